@@ -1,4 +1,4 @@
-"""What every test stands on. The import hook comes first: it must be there before `headlight` is imported."""
+"""Settings for all tests. The import hook comes first: it must be installed before `headlight` is imported."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tests.shapes import jaxtyped_once
 if TYPE_CHECKING:
     from tests.shell import Shell
 
-# From here on a signature such as Float[Tensor, "head query key"] is a check on every call.
+# From here on, signatures such as Float[Tensor, "head query key"] are checked on every call.
 jaxtyping.jaxtyped = jaxtyped_once  # type: ignore[assignment]
 jaxtyping.install_import_hook("headlight", "beartype.beartype")
 
-# No test asks the Hugging Face Hub for anything.
+# No test accesses the Hugging Face Hub.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-# Workers of pytest-xdist share the cores, and threads that wait for each other make tiny models slow.
+# Workers of pytest-xdist share the cores, and thread synchronization slows tiny models down.
 torch.set_num_threads(1)
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # in the processes that tests start
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # for processes started by tests
 
-# Nothing is judged by the clock: the first forward of a process is slow, a busy machine slower, and neither means much.
+# No time limits: the first forward pass of a process is slow, and a busy machine is slower.
 settings.register_profile(
     "local", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
@@ -37,18 +37,18 @@ settings.register_profile("ci", settings.get_profile("local"), derandomize=True,
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
-# What is imported and collected stays: a quarter of that time went into looking for garbage in it.
+# Imports and test collection leave no garbage, but searching for it took a quarter of their time.
 gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """From here on garbage is looked for, but only in what the tests make."""
+    """Enable garbage collection, but only for objects that the tests create."""
     gc.freeze()
     gc.enable()
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than processors: a test of the page waits for pauses as long as it computes."""
+    """One worker more than processors: page tests wait about as long as they compute."""
     return (os.cpu_count() or 1) + 1
 
 
@@ -61,21 +61,21 @@ def _without_shape_checks() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def unchecked_shapes() -> Iterator[None]:
-    """For files that measure models by thousands of forwards; the tests of the parts check every call."""
+    """No shape checks, for files with thousands of forward passes; the tests of the parts check every call."""
     with _without_shape_checks():
         yield
 
 
 @pytest.fixture
 def unchecked_shapes_in_test() -> Iterator[None]:
-    """The same for single tests of a file."""
+    """`unchecked_shapes` for single tests."""
     with _without_shape_checks():
         yield
 
 
 @pytest.fixture
 def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
-    """Runs `headlight` and gives what it prints."""
+    """Runs `headlight` and returns its output."""
     from tests.shell import Shell  # after the import hook
 
     return Shell(capsys)

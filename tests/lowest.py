@@ -1,7 +1,7 @@
 """`python -m tests.lowest FOLDER [ARGUMENT ...]`: the tests with the lowest versions that pyproject.toml allows.
 
 FOLDER becomes a virtual environment of its own; the arguments are pytest's (all tests without them). The reference
-`transformers` stays out, since it asks for newer tokenizers and safetensors, and so do the tests that compare with it.
+`transformers` is not installed because it needs newer tokenizers and safetensors; tests that use it are skipped.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = "transformers"
-OLD_TEST_CLIENT = ["httpx>=0.27"]  # what the test client of the lowest starlette asks for
-LENIENT = ["-W", "default::DeprecationWarning"]  # old versions use what others have deprecated since
+OLD_TEST_CLIENT = ["httpx>=0.27"]  # needed by the test client of the lowest starlette
+LENIENT = ["-W", "default::DeprecationWarning"]  # old versions use features deprecated since
 NEEDS_REFERENCE = ("import transformers", "tests.families", "tests.numerics")
 
 
 def requirements() -> list[str]:
-    """What the page, the backend and the tests need."""
+    """The requirements of the page, the backend and the tests."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [*project["dependencies"], *project["optional-dependencies"]["test"]]
     return [*(each for each in wanted if not each.startswith(REFERENCE)), *OLD_TEST_CLIENT]
 
 
 def install(folder: Path) -> Path:
-    """Install the lowest versions; gives the Python of the environment."""
+    """Install the lowest versions; returns the Python of the environment."""
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not python.exists():
         venv.create(folder, with_pip=True)
@@ -40,14 +40,14 @@ def install(folder: Path) -> Path:
 
 
 def without_reference() -> list[str]:
-    """The arguments by which pytest leaves out what compares with the reference."""
+    """The pytest arguments that exclude comparisons with the reference."""
     files = (path for path in (ROOT / "tests").rglob("test_*.py") if "node_modules" not in path.parts)
     compares = (path for path in files if any(name in path.read_text(encoding="utf-8") for name in NEEDS_REFERENCE))
     return ["--ignore=tests/families", *(f"--ignore={path.relative_to(ROOT)}" for path in compares)]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Install and test; gives pytest's exit status."""
+    """Install and test; returns pytest's exit status."""
     if not arguments or arguments[0].startswith("-"):
         print(__doc__)
         return 2

@@ -1,7 +1,7 @@
-"""What the import hook puts around every function of `headlight`: each call's types and shapes are checked.
+"""The import hook's wrapper of every function of `headlight`: it checks each call's types and shapes.
 
-`jaxtyping.jaxtyped` does so, too, but binds the arguments of every call and checks them twice, also where no array is
-named. Half the time of whatever computes went there.
+`jaxtyping.jaxtyped` does so, too, but binds the arguments of every call and checks them twice, even if no array is
+named. That took half of the computing time.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ _WITH_TYPES = beartype(conf=BeartypeConf(violation_type=TypeError))
 
 
 def jaxtyped_once(*, typechecker: object) -> Callable[[Any], Any]:
-    """Stands for `jaxtyping.jaxtyped(typechecker=...)`, which the import hook writes above every function and class."""
+    """Replaces `jaxtyping.jaxtyped(typechecker=...)`, with which the import hook decorates functions and classes."""
     return _checked
 
 
@@ -36,7 +36,7 @@ def _checked(part: Any) -> Any:
 
 def _checked_function(function: Any) -> Any:
     if "<locals>" in function.__qualname__ and not _names_shapes(*_hints(function).values()):
-        return function  # made anew whenever the function around it runs; its types are mypy's
+        return function  # recreated at every outer call; mypy checks its types
 
     @functools.cache
     def compiled() -> tuple[Callable[..., Any], bool]:  # at the first call: most functions are never called
@@ -50,14 +50,14 @@ def _checked_function(function: Any) -> Any:
         with_types, has_shapes = compiled()
         if not has_shapes:
             return with_types(*args, **kwargs)
-        with jaxtyped("context"):  # in which `head` is one number
+        with jaxtyped("context"):  # here `head` has one size
             return with_types(*args, **kwargs)
 
     return check_and_call
 
 
 def _hints(function: Any) -> dict[str, Any]:
-    """The annotations as types; what is imported for the type checker alone, and so isn't there, is anything."""
+    """The annotations as types; names imported only for the type checker become Any."""
     hints: dict[str, Any] = {}
     for name, annotation in function.__annotations__.items():
         try:

@@ -10,7 +10,7 @@ from headlight.cli.main import main
 
 @dataclass(frozen=True)
 class Shell:
-    """Runs a command, which must succeed, and gives what it prints on standard output."""
+    """Runs a command, which must succeed, and returns its standard output."""
 
     capsys: pytest.CaptureFixture[str]
 
@@ -19,7 +19,7 @@ class Shell:
         return self.capsys.readouterr().out
 
     def refused(self, arguments: Sequence[str]) -> str:
-        """The one sentence with which a command ends that cannot do what is asked; it prints nothing else."""
+        """The one-sentence error of a command that fails; it prints nothing else."""
         assert main(arguments) == 2
         printed = self.capsys.readouterr()
         assert not printed.out and printed.err.startswith("headlight: ")

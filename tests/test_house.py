@@ -1,4 +1,4 @@
-"""The house rules that no linter knows."""
+"""House rules that linters do not check."""
 
 import subprocess
 import sys
@@ -13,8 +13,8 @@ SOURCES = [
     for path in (ROOT / folder).rglob(ending)
     if path.name != "__init__.py"
 ]
-EXTRAS = ("ray", "bertviz", "circuitsvis", "inspectus", "IPython")  # which the measurements alone may need
-MOST = 16  # files that one sees at a glance
+EXTRAS = ("ray", "bertviz", "circuitsvis", "inspectus", "IPython")  # only measurements may need these
+MOST = 16  # maximum of files per folder
 
 
 def test_a_folder_holds_as_many_files_as_one_sees_at_a_glance() -> None:

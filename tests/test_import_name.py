@@ -1,4 +1,4 @@
-"""`import headlight` in a folder with somebody's own `model.py` and `app.py`, from a wheel and an editable install."""
+"""`import headlight` in a folder with other `model.py` and `app.py` files, from a wheel and an editable install."""
 
 import json
 import os
@@ -37,7 +37,7 @@ print(json.dumps({
 
 
 def site_packages(target: str, folder: Path) -> Path:
-    """What pip would install; `target` is what it asks the build backend for."""
+    """The folder of files that pip would install; `target` is the requested build."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -48,7 +48,7 @@ def site_packages(target: str, folder: Path) -> Path:
 
 
 def files_to_install() -> set[str]:
-    """Those of the source tree, by where a wheel has them."""
+    """The files of the source tree, by their paths in a wheel."""
     return {
         f"{place}/{path.relative_to(ROOT / source).as_posix()}"
         for source, place in SOURCES.items()
@@ -58,11 +58,11 @@ def files_to_install() -> set[str]:
 
 
 def run_beside_own_files(installed: Path, folder: Path) -> dict[str, object]:
-    """What PROGRAM finds in a folder with a `model.py` and an `app.py`."""
+    """The output of PROGRAM in a folder with a `model.py` and an `app.py`."""
     folder.mkdir()
     for name in ("model", "app"):
         (folder / f"{name}.py").write_text(f"WHOSE = 'my {name}'\n")
-    # -S and the order of folders: this Python may have Headlight installed, which must not be found first.
+    # -S and this order of folders: an installed Headlight must not be found first.
     command = [sys.executable, "-S", "-c", PROGRAM, str(installed), *site.getsitepackages()]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)

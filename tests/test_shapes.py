@@ -1,4 +1,4 @@
-"""What the tests' import hook finds, and that it stands around `headlight`."""
+"""The tests' import hook detects wrong shapes and is active for `headlight`."""
 
 from dataclasses import dataclass
 

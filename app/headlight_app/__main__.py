@@ -1,4 +1,4 @@
-"""`python -m headlight_app`: the command `headlight`."""
+"""`python -m headlight_app` runs the command `headlight`."""
 
 import sys
 

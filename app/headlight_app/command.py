@@ -1,6 +1,6 @@
-"""The command `headlight`: serves the page, or runs one of the other verbs, those of `headlight.cli`.
+"""The command `headlight`: serves the page, or runs a verb of `headlight.cli`.
 
-It stands beside the server and not in it: a verb may train a model or grade a learner's file, the server must not.
+It is not part of the server package: verbs may train a model or grade a learner's file, the server must not.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from headlight.cli.terminal.interruptions import ended_at_once, guarded
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; gives the exit status: 0, or 2 with a sentence on standard error."""
+    """Run the command. Returns the exit status: 0, or 2 with a sentence on standard error."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     return guarded(lambda: _run(given))
 
 
 def _run(given: list[str]) -> int:
-    # Before torch is imported. Threads that spin while they wait take the cores from whoever they wait for: beside one
-    # busy program training slowed down tenfold.
+    # Before torch is imported. Waiting threads that spin take cores from the threads they wait for: beside one busy
+    # program, training slowed down tenfold.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     if given[:1] == ["open"] and len(given) > 1 and _is_checkpoint(Path(given[1])):
         given = ["--models", given[1], "--model", Path(given[1]).resolve().name, *given[2:]]
@@ -37,12 +37,12 @@ def _run(given: list[str]) -> int:
 
 
 def _is_checkpoint(path: Path) -> bool:
-    """Whether `headlight open` shows a path on the page: all but the arrays that stand for one run."""
+    """Whether `headlight open` shows a path on the page: any file or folder except the arrays (.npz) of one run."""
     return path.exists() and path.suffix != ".npz"
 
 
 def _other_verbs() -> str:
-    from headlight.cli.main import usage  # which imports all that trains and exports; the page needs none of it
+    from headlight.cli.main import usage  # imports training and export code, which the page does not need
 
     return usage()
 

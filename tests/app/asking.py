@@ -1,4 +1,4 @@
-"""Requests in the words of a test: each field goes to the part of the request that has it."""
+"""Requests from flat test fields: each field goes to the part of the request that defines it."""
 
 import json
 from typing import Any
@@ -33,33 +33,33 @@ def body(route: str, **fields: Any) -> dict[str, Any]:
 
 
 def make_request(route: str, **fields: Any) -> Request[Any]:
-    """The same as a request."""
+    """`body` as a request object."""
     return msgspec.convert(body(route, **fields), ANSWERS[route][0])
 
 
 def make_question(model: str, text: str = "", **fields: Any) -> Question:
-    """A question, the parts of its variant among the fields."""
+    """A question; the fields may include those of its variant."""
     variant = {name: fields.pop(name) for name in Variant.__struct_fields__ if name in fields}
     return Question(model=model, text=text, variant=Variant(**variant), **fields)
 
 
 def unpack(encoded: bytes) -> tuple[dict[str, Any], bytes]:
-    """What a reply says, and its numbers, as the browser reads them."""
+    """The JSON header and the numbers of a reply, decoded as the browser does."""
     end = 4 + int.from_bytes(encoded[:4], "little")
     return json.loads(encoded[4:end]), encoded[end + -end % 4 :]
 
 
 def ask_worker(route: str, **fields: Any) -> tuple[dict[str, Any], bytes]:
-    """What a worker answers. Raises HeadlightError with the sentence of the server, or of the worker."""
-    content = json.dumps(body(route, **fields)).encode()  # as JavaScript writes it
+    """A worker's answer. Raises HeadlightError with the message of the server or of the worker."""
+    content = json.dumps(body(route, **fields)).encode()  # as JavaScript sends it
     decode_request(msgspec.json.Decoder(ANSWERS[route][0]), content)
     return unpack(answer(EngineRequest(route, content)))
 
 
 def ask_route(client: TestClient, route: str = "trace", **fields: Any) -> tuple[dict[str, Any], bytes]:
-    """What the server answers to a component."""
+    """The server's answer to a component."""
     headers = {"Content-Type": "application/json"}
-    content = json.dumps(body(route, **fields))  # as JavaScript writes it
+    content = json.dumps(body(route, **fields))  # as JavaScript sends it
     reply = client.post(f"/api/{route}", content=content, headers=headers)
     assert reply.status_code == 200
     return unpack(reply.content)

@@ -1,4 +1,4 @@
-"""Small models with random weights for the page to open: a test of the page needs no sense in what they say."""
+"""Small models with random weights for the page to open: page tests need no meaningful predictions."""
 
 import os
 import tempfile
@@ -36,7 +36,7 @@ CONTEXT = 48
 
 @dataclass(frozen=True)
 class Toy:
-    """What sets one toy apart from another."""
+    """The properties in which the toy models differ."""
 
     tokenizer: str
     special: tuple[str, ...]
@@ -84,12 +84,12 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class LocalEngine:
-    """The engine without processes: requests are answered at once, where they are asked."""
+    """An engine without processes: requests are answered immediately, in the calling thread."""
 
     def submit(
         self, visitor: str, request: EngineRequest, *, lane: Lane, seconds: float, stream: Stream | None = None
     ) -> Job:
-        """A job that is answered already."""
+        """A job that is already answered."""
         job = Job(visitor, request, seconds, stream)
         kind, answer = outcome(request)
         job.finish(answer if kind == ANSWER else EngineError(answer.decode()))
@@ -98,7 +98,7 @@ class LocalEngine:
 
 @pytest.fixture(autouse=True)
 def local_engine(known: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages and routes ask an engine in this process, which looks at the models of this test."""
+    """Pages and routes use an engine in this process, with the models of this test."""
     monkeypatch.setattr(engine_client, "engine", LocalEngine)
     sidebar.offered.cache_clear()
     engine_client.forget_shared()
@@ -106,7 +106,7 @@ def local_engine(known: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def known(toys: Path) -> Iterator[None]:
-    """The page knows the toys, as after `headlight --models`; what a test decides for the server ends with it."""
+    """The page knows the toys, as after `headlight --models`; a test's environment settings are undone after it."""
     before = {name: value for name, value in os.environ.items() if name.startswith("HEADLIGHT_")}
     os.environ["HEADLIGHT_MODELS"] = str(toys)
     yield
@@ -117,7 +117,7 @@ def known(toys: Path) -> Iterator[None]:
 
 @pytest.fixture
 def anna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UploadStore]:
-    """The visitor "anna" of a server to which nobody has brought anything yet; gives the store of uploads."""
+    """The visitor "anna" of a server without uploads; yields the upload store."""
     stores = (upload_store, image_store, model_pool, trace_cache)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     for store in stores:
@@ -132,6 +132,6 @@ def anna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UploadStor
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    """A client of the routes."""
+    """A test client for the routes."""
     with TestClient(Starlette(routes=routes())) as client:
         yield client

@@ -1,4 +1,4 @@
-"""Pages as Streamlit runs them, without a browser."""
+"""Pages run by Streamlit without a browser."""
 
 import json
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from headlight_app.server.launch import SCRIPT
 
 OF_EVERY_PAGE = tuple(f"headlight_{name}" for name in ("help", "model_picker", "presenter_mode", "room", "scenes"))
-TIMEOUT = 180  # seconds; the first run imports everything, perhaps on a busy machine
+TIMEOUT = 180  # seconds; the first run imports everything, possibly on a busy machine
 
 
 def open_app(**query: str) -> AppTest:
@@ -18,7 +18,7 @@ def open_app(**query: str) -> AppTest:
 
 
 def alone(name: str, **query: str) -> AppTest:
-    """One page at an address, by its module's name, without the sidebar."""
+    """One page, given by its module name, at an address and without the sidebar."""
 
     def page(name: str) -> None:
         from importlib import import_module
@@ -36,21 +36,21 @@ def alone(name: str, **query: str) -> AppTest:
 def scripted(page: Callable[[], None], **query: str) -> AppTest:
     """A function as a page, at an address."""
 
-    def call(page: "Callable[[], None]") -> None:  # in the script, which imports nothing
+    def call(page: "Callable[[], None]") -> None:  # quoted: the script imports nothing
         page()
 
     return _at(AppTest.from_function(call, default_timeout=TIMEOUT, args=(page,)), query)
 
 
 def unfolded(at: AppTest, *expanders: str) -> AppTest:
-    """The same page once somebody has opened some of its expanders, by their keys."""
+    """The same page after opening the expanders with these keys."""
     for key in expanders:
         at.session_state[key] = True
     return at.run()
 
 
 def component_data(part: Any) -> dict[str, Any]:
-    """What the component in a part of the page (`at.main`, `at.sidebar`) was given."""
+    """The data given to the component in a part of the page (`at.main`, `at.sidebar`)."""
     components = part.get("bidi_component")
     (component,) = (each for each in components if each.proto.component_name not in OF_EVERY_PAGE)
     [data] = json.loads(component.proto.json)

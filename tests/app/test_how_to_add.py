@@ -1,4 +1,4 @@
-"""README's "How to add", to the letter: one temporary row of each registry, and it is wherever people choose."""
+"""README's "How to add", taken literally: one temporary row per registry appears everywhere in the page's choices."""
 
 import json
 from dataclasses import replace
@@ -39,7 +39,7 @@ def allow_every(positions: QueryKeyPositions, step: int) -> torch.Tensor:
 
 
 class Reversed(PositionalEncoding):
-    """Counts from the end."""
+    """Counts positions from the end."""
 
     title: ClassVar = "Reversed"
     description: ClassVar = "Adds how far a token is from the last position."
@@ -170,7 +170,7 @@ def test_an_analysis_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_task_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An output head of another name, whose row says in which words it answers and with what to begin."""
+    """A new output head; its row sets the prediction title and the examples."""
     row = replace(
         TASKS["language-model"], title="rhymes", prediction_title="Next rhyme", examples=(Example("moon and June"),)
     )

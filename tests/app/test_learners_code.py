@@ -1,4 +1,4 @@
-"""A learner's code runs on the learner's machine: nothing that a server imports can load or grade it."""
+"""A learner's code runs on the learner's machine only: no module that a server imports can load or grade it."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Which process imports what: the one that serves people holds no model, and reads nothing that a stranger wrote."""
+"""The imports of each process: the serving process loads no model and reads no untrusted file."""
 
 import json
 import os
@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-LIBRARIES = ("torch", "tokenizers", "safetensors", "sentencepiece", "PIL.Image")  # that open what strangers wrote
-SLOW = ("pandas", "pyarrow")  # that a first visitor would wait for
+LIBRARIES = ("torch", "tokenizers", "safetensors", "sentencepiece", "PIL.Image")  # for opening untrusted files
+SLOW = ("pandas", "pyarrow")  # their import would delay the first visitor
 SERVE = """
 import json, sys
 

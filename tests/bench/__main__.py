@@ -1,7 +1,7 @@
 """`python -m tests.bench [SECTION ...]`: tables of times; `python -m tests.bench ngrams`: see ngrams/report.py;
 `python -m tests.bench answer`, `attack`, `classroom`, `hostile` and `soak`: see the files of those names.
 
-Times swing from hour to hour; ratios within one run do not.
+Times vary from hour to hour; ratios within one run do not.
 
 On a machine that is busy with other work, OMP_NUM_THREADS=1 keeps threads from waiting for each other.
 """
@@ -77,7 +77,7 @@ WITH_OPTIONS: Mapping[str, Callable[[Sequence[str]], None]] = {
 
 
 def main() -> None:
-    """Measure the named sections, or all, and print each; or the one that has options of its own."""
+    """Measure the named sections, or all, and print each; or run the section that has its own options."""
     if sys.argv[1:] and sys.argv[1] in WITH_OPTIONS:
         WITH_OPTIONS[sys.argv[1]](sys.argv[2:])
         return

@@ -1,9 +1,9 @@
-"""Where the time of an answer goes: one letter more each time, in a worker's own process, stage by stage.
+"""Processor time of an answer, stage by stage, in a worker process; each text has one letter more.
 
-Then what an answer costs where the letters of several people wait together. Half of them have a head switched off.
+Then the cost of an answer when the letters of several people wait together. Half of them have a head switched off.
 
-`python -m tests.bench answer [--beside CHECKOUT]`, another checkout of this program, whose worker answers the same in
-turn. Counted is what the process computes, not what it waits for.
+`python -m tests.bench answer [--beside CHECKOUT]`: a worker of another checkout of this program answers the same
+requests in turn. Only processor time counts, not waiting.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.bench.classroom import MODEL, STORY
 Seconds = dict[str, float]  # by stage
 LETTERS, LETTERS_TOGETHER, ROUNDS = range(70, 100), range(90, 100), 15
 WHOLE = "an answer"
-# The stages by the module and the name under which each is called.
+# For each stage: the module, and the function's name in that module.
 STAGES = {
     "forward: the tokens that are new": ("headlight_app.inference.resolved_question", "continue_run"),
     "prediction: logits and candidates": ("headlight_app.explore.answers.heads", "predictions"),
@@ -66,7 +66,7 @@ def lines(beside: str) -> Iterator[str]:
 
 
 def _start(folder: str) -> subprocess.Popen[str]:
-    """A process that answers as the worker of a checkout."""
+    """Start a process that answers like a worker of this checkout."""
     path = os.pathsep.join(str(Path(folder, part)) for part in ("model", "app", "."))
     environment = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-P", __file__]
@@ -74,7 +74,7 @@ def _start(folder: str) -> subprocess.Popen[str]:
 
 
 def _round(worker: subprocess.Popen[str], people: int, number: int) -> Seconds:
-    """The seconds of each stage for one letter of a round, on average, of so many people at once."""
+    """The mean seconds of each stage for one letter of a round, with `people` waiting together."""
     assert worker.stdin is not None and worker.stdout is not None
     worker.stdin.write(f"{people} {number}\n")
     worker.stdin.flush()
@@ -83,14 +83,14 @@ def _round(worker: subprocess.Popen[str], people: int, number: int) -> Seconds:
 
 
 def serve() -> None:
-    """Answer a round of letters for each number of people and of the round that comes."""
+    """Read lines of "PEOPLE ROUND", answer a round of letters for each, and print its times."""
     from importlib import import_module
 
     from headlight_app.engine.job import EngineRequest
     from headlight_app.worker import serve as worker
     from tests.app.asking import body
 
-    prepare = getattr(worker, "prepare", lambda requests: None)  # which earlier checkouts have not
+    prepare = getattr(worker, "prepare", lambda requests: None)  # earlier checkouts lack it
 
     spent: Seconds = defaultdict(float)
 

@@ -1,7 +1,7 @@
-"""So many browsers that open the page at the same moment, as when a class opens the address from the board.
+"""Many browsers open the page at the same moment, as when a class opens the address on the board.
 
-Each fetches the page and the files that it names, over as many connections as a browser, runs the page once, and asks
-for the first heads. What a browser takes to draw them is not measured. `python -m tests.bench arrival`
+Each fetches the page and the files named in it, over as many connections as a browser, runs the page once, and requests
+the first heads. Drawing is not measured. `python -m tests.bench arrival`
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tests.bench.measure import Times, at_once
 from tests.browser.server import Server, serve
 
 CLASSES = (1, 10, 30, 100)
-CONNECTIONS = 6  # of a browser to one server
+CONNECTIONS = 6  # from a browser to one server
 FILE = re.compile(r'(?:href|src)="([^"]+\.(?:js|css|woff2))"')
 
 
 def lines() -> Iterator[str]:
-    """The table, after one browser that does not count."""
+    """The table, measured after one browser as a warm-up."""
     yield "| at once | files, median / p95 ms | rest of the page | first heads | server's processor, ms each | errors |"
     yield "|---:|---:|---:|---:|---:|---:|"
     with TemporaryDirectory() as folder, serve(Path(folder), "--shared") as server:
@@ -44,7 +44,7 @@ def lines() -> Iterator[str]:
 
 
 def arrive(server: Server, browsers: int) -> tuple[list[Sequence[float]], list[str]]:
-    """Seconds until each browser has its files, the rest of the page and the first heads, and what went wrong."""
+    """Seconds until each browser has its files, the rest of the page and the first heads, and the errors."""
     sessions = [Session(server, number, seconds=0.0) for number in range(browsers)]
     visits: list[Sequence[float]] = []
 
@@ -61,7 +61,7 @@ def arrive(server: Server, browsers: int) -> tuple[list[Sequence[float]], list[s
 
 
 def fetch_files(server: Server, cookie: str) -> None:
-    """The page and the files that its HTML names."""
+    """Fetch the page and the files named in its HTML."""
     headers = {"Cookie": cookie, "Accept": "text/html,*/*", "Accept-Encoding": "gzip"}
 
     def fetch(paths: Sequence[str]) -> bytes:

@@ -1,9 +1,9 @@
-"""Thirty people type on a shared server while one attacks it, in each of several ways.
+"""Thirty visitors type on a shared server during each of several attacks.
 
 `python -m tests.bench attack`, or `attack --seconds 8 --visitors 10 "made-up cookies"` for some of them.
 
-What counts is how long the others wait for a letter. Each attack takes turns with nobody's, because a machine swings,
-and each turn has a server of its own.
+Measured is the time that the thirty wait for a letter. Runs with and without the attack alternate, because the speed of
+a machine varies, and each run has a new server.
 """
 
 import argparse
@@ -38,38 +38,38 @@ from tests.bench.memory import descendants
 from tests.browser.server import Server, serve
 
 PARALLEL, CALM = 20, "nobody attacks"
-Attack = Callable[[Server, int], None]  # one step of one of PARALLEL threads, by a number that counts steps
+Attack = Callable[[Server, int], None]  # one numbered step of one of PARALLEL threads
 JSON = {"Content-Type": "application/json"}
 
 
 def slow_question(number: int) -> str:
-    """A question that takes a while, and that no cache holds."""
+    """A slow request that is in no cache."""
     return json.dumps(body("trace", model=MODEL, text=f"attack {number} {STORY * 8}"[:1_000]))
 
 
 def immense_counts(server: Server, number: int) -> None:
-    """A profile of a thousand million positions."""
+    """A profile of a billion positions."""
     server.post("position_profile", json.dumps(body("position_profile", model=MODEL, length=10**9)), JSON)
 
 
 def long_screens(server: Server, number: int) -> None:
-    """A course screen that trains a model, asked through the route of short ones."""
+    """A course screen that trains a model, requested through the route for short ones."""
     asked = {"chapter": "block", "screen": "gradients", "inputs": {"seed": str(number % 9_999)}}
     server.post("course_screen", json.dumps(asked), server.new_visitor() if number < PARALLEL else JSON)
 
 
 def made_up_cookies(server: Server, number: int) -> None:
-    """Each question in the name of another visitor, who never was here."""
+    """Each request with the made-up cookie of another visitor."""
     server.post("trace", slow_question(number), JSON | {"Cookie": f"{cookie_name()}=visitor-{number}"})
 
 
 def fetched_cookies(server: Server, number: int) -> None:
-    """Each question in the name of another visitor, who has fetched the page for it."""
+    """Each request with a new cookie, fetched with the page."""
     server.post("trace", slow_question(number), server.new_visitor())
 
 
 def pictures(server: Server, number: int) -> None:
-    """Each picture by another visitor, and a question about it."""
+    """Each new visitor uploads a picture and requests its trace."""
     headers = server.new_visitor()
     answer = server.post("image", picture(), headers | {"Content-Type": "image/png"})
     name = unpack(answer)[0].get("name", "")
@@ -88,7 +88,7 @@ def picture() -> bytes:
 
 
 def slow_uploads(server: Server, number: int) -> None:
-    """A file that is announced as large and arrives byte by byte."""
+    """An upload with a large Content-Length whose bytes arrive one at a time."""
     headers = server.new_visitor()
     with connect(
         f"ws://127.0.0.1:{server.port}/_stcore/stream", additional_headers={"Cookie": headers["Cookie"]}
@@ -103,32 +103,32 @@ def slow_uploads(server: Server, number: int) -> None:
 
 
 def opened_session(page: ClientConnection) -> str:
-    """The name of a session of the page, once its first run has begun."""
+    """The id of a session of the page, once its first run has begun."""
     return str(run_page(page, "", until="new_session").new_session.initialize.session_id)
 
 
 def stopped_workers(server: Server, number: int) -> None:
-    """A process that answers is stopped, now and then."""
+    """Stop one worker process with SIGSTOP, once."""
     if number == 0:
         os.kill(next(descendants(server.pid)), signal.SIGSTOP)
     time.sleep(5)
 
 
 def hostile_questions(server: Server, number: int) -> None:
-    """Whatever a generator of hostile questions makes."""
+    """A request from the generator of hostile requests."""
     route, content = hostile_content(number)
     server.post(route, content, server.new_visitor() if number < PARALLEL else JSON)
 
 
 def idle_sessions(server: Server, number: int) -> None:
-    """Many sessions of the page that do nothing but begin."""
+    """Many sessions of the page that only connect."""
     with connect(f"ws://127.0.0.1:{server.port}/_stcore/stream") as page:
         opened_session(page)
         time.sleep(1)
 
 
 def flooded_sessions(server: Server, number: int) -> None:
-    """A session that asks for one run of the page after the other, and reads none."""
+    """A session that requests one page rerun after another and reads no results."""
     message = BackMsg()
     message.rerun_script.query_string = "text=" + "x" * 5_000
     headers = {"Cookie": server.new_visitor()["Cookie"]}
@@ -138,7 +138,7 @@ def flooded_sessions(server: Server, number: int) -> None:
 
 
 def unread_answers(server: Server, number: int) -> None:
-    """Large answers that are asked for and read byte by byte."""
+    """Large answers, requested and then read byte by byte."""
     content = slow_question(number).encode()
     head = f"POST /api/trace HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{'X: ' + 'y' * 8_000}\r\n"
     with socket.create_connection(("127.0.0.1", server.port)) as line:
@@ -165,7 +165,7 @@ ATTACKS: dict[str, Attack] = {
 
 
 def lines(seconds: float, visitors: int, turns: int, names: Sequence[str]) -> Iterator[str]:
-    """The table: letters while each attack goes on, beside those of turns between without one."""
+    """The table: times of letters during each attack, compared with those of alternating runs without one."""
     yield f"| {visitors} type while one | letters | a letter, median / p95 | without, median / p95 | ratio | errors |"
     yield "|---|---:|---:|---:|---:|---:|"
     for name in names:
@@ -182,7 +182,7 @@ def lines(seconds: float, visitors: int, turns: int, names: Sequence[str]) -> It
 
 
 def attend(name: str, seconds: float, visitors: int) -> list[Session]:
-    """Have visitors type on a new shared server, beside an attacker in a process of its own."""
+    """Have visitors type on a new shared server, with an attacker in a separate process."""
     with TemporaryDirectory() as folder, serve(Path(folder), "--shared") as server:
         sessions = [Session(server, number, seconds) for number in range(visitors)]
         context = get_context("spawn")
@@ -190,7 +190,7 @@ def attend(name: str, seconds: float, visitors: int) -> list[Session]:
         attacker = context.Process(target=attack, args=(name, server, ready), daemon=True)
         if name != CALM:
             attacker.start()
-            ready.wait()  # its imports take seconds of these processors, and are no attack
+            ready.wait()  # its imports take seconds of processor time, and are not part of the attack
         at_once([session.live for session in sessions])
         if name != CALM:
             attacker.kill()
@@ -199,7 +199,7 @@ def attend(name: str, seconds: float, visitors: int) -> list[Session]:
 
 
 def attack(name: str, server: Server, ready: Event) -> None:
-    """Attack from PARALLEL threads until the process is killed; others' processors would do it, so ours come last."""
+    """Attack from PARALLEL threads until the process is killed; at low priority, as if from another machine."""
     os.nice(19)
     numbers = count()
     ready.set()
@@ -212,7 +212,7 @@ def _repeat(step: Attack, server: Server, numbers: Iterator[int]) -> None:
         try:
             step(server, next(numbers))
         except (OSError, URLError, HTTPException, WebSocketException, EOFError, AttributeError):
-            time.sleep(0.1)  # refused, as it should be: no answer, or a page without a cookie
+            time.sleep(0.1)  # refused as intended: no answer, or a page without a cookie
 
 
 def main(arguments: Sequence[str]) -> None:

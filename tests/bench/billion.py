@@ -1,7 +1,7 @@
-"""What a model of a billion parameters costs: to open, to trace 100 tokens and to type a letter, beside plain torch.
+"""The cost of opening, tracing and typing with a model of a billion parameters, compared with plain torch.
 
-The folder is shaped like Llama 3.2 1B, with random weights in bfloat16; a GGUF file beside it holds them in four bits
-(Q4_0). Each way runs in a process of its own, and its seconds are those of the processor.
+The folder is shaped like Llama 3.2 1B, with random weights in bfloat16; a GGUF file contains the same weights in four
+bits (Q4_0). A trace has 100 tokens. Each way runs in a separate process and is measured in processor seconds.
 
 `python -m tests.bench billion`
 """
@@ -48,7 +48,7 @@ PROJECTIONS = {
 TOKENS, LETTERS = 100, 7
 FOUR_BITS = "four-bits.gguf"
 KEEP = ("*.weights", "*.mask", "*.final_residual")  # as for the page
-FREE_BYTES = 10 << 30  # without which nothing is measured: others need the memory
+FREE_BYTES = 10 << 30  # with less, nothing is measured: other processes need the memory
 
 
 def lines() -> Iterator[str]:
@@ -82,7 +82,7 @@ def make(folder: Path) -> Path:
 
 
 def write_gguf(folder: Path) -> None:
-    """The weights of a folder once more, in blocks of four bits, and a vocabulary as large as its own."""
+    """Write the weights of a folder as a GGUF file in blocks of four bits, with a vocabulary of the same size."""
     writer = gguf.GGUFWriter(str(folder / FOUR_BITS), "llama")
     writer.add_context_length(1_024)
     writer.add_embedding_length(WIDTH)
@@ -110,12 +110,12 @@ def write_gguf(folder: Path) -> None:
     finish(writer)
 
 
-Letter = Callable[[int], Tensor]  # the logits of the next token, after so many letters
-Opened = Callable[[Tensor], Letter]  # the trace of token ids, from which letters go on
+Letter = Callable[[int], Tensor]  # the logits after a text whose last token is replaced by the given id
+Opened = Callable[[Tensor], Letter]  # traces token ids; the result continues from the trace
 
 
 def headlight_way(folder: Path) -> Opened:
-    """As a worker of the page does it, from a folder or a GGUF file."""
+    """As in a worker of the page, from a folder or a GGUF file."""
     checkpoint = load(folder, device="cpu")
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
 
@@ -136,7 +136,7 @@ def headlight_way(folder: Path) -> Opened:
 
 
 def torch_way(folder: Path) -> Opened:
-    """Weights in single precision, fused attention, keys and values of earlier tokens kept."""
+    """Weights in single precision, fused attention, a cache of keys and values."""
     loaded = load_file(folder / "model.safetensors")
     weights = {name.removeprefix("model."): loaded.pop(name).float() for name in list(loaded)}
     frequencies = 1.0 / 10_000.0 ** (torch.arange(0, HEAD, 2) / HEAD)

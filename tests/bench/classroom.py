@@ -1,11 +1,12 @@
-"""A class on one server: everybody types and switches heads every few seconds.
+"""A class on one server: each visitor types and switches heads every few seconds.
 
-Each has a cookie and a Streamlit session of their own over a websocket, as a browser has, and asks the routes as the
-page's component does. Every answer is checked to be one's own. From one visitor to three hundred, and thirty beside one
-who asks for all that is slow; with `--beside` each class also visits a server of another checkout, in turn.
+Each visitor has a cookie and a Streamlit session over a websocket, as a browser has, and calls the routes as the page's
+component does. Every answer is checked to belong to its visitor. The class grows from one visitor to three hundred;
+then thirty share the server with one who sends slow requests. With `--beside` each class also visits a server of
+another checkout, in turn.
 
 `python -m tests.bench classroom [--beside CHECKOUT] [--figure FILE.svg] [--people N ...] [--seconds S]
-[--workers N ...]`, of which the last compares servers with so many workers.
+[--workers N ...]`; `--workers` compares servers with different numbers of workers.
 """
 
 import argparse
@@ -38,22 +39,22 @@ from tests.browser.server import Server, serve, started
 SECONDS, MODEL = 30.0, "stories-causal"
 PEOPLE = (1, 10, 30, 60, 100, 300)
 IN_A_ROOM, ATTACKED = " in a room", ", one attacks"
-BESIDE = 30  # how many there are in a room, and while one more attacks
-PARALLEL_ATTACKS = 40  # questions that one attacker has under way at a time
+BESIDE = 30  # visitors in a room, and during an attack
+PARALLEL_ATTACKS = 40  # requests that one attacker keeps in flight
 NAMES = ("Ann", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gus", "Hal", "Ida", "Jon")
 STORY = (
     "the dog ran to the big tree and the girl saw a small bird in the garden when it was raining again so "
     "they all went home and ate bread with butter until the sun came out"
 )
 GAP = 0.15  # seconds between two letters of a quick typist
-PAUSE = (1.0, 3.0)  # seconds of looking
-VISIT_PAUSE, LOOK_PAUSE = 5.0, 2.0  # seconds between two visits of a student in a room, and two looks of the teacher
-ROOM_QUESTIONS = 3  # that each student answers
+PAUSE = (1.0, 3.0)  # seconds between actions
+VISIT_PAUSE, LOOK_PAUSE = 5.0, 2.0  # seconds between two visits of a student, and between two polls of the teacher
+ROOM_QUESTIONS = 3  # answered by each student
 
 
 @dataclass
 class Session:
-    """One visitor: what was typed, which heads are off, and how long every answer took."""
+    """One visitor: the typed text, the heads switched off, and the time of every answer."""
 
     server: Server
     number: int
@@ -66,16 +67,16 @@ class Session:
     wrong: list[str] = field(default_factory=list)
     edits: list[str] = field(default_factory=list)
     asked: int = 0
-    seconds_here: float = 0.0  # until the last answer, which may come after the end
-    own_seconds: float = 0.0  # that typing and looking took, without waiting for answers
+    seconds_here: float = 0.0  # until the last answer, which may arrive after the end
+    own_seconds: float = 0.0  # of typing and pauses, without waiting for answers
 
     @cached_property
     def headers(self) -> dict[str, str]:
-        """Of each request: the cookie tells one visitor from another."""
+        """The headers of each request, with the visitor's cookie."""
         return self.server.new_visitor()
 
     def live(self) -> None:
-        """A minute of typing and switching; what goes wrong is noted."""
+        """Type and switch heads for `seconds`; errors are recorded."""
         draw = random.Random(self.number)
         try:
             with connect(
@@ -95,7 +96,7 @@ class Session:
                     self._act(draw)
                     self.seconds_here = time.monotonic() - begun
                     self._follow(page)
-        except Exception as error:  # the table tells it; the other visitors go on
+        except Exception as error:  # reported in the table; the other visitors continue
             self.wrong.append(f"{type(error).__name__}: {error}"[:200])
 
     def _act(self, draw: random.Random) -> None:
@@ -112,7 +113,7 @@ class Session:
             time.sleep(max(0.0, GAP - self.keys[-1]))
 
     def ask(self) -> float:
-        """Seconds until the answer to the present question is here; notes an answer that is another's."""
+        """Seconds until the current request is answered; records an answer to another text as an error."""
         self.asked += 1
         self.own_seconds += GAP
         asked = {"model": self.model, "text": self.text, "edits": self.edits}
@@ -126,7 +127,7 @@ class Session:
         return took
 
     def ask_room(self, route: str, **fields: Any) -> dict[str, Any]:
-        """What a route of a room says; notes the seconds, and an answer that is a refusal."""
+        """The answer of a room's route; records its seconds, and a refusal as an error."""
         began = time.perf_counter()
         said, _ = unpack(self.server.post(f"room_{route}", json.dumps(fields), self.headers))
         self.visits.append(time.perf_counter() - began)
@@ -141,7 +142,7 @@ class Session:
             self.wrong.append(f"visitor {self.number} got the answer to another text")
 
     def _follow(self, page: ClientConnection) -> None:
-        """One run of the page, as after typing has settled; notes how long it took."""
+        """Rerun the page once, as after a pause in typing, and record the time."""
         state = {"model": self.model, "text": self.text, "edits": ";".join(self.edits)}
         began = time.perf_counter()
         run_page(page, urlencode({name: text for name, text in state.items() if text}), until="script_finished")
@@ -149,7 +150,7 @@ class Session:
 
 
 def run_page(page: ClientConnection, query: str, until: str) -> ForwardMsg:
-    """Have a session run the page at an address; the first message of the kind `until`."""
+    """Have a session run the page with a query string; returns the first message of type `until`."""
     message = BackMsg()
     message.rerun_script.query_string = query
     page.send(message.SerializeToString())
@@ -162,14 +163,14 @@ def run_page(page: ClientConnection, query: str, until: str) -> ForwardMsg:
 
 @dataclass
 class Attacker:
-    """One visitor who asks for what is slow, many times at once, until it is over."""
+    """One visitor who keeps many slow requests in flight until the end."""
 
     server: Server
     seconds: float
     answered: int = 0
 
     def live(self) -> None:
-        """Keep PARALLEL_ATTACKS questions under way."""
+        """Keep PARALLEL_ATTACKS requests in flight."""
         until = time.monotonic() + self.seconds
         at_once([partial(self._ask, number, until) for number in range(PARALLEL_ATTACKS)])
 
@@ -199,7 +200,7 @@ def lines(
     figure: str = "",
     workers: Sequence[int] = (),
 ) -> Iterator[str]:
-    """The table, and what went wrong; the figure is written to a file."""
+    """The table, then the errors; the figure is written to a file."""
     here = str(Path(__file__).parents[2])
     servers: dict[str, tuple[str, tuple[str, ...]]]
     servers = {f"{number} workers": (here, ("--workers", str(number))) for number in workers}
@@ -226,9 +227,9 @@ def lines(
 
 
 def in_a_room(teacher: Session, students: Sequence[Session]) -> list[Work]:
-    """What the browsers of a room do beside all else: students say where they are and answer, the teacher looks."""
+    """The room's requests: students report their location and answer questions, the teacher polls the panel."""
     code = teacher.ask_room("open", view={})["code"]
-    teacher.ask_room("panel", code=code, admit=True)  # all have one address
+    teacher.ask_room("panel", code=code, admit=True)  # all students have the same IP address
     for student in students:
         student.ask_room("visit", code=code)
 
@@ -255,7 +256,7 @@ def in_a_room(teacher: Session, students: Sequence[Session]) -> list[Work]:
 
 
 def _loads(sessions: Sequence[Session]) -> tuple[float, float]:
-    """Questions a second that all would ask if no answer took any time, and that were answered."""
+    """Requests a second if answers took no time, and requests answered a second."""
     active = [session for session in sessions if session.asked and session.seconds_here]
     offered = sum(session.asked / session.own_seconds for session in active)
     return offered, sum(session.asked / session.seconds_here for session in active)
@@ -286,9 +287,9 @@ def attend(
     checkout: str = "",
     spent: list[float] | None = None,
 ) -> list[Session]:
-    """Have so many on a new server, of a checkout and started with further options, until they have gone.
+    """Run `visitors` sessions to the end on a new server of a checkout, started with further options.
 
-    `besides` is what goes on besides: IN_A_ROOM or ATTACKED. `spent` gets the processor's seconds of the server, and of
+    `besides` is a concurrent load: IN_A_ROOM or ATTACKED. `spent` receives the processor seconds of the server, and of
     its workers.
     """
     with TemporaryDirectory() as folder, _serve(Path(folder), checkout, options) as server:
@@ -304,7 +305,7 @@ def attend(
 
 
 def _processor_seconds(server: Server) -> tuple[float, float]:
-    """The processor's seconds of a server, and of its workers."""
+    """The processor seconds of a server, and of its workers."""
     process = psutil.Process(server.pid)
     times = [each.cpu_times() for each in (process, *process.children(recursive=True))]
     first, *others = [time.user + time.system for time in times]
@@ -320,7 +321,7 @@ def _serve(folder: Path, checkout: str, options: Sequence[str]) -> AbstractConte
 
 
 def rows(who: str, sessions: Sequence[Session]) -> Iterator[str]:
-    """How long each kind of thing took, for all together."""
+    """A row of times for each kind of request, over all sessions."""
     kinds = {"a letter typed -> all heads here": "keys", "a head switched -> all heads here": "switches",
              "the rest of the page follows": "pages", "a visit of the room, or an answer": "visits"}  # fmt: skip
     for what, name in kinds.items():

@@ -1,7 +1,7 @@
-"""A hundred people type, on workers of this machine and on those of a Ray cluster of two nodes, one of which is killed.
+"""A hundred people type, on local workers and on workers of a Ray cluster of two nodes, one of which is killed.
 
-Each asks the engine as the route does; every answer is checked to be one's own. Then the class of `classroom`, on
-servers whose workers are here and there. `python -m tests.bench cluster`
+Each calls the engine as the route does; every answer is checked to belong to its visitor. Then the class of
+`classroom`, on a server with local workers and on one with the cluster's. `python -m tests.bench cluster`
 """
 
 import json
@@ -33,7 +33,7 @@ PATIENCE = 300.0  # seconds until an answer counts as lost
 
 @dataclass
 class Typist:
-    """One visitor, with how long each letter's answer took and what went wrong."""
+    """One visitor, with the time of each letter's answer and the errors."""
 
     engine: Engine
     number: int
@@ -41,7 +41,7 @@ class Typist:
     wrong: list[str] = field(default_factory=list)
 
     def type(self, until: float) -> None:
-        """A letter now and then."""
+        """Type a letter at regular intervals."""
         draw = random.Random(self.number)
         text = f"{NAMES[self.number % 10]} {self.number} saw"
         for letter in STORY:
@@ -58,7 +58,7 @@ class Typist:
         try:
             job = self.engine.submit(f"visitor {self.number}", request, lane=Lane.SHORT, seconds=PATIENCE)
             meta = unpack(job.future.result(PATIENCE))[0]
-        except Exception as error:  # the table tells it; the others go on
+        except Exception as error:  # reported in the table; the others continue
             return self.wrong.append(f"{type(error).__name__}: {error}"[:200])
         self.seconds.append(time.perf_counter() - began)
         if "".join(token["text"] for token in meta["tokens"] if not token["special"]) != text:
@@ -66,7 +66,7 @@ class Typist:
 
 
 def lines() -> Iterator[str]:
-    """The table, and what went wrong."""
+    """The table, then the errors."""
     os.environ["OMP_NUM_THREADS"] = str(max(1, (os.cpu_count() or 1) // 2))  # as `headlight` sets it
     port = free_port()
     nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "ray_client_server_port": port})
@@ -100,7 +100,7 @@ def lines() -> Iterator[str]:
 
 
 def _stop(engine: Engine) -> float:
-    """Seconds until an engine is closed whose workers have begun with what takes long."""
+    """Seconds to close an engine whose workers have begun slow requests."""
     asked = {"head_ablation": {"attention": "decoder.0.self"}, "trace": {}}
     for (route, fields), lane in zip(asked.items(), (Lane.LONG, Lane.SHORT), strict=True):
         content = json.dumps(body(route, model=MODEL, text=STORY, **fields)).encode()
@@ -112,7 +112,7 @@ def _stop(engine: Engine) -> float:
 
 
 def _class(address: str) -> Iterator[str]:
-    """The table of a class on a server with workers of this machine, and on one with workers of the cluster."""
+    """The table of a class on a server with local workers, and on one with workers of the cluster."""
     yield "| a class, on | what | count | median ms | p95 ms |"
     yield "|---|---|---:|---:|---:|"
     for where, engine in {"this machine": LOCAL_ENGINE, "a cluster of two nodes": address}.items():
@@ -123,7 +123,7 @@ def _class(address: str) -> Iterator[str]:
 
 
 def _engine(address: str) -> Engine:
-    """The cluster's, once it lets clients in, which takes longer than a client waits."""
+    """The cluster's workers, once it accepts clients, which takes longer than a client's timeout."""
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -134,8 +134,8 @@ def _engine(address: str) -> Engine:
 
 
 def _row(what: str, engine: Engine, midway: Work) -> tuple[str, float]:
-    """Have all type; the table's row, and the median."""
-    _type(engine, 3.0)  # so that all workers are there
+    """Have all visitors type; returns the table's row and the median."""
+    _type(engine, 3.0)  # so that all workers have started
     typists = _type(engine, SECONDS, midway)
     seconds = [one for typist in typists for one in typist.seconds]
     wrong = [sentence for typist in typists for sentence in typist.wrong]
@@ -145,7 +145,7 @@ def _row(what: str, engine: Engine, midway: Work) -> tuple[str, float]:
 
 
 def _type(engine: Engine, seconds: float, midway: Work = lambda: None) -> list[Typist]:
-    """Everybody types for so long; `midway` happens in the middle."""
+    """Have all visitors type for some seconds; `midway` is called in the middle."""
     typists = [Typist(engine, number) for number in range(VISITORS)]
     until = time.monotonic() + seconds
 
@@ -158,7 +158,7 @@ def _type(engine: Engine, seconds: float, midway: Work = lambda: None) -> list[T
 
 
 def _spread(engine: Engine, node: str) -> None:
-    """Ask until a worker is on the node that will be killed, and another one is not."""
+    """Send requests until one worker is on the node to be killed and another is not."""
     while True:
         _type(engine, 3.0)
         workers = [thread.worker for thread in engine.lanes[Lane.SHORT].threads]

@@ -1,7 +1,8 @@
-"""How long a person waits who has just typed `headlight`: until something is seen, and until the first heads are.
+"""Waiting time after the command `headlight`: until the first paint, and until the first heads.
 
-Each time it is a new process on files that were read before. A browser is open already, and comes as soon as the server
-answers, as the one that `headlight` opens. Every clock starts with the process. `python -m tests.bench cold_start`
+Each start is a new process with warm file caches. A browser is already open and loads the page as soon as the server
+answers, like the browser that `headlight` opens. Every clock starts with the process. `python -m tests.bench
+cold_start`
 """
 
 import time
@@ -22,7 +23,7 @@ from tests.browser.server import Server, serve
 TURNS = 10
 PATIENCE = 120_000  # milliseconds
 SKELETON = b"headlight-skeleton"
-# When something was first painted, and the frame after heads and predictions were, as the wall clock has it.
+# Wall-clock times of the first paint, and of the frame after heads and predictions were painted.
 WATCH = f"""() => {{
   ({DEEP_FIND})();
   window.times = {{}};
@@ -40,7 +41,7 @@ WATCH = f"""() => {{
 
 @dataclass(frozen=True)
 class Start:
-    """Seconds from the start of the process until the outline is served, is seen, and the first heads are seen."""
+    """Seconds from the process start until the outline is served and painted, and the first heads are painted."""
 
     served: float
     seen: float
@@ -48,12 +49,12 @@ class Start:
 
 
 def lines() -> Iterator[str]:
-    """A row for each start, then medians and the slowest."""
+    """A row for each start, then the medians and the maxima."""
     yield "| start | the outline is served, s | something is seen, s | the first heads are seen, s |"
     yield "|---|---:|---:|---:|"
     starts: list[Start] = []
     with chromium.launched() as browser:
-        for number in range(TURNS + 1):  # the first one reads the files
+        for number in range(TURNS + 1):  # the first start warms the file caches
             with TemporaryDirectory() as folder, serve(Path(folder)) as server:
                 start = measure(browser, server)
             if number:
@@ -65,7 +66,7 @@ def lines() -> Iterator[str]:
 
 
 def measure(browser: Browser, server: Server) -> Start:
-    """One start: the server answers already, and nobody has come yet."""
+    """Open the page on a server that already answers and has had no visitor."""
     began = psutil.Process(server.pid).create_time()
     with urlopen(Request(server.url, headers={"Accept": "text/html"}), timeout=60) as answer:
         assert SKELETON in answer.read()

@@ -1,4 +1,4 @@
-"""A figure of load: what people ask a second against what is answered, on logarithmic axes."""
+"""A figure of load: requests a second against answers a second, on logarithmic axes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COLOURS = ("#b45f06", "#5b6b8c")
 
 @dataclass(frozen=True)
 class Point:
-    """A class of so many: questions a second that they would ask, and that were answered."""
+    """A class of `people`: requests a second if answers took no time, and requests answered a second."""
 
     people: int
     offered: float
@@ -20,7 +20,7 @@ class Point:
 
 
 def load_figure(lines: Mapping[str, Sequence[Point]]) -> str:
-    """A line for each version, its points named by the number of people; dashed: everything is answered."""
+    """A line for each version, labelled with numbers of people; on the dashed line everything is answered."""
     points = [point for line in lines.values() for point in line]
     values = [value for point in points for value in (point.offered, point.answered) if value > 0]
     low, high = 10 ** int(log10(min(values)) - 1e-9), max(values) * 1.3

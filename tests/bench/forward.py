@@ -1,4 +1,4 @@
-"""What it costs to see everything: a traced forward next to one that uses torch's fused attention and keeps nothing."""
+"""The cost of tracing: a traced forward compared with one that uses torch's fused attention and keeps nothing."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -34,9 +34,9 @@ ALL, HEADS = None, ("*.weights", "*.mask", "logits")
 
 
 def ratios() -> Iterator[Ratio]:
-    """At 128 tokens: everything kept, what the page keeps, and nothing kept, each against the plain forward.
+    """At 128 tokens: keeping all values, the page's values, or none, each against the plain forward.
 
-    Then a letter at the end of a short text, going on from the run before it, against the whole text.
+    Then a letter at the end of a short text, continuing from the previous run, against the whole text.
     """
     torch.manual_seed(0)
     model = Transformer(SHAPE).eval().requires_grad_(False)
@@ -51,7 +51,7 @@ def ratios() -> Iterator[Ratio]:
 
 
 def typed_letter() -> Ratio:
-    """A letter at the end of 15 tokens, as the page asks for it: weights of all heads, and the next token's logits."""
+    """A letter at the end of 15 tokens, as requested by the page: weights of all heads, and the next token's logits."""
     model, tokenizer, keep = (
         Transformer(GPT2).eval().requires_grad_(False),
         toys.causal(),
@@ -69,7 +69,7 @@ def typed_letter() -> Ratio:
 
 
 def traced(model: Transformer, ids: Tensor, keep: tuple[str, ...] | None) -> object:
-    """As `run` does it, arrays included."""
+    """A forward as in `run`, with conversion to arrays."""
     record = RecordingHook(no_hook, keep)
     with torch.inference_mode():
         model(ids, hook=record)
@@ -78,7 +78,7 @@ def traced(model: Transformer, ids: Tensor, keep: tuple[str, ...] | None) -> obj
 
 @torch.inference_mode()
 def plain(model: Transformer, ids: Tensor, top: bool = True) -> Tensor:
-    """The same pre-norm decoder by the shortest way: no taps, F.scaled_dot_product_attention, no weights.
+    """The same pre-norm decoder in the simplest form: no taps, F.scaled_dot_product_attention, no weights.
 
     Without `top` it ends before the language head.
     """
@@ -93,7 +93,7 @@ def plain(model: Transformer, ids: Tensor, top: bool = True) -> Tensor:
 
 
 def normed(residual: ResidualConnection, x: Tensor) -> Tensor:
-    """The norm before a sublayer."""
+    """Apply the norm before a sublayer."""
     result: Tensor = residual.norm(x)
     return result
 

@@ -1,4 +1,4 @@
-"""What a worker keeps: the memory of one in which two visitors type, switch heads and change models.
+"""The memory of a worker in which two visitors type, switch heads and change models.
 
 The worker's own function answers in this process. `python -m tests.bench growth`
 """
@@ -45,7 +45,7 @@ class Typist:
         self.edits: list[str] = []
 
     def act(self, draw: Random) -> None:
-        """Change something, and ask about it."""
+        """Change something, and send a request about it."""
         chance = draw.random()
         if chance < 0.02:
             self.model = draw.choice(MODELS)

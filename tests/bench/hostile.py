@@ -1,7 +1,7 @@
-"""Checkpoints and questions made to do harm: each ends in a right answer or in one sentence, within seconds.
+"""Hostile checkpoints and requests: each ends in a right answer or in one error sentence, within seconds.
 
-A case is a number, the seed of everything in it. Cases run one after the other in a worker process, which is ended
-where one takes too long, or more memory than is allowed, and started anew.
+The seed of a case determines everything in it. Cases run one after the other in a worker process, which is restarted if
+a case exceeds the limit of time or memory.
 
 `python -m tests.bench hostile --checkpoints 10000`
 """
@@ -45,7 +45,7 @@ from tests.families.test_tokenizers import LAYOUTS
 from tests.families.texts import configured
 from tests.model import toys
 
-MAX_SECONDS, MAX_BYTES = 10.0, 8 << 30  # of a processor for one case; of memory for the process that runs it
+MAX_SECONDS, MAX_BYTES = 10.0, 8 << 30  # processor seconds for one case; memory of the worker process
 MAX_EDITED_BYTES = 1 << 20
 FAMILIES = ("gpt2", "llama", "bert", "t5", "deberta-v2", "falcon", "gemma3_text", "vit")
 OLD_VOCABULARIES = ("gpt2", "bert", "t5", "gemma", "albert", "marian", "qwen2")
@@ -65,10 +65,10 @@ Mutation = Callable[[Random, Path], None]
 
 
 class WrongAnswer(Exception):
-    """An answer that is neither right nor a sentence."""
+    """An answer that is neither right nor an error sentence."""
 
 
-# What is done to a checkpoint.
+# Mutations of a checkpoint.
 
 
 def _any_file(draw: Random, folder: Path) -> Path:
@@ -85,14 +85,14 @@ def _replace(path: Path, raw: bytes) -> None:
 
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
-        path.rmdir()  # an earlier change made it one
+        path.rmdir()  # created by an earlier mutation
     path.unlink(missing_ok=True)
 
 
 def flip_bits(draw: Random, folder: Path) -> None:
     path = _any_file(draw, folder)
     raw = bytearray(path.read_bytes())
-    reach = len(raw) if draw.random() < 0.5 else min(len(raw), 3_000)  # the head says where everything lies
+    reach = len(raw) if draw.random() < 0.5 else min(len(raw), 3_000)  # the header contains the offsets
     for _ in range(draw.randint(1, 8) if raw else 0):
         raw[draw.randrange(reach)] ^= 1 << draw.randrange(8)
     _replace(path, bytes(raw))
@@ -112,17 +112,17 @@ def repeat_bytes(draw: Random, folder: Path) -> None:
 
 
 def _places(values: Any) -> list[tuple[Any, Any]]:
-    """Every container with a key or index in it."""
+    """Every container, paired with each of its keys or indices."""
     keys = list(values) if isinstance(values, dict) else range(len(values)) if isinstance(values, list) else ()
     return [place for key in keys for place in ((values, key), *_places(values[key]))]
 
 
 def _edit_json(draw: Random, folder: Path, edit: Callable[[Any, Any], None]) -> None:
-    """Edit one place of a JSON file; of a long vocabulary few are chosen."""
+    """Edit one place of a JSON file; rarely one in a long vocabulary."""
     files = [path for path in sorted(folder.rglob("*.json")) if path.is_file()]
     path = draw.choice(files or [folder])
     if not files or path.stat().st_size > MAX_EDITED_BYTES:
-        return  # another mutation made it long, and reading it would be this one's time
+        return  # lengthened by another mutation; reading it would take too long
     try:
         values = json.loads(path.read_bytes())
         places = _places(values)
@@ -206,7 +206,7 @@ def _strange_step(draw: Random, component: str) -> dict[str, Any]:
 
 
 def change_tokenizer(draw: Random, folder: Path) -> None:
-    """Steps of other kinds, repeated, in sequences of sequences; other limits and vocabularies."""
+    """Change the steps: other kinds, repeated, in nested sequences; or change limits and vocabularies."""
     path = folder / "tokenizer.json"
     if not path.is_file() or path.stat().st_size > MAX_EDITED_BYTES:
         return
@@ -234,7 +234,7 @@ def change_tokenizer(draw: Random, folder: Path) -> None:
 
 
 def change_weights(draw: Random, folder: Path) -> None:
-    """Other numbers, shapes, kinds and names of the tensors."""
+    """Change the numbers, shapes, dtypes or names of the tensors."""
     path = folder / "model.safetensors"
     try:
         tensors = load_file(path) if path.is_file() else {}
@@ -267,7 +267,7 @@ def change_weights(draw: Random, folder: Path) -> None:
 
 
 def change_file_kind(draw: Random, folder: Path) -> None:
-    """A pipe, a device, a folder, a link in a circle or nothing in a file's place."""
+    """Replace a file by a pipe, a device, a folder, a symlink to itself or nothing."""
     names = ["README.md", "tokenizer_config.json", "model.safetensors.index.json", "pytorch_model.bin", "model.bin"]
     path = draw.choice([_any_file(draw, folder), folder / draw.choice(names)])
     _remove(path)
@@ -286,11 +286,11 @@ def change_file_kind(draw: Random, folder: Path) -> None:
 
 
 def add_files(draw: Random, folder: Path) -> None:
-    """Files that a checkpoint may have besides, with strange contents."""
+    """Add optional files of a checkpoint, with strange contents."""
     name = draw.choice(MORE_FILES)
     keys = ("tokenizer_class", "bos_token", "added_tokens_decoder", "weight_map", "base_model_name_or_path", "size")
     fields = {key: draw.choice(VALUES) for key in draw.sample(keys, draw.randint(1, 4))}
-    if not os.path.lexists(folder / name):  # a link in a circle is there too
+    if not os.path.lexists(folder / name):  # true for a symlink to itself
         (folder / name).write_text(json.dumps(fields))
     if name.endswith("index.json") and draw.random() < 0.7:
         _remove(folder / "model.safetensors")
@@ -305,7 +305,7 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 
 def make_victims(root: Path) -> None:
-    """Good checkpoints: Headlight's own, those of other families, and old vocabularies."""
+    """Write valid checkpoints: Headlight's own, other families, and old vocabularies."""
     for name, model, tokenizer in (
         ("own decoder", toys.decoder(), toys.causal()), ("own encoder", toys.encoder(), toys.masked()),
         ("own both", toys.both(), toys.masked()),
@@ -328,7 +328,7 @@ def make_victims(root: Path) -> None:
 
 
 def open_checkpoint(draw: Random, victims: Path) -> None:
-    """A victim, changed in one to three ways, is listed, opened and asked."""
+    """Mutate a valid checkpoint one to three times, list it, open it and run it."""
     with TemporaryDirectory() as root:
         folder = Path(root) / "models" / "victim"
         shutil.copytree(draw.choice(sorted(victims.iterdir())), folder)
@@ -356,7 +356,7 @@ def _ask(opened: Checkpoint, text: str) -> None:
 
 
 def ask_question(draw: Random, victims: Path) -> None:
-    """A request to one of the routes; what a model computed for it is looked at too."""
+    """Send a request to one of the routes, and check the model's trace for it as well."""
     kind = draw.choice(http_requests())
     content = content_of(kind, draw)
     case = ask(kind.route, content)
@@ -396,7 +396,7 @@ def _require_answer(traced: Trace) -> None:
 
 
 def _must_be_finite(path: str) -> bool:
-    """Scores may be infinite, where a mask or a bias forbids a key."""
+    """Scores may be infinite if a mask or a bias forbids a key."""
     return path.rpartition(".")[2] not in ("bias", "scores", "masked_scores", "mask")
 
 
@@ -408,7 +408,7 @@ CASES_BY_KIND: dict[str, Case] = {"checkpoints": open_checkpoint, "questions": a
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case: the seconds it took, and what was wrong (empty: nothing)."""
+    """The outcome of a case: its seconds, and its failure (empty: none)."""
 
     kind: str
     seed: int
@@ -417,7 +417,7 @@ class Outcome:
 
 
 class Runner:
-    """A worker process that runs cases, ended and started anew where one takes too long or too much memory."""
+    """A worker process that runs cases, restarted if a case takes too long or too much memory."""
 
     def __init__(self, victims: Path, module: str = __name__) -> None:
         self.victims = victims
@@ -436,7 +436,7 @@ class Runner:
 
 
 def serve(connection: Connection) -> None:
-    """Answer each case with what was wrong."""
+    """Answer each case with its failure, or an empty string."""
     torch.set_num_threads(1)
     with Path(os.devnull).open("w") as nowhere:  # Rust code writes its panics to standard error
         os.dup2(nowhere.fileno(), 2)
@@ -467,7 +467,7 @@ def outcomes(counts: dict[str, int], first: int = 0) -> Iterator[Outcome]:
 
 
 def lines(counts: dict[str, int] | None = None, first: int = 0) -> Iterator[str]:
-    """A line for every case that went wrong, then how many there were and how long the slowest took."""
+    """A line for every failed case, then the number of failures and the slowest time."""
     found: dict[str, list[Outcome]] = {}
     for outcome in outcomes(counts or {"checkpoints": 200, "questions": 200}, first):
         found.setdefault(outcome.kind, []).append(outcome)

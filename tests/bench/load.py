@@ -1,4 +1,4 @@
-"""What opening costs: a folder shaped like GPT-2 small, next to safetensors' own load and one plain forward of it."""
+"""The cost of opening a folder shaped like GPT-2 small, compared with safetensors' load and one plain forward."""
 
 import json
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ TURNS = 7
 
 
 def ratios() -> Iterator[Ratio]:
-    """Opening alone, and opening with a forward, each against tensors of the same file and a forward of the shortest
-    kind; and how many bytes beside the mapped file opening takes.
+    """Opening alone, and opening with a forward, each against loading the file's tensors and a plain forward; and the
+    memory that opening takes in addition to the mapped file.
     """
     with TemporaryDirectory() as place:
         folder = make(Path(place) / "gpt2")
@@ -41,7 +41,7 @@ def ratios() -> Iterator[Ratio]:
 
 
 def own_bytes() -> int:
-    """The memory of this process that is no file's; 0 where the system does not tell."""
+    """The anonymous memory of this process; 0 if the system does not report it."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -50,7 +50,7 @@ def own_bytes() -> int:
 
 
 def make(folder: Path) -> Path:
-    """A folder with random weights and as many tokens."""
+    """Write a folder with random weights and GPT-2's number of tokens."""
     folder.mkdir(parents=True)
     torch.manual_seed(0)
     shapes: dict[str, tuple[int, ...]] = {"wte.weight": (VOCABULARY, WIDTH), "wpe.weight": (CONTEXT, WIDTH)}
@@ -71,7 +71,7 @@ def make(folder: Path) -> Path:
 
 
 def vocabulary() -> tokenizers.Tokenizer:
-    """Byte pairs, as many as GPT-2's: each the next two of those before it."""
+    """A BPE tokenizer with as many tokens as GPT-2; each merge joins the next pair of earlier tokens."""
     tokens = sorted(pre_tokenizers.ByteLevel.alphabet())
     known, merges = {token: number for number, token in enumerate(tokens)}, list[tuple[str, str]]()
     pairs = ((left, right) for right in tokens for left in tokens[:256])
@@ -87,7 +87,7 @@ def vocabulary() -> tokenizers.Tokenizer:
 
 
 def opened(folder: Path, ids: Tensor) -> Tensor:
-    """Opened by us, and one forward."""
+    """Open with Headlight, and run one forward."""
     with torch.inference_mode():
         logits: Tensor = load(folder, device="cpu").model(ids)
     return logits
@@ -95,7 +95,7 @@ def opened(folder: Path, ids: Tensor) -> Tensor:
 
 @torch.inference_mode()
 def plain(folder: Path, ids: Tensor) -> Tensor:
-    """The tensors as safetensors loads them, and GPT-2's forward by the shortest way."""
+    """Load the tensors with safetensors, and run GPT-2's forward in its simplest form."""
     weights = load_file(folder / "model.safetensors")
 
     def norm(x: Tensor, name: str) -> Tensor:

@@ -1,4 +1,4 @@
-"""What 4,096 tokens cost: the traced forward next to the fused one, in time and memory, and one head after it."""
+"""The cost of 4,096 tokens: the traced forward compared with the fused one, in time and memory, then one head."""
 
 import multiprocessing
 from collections.abc import Callable, Iterator
@@ -18,14 +18,14 @@ from tests.bench.forward import SHAPE, plain
 from tests.bench.measure import compare, table
 
 LONG = SHAPE.replace(context_length=4_096)
-SIDE = 384  # cells of a picture, as the page has them
+SIDE = 384  # cells on each side of a picture, as on the page
 TURNS = 5
 Work = Callable[[Transformer, Tensor], object]
 HEAD = ("decoder.5.self", 3)
 
 
 def lines() -> Iterator[str]:
-    """The ratio of the forwards, the memory of each in a process of its own, and the seconds for a head."""
+    """The ratio of the forwards, the memory of each in a separate process, and the seconds for a head."""
     model, ids = shaped()
     ours, theirs = partial(seeds, model, ids), partial(fused, model, ids)
     yield from table([compare("traced forward, 4,096 tokens", ours, "fused", theirs, TURNS)])
@@ -35,14 +35,14 @@ def lines() -> Iterator[str]:
 
 
 def shaped() -> tuple[Transformer, Tensor]:
-    """A model of GPT-2's width and depth that reads so many tokens, and a text for it."""
+    """A model of GPT-2's width and depth with a context of 4,096 tokens, and a text of that length."""
     torch.manual_seed(0)
     model = Transformer(LONG).eval().requires_grad_(False)
     return model, torch.randint(LONG.vocabulary_size, (1, LONG.context_length))
 
 
 def seeds(model: Transformer, ids: Tensor) -> dict[str, np.ndarray]:
-    """As `run` does it for a long text: what everything else can be made from, and no logits."""
+    """The values that `run` keeps for a long text: enough to recompute the others, without logits."""
     record = RecordingHook(no_hook, RECOMPUTE_FROM)
     with torch.inference_mode():
         model.encode_hidden(ids, hook=record)
@@ -50,12 +50,12 @@ def seeds(model: Transformer, ids: Tensor) -> dict[str, np.ndarray]:
 
 
 def fused(model: Transformer, ids: Tensor) -> Tensor:
-    """Up to the stream that the language head would read, as ours."""
+    """The fused forward up to the input of the language head, like the traced one."""
     return plain(model, ids, top=False)
 
 
 def head(model: Transformer, ids: Tensor) -> float:
-    """Seconds for one head's picture; the median of a few."""
+    """Seconds for one head's picture; the median of TURNS runs."""
     pieces = tuple(map(str, range(ids.shape[1])))
     nowhere, marks = ((0, 0),) * len(pieces), (False,) * len(pieces)
     text = Encoded("", tuple(ids[0].tolist()), pieces, pieces, nowhere, marks)
@@ -69,7 +69,7 @@ def head(model: Transformer, ids: Tensor) -> float:
 
 
 def peak(work: Work) -> int:
-    """The most bytes that a process of its own takes during one forward, the model among them (Linux only)."""
+    """The peak memory in bytes of a separate process during one forward, including the model (Linux only)."""
     with multiprocessing.get_context("spawn").Pool(1) as pool_:
         taken: int = pool_.apply(_peak, (work,))
     return taken
@@ -78,7 +78,7 @@ def peak(work: Work) -> int:
 def _peak(work: Work) -> int:
     model, ids = shaped()
     process = Path("/proc/self")
-    (process / "clear_refs").write_text("5")  # building the model took more; the mark begins anew (man 5 proc)
+    (process / "clear_refs").write_text("5")  # reset the peak: building the model took more (man 5 proc)
     work(model, ids)
     marks = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
     return int(marks["VmHWM"].split()[0]) * 1024

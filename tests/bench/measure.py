@@ -1,4 +1,4 @@
-"""Timing two ways of doing the same, turn by turn, so that a busy machine slows both alike."""
+"""Times two ways of doing the same work in alternation, so that a busy machine slows both equally."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Ratio:
-    """How long `what` takes, in multiples of `yardstick`: the median of the ratios of all turns."""
+    """The time of `what` in multiples of `yardstick`: the median of the ratios of all turns."""
 
     what: str
     yardstick: str
@@ -39,25 +39,25 @@ class Ratio:
 
 
 def compare(what: str, work: Work, yardstick: str, plain: Work, turns: int = 15) -> Ratio:
-    """Both in turn, `turns` times, after one turn each that does not count."""
+    """Run both in alternation, `turns` times, after one warm-up each."""
     return race(what, partial(_seconds, work), yardstick, partial(_seconds, plain), turns)
 
 
 def race(what: str, clock: Clock, yardstick: str, plain: Clock, turns: int = 15) -> Ratio:
-    """The same for works that bring a clock of their own: each call does the work and gives its seconds."""
+    """The same as `compare` for self-timed works: each call does the work and returns its seconds."""
     pairs = [(clock(), plain()) for _ in range(turns + 1)][1:]
     ours, theirs = zip(*pairs, strict=True)
     return Ratio(what, yardstick, Times.of(ours), Times.of(theirs), median(one / other for one, other in pairs))
 
 
 def at_once(works: Sequence[Work]) -> None:
-    """Each work in a thread of its own, until all have ended."""
+    """Run each work in its own thread, and wait for all."""
     with ThreadPoolExecutor(len(works)) as threads:
         list(threads.map(lambda work: work(), works))
 
 
 def table(ratios: Iterable[Ratio]) -> Iterator[str]:
-    """As Markdown, a line each as soon as it is measured."""
+    """A Markdown table, each line as soon as it is measured."""
     yield "| what | ms | p95 | against | ms | p95 | ratio |"
     yield "|---|---:|---:|---|---:|---:|---:|"
     for each in ratios:

@@ -1,7 +1,7 @@
-"""What each process takes of the memory, and whether workers share the weights of a model that all have open.
+"""The memory of each process, and whether workers share the weights of a model that all have opened.
 
-A folder shaped like GPT-2 small, open in every worker that answers letters. RSS counts what processes share in each of
-them, PSS in parts, so that their sum is what is really taken. `python -m tests.bench memory`
+A folder shaped like GPT-2 small is open in every worker that answers letters. RSS counts shared pages in full for each
+process, PSS divides them among the processes, so the sum of PSS is the actual use. `python -m tests.bench memory`
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MEGABYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of a process, or of what it has mapped of a file."""
+    """Bytes of a process, or of a file that it has mapped."""
 
     rss: int = 0
     pss: int = 0
@@ -51,7 +51,7 @@ def lines() -> Iterator[str]:
 
 
 def open_in_all(server: Server, workers: int) -> None:
-    """Ask, as many visitors at once as there are workers, until each has the weights."""
+    """Send one request per worker at once, until each worker has the weights."""
     while True:
         with ThreadPoolExecutor(workers) as visitors:
             list(visitors.map(lambda number: ask(server, number), range(workers)))
@@ -60,7 +60,7 @@ def open_in_all(server: Server, workers: int) -> None:
 
 
 def ask(server: Server, number: int) -> None:
-    """A visitor's question about a text of some length, whose answer must be one."""
+    """Send a new visitor's request about a long text, and check that it is answered."""
     content = json.dumps(body("trace", model=MODEL, text=f"{number} " + "the cat sat on the mat " * 20))
     meta, _ = unpack(server.post("trace", content, server.new_visitor()))
     assert "tokens" in meta, meta
@@ -78,17 +78,17 @@ def _rows(server: Server, workers: int) -> Iterator[str]:
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """The processes that a process started, and those that they started."""
+    """The child processes of a process, recursively."""
     return (child.pid for child in psutil.Process(pid).children(recursive=True))
 
 
 def memory(pid: int) -> Memory:
-    """What a process takes."""
+    """The memory of a process."""
     taken = psutil.Process(pid).memory_full_info()
     return Memory(taken.rss, taken.pss)
 
 
 def mapped(pid: int) -> Memory:
-    """What a process has in memory of the file of weights."""
+    """The memory of a process that is mapped from the file of weights."""
     files = psutil.Process(pid).memory_maps()
     return sum((Memory(file.rss, file.pss) for file in files if file.path.endswith(WEIGHTS)), Memory())

@@ -1,8 +1,7 @@
-"""Planted needles: whether `trace_copying` names the passage that an answer comes from, and whether deleting proves it.
+"""Planted needles: does `trace_copying` name the source passage of an answer, and does deleting it prove that?
 
-The answer's word stands in one more passage, where it does not fit, so that finding the word is not enough. Counted are
-the texts in which the model gives the right answer: how often it can copy at all is the first column.
-`python -m tests.bench needles`
+The answer's word is also in a second passage, where it does not fit, so that finding the word is not enough. Only texts
+with a right answer of the model count; the first column says how many those are. `python -m tests.bench needles`
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ FORMS = (
 
 @dataclass(frozen=True)
 class Needle:
-    """Passages, what is asked behind them, the right answer, and the passage that holds it."""
+    """Passages, the question after them, the right answer, and the index of the passage with the answer."""
 
     passages: tuple[str, ...]
     question: str
@@ -39,12 +38,12 @@ class Needle:
     place: int
 
     def without(self, passage: int | None) -> str:
-        """The text without a passage, or with all."""
+        """The text without one passage, or with all."""
         return "\n".join([*(each for place, each in enumerate(self.passages) if place != passage), self.question])
 
 
 def repeated_block(draw: Random, words: list[str]) -> Needle:
-    """Blocks of five words, of which one begins anew; the next word stands in another block, too."""
+    """Blocks of five words, then the beginning of one again; its next word is also in another block."""
     drawn = draw.sample(words, 5 * PASSAGES)
     blocks = [drawn[5 * place : 5 * place + 5] for place in range(PASSAGES)]
     (place, decoy), given = draw.sample(range(PASSAGES), 2), draw.randint(1, 4)
@@ -54,7 +53,9 @@ def repeated_block(draw: Random, words: list[str]) -> Needle:
 
 
 def sentence(draw: Random, form: str, question: str) -> Needle:
-    """Sentences of one form with other words, of which one begins anew; its thing is in another sentence, too."""
+    """Sentences of one form with different words, then the beginning of one again; its thing is also in another
+    sentence.
+    """
     columns = zip(*(draw.sample(some, PASSAGES) for some in (NAMES, COLOURS, THINGS)), strict=True)
     rows = [dict(zip(("name", "colour", "thing"), row, strict=True)) for row in columns]
     place, decoy = draw.sample(range(PASSAGES), 2)
@@ -89,7 +90,7 @@ def _row(name: str, form: str, opened: Checkpoint, needles: list[Needle]) -> str
 
 
 def _tested(opened: Checkpoint, needle: Needle, trace: Trace, token: int, draw: Random) -> tuple[bool, bool, bool]:
-    """Whether the passage is named, whether the answer flips without it, and without another one."""
+    """Whether the passage is named, and whether the answer flips without it, and without another passage."""
     passages = cut_passages(trace.text)[:PASSAGES]
     copying = trace_copying(opened.model, trace, -1, token, passages)
     other = draw.choice([place for place in range(PASSAGES) if place != needle.place])

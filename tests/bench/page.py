@@ -1,6 +1,6 @@
 """From an input event to the painted change, in a real browser: Explore next to a Streamlit script that does nothing.
 
-Every clock starts at the event inside the page and ends two animation frames after what is watched has changed.
+Every clock starts at the event inside the page and ends two animation frames after the watched value changes.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ st.text(f"Run {st.session_state.runs}")
 """
 YARDSTICK = "an empty rerun"
 TURNS = 10
-QUIET = 3_500  # milliseconds; longer than the page waits before it tells Streamlit what was chosen
+QUIET = 3_500  # milliseconds; longer than the page's delay before it sends choices to Streamlit
 
-# The first frame in which the change is seen paints it; in the next it is on the screen.
+# The first frame with the change paints it; in the next frame it is on the screen.
 WATCH = """element => {
   const look = %s;
   window.painted = new Promise((resolve) => {
@@ -56,7 +56,7 @@ WATCH = """element => {
 ANSWER = "root => root.dataset.painted"
 TITLE = CAPTION = "element => element.textContent"
 PICTURE = "stage => stage.dataset.picture"
-# The title of the last head whose numbers were exact: only then the table can be copied.
+# The title of the last head with exact numbers: only then can the table be copied.
 EXACT = """root => {
   const find = (name) => root.querySelector(`[data-testid="${name}"]`);
   if (!find("sheet").querySelector("button").disabled) window.exactly = find("head-title").textContent;
@@ -66,14 +66,14 @@ CHART = """element => element.querySelector(".js-plotly-plot .heatmaplayer image
 
 
 def ratios() -> Iterator[Ratio]:
-    """What a person changes most often, each beside an empty rerun of the same Streamlit in the same browser."""
+    """The most frequent changes, each compared with an empty rerun of the same Streamlit in the same browser."""
     with chromium.launched() as browser, servers() as (headlight, empty):
         rerun = Rerun(visitor(browser, empty).open())
         yield from changes(Explore(visitor(browser, headlight)), rerun)
 
 
 def changes(explore: Explore, rerun: Callable[[], float]) -> Iterator[Ratio]:
-    """All of them, after one of each that warms up whatever is slow the first time."""
+    """The ratios of all changes, after a warm-up."""
     explore.warm_up()
     yield typing(explore, rerun)
     for what, clock in explore.clocks().items():
@@ -81,7 +81,7 @@ def changes(explore: Explore, rerun: Callable[[], float]) -> Iterator[Ratio]:
 
 
 def typing(explore: Explore, rerun: Callable[[], float]) -> Ratio:
-    """A sentence letter by letter, each once the one before is painted; between two words an empty rerun."""
+    """Type a sentence, each letter after the previous one is painted, with an empty rerun between two words."""
     letters, reruns = [], []
     explore.box.fill("")
     explore.rest()
@@ -96,7 +96,7 @@ def typing(explore: Explore, rerun: Callable[[], float]) -> Ratio:
 
 @contextmanager
 def servers(*options: str) -> Iterator[tuple[Server, Server]]:
-    """The page, started with further options, and beside it a script whose rerun changes one word."""
+    """A server of the page, started with further options, and one of a script whose rerun changes one word."""
     with TemporaryDirectory() as name:
         ours, theirs = Path(name, "ours"), Path(name, "theirs")
         ours.mkdir()
@@ -110,14 +110,14 @@ def servers(*options: str) -> Iterator[tuple[Server, Server]]:
 
 
 def visitor(browser: Browser, server: Server) -> Visitor:
-    """A window of somebody who has been here before, so that the sidebar is open."""
+    """A window of a returning visitor, so that the sidebar is open."""
     page = new_context(browser).new_page()
     page.set_viewport_size({"width": 1440, "height": 900})
     return Visitor(page, server.url)
 
 
 def seconds(element: Locator, look: str, event: str, act: Callable[[], object]) -> float:
-    """From the next `event` to the painted change of what `look` gives for an element."""
+    """Seconds from the next `event` to the painted change of the value of `look(element)`."""
     element.evaluate(WATCH % (look, event))
     act()
     milliseconds: float = element.page.evaluate("window.painted")
@@ -137,7 +137,7 @@ class Rerun:
 
 @dataclass(frozen=True)
 class Explore:
-    """The page as the person at the keyboard has it; what takes a rerun is followed by a pause until all is quiet."""
+    """The Explore page in a browser; after changes that cause a rerun it waits until nothing is pending."""
 
     visitor: Visitor
     model: str = MODEL
@@ -162,7 +162,7 @@ class Explore:
         self.rest()
 
     def rest(self) -> None:
-        """Waits until nothing is under way."""
+        """Waits until nothing is pending."""
         self.page.wait_for_timeout(QUIET)
         self.visitor.settle()
 
@@ -172,8 +172,8 @@ class Explore:
         return seconds(self.root, ANSWER, "input", partial(self.page.keyboard.type, letter))
 
     def clocks(self) -> dict[str, Callable[[], float]]:
-        """Everything but typing, by what is changed and what follows; each call changes it to and fro."""
-        heads, others = cycle([(4, 2), (1, 6), (3, 3)]), product(range(6), range(8))  # exact numbers are asked for once
+        """Every change but typing, by its name; calls alternate between two states."""
+        heads, others = cycle([(4, 2), (1, 6), (3, 3)]), product(range(6), range(8))  # exact numbers are cached
         letters, texts = cycle(["s", "Backspace"]), (f"{SENTENCE} {number}" for number in count(11))
         return {
             "a token pointed at": partial(self.point, cycle([3, 5, 4])),
@@ -187,9 +187,9 @@ class Explore:
         }
 
     def point(self, tokens: Iterator[int]) -> float:
-        """The pointer over a token: what its row looks at is said and marked.
+        """Hover over a token: a sentence and marks show what its row looks at.
 
-        It comes from outside the component: what happens between two tokens, its shadow root keeps to itself.
+        The pointer starts outside the component: the window does not see moves between two tokens of one shadow root.
         """
         token = self.page.get_by_test_id("tokens").locator("button").nth(next(tokens))
         taken = self.quietly(self.page.get_by_test_id("reading"), CAPTION, "pointerover", token.hover)
@@ -197,13 +197,13 @@ class Explore:
         return taken
 
     def draw(self, pictures: Iterator[str]) -> float:
-        """The chosen head as map, lines or text."""
+        """Show the chosen head as a heatmap, lines or text."""
         name = next(pictures)
         button = self.page.get_by_test_id(f"plot-{name}")
         return self.quietly(self.page.get_by_test_id("stage"), PICTURE, "click", button.click)
 
     def exact(self, layer: int, head: int) -> float:
-        """Another head as a table, until the server's numbers stand in it and can be copied."""
+        """Choose another head as a table, until it shows the server's exact numbers and can be copied."""
         self.page.get_by_test_id("plot-table").click()
         self.rest()
         thumbnail = self.page.get_by_test_id(f"head-{layer}-{head}")
@@ -212,12 +212,12 @@ class Explore:
         return taken
 
     def choose(self, layer: int, head: int) -> float:
-        """Another thumbnail: nothing is asked, the chosen head is painted."""
+        """Choose another thumbnail: the chosen head is painted without a request."""
         title, thumbnail = self.page.get_by_test_id("head-title"), self.page.get_by_test_id(f"head-{layer}-{head}")
         return self.quietly(title, TITLE, "click", thumbnail.click)
 
     def switch(self, text: str) -> float:
-        """The chosen head off, with a text that no memory holds; after it on again."""
+        """Switch the chosen head off for an uncached text; afterwards switch it on again."""
         self.say(text)
         switch = self.page.get_by_test_id("head-switch")
         taken = self.quietly(self.root, ANSWER, "click", switch.click)
@@ -225,7 +225,7 @@ class Explore:
         return taken
 
     def select(self, text: str, part: str, option: str) -> float:
-        """Another choice in the sidebar, with a text that no memory holds; after it the model as trained."""
+        """Make another choice in the sidebar for an uncached text; afterwards restore the model as trained."""
         self.say(text)
         chosen = self.page.get_by_test_id(f"variant-{part}")
         taken = self.quietly(self.root, ANSWER, "input", partial(chosen.select_option, option))
@@ -233,12 +233,12 @@ class Explore:
         return taken
 
     def say(self, text: str) -> None:
-        """Another text, and all that follows it."""
+        """Enter another text, and wait until nothing is pending."""
         self.box.fill(text)
         self.rest()
 
     def chart(self, key: str) -> float:
-        """A keystroke, until the Plotly chart of the chosen head shows other numbers, where somebody has opened it."""
+        """A keystroke, until the opened Plotly chart of the chosen head shows other numbers."""
         if not self.page.locator(".js-plotly-plot").count():
             self.page.get_by_text("In numbers").click()
             expect(self.page.locator(".js-plotly-plot").first).to_be_visible()
@@ -247,7 +247,7 @@ class Explore:
         return self.quietly(self.page.locator("body"), CHART, "input", partial(self.page.keyboard.press, key))
 
     def quietly(self, element: Locator, look: str, event: str, act: Callable[[], object]) -> float:
-        """Measures, and leaves nothing under way for the next."""
+        """Measures a change, then waits until nothing is pending."""
         taken = seconds(element, look, event, act)
         self.rest()
         return taken

@@ -1,8 +1,8 @@
-"""The same attention in Headlight and in its peers' own packages: what is sent, and when all heads can be seen.
+"""The same attention in Headlight and in its peers' packages: the bytes sent, and the time until all heads are visible.
 
 Peers that are not installed (`pip install 'attention-headlight[bench]'`) are skipped with a line. BertViz fetches three
-scripts from the network; here they come from the packages mpld3 and nbclassic where these are installed, and without
-them only the making of its HTML is measured.
+scripts from the network; here they come from the packages mpld3 and nbclassic; if these are not installed, only the
+creation of its HTML is measured.
 """
 
 import re
@@ -26,8 +26,8 @@ from tests.browser.visitor import Visitor
 LAYERS, HEADS = 12, 12
 QUIET = 2_000  # milliseconds without a change, after which a page counts as painted
 PATIENCE = 600_000  # milliseconds
-# Notes when elements last came or went, shadow roots included, and were on the screen: asked once a frame, because a
-# MutationObserver would itself take its time with millions of them.
+# Records when the number of elements, shadow roots included, last changed on the screen. It polls once a frame, because
+# a MutationObserver would itself be slow with millions of elements.
 WATCH = """
 (() => {
   const roots = [document];
@@ -48,7 +48,7 @@ WATCH = """
 })();
 """
 STILL = f"() => document.readyState === 'complete' && window.painted && performance.now() - window.painted > {QUIET}"
-# Types in one go, and tells after how many milliseconds the answer was on the screen.
+# Enters a text at once; resolves to the milliseconds until the answer was on the screen.
 TYPE = """
 (box, text) => new Promise((resolve) => {
   const root = box.closest(".instrument");
@@ -63,7 +63,7 @@ TYPE = """
   box.dispatchEvent(new InputEvent("input"));
 })
 """
-# Where the scripts that BertViz fetches lie in packages that bring them along.
+# The packages, and paths in them, of the scripts that BertViz fetches.
 SCRIPTS = {
     "require.min.js": ("nbclassic", "static/components/requirejs/require.js"),
     "jquery.min.js": ("nbclassic", "static/components/jquery/dist/jquery.min.js"),
@@ -79,23 +79,23 @@ class Example:
 
     @property
     def weights(self) -> np.ndarray:
-        """Of every head, [layer head query key]."""
+        """The weights of every head, [layer head query key]."""
         return self.trace.attention()
 
     @property
     def tokens(self) -> list[str]:
-        """What each token reads."""
+        """The text of each token."""
         return list(self.trace.text.token_texts)
 
     @property
     def tensors(self) -> list[torch.Tensor]:
-        """As `transformers` hands attention out: a tensor for each layer, with a batch of one."""
+        """Attention as returned by `transformers`: a tensor for each layer, with a batch of one."""
         return [torch.tensor(layer)[None] for layer in self.weights]
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A package and how it makes HTML of all heads; `fetches` where it needs scripts from the network."""
+    """A package and its function for HTML of all heads; `fetches` if it needs scripts from the network."""
 
     title: str
     package: str
@@ -111,14 +111,14 @@ def model_view(example: Example) -> str:
 
 
 def head_view(example: Example) -> str:
-    """BertViz: the heads of one layer; another layer is chosen in a menu."""
+    """BertViz: the heads of one layer, chosen in a menu."""
     from bertviz import head_view as view
 
     return str(view(example.tensors, example.tokens, html_action="return").data)
 
 
 def circuitsvis(example: Example) -> str:
-    """CircuitsVis draws the heads of one layer in a call, so there are as many calls as layers."""
+    """CircuitsVis: one call for each layer, since a call draws the heads of one layer."""
     from circuitsvis.attention import attention_heads
 
     views = [attention_heads(attention=layer, tokens=example.tokens) for layer in example.weights]
@@ -126,7 +126,7 @@ def circuitsvis(example: Example) -> str:
 
 
 def inspectus(example: Example) -> str:
-    """Inspectus writes into a notebook's cell; what it writes is caught."""
+    """Inspectus: its output to a notebook cell is captured."""
     import inspectus as package
     from IPython import display
 
@@ -150,7 +150,7 @@ PEERS = (
 
 
 def lines() -> Iterator[str]:
-    """The table, a line each as soon as it is measured."""
+    """The table, each line as soon as it is measured."""
     yield f"{LAYERS} x {HEADS} heads of random weights; all seen: since the file was opened, or a word typed"
     yield ""
     yield "| what | tokens | sent, MB | HTML made in, s | all seen after, s |"
@@ -168,7 +168,7 @@ def lines() -> Iterator[str]:
 
 
 def built(folder: Path) -> tuple[Transformer, Tokenizer]:
-    """A narrow model with as many heads as GPT-2, saved for the page; its weights are wide, so that heads differ."""
+    """A narrow model with as many heads as GPT-2, saved for the page; its weights vary widely, so that heads differ."""
     tokenizer = Tokenizer.load(find_checkpoint("stories-causal"))
     torch.manual_seed(0)
     config = Config(
@@ -183,7 +183,7 @@ def built(folder: Path) -> tuple[Transformer, Tokenizer]:
 
 
 def sentences(tokenizer: Tokenizer, tokens: int) -> list[str]:
-    """Texts of exactly so many tokens; each ends in another word."""
+    """Texts of exactly `tokens` tokens, each with a different last word."""
     words = ("the", "old", "man", "saw", "a", "red", "bird", "and", "the", "little", "girl", "ran", "home", "because")
     texts = (" ".join(words[place % len(words)] for place in range(count)) for count in range(1, tokens))
     text = next(text for text in texts if len(tokenizer.encode(text).ids) == tokens)
@@ -193,7 +193,7 @@ def sentences(tokenizer: Tokenizer, tokens: int) -> list[str]:
 
 
 def page_line(chrome: Browser, folder: Path, texts: list[str], tokens: int) -> str:
-    """The page: a text ends in another word, and the answer's bytes are counted; each has a forward of its own."""
+    """The page: change the last word, and count the answer's bytes; each change needs a new forward."""
     with serve(folder, "--models", str(folder)) as server:
         page = chrome.new_page(viewport={"width": 1440, "height": 900})
         visitor = Visitor(page, server.url)
@@ -214,7 +214,7 @@ def page_line(chrome: Browser, folder: Path, texts: list[str], tokens: int) -> s
 
 
 def peer_line(chrome: Browser, peer: Peer, example: Example, folder: Path) -> str:
-    """One package: the bytes of its HTML, the time to make it, and the time until its page no longer changes."""
+    """One package: the bytes of its HTML, the time to create it, and the time until its page stops changing."""
     row = f"| {peer.title} | {len(example.tokens)} |"
     if find_spec(peer.package) is None:
         return f"{row} not installed | | |"
@@ -231,7 +231,7 @@ def peer_line(chrome: Browser, peer: Peer, example: Example, folder: Path) -> st
 
 
 def painted(chrome: Browser, file: Path) -> float:
-    """Seconds from opening a file until what it draws stays as it is."""
+    """Seconds from opening a file until its page stops changing."""
     page = chrome.new_page(viewport={"width": 1440, "height": 900})
     page.set_default_timeout(PATIENCE)
     page.add_init_script(WATCH)
@@ -244,7 +244,7 @@ def painted(chrome: Browser, file: Path) -> float:
 
 
 def bring(route: Route) -> None:
-    """Answer a request for a script with the one that an installed package brings along."""
+    """Answer a request for a script with the copy in an installed package."""
     name = route.request.url.rpartition("/")[2]
     package, path = SCRIPTS.get(name if name.endswith(".js") else f"{name}.js", ("", ""))
     found = find_spec(package) if package else None

@@ -1,8 +1,8 @@
-"""An hour of visitors who come, type, switch heads and leave: does the memory of server and workers stay where it is?
+"""An hour of visitors who come, type, switch heads and leave: does the memory of server and workers stay constant?
 
-Each minute others come, with cookies, texts and heads of their own; half of them use another model, one asks for what
-is slow, one asks every route, and one brings a checkpoint in a browser.
-`python -m tests.bench soak [--minutes 60] [--visitors 6] [--settled 10]`
+Each minute new visitors come, with new cookies, texts and heads; half of them use another model, one sends slow
+requests, one calls every route, and one uploads a checkpoint in a browser. `python -m tests.bench soak [--minutes 60]
+[--visitors 6] [--settled 10]`
 """
 
 import argparse
@@ -31,7 +31,7 @@ from tests.zips import files_of, zipped
 MODELS = (MODEL, "stories-masked")
 MINUTE, ATTACK_SECONDS = 60.0, 5.0
 PATIENCE = 60_000.0  # milliseconds that a browser waits for a page
-# What routes ask for beyond a question; those that get less answer with a sentence.
+# Fields that routes require besides a question; routes that lack others answer with an error sentence.
 ASKED: Mapping[str, dict[str, object]] = {
     **{name: {"attention": "decoder.1.self"} for name in ("head_ablation", "walkthrough", "step_code")},
     "query_key_weights": {"query": 3, "key": 1},
@@ -40,7 +40,7 @@ ASKED: Mapping[str, dict[str, object]] = {
 
 
 def lines(minutes: int, visitors: int, settled: int) -> Iterator[str]:
-    """A row for each minute, then the last one's memory as a share of that of the minute `settled`."""
+    """A row for each minute, then the last minute's memory as a share of the memory at minute `settled`."""
     yield "| minute | server MB | each worker, MB | letters | median ms | p95 ms |"
     yield "|---:|---:|---:|---:|---:|---:|"
     totals: list[int] = []
@@ -65,7 +65,7 @@ def lines(minutes: int, visitors: int, settled: int) -> Iterator[str]:
 
 
 def _minute(server: Server, minute: int, visitors: int, archive: bytes, wrong: list[str]) -> list[Session]:
-    """Visitors whom nobody has seen before, until they are gone; what goes wrong for the last two is noted."""
+    """Run one minute of new visitors; errors of the last two are added to `wrong`."""
     sessions = [
         Session(server, minute * visitors + number, MINUTE - ATTACK_SECONDS, model=MODELS[number % len(MODELS)])
         for number in range(visitors)
@@ -83,7 +83,7 @@ def _minute(server: Server, minute: int, visitors: int, archive: bytes, wrong: l
 
 
 def _ask_every_route(server: Server, minute: int, wrong: list[str]) -> None:
-    """One who asks everything once, about a text of this minute."""
+    """A visitor who calls every route once, with this minute's text."""
     question = {"model": MODEL, "text": f"{minute} {STORY}"}
     details = {"path": "decoder.1.self.weights", "layer": 1, "head": 2, "neuron": 3, "threshold": 0.01, "format": "csv"}
     headers = server.new_visitor()
@@ -100,7 +100,7 @@ def _ask_every_route(server: Server, minute: int, wrong: list[str]) -> None:
 
 
 def _bring(server: Server, archive: bytes, wrong: list[str]) -> None:
-    """One who opens a checkpoint of their own in a browser, sees its heads, and leaves."""
+    """A visitor who uploads a checkpoint in a browser, opens it, sees its predictions, and leaves."""
     try:
         with chromium.launched() as browser:
             visitor = Visitor(browser.new_page(), server.url)
@@ -112,7 +112,7 @@ def _bring(server: Server, archive: bytes, wrong: list[str]) -> None:
             mine.get_by_role("button", name="Open").click()
             expect(page).to_have_url(re.compile("model=upload-tiny-"), timeout=PATIENCE)
             expect(page.get_by_test_id("predictions")).to_contain_text("%", timeout=PATIENCE)
-    except (Error, AssertionError, chromium.MissingBrowser) as error:  # the table tells it; the others go on
+    except (Error, AssertionError, chromium.MissingBrowser) as error:  # reported in the table; the others continue
         wrong.append(f"an upload: {error}"[:200])
 
 

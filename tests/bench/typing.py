@@ -1,7 +1,7 @@
-"""People's own speed: letters typed at steady cadences, each timed until the page shows that very text.
+"""Typical typing speeds: letters typed at steady cadences, each timed until the page shows its text.
 
 The clock of a letter starts at its input event and ends with the frame after tokens, heads and prediction show the
-text that it made. The shipped model first, then one of GPT-2's size. `python -m tests.bench typing`
+resulting text. The shipped model is measured first, then one of GPT-2's size. `python -m tests.bench typing`
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,14 +19,14 @@ from tests.browser import chromium
 from tests.browser.server import serve
 
 CADENCES = (80, 100, 200, 260, 300, 350, 420, 700, 1500, 2000)  # milliseconds from letter to letter
-LARGE_CADENCES = (300, 1500)  # of the model of GPT-2's size
+LARGE_CADENCES = (300, 1500)  # for the model of GPT-2's size
 SWITCH_CADENCE = 300  # milliseconds from choice to choice
 LETTERS = 40  # of each cadence
-LARGE_BEGINNING = "One day a girl saw "  # and what is written behind it, letter by letter
+LARGE_BEGINNING = "One day a girl saw "  # followed by one of LARGE_ENDINGS, letter by letter
 LARGE_ENDINGS = ("a bird", "the cat", "my dog", "her mum", "two men", "nobody")
-RERUNS = 8  # empty ones around each cadence
+RERUNS = 8  # empty reruns around each cadence
 
-# Types LETTERS of a text, or does what `acts` says, one every `gap` ms; gives the milliseconds of each.
+# Enters one of `texts` every `gap` ms; returns the milliseconds of each until it is shown.
 DRIVER = """async ({ texts, gap }) => {
   const root = document.querySelector('[data-testid="instrument"]') || window.deepFind('instrument');
   const box = window.deepFind('sentence');
@@ -66,7 +66,7 @@ DEEP_FIND = """() => {
     return null;
   };
 }"""
-# The same for choices: each entry of `acts` is clicked or selected, and timed until the answer to it is painted.
+# The same for choices: each entry of `acts` is clicked or selected, and timed until its answer is painted.
 SWITCHER = """async ({ acts, gap }) => {
   const root = window.deepFind("instrument"), taken = [];
   for (const [name, value] of acts) {
@@ -94,7 +94,7 @@ SWITCHER = """async ({ acts, gap }) => {
 
 @dataclass(frozen=True)
 class Cadence:
-    """What was measured at one cadence, and how many letters were never shown."""
+    """The times at one cadence, and the number of letters that were never shown."""
 
     what: str
     times: Times
@@ -132,7 +132,7 @@ def lines() -> Iterator[str]:
 
 
 def large_rows(browser: Browser, rerun: Rerun) -> Iterator[str]:
-    """A letter at the end of a short sentence, read by a model of GPT-2's size with random weights."""
+    """Rows of letters at the end of a short sentence, for a model of GPT-2's size with random weights."""
     with TemporaryDirectory() as place:
         folder = load.make(Path(place) / "models" / "gpt2-size")
         with serve(Path(place), "--models", str(folder.parent)) as headlight:
@@ -145,25 +145,25 @@ def large_rows(browser: Browser, rerun: Rerun) -> Iterator[str]:
 
 
 def texts(gap: int) -> list[str]:
-    """What stands in the box after each letter: no two the same, so that no memory answers."""
+    """The text in the box after each letter: all different, so that no cache answers."""
     beginning = f"{gap} {SENTENCE}"[: len(SENTENCE) // 2]
     more = (SENTENCE[len(SENTENCE) // 2 :] + " " + SENTENCE)[:LETTERS]
     return [beginning + more[: number + 1] for number in range(LETTERS)]
 
 
 def large_texts(gap: int) -> list[str]:
-    """What stands in the box after each letter: the beginning stays, what was written behind it is replaced."""
+    """The text in the box after each letter: a constant beginning, then one of LARGE_ENDINGS, letter by letter."""
     beginning = f"{gap} {LARGE_BEGINNING}"
     return [beginning + ending[: number + 1] for ending in LARGE_ENDINGS for number in range(len(ending))]
 
 
 def letters(what: str, explore: Explore, rerun: Rerun, each: Sequence[str], gap: int) -> Cadence:
-    """One row of letters: these texts one after the other, one every `gap` milliseconds."""
+    """One row of letters: one of the texts every `gap` milliseconds."""
     return measure(what, explore, rerun, DRIVER, {"texts": each, "gap": gap})
 
 
 def measure(what: str, explore: Explore, rerun: Rerun, script: str, order: dict[str, object]) -> Cadence:
-    """One row: half the empty reruns before it, half after."""
+    """One row, with half of the empty reruns before it and half after."""
     explore.rest()
     reruns = [rerun() for _ in range(RERUNS // 2)]
     found = run(explore.page, script, order)
@@ -173,6 +173,6 @@ def measure(what: str, explore: Explore, rerun: Rerun, script: str, order: dict[
 
 
 def run(page: Page, script: str, order: dict[str, object]) -> dict[str, Any]:
-    """What a script in the page gives."""
+    """The result of a script in the page."""
     found: dict[str, Any] = page.evaluate(script, order)
     return found

@@ -1,4 +1,4 @@
-"""What it costs to ask why: each explanation of a text of GPT-2's size, beside the forward of the same text."""
+"""The cost of each explanation for a model of GPT-2's size, compared with the forward of the same text."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,11 +19,11 @@ from tests.bench.measure import Ratio, compare
 from tests.model import toys
 
 KEEP = (*ledger.KEEP, *moved.KEEP, *head_removal.KEEP, *copying.KEEP)
-TEXT = "the cat sat on the mat and the dog ran away " * 10 + "and swam in it"  # 128 tokens of the toys' tokenizer
+TEXT = "the cat sat on the mat and the dog ran away " * 10 + "and swam in it"  # 128 tokens of the toy tokenizer
 
 
 def ratios() -> Iterator[Ratio]:
-    """A cell of the last layer of GPT-2's size, 144 heads and 128 tokens; random weights cost as much as others."""
+    """Each explanation at 144 heads and 128 tokens; random weights cost as much as trained ones."""
     torch.manual_seed(0)
     model, tokenizer = Transformer(GPT2).eval().requires_grad_(False), toys.causal()
     request = RunRequest.encode(model, tokenizer, TEXT, keep=KEEP)

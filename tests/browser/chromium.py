@@ -1,4 +1,4 @@
-"""Finds the Chromium that drives the page; `python -m tests.browser.chromium` installs one where it may."""
+"""Finds the Chromium for the browser tests; `python -m tests.browser.chromium` installs one if permitted."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-SHELL = "chromium-headless-shell"  # without windows and their compositor: a fifth fewer seconds of a processor
+SHELL = "chromium-headless-shell"  # no windows, no compositor: 20 % less processor time
 COMMANDS = (SHELL, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 APPLICATIONS = (
     Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"),
@@ -18,15 +18,15 @@ APPLICATIONS = (
 )
 PACKAGES = (SHELL, "fonts-noto-color-emoji")
 ARGUMENTS = (
-    "--no-sandbox",  # Chromium as root, as in CI, has none
+    "--no-sandbox",  # the sandbox is unavailable to root, as in CI
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--process-per-site",  # the next window of a visitor finds the page's scripts compiled
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # a classroom without network
+    "--process-per-site",  # the next window reuses the page's compiled scripts
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no network, as in some classrooms
 )
 MISSING = (
     "No Chromium was found, and the tests of the page need one. "
@@ -43,12 +43,12 @@ def find() -> str | None:
 
 
 class MissingBrowser(SystemExit):
-    """No Chromium is installed; a program that does not catch this ends with the sentence that says so."""
+    """No Chromium is installed; if uncaught, the program exits with this message."""
 
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """A headless Chromium until the block ends. Raises MissingBrowser where none is installed."""
+    """A headless Chromium until the block ends. Raises MissingBrowser if none is installed."""
     if (path := find()) is None:
         raise MissingBrowser(MISSING)
     with sync_playwright() as playwright:
@@ -58,7 +58,7 @@ def launched() -> Iterator[Browser]:
 
 
 def install() -> None:
-    """Asks Debian's package manager for a Chromium; does nothing where there is none or it may not."""
+    """Installs a Chromium with apt-get; does nothing without apt-get or root rights."""
     if shutil.which("apt-get") is None or (root := _as_root()) is None:
         return
     quiet = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
@@ -70,7 +70,7 @@ def install() -> None:
 
 
 def _as_root() -> list[str] | None:
-    """What to put before a command so that it runs as root without a question, or None."""
+    """The prefix that runs a command as root without a password prompt, or None."""
     if os.geteuid() == 0:
         return []
     if shutil.which("sudo") and subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode == 0:
@@ -79,9 +79,9 @@ def _as_root() -> list[str] | None:
 
 
 def main() -> int:
-    """Makes sure of a browser; without one, CI fails and a person is told which tests will be skipped.
+    """Ensures that a browser is installed; without one, CI fails and a developer gets a message.
 
-    CI takes the quickest one even where it has another.
+    CI installs the fastest one even if it has another.
     """
     if find() is None or (os.environ.get("CI") and shutil.which(SHELL) is None):
         install()

@@ -1,13 +1,13 @@
-"""A server and a browser for each worker, and for each test visitors of its own.
+"""A server and a browser for each worker, and new visitors for each test.
 
     def test_a_sentence_is_kept(visitor): visitor.open("text=Hello"); visitor.page.get_by_text("Hello") ...
-    def test_a_sentence_is_shown(shared_visitor): the same, in the window of the test before
+    def test_a_sentence_is_shown(shared_visitor): the same, in the previous test's window
     def test_two_visitors(visit): anna, ben = visit(), visit(dark=True, width=390, height=844)
 
-A visitor sees no network but the server. When the test ends, anything asked of another host, an error in
-the browser's console or a traceback in the server's log fails it; a test that provokes an error in the
-console names it by `visitor.provoked`. A test that fails is tried once more, and the summary names it: three browsers
-and their servers share two processors here, and of 300 tests one or two then see a moment that passes.
+A visitor can reach only the server. A test fails if it requested another host, or if an error is in the browser's
+console or a traceback in the server's log; a test that provokes an error in the console sets `visitor.provoked` to its
+words. A failed test is retried once, and the summary names it: three browsers and their servers share two processors
+here, and one or two of 300 tests then catch a transient state.
 """
 
 import json
@@ -33,7 +33,7 @@ expect.set_options(timeout=1e3 * PATIENCE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Has each test of a page tried once more where it fails, and gives it the time to wait for what comes late."""
+    """Retries each failed browser test once, and sets a timeout that allows for slow pages."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.flaky(reruns=1))
@@ -50,7 +50,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 class Visit(Protocol):
-    """Opens a window; called twice it gives two visitors who know nothing of each other."""
+    """Opens a window; two calls give two unrelated visitors."""
 
     def __call__(self, *, dark: bool = False, width: int = 1440, height: int = 900, touch: bool = False) -> Visitor: ...
 
@@ -80,7 +80,7 @@ def save_small_models(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """One headless Chromium for all tests of one worker; without one, a skip, or a failure in CI."""
+    """One headless Chromium for all tests of one worker; if none is installed, skips the test, or fails it in CI."""
     if chromium.find() is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(chromium.MISSING)
     with chromium.launched() as running:
@@ -89,7 +89,7 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def stranger(browser: Browser, server: Server, width: int = 1440, height: int = 900) -> Iterator[Visitor]:
-    """Somebody of whom this browser knows nothing."""
+    """A first-time visitor, with empty cookies and storage."""
     context = browser.new_context(viewport={"width": width, "height": height})
     context.set_default_timeout(1e3 * PATIENCE)
     visitor = Visitor(context.new_page(), server.url)
@@ -101,12 +101,12 @@ def stranger(browser: Browser, server: Server, width: int = 1440, height: int = 
 
 @pytest.fixture(scope="session")
 def contexts(browser: Browser) -> list[BrowserContext]:
-    """The contexts that earlier tests of this worker left behind, empty but for the scripts they fetched."""
+    """Emptied contexts of earlier tests of this worker, with the scripts still cached."""
     return []
 
 
 def new_context(browser: Browser, *, touch: bool = False) -> BrowserContext:
-    """A visitor who has been here before: the page shows all, and the guided start is over."""
+    """The context of a returning visitor: full mode, and the guided start is over."""
     context = browser.new_context(has_touch=touch, is_mobile=touch)
     context.add_init_script(f"({BEEN_HERE})()")
     return context
@@ -114,7 +114,7 @@ def new_context(browser: Browser, *, touch: bool = False) -> BrowserContext:
 
 @pytest.fixture
 def visit(browser: Browser, contexts: list[BrowserContext], server: Server) -> Iterator[Visit]:
-    """Opens as many windows as the test wants; each is looked over and closed when the test ends."""
+    """Opens any number of windows; each is checked and closed when the test ends."""
     visitors: list[Visitor] = []
     phones: list[BrowserContext] = []
     written = len(server.log())
@@ -141,10 +141,10 @@ def visit(browser: Browser, contexts: list[BrowserContext], server: Server) -> I
 
 
 def emptied(context: BrowserContext, server: Server) -> BrowserContext:
-    """Closes the windows and forgets cookies, permissions and storage, so that the server knows nobody of it.
+    """Closes the windows and clears cookies, permissions and storage: a new visitor to the server.
 
-    One window stays, on an address without scripts: with the last one the browser would end the process that has
-    compiled the page's scripts.
+    One window stays open, on an address without scripts: closing the last one would end the process that has compiled
+    the page's scripts.
     """
     stays = context.new_page()
     stays.goto(f"{server.url}/_stcore/health")
@@ -161,13 +161,13 @@ def emptied(context: BrowserContext, server: Server) -> BrowserContext:
 
 @pytest.fixture
 def visitor(visit: Visit) -> Visitor:
-    """One visitor, light, 1440 x 900; nothing opened yet."""
+    """One visitor, light mode, 1440 x 900; no page is open yet."""
     return visit()
 
 
 @pytest.fixture(scope="session")
 def shared_visitors(browser: Browser) -> list[SharedVisitor]:
-    """At most one: whoever had the window of the last test."""
+    """The visitor with the last test's window, at most one."""
     return []
 
 
@@ -175,9 +175,9 @@ def shared_visitors(browser: Browser) -> list[SharedVisitor]:
 def shared_visitor(
     request: pytest.FixtureRequest, browser: Browser, shared_visitors: list[SharedVisitor], server: Server
 ) -> Iterator[Visitor]:
-    """A visitor like the others, in the window of the test before, and of the next one if this one passes.
+    """A visitor in the previous test's window; the next test reuses it if this one passes.
 
-    For tests that leave nothing behind on the server, in the page's scripts or in what the browser allows.
+    For tests that leave no state on the server, in the page's scripts or in the browser's permissions.
     """
     shared_visitor = shared_visitors.pop() if shared_visitors else _shared_visitor(browser, server)
     written = len(server.log())
@@ -201,5 +201,5 @@ def _shared_visitor(browser: Browser, server: Server) -> SharedVisitor:
 
 @pytest.fixture
 def page(visitor: Visitor) -> Page:
-    """The page as one visitor finds it on arrival."""
+    """The page as one visitor first sees it."""
     return visitor.open()

@@ -1,6 +1,7 @@
-"""The figures that the pages save, in every size, on sheets to be looked at.
+"""The figures that the pages save, in every size, on sheets for visual inspection.
 
-`python -m tests.browser.contact_sheet FOLDER [WORD]` writes them and the sheets; with a word, those named so.
+`python -m tests.browser.contact_sheet FOLDER [WORD]` writes them and the sheets; with a word, only the figures with it
+in their name.
 """
 
 import sys
@@ -27,7 +28,7 @@ TEXTS = {
     "one": "cat",
 }
 PLOTS = ("heatmap", "lines", "text", "table", "qk_projection")
-UNREADABLE = (("table", "arabic"), ("table", "sixty"))  # tables that the page refuses to draw
+UNREADABLE = (("table", "arabic"), ("table", "sixty"))  # tables that the page does not draw
 ANALYSES = ("logit_lens", "logit_attribution", "information_flow", "head_ablation", "head_search")
 
 
@@ -46,7 +47,7 @@ def _generate(page: Page) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """Figures of one page: its name, its address, what is done there first, and what is chosen for the figure."""
+    """Figures of one page: its name, its address, the actions before export, and the subject chosen for the figure."""
 
     name: str
     path: str
@@ -84,10 +85,10 @@ CASES = (
 
 
 def save_figures(page: Page, case: Case, folder: Path) -> Iterator[tuple[str, Path]]:
-    """The figure of a page in each size, with what it is called."""
+    """The figure of a page in each size, with its name."""
     case.act(page)
     page.get_by_test_id("export-menu-button").click()
-    page.wait_for_timeout(1_000)  # what there is to choose is listed
+    page.wait_for_timeout(1_000)  # until the options are listed
     if case.subject:
         page.get_by_test_id("figure-subject").select_option(case.subject)
     for size in SIZES:

@@ -1,4 +1,4 @@
-"""What a page says by itself to those who hear it: the words of its live regions, as they change."""
+"""Screen-reader announcements of a page: the text of its live regions, as they change."""
 
 from playwright.sync_api import Page, expect
 
@@ -39,12 +39,12 @@ FOCUSED = """() => {
   while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
   return element?.dataset?.testid ?? element?.id ?? "";
 }"""
-QUIET = 1_000  # milliseconds after which nothing more is said
+QUIET = 1_000  # milliseconds of silence that end the announcements
 MOST_TABS = 80
 
 
 def announced(page: Page) -> list[str]:
-    """Everything that was said since the last time, once the page has been silent for a while."""
+    """All announcements since the last call, once the page has been silent for a while."""
     said: list[str] = page.evaluate("announced")
     while True:
         page.wait_for_timeout(QUIET)
@@ -56,28 +56,28 @@ def announced(page: Page) -> list[str]:
 
 
 def next_announced(page: Page) -> list[str]:
-    """The same once something is said, however long an answer takes."""
+    """The same, after waiting for at least one announcement."""
     wait_until(page, lambda: page.evaluate("announced"), bool)
     return announced(page)
 
 
 def wait_to_hear(page: Page, words: str) -> None:
-    """Waits until these words are said."""
+    """Waits until these words are announced."""
     wait_until(page, lambda: page.evaluate("announced"), lambda said: any(words in one for one in said))
 
 
 def focused(page: Page) -> str:
-    """The test name of what has the focus of the keyboard."""
+    """The test id of the focused element."""
     return str(page.evaluate(FOCUSED))
 
 
 def expect_focus(page: Page, name: str) -> None:
-    """Waits until the focus is there."""
+    """Waits until the named element has the focus."""
     wait_until(page, lambda: focused(page), lambda found: found == name)
 
 
 def tab_to(page: Page, name: str, most: int = MOST_TABS, key: str = "Tab") -> None:
-    """Presses Tab until the focus is on an element."""
+    """Presses Tab until the named element has the focus."""
     for _ in range(most):
         page.keyboard.press(key)
         if focused(page).startswith(name):
@@ -86,7 +86,7 @@ def tab_to(page: Page, name: str, most: int = MOST_TABS, key: str = "Tab") -> No
 
 
 def enter(page: Page) -> None:
-    """From the page's load past the sidebar."""
+    """Skips the sidebar after the page is loaded."""
     expect(page.get_by_test_id("stSkipToContent")).to_be_attached()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")

@@ -1,7 +1,7 @@
-"""How well each page is reached by hand and eye, as a table: `python -m tests.browser.reach`.
+"""Sizes of controls and texts, tab stops and loaded bytes of each page, as tables: `python -m tests.browser.reach`.
 
-Sizes are measured on a phone of 390 x 844 with a touch screen, tab stops on a screen of 1440 x 900, and the bytes that
-come before the first heads with an empty cache over a slow network.
+Sizes are measured on a phone of 390 x 844 with a touch screen, tab stops on a screen of 1440 x 900, and the bytes
+before the first heads with an empty cache over a slow network.
 """
 
 from pathlib import Path
@@ -17,12 +17,12 @@ from tests.browser.test_accessibility import PLACES, opened
 from tests.browser.visitor import BEEN_HERE, Visitor
 
 PAGES = ("heads", "classify", "compare", "generate", "positions", "map of the course", "question", "models")
-QUIET = 500  # milliseconds in which nothing has changed
+QUIET = 500  # milliseconds without a change
 MOST_TABS = 120
 SLOW = 50_000  # bytes a second
 MOST_SECONDS = 300
 # Visible controls with their smaller sides, the sizes of visible texts, and pictures without a name, in every shadow
-# root. A field is hit by its label, and the text of a drawing is as large as the drawing makes it.
+# root. A field's label counts as part of its hit area, and SVG text is measured after scaling.
 SIZES = """() => {
   const controls = "button, a[href], input:not([type=hidden]), select, textarea, summary, "
     + "[role=gridcell], [role=button], [role=tab], [role=switch]";
@@ -63,12 +63,12 @@ def sizes(page: Page) -> dict[str, list[tuple[float, str]]]:
 
 
 def smaller(found: list[tuple[float, str]], least: float) -> list[tuple[float, str]]:
-    """What is smaller than that."""
+    """The entries smaller than `least`."""
     return [(size, name) for size, name in found if size < least]
 
 
 def drawn(visitor: Visitor, name: str) -> Page:
-    """A page once it is drawn and nothing on it changes any more."""
+    """A page once it is drawn and no longer changes."""
     page = opened(visitor, PLACES[name])
     before = None
     while (now := sizes(page)) != before:
@@ -78,7 +78,7 @@ def drawn(visitor: Visitor, name: str) -> Page:
 
 
 def tabs(page: Page) -> list[str]:
-    """What the Tab key reaches, one after the other, from the page's load until it leaves the page."""
+    """The successive tab stops, from the page's load until the focus leaves the page."""
     stops: list[str] = []
     while len(stops) < MOST_TABS:
         page.keyboard.press("Tab")
@@ -90,7 +90,7 @@ def tabs(page: Page) -> list[str]:
 
 
 def print_sizes(context: BrowserContext, address: str) -> None:
-    """One line for each page."""
+    """Prints a line for each page."""
     print("| page | controls | under 24 px | under 44 px | smallest | texts under 12 px | smallest |")
     print("|---|---|---|---|---|---|---|")
     for name in PAGES:
@@ -105,11 +105,11 @@ def print_sizes(context: BrowserContext, address: str) -> None:
 
 
 def print_tabs(context: BrowserContext, address: str) -> None:
-    """How many tab stops each page has, and how many lead to the parts of Explore, past the sidebar or through it."""
+    """Prints each page's number of tab stops, and the stops to Explore's parts, with and without the sidebar."""
     for name in PAGES:
         page = drawn(Visitor(context.new_page(), address), name)
         stops = tabs(page)
-        skipped = stops.index("stMain")  # where the skip link leads
+        skipped = stops.index("stMain")  # the target of the skip link
         ways = {
             part: (stops.index(part) + 1, stops.index(part) - skipped + 1)
             for part in ("sentence", "grid", "prediction")
@@ -120,7 +120,7 @@ def print_tabs(context: BrowserContext, address: str) -> None:
 
 
 def print_bytes(browser: Browser, address: str) -> None:
-    """What is received until the first heads are painted, as it comes over the network, and how long that takes."""
+    """Prints the bytes received until the first heads are painted, and the time that takes."""
     page = browser.new_page()
     client = page.context.new_cdp_session(page)
     client.send("Network.enable")

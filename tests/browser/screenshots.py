@@ -1,4 +1,4 @@
-"""The README's pictures, taken of the page as it is: `python -m tests.browser.screenshots`"""
+"""Takes the README's screenshots of the current page: `python -m tests.browser.screenshots`"""
 
 import io
 from collections.abc import Callable, Iterator
@@ -16,14 +16,14 @@ from tests.browser.server import serve
 from tests.browser.visitor import Visitor
 
 WIDE, HIGH = 1440, 900
-COLOURS = 255  # of a picture; a page of few colours needs no more
+COLOURS = 255  # of a picture; enough, since pages have few colours
 QUIET = 5_000  # milliseconds until everything is drawn
 STORY = "One day a little girl named Lily went to the park with her mother. She saw a big dog."
 
 
 @dataclass(frozen=True)
 class Taken:
-    """A picture: its name, where it is taken, and what is done first."""
+    """A screenshot: its name, its address, and the actions before it."""
 
     name: str
     path: str
@@ -33,7 +33,7 @@ class Taken:
 
 
 def write(page: Page) -> None:
-    """Twelve tokens."""
+    """Generates twelve tokens."""
     for _ in range(12):
         page.get_by_test_id("step").click()
         page.wait_for_timeout(400)
@@ -48,7 +48,7 @@ PICTURES = (
 
 
 def taken(folder: Path) -> Iterator[Path]:
-    """Each picture as a file, as soon as it is there."""
+    """Takes each screenshot; yields its file once it is saved."""
     with chromium.launched() as browser, TemporaryDirectory() as place, serve(Path(place)) as server:
         for each in PICTURES:
             size, scheme = {"width": WIDE, "height": HIGH}, "dark" if each.dark else "light"

@@ -1,4 +1,4 @@
-"""The real command `headlight`, started as a person starts it, from a folder that is not the source tree."""
+"""Starts the real command `headlight`, from a folder outside the source tree."""
 
 import os
 import re
@@ -15,16 +15,16 @@ from random import SystemRandom
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
-PATIENCE = 180.0  # seconds until the page must answer; the first import of torch on a cold, busy disk is slow
-STOPPING = 60.0  # seconds in which it tidies up
-PORTS = range(10_000, 30_000)  # below those that connections take for themselves
+PATIENCE = 180.0  # seconds for the server to answer; the first import of torch on a cold, busy disk is slow
+STOPPING = 60.0  # seconds for the shutdown
+PORTS = range(10_000, 30_000)  # below the ephemeral ports
 ERROR = re.compile(r"\b(error|exception|traceback)\b", re.IGNORECASE)
 TRACEBACK = "Traceback (most recent call last)"
 
 
 @dataclass(frozen=True)
 class Server:
-    """A running page: its address, its process and what it wrote to standard output and error."""
+    """A running server: its address, its process, and its standard output and error."""
 
     url: str
     port: int
@@ -36,24 +36,24 @@ class Server:
         return self.log_file.read_text(errors="replace")
 
     def new_visitor(self) -> dict[str, str]:
-        """Headers with which JSON is sent in the name of a visitor who has just opened the page."""
+        """JSON headers with the cookie of a visitor who has just opened the page."""
         with urlopen(Request(self.url, headers={"Accept": "text/html"})) as page:
             cookie = page.headers["Set-Cookie"].partition(";")[0]
         return {"Content-Type": "application/json", "Cookie": cookie}
 
     def post(self, route: str, content: bytes | str, headers: dict[str, str], patience: float = 120.0) -> bytes:
-        """The answer of a route, over a connection of its own."""
+        """The answer of a route, over a new connection."""
         with closing(HTTPConnection("127.0.0.1", self.port, timeout=patience)) as line:
             line.request("POST", f"/api/{route}", content, headers)
             return line.getresponse().read()
 
     def assert_no_traceback(self, since: int = 0) -> None:
-        """Fails with the log where it holds a traceback after the first `since` characters."""
+        """Fails with the log if it contains a traceback after the first `since` characters."""
         written = self.log()[since:]
         assert TRACEBACK not in written, f"the server's log holds a traceback:\n{written}"
 
     def assert_no_error(self, since: int = 0) -> None:
-        """Fails where a line after the first `since` characters tells of an error, with a traceback or without."""
+        """Fails if a line after the first `since` characters reports an error, with or without a traceback."""
         lines = [line for line in self.log()[since:].splitlines() if ERROR.search(line)]
         assert not lines, f"the server's log tells of errors: {lines}"
 
@@ -69,9 +69,9 @@ def serve(folder: Path, *options: str) -> Iterator[Server]:
 
 @contextmanager
 def started(folder: Path, *words: str, health: str = "/_stcore/health") -> Iterator[Server]:
-    """Runs a command that serves a page until the block ends; a free port is put behind its words.
+    """Runs a command that serves a page until the block ends; a free port is its last argument.
 
-    `health` is the path that it answers once it is ready, by default that of Streamlit.
+    `health` is the path that answers once the server is ready; the default is Streamlit's.
     """
     port = free_port()
     log_file = folder / "server.log"
@@ -95,7 +95,7 @@ def started(folder: Path, *words: str, health: str = "/_stcore/health") -> Itera
 
 
 def free_port() -> int:
-    """A port where nobody listens; servers that start at the same time choose different ones."""
+    """A random free port, so that servers that start at the same time choose different ones."""
     while True:
         with socket.socket() as probe:
             port = SystemRandom().choice(PORTS)
@@ -104,7 +104,7 @@ def free_port() -> int:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """This process's environment without what a person may have set for Streamlit or Headlight at home."""
+    """This process's environment without the user's settings for Streamlit and Headlight."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("STREAMLIT_", "HEADLIGHT_"))}
     return kept | {"HOME": str(folder), "PYTHONUNBUFFERED": "1"}
 

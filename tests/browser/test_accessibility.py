@@ -1,4 +1,4 @@
-"""What is written can be read: WCAG 2.2 AA on each page and menu, light, dark and in forced colours."""
+"""WCAG 2.2 AA on each page and menu, in light, dark and forced colours."""
 
 import os
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ RULES = """category => axe.getRules(["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"
     .map(({ruleId}) => ruleId)"""
 VIOLATIONS = """async (place, values) => (await axe.run(place, {runOnly: {type: "rule", values}})).violations.flatMap(
     ({id, nodes}) => nodes.map(({html, failureSummary}) => `${id}: ${html.slice(0, 90)} ${failureSummary}`))"""
-# The least contrast of what charts say with the page, which axe-core does not look at: SVG has no ground of its own.
+# The lowest contrast of chart text with the page; axe-core does not check it, since SVG has no background.
 LEAST_CONTRAST = """() => {
     const luminance = colour => colour.match(/[\\d.]+/g).slice(0, 3)
         .map(channel => channel / (colour.startsWith("color(") ? 1 : 255))
@@ -32,7 +32,7 @@ LEAST_CONTRAST = """() => {
 
 @dataclass(frozen=True)
 class Place:
-    """A view: where it is, what shows that it is drawn, what is opened first, and the buttons of its menus."""
+    """A view: its address, a selector that is visible once it is drawn, one to click first, and its menu buttons."""
 
     address: str
     query: str
@@ -92,14 +92,14 @@ SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 @pytest.fixture
 def visitor(shared_visitor: Visitor) -> Visitor:
-    """Any visitor: without axe-core's script a skip, in CI a failure."""
+    """The shared visitor; without axe-core's script the test is skipped, or fails in CI."""
     if not AXE.exists():
         (pytest.fail if os.environ.get("CI") else pytest.skip)("Install the checks: python -m tests.javascript.node")
     return shared_visitor
 
 
 def opened(visitor: Visitor, place: Place) -> Page:
-    """The page once the view is drawn, with axe-core in it."""
+    """The page with axe-core, once the view is drawn."""
     page = visitor.go(place.query, place.address)
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
@@ -110,7 +110,7 @@ def opened(visitor: Visitor, place: Place) -> Page:
 
 
 def wear(page: Page, scheme: Literal["light", "dark"]) -> None:
-    """The page as whoever prefers this colour scheme sees it: it follows the system while it is open."""
+    """Switches the system's colour scheme, which the open page follows."""
     page.emulate_media(color_scheme=scheme)
     expect(page.locator(".stApp")).to_have_css("color-scheme", scheme)
 
@@ -124,11 +124,11 @@ def test_axe_finds_nothing_against_wcag_aa(visitor: Visitor, name: str) -> None:
         button.click()
         assert_without_finding(page, button.locator(".."))
         page.keyboard.press("Escape")
-    page.keyboard.press("Escape")  # nothing stays open over the next view
+    page.keyboard.press("Escape")  # close everything before the next view
 
 
 def assert_without_finding(page: Page, place: Locator) -> None:
-    """Waits until axe finds nothing there; its rules on colours once more in dark and where the system sets them."""
+    """Waits until axe finds no violation; its colour rules run again in dark mode and in forced colours."""
 
     def settle(category: str = "") -> None:
         rules = page.evaluate(RULES, category)

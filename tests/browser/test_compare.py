@@ -1,4 +1,4 @@
-"""Compare as a person uses it: two sides, their heads, what corresponds, and where they differ."""
+"""The Compare page: two sides, their heads, corresponding tokens, and differences."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from tests.browser.test_explore import say
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
 
 MAPS = ("map-a", "map-d", "map-b")
-TEXT = TASKS["language-model"].examples[3].text  # what Compare begins with: a word comes twice
+TEXT = TASKS["language-model"].examples[3].text  # the default text of Compare, with a repeated word
 
 
 def compare(visitor: Visitor, **query: str) -> Page:
@@ -21,7 +21,7 @@ def compare(visitor: Visitor, **query: str) -> Page:
 
 
 def painted(page: Page, *texts: str) -> Page:
-    """The page once it shows the answer for what was asked last."""
+    """The page once it shows the answer to the last request."""
     found = page.get_by_test_id("comparison")
     if texts:
         expect(found).to_have_attribute(
@@ -32,7 +32,7 @@ def painted(page: Page, *texts: str) -> Page:
 
 
 def pictures(page: Page) -> dict[str, str]:
-    """What the three maps show."""
+    """The pixels of the three maps."""
     return {name: page.get_by_test_id(name).evaluate("canvas => canvas.toDataURL()") for name in MAPS}
 
 
@@ -195,6 +195,6 @@ def test_a_head_and_a_token_of_b_are_patched_into_a_by_dragging_and_by_keys(shar
     page.get_by_test_id("apart-0-0").click()
     chips[0].click()
     token.press("Enter")
-    expect(likeliest).to_contain_text("± 0.0")  # before the first layer it is the whole difference
+    expect(likeliest).to_contain_text("± 0.0")  # the only difference before the first layer
     page.get_by_test_id("patches-made").get_by_role("button").last.press("Enter")
     wait_for_address(page, edits="decoder.4.residual[3]=from:B", patch_from=girl)

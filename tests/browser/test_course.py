@@ -1,4 +1,4 @@
-"""The Course as a person uses it: a chapter opens, each control changes what is shown, links hold one's own numbers."""
+"""The Course page: chapters open, controls change the pictures, links contain the learner's numbers."""
 
 import re
 from urllib.parse import quote, urlencode
@@ -18,13 +18,13 @@ SHOW_AT_ONCE = """localStorage.setItem("headlight-course", JSON.stringify({ show
 
 
 def course(visitor: Visitor, **query: str) -> Page:
-    """The Course at an address, as a learner sees it who wants to be shown everything at once."""
+    """The Course at an address, with everything shown at once."""
     visitor.run_always(SHOW_AT_ONCE)
     return visitor.open(urlencode(query, quote_via=quote), "/course")
 
 
 def screen(page: Page, name: str) -> Locator:
-    """A screen, once it shows the answer for what was asked last."""
+    """A screen, once it shows the answer to the last request."""
     found = page.get_by_test_id(f"screen-{name}")
     found.scroll_into_view_if_needed()
     expect(found).to_have_attribute("data-state", "ready")
@@ -40,11 +40,11 @@ def test_numbers_are_changed_kept_and_forgotten(shared_visitor: Visitor) -> None
     shares = look_up.get_by_test_id("picture-bars")
     expect(shares).to_contain_text("soft 0.72")
     expect(page.get_by_test_id("rail")).to_contain_text("Settings and help")
-    for name in ("model-variant", "model-picker"):  # they would change nothing here
+    for name in ("model-variant", "model-picker"):  # they have no effect here
         expect(page.get_by_test_id(name)).to_have_count(0)
     look_up.get_by_test_id("input-sharpness").scroll_into_view_if_needed()
     for beside in (look_up.get_by_test_id("input-sharpness"), look_up.get_by_label("Keys, row 2, column 1"), shares):
-        expect(beside).to_be_in_viewport(ratio=0.98)  # so that the result is seen while a control is moved
+        expect(beside).to_be_in_viewport(ratio=0.98)  # the result is visible while a control is moved
     look_up.get_by_test_id("input-sharpness").fill("0")
     expect(shares).to_contain_text("soft 0.33")
     cell = look_up.get_by_label("Keys, row 1, column 0")
@@ -77,7 +77,7 @@ def test_a_link_leads_to_its_screen_however_long_those_above_it_become(visitor: 
 
 def test_back_right_after_a_change_takes_nothing_along_to_another_chapter(shared_visitor: Visitor) -> None:
     page = course(shared_visitor, chapter="attention")
-    changed = screen(page, "task").get_by_test_id("input-text")  # each of the two chapters has such a screen
+    changed = screen(page, "task").get_by_test_id("input-text")  # both chapters have this screen
     changed.evaluate(CHANGE_AND_GO, f"{shared_visitor.url}/course?chapter=heads")
     expect(page.get_by_test_id("chapter-title")).to_have_text("Heads")
     expect(screen(page, "cut").get_by_role("heading").first).to_be_in_viewport()
@@ -85,7 +85,7 @@ def test_back_right_after_a_change_takes_nothing_along_to_another_chapter(shared
 
 
 def go_on_from_a_file(page: Page) -> None:
-    """What is done is saved, forgotten, and loaded again."""
+    """Saves the progress, forgets it, and loads it again."""
     progress, file = page.get_by_test_id("progress"), page.get_by_test_id("load-progress")
     with page.expect_download() as started:
         page.get_by_test_id("save-progress").click()
@@ -120,7 +120,7 @@ def test_a_learner_is_asked_first_and_finds_the_path_again(visitor: Visitor) -> 
     expect(page.get_by_test_id("progress")).to_contain_text("1 of 20 done")
     go_on_from_a_file(page)
     page.get_by_test_id("station-attention-look-up").click()
-    expect(screen(page, "look-up").get_by_test_id("picture-bars")).to_be_visible()  # what is done stays open
+    expect(screen(page, "look-up").get_by_test_id("picture-bars")).to_be_visible()  # finished parts stay open
     look_up.get_by_test_id("ask-me").click()
     expect(look_up.get_by_test_id("picture-bars")).to_have_count(0)
     page.get_by_test_id("show-at-once").check()
@@ -135,7 +135,7 @@ def test_a_mask_is_drawn_and_its_axes_may_be_exchanged(shared_visitor: Visitor) 
     expect(added.get_by_test_id("picture-matrix")).to_have_count(0)
     tick = added.get_by_label("Your mask, row the, column the")
     tick.focus()
-    for _ in range(4):  # the first row whole, which is the first column of the right mask
+    for _ in range(4):  # the whole first row, instead of the right mask's first column
         page.keyboard.press("Space")
         page.keyboard.press("ArrowRight")
     for query, keys in (("cat", ("cat", "sat", "on")), ("sat", ("sat", "on")), ("on", ("on",))):
@@ -143,9 +143,9 @@ def test_a_mask_is_drawn_and_its_axes_may_be_exchanged(shared_visitor: Visitor) 
             added.get_by_label(f"Your mask, row {query}, column {key}").check()
     added.get_by_role("button", name="Check").click()
     expect(added.get_by_test_id("said")).to_contain_text("You have exchanged the axes")
-    expect(added.get_by_label("Your mask, row the, column on")).to_be_checked()  # what was drawn is still there
+    expect(added.get_by_label("Your mask, row the, column on")).to_be_checked()  # the drawing is still there
     expect_to_fit(page, "screen-added")
-    added.get_by_test_id("input-mask").select_option("none")  # another value, another answer, drawn from nothing
+    added.get_by_test_id("input-mask").select_option("none")  # another value, another answer, from an empty drawing
     expect(added.get_by_label("Your mask, row the, column on")).not_to_be_checked()
     for box in added.get_by_test_id("input-answer").get_by_role("checkbox").all():
         box.check()
@@ -227,7 +227,7 @@ def test_cells_are_ticked_choices_made_and_long_work_is_started(shared_visitor: 
     page = course(shared_visitor, chapter="masks")
     added = screen(page, "added")
     added.get_by_test_id("input-mask").select_option("drawn")
-    expect(added).to_contain_text("NaN")  # a row that may look at nothing, in a plain softmax
+    expect(added).to_contain_text("NaN")  # a fully masked row, in a plain softmax
     added.get_by_label("Mask: a row for each query, row sat, column the").check()
     expect(added).not_to_contain_text("NaN")
     added.get_by_test_id("input-mask").select_option("none")
@@ -282,7 +282,7 @@ def test_three_shapes_are_drawn_and_two_models_compared(shared_visitor: Visitor)
     moved.get_by_test_id("input-other").fill("She sat by the bank of the river")
     expect(moved.get_by_test_id("picture-verdict")).to_contain_text("8 of 8 vectors of the encoder moved, 8 of")
     wait_for_address(page, course_inputs=re.compile(r".*changed-word\.decoder=positions-decoder-none.*"))
-    page = course(shared_visitor, chapter="architectures", screen="cross-by-hand")  # an address of before
+    page = course(shared_visitor, chapter="architectures", screen="cross-by-hand")  # an address of an earlier version
     by_hand = screen(page, "projections")
     by_hand.get_by_label("More source tokens").click()
     expect(by_hand).to_contain_text("3 tokens ask 5, and 3 vectors come out")

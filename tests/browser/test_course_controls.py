@@ -1,7 +1,7 @@
-"""Each screen of the Course in a browser: a control of each kind is changed, and its pictures with it.
+"""Each screen of the Course in a browser: a control of each kind changes the pictures.
 
-tests/model/course/test_screens.py shows without a browser that each control changes what is computed, also on screens
-that compute for seconds ("pretraining" labels 120 reviews twice for each change) or read a file.
+tests/model/course/test_screens.py shows without a browser that each control changes the result, also on screens that
+compute for seconds ("pretraining" labels 120 reviews twice for each change) or read a file.
 """
 
 import re
@@ -15,7 +15,7 @@ from tests.browser.test_course import course, screen
 from tests.browser.visitor import PATIENCE, Visitor
 from tests.model.course.test_screens import CONTROLS, before, ends, first_rows, has_another_value, others
 
-# Within the page, since each step from here would take longer than a screen's answer.
+# Runs in the page, since each step from Python would take longer than a screen's answer.
 CHANGE_CONTROLS = """async (screens, [name, changes, seconds]) => {
   const screen = screens.querySelector(`[data-testid=screen-${name}]`);
   const rows = screen.querySelector(".rows");
@@ -64,7 +64,7 @@ CHANGE_CONTROLS = """async (screens, [name, changes, seconds]) => {
 
 
 def changes(path: str) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
-    """A control of each kind of a screen, what is chosen before, and the values to try."""
+    """A control of each kind of a screen, the choices to make before, and the values to try."""
     found: dict[type, tuple[str, list[tuple[str, str]], list[str]]] = {}
     for place, (_, name, control) in CONTROLS.items():
         draws_question_alone = control.title.startswith("Ask of another")
@@ -88,7 +88,7 @@ def test_a_control_of_each_kind_changes_the_pictures_of_its_screen(shared_visito
 
 
 def wrong_answer(question: Question) -> str:
-    """An answer that a known mistake gives, or any other wrong one."""
+    """The answer of a known mistake, or any other wrong one."""
     if question.mistakes:
         return question.mistakes[0][0]
     match question:
@@ -99,7 +99,7 @@ def wrong_answer(question: Question) -> str:
         case Draw():
             return question.right.translate(str.maketrans("01", "10"))
         case Goal():
-            return question.right  # before anything was changed
+            return question.right  # without having changed anything
         case Order():
             return ",".join(reversed(question.right.split(",")))
         case _:
@@ -107,7 +107,7 @@ def wrong_answer(question: Question) -> str:
 
 
 def give(found: Locator, question: Question, answer: str) -> None:
-    """Answer on the page, as a learner does."""
+    """Gives an answer on the page."""
     asked = found.get_by_test_id("question").last
     match question:
         case Goal():
@@ -131,7 +131,7 @@ def give(found: Locator, question: Question, answer: str) -> None:
 
 
 def fill(found: Locator, control: str, text: str) -> None:
-    """Type a value of a control: a matrix cell by cell."""
+    """Types a value of a control, a matrix cell by cell."""
     field = found.get_by_test_id(f"input-{control}")
     if cells := field.locator("td input").all():
         for cell, number in zip(cells, text.replace(";", ",").split(","), strict=True):

@@ -1,4 +1,4 @@
-"""The chapters on tokens, positions and heads: what a person changes changes the picture."""
+"""The chapters on tokens, positions and heads: changes of the inputs change the pictures."""
 
 import re
 
@@ -56,7 +56,7 @@ def test_positions_are_drawn_and_told(shared_visitor: Visitor) -> None:
     page.reload()
     drawn = screen(page, "waves").get_by_test_id("picture-heat_map").first.get_by_role("img")
     scale = drawn.evaluate("svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width")
-    assert 0.95 < scale < 1.05  # so its labels are as large as others beside the open sidebar, too
+    assert 0.95 < scale < 1.05  # so its labels are as large as others, also with an open sidebar
 
 
 def test_heads_are_counted_and_a_layer_is_entered(shared_visitor: Visitor) -> None:

@@ -1,4 +1,4 @@
-"""Changes to the model as a person makes them: by mouse and by keyboard, read, switched, undone and redone, shared."""
+"""Changes to the model, by mouse and by keyboard: made, listed, switched, undone, redone and shared."""
 
 import re
 from urllib.parse import quote
@@ -15,7 +15,7 @@ OFF = "decoder.2.self.weights[3]=set:0"
 
 
 def opened(visitor: Visitor, more: str = "") -> Page:
-    """Explore with the sentence, and what else an address may say."""
+    """Explore with the sentence and further query parameters."""
     return visitor.explore(START + more, sentence=SENTENCE)
 
 
@@ -24,7 +24,7 @@ def menu(page: Page) -> Locator:
 
 
 def changes(page: Page, count: int) -> None:
-    """Waits until so many changes are in force."""
+    """Waits until `count` changes are active."""
     told = "No changes" if count == 0 else f"{count} change" + ("s" if count > 1 else "")
     expect(page.get_by_test_id("changes")).to_have_text(told)
 
@@ -117,7 +117,7 @@ def test_the_list_is_read_switched_and_shared(visit: Visit) -> None:
     changes(theirs, 2)
     expect_to_fit(theirs)
     theirs.get_by_test_id("undo").click()
-    theirs.get_by_test_id("undo").click()  # what came with the link is taken back, too
+    theirs.get_by_test_id("undo").click()  # changes from the link can be undone, too
     changes(theirs, 0)
     page.get_by_test_id("clear-edits").click()
     changes(page, 0)
@@ -155,5 +155,5 @@ def test_a_slider_is_one_change_and_the_list_is_text_that_can_be_written(shared_
     page.get_by_test_id("edit-drop-decoder.position_ids[5]=set:many").click()
     expect(page.get_by_test_id("problem")).to_be_hidden()
     changes(page, 1)
-    page.get_by_test_id("sentence").press("Control+z")  # belongs to the text
+    page.get_by_test_id("sentence").press("Control+z")  # undoes typing, not a change
     changes(page, 1)

@@ -1,4 +1,4 @@
-"""A model with a source and a target, as a person uses it: the model writes the target until somebody types one."""
+"""A model with a source and a target: the model writes the target until the visitor types one."""
 
 from playwright.sync_api import Page, expect
 
@@ -10,7 +10,7 @@ def target(page: Page) -> str:
 
 
 def expect_written(page: Page, source: str) -> None:
-    """Waits until the heads are those of what the model writes for a source."""
+    """Waits until the heads belong to the model's own target for a source."""
     expect(page.locator('[for="sentence"]')).to_have_text("Target: written by the model")
     expect(page.get_by_test_id("write-target")).to_be_hidden()
     expect(page.get_by_test_id("source")).to_have_value(source)

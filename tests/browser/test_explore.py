@@ -1,4 +1,4 @@
-"""Explore as a person uses it: a real browser, the real server, the shipped models."""
+"""The Explore page in a real browser, with the real server and the shipped models."""
 
 import re
 from urllib.parse import quote
@@ -12,12 +12,12 @@ HOSTILE = "</script><b>bold</b> $x$ **y** 😀 שלום"
 
 
 def say(page: Page, sentence: str) -> Locator:
-    """Types a sentence in place of the one that is there."""
+    """Replaces the sentence in the box."""
     page.get_by_test_id("sentence").fill(sentence)
     return shown_instrument(page, sentence=sentence)
 
 
-# The colours of a thumbnail's cells, its round corners left out, however large it is on the canvas that all share.
+# The colours of a thumbnail's cells on the shared canvas, at any size, without the round corners.
 SAMPLED = """(tile, tokens) => {
   const canvas = tile.closest('[data-testid="grid"]').querySelector(".thumbs");
   const [sheet, box] = [canvas, tile].map((element) => element.getBoundingClientRect());
@@ -35,20 +35,20 @@ SAMPLED = """(tile, tokens) => {
 
 
 def pixels(page: Page, layer: int, head: int) -> str:
-    """What a thumbnail shows, as text."""
+    """The colours of a thumbnail's cells, as text."""
     tile = page.get_by_test_id(f"head-{layer}-{head}").locator(".tile")
     picture: str = tile.evaluate(SAMPLED, chips(page).count())
     return picture
 
 
 def canvas(page: Page) -> str:
-    """What the chosen heads' picture shows, as the text of its picture."""
+    """The plot of the chosen heads, as a data URL."""
     pixels: str = page.get_by_test_id("head-canvas").evaluate("canvas => canvas.toDataURL()")
     return pixels
 
 
 def wait_until_repainted(page: Page, before: str) -> str:
-    """What the picture shows once it is another than before."""
+    """The plot, as soon as it differs from `before`."""
     return wait_until(page, lambda: canvas(page), lambda now: now != before)
 
 
@@ -69,7 +69,7 @@ def test_typing_repaints_every_head_of_every_layer_and_the_prediction(shared_vis
     expect(chips(page).last).to_contain_text("because")
     say(page, "The boy and the girl went home.")
     heads = [(layer, head) for layer in range(6) for head in range(8)]
-    # Different heads look at different things.
+    # Different heads look at different tokens.
     wait_until(page, lambda: {pixels(page, *head) for head in heads}, lambda pictures: len(pictures) > 40)
 
 
@@ -150,10 +150,10 @@ def test_back_brings_the_sentence_that_was_there_before(shared_visitor: Visitor)
     page = shared_visitor.explore("model=stories-causal&text=A+green+bird", sentence="A green bird")
     say(page, "A green lamp")
     wait_for_address(page, text="A green lamp")
-    page.go_back()  # before Streamlit has heard of the lamp
+    page.go_back()  # before Streamlit receives the lamp
     shown_instrument(page, sentence="A green bird")
     say(page, "A green lamp")
-    open_charts(page)  # what is used next may be sent with the older address
+    open_charts(page)  # the next message may still have the earlier address
     chart = page.locator(".js-plotly-plot").first
     expect(chart).to_contain_text("lamp")
     page.go_back()
@@ -184,7 +184,7 @@ def test_a_head_switched_off_shows_before_and_after_and_survives_reload(shared_v
     held: list[Route] = []
     page.route("**/api/trace", lambda route: held.append(route))
     page.get_by_test_id("head-switch").click()
-    expect(page.get_by_test_id("latest")).to_have_text("Head 3 of layer 2 off")  # however long the answer takes
+    expect(page.get_by_test_id("latest")).to_have_text("Head 3 of layer 2 off")  # before the answer arrives
     expect(page.get_by_test_id("head-switch")).to_have_attribute("aria-checked", "false")
     wait_until(page, lambda: len(held), bool)
     held[0].continue_()
@@ -206,7 +206,7 @@ def test_a_head_that_nobody_chose_stays_whatever_is_lost(visit: Visit) -> None:
     expect(title).to_have_text(re.compile(r"Layer \d+ · Head \d+"))
     begun_with = title.inner_text()
     say(page, "Hello")
-    page.get_by_test_id("head-switch").click()  # now another head of this text is plainer to see
+    page.get_by_test_id("head-switch").click()  # another head of this text is now clearer
     query = wait_for_address(page, text="Hello", edits=re.compile(".+"), layer=None, head=None)
     page.reload()
     theirs = ben.open(query)
@@ -265,7 +265,7 @@ def test_what_cannot_be_run_gets_a_sentence_and_the_page_stays(shared_visitor: V
         expect(problem).to_contain_text(told)
         expect(problem).to_be_visible()
     box.fill("")
-    wait_for_address(page, text="")  # the rest of the page has followed by now
+    wait_for_address(page, text="")  # the rest of the page is up to date now
     shared_visitor.settle()
     page.wait_for_timeout(1_000)
     expect(problem).to_be_visible()
@@ -288,7 +288,7 @@ def test_it_fits_a_phone_in_the_dark(shared_visitor: Visitor) -> None:
 
 
 def positions(visitor: Visitor, scheme: str) -> Page:
-    """The Positions page for a scheme put into the trained model."""
+    """The Positions page with a scheme swapped into the trained model."""
     return visitor.open(f"model=stories-causal&positional_encoding={scheme}", "/positions")
 
 

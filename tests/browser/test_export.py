@@ -1,4 +1,4 @@
-"""What a person takes away from the page is downloaded, opened and read."""
+"""Exports of Explore: each file is downloaded, opened and checked."""
 
 import io
 import json
@@ -43,7 +43,7 @@ def menu(visitor: Visitor, query: str, sentence: str) -> Page:
 
 
 def download(page: Page, button: str, folder: Path) -> Path:
-    """The file that a button of the menu makes."""
+    """The file downloaded by a button of the menu."""
     with page.expect_download() as caught:
         page.get_by_test_id(button).click()
     file = folder / caught.value.suggested_filename
@@ -77,7 +77,7 @@ def test_a_link_is_copied_before_the_address_has_followed(visit: Visit) -> None:
 
 
 def test_a_state_file_brings_everything_back_where_a_link_cannot(visit: Visit, tmp_path: Path) -> None:
-    long = " ".join(["another"] * 210)  # past what an address holds, within what the model reads
+    long = " ".join(["another"] * 210)  # too long for an address, short enough for the model
     anna, ben = visit(), visit()
     page = anna.open(f"{MODEL}&heads={quote('1.1;2.4')}&quantity=scores&attention_function=linear")
     say(page, long)
@@ -101,7 +101,7 @@ def test_a_state_file_brings_everything_back_where_a_link_cannot(visit: Visit, t
     expect(theirs.get_by_test_id("export-status")).to_contain_text("holds no state")
     theirs.evaluate(HOLD)
     theirs.get_by_test_id("sentence").fill("Typed amid the choice of a file")
-    theirs.wait_for_timeout(400)  # its answer is awaited, and what was typed not yet told
+    theirs.wait_for_timeout(400)  # the answer is pending, and the typed text not yet reported
     theirs.get_by_test_id("open-state").set_input_files(file)
     expect(theirs.get_by_test_id("sentence")).to_have_value(long)
     theirs.evaluate(RELEASE)
@@ -452,7 +452,7 @@ def test_presenter_mode_is_a_key_a_switch_and_part_of_the_address(shared_visitor
     expect(found).to_have_class("instrument")
     wait_for_address(page, presenter=None)
     expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "false")
-    shared_visitor.settle()  # until then the earlier sidebar's switch stands beside the new one
+    shared_visitor.settle()  # until the earlier sidebar's switch is gone
     page.get_by_text("Presenter mode", exact=True).click()
     expect(found).to_have_class("instrument presenter")
 
@@ -514,7 +514,7 @@ def test_presenter_mode_fits_the_projector(shared_visitor: Visitor) -> None:
     for width, height in ((1440, 900), (1280, 720), (1024, 768), (390, 844)):
         page.set_viewport_size({"width": width, "height": height})
         expect_to_fit(page)
-        if width > 1000:  # all of the chosen head is on the screen
+        if width > 1000:  # the whole chosen head is on the screen
             wait_until(page, lambda: reading.evaluate(below), lambda pixels: pixels <= 0)
         for plot in ("lines", "heatmap"):
             page.get_by_test_id(f"plot-{plot}").click()
@@ -542,7 +542,7 @@ def test_a_projector_shows_sentence_map_and_prediction_at_once(shared_visitor: V
 
 
 def expect_on_projectors(page: Page, *parts: str) -> None:
-    """Waits until all of these parts are on the screen at each size that a projector has."""
+    """Waits until all of these parts are on the screen at each projector size."""
     for width, height in PROJECTORS:
         page.set_viewport_size({"width": width, "height": height})
         expect_to_fit(page, *parts)

@@ -68,7 +68,7 @@ def test_the_guided_start_comes_once_and_changes_what_it_says(newcomer: Visitor)
     newcomer.open("tour=1")
     expect(tour).to_be_visible()
     page.get_by_test_id("sentence").fill("The bird sang")
-    expect(tour).to_have_count(0)  # it told of the sentence before
+    expect(tour).to_have_count(0)  # it described the earlier sentence
     newcomer.open("tour=1")
     page.get_by_test_id("tour-skip").click()
     expect(tour).to_have_count(0)

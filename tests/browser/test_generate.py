@@ -1,4 +1,4 @@
-"""Generate as a person uses it: step, go back, branch, play, fill masks, by mouse and by keyboard."""
+"""The Generate page: step, go back, branch, play and fill masks, by mouse and by keyboard."""
 
 import re
 from urllib.parse import quote
@@ -12,12 +12,12 @@ PROMPT = "Once upon a time there was a little"
 
 
 def generate(visitor: Visitor, query: str) -> Page:
-    """The Generate page at an address, once it knows what comes next."""
+    """The Generate page at an address, once the next token's candidates are known."""
     return ready(visitor.open(query, "/generate"))
 
 
 def ready(page: Page, generated: int | None = None) -> Page:
-    """The page once it knows what comes next, behind so many generated words."""
+    """The page once the next token's candidates are known, after `generated` words."""
     count = "" if generated is None else f'[data-generated="{generated}"]'
     page.locator(f'[data-testid="generator"][data-known="true"]{count}').wait_for()
     return page
@@ -37,7 +37,7 @@ def words(page: Page) -> Locator:
 
 
 def strips(page: Page) -> str:
-    """What the cache's picture shows."""
+    """The cache's picture, as a data URL."""
     picture: str = page.get_by_test_id("cache-strips").evaluate("canvas => canvas.toDataURL()")
     return picture
 
@@ -75,7 +75,7 @@ def test_another_candidate_makes_a_branch_and_the_old_one_is_offered(shared_visi
 
 def test_playing_goes_on_until_it_is_stopped(shared_visitor: Visitor) -> None:
     page = generate(shared_visitor, f"model=stories-causal&sampling=s5&text={quote(PROMPT)}")
-    page.get_by_test_id("speed").select_option("2")  # slow enough that there is something to stop
+    page.get_by_test_id("speed").select_option("2")  # slow enough to be stopped in time
     play = page.get_by_test_id("play")
     play.click()
     expect(play).to_have_attribute("aria-pressed", "true")

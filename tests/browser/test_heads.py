@@ -1,4 +1,4 @@
-"""The tab "Heads": the grid, the pictures of the chosen heads and the rules by which they are made."""
+"""The tab "Heads": the grid, the plots of the chosen heads and the options of these plots."""
 
 import csv
 import io
@@ -37,7 +37,7 @@ def thumbs(page: Page) -> Locator:
 
 
 def numbers(page: Page) -> list[list[float]]:
-    """The rows of the table, as they are saved."""
+    """The rows of the table, from the saved file."""
     with page.expect_download() as started:
         page.get_by_test_id("save-table").click()
     rows = list(csv.reader(io.StringIO(Path(started.value.path()).read_text(encoding="utf-8"))))
@@ -46,7 +46,7 @@ def numbers(page: Page) -> list[list[float]]:
 
 
 def largest_told(page: Page) -> float:
-    """The largest share, in percent, that the sentence under the picture tells."""
+    """The largest share, in percent, in the sentence below the plot."""
     return float(re.findall(r"([\d.]+) %", reading(page).inner_text())[0])
 
 
@@ -73,17 +73,17 @@ def test_the_heads_can_be_put_in_the_order_of_what_they_do(shared_visitor: Visit
 
 def test_a_click_takes_no_head_from_under_the_pointer(shared_visitor: Visitor) -> None:
     page = opened(shared_visitor, "&sort=previous")
-    best = page.locator(".thumb", has_text="L2 H5")  # the heads after it read what it wrote
+    best = page.locator(".thumb", has_text="L2 H5")  # later heads read its output
     expect(thumbs(page).first).to_have_attribute("data-testid", best.get_attribute("data-testid") or "")
     again = page.get_by_test_id("sort-again")
     expect(again).to_be_hidden()
-    best.hover()  # which waits until nothing moves
+    best.hover()  # also waits until nothing moves
     place = best.bounding_box()
     best.locator(".dot").click()
     expect(best).to_have_class(re.compile("off"))
     expect(best.locator(".rank")).to_contain_text("–")
     expect(again).to_be_visible()
-    # Words above that come late may move it by a little, but not from under the pointer.
+    # Late text above may move it slightly, but not away from the pointer.
     wait_until(page, best.bounding_box, lambda box: is_near(box, place))
     best.locator(".dot").click()
     expect(page.get_by_test_id("changes")).to_have_text("No changes")
@@ -94,7 +94,7 @@ def test_a_click_takes_no_head_from_under_the_pointer(shared_visitor: Visitor) -
 
 
 def is_near(box: FloatRect | None, place: FloatRect | None) -> bool:
-    """Whether a box is where it was, give or take a few pixels."""
+    """Whether a box is within a few pixels of an earlier place."""
     if box is None or place is None:
         return False
     return abs(box["x"] - place["x"]) < 8 and abs(box["y"] - place["y"]) < 8
@@ -166,7 +166,7 @@ def test_heads_are_collected_and_switched_off_together(shared_visitor: Visitor) 
     expect(page.get_by_test_id("head-title")).to_have_text("2 heads")
     expect(rules(page)).to_contain_text("mean of 2 heads")
     wait_for_address(page, heads="1.2;3.4")
-    page.keyboard.press("ArrowRight")  # walks on; the collection stays
+    page.keyboard.press("ArrowRight")  # moves on; the selection stays
     page.keyboard.press("Shift+Enter")
     expect(page.get_by_test_id("selected-heads")).to_contain_text("L3 H5")
     plot(page, "lines")
@@ -193,7 +193,7 @@ def test_a_layer_is_switched_off_at_once_and_one_of_its_heads_on_again(shared_vi
     page.get_by_test_id("layer-2").click()
     expect(page.get_by_test_id("head-title")).to_have_text("8 heads")
     page.get_by_test_id("head-2-5").focus()
-    page.keyboard.press("l")  # they are all collected: the key lets go of them
+    page.keyboard.press("l")  # all are selected, so the key deselects them
     expect(page.get_by_test_id("head-title")).to_contain_text("Layer 2")
     page.keyboard.press("l")
     expect(page.get_by_test_id("selected-heads").locator("button")).to_have_count(9)
@@ -305,7 +305,7 @@ def test_heads_and_pictures_change_without_the_server(shared_visitor: Visitor) -
 
 
 def asked_from_now(page: Page) -> list[str]:
-    """A list that fills with what the page asks the server, once nothing about the answer is asked any more."""
+    """A list that records the page's later requests to the server, once the current answer is complete."""
     expect(page.get_by_test_id("why")).to_be_visible()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "/api/" in request.url else None)
@@ -313,7 +313,7 @@ def asked_from_now(page: Page) -> list[str]:
 
 
 def test_colours_reach_as_far_as_the_weights_that_are_shown(shared_visitor: Visitor) -> None:
-    text = f"{TEXT} and {TEXT} and {TEXT}"  # so many weights that one in a hundred is larger than the others
+    text = f"{TEXT} and {TEXT} and {TEXT}"  # long enough that the 99th percentile is below the largest weight
     page = shared_visitor.explore(
         f"model=stories-causal&text={quote(text)}&layer=1&head=1&hide=first&plot=table", sentence=text
     )
@@ -326,7 +326,7 @@ def test_colours_reach_as_far_as_the_weights_that_are_shown(shared_visitor: Visi
     page.get_by_test_id("colour-range").select_option("largest")
     expect(high).to_have_text(f"{float(f'{largest:.2g}'):g}")
     before = wait_until_repainted(page, before)
-    expect(grid_high).to_have_text("1")  # the first token looks at itself alone, in every head
+    expect(grid_high).to_have_text("1")  # in every head the first token looks only at itself
     page.get_by_test_id("grid-colour-range").select_option("percentile")
     expect(page.get_by_test_id("colour-range")).to_have_value("percentile")
     expect(high).to_have_text(re.compile(r"^0\.\d+ and above$"))
@@ -366,7 +366,7 @@ def test_everything_that_is_shown_says_what_it_is(shared_visitor: Visitor) -> No
     show("minus_head", "layer 2, head 4")
     page.get_by_test_id("other-head").select_option("2.3")
     expect(rules(page)).to_contain_text("layer 2, head 3")
-    expect(reading(page)).to_contain_text("nothing")  # a head differs from itself by nothing
+    expect(reading(page)).to_contain_text("nothing")  # a head does not differ from itself
     page.get_by_test_id("quantity").select_option("minus_trained")
     expect(trouble).to_contain_text("Nothing is changed yet")
     page.get_by_test_id("head-switch").click()
@@ -379,7 +379,7 @@ def test_a_difference_that_cannot_be_shown_leaves_no_words_of_the_picture_before
     trouble = page.get_by_test_id("trouble")
     page.get_by_test_id("quantity").select_option("minus_text")
     expect(trouble).to_contain_text("Type the text to compare with")
-    expect(page.get_by_test_id("legend")).to_be_hidden()  # it would speak of the picture before
+    expect(page.get_by_test_id("legend")).to_be_hidden()  # it would describe the earlier plot
     expect(reading(page)).to_be_hidden()
     page.get_by_test_id("other-text").fill("The cat")
     expect(trouble).to_contain_text("equally many")

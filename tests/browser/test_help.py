@@ -1,4 +1,4 @@
-"""What cannot be found by looking is told: by a sheet, and on a touch screen by titles. An outline before all."""
+"""Help for hidden features: a sheet, and titles on a touch screen. Also the outline before the page loads."""
 
 from playwright.sync_api import expect
 
@@ -29,7 +29,7 @@ def test_a_page_at_rest_animates_nothing_reads_titles_to_a_finger_and_leaves_que
     shared_visitor: Visitor,
 ) -> None:
     page = shared_visitor.open("model=stories-causal")
-    # Whatever is animated for ever costs every letter some frames, although nobody sees it.
+    # An endless animation costs frames for every letter, even if it is invisible.
     page.wait_for_function(
         "() => document.getAnimations().every((each) => each.effect.getComputedTiming().endTime < Infinity)"
     )

@@ -1,4 +1,4 @@
-"""A model that reads pictures, as a person uses it: choose one, click a patch, bring one's own."""
+"""A model that reads pictures: choose one, click a patch, upload one's own."""
 
 import re
 
@@ -68,7 +68,7 @@ def test_ones_own_picture_is_looked_at_and_nobody_elses(visit: Visit) -> None:
     expect(mine).to_have_attribute("aria-pressed", "true")
     name = mine.get_attribute("data-name") or ""
     shown_instrument(page, image=name)
-    page.wait_for_timeout(600)  # until the address would hold it
+    page.wait_for_timeout(600)  # until the address would contain it
     assert "image" not in address(page)
     page.get_by_test_id("export-menu-button").click()
     page.get_by_test_id("export-link").click()

@@ -1,4 +1,4 @@
-"""Lessons as a student and a teacher have them: played right and wrong, by keys, handed in, on a phone."""
+"""Lessons for a student and a teacher: answered right and wrong, by keys, handed in, on a phone."""
 
 import json
 import re
@@ -19,7 +19,7 @@ PENCIL, HEADS, OWN = "attention-with-a-pencil", "heads-that-look-back", "heads-o
 
 
 def question(page: Page, name: str, step: int) -> Question:
-    """A question of the lesson that is open, with its answer for the seed of this browser."""
+    """A question of the open lesson, with its answer for this browser's seed."""
     seed = json.loads(page.evaluate(f"localStorage.getItem('headlight-lesson-{name}')"))["seed"]
     lesson = lessons()[name]
     place = Place(lesson, lesson.steps[step], lesson.first_model, seed, open_shipped)
@@ -29,13 +29,13 @@ def question(page: Page, name: str, step: int) -> Question:
 
 
 def asked(page: Page) -> Locator:
-    """The question of the step that is open, once it has come."""
+    """The question of the open step, once it is loaded."""
     expect(page.get_by_test_id("step")).to_have_attribute("aria-busy", "false")
     return page.get_by_test_id("step").get_by_test_id("question")
 
 
 def answer(page: Page, text: str) -> None:
-    """Types an answer and hands it over by the Enter key."""
+    """Types an answer and submits it with the Enter key."""
     asked(page).get_by_test_id("answer").fill(text)
     page.keyboard.press("Enter")
 
@@ -60,7 +60,7 @@ def test_a_lesson_is_played_wrong_and_right_and_handed_in(shared_visitor: Visito
     for wrong in ("123", "456"):
         answer(page, wrong)
     expect(asked(page).get_by_test_id("said")).to_contain_text("It is")
-    page.reload()  # a student who reloads goes on
+    page.reload()  # the progress survives a reload
     shared_visitor.settle()
     expect(page.get_by_test_id("step-title")).to_contain_text("2.")
     expect(asked(page).get_by_test_id("said")).to_contain_text("It is")
@@ -98,7 +98,7 @@ def test_keys_go_through_a_lesson_beside_its_view(shared_visitor: Visitor) -> No
     page.keyboard.press("Enter")
     expect(asked(page).get_by_test_id("said")).to_contain_text("Right.")
     expect(page.get_by_test_id("announced")).to_contain_text("Right.")
-    expect(frame.get_by_test_id("head-0-0")).to_be_visible()  # the view has stayed
+    expect(frame.get_by_test_id("head-0-0")).to_be_visible()  # the view is still there
     page.keyboard.press("Tab")
     expect(page.get_by_test_id("next-step")).to_be_focused()
     page.keyboard.press("Enter")
@@ -124,7 +124,7 @@ def test_a_teacher_has_the_notes_in_a_second_window(shared_visitor: Visitor) -> 
 
 
 def expect_question_beside_view(page: Page) -> None:
-    """Waits until the question and what its view draws are on the screen of a small projector at once."""
+    """Waits until the question and its view are both on the screen of a small projector."""
     page.set_viewport_size({"width": 1280, "height": 720})
     expect(page.locator(".lessons")).to_have_class(re.compile("presenter"))
     page.get_by_test_id("dot-1").click()

@@ -1,4 +1,4 @@
-"""The sidebar's model variant as a person uses it: the heads follow at once, the address a moment later."""
+"""The sidebar's model variant: the heads follow at once, the address a moment later."""
 
 from playwright.sync_api import Locator, Page, Route, expect
 
@@ -36,7 +36,7 @@ def test_the_heads_follow_without_a_run_of_the_page(shared_visitor: Visitor) -> 
     wait_until(page, lambda: pixels(page, 0, 0), lambda now: now == before)
 
 
-# Answers take longer than the page waits before it reports, for which it has all patience; what comes first is noted.
+# Delays answers by 600 ms and the report timer (750 ms) to a minute, and records the order of report and painting.
 ORDER = """() => {
   const { send } = WebSocket.prototype;
   const [ask, start, order] = [window.fetch, window.setTimeout, (window.order = [])];
@@ -73,7 +73,7 @@ def test_a_window_and_the_scale_by_keyboard(shared_visitor: Visitor) -> None:
 
 
 def drag(page: Page, tokens: int, *cells: tuple[int, int]) -> None:
-    """Presses on a cell (query, key) of the mask once it is at rest, and goes to the others."""
+    """Drags from the first cell (query, key) of the mask, once it is at rest, over the others."""
     table = control(page, "cells")
     size = table.evaluate("canvas => canvas.clientWidth") / tokens
     first, *others = [((key + 0.5) * size, (query + 0.5) * size) for query, key in cells]

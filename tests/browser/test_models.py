@@ -1,4 +1,4 @@
-"""The Models page as a person uses it: what is here, what they bring themselves, and what is refused."""
+"""The Models page: listed models, uploads, and refused files."""
 
 import re
 import shutil
@@ -50,7 +50,7 @@ def models(visitor: Visitor, query: str = "") -> Page:
 def send(page: Page, content: bytes, name: str = "tiny.zip") -> None:
     upload = {"name": name, "mimeType": "application/zip", "buffer": content}
     chooser = page.get_by_test_id("stFileUploader").locator("input[type=file]")
-    expect(chooser).to_have_count(1)  # where a file is being taken there are two
+    expect(chooser).to_have_count(1)  # two while a file is being uploaded
     chooser.set_input_files(upload)  # type: ignore[arg-type]
 
 
@@ -175,7 +175,7 @@ def test_a_folder_is_sent_as_it_lies_on_disk_its_card_read_and_removed_again(vis
     mine.get_by_role("button", name="Model card").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("It reads.")
-    expect(dialog.locator("img")).to_have_count(0)  # nor was one asked for: a visitor sees no network but the server
+    expect(dialog.locator("img")).to_have_count(0)  # none was requested either: a visitor can reach only the server
     assert "<img" not in dialog.inner_text() and "license:" not in dialog.inner_text()
     page.keyboard.press("Escape")
     mine.get_by_role("button", name="Remove").click()
@@ -193,7 +193,7 @@ def elsewhere(tiny: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def guest(browser: Browser, elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visitor]:
-    """A visitor of a shared server that offers a folder of its own."""
+    """A visitor of a shared server with a folder of models."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     options = ("--shared", "--models", str(elsewhere), "--upload-limit", "30")
     with serve(tmp_path, *options) as server, stranger(browser, server, width=390, height=844) as visitor:
@@ -212,7 +212,7 @@ def test_on_a_shared_server_one_searches_and_opens_only_what_is_offered(
     expect(page.get_by_text("up to 30 MB")).to_be_visible()
     expect(page.get_by_text("Path or id")).to_have_count(0)
     expect(cards(page).last).to_contain_text("copy-7: mamba does not open: it has no attention")
-    card(page, "copy-1").get_by_role("button", name="Model card").click()  # no sidebar lies over it
+    card(page, "copy-1").get_by_role("button", name="Model card").click()  # the sidebar does not cover it
     expect(page.get_by_role("dialog")).to_contain_text("It reads.")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""A component is mounted once and stays, whatever happens while its modules are on their way."""
+"""A component is mounted once and stays, whatever happens while its modules load."""
 
 import re
 
@@ -13,7 +13,7 @@ CHOICES = (("masks", "none"), ("positional_encoding", "alibi"), ("masks", "causa
 
 
 def hold(page: Page, pattern: str) -> list[Route]:
-    """Requests that match wait from now on until the test lets them go."""
+    """Holds matching requests from now on, until the test continues them."""
     held = list[Route]()
     page.route(pattern, lambda route: held.append(route))
     return held
@@ -51,7 +51,7 @@ def test_a_choice_before_the_instrument_is_there_leaves_one_instrument_that_show
 
 
 def fail(page: Page, pattern: str) -> list[str]:
-    """Requests that match are lost from now on, and listed."""
+    """Aborts matching requests from now on, and lists them."""
     lost = list[str]()
 
     def lose(route: Route) -> None:

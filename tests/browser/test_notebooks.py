@@ -1,4 +1,4 @@
-"""The widget in a real JupyterLab and a real marimo, and the notebook that ships."""
+"""The widget in a real JupyterLab and a real marimo, and the shipped notebook."""
 
 import json
 import re
@@ -43,7 +43,7 @@ def _(heads):
 
 @pytest.fixture
 def jupyter(tmp_path: Path) -> Iterator[Server]:
-    """JupyterLab in a folder that has the notebook that ships."""
+    """JupyterLab in a folder with the shipped notebook."""
     shutil.copy(NOTEBOOK, tmp_path)
     settings = tmp_path / ".jupyter/labconfig/page_config.json"
     settings.parent.mkdir(parents=True)
@@ -51,12 +51,12 @@ def jupyter(tmp_path: Path) -> Iterator[Server]:
     options = ("--no-browser", "--allow-root", "--IdentityProvider.token=", NO_EXTENSIONS)
     with started(tmp_path, sys.executable, "-m", "jupyterlab", *options, "--port", health="/api") as running:
         yield running
-        running.assert_no_traceback()  # before it ends: a kernel may be asked something while it does
+        running.assert_no_traceback()  # before it ends: requests to a kernel during the shutdown fail
 
 
 @pytest.fixture
 def marimo(tmp_path: Path) -> Iterator[Server]:
-    """A notebook of marimo as an app, in the dark."""
+    """A marimo notebook as an app, in dark mode."""
     (tmp_path / "heads.py").write_text(MARIMO)
     (tmp_path / "pyproject.toml").write_text('[tool.marimo.display]\ntheme = "dark"\n')
     words = ("-m", "marimo", "--quiet", "run", "heads.py", "--headless", "--no-token", "--port")
@@ -67,7 +67,7 @@ def marimo(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A window of its own, which fails where anything is asked of another host."""
+    """A new window; the test fails if another host is requested."""
     context = browser.new_context(viewport={"width": 1440, "height": 1000})
     context.set_default_timeout(1e3 * PATIENCE)
     asked: list[str] = []
@@ -78,7 +78,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def run_cell(page: Page, number: int) -> Locator:
-    """Runs a cell of JupyterLab and gives its outputs."""
+    """Runs a cell of JupyterLab and returns its outputs."""
     cell = page.locator(".jp-Notebook .jp-CodeCell").nth(number)
     cell.locator(".cm-content").click()
     page.keyboard.press("Control+Enter")
@@ -122,7 +122,7 @@ def test_jupyterlab(page: Page, jupyter: Server) -> None:
     expect(heads).to_have_count(1)
     heads.get_by_test_id("head-3-2").click()
     heads.get_by_test_id("tokens").locator("button").nth(3).click()
-    expect(heads.get_by_test_id("predictions")).to_contain_text("(position 3)")  # Python has heard of both
+    expect(heads.get_by_test_id("predictions")).to_contain_text("(position 3)")  # Python has received both
     expect(run_cell(page, 1)).to_contain_text("3, 2, 3, ()")
     run_cell(page, 2)
     expect(heads.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 4")

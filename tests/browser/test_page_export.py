@@ -1,4 +1,4 @@
-"""What a person exports from Compare, Generate and Positions is downloaded, opened and read."""
+"""Exports of Compare, Generate and Positions: each file is downloaded, opened and checked."""
 
 import io
 import json
@@ -25,7 +25,7 @@ EDIT = "decoder.1.self.weights[3]=set:0"
 
 
 def open_menu(page: Page, first: str) -> None:
-    """The menu Export, with the numbers that the page offers."""
+    """The Export menu, with the page's tables of numbers."""
     page.get_by_test_id("export-menu-button").click()
     expect(page.get_by_test_id("export-which").locator("option").first).to_have_text(first)
     expect(page.get_by_test_id("export-menu")).to_be_in_viewport(ratio=1)

@@ -1,4 +1,4 @@
-"""The picture from text to prediction: each of its parts is live, and opens what shows it closely."""
+"""The diagram from text to prediction: each part is live, and opens its detailed view."""
 
 import re
 from urllib.parse import quote
@@ -114,4 +114,4 @@ def test_a_clicked_weight_says_who_wrote_its_query_and_its_key(shared_visitor: V
     page.go_back()
     expect(ledger).to_be_visible()
     page.get_by_test_id("head-2-4").click(modifiers=["Shift"])
-    expect(ledger).to_be_hidden()  # of two heads it would be neither's
+    expect(ledger).to_be_hidden()  # with two heads chosen, it would describe neither

@@ -1,4 +1,4 @@
-"""What a finger hits, an eye reads and a key finds, and what comes first over a slow network."""
+"""Touch targets, text sizes, focus rings, and the loading order over a slow network."""
 
 import io
 import re
@@ -13,7 +13,7 @@ from tests.browser.reach import FOCUSED, PAGES, drawn, sizes, smaller, tabs
 from tests.browser.test_accessibility import SCHEMES, wear
 from tests.browser.visitor import Visitor, shown_instrument, wait_until
 
-# What has the focus: what it is called, of which kind it is, and where the ring around it lies.
+# The focused element: its name, its kind, and the box of its focus ring.
 FOCUS = """() => {
   let element = document.activeElement;
   while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
@@ -27,8 +27,8 @@ LOOK = """element => {
   return `${backgroundColor} ${outlineStyle} ${outlineColor}`;
 }"""
 MOST_TABS = 60
-MARGIN = 8  # pixels around an element in which its ring lies
-LEAST_RING = 0.75  # of a line of one pixel around it: rings have round corners
+MARGIN = 8  # pixels around an element that contain its ring
+LEAST_RING = 0.75  # of a one-pixel outline; less than 1, since rings have round corners
 LATER = r"/explore/frontend/(export|layers|walkthrough|tokens|first_visit/tour)\b"
 
 
@@ -71,7 +71,7 @@ def test_the_ring_of_the_focus_stands_out_from_what_is_behind_it(shared_visitor:
 
 
 def pale_rings(page: Page) -> list[str]:
-    """What the Tab key reaches without a ring of 3:1; of each kind the first one."""
+    """Tab stops without a focus ring of contrast 3:1; only the first of each kind is checked."""
     seen: set[str] = set()
     pale: list[str] = []
     for _ in range(MOST_TABS):
@@ -87,7 +87,7 @@ def pale_rings(page: Page) -> list[str]:
 
 
 def ring_share(page: Page, box: tuple[float, float, float, float]) -> float:
-    """How many pixels change by 3:1 with the focus, as a share of those around the element."""
+    """The number of pixels that the focus changes by 3:1, as a share of the element's perimeter."""
     left, top = (max(0.0, side - MARGIN) for side in box[:2])
     size = page.viewport_size or {"width": 0, "height": 0}
     right = min(box[0] + box[2] + MARGIN, size["width"])
@@ -159,7 +159,7 @@ def test_forced_colours_tell_apart_what_colours_told(shared_visitor: Visitor) ->
 
 
 def look(page: Page, selector: str) -> str:
-    """The ground and the outline of an element."""
+    """The background and the outline of an element."""
     return str(page.locator(selector).first.evaluate(LOOK))
 
 
@@ -172,7 +172,7 @@ def test_the_first_heads_do_not_wait_for_closed_tabs_nor_export(visitor: Visitor
     export = page.get_by_test_id("export-menu-button")
     expect(export).to_be_hidden()
     assert held
-    page.unroute_all()  # what is held goes on
+    page.unroute_all()  # the held requests continue
     export.click()
     expect(page.get_by_test_id("export-csv")).to_be_visible()
     page.keyboard.press("Escape")

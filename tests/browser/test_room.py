@@ -1,4 +1,4 @@
-"""A room as a class has it: a teacher at the projector, and two students who answer."""
+"""A room with a teacher at the projector and two students who answer."""
 
 from playwright.sync_api import Page, expect
 
@@ -29,7 +29,7 @@ def opened_room(teacher: Visitor) -> str:
 
 
 def joined(student: Visitor, number: int) -> Page:
-    """The student's page, once it says which number they have."""
+    """The student's page, once it shows the student's number."""
     expect(student.page.get_by_test_id("room-said")).to_contain_text(f"You are number {number}.")
     return student.page
 
@@ -68,7 +68,7 @@ def test_a_class_answers_and_the_projector_shows_first_answers_without_names(vis
 
 
 def reload_and_lose_the_network(student: Visitor) -> None:
-    """The student stays who they are."""
+    """The student keeps their number."""
     student.provoked = "ERR_FAILED"
     page, said = student.page, student.page.get_by_test_id("room-said")
     page.reload()
@@ -80,7 +80,7 @@ def reload_and_lose_the_network(student: Visitor) -> None:
 
 
 def play_lessons(by_keys: Visitor, by_pointing: Visitor, teacher: Page) -> None:
-    """Two students play a lesson each, wrong and then right; the teacher sees where they are, and first answers."""
+    """Two students answer a lesson each, wrong and then right; the teacher sees their locations and first answers."""
     page = by_keys.open(f"lesson={PENCIL}", "/lesson")
     expect(asked(page)).to_be_visible()
     typed = question(page, PENCIL, 0)
@@ -102,7 +102,7 @@ def play_lessons(by_keys: Visitor, by_pointing: Visitor, teacher: Page) -> None:
 
 
 def show_a_view(teacher: Page, shown: Page, other: Page) -> None:
-    """The one whose view is shown is told so, the other is not."""
+    """The student whose view is shown is notified, the other is not."""
     expect(teacher.get_by_test_id("room-view")).to_be_hidden()
     teacher.get_by_test_id("room-number").fill("1")
     teacher.get_by_test_id("room-number").press("Enter")
@@ -116,7 +116,7 @@ def show_a_view(teacher: Page, shown: Page, other: Page) -> None:
 
 
 def end(teacher: Page, student: Page) -> None:
-    """The room is gone, for the teacher at once and for a student with a sentence."""
+    """The room closes, for the teacher at once and for a student with a message."""
     teacher.get_by_test_id("room-end").focus()
     teacher.keyboard.press("Enter")
     expect(teacher.get_by_test_id("room-end")).to_contain_text("forget all answers?")

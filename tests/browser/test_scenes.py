@@ -1,4 +1,4 @@
-"""Scenes as a teacher uses them: collected on several pages, put in order, and shown by the arrow keys."""
+"""Scenes: collected on several pages, put in order, and shown by the arrow keys."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ def open_scenes(page: Page) -> None:
 
 
 def add(page: Page, name: str, count: int) -> None:
-    """The present view becomes a scene, the last of so many."""
+    """Adds the current view as scene number `count`."""
     open_scenes(page)
     page.get_by_test_id("scene-name").fill(name)
     page.get_by_test_id("scene-add").click()
@@ -35,7 +35,7 @@ def expect_names(page: Page, *names: str) -> None:
 
 
 def scenes_counter(page: Page) -> Locator:
-    """The count beside the page in presenter mode; the sidebar's button of the same name goes a moment later."""
+    """The counter beside the page in presenter mode; the sidebar's button of that name disappears later."""
     return page.locator("[data-testid=scenes-button]:not(.in-sidebar)")
 
 
@@ -84,7 +84,7 @@ def test_arrow_keys_go_through_scenes_also_after_a_reload_and_stay_with_whoever_
 
 def test_the_room_is_told_which_scene_it_sees(visitor: Visitor) -> None:
     page = visitor.explore(f"presenter=1&{asked(layer=2, head=3)}", sentence=SENTENCE)
-    expect(scenes_counter(page)).to_have_text("Scenes")  # the server has some
+    expect(scenes_counter(page)).to_have_text("Scenes")  # the server has prepared scenes
     page.keyboard.press("p")
     expect(scenes_counter(page)).to_have_count(0)
     for place, name in enumerate(NAMES[:2]):
@@ -92,7 +92,7 @@ def test_the_room_is_told_which_scene_it_sees(visitor: Visitor) -> None:
         page.get_by_test_id("head-0-1").click()
         wait_for_address(page, layer="0", head="1")
     page.keyboard.press("p")
-    stage = page.get_by_test_id("stMainBlockContainer")  # the sidebar's own goes when the script of the page ends
+    stage = page.get_by_test_id("stMainBlockContainer")  # the sidebar's copy disappears when the page's script ends
     told, counter = stage.get_by_test_id("scene-told"), scenes_counter(page)
     expect(counter).to_have_text("2 / 2")
     page.keyboard.press("ArrowRight")
@@ -152,7 +152,7 @@ def test_a_saved_list_is_opened_by_somebody_else(visit: Visit, tmp_path: Path) -
 
 
 def test_a_state_file_becomes_a_scene_with_its_long_text(visitor: Visitor, tmp_path: Path) -> None:
-    long = " ".join(["another"] * 210)  # past what a link holds
+    long = " ".join(["another"] * 210)  # too long for a link
     page = visitor.explore(asked(layer=1, head=2), sentence=SENTENCE)
     page.get_by_test_id("sentence").fill(long)
     shown_instrument(page, sentence=long)

@@ -1,4 +1,4 @@
-"""Seven things to do on the page, by keys alone and by a finger: what is announced, where the focus is, what is hit."""
+"""Seven tasks on the page, by keyboard alone and by touch: announcements, focus and touch targets."""
 
 import re
 
@@ -13,12 +13,12 @@ from tests.zips import files_of, zipped
 
 MODEL = "model=stories-causal"
 CHANGED = re.compile(r"Next token: \S+ [\d.]+ %, before [\d.]+ %")
-FINGER = 44  # pixels that a finger needs
+FINGER = 44  # pixels of a touch target
 
 
 @pytest.fixture
 def hearing(visitor: Visitor) -> Visitor:
-    """A visitor who hears the page."""
+    """A visitor with a screen reader."""
     visitor.page.add_init_script(LISTEN)
     return visitor
 
@@ -136,7 +136,7 @@ def test_five_words_are_written_by_keys(hearing: Visitor) -> None:
 
 
 def upload(page: Page, press: str) -> None:
-    """Brings the shipped `sort`, with the examples that lie beside it."""
+    """Uploads the shipped `sort`, with its examples."""
     chooser = page.get_by_test_id("stFileUploader").get_by_role("button", name="Upload", exact=True)
     with page.expect_file_chooser() as asked:
         if press == "tap":
@@ -168,7 +168,7 @@ def test_an_upload_opens_with_its_own_text_by_keys(hearing: Visitor) -> None:
 
 
 def tap(part: Locator) -> None:
-    """Taps on what is as large as a finger needs."""
+    """Taps on a part, which must be large enough for a finger."""
     part.scroll_into_view_if_needed()
     box = part.bounding_box()
     assert box
@@ -196,9 +196,9 @@ def test_the_tasks_on_a_touch_screen(visit: Visit) -> None:
 
 
 def explore_by_touch(page: Page) -> None:
-    """Switches a head off, saves a file and changes the mask, whose effect is seen above the sidebar."""
+    """Switches a head off, saves a file and changes the mask; its effect stays visible above the sidebar."""
     head = page.get_by_test_id("head-2-3")
-    for _ in range(3):  # a second tap on the chosen head is none on a switch
+    for _ in range(3):  # further taps on the chosen head do not switch it off
         tap(head)
     switch = page.get_by_test_id("head-switch")
     expect(switch).to_have_attribute("aria-checked", "true")

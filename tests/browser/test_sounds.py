@@ -1,4 +1,4 @@
-"""A model that hears, as a person uses it: choose a recording, point at a moment, bring one's own, see the silence."""
+"""A speech model: choose a recording, point at a moment, upload one's own, see the silence."""
 
 from pathlib import Path
 

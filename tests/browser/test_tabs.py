@@ -1,4 +1,4 @@
-"""The tabs "Step by step" and "Layers" as a person uses them: mouse, keyboard, a phone, a link."""
+"""The tabs "Step by step" and "Layers": by mouse, by keyboard, on a phone, from a link."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.browser.visitor import Visitor, shown_instrument, wait_for_address, w
 SENTENCE = "The girl had a red ball. One day she lost her"
 TEXT = f"model=stories-causal&text={quote(SENTENCE)}"
 
-# A busy server: what is done until `release` comes before any answer is drawn.
+# A busy server: answers are held back until `release` is called.
 HOLD = """() => {
   const ask = window.fetch;
   const released = new Promise((go) => (window.release = go));
@@ -140,7 +140,7 @@ def test_a_table_drawn_anew_under_a_resting_mouse_does_not_take_the_reading_from
     cell.evaluate("cell => { cell.dataset.before = true; }")
     page.evaluate(RELEASE)
     expect(page.locator('[data-testid="lens-3-2"][data-before]')).to_have_count(0)
-    page.wait_for_timeout(200)  # a resting mouse is told what it stands on after the next frames
+    page.wait_for_timeout(200)  # a resting pointer gets its event after the next frames
     expect(reading).to_contain_text("After layer 3")
 
 
@@ -236,7 +236,7 @@ def test_all_heads_are_turned_off_in_turn_stopped_and_gone_on_with(shared_visito
     expect(button).to_have_text("Go on")
     button.click()
     expect(button).to_have_text("Done")
-    assert len(asked) == 7  # what was known was not asked again; only what was stopped
+    assert len(asked) == 7  # only the stopped request was sent again
     expect(page.get_by_test_id("ablate-status")).to_contain_text("48 of 48 heads")
     expect(page.get_by_test_id("ablation-ranked").locator("li")).to_have_count(10)
     page.get_by_test_id("ablation-5-2").hover()
@@ -270,13 +270,13 @@ def test_values_of_another_text_are_patched_in_turn_and_a_click_keeps_one(
     page.get_by_test_id("patching-kind").select_option("residual")
     button.click()
     expect(button).to_have_text("Done")
-    cell = page.get_by_test_id("patching-0-3")  # the only token that is different, before the first layer
+    cell = page.get_by_test_id("patching-0-3")  # the only different token, before the first layer
     expect(cell).to_have_text("+1.00")
     first = page.get_by_test_id("predictions").locator(".candidate").first
     expect(first).to_contain_text("Tim")
     cell.click()
     expect(first).to_contain_text("Lily")
-    expect(cell).to_have_class("chosen")  # the map is that of the run without patches, so it stays
+    expect(cell).to_have_class("chosen")  # the map belongs to the run without patches, so it stays
     wait_for_address(page, patch="residual", patch_from=girl)
     page.get_by_test_id("export-menu-button").click()
     with page.expect_download() as saved:
@@ -308,7 +308,7 @@ def test_the_map_of_what_a_head_hears_leads_from_head_to_head(shared_visitor: Vi
     kind = page.get_by_test_id("patching-kind").locator("option:checked")
     expect(kind).to_have_text("a head's output, direct path to the values of layer 4, head 6")
     button.click()
-    expect(status).to_contain_text("32 of 32 heads")  # of the layers before
+    expect(status).to_contain_text("32 of 32 heads")  # of the earlier layers
     page.get_by_test_id("patching-2-1").click()
     expect(kind).to_have_text("a head's output, direct path to the values of layer 2, head 1")
     expect(status).to_contain_text("16 heads")

@@ -1,4 +1,4 @@
-"""Tasks as a person uses it: type, see the answer, and see what it was read from."""
+"""The Tasks page: type, see the answer, and see its source tokens."""
 
 import re
 from pathlib import Path
@@ -13,14 +13,14 @@ from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
 
 
 def tasks(visitor: Visitor, query: str) -> Page:
-    """The page with the view of its task."""
+    """The Tasks page, once its task is answered."""
     page = visitor.open(query, path="/tasks")
     expect(page.locator(".task:visible .outputs .chip").first).to_be_visible()
     return page
 
 
 def tasks_of(visitor: Visitor, query: str, view: str) -> Page:
-    """The page once the view of a task is there."""
+    """The Tasks page, once the named view is visible."""
     page = visitor.open(query, path="/tasks")
     expect(page.get_by_test_id(view)).to_be_visible()
     return page
@@ -31,7 +31,7 @@ def test_numbers_are_sorted_while_one_types_and_a_head_that_is_off_is_missed(
 ) -> None:
     page = shared_visitor.open()
     page.get_by_test_id("model-picker").select_option("sort")
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Tasks").click()  # at once: the link is an earlier one
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Tasks").click()  # before the link is updated
     view, verdict = page.get_by_test_id("task-sort"), page.get_by_test_id("sort-verdict")
     expect(verdict).to_have_text("All 4 numbers are in order.")
     page.get_by_test_id("sentence").fill("30 20 10 5 1")
@@ -50,7 +50,7 @@ def test_numbers_are_sorted_while_one_types_and_a_head_that_is_off_is_missed(
 
 
 def exported(page: Page, folder: Path, numbers: str) -> tuple[set[str], np.ndarray]:
-    """The words of the figure of a task's answer, and one of its tables of numbers, as files that were downloaded."""
+    """The words of the figure of a task's answer, and one of its tables of numbers, from downloaded files."""
     page.get_by_test_id("export-menu-button").click()
     which = page.get_by_test_id("export-which")
     expect(which.locator("option", has_text=numbers).first).to_be_attached()
@@ -160,7 +160,7 @@ def test_the_text_of_one_task_does_not_become_that_of_the_next(shared_visitor: V
     page.get_by_text("Translate", exact=True).click()
     expect(page.get_by_test_id("source")).to_be_visible()
     expect(page.get_by_test_id("sentence")).not_to_have_value("1.5 0.2")
-    page.wait_for_timeout(1_000)  # a report that comes late would bring the text back
+    page.wait_for_timeout(1_000)  # a late report would restore the text
     expect(page.get_by_test_id("sentence")).not_to_have_value("1.5 0.2")
 
 
@@ -172,7 +172,7 @@ def test_what_one_typed_on_a_page_is_there_on_return(visitor: Visitor) -> None:
     page = visitor.open()
     for typed, other in (("My zebra sings", "a dull film"), ("My zebra sings loudly", "a dull, long film")):
         say(page, typed)
-        go("Tasks")  # at once: the sentence is on its way
+        go("Tasks")  # at once, before the sentence is reported
         wait_for_address(page, model="sentiment")
         expect(page.get_by_test_id("sentence")).not_to_have_value(typed)
         say(page, other)
@@ -182,7 +182,7 @@ def test_what_one_typed_on_a_page_is_there_on_return(visitor: Visitor) -> None:
         go("Tasks")
         expect(page.get_by_test_id("sentence")).to_have_value(other)
         go("Explore")
-    wait_for_address(page, model=None, text=typed)  # the title comes before the entry in the history
+    wait_for_address(page, model=None, text=typed)  # the title changes before the history entry is added
     page.go_back()
     expect(page.get_by_test_id("sentence")).to_have_value("a dull, long film")
 
@@ -202,7 +202,7 @@ def test_two_sentences_are_compared_while_one_types_and_a_head_is_switched_off(
     assert {"[CLS]", "red", "blue", "Cosine"} <= words
     assert abs(pairs.sum() - float(cosine.inner_text().split()[1])) < 1e-4
     reading = page.get_by_test_id("similar-heads-reading")
-    expect(reading).to_have_attribute("aria-busy", "false")  # until then the heads are those of the sentence before
+    expect(reading).to_have_attribute("aria-busy", "false")  # until then the heads belong to the earlier sentence
     head = page.get_by_test_id("similar-head-5-1")
     head.hover()
     expect(reading).to_contain_text("Without layer 5, head 1: ")

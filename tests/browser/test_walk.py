@@ -1,4 +1,4 @@
-"""Whatever is used in whatever order: page, address, reload and model agree, and nothing goes wrong unseen."""
+"""Random actions in random order: page, address, reload and model agree, and no error occurs."""
 
 from random import Random
 
@@ -34,7 +34,7 @@ def test_every_page_tab_and_menu_opens_without_an_error(visitor: Visitor, server
 
 
 def open_everything(page: Page) -> None:
-    """Each tab with its menus and folded parts, then the menus that belong to no tab."""
+    """Opens each tab with its menus, then the menus outside the tabs and the folded parts."""
     tabs = page.get_by_role("tablist").first.get_by_role("tab")
     for tab in range(tabs.count()):
         tabs.nth(tab).click()

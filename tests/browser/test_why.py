@@ -1,4 +1,4 @@
-"""Why a head looks there, what it does, and where a word comes from, as a person asks the page."""
+"""The page's explanations: why a head looks there, what it does, and where a word comes from."""
 
 from urllib.parse import quote
 
@@ -18,7 +18,7 @@ def test_a_weight_leads_to_the_head_that_wrote_it_and_on_to_its_effect(shared_vi
     expect(ledger.get_by_role("table")).to_contain_text("L0 H1")
     ledger.get_by_role("button", name="layer 0, head 1").first.click()
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 0 · Head 1")
-    wait_for_address(page, pinned="4", key="3")  # its own cell: "fan" looks at the word before it
+    wait_for_address(page, pinned="4", key="3")  # this head's cell: "fan" looks at the previous word
     page = shared_visitor.go(f"{EXPLORE}&tab=layers&analysis=head_removal", "/explore")
     expect(page.get_by_test_id("removal-words")).to_contain_text("Without layer 1, head 1")
     expect(page.get_by_test_id("removal-ranked").locator("li").last).to_contain_text("Without the head")

@@ -1,4 +1,4 @@
-"""Uploads for the tests of the page: a tiny checkpoint as a zip, and zips that nobody should open."""
+"""Uploads for the browser tests: a tiny checkpoint as a zip, and hostile zips."""
 
 import stat
 import zipfile
@@ -11,7 +11,7 @@ Zip = dict[str, bytes]
 
 
 def linked(files: Mapping[str, bytes]) -> bytes:
-    """A zip whose config is a link to a file of the server."""
+    """A zip whose config is a symlink to a file on the server."""
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name, content in files.items():
@@ -24,7 +24,7 @@ def linked(files: Mapping[str, bytes]) -> bytes:
 
 
 def hostile(files: Zip) -> dict[str, tuple[bytes, str]]:
-    """Zips to be refused, each with words of the sentence that refuses it."""
+    """Zips that must be refused, each with words of its error message."""
     weights = files["model.safetensors"]
     return {
         "a path that leads out": (zipped({**files, "../../escaped.json": b"{}"}), "leads out of its folder"),

@@ -1,7 +1,7 @@
-"""One person in front of the page: a window of their own, and a record of what must not happen.
+"""A visitor of the page: a browser window, and a record of forbidden requests and errors.
 
-Nothing is read once and then judged, because the page may be slower than the test: what Playwright's `expect` has no
-words for waits here until it holds.
+Checks wait until they are true, because the page may be slower than the test; `wait_until` covers what Playwright's
+`expect` cannot express.
 """
 
 import re
@@ -16,8 +16,8 @@ from playwright.sync_api import Locator, Page, Request, TimeoutError, WebSocket,
 
 SETTLED = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 WITHOUT_HOST = ("data", "blob", "about")
-PATIENCE = 180.0  # seconds: on a busy machine a long run, whose worker comes last there, took one and a half minutes
-GOING = 5_000  # milliseconds until a page that does not come is asked for again
+PATIENCE = 180.0  # seconds: on a busy machine a long run in the low-priority worker took 90 seconds
+GOING = 5_000  # milliseconds until a missing page is requested again
 GO_TO = """address => {
     history.pushState(history.state, "", address);
     dispatchEvent(new PopStateEvent("popstate", { state: history.state }));
@@ -33,9 +33,9 @@ Value = TypeVar("Value")
 
 @dataclass
 class Visitor:
-    """A page in a context of its own. `outside` and `errors` fill while it is used and must stay empty.
+    """A page in its own context. `outside` and `errors` collect forbidden requests and errors and must stay empty.
 
-    `provoked` is what a test provokes on purpose: words of errors that are none.
+    `provoked` is text of errors that a test provokes on purpose; these do not count.
     """
 
     page: Page
@@ -45,14 +45,14 @@ class Visitor:
     provoked: str | None = None
 
     def watch(self) -> None:
-        """Starts recording requests to anywhere but the server, console errors and uncaught exceptions."""
+        """Starts recording requests to other hosts, console errors and uncaught exceptions."""
         self.page.on("request", self._see)
         self.page.on("websocket", self._see)
         self.page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
 
     def on_screen(self, width: int = 1440, height: int = 900, *, dark: bool = False) -> Self:
-        """The same visitor, before a screen of this size and in this colour scheme."""
+        """Sets the screen's size and the colour scheme."""
         self.page.set_viewport_size({"width": width, "height": height})
         self.page.emulate_media(color_scheme="dark" if dark else "light", forced_colors="none")
         return self
@@ -63,7 +63,7 @@ class Visitor:
         return self.settle()
 
     def go(self, query: str = "", path: str = "/") -> Page:
-        """Goes there as Back does, in the page if it is open already: that takes a third of the time."""
+        """Navigates like the Back button, without a reload if the page is already open: three times as fast."""
         if not self.page.url.startswith(self.url):
             return self.open(query, path)
         self.page.evaluate(GO_TO, self._address(query, path))
@@ -78,18 +78,18 @@ class Visitor:
         return self.page
 
     def run_always(self, script: str) -> None:
-        """Runs a script in the page, now if it is open, and whenever it is loaded."""
+        """Runs a script in the page: now if it is open, and after each load."""
         self.page.add_init_script(script)
         if self.page.url.startswith(self.url):
             self.page.evaluate(script)
 
     def settle(self) -> Page:
-        """Waits until no script run is under way; after a click, first wait for what it should show."""
+        """Waits until no script run is active; after a click, first wait for its visible effect."""
         self.page.locator(SETTLED).wait_for(state="attached")
         return self.page
 
     def assert_clean(self) -> None:
-        """Fails where anything was fetched from outside or went wrong in the browser."""
+        """Fails if another host was requested or the browser reported an error."""
         assert not self.outside, f"the page asked for things outside its server: {self.outside}"
         errors = [error for error in self.errors if self.provoked is None or self.provoked not in error]
         assert not errors, f"the browser reported errors: {errors}"
@@ -101,12 +101,12 @@ class Visitor:
 
 
 class SharedVisitor(Visitor):
-    """Somebody whose window stays open from test to test: loading the page takes most of a test."""
+    """A visitor whose window stays open between tests, since loading the page takes most of a test's time."""
 
     def open(self, query: str = "", path: str = "/") -> Page:
-        """Goes there in the window that is open, by way of another page, so that nothing of the last one stays.
+        """Navigates in the open window, via another page, so that no state of the last page remains.
 
-        The other page is the lessons or the course, which the browser draws with the least work.
+        The other page is one that the browser draws quickly.
         """
         if not self.page.url.startswith(self.url):
             return super().open(query, path)
@@ -117,7 +117,7 @@ class SharedVisitor(Visitor):
         return self.page
 
     def _go_until_there(self, address: str) -> None:
-        """Goes to another page; where a report of the last one overtakes that, Streamlit stays, so once more."""
+        """Goes to another page; retries if a late report of the last page makes Streamlit stay there."""
         title = self.page.title()
         wait_until(self.page, lambda: self._has_gone(address, title), bool)
         self.settle()
@@ -129,7 +129,7 @@ class SharedVisitor(Visitor):
         return self.page.title() != title
 
     def leave(self) -> None:
-        """Puts all back that a test may have changed in the window; what it did on the server is not put back."""
+        """Resets the window's state after a test; the server's state is not reset."""
         self.page.unroute_all()
         self.on_screen()
         self.page.mouse.move(0, 0)
@@ -140,7 +140,7 @@ class SharedVisitor(Visitor):
 
 
 def wait_until(page: Page, read: Callable[[], Value], holds: Callable[[Value], bool]) -> Value:
-    """What is read, once it holds."""
+    """The value of `read()`, once it satisfies `holds`."""
     until = monotonic() + PATIENCE
     while not holds(value := read()):
         assert monotonic() < until, f"it stays {str(value)[:200]!r}"
@@ -149,12 +149,12 @@ def wait_until(page: Page, read: Callable[[], Value], holds: Callable[[Value], b
 
 
 def address(page: Page) -> dict[str, str]:
-    """What the address says now."""
+    """The query parameters of the current address."""
     return dict(parse_qsl(urlsplit(page.url).query, keep_blank_values=True))
 
 
 def wait_for_address(page: Page, **choices: str | re.Pattern[str] | None) -> str:
-    """The query of the address, once it says each of these whole; None: nothing of it."""
+    """The query of the address, once each parameter matches in full; None means that it is absent."""
 
     def says(wanted: str | re.Pattern[str] | None, said: str | None) -> bool:
         return bool(said and wanted.fullmatch(said)) if isinstance(wanted, re.Pattern) else said == wanted
@@ -168,7 +168,7 @@ def wait_for_address(page: Page, **choices: str | re.Pattern[str] | None) -> str
 
 
 def expect_to_fit(page: Page, *parts: str) -> None:
-    """Waits until nothing can be scrolled sideways, and each of these parts lies within the window."""
+    """Waits until the page does not scroll sideways and each of these parts is within the window."""
     wait_until(page, lambda: page.evaluate(TOO_WIDE), lambda too_wide: too_wide <= 0)
     width: int = page.evaluate("innerWidth")
     for part in parts:
@@ -189,6 +189,6 @@ def shown_instrument(page: Page, **data: str) -> Locator:
 
 
 def open_charts(page: Page) -> None:
-    """Unfolds the charts of Explore, which are made only then."""
+    """Opens the charts of Explore, which are created on demand."""
     page.get_by_test_id("stMain").get_by_text("In numbers", exact=True).click()
     expect(page.locator(".js-plotly-plot").first).to_be_visible()

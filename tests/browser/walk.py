@@ -1,7 +1,7 @@
 """A random walk through the page, the same for the same seed: `python -m tests.browser.walk --actions 2000 --seed 7`.
 
-Every few actions the page must show what it shows after a reload of its address, and predict what `headlight.run`
-computes for the state of that address.
+Every few actions the page must equal a reload of its address, and its prediction must equal `headlight.run` for the
+state in that address.
 """
 
 import argparse
@@ -31,10 +31,10 @@ PATHS = ("/", "/tasks", "/compare", "/generate", "/positions", "/course", "/mode
 TEXTS = ("The dog saw the cat", "Once upon a time", "Anna and Ben had a red ball", "One two one two one", "Tom  ran.")
 ACTIONS_PER_CHECK = 25
 LONGEST_PAUSE = 0.15  # seconds between two actions
-ACTION_PATIENCE = 300  # milliseconds; what is covered or has gone by then was no action
-QUIET = 0.6  # seconds without a change: the address follows a choice after 0.3
+ACTION_PATIENCE = 300  # milliseconds; an action fails if its control is covered or gone by then
+QUIET = 0.6  # seconds without a change; the address is updated 0.3 s after a choice
 
-# What a person may use now, without controls of Streamlit, files, devices, minutes of work, and the browser's own mode.
+# Usable controls, except Streamlit's own, files, devices, minutes of work, and the browser's own mode.
 CONTROLS = """() => {
   const found = [];
   const kinds = "button, select:has(option:not(:disabled)), "
@@ -55,7 +55,7 @@ CONTROLS = """() => {
 }"""
 KINDS = """list => list.map((element) => [
   element.localName, element.type, element.dataset.testid || element.className].join(" ").replace(/[0-9]+/g, "0"))"""
-# What was chosen, by the name of the control, and what the model says of it.
+# The state of each control, by its name, and the texts of the answers.
 SHOWN = """() => {
   const shown = {};
   const chosen = (element) => {
@@ -77,7 +77,7 @@ SHOWN = """() => {
   seek(document);
   return shown;
 }"""
-# What is not done yet, by its name; "" where all is.
+# The elements that are still busy; "" if none is.
 BUSY = """busy => {
   const seek = (root) => [...root.querySelectorAll("*")].flatMap((element) => [
     ...(element.matches(busy) && element.checkVisibility() ? [element.outerHTML.slice(0, 200)] : []),
@@ -96,7 +96,7 @@ PREDICTED = """list => [...list.querySelectorAll(".candidate")].slice(0, 3).map(
 
 KEEP = "kept => { localStorage.clear(); Object.assign(localStorage, kept); }"
 
-# What a page keeps for itself until it is left: how fast it plays, what it looked for, how a file is chosen.
+# State that is not in the address and lasts until the page is left: playing speed, search text, file choice.
 UNSAID = {
     "stExpandSidebarButton",
     "speed",
@@ -118,20 +118,20 @@ UNSAID = {
 
 @dataclass
 class Walker:
-    """Two windows: one in which everything is used, and one that opens its address anew."""
+    """Two windows: one for the actions, and one that reloads its address."""
 
     visitor: Visitor
     reloaded: Visitor
     random: Random
-    hurried: bool = False  # whether it goes on while answers are on their way
-    folders: tuple[Path, ...] = ()  # of models beside the shipped ones
+    hurried: bool = False  # whether it continues while answers are pending
+    folders: tuple[Path, ...] = ()  # of additional models
     done: list[str] = field(default_factory=list)
     predictions: int = 0
 
     def walk(self, actions: int) -> None:
-        """So many actions, with a check after each few. Raises AssertionError with the last of them."""
+        """Does `actions` actions, with a check after every few. Raises AssertionError with the last actions."""
         self.visitor.open("model=stories-causal")
-        self.check()  # at least one prediction, wherever the walk leads
+        self.check()  # ensures that at least one prediction is compared
         self.visitor.open(f"model={self.random.choice(MODELS)}", self.random.choice(PATHS))
         while len(self.done) < actions:
             self.act()
@@ -139,7 +139,7 @@ class Walker:
                 self.check()
 
     def act(self) -> None:
-        """Uses one control, of a kind chosen first: else a page of many heads would hardly be left."""
+        """Uses one control, of a random kind: otherwise the walk would rarely leave a page with many heads."""
         page = self.visitor.page
         if not self.hurried:
             self._await_answers()
@@ -171,14 +171,14 @@ class Walker:
         if kind in ("range", "number"):
             element.press(self.random.choice(("ArrowLeft", "ArrowRight", "ArrowUp")), timeout=ACTION_PATIENCE)
             return "arrow key"
-        if kind == "checkbox":  # some are drawn by what lies over them
+        if kind == "checkbox":  # some are covered by their drawing
             element.evaluate("element => element.click()")
         else:
             element.click(timeout=ACTION_PATIENCE)
         return str(element.evaluate("element => element.ariaLabel || element.textContent.trim().slice(0, 40)"))
 
     def check(self) -> None:
-        """Page, reload and `headlight.run` agree, for one and the same address."""
+        """Checks that page, reload and `headlight.run` agree for the same address."""
         page = self.visitor.page
         page.keyboard.press("Escape")
         self._leave_what_no_address_says()
@@ -186,7 +186,7 @@ class Walker:
         until, opened = monotonic() + PATIENCE, ""
         while page.url != opened or self._differing():
             assert monotonic() < until, f"page, reload: {self._differing()}\n{self._told()}"
-            if page.url != opened:  # a busy server writes the address late
+            if page.url != opened:  # a busy server updates the address late
                 opened = page.url
                 self._reload(opened)
             page.wait_for_timeout(200)
@@ -196,14 +196,14 @@ class Walker:
             self._check_prediction(page.get_by_test_id("sentence").input_value())
 
     def _reload(self, address: str) -> None:
-        """Opens an address in the other window, as a browser does that has kept the same scenes and answers."""
+        """Opens an address in the other window, with the same local storage (scenes and answers)."""
         page = self.reloaded.page
-        page.goto(f"{self.reloaded.url}/_stcore/health")  # storage belongs to a server's pages
+        page.goto(f"{self.reloaded.url}/_stcore/health")  # local storage needs a page of this server
         page.evaluate(KEEP, self.visitor.page.evaluate("({ ...localStorage })"))
         page.goto(address)
 
     def _leave_what_no_address_says(self) -> None:
-        """A text that is being written to its end takes a minute; an earlier step is looked at here alone."""
+        """Stops playing, which is slow, and returns to the newest step, since the address omits earlier ones."""
         page = self.visitor.page
         playing = page.locator("[data-playing=true]").get_by_test_id("play")
         for buttons in (playing, page.get_by_test_id("newest")):
@@ -213,7 +213,7 @@ class Walker:
         return f"{self.visitor.page.url} after\n" + "\n".join(self.done[-2 * ACTIONS_PER_CHECK :])
 
     def _differing(self) -> dict[str, tuple[str | None, str | None]]:
-        """What the page shows otherwise than its reload, and what of the reload it lacks."""
+        """The differences between the page and its reload, including parts that the page lacks."""
         if any(visitor.page.evaluate(BUSY, MOVING) for visitor in (self.visitor, self.reloaded)):
             return {"busy": (None, None)}
         page, reload = (visitor.page.evaluate(SHOWN) for visitor in (self.visitor, self.reloaded))
@@ -237,7 +237,7 @@ class Walker:
             page.wait_for_timeout(100)
 
     def _check_prediction(self, sentence: str) -> None:
-        """The likeliest next tokens are those of the model, run by hand."""
+        """Checks that the likeliest next tokens equal those of the model, run directly."""
         page = self.visitor.page
         state = decode_state(address(page))
         shown = page.get_by_test_id("predictions").locator("ol")
@@ -272,14 +272,14 @@ def _continues(config: headlight.Config) -> bool:
 
 
 def _parts(variant: Variant) -> dict[str, Any]:
-    """What was exchanged, as `headlight.variant` takes it."""
+    """The variant's parts as arguments of `headlight.variant`."""
     names = ("positional_encoding", "attention_function", "masks", "pooling")
     parts: dict[str, Any] = {name: getattr(variant, name) or None for name in names}
     return parts | {"scale": {"on": True, "off": False}.get(variant.scale)}
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Walks by hand, and says where the page disagreed or went wrong."""
+    """Runs the walk from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.browser.walk")
     parser.add_argument("--actions", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=0)

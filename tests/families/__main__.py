@@ -1,6 +1,6 @@
 """`python -m tests.families [FAMILY ...]`: the largest difference of each family from transformers, as a table.
 
-Without names, also the families that do not open, each with the sentence that refuses it.
+Without names, also the unsupported families, each with its error message.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def row(family: str, cases: Sequence[Case]) -> str:
-    """A row of the table: a family's number of tiny models, and the largest difference of each kind of array."""
+    """A table row: a family's number of tiny models, and the largest difference of each kind of array."""
     worst: dict[str, float] = {}
     for case in cases:
         with TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):

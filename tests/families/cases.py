@@ -1,4 +1,4 @@
-"""The families and their tiny models, with unusual configs on purpose. A new family is a new row."""
+"""The families and their tiny models, with deliberately unusual configs. A new family is a new row."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ DTYPES = ("float32", "bfloat16", "float16")
 
 
 def _vary_storage(cases: list[Case]) -> list[Case]:
-    """The same cases, some stored in half precision, and the last one sharded."""
+    """The same cases, some stored in half precision, the last one sharded."""
     whole = [case if case.dtype != "float32" else replace(case, dtype=DTYPES[i % 3]) for i, case in enumerate(cases)]
     return [*whole[:-1], replace(whole[-1], shards=True)]
 

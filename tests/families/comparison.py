@@ -15,7 +15,7 @@ Pairs = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
 def compared(case: Case, folder: Path) -> Pairs:
-    """Arrays that `headlight trace` writes of a case, and those of transformers, by name; built in an empty folder."""
+    """The arrays of a case from `headlight trace` and from transformers, by name; built in an empty folder."""
     model = build(case, folder / "checkpoint")
     expected = outputs(model, case)
     target = ["--target", TARGET] if has_target(case, model) else []
@@ -32,12 +32,12 @@ def compared(case: Case, folder: Path) -> Pairs:
 
 @cache
 def origin_fields() -> frozenset[str]:
-    """What a file says of itself, beside the numbers."""
+    """The names of a file's provenance fields."""
     return frozenset(provenance(run(toys.decoder(), toys.causal(), toys.SENTENCE)))
 
 
 def difference(found: np.ndarray, expected: np.ndarray) -> float:
-    """The largest absolute difference; infinite where shapes differ or an array has NaN or infinite entries."""
+    """The largest absolute difference; infinite if shapes differ or an array has NaN or infinite entries."""
     if found.shape != expected.shape:
         return float("inf")
     largest = float(np.abs(found.astype(np.float64) - expected).max())

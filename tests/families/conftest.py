@@ -1,4 +1,4 @@
-"""Shape checks are switched off: the tests of the parts have them, and thousands of small models run faster without."""
+"""Shape checks are off: the tests of the parts have them, and thousands of small models run faster without them."""
 
 from collections.abc import Iterator
 

@@ -43,7 +43,7 @@ FALCON = WIDTH | {"num_attention_heads": 4, "max_position_embeddings": 20}
 SOME = {"num_attention_heads": 6, "num_key_value_heads": 2, "intermediate_size": 37}
 WIDE = SOME | {"head_dim": 14}
 LABELS: dict[str, Any] = {"num_labels": 3, "pad_token_id": 0}
-ENDED = LABELS | {"pad_token_id": 2}  # [SEP], with which the text ends
+ENDED = LABELS | {"pad_token_id": 2}  # [SEP], which ends the text
 UNTIED = {"tie_word_embeddings": False}
 TIED = {"tie_word_embeddings": True}
 
@@ -199,7 +199,7 @@ DECODERS: dict[str, list[Case]] = {
         Case("GemmaForCausalLM", GEMMA | {"hidden_act": "gelu", "attention_bias": True}),
         Case("GemmaForSequenceClassification", GEMMA | LABELS),
         Case("GemmaForCausalLM", GEMMA | WIDE | UNTIED),
-        Case("GemmaModel", GEMMA | SOME | {"hidden_activation": "relu"}),  # a field that its programs do not look at
+        Case("GemmaModel", GEMMA | SOME | {"hidden_activation": "relu"}),  # a field that its code ignores
     ],
     "gemma2": [
         Case(
@@ -329,7 +329,7 @@ DECODERS: dict[str, list[Case]] = {
             "FalconForCausalLM",
             FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2, "num_ln_in_parallel_attn": 1},
         ),
-        # With slopes, the reference's eager attention adds them twice; its other one once, as Falcon was trained.
+        # The reference's eager attention adds ALiBi slopes twice; SDPA adds them once, as in Falcon's training.
         Case(
             "FalconForCausalLM",
             FALCON | {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": True},

@@ -3,7 +3,7 @@
 from tests.families.decoders import NEOX, UNTIED
 from tests.families.reference import Case
 
-ROBERTA = NEOX | {"pad_token_id": 24, "max_position_embeddings": 45}  # no token of the text is the padding
+ROBERTA = NEOX | {"pad_token_id": 24, "max_position_embeddings": 45}  # the text contains no padding token
 DISTIL = {"dim": 24, "n_heads": 3, "n_layers": 2, "hidden_dim": 38, "max_position_embeddings": 20}
 MODERN = NEOX | {
     "num_hidden_layers": 4,
@@ -28,10 +28,10 @@ BOTH = {
     for name, size in (("layers", 2), ("attention_heads", 3), ("ffn_dim", 38))
 }
 BART = BOTH | {"d_model": 24, "max_position_embeddings": 20, "decoder_start_token_id": 2}
-M2M = BART | {"pad_token_id": 25}  # no token of the text is the padding
+M2M = BART | {"pad_token_id": 25}  # the text contains no padding token
 MARIAN = BART | {"pad_token_id": 0, "decoder_start_token_id": 0}
 SLANTED = {"decoder_layers": 3, "encoder_layers": 1, "decoder_ffn_dim": 19, "decoder_attention_heads": 4}
-CLASSIFIER = {"num_labels": 3, "eos_token_id": 2, "pad_token_id": 0}  # the text ends with [SEP], which is number 2
+CLASSIFIER = {"num_labels": 3, "eos_token_id": 2, "pad_token_id": 0}  # the text ends with [SEP], id 2
 
 ENCODERS: dict[str, list[Case]] = {
     "bert": [
@@ -60,7 +60,7 @@ ENCODERS: dict[str, list[Case]] = {
         Case("CamembertForMaskedLM", ROBERTA | {"layer_norm_eps": 0.1}, special=True),
         Case("CamembertForTokenClassification", ROBERTA | {"num_labels": 3, "num_attention_heads": 4}, special=True),
     ],
-    "mpnet": [  # without [CLS], whose number is that of MPNet's padding
+    "mpnet": [  # without [CLS], whose id is MPNet's padding id
         Case("MPNetForMaskedLM", NEOX | {"max_position_embeddings": 22}),
         Case("MPNetModel", NEOX | {"hidden_act": "relu", "num_attention_heads": 4, "layer_norm_eps": 0.1}),
         Case("MPNetForSequenceClassification", NEOX | {"num_labels": 3, "tie_word_embeddings": False}),
@@ -182,7 +182,7 @@ ENCODERS: dict[str, list[Case]] = {
             special=True,
         ),
         Case("DebertaV2ForMaskedLM", DEBERTA | {"share_att_key": False, "conv_kernel_size": 0}),
-        # The last token is just as far from the first as distances are told apart.
+        # The distance from the first to the last token is the largest that has its own bucket.
         Case("DebertaV2Model", DEBERTA | {"position_buckets": 4, "max_relative_positions": 12}),
         Case("DebertaV2Model", NEOX | {"relative_attention": False, "norm_rel_ebd": "layer_norm"}, special=True),
         Case("DebertaV2ForMaskedLM", DEBERTA | {"position_biased_input": True, "position_buckets": 6}, special=True),

@@ -13,6 +13,6 @@ def _never_ends(random: Random, victims: Path) -> None:
 
 
 def serve(connection: Connection) -> None:
-    """Answer cases as `hostile` does."""
-    hostile.CASES_BY_KIND["endless"] = _never_ends  # in this process alone
+    """Run cases as `hostile` does, plus the endless one."""
+    hostile.CASES_BY_KIND["endless"] = _never_ends  # only in this process
     hostile.serve(connection)

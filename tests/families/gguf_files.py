@@ -19,7 +19,7 @@ SIZES: dict[str, Any] = {
     "num_key_value_heads": 2, "max_position_embeddings": 48, "head_dim": 16, "bos_token_id": 1, "eos_token_id": 2,
     "pad_token_id": None,
 }  # fmt: skip
-# Where in a block of a K-quant the half-precision scales stand.
+# Offsets of the half-precision scales in a block of each K-quant.
 _K_SCALES = {
     GGMLQuantizationType.Q2_K: (80, 82), GGMLQuantizationType.Q3_K: (108,), GGMLQuantizationType.Q4_K: (0, 2),
     GGMLQuantizationType.Q5_K: (0, 2), GGMLQuantizationType.Q6_K: (208,),
@@ -27,7 +27,7 @@ _K_SCALES = {
 
 
 def small(model: Model) -> Any:
-    """A random model in which a wrong order of channels, norm or scale shows."""
+    """A random model that reveals a wrong channel order, norm or scale."""
     _, kind, config = model
     torch.manual_seed(0)
     cls = getattr(transformers, kind)
@@ -39,7 +39,7 @@ def small(model: Model) -> Any:
 
 
 def write(model: Any, architecture: str, folder: Path, kind: str = "F32", **fields: Any) -> Path:
-    """A file of a model with matrices of one type of quantisation, and a vocabulary of WORDS."""
+    """Write a model with matrices of one quantisation type and a vocabulary of WORDS; returns the file."""
     folder.mkdir(parents=True, exist_ok=True)
     writer = gguf.GGUFWriter(str(folder / FILE), architecture)
     _write_config(writer, model.config, architecture)
@@ -62,7 +62,7 @@ def write(model: Any, architecture: str, folder: Path, kind: str = "F32", **fiel
 
 
 def finish(writer: gguf.GGUFWriter) -> None:
-    """Write all that was added."""
+    """Write everything added to the writer."""
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -98,7 +98,7 @@ def _write_config(writer: gguf.GGUFWriter, config: Any, architecture: str) -> No
 
 
 def write_vocabulary(writer: gguf.GGUFWriter, fields: Mapping[str, Any]) -> None:
-    """WORDS as SentencePiece's pieces, each letter of them a piece too; `fields` are added as they are."""
+    """Add WORDS and their letters as SentencePiece pieces; `fields` are added unchanged."""
     words = ["<unk>", "<s>", "</s>", *(f"▁{word}" for word in WORDS[3:])]
     pieces = words + sorted({letter for word in words[3:] for letter in word})
     writer.add_tokenizer_model("llama")
@@ -109,11 +109,11 @@ def write_vocabulary(writer: gguf.GGUFWriter, fields: Mapping[str, Any]) -> None
     writer.add_eos_token_id(2)
     for name, value in fields.items():
         given = gguf.GGUFValue(value, gguf.GGUFValueType.get_type(value))
-        writer.kv_data[0][name.replace("__", ".")] = given  # in place of one that is there
+        writer.kv_data[0][name.replace("__", ".")] = given  # replaces an existing field
 
 
 def _as_in_files(name: str, tensor: torch.Tensor, config: Any, architecture: str) -> torch.Tensor:
-    """What llama.cpp's converter makes of a tensor: Llama's pairs of channels as neighbours, Gemma's norms around 1."""
+    """A tensor as llama.cpp's converter writes it: Llama's channel pairs adjacent, Gemma's norms around 1."""
     heads = {"attn_q": config.num_attention_heads, "attn_k": config.num_key_value_heads}
     part = name.split(".")[-2]
     if architecture == "llama" and part in heads:
@@ -132,7 +132,7 @@ def _add_tensor(writer: gguf.GGUFWriter, name: str, tensor: torch.Tensor, kind: 
 
 
 def _random_blocks(shape: tuple[int, ...], kind: GGMLQuantizationType) -> np.ndarray:
-    """Blocks of any bytes, with scales that keep the numbers small: the package quantises to no K-quant."""
+    """Blocks of random bytes with scales that keep the numbers small: the package cannot quantise to K-quants."""
     values, size = GGML_QUANT_SIZES[kind]
     blocks = np.random.default_rng(shape[0]).integers(0, 256, (*shape[:-1], shape[-1] // values, size), dtype=np.uint8)
     for at in _K_SCALES[kind]:

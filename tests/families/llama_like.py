@@ -1,4 +1,4 @@
-"""Tiny models of the families that differ from Llama in a part or two."""
+"""Tiny models of the families that differ from Llama in one or two parts."""
 
 from tests.families.decoders import LABELS, LLAMA, LONGER, SOME, TIED, UNTIED, WIDE, rope
 from tests.families.reference import Case
@@ -20,7 +20,7 @@ LATENT = {
     "first_k_dense_replace": 1,
 }
 GROUPS = {"n_group": 3, "topk_group": 2}
-HALVES = SIX | {"hidden_size": 48}  # heads of 8 channels, of which some are rotated
+HALVES = SIX | {"hidden_size": 48}  # heads of 8 channels, partly rotated
 
 LLAMA_LIKE: dict[str, list[Case]] = {
     "olmo": [

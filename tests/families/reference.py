@@ -26,7 +26,7 @@ WORDS = tuple(SENTENCE.split())
 TEXT = "the cat sat on a mat and saw two dogs run far away"
 TARGET = "an old red house by the sea"
 PHOTO, SOUND = "photo.png", "sound.wav"
-VOCABULARY = len(WORDS) + 3  # more rows than tokens, as files often have
+VOCABULARY = len(WORDS) + 3  # more rows than tokens, as is common in files
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Case:
     text: str = TEXT
     dtype: str = "float32"
     shards: bool = False
-    implementation: str = "eager"  # "sdpa" tells no attentions, and is asked where the other is known to be wrong
-    image: tuple[int, int] | None = None  # height and width of a picture that is read in place of the text
-    audio: tuple[int, int] | None = None  # samples of a sound that is read in its place, and how many a second
-    prepare: dict[str, Any] = field(default_factory=dict)  # what the preprocessor's file says
-    tower: str = ""  # of a model that has two: "text" or "vision"
+    implementation: str = "eager"  # "sdpa" returns no attentions; used if eager is known to be wrong
+    image: tuple[int, int] | None = None  # height and width of a picture read instead of the text
+    audio: tuple[int, int] | None = None  # number of samples of a sound read instead, and its sampling rate
+    prepare: dict[str, Any] = field(default_factory=dict)  # contents of preprocessor_config.json
+    tower: str = ""  # for a model with two: "text" or "vision"
 
     def __str__(self) -> str:
         told = ",".join(f"{name}={value}" for name, value in self.config.items() if not isinstance(value, dict))
@@ -58,7 +58,7 @@ def build(case: Case, folder: Path) -> Any:
     model = kind._from_config(config, attn_implementation=case.implementation, experts_implementation="eager").eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            if parameter.requires_grad:  # sinusoids are given, and not saved
+            if parameter.requires_grad:  # sinusoids are fixed and not saved
                 parameter.copy_(_large(name, parameter))
         for name, buffer in model.named_buffers():
             if name.endswith("correction_bias"):
@@ -79,12 +79,12 @@ def build(case: Case, folder: Path) -> Any:
 
 
 def opened_path(case: Case, folder: Path) -> Path:
-    """What is opened of a case's folder."""
+    """The path to open in a case's folder."""
     return folder / case.tower if case.tower else folder
 
 
 def with_vocabulary(case: Case) -> dict[str, Any]:
-    """The config's fields with the size of the vocabulary, which a text stack inside a model has for itself."""
+    """The config's fields with the vocabulary size, inside text_config if there is one."""
     if case.image and not case.tower:
         return case.config
     if "text_config" in case.config:
@@ -93,14 +93,14 @@ def with_vocabulary(case: Case) -> dict[str, Any]:
 
 
 def change_config(folder: Path, **fields: Any) -> None:
-    """Give fields of a folder's config.json other values; None removes a field."""
+    """Change fields of a folder's config.json; None removes a field."""
     path = folder / "config.json"
     values = json.loads(path.read_text()) | fields
     path.write_text(json.dumps({name: value for name, value in values.items() if value is not None}))
 
 
 def build_pickle(case: Case, folder: Path, **tensors: torch.Tensor) -> Any:
-    """The same with its weights, and further `tensors`, in a pytorch_model.bin as torch.save writes it."""
+    """Like `build`, with the weights and further `tensors` in a pytorch_model.bin written by torch.save."""
     model = build(case, folder)
     (folder / "model.safetensors").unlink()
     torch.save(model.state_dict() | tensors, folder / "pytorch_model.bin")
@@ -113,7 +113,7 @@ NANOGPT = Case(
 
 
 def build_nanogpt(folder: Path, prefix: str = "") -> Any:
-    """Save NANOGPT in nanoGPT's own file, where linear layers lie the other way round; returns the model."""
+    """Save NANOGPT in nanoGPT's own file format, with transposed linear layers; returns the model."""
     model = build(NANOGPT, folder)
     for path in folder.iterdir():
         if path.name != "tokenizer.json":
@@ -146,7 +146,7 @@ def _cast(model: Any, dtype: torch.dtype) -> Any:
 
 
 def photo(case: Case) -> Image.Image:
-    """A blurred random image, the same for the same size."""
+    """A blurred random image, determined by its size."""
     assert case.image is not None
     height, width = case.image
     spots = np.random.default_rng(height * width).integers(0, 256, (7, 9, 3), dtype=np.uint8)
@@ -155,7 +155,7 @@ def photo(case: Case) -> Image.Image:
 
 
 def inputs(case: Case, config: Config) -> dict[str, Any]:
-    """What `run` is given for a case: its picture, or its text, beside TARGET for an encoder-decoder."""
+    """The arguments of `run` for a case: its picture or text, with TARGET for an encoder-decoder."""
     if case.image:
         return {"text": process_image(np.asarray(photo(case)), config.image)}
     given: ModelInput = case.text
@@ -172,7 +172,7 @@ def command(case: Case, folder: Path) -> list[str]:
 
 
 def _large(name: str, parameter: torch.Tensor) -> torch.Tensor:
-    """Random values large enough that a wrong norm, scale or bias shows."""
+    """Random values large enough to reveal a wrong norm, scale or bias."""
     noise = torch.randn_like(parameter)
     if parameter.dim() > 1:
         return noise * (
@@ -202,7 +202,7 @@ def has_decoder(case: Case, model: Any) -> bool:
 
 
 def has_target(case: Case, model: Any) -> bool:
-    """Whether its decoder reads a text of its own."""
+    """Whether its decoder reads a separate target text."""
     return has_decoder(case, model) and not case.kind.endswith("ForSequenceClassification")
 
 
@@ -223,7 +223,7 @@ def outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
         target = torch.tensor([start + tokenizer(False).encode(TARGET).ids])
         asked["decoder_input_ids"] = target
         told["target_ids"] = target[0]
-    elif has_decoder(case, model):  # a classifier, which makes of the source itself what its decoder reads
+    elif has_decoder(case, model):  # a classifier, whose decoder reads the shifted source
         told["target_ids"] = torch.cat([torch.tensor([model.config.decoder_start_token_id]), ids[0, :-1]])
     eager = case.implementation == "eager"
     whole = model(**asked, output_attentions=eager, output_hidden_states=True, use_cache=False)
@@ -243,7 +243,7 @@ def outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
 
 
 def last_hidden(model: Any, case: Case, asked: dict[str, torch.Tensor], whole: Any) -> torch.Tensor:
-    """The last hidden states; where those told are several streams that are not yet made one, the base model's."""
+    """The last hidden states; the base model's for sounds and if the output has unmerged residual streams."""
     if case.audio or whole.hidden_states[-1].dim() > 3:
         own: torch.Tensor = getattr(model, model.base_model_prefix)(**asked).last_hidden_state
         return own
@@ -252,7 +252,7 @@ def last_hidden(model: Any, case: Case, asked: dict[str, torch.Tensor], whole: A
 
 
 def contacts(model: Any, ids: torch.Tensor) -> dict[str, torch.Tensor]:
-    """What the contact head says, where there is one."""
+    """The output of the contact head; empty without one."""
     base = getattr(model, "esm", model)
     if not hasattr(base, "contact_head"):
         return {}
@@ -261,7 +261,7 @@ def contacts(model: Any, ids: torch.Tensor) -> dict[str, torch.Tensor]:
 
 
 def samples(case: Case) -> np.ndarray:
-    """Two tones and some noise, as a file of 16 bits has them."""
+    """Two tones and some noise as 16-bit samples."""
     assert case.audio
     count, rate = case.audio
     seconds, noise = np.arange(count) / rate, np.random.default_rng(0).normal(size=count)
@@ -278,7 +278,7 @@ def write_sound(case: Case, path: Path) -> None:
 
 
 def heard_features(case: Case, model: Any) -> tuple[str, torch.Tensor]:
-    """What the feature extractor of transformers makes of the sound, under the name that the model has for it."""
+    """The sound's features from transformers' feature extractor, with their argument name in the model."""
     assert case.audio
     heard, rate = samples(case).astype(np.float32) / 2**15, case.audio[1]
     if model.config.model_type != "whisper":
@@ -292,22 +292,22 @@ def heard_features(case: Case, model: Any) -> tuple[str, torch.Tensor]:
 
 
 def processor(case: Case) -> Any:
-    """The image processor of transformers; without a file it resizes to the model's size."""
+    """The image processor of transformers; without a config file it resizes to the model's size."""
     size = case.config.get("vision_config", case.config).get("image_size", 224)
     height, width = size if isinstance(size, list) else (size, size)
     return ViTImageProcessorPil(**({"size": {"height": height, "width": width}} | case.prepare))
 
 
 def image_outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
-    """The same for an image; `last_hidden` is that of the base model."""
+    """`outputs` for an image; `last_hidden` is that of the base model."""
     prepared = processor(case)(photo(case), return_tensors="pt")
     whole = model(**prepared, output_attentions=True)
-    # Of DINOv3's base model the prefix is the name of its encoder.
+    # The base_model_prefix of DINOv3's base model names its encoder.
     base_model = model if case.kind.endswith("Model") else getattr(model, model.base_model_prefix, model)
     base = base_model(**prepared)
     told = {"pixel_values": prepared["pixel_values"][0], "attention": torch.cat(whole.attentions)}
     last_norm = base_model.post_layernorm if model.config.model_type == "clip_vision_model" else torch.nn.Identity()
-    told["last_hidden"] = last_norm(base.last_hidden_state[0])  # CLIP has it for the class token alone
+    told["last_hidden"] = last_norm(base.last_hidden_state[0])  # CLIP applies it only to the class token
     if "logits" in whole:
         told["logits"] = whole.logits[0]
     return {name: tensor.numpy() for name, tensor in told.items()}

@@ -1,4 +1,4 @@
-"""Tiny models that hear."""
+"""Tiny models for sounds."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ SOUND_MODELS: dict[str, list[Case]] = {
             WHISPER
             | {"encoder_layers": 1, "decoder_layers": 3, "encoder_attention_heads": 2, "encoder_ffn_dim": 31}
             | {"num_mel_bins": 128, "activation_function": "relu"},
-            audio=(12_000, 16_000),  # longer than what is heard
+            audio=(12_000, 16_000),  # longer than the model's input
         ),
         Case(
             "WhisperForConditionalGeneration",

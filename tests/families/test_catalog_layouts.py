@@ -20,7 +20,7 @@ SIZES = (24, 38, 2, 3, 3, 26, 20)  # width, inner, layers, heads, key/value head
 
 
 def story(path: Path) -> None:
-    """A file of llama2.c, of zeros."""
+    """Write a llama2.c file of zeros."""
     width, inner, layers, _, _, vocabulary, context = SIZES
     numbers = vocabulary * width + layers * (2 * width + 4 * width * width + 3 * width * inner) + width + context * 8
     path.parent.mkdir(exist_ok=True)
@@ -48,7 +48,7 @@ def test_single_files_and_adapters_are_listed(tmp_path: Path, capsys: pytest.Cap
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The Hub's cache, empty."""
+    """An empty Hub cache."""
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     monkeypatch.delenv("HF_HUB_CACHE", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -56,7 +56,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def cached(made: Path, entry: Path, blobs: Path) -> Path:
-    """A folder as the Hub's cache has it: a snapshot of links to blobs."""
+    """A folder as in the Hub's cache: a snapshot of links to blobs."""
     snapshot = entry / "snapshots" / "0123"
     for folder in (snapshot, blobs):
         folder.mkdir(parents=True)

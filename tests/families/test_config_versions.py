@@ -20,11 +20,11 @@ from tests.model import toys
 
 NEVER_BARE = ("paligemma", "mistral3")  # families whose files always nest a text_config
 EACH = [pytest.param(family, case, id=f"{family}-{case}") for family, cases in CASES.items() for case in cases]
-# What old files call a family's rotary base and the share of a head that turns.
 NULL_ACTS = ("attn_logit_softcapping", "final_logit_softcapping")
+# The names in old files of a family's rotary base and the rotated share of a head.
 ROTARY = {"gpt_neox": ("rotary_emb_base", "rotary_pct")}
 WINDOWED = {"full_attention": "rope_theta", "sliding_attention": "rope_local_base_freq"}
-# Fields of new files for each kind of layer, and what old files have in their place.
+# Fields of new files for each kind of layer, and their counterparts in old files.
 LAYERED = {
     "olmo3": {"full_attention": "rope_theta", "sliding_attention": "rope_theta"},
     "gemma3_text": WINDOWED,
@@ -92,7 +92,7 @@ def test_old_files_say_the_same(family: str, case: Case) -> None:
 
 
 def scaled(rope: dict[str, Any]) -> dict[str, Any]:
-    """The old rope_scaling, which files without scaling do not have."""
+    """The old rope_scaling field; absent in files without scaling."""
     kind = rope.pop("rope_type")
     return {"rope_scaling": {"type": kind, **rope}} if kind != "default" else {}
 

@@ -25,10 +25,10 @@ from tests.families.texts import configured, pieces
 
 VICTIMS = ("gpt2", "llama", "gemma3_text")
 PHOTO = np.arange(5 * 7 * 3, dtype=np.uint8).reshape(5, 7, 3)
-TIMES = int(os.environ.get("HEADLIGHT_DAMAGE", "100"))  # for each victim and kind of damage to its bytes
+TIMES = int(os.environ.get("HEADLIGHT_DAMAGE", "100"))  # per model in VICTIMS and kind of damage
 LIMIT = 100_000_000
 many = settings(max_examples=TIMES)
-some = settings(max_examples=max(TIMES // 8, 1))  # for each family
+some = settings(max_examples=max(TIMES // 8, 1))  # per family
 JSON = st.recursive(
     st.none()
     | st.booleans()
@@ -40,7 +40,7 @@ JSON = st.recursive(
     max_leaves=5,
 )
 TEXTS = ("the cat sat on the mat", "e\u0301 日本 😀 [MASK] <s>x</s>\n", "")
-# Each with the file that is broken.
+# Each layout with the file to damage.
 VOCABULARIES = [
     ("gpt2", "vocab.json"), ("gpt2", "merges.txt"), ("gpt2 with tokens of its own", "tokenizer_config.json"),
     ("bert", "vocab.txt"), ("bert with tokens of its own", "added_tokens.json"), ("t5", "spiece.model"),
@@ -50,7 +50,7 @@ VOCABULARIES = [
 
 
 def flipped(raw: bytes, flips: list[tuple[int, int]], length: int) -> bytes:
-    """The bytes with some changed, or cut off after a length."""
+    """The bytes with some changed, or without changes cut off at a length."""
     broken = bytearray(raw)
     for at, byte in flips:
         broken[at % len(raw)] = byte
@@ -62,7 +62,7 @@ CUTS = st.integers(0, 2**20)
 
 
 def stays_safe(folder: Path, file: str, check: Callable[[], object], head: int = 2**20) -> None:
-    """A file is changed in its first `head` bytes, or cut off anywhere, and checked, many times."""
+    """Change a file in its first `head` bytes or cut it off anywhere, and check it, many times."""
     raw = (folder / file).read_bytes()
 
     @many
@@ -106,7 +106,7 @@ def opens_or_is_refused(folder: Path) -> None:
 
 
 def field_paths(values: Any) -> list[tuple[str, ...]]:
-    """Paths of a config's fields, nested ones as well."""
+    """Paths of a config's fields, including nested ones."""
     if not isinstance(values, dict):
         return []
     return [
@@ -143,7 +143,7 @@ def test_a_field_dropped_retyped_or_grown(family: str, good: Callable[[str], Pat
 def test_bytes_flipped_or_cut_off(family: str, file: str, good: Callable[[str], Path], tmp_path: Path) -> None:
     folder = tmp_path / "victim"
     shutil.copytree(good(family), folder)
-    # The head of a safetensors file says where everything lies, so most of the damage is done there.
+    # The header of a safetensors file locates the tensors, so most of the damage goes there.
     stays_safe(folder, file, lambda: opens_or_is_refused(folder), head=3000)
 
 

@@ -30,10 +30,10 @@ from tests.families.reference import Case, build, inputs, opened_path
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")  # thousands of forwards; test_parity checks their shapes
 MOVED = 1e-3
-# Read, but what it changes is no number of a trace: how long a text may be, where a decoder starts, what labels say.
+# Read without changing a number of the trace: context length, start token, label names.
 TOLD = ("context_length", "start_token_id", "labels", "tied_embeddings")
-# Only looked at where another field, which the files of the reference have, is absent; and heads that are not tied
-# although their config says so stay two weights.
+# Read only if another field, which the reference's files have, is absent; and heads stored untied
+# despite tie_word_embeddings remain two weights.
 SUPERSEDED = (
     "max_window_layers",
     "n_ctx",
@@ -42,13 +42,13 @@ SUPERSEDED = (
     "tie_word_embeddings",
     "use_sliding_window",
 )
-# Inside nested groups of fields.
+# Ignored fields inside nested groups.
 UNREAD = ("attn_impl", "mrope_section", "mrope_interleaved")
 
 
 @lru_cache(maxsize=1)
 def empty_model(config: Config) -> Transformer:
-    """A model for weights, which take the place of those that it was given before."""
+    """A model without weights, reused: new weights replace the previous ones."""
     return meta_model_within(config, "reference")
 
 
@@ -68,7 +68,7 @@ class Opened:
         self.values = open_source(self.path).config_json
         self.tensors = {name: tensor.clone() for name, tensor in open_tensors(folder, "model").items()}
         self.source = self.plan(self.values, self.tensors)
-        with_weights(self.source)  # which reads the last of the fields
+        with_weights(self.source)  # this reads the remaining fields
 
     @cached_property
     def trace(self) -> Trace:
@@ -134,15 +134,15 @@ def test_every_field_that_is_read_changes_the_trace_or_is_refused(family: str, o
 
 
 def _changed_anywhere(values: dict[str, Any], read: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The same, within the group of fields of a text stack if there is one."""
+    """`_changed`, inside text_config if there is one."""
     if "text_config" not in values:
         return _changed(values, read)
-    inner = _changed(values["text_config"], read - {"use_bidirectional_attention"})  # said of PaliGemma's prompts
+    inner = _changed(values["text_config"], read - {"use_bidirectional_attention"})  # concerns PaliGemma's prompts
     return ((name, {**values, "text_config": changed}) for name, changed in inner)
 
 
 def _changed(values: dict[str, Any], read: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The config with one field changed, for each field that is read, nested ones as well."""
+    """The config with one field changed, for each field that is read, including nested ones."""
     for name, value in values.items():
         if name not in read or name in ("architectures", "model_type", *SUPERSEDED):
             continue
@@ -184,7 +184,7 @@ def test_every_field_of_the_reference_is_read_required_or_ignored(
 
 
 def own_fields(plan: ConversionPlan, values: Mapping[str, Any]) -> ConfigReader:
-    """All fields of a family's config, read as those of a plan were."""
+    """All fields of a family's config, marked as read if the plan has read them."""
     fields = ConfigReader(values, "reference")
     fields.fields_read = plan.fields.fields_read
     return fields

@@ -1,4 +1,4 @@
-"""The same weights in every kind of file; what is not a checkpoint is refused with a sentence."""
+"""The same weights in every file format; folders that are not checkpoints are refused with a message."""
 
 import json
 import shutil
@@ -45,7 +45,7 @@ def agree(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None
 
 
 def into_shards(folder: Path, weights: dict[str, torch.Tensor], shards: int) -> None:
-    """Several pickles in place of one."""
+    """Replace the pickle by several shards."""
     (folder / "pytorch_model.bin").unlink()
     where = {name: f"pytorch_model-{number % shards}.bin" for number, name in enumerate(weights)}
     for file in set(where.values()):

@@ -1,4 +1,4 @@
-"""GGUF files equal what `transformers` makes of them; damaged ones end in a sentence."""
+"""GGUF files open as in `transformers`; damaged ones are refused with a message."""
 
 import json
 import struct
@@ -39,7 +39,7 @@ LINEAR = {"rope_type": "linear", "rope_theta": 500.0, "factor": 2.0}
 GEMMA2 = SIZES | {"sliding_window": 5, "query_pre_attn_scalar": 16, "hidden_activation": "gelu_pytorch_tanh"}
 GEMMA3 = SIZES | {"sliding_window": 5, "num_hidden_layers": 7, "query_pre_attn_scalar": 32, "head_dim": 32}
 LLAMA: Model = ("llama", "LlamaForCausalLM", SIZES)
-# Each equals the model that was written.
+# Each file must equal the model written to it.
 WRITTEN: dict[str, Model] = {
     "llama": LLAMA,
     "wide heads": ("llama", "LlamaForCausalLM", SIZES | {"head_dim": 32, "tie_word_embeddings": True}),
@@ -52,7 +52,7 @@ WRITTEN: dict[str, Model] = {
     "gemma2": ("gemma2", "Gemma2ForCausalLM", GEMMA2),
     "gemma3": ("gemma3", "Gemma3ForCausalLM", GEMMA3),
 }
-# Each equals what transformers reads from the same file.
+# Each must equal what transformers reads from the same file.
 PACKED: dict[str, tuple[Model, str]] = {
     "F16": (("llama", "LlamaForCausalLM", SIZES | {"tie_word_embeddings": True}), "F16"),
     "BF16": (LLAMA, "BF16"),
@@ -65,7 +65,7 @@ PACKED: dict[str, tuple[Model, str]] = {
 
 
 def equal(path: Path, model: Any) -> None:
-    """Attention and logits of the tokens of the file's own vocabulary."""
+    """Attention and logits equal the model's, for tokens from the file's own vocabulary."""
     opened = load(path, device="cpu")
     trace = run(opened.model, opened.tokenizer, TEXT)
     with torch.no_grad():
@@ -112,7 +112,7 @@ def test_a_file_is_listed_uploaded_and_described(tmp_path: Path) -> None:
 
 
 def vocabulary(path: Path, **fields: Any) -> Path:
-    """A file with a vocabulary alone."""
+    """Write a file with only a vocabulary."""
     writer = gguf.GGUFWriter(str(path), "llama")
     for name, value in fields.items():
         key = name if name.startswith("general") else f"tokenizer.ggml.{name}"
@@ -153,7 +153,7 @@ def piece_fields(theirs: sentencepiece.SentencePieceProcessor, count: int) -> di
 
 @pytest.mark.parametrize("kind", ["gpt-2", "qwen2", "llama-bpe", "smollm"])
 def test_byte_pairs_are_split_as_the_file_says(kind: str, tmp_path: Path) -> None:
-    """As transformers reads the same file, but for SmolLM's digits, which it does not know, and Qwen's NFC."""
+    """As transformers reads the same file, except SmolLM's digits, which it does not support, and Qwen's NFC."""
     backend = tokenizers.Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
@@ -253,7 +253,7 @@ def test_files_of_plain_numbers_need_no_package(tmp_path: Path, monkeypatch: pyt
 
 def test_damaged_files_open_or_are_refused(tmp_path: Path) -> None:
     raw = write(small(LLAMA), "llama", tmp_path, "Q8_0").read_bytes()
-    end = raw.index(b"blk.1.ffn_down.weight") + 100  # near the header's end: what follows are weights
+    end = raw.index(b"blk.1.ffn_down.weight") + 100  # near the header's end; weights follow
 
     @many
     @given(FLIPS, CUTS)

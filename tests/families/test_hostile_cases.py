@@ -1,4 +1,4 @@
-"""A few of the cases of `python -m tests.bench hostile`, and that its runner sees what goes wrong."""
+"""A few of the cases of `python -m tests.bench hostile`, and its runner's detection of failures."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Folders made to break whoever lists or opens them: each stays listed, with one short sentence."""
+"""Folders made to break listing or opening: each stays listed, with one short message."""
 
 import json
 import os
@@ -30,7 +30,7 @@ WEIGHTS = "model.safetensors"
 
 
 def changed(file: str, **fields: Any) -> Spoil:
-    """Writes other values into a JSON file."""
+    """Returns a function that changes fields of a JSON file."""
 
     def spoil(folder: Path) -> None:
         path = folder / file
@@ -40,7 +40,7 @@ def changed(file: str, **fields: Any) -> Spoil:
 
 
 def replaced(file: str, put: Callable[[Path], object]) -> Spoil:
-    """Puts something else in a file's place, or beside it."""
+    """Returns a function that replaces a file or adds another."""
 
     def spoil(folder: Path) -> None:
         (folder / file).unlink(missing_ok=True)
@@ -50,7 +50,7 @@ def replaced(file: str, put: Callable[[Path], object]) -> Spoil:
 
 
 def pipe(file: str) -> Spoil:
-    """A FIFO, which nobody ever writes to."""
+    """Replaces a file by a FIFO without a writer."""
     return replaced(file, os.mkfifo)
 
 
@@ -132,7 +132,7 @@ def test_a_listing_goes_on(name: str, spoilt: Path, shell: Shell) -> None:
 
 def test_whatever_fails_while_a_folder_is_read_is_a_sentence(spoilt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class PanicException(BaseException):
-        """As Rust code raises it."""
+        """The exception that a panic in Rust code raises."""
 
     def panic(*given: object) -> None:
         raise PanicException("index out of range")

@@ -1,4 +1,4 @@
-"""Translators: a text is read in the language that it begins with, as the tokenizers of transformers read it."""
+"""Translators: a text's language prefix selects its language, as in the tokenizers of transformers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +31,7 @@ def mbart() -> Any:
     return transformers.MBartTokenizer([(letter, -1.0) for letter in LETTERS])
 
 
-# A class of models, its first token, its tokenizer, and languages of that.
+# A case, the factory of its tokenizer, and languages of the tokenizer.
 TRANSLATORS: dict[str, tuple[Case, Callable[[], Any], list[str]]] = {
     "nllb": (Case("M2M100ForConditionalGeneration", SIZES), nllb, NLLB_LANGUAGES),
     "mbart": (Case("MBartForConditionalGeneration", SIZES | {"decoder_start_token_id": 40}), mbart, MBART_LANGUAGES),
@@ -40,7 +40,7 @@ TRANSLATORS: dict[str, tuple[Case, Callable[[], Any], list[str]]] = {
 
 @pytest.fixture(params=TRANSLATORS)
 def translator(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Any, Any, list[str]]:
-    """A folder, the model and the tokenizer of transformers that were saved in it, and languages."""
+    """A folder, the transformers model and tokenizer saved in it, and languages."""
     case, make, languages = TRANSLATORS[request.param]
     model, tokenizer = build(case, tmp_path), make()
     tokenizer.save_pretrained(tmp_path)
@@ -68,7 +68,7 @@ def test_what_is_written_is_that_of_the_reference(translator: tuple[Path, Any, A
     theirs.src_lang, checkpoint = source, load(folder)
     asked = theirs(TEXT, return_tensors="pt")
     language = theirs.convert_tokens_to_ids(target)
-    # mBART starts with the language, the others name it behind their first token.
+    # mBART starts with the language, the others put it after their start token.
     starts = {"decoder_start_token_id": language} if model.config.model_type == "mbart" else {
         "forced_bos_token_id": language
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The ledger of a cell for checkpoints of every family: parts and terms add up to the score."""
+"""The ledger of an attention cell for every family: parts and terms add up to the score."""
 
 from __future__ import annotations
 

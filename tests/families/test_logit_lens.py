@@ -1,4 +1,4 @@
-"""The logit lens of classifiers: at every layer what transformers' own head makes of its own hidden state."""
+"""The logit lens of classifiers equals transformers' head applied to its hidden state at every layer."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ from headlight.vision.image import ProcessedImage
 from tests.families.cases import CASES
 from tests.families.reference import Case, build, inputs, tokenizer
 
-# What a class of transformers makes of a hidden state that its final norm has seen.
+# The output of each transformers class for a hidden state after the final norm.
 HEADS: dict[str, Callable[[Any, torch.Tensor], torch.Tensor]] = {
     "BertForSequenceClassification": lambda model, hidden: model.classifier(model.bert.pooler(hidden)),
     "BertForTokenClassification": lambda model, hidden: model.classifier(hidden)[:, -1],

@@ -1,4 +1,4 @@
-"""Weights packed in MXFP4, as gpt-oss is published, are those that transformers unpacks."""
+"""Weights packed in MXFP4, as gpt-oss is published, equal those that transformers unpacks."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ METHOD = {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]}
 
 
 def packed(folder: Path) -> Any:
-    """CASE with the weights of its experts packed; returns the model with what they unpack to."""
+    """Save CASE with packed expert weights; returns the model with the unpacked ones."""
     model = build(CASE, folder)
     tensors = load_file(folder / "model.safetensors")
     generator = torch.Generator().manual_seed(0)

@@ -1,4 +1,4 @@
-"""The output head is found where the config names no class, or tensors have the names of modules."""
+"""The output head is found if the config names no class, or if tensors have module names."""
 
 from pathlib import Path
 
@@ -9,13 +9,13 @@ from headlight.checkpoints import load
 from tests.families.cases import CASES
 from tests.families.reference import Case, build, build_pickle, change_config
 
-# How the class ends, and what stands on top of it.
+# The ending of a class name, and its output head.
 TOPS = {
     "ForMaskedLM": "masked-language-model", "LMHeadModel": "language-model", "ForCausalLM": "language-model",
     "ForSequenceClassification": "sequence-classifier", "Model": "none",
 }  # fmt: skip
 FOUND = ("gpt2", "gemma", "bert", "distilbert", "modernbert", "eurobert", "bloom", "t5")
-# Nothing tells these from a model whose head is its embedding, or that has a decoder too.
+# Indistinguishable from a model with a tied head, or from one that also has a decoder.
 ALIKE = ("GPT2Model", "GemmaModel", "BloomModel", "T5Model", "T5EncoderModel")
 
 

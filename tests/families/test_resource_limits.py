@@ -1,4 +1,4 @@
-"""Small files that ask for much memory or time are refused before any is spent."""
+"""Small files that would need much memory or time are refused early."""
 
 import struct
 import zipfile

@@ -1,4 +1,4 @@
-"""What the preprocessor and the generation config of a model that hears say."""
+"""The preprocessor config and generation config of a sound model."""
 
 import json
 from pathlib import Path

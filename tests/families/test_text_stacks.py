@@ -1,4 +1,4 @@
-"""A part of a model that reads images is listed and opened, and the rest is named as not read."""
+"""The text part of a multimodal model is listed and opened; the rest is reported as not read."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def test_a_prompts_own_mask_is_told(tmp_path: Path) -> None:
 
 
 def test_the_text_stack_of_a_gemma3n_stands_beside_what_sees_and_hears(tmp_path: Path) -> None:
-    """Its reference needs a package for the part that sees, so the text stack is put inside by hand."""
+    """The reference's vision part needs another package, so the text stack is nested by hand."""
     case, folder = CASES["gemma3n_text"][0], tmp_path / "seer"
     expected = outputs(build(case, folder), case)
     weights, config = load_file(folder / "model.safetensors"), json.loads((folder / "config.json").read_text())

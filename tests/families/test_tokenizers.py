@@ -48,7 +48,7 @@ def roberta(folder: Path) -> None:
 
 
 def marian(folder: Path) -> None:
-    """Two models, and a vocabulary that lacks some pieces of both."""
+    """Write two SentencePiece models and a vocabulary that lacks some pieces of both."""
     read = pieces(folder / "source.spm", **MARIAN)
     written = pieces(folder / "target.spm", [text[::-1] for text in CORPUS] + ["größe äpfel über"] * 5, **MARIAN)
     kept = {model.id_to_piece(i) for model in (read, written) for i in range(2, model.get_piece_size()) if i % 7}
@@ -57,7 +57,7 @@ def marian(folder: Path) -> None:
 
 
 def m2m(folder: Path) -> None:
-    """A model, and numbers of its pieces in another order."""
+    """Write a SentencePiece model and piece ids in another order."""
     model = pieces(folder / "sentencepiece.bpe.model", **MARIAN | {"model_type": "bpe", "bos_id": 2})
     listed = [
         "<s>",
@@ -70,13 +70,13 @@ def m2m(folder: Path) -> None:
 
 
 def amino_acids(folder: Path) -> None:
-    """A letter a line; longer tokens, too."""
+    """Write one letter per line, and some longer tokens."""
     tokens = ["<cls>", "<pad>", "<eos>", "<unk>", *"LAGVSERTIDPKQNFYMHWCXBUZO.-", "<null_1>", "<mask>"]
     (folder / "vocab.txt").write_text("\n".join(tokens))
 
 
 def added(folder: Path) -> None:
-    """A token as transformers 4 wrote it in tokenizer_config.json."""
+    """Write a token as transformers 4 did in tokenizer_config.json."""
     words(folder)
     (folder / "added_tokens.json").write_text(json.dumps({"quoted": 400, "<new>": 401}))
     (folder / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": ["<new>"]}))
@@ -87,7 +87,7 @@ def token(content: str, **flags: bool) -> dict[str, Any]:
     return {"__type": "AddedToken", "content": content, **usual, **flags}
 
 
-# The layouts of the families' real folders: their kind, the files that make them, and their tokenizer_config.json.
+# The families' real folder layouts: model type, the function that writes the files, and tokenizer_config.json.
 LAYOUTS: dict[str, tuple[str, Make, dict[str, Any]]] = {
     "gpt2": ("gpt2", gpt2, {}),
     "gpt2 with a space and a start": ("gpt2", gpt2, {"add_prefix_space": True, "add_bos_token": True}),
@@ -153,7 +153,7 @@ LAYOUTS: dict[str, tuple[str, Make, dict[str, Any]]] = {
 }  # fmt: skip
 
 
-# Letters with several accents: SentencePiece joins the first of them, the library's copy of its map none.
+# Letters with several accents: SentencePiece composes the first, the library's copy of its map none.
 JOINED = {"m2m_100": ("a\u0300\u0301\u0302\u0303",)}
 
 
@@ -217,9 +217,9 @@ CONTROL = ("<s>", "</s>", "<unk>")
 
 @pytest.mark.parametrize("kind", ["llama", "mistral", "phi3"])
 def test_llamas_pieces_are_sentencepieces_own(kind: str, tmp_path: Path) -> None:
-    """Not the reference's: its fifth version drops one of the spaces in front of a text, and for Mistral and Phi-3 the
-    space that every text begins with. Llama's own tokenizer.json and SentencePiece, which the models were trained
-    with, keep them.
+    """Compared with SentencePiece, not transformers: its version 5 drops one leading space of a text, and for Mistral
+    and Phi-3 the space added before every text. Llama's own tokenizer.json and SentencePiece, with which the models
+    were trained, keep them.
     """
     theirs = pieces(configured(tmp_path, kind) / "tokenizer.model", **LLAMA)
     ours = open_tokenizer(tmp_path, kind)
@@ -330,7 +330,7 @@ def test_a_marian_vocabulary_without_its_special_tokens_is_refused_by_a_sentence
 def test_a_marian_model_that_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
     marian(configured(tmp_path, "marian"))
     rules = tmp_path / "rules.tsv"
-    rules.write_text("3A9\t" + " ".join(["62"] * 100_000))  # one Ω becomes 100,000 times b
+    rules.write_text("3A9\t" + " ".join(["62"] * 100_000))  # one Ω becomes 100,000 b
     pieces(tmp_path / "source.spm", **MARIAN, normalization_rule_tsv=str(rules))
     with pytest.raises(TextError, match="more than 4,000,000 characters"):
         open_tokenizer(tmp_path, "marian").encode("Ω" * 50)

@@ -1,4 +1,4 @@
-"""What a CTC head says of a sound: as the tokenizer of transformers writes it, and as the command prints it."""
+"""The transcript of a CTC head: equal to that of transformers' tokenizer, and printed by the command."""
 
 import json
 from dataclasses import replace
@@ -23,7 +23,7 @@ CHARACTERS = ["<pad>", "<s>", "</s>", "<unk>", "|", *"ETAONIHSRDLUMWCFGYPB"]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A model whose vocabulary is a vocab.json alone, as these models are published."""
+    """A model whose only vocabulary file is a vocab.json, as these models are published."""
     build(CASES["wav2vec2"][0], tmp_path)
     (tmp_path / "tokenizer.json").unlink()
     assert len(CHARACTERS) <= VOCABULARY

@@ -1,4 +1,4 @@
-"""Image preprocessing settings: every form as transformers reads it, and the rest refused."""
+"""Image preprocessing settings: read as in transformers in every form, or refused."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tiny models that read images as well, of which the text stack is opened."""
+"""Tiny multimodal models of which only the text stack is opened."""
 
 from typing import Any
 

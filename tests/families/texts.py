@@ -37,7 +37,7 @@ BERT = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 def configured(folder: Path, kind: str, **options: Any) -> Path:
-    """A folder with a config.json and a tokenizer_config.json."""
+    """Create a folder with a config.json and a tokenizer_config.json."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps({"model_type": kind}))
     if options:
@@ -46,7 +46,7 @@ def configured(folder: Path, kind: str, **options: Any) -> Path:
 
 
 def byte_pairs(folder: Path, special: list[str]) -> None:
-    """GPT-2's vocab.json and merges.txt."""
+    """Write GPT-2's vocab.json and merges.txt."""
     backend = tokenizers.Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
@@ -58,7 +58,7 @@ def byte_pairs(folder: Path, special: list[str]) -> None:
 
 
 def words(folder: Path, lower: bool = True, special: Sequence[str] = BERT) -> None:
-    """BERT's vocab.txt."""
+    """Write BERT's vocab.txt."""
     backend = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
     backend.normalizer = normalizers.BertNormalizer(lowercase=lower)
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -68,7 +68,7 @@ def words(folder: Path, lower: bool = True, special: Sequence[str] = BERT) -> No
 
 
 def pieces(path: Path, corpus: list[str] = CORPUS, **options: Any) -> sentencepiece.SentencePieceProcessor:
-    """Train and write a SentencePiece model; returns the library's processor of it."""
+    """Train and write a SentencePiece model; returns its processor."""
     raw = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(corpus), model_writer=raw, hard_vocab_limit=False, minloglevel=2, **options
@@ -79,6 +79,6 @@ def pieces(path: Path, corpus: list[str] = CORPUS, **options: Any) -> sentencepi
 
 def reference(folder: Path) -> Any:
     """The tokenizer that `transformers` loads from a folder."""
-    with warnings.catch_warnings():  # it recommends a package whose normalizer it never calls
+    with warnings.catch_warnings():  # it recommends a package that it never uses
         warnings.simplefilter("ignore")
         return transformers.AutoTokenizer.from_pretrained(str(folder))

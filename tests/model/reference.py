@@ -1,4 +1,4 @@
-"""Attention and positions written again, slowly and in NumPy, from the papers alone."""
+"""Slow reimplementations of attention and positions in NumPy, from the papers alone."""
 
 import math
 
@@ -27,7 +27,7 @@ def linear(q: Array, k: Array, allowed: NDArray[np.bool_], bias: Array) -> Array
 
 
 def hard(scores: Array, allowed: NDArray[np.bool_]) -> Array:
-    """All weight on the best allowed keys, evenly; one head, row by row."""
+    """Equal weights on the best allowed keys; one head, row by row."""
     weights = np.zeros(scores.shape)
     for i, row in enumerate(scores):
         there = [j for j in range(len(row)) if allowed[i, j]]

@@ -1,4 +1,4 @@
-"""The backend runs on a bare machine: torch, numpy, tokenizers and safetensors, nothing of the page or the tests."""
+"""The backend needs only torch, numpy, tokenizers and safetensors, nothing of the page or the tests."""
 
 import subprocess
 import sys
@@ -49,6 +49,6 @@ def test_the_backend_needs_nothing_of_the_page_or_the_tests() -> None:
 
 
 def test_a_model_is_opened_and_wired_anew_without_torchs_compiler() -> None:
-    """Loading that takes a second and more; setting out parameters without memory once did it."""
+    """Importing the compiler takes over a second; creating parameters on the meta device once did that."""
     done = subprocess.run([sys.executable, "-c", OPENED], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("False\n", "")

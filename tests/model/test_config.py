@@ -1,4 +1,4 @@
-"""Config: sizes filled in, and a sentence for what does not go together."""
+"""Config: default sizes, and a message for incompatible fields."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The shipped series, of positional encodings and of the ladder: what their recipes and cards say holds."""
+"""The shipped series of positional encodings and of the ladder agree with their recipes and cards."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from headlight.training.recipe import load_recipe
 
 FOLDERS = sorted((assets_dir() / "models").glob("positions-*"))
 LADDER = sorted((assets_dir() / "models").glob("ladder-*"))
-SMALL_TEXTS = ("storybooks", "captions")  # of the held-out ones, which are measured again
+SMALL_TEXTS = ("storybooks", "captions")  # held-out texts small enough to measure again
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

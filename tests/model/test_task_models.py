@@ -1,4 +1,4 @@
-"""The shipped models of generated tasks do what their cards claim, on examples that no card was measured on."""
+"""The shipped models of generated tasks do what their cards claim, on new examples."""
 
 import re
 from functools import lru_cache
@@ -31,7 +31,7 @@ def models_of_tasks() -> list[str]:
 
 
 def task_of_recipe(path: Path) -> str:
-    """The task that a recipe names; none for a language model."""
+    """The task that a recipe names; empty for a language model."""
     named = re.search(r'^task = "(.*)"', path.read_text(encoding="utf-8"), re.MULTILINE)
     return named[1] if named else ""
 
@@ -44,7 +44,7 @@ def measured(name: str) -> tuple[Checkpoint, ExampleAccuracy]:
 
 
 def standard_error(rate: float) -> float:
-    """Of a rate among FRESH_EXAMPLES; two of four examples are added as Agresti and Coull do, so that it is never 0."""
+    """Standard error of a rate over FRESH_EXAMPLES; adding 2 of 4 examples (Agresti-Coull) keeps it above 0."""
     softened = (rate * FRESH_EXAMPLES + 2) / (FRESH_EXAMPLES + 4)
     return sqrt(softened * (1 - softened) / FRESH_EXAMPLES)
 
@@ -71,7 +71,7 @@ def test_the_examples_of_a_model_are_of_its_vocabulary(name: str) -> None:
 
 
 def head_shares(checkpoint: Checkpoint, metric: str, task: str = "induction") -> Float[np.ndarray, "layer head"]:
-    """The mean of a head metric over fresh texts of the task, each with its answer."""
+    """The mean of a head metric over new texts of the task, each with its answer."""
     examples = GENERATED_TASKS[task].held_out_examples(FRESH_SEED, 30)
     traces = (run(checkpoint.model, checkpoint.tokenizer, f"{one.text} {one.answer}") for one in examples)
     shares: np.ndarray = np.mean([head_metrics(trace)[metric] for trace in traces], 0)
@@ -100,7 +100,7 @@ def test_the_heads_form_between_the_kept_steps() -> None:
 
 
 def test_at_a_fixed_offset_the_heads_take_a_short_cut() -> None:
-    """The induction metric is high where nothing is looked up: the head looks so many words back, whatever they are."""
+    """The induction metric is high without any look-up: the head looks a fixed number of words back."""
     checkpoint, accuracy = measured("induction-fixed-offset")
     assert accuracy.token_accuracy >= 0.95
     shares = {metric: head_shares(checkpoint, metric, "induction-fixed-offset") for metric in ("previous", "induction")}

@@ -1,4 +1,4 @@
-"""Every output head has a task, and the task says what can be asked of it."""
+"""Every output head has a task, which defines the possible requests."""
 
 import pytest
 import torch

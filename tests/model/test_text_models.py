@@ -1,4 +1,4 @@
-"""The shipped models of tasks on texts do what their cards claim, on hand-written sentences and on held-out rows."""
+"""The shipped models of text tasks do what their cards claim, on hand-written sentences and on held-out rows."""
 
 import os
 import re
@@ -48,21 +48,21 @@ def opened(name: str) -> Checkpoint:
 
 
 def claimed(name: str, pattern: str) -> float:
-    """The number that a card states where the pattern has its only group."""
+    """The number in a card at the only group of the pattern."""
     found = re.search(pattern, opened(name).card)
     assert found, f"the card of {name} does not say {pattern}"
     return float(found[1])
 
 
 def translated(examples: Sequence[Example], count: int, beams: int) -> list[Sample]:
-    """So many of the sentences, each with its translation."""
+    """`count` of the sentences, each with its translation."""
     references = group_references(examples)
     sources = Random(SEED).sample(sorted(references), min(count, len(references)))
     return [Sample(text, translate(opened("translate"), text, beams=beams), references[text]) for text in sources]
 
 
 def bleu_with_error(samples: Sequence[Sample]) -> tuple[float, float]:
-    """BLEU, and its standard error by drawing as many sentences with replacement (Koehn 2004)."""
+    """BLEU and its standard error by bootstrap resampling of the sentences (Koehn 2004)."""
     draw = Random(SEED)
     scores = [corpus_bleu(draw.choices(samples, k=len(samples))).score for _ in range(RESAMPLES)]
     return corpus_bleu(samples).score, float(np.std(scores))
@@ -94,7 +94,7 @@ def test_cross_attention_aligns_the_words_of_two_languages() -> None:
 
 
 def label_score(name: str, examples: Sequence[Example], answers: Sequence[str], *, kinds: Sequence[str]) -> float:
-    """The fraction of right labels of texts; the F1 of names of some kinds."""
+    """The accuracy of text labels, or the F1 of names of some kinds."""
     scored = accuracy(examples, answers) if name == "sentiment" else entity_score(examples, answers, kinds)
     return scored.value if isinstance(scored, Accuracy) else scored.f1
 
@@ -102,7 +102,7 @@ def label_score(name: str, examples: Sequence[Example], answers: Sequence[str], 
 def assert_labels_are_as_claimed(
     name: str, kind: str, examples: Sequence[Example], answer: Callable[[str], str], who: str = "the model"
 ) -> None:
-    """The score, and that of each kind of names, is within three standard errors of the card's, by resampling."""
+    """The score, also of each kind of names, is within three standard errors (by resampling) of the card's."""
     draw, pairs = Random(SEED), [(example, answer(example.text)) for example in examples]
     kinds = [label for label in TEXT_TASKS[name].labels if label != "O"]
     parts = {who: kinds}

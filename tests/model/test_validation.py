@@ -1,4 +1,4 @@
-"""Dataclasses from plain values, by several threads at once."""
+"""Dataclasses from plain values in several threads at once."""
 
 import subprocess
 import sys

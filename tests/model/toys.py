@@ -1,4 +1,4 @@
-"""Small models and tokenizers to test with. Weights are drawn from a stated seed and large enough to matter."""
+"""Small models and tokenizers for tests. Weights are drawn from a given seed and large enough to matter."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -23,7 +23,7 @@ from headlight.text.tokenizer_training import MASKED_SPECIAL_TOKENS
 from headlight.tracing.run import ModelInput
 from headlight.vision.image import process_image
 
-# Where nothing is normed the random weights let values grow into the thousands, of which float32 keeps no 1e-5.
+# Without norms the random weights produce values in the thousands, too large for 1e-5 in float32.
 NORMED_PLACEMENTS = tuple(name for name in NORM_PLACEMENTS if name != "none")
 TEXT = "the cat sat on the mat"
 READS = ImageConfig(channels=3, height=12, width=18, patch_height=6, patch_width=6)  # pictures in 2 rows of 3 patches
@@ -31,7 +31,7 @@ HEARS = SoundConfig(  # recordings of 0.18 seconds, as nine frames of a spectrog
     rate=16_000, mel_bins=20, window=400, hop=160, frames=9, channels=(16, 16), kernels=(3, 3), strides=(1, 2),
     padded=True,
 )  # fmt: skip
-# Layers of several sizes, of which the last two read keys and values of the first two, and the rest of Gemma 4.
+# Layers of several sizes, the last two reading keys and values of the first two, and Gemma 4's other features.
 UNLIKE: dict[str, Any] = {
     "layers": 4, "qk_norm": "per-head", "value_norm": True, "scale": False, "norm_placement": "sandwich",
     "stream_scale": True, "layer_embedding": LayerEmbeddingConfig(dim=5, vocabulary_size=320),
@@ -41,16 +41,16 @@ UNLIKE: dict[str, Any] = {
         key_value_layers=(0, 1, 0, 1),
     ),
 }  # fmt: skip
-# Three residual streams besides, the second of which each layer reads, and the rest of Gemma 3n.
+# Additionally three residual streams, each layer reading the second, and Gemma 3n's other features.
 STREAMS: dict[str, Any] = UNLIKE | {
     "alternating_updates": AlternatingUpdatesConfig(streams=3, active=1, output_scale=True), "laurel_rank": 3,
     "layer_embedding": LayerEmbeddingConfig(dim=5, vocabulary_size=270), "activation_sparsity": 0.6,
 }  # fmt: skip
 UNUSUAL = (UNLIKE, STREAMS)
-# The same for a model of two layers with other parts.
+# Per-layer settings for models of two layers.
 LAYERS_OF_TWO = (
     PerLayerConfig(),
-    PerLayerConfig(  # with a rope of its own, since LongRoPE has a factor for each pair of one width
+    PerLayerConfig(  # own ropes: LongRoPE's factors fit only one head width
         ropes=(RopeConfig(),) * 2,
         head_dims=(6, 4),
         key_value_heads=(2, 1),
@@ -64,18 +64,18 @@ LINES = [SENTENCE, "a small bird sang in the tree", "the dog saw the cat", "we r
 
 
 def config(**choices: Any) -> Config:
-    """A decoder of two layers and four heads, unless told otherwise."""
+    """A decoder of two layers and four heads by default."""
     plain: dict[str, Any] = {"vocabulary_size": 300, "context_length": 24, "d_model": 16, "layers": 2, "heads": 4}
     return Config(**{**plain, **choices})
 
 
 def model(seed: int = 0, **choices: Any) -> Transformer:
-    """A model of random weights, such that heads differ and rows are far from even."""
+    """A model with random weights such that heads differ and rows are far from uniform."""
     return spread(Transformer(config(**choices)), seed)
 
 
 def spread(made: Transformer, seed: int = 0) -> Transformer:
-    """Every parameter drawn anew, wide; the norms' stretches around one."""
+    """Redraw every parameter with a wide spread; norm weights around one."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in made.parameters():
@@ -97,14 +97,14 @@ def masked() -> Tokenizer:
 
 
 def traced(made: Transformer, *edits: str, text: str = TEXT, **more: Any) -> Trace:
-    """A run over a short text, split by the tokenizer that a model was made for."""
+    """A run over a short text with the tokenizer for the model's vocabulary."""
     return run(
         made, masked() if made.config.vocabulary_size == masked().vocabulary_size else causal(), text, edits, **more
     )
 
 
 def numbers(*shape: int, below: int = 300, seed: int = 0) -> torch.Tensor:
-    """Token numbers for a forward without a tokenizer."""
+    """Token ids for a forward pass without a tokenizer."""
     return torch.randint(below, shape, generator=torch.Generator().manual_seed(seed))
 
 
@@ -152,22 +152,22 @@ def seer(**choices: Any) -> Transformer:
 
 
 def captioner(**choices: Any) -> Transformer:
-    """An encoder-decoder that reads pictures of 12 x 18 pixels, in 2 rows of 3 patches, and writes for `masked`."""
+    """An encoder-decoder for pictures of 12 x 18 pixels, in 2 rows of 3 patches, and the `masked` tokenizer."""
     return both(**{"image": READS, **choices})
 
 
 def listener(**choices: Any) -> Transformer:
-    """An encoder-decoder that hears recordings as nine frames, and writes for `masked`."""
+    """An encoder-decoder for recordings as nine frames and the `masked` tokenizer."""
     return both(**{"sound": HEARS, **choices})
 
 
 def longer(frames: int) -> SoundConfig:
-    """The same for sounds of so many frames."""
+    """HEARS for sounds of this number of frames."""
     return replace(HEARS, frames=frames)
 
 
 def source(made: Transformer, text: str) -> ModelInput | None:
-    """What the encoder of an encoder-decoder reads: the text, or a picture or a sound of noise; None for others."""
+    """The input of an encoder-decoder's encoder: the text, or a picture or sound of noise; None for others."""
     if not made.config.has_cross_attention:
         return None
     if made.config.reads_sound:

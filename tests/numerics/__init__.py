@@ -1,1 +1,1 @@
-"""Every number of Headlight computed a second time, in float64 with NumPy alone, from the raw files of a checkpoint."""
+"""Every number of Headlight recomputed in float64 with NumPy alone, from the raw files of a checkpoint."""

@@ -1,4 +1,4 @@
-"""`python -m tests.numerics [MODEL ...]`: each quantity of each model computed a second time, as a Markdown table."""
+"""`python -m tests.numerics [MODEL ...]`: each quantity of each model recomputed, as a Markdown table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PICTURE = "pictures/drawings/purple-cross-below-blue-star.png"
 
 
 def subjects(names: Iterable[str], workplace: Path) -> Iterator[Subject]:
-    """The models of those names, shipped or one of the foreign ones."""
+    """The models with these names, shipped or foreign."""
     for name in names:
         if name in foreign.CONFIGS:
             network = foreign.build(name, workplace / name)
@@ -32,7 +32,7 @@ def subjects(names: Iterable[str], workplace: Path) -> Iterator[Subject]:
 
 
 def _small_picture(workplace: Path) -> Path:
-    """A drawing as small as the model reads it, so that nothing is resized."""
+    """A drawing at the model's input size, so that nothing is resized."""
     with Image.open(assets_dir() / PICTURE) as image:
         image.convert("RGB").resize((SIDE, SIDE), Image.Resampling.NEAREST).save(workplace / "drawing.png")
     return workplace / "drawing.png"

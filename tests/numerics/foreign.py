@@ -23,9 +23,9 @@ Renamed = dict[str, np.ndarray]
 
 
 def build(name: str, folder: Path) -> Network:
-    """Save one of them as a folder, and read it."""
+    """Save a foreign model as a folder and read it."""
     from tests.families.reference import Case
-    from tests.families.reference import build as save  # which imports transformers
+    from tests.families.reference import build as save  # imports transformers
 
     kind, config = CONFIGS[name]
     save(Case(kind, config, special=name == "bert"), folder)
@@ -33,7 +33,7 @@ def build(name: str, folder: Path) -> Network:
 
 
 def _renamed(tensors: Mapping[str, np.ndarray], prefix: str, names: Mapping[str, str]) -> Renamed:
-    """The tensors of each layer (`prefix` with a number), and those outside, under our names."""
+    """The tensors inside layers (`prefix` and a number) and outside, under our names."""
     found = {}
     for name, tensor in tensors.items():
         number, _, inner = name.removeprefix(prefix).partition(".")
@@ -69,7 +69,7 @@ def _gpt2(folder: Path) -> Network:
         },
     )  # fmt: skip
     for name in [name for name in weights if name.endswith(("output.weight", "up.weight", "down.weight"))]:
-        weights[name] = weights[name].T  # a Conv1D keeps its matrix the other way round
+        weights[name] = weights[name].T  # Conv1D stores its matrix transposed
     for name in [name for name in weights if ".attn.c_attn." in name]:
         block, part = name.split(".attn.c_attn.")
         for which, third in zip(("query", "key", "value"), np.split(weights.pop(name), 3, axis=-1), strict=True):

@@ -1,4 +1,4 @@
-"""A network in NumPy: weights as a file has them, and one forward pass in float64.
+"""A network in NumPy: weights as stored in a file, and one forward pass in float64.
 
 Nothing here comes from `headlight`; values have the paths under which a trace records them, so that they compare.
 """
@@ -21,7 +21,7 @@ SIZES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
 
 def read_tensors(path: Path) -> dict[str, Array]:
-    """The tensors of a safetensors file: eight bytes with the length of a JSON header, the header, the numbers."""
+    """The tensors of a safetensors file: eight bytes for the length of the JSON header, the header, the numbers."""
     content = path.read_bytes()
     start = 8 + int.from_bytes(content[:8], "little")
     tensors = {}
@@ -44,7 +44,7 @@ ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
 
 
 def softmax(x: Array) -> Array:
-    """Softmax over the last axis; a row without a finite score is empty."""
+    """Softmax over the last axis; zeros for a row without finite scores."""
     largest = x.max(-1, keepdims=True)
     exponentials = np.exp(x - np.where(np.isfinite(largest), largest, 0.0))
     total = exponentials.sum(-1, keepdims=True)
@@ -54,7 +54,7 @@ def softmax(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class Network:
-    """Weights by name (`decoder.blocks.0.self_attention.query.weight`), and what says how they are used."""
+    """Weights by name (`decoder.blocks.0.self_attention.query.weight`), and the settings for their use."""
 
     weights: Mapping[str, Array]
     tokenizer: Tokenizer
@@ -88,7 +88,7 @@ class Network:
         return x @ self.weights[f"{name}.weight"].T + (0.0 if bias is None else bias)
 
     def normalized(self, name: str, x: Array) -> Array:
-        """x after the norm of that name; x itself where there is none."""
+        """x after the norm of that name; x itself if there is none."""
         if f"{name}.weight" not in self.weights:
             return x
         centred = x if self.norm == "rmsnorm" else x - x.mean(-1, keepdims=True)
@@ -99,7 +99,7 @@ class Network:
     def forward(
         self, ids: Sequence[int], source: Sequence[int] | Array = (), off: tuple[str, int] | None = None
     ) -> dict[str, Array]:
-        """Each value by its path; `off` is the path of an attention and the head whose weights are set to zero."""
+        """Each value by its path; `off` is an attention's path and the head whose weights are set to zero."""
         values: dict[str, Array] = {}
         memory = None
         if len(self.stacks) == 2:
@@ -127,7 +127,7 @@ class Network:
         return np.array([(weight * patch).sum((1, 2, 3)) + bias for patch in patches])
 
     def position_embedding(self, stack: str, length: int, width: int) -> Array:
-        """What is added to the embeddings."""
+        """The position embeddings added to the token embeddings."""
         if self.positions == "learned":
             return self.weights[f"{stack}.positional_encoding.table.weight"][:length]
         table = np.zeros((length, width))
@@ -145,7 +145,7 @@ class Network:
         )
 
     def bias(self, stack: str, length: int) -> Array:
-        """What is added to the scores [head query key]."""
+        """The bias added to the scores [head query key]."""
         distance = np.arange(length)[None, :] - np.arange(length)[:, None]
         if self.positions == "alibi":
             return np.array([-(2.0 ** (-8 * (head + 1) / self.heads)) * np.abs(distance) for head in range(self.heads)])
@@ -298,7 +298,7 @@ class Network:
         return self._split_norm(f"{name}_residual.norm", summed, bias_row) if self.placement == "post" else summed
 
     def _split_norm(self, name: str, table: Array, bias_row: int) -> Array:
-        """A norm is linear in the parts of its input once its scale, that of the whole, is given."""
+        """The parts of a norm's output: with the scale of the whole input fixed, a norm is linear."""
         if f"{name}.weight" not in self.weights:
             return table
         parts: Array = table if self.norm == "rmsnorm" else table - table.mean(-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""What is compared: each quantity as Headlight computes it, beside the same from `tests.numerics.network`."""
+"""The quantities compared: each as Headlight computes it, and from `tests.numerics.network`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from headlight.vision.image import ProcessedImage, process_image, read_image
 from tests.numerics.network import Array, Network, softmax
 
 TEXT = "Tom and Mia saw a cat. Tom and Mia saw a dog, and the cat ran far away."
-TEXTS = {  # for models that read something else
+TEXTS = {  # for models with other inputs
     "sort": "5 3 97 12 12 40", "dates": "monday, 6 june 1944", "induction": "cat dog sun key cat dog sun",
     "translate": "My sister has two dogs.",
 }  # fmt: skip
@@ -83,22 +83,22 @@ class Subject:
 
     @property
     def model(self) -> Any:
-        """Headlight's."""
+        """Headlight's model."""
         return self.checkpoint.model
 
     @property
     def position(self) -> int:
-        """The token that is looked at: the last."""
+        """The position compared: the last."""
         return len(self.ids) - 1
 
     @property
     def whole_text(self) -> bool:
-        """Whether one answer is given for the whole text."""
+        """Whether the model gives one answer for the whole text."""
         return self.network.output == "sequence-classifier"
 
     @cached_property
     def answer(self) -> int:
-        """The likeliest token or label there."""
+        """The most likely token or label at `position`."""
         return int(self._row(self.values["logits"]).argmax())
 
     def _row(self, logits: Array) -> Array:
@@ -159,7 +159,7 @@ def _logit_lens(one: Subject) -> Pairs:
 
 
 def _surprise(one: Subject) -> Pairs:
-    """The negative log-likelihood of each token that is to be predicted, in nats."""
+    """The negative log-likelihood of each target token in nats."""
     if "language-model" in one.network.output:
         targets = target_tokens(one.trace)
         found = lens_at(one.model, one.trace, one.network.layers[one.network.predicting], targets)
@@ -173,7 +173,7 @@ def _attribution(one: Subject) -> Pairs:
         tokens = np.argsort(-one.values["logits"][one.position])[:5]
         theirs = attribute_logits(one.model, one.trace, -1).logits(tokens)
         ours = one.network.decomposed(one.values, one.position)[:, tokens]
-        yield theirs[:-1], ours  # the last component is what edits did
+        yield theirs[:-1], ours  # the last component is the effect of edits
         yield theirs.sum(0), one.values["logits"][one.position, tokens]
 
 
@@ -192,14 +192,14 @@ def _predicting_self(one: Subject) -> Iterator[tuple[str, int, str]]:
 
 
 def _shares(terms: Array, whole: Array) -> Array:
-    """The proximity of each term to the whole (Ferrando and Voita 2024), as shares of all."""
+    """The proximity of each term to the whole (Ferrando and Voita 2024), normalized to sum to one."""
     near: Array = np.maximum(np.abs(whole).sum() - np.abs(whole - terms).sum(-1), 0)
     shares: Array = near / near.sum()
     return shares
 
 
 def _flow(one: Subject) -> Pairs:
-    """The edges of the top layer into the last token, without the negligible terms that Headlight leaves out."""
+    """The edges of the top layer into the last token, without the negligible terms that Headlight omits."""
     net, stack, at = one.network, one.network.predicting, one.position
     layer, kind = net.layers[stack] - 1, "cross" if len(net.stacks) == 2 else "self"
     block, place = f"{stack}.blocks.{layer}", f"{stack}.{layer}"
@@ -229,7 +229,7 @@ def _flow(one: Subject) -> Pairs:
 
 
 def _onto(net: Network, name: str, residual: Array, written: Array, rest: Array | None = None) -> Array:
-    """The terms of the residual stream after a sublayer; the last is what belongs to no term."""
+    """The terms of the residual stream after a sublayer; the last is the unassigned rest."""
     if net.placement == "none":
         residual = np.zeros_like(residual)
     last = np.zeros(residual.shape[1]) if rest is None else rest
@@ -269,7 +269,7 @@ def _metrics(one: Subject) -> Pairs:
             rows = weights[layer, head]
             for name, is_counted in counts.items():
                 cells = [[k for k in range(q + 1 if causal else n) if is_counted(q, k)] for q in range(n)]
-                choosing = range(1 if causal else 0, n)  # the first query of a causal mask has one key alone
+                choosing = range(1 if causal else 0, n)  # under a causal mask the first query has one key
                 shares = [sum(rows[q, k] for k in cells[q]) for q in choosing if cells[q]]
                 yield theirs[name][layer, head], sum(shares) / len(shares) if shares else math.nan
             entropies = [-sum(w * math.log2(w) for w in row if w > 0) for row in rows]
@@ -361,7 +361,7 @@ QUANTITIES: Mapping[str, Callable[[Subject], Pairs]] = {
 
 
 def difference(one: Subject, name: str) -> float | None:
-    """The largest difference in a quantity, relative to its largest value where that is above 1; None without it."""
+    """The largest difference in a quantity, relative to its largest value if that exceeds 1; None without it."""
     worst = None
     for theirs, ours in QUANTITIES[name](one):
         first, second = np.asarray(theirs, np.float64), np.asarray(ours, np.float64)

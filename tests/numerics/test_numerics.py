@@ -1,4 +1,4 @@
-"""A slice of `python -m tests.numerics`: six shipped models, without what takes long."""
+"""Part of `python -m tests.numerics`: six shipped models, without slow quantities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where browsers find the page: on this machine, or from any machine of the room."""
+"""The addresses of the page, for browsers on this machine and on others."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import segno
 from headlight_app.access.settings import settings
 
 LOCAL_NAMES = ("127.0.0.1", "localhost")
-# A server on all interfaces has the address of each; this machine reaches it at the loopback address.
+# A server on all interfaces has the address of each; this machine uses the loopback address.
 ALL_INTERFACES = {"0.0.0.0": (socket.AF_INET, "127.0.0.1"), "::": (socket.AF_INET6, "::1")}
-OUTSIDE = ("203.0.113.1", 9)  # an address reserved for examples; nothing is sent to it
+OUTSIDE = ("203.0.113.1", 9)  # an address reserved for documentation; nothing is sent to it
 
 
 def page_addresses(host: str, port: int) -> tuple[str, ...]:
@@ -30,10 +30,10 @@ def own_address(host: str, port: int) -> str:
 
 
 def room_address(visited: str, host: str, port: int) -> str:
-    """The origin under which other machines find the visited page; empty where none can reach it."""
+    """The origin at which other machines reach the visited page; empty if none can."""
     try:
         seen = urlsplit(visited)
-    except ValueError:  # a browser says where it is, and may say anything
+    except ValueError:  # the address comes from the browser and may be malformed
         seen = urlsplit("")
     if not is_local(seen.hostname or "localhost"):
         return f"{seen.scheme}://{seen.netloc}"
@@ -42,22 +42,22 @@ def room_address(visited: str, host: str, port: int) -> str:
 
 
 def shared_address(visited: str) -> str:
-    """The origin at which the others in the room find a page that is visited; nothing where it is one person's."""
-    import streamlit as st  # here, since the command imports it once the workers are starting
+    """The origin at which others reach the visited page; empty if the server is not shared."""
+    import streamlit as st  # imported here, because the command starts the workers first
 
     host, *_ = (*settings().hosts, "localhost")
     return room_address(visited, host, st.get_option("server.port")) if settings().shared else ""
 
 
 def current_room_address() -> str:
-    """The same for the page of this run."""
+    """The same for the current page run."""
     import streamlit as st
 
     return shared_address(st.context.url or "")
 
 
 def is_local(host: str) -> bool:
-    """Whether a name or address in numbers is understood as this machine on every machine."""
+    """Whether a host name or IP address always means the machine itself."""
     try:
         return host in LOCAL_NAMES or ip_address(host).is_loopback
     except ValueError:
@@ -72,7 +72,7 @@ def is_this_machine(address: str) -> bool:
 
 
 def announcement(host: str, port: int, with_code: bool) -> str:
-    """The terminal's lines once the page is served: its addresses and, for a room, a QR code of the first."""
+    """The lines for the terminal: the addresses of the page and, if others can reach it, a QR code of the first."""
     first, *others = page_addresses(host, port)
     lines = [f"Headlight is at {first} - stop it with Ctrl+C", *(f"and at {other}" for other in others)]
     if with_code and room_address("", host, port):
@@ -88,7 +88,7 @@ def code_picture(address: str) -> str:
 
 
 def _terminal_code(address: str) -> str:
-    """A QR code of half blocks, two rows a line, for light letters on a dark ground."""
+    """A QR code in half-block characters, two rows per line, for light text on a dark background."""
     rows = [[*row] for row in segno.make(address, micro=False).matrix_iter(border=2)]
     rows += [[0] * len(rows[0])] * (len(rows) % 2)
     blocks = {(0, 0): "█", (0, 1): "▀", (1, 0): "▄", (1, 1): " "}
@@ -97,13 +97,13 @@ def _terminal_code(address: str) -> str:
 
 
 def _url(host: str, port: int) -> str:
-    """An address with colons (IPv6) stands in brackets in a URL."""
+    """The URL of a host and port; an IPv6 address is put in brackets."""
     name = "localhost" if host == "127.0.0.1" else host
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
 def _interface_addresses(family: socket.AddressFamily) -> tuple[str, ...]:
-    """The addresses of this machine that others can type, the one of the default route first."""
+    """The addresses of this machine that others can use, the one of the default route first."""
     states = psutil.net_if_stats()
     found = [
         each.address
@@ -118,7 +118,7 @@ def _interface_addresses(family: socket.AddressFamily) -> tuple[str, ...]:
 
 
 def _default_route_address() -> str:
-    """The IPv4 address from which this machine would reach others; nothing without a network."""
+    """The IPv4 address from which this machine reaches others; empty without a network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(OUTSIDE)

@@ -1,7 +1,7 @@
-"""The pictures that image models read: shipped ones, which everybody sees, and uploads, which only their visitor sees.
+"""The pictures for image models: shipped ones for all visitors, and uploads for their own visitor only.
 
-Here they are bytes: what reads them runs in the engine. Uploads stay in this process's memory, are never written to
-disk, and are dropped when there are too many bytes.
+The server only stores the bytes; workers decode them. Uploads stay in this process's memory, are never written to
+disk, and are dropped if they take too many bytes.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from headlight_app.contract.question import IMAGE_GONE, OWN_IMAGE_PREFIX
 
 MAX_FILE_BYTES = 8 << 20  # bytes of a file
 MAX_PER_VISITOR = 4  # pictures of one visitor
-MAX_TOTAL_BYTES = 128 << 20  # bytes of all pictures that visitors brought
+MAX_TOTAL_BYTES = 128 << 20  # bytes of all uploaded pictures
 MEDIA_TYPES = {b"\x89P": "image/png", b"\xff\xd8": "image/jpeg", b"RI": "image/webp"}  # by the first two bytes
-RECORDING_TYPE = "audio/wav"  # of a sound for the course, which is kept like a picture
+RECORDING_TYPE = "audio/wav"  # a recording, which is stored like a picture
 TOO_LARGE = f"A picture or a sound may have {MAX_FILE_BYTES >> 20} MB; make this one smaller."
 
 
@@ -39,9 +39,9 @@ class StoredImage:
 
 
 class ImageStore:
-    """Images by visitor and name. A visitor's oldest are dropped past MAX_PER_VISITOR.
+    """Images by visitor and name. Beyond MAX_PER_VISITOR, a visitor's oldest are dropped.
 
-    Past `max_bytes` of all, the oldest of the visitor who holds most bytes are dropped.
+    Beyond `max_bytes` in total, the oldest images of the visitor with the most bytes are dropped.
     """
 
     def __init__(self, max_bytes: int = MAX_TOTAL_BYTES) -> None:
@@ -50,9 +50,9 @@ class ImageStore:
         self.lock = Lock()
 
     def add(self, visitor: str, data: bytes) -> str:
-        """Keep a visitor's picture under a name that finds it for this visitor alone.
+        """Store a visitor's picture. Returns its name, under which only this visitor can find it.
 
-        Raises ImageError for what is too large, or comes without a cookie.
+        Raises ImageError if the picture is too large or the visitor has no cookie.
         """
         if visitor == UNKNOWN_VISITOR:
             raise ImageError("Your browser sends no cookie of this server, so nothing could be kept for you alone.")
@@ -88,7 +88,7 @@ class ImageStore:
         return own[name]
 
     def find_own(self, visitor: str, names: Iterable[str]) -> dict[str, StoredImage]:
-        """Those of the names that are of a visitor's own pictures, with them."""
+        """The visitor's own pictures among these names."""
         with self.lock:
             keys = [(visitor, name) for name in names if (visitor, name) in self.uploaded]
             for key in keys:

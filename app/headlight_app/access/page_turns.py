@@ -1,7 +1,8 @@
-"""Runs of the page take turns: one at a time computes, in the order in which they came.
+"""Page runs take turns: one at a time computes, in order of arrival.
 
-They are threads under one interpreter lock. If all of two hundred run at once, each is done only when the last one is,
-and the thread that passes letters on waits behind all of them. Another thread writes what they draw to the browsers.
+Each run of the Streamlit script is a thread, and all threads share the interpreter lock. If two hundred run at once,
+each ends only when the last one does, and the event loop that forwards keystrokes waits for all of them. Another thread
+sends their output to the browsers.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from threading import Lock, Semaphore
 
 from cachetools import LRUCache
 
-MAX_RUNS = 1  # that compute at a time
+MAX_RUNS = 1  # computing at a time
 MAX_COUNTED = 10_000  # visitors whose runs are counted
 _HAS_TURN: ContextVar[bool] = ContextVar("has_turn", default=False)
 
 
 @contextmanager
 def page_turn(visitor: str) -> Iterator[None]:
-    """A run of this visitor's page within the block, once it is its turn."""
+    """Wait for a turn, then run the block as this visitor's page run."""
     with _turns():
         token = _HAS_TURN.set(True)
         try:
@@ -34,7 +35,7 @@ def page_turn(visitor: str) -> Iterator[None]:
 
 @contextmanager
 def without_turn() -> Iterator[None]:
-    """Waiting within the block, in which other runs go on."""
+    """Give up the turn while the block waits, so that other page runs continue, then take a turn again."""
     if not _HAS_TURN.get():
         yield
         return
@@ -46,7 +47,7 @@ def without_turn() -> Iterator[None]:
 
 
 def runs_ended(visitor: str) -> int:
-    """How many runs of this visitor's page have ended; from 0 again where many others came in between."""
+    """How many page runs of this visitor have ended; reset to 0 after MAX_COUNTED other visitors."""
     return _ended().get(visitor, 0)
 
 
@@ -62,5 +63,5 @@ def _counting() -> Lock:
 
 @lru_cache(maxsize=1)
 def _turns() -> Semaphore:
-    """The turns of this process."""
+    """The semaphore of this process."""
     return Semaphore(MAX_RUNS)

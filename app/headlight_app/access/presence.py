@@ -1,4 +1,4 @@
-"""Which visitors have the page open, and so a turn of their own."""
+"""Which visitors have the page open, and so a queue of their own."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from threading import Lock
 
 from cachetools import TTLCache
 
-MAX_NEWCOMERS = 40  # of an address within NEWCOMER_SECONDS who have a turn though no page of theirs is open
+MAX_NEWCOMERS = 40  # visitors per address and NEWCOMER_SECONDS with their own queue before a page is open
 NEWCOMER_SECONDS = 600
-MAX_ADDRESSES = 10_000  # that are remembered
+MAX_ADDRESSES = 10_000  # remembered
 
 
 class Presence:
-    """The open sessions of the page of each visitor."""
+    """The open page sessions of each visitor."""
 
     def __init__(self) -> None:
         self.sessions: dict[str, set[str]] = {}
@@ -22,15 +22,15 @@ class Presence:
         self.lock = Lock()
 
     def mark_seen(self, visitor: str, session: str) -> None:
-        """A session is a visitor's."""
+        """Record that a session belongs to a visitor."""
         with self.lock:
             if visitor:
                 self.sessions.setdefault(visitor, set()).add(session)
 
     def has_turn(self, visitor: str, address: str) -> bool:
-        """Whether a visitor has a turn of their own: they have the page open, or are among the first without it.
+        """Whether a visitor has their own queue: they have the page open, or are among the address's first newcomers.
 
-        Anybody can fetch as many cookies as they like, so a cookie alone is not enough.
+        A client can fetch any number of cookies, so a cookie alone is not enough.
         """
         with self.lock:
             if not visitor or visitor in self.sessions:
@@ -54,5 +54,5 @@ class Presence:
 
 @lru_cache(maxsize=1)
 def presence() -> Presence:
-    """The one register of this process."""
+    """The one instance of this process."""
     return Presence()

@@ -1,4 +1,4 @@
-"""The operator's settings, handed from the command to the page through the environment."""
+"""The operator's settings, passed from the command to the server in environment variables."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ DEFAULT_UPLOAD_LIMIT = 500  # MB; a model of 125 M parameters in float32
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a server; the defaults are careful: shared, without the Hugging Face cache.
+    """The settings of a server; the defaults are the safe ones: shared, without the Hugging Face cache.
 
-    A `shared` server opens no path. `cache` lists the Hugging Face cache. `upload_limit` is in MB, 0 for no
-    uploads; `memory_limit` in MB for the open models of a worker, 0 for a share of what is free. `workers` are the
-    processes that answer what people type, `hosts` the names that browsers may know the server by, `engine` the
-    address of the Ray cluster that has the workers, `scenes` a file of scenes for the person at the machine.
+    A `shared` server opens no path. `hub_cache` lists the Hugging Face cache. `upload_limit` is in MB, 0 for no
+    uploads; `memory_limit` in MB for the open models of a worker, 0 for a share of the free memory. `workers` is the
+    number of processes of the short lane, `hosts` are the names by which browsers may reach the server, `engine` is
+    LOCAL_ENGINE or the address of a Ray cluster, `scenes` a file of scenes for browsers on the server's machine.
     """
 
     shared: bool = True
@@ -39,7 +39,7 @@ class Settings:
     scenes: str = ""
 
     def to_environment(self) -> dict[str, str]:
-        """As variables; `settings` reads them."""
+        """The settings as environment variables, which `settings` reads."""
         return {
             SHARED_VARIABLE: str(int(self.shared)),
             CACHE_VARIABLE: str(int(self.hub_cache)),
@@ -53,16 +53,16 @@ class Settings:
 
 
 def default_workers(cores: int, has_gpu: bool) -> int:
-    """How many processes answer what people type: one for every two cores, at most MAX_DEFAULT_WORKERS; on a GPU one.
+    """How many workers the short lane has: one per two cores, at most MAX_DEFAULT_WORKERS; on a GPU one.
 
-    The server needs a core beside them. A worker answers the letters of many in one forward pass, so that a second one
-    helps only where it finds a core that is free; each takes half a gigabyte, and on a GPU its own copy of a model.
+    The server needs a core too. A worker answers many visitors' keystrokes in one forward pass, so a second one helps
+    only on a free core; each takes half a gigabyte, and on a GPU its own copy of a model.
     """
     return 1 if has_gpu else min(max(1, cores // 2), MAX_DEFAULT_WORKERS)
 
 
 def settings(environment: Mapping[str, str] = os.environ) -> Settings:
-    """The settings in force; what is no number counts as not set."""
+    """The current settings; a variable that is not a number counts as unset."""
 
     def number(name: str, default: int) -> int:
         text = environment.get(name, "")

@@ -1,7 +1,7 @@
-"""Checkpoints that are one visitor's alone: what they uploaded, and folders of their own machine that they opened.
+"""Checkpoints of single visitors: their uploads, and the folders of their own machine that they opened.
 
-Their names find nothing for other visitors. An upload lies in a folder that only this process's user reads, and is
-deleted when its visitor removes it or has left, and when the server stops.
+Other visitors cannot open them by name. An upload is stored in a folder that only this process's user can read. It is
+deleted when its visitor removes it or leaves, and when the server stops.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from headlight.errors import CheckpointError
 from headlight_app.access.settings import settings
 from headlight_app.access.visitor import UNKNOWN_VISITOR
 
-UPLOAD_PREFIX = "upload-"  # of the name of every upload
+UPLOAD_PREFIX = "upload-"  # begins the name of every upload
 FOLDER_PREFIX = "headlight-uploads-"
-GRACE_SECONDS = 120.0  # seconds that a visitor may be away: a reload, or a network that fails for a moment
-IN_USE = "in-use"  # the file that a server locks as long as it runs
-ABANDONED_SECONDS = 60.0  # seconds that a server may take from making its folder to locking it
-VISITOR_FACTOR = 2  # times one upload's limit that one visitor's may take together, once they are unpacked
-SERVER_FACTOR = 8  # times one upload's limit that all of them may take together
+GRACE_SECONDS = 120.0  # seconds without a session, as during a reload or a short network failure
+IN_USE = "in-use"  # the file that a running server keeps locked
+ABANDONED_SECONDS = 60.0  # seconds that a server may take between creating its folder and locking it
+VISITOR_FACTOR = 2  # times the upload limit: the unpacked uploads of one visitor
+SERVER_FACTOR = 8  # times the upload limit: the uploads of all visitors
 MAX_PER_VISITOR = 8  # uploads of one visitor
 MAX_UPLOADS = 1_000  # uploads at a time, however small
 UPLOAD_GONE = (
@@ -40,14 +40,14 @@ UPLOAD_GONE = (
 DISK_FULL = "The disk of this server is full, so it can take no upload now. Ask the person who runs it to make room."
 ONE_AT_A_TIME = "Another upload of yours is still being checked. Send this one when it is done."
 SERVER_FULL = "There is no room for another upload now: others here have taken it. Try again in a few minutes."
-Extract = Callable[[Path, int], Path]  # into a folder, of so many bytes at most; gives the one that is opened
+Extract = Callable[[Path, int], Path]  # (folder, maximum bytes) -> folder to open
 
 
 @dataclass(frozen=True)
 class VisitorCheckpoint:
-    """A checkpoint of one visitor: its name in addresses, its title, what is opened, and what is to be deleted.
+    """A checkpoint of one visitor: its name in URLs, its title, the folder to open, and the folder to delete.
 
-    No other checkpoint of the visitor has this title.
+    The title is unique among the visitor's checkpoints.
     """
 
     name: str
@@ -58,9 +58,9 @@ class VisitorCheckpoint:
 
 
 class UploadStore:
-    """Which checkpoints each visitor has brought.
+    """The own checkpoints of each visitor.
 
-    `limit` is in bytes of one upload as it is sent, `visitor_limit` of all of a visitor's uploads once unpacked.
+    `limit` bounds the bytes of one upload as sent, `visitor_limit` those of all unpacked uploads of a visitor.
     """
 
     def __init__(self, limit: int) -> None:
@@ -71,16 +71,16 @@ class UploadStore:
         self.checkpoints: dict[str, dict[str, VisitorCheckpoint]] = {}
         self.sessions: dict[str, set[str]] = {}
         self.last_seen: dict[str, float] = {}
-        self.reserved: dict[str, int] = {}  # bytes that an upload which is being unpacked may take, by its visitor
+        self.reserved: dict[str, int] = {}  # bytes reserved for the upload being unpacked, by visitor
         self.lock = Lock()
 
     def owned_by(self, visitor: str) -> tuple[VisitorCheckpoint, ...]:
-        """The models that a visitor uploaded."""
+        """A visitor's own checkpoints."""
         with self.lock:
             return tuple(self.checkpoints.get(visitor, {}).values())
 
     def find(self, visitor: str, name: str) -> VisitorCheckpoint | None:
-        """A visitor's own checkpoint. Raises CheckpointError for an upload that is not theirs."""
+        """A visitor's own checkpoint; None for other names. Raises CheckpointError for an upload that is not theirs."""
         with self.lock:
             checkpoint = self.checkpoints.get(visitor, {}).get(name)
         if checkpoint is None and is_upload(name):
@@ -88,19 +88,19 @@ class UploadStore:
         return checkpoint
 
     def folder_of(self, visitor: str, name: str) -> Path | None:
-        """Where a visitor's own checkpoint lies. Raises CheckpointError for an upload that is not theirs."""
+        """The folder of a visitor's own checkpoint. Raises CheckpointError for an upload that is not theirs."""
         checkpoint = self.find(visitor, name)
         return checkpoint.folder if checkpoint else None
 
     def add_folder(self, visitor: str, folder: Path, title: str = "") -> VisitorCheckpoint:
-        """Let a visitor open a folder of this machine, under its path."""
+        """Let a visitor open a folder of this machine; its name is its path."""
         _require_visitor(visitor)
         return self._add(visitor, VisitorCheckpoint(str(folder), title or folder.name or str(folder), folder))
 
     def add_upload(self, visitor: str, title: str, extract: Extract, size: int = 0) -> VisitorCheckpoint:
-        """Take an upload, which `extract` checks and puts into a folder; it was sent as `size` bytes.
+        """Store an upload that was sent as `size` bytes; `extract` checks it and unpacks it into a folder.
 
-        Raises CheckpointError where there is no room for it. Where `extract` raises, nothing is left.
+        Raises CheckpointError if there is no room. If `extract` raises, its files are deleted.
         """
         _require_visitor(visitor)
         allowed_bytes = self._reserve(visitor, size)
@@ -120,7 +120,7 @@ class UploadStore:
                 del self.reserved[visitor]
 
     def _add(self, visitor: str, checkpoint: VisitorCheckpoint) -> VisitorCheckpoint:
-        """Keep a checkpoint. A second one of the same title gets a number after it."""
+        """Register a checkpoint. A second one with the same title gets a number appended."""
         with self.lock:
             own = self.checkpoints.setdefault(visitor, {})
             titles = {each.title for each in own.values() if each.name != checkpoint.name}
@@ -131,7 +131,7 @@ class UploadStore:
         return kept
 
     def remove(self, visitor: str, name: str) -> VisitorCheckpoint | None:
-        """Forget a visitor's checkpoint; an upload is deleted."""
+        """Forget a visitor's checkpoint, and delete it if it is an upload."""
         with self.lock:
             checkpoint = self.checkpoints.get(visitor, {}).pop(name, None)
         if checkpoint and checkpoint.upload_dir:
@@ -139,14 +139,14 @@ class UploadStore:
         return checkpoint
 
     def mark_seen(self, visitor: str, session: str) -> None:
-        """A session of the page is a visitor's, who may have brought something."""
+        """Record that a page session belongs to a visitor, if the visitor has checkpoints."""
         with self.lock:
             if visitor in self.checkpoints:
                 self.sessions.setdefault(visitor, set()).add(session)
                 self.last_seen[visitor] = time()
 
     def sweep(self, is_alive: Callable[[str], bool], now: float | None = None) -> tuple[VisitorCheckpoint, ...]:
-        """Delete what those brought who have left: none of their sessions is alive, for GRACE_SECONDS."""
+        """Delete the checkpoints of visitors who had no live session for GRACE_SECONDS."""
         now, departed = time() if now is None else now, []
         with self.lock:
             for visitor in list(self.checkpoints):
@@ -167,7 +167,7 @@ class UploadStore:
         with self.lock:
             for visitor in list(self.checkpoints):
                 self._pop_visitor(visitor)
-            if self.uploads_dir and self.in_use:  # within the lock: stopping the server waits for the deletion
+            if self.uploads_dir and self.in_use:  # under the lock, so that stopping the server waits for the deletion
                 self.in_use.release()
                 _delete(self.uploads_dir)
             self.uploads_dir = self.in_use = None
@@ -178,7 +178,7 @@ class UploadStore:
         return list(self.checkpoints.pop(visitor).values())
 
     def _reserve(self, visitor: str, size: int) -> int:
-        """How many bytes an upload may unpack to, taken from what its visitor and all others may."""
+        """Reserve space for an upload. Returns how many bytes it may unpack to."""
         free = shutil.disk_usage(tempfile.gettempdir()).free // 2
         if free < self.limit:
             raise CheckpointError(DISK_FULL)
@@ -215,12 +215,12 @@ class UploadStore:
 
 @lru_cache(maxsize=1)
 def upload_store() -> UploadStore:
-    """The one register of this process."""
+    """The one instance of this process."""
     return UploadStore(settings().upload_limit << 20)
 
 
 def delete_abandoned(now: float | None = None) -> None:
-    """Delete the folders of servers that were killed: no process locks them any more."""
+    """Delete the folders of killed servers, which no process has locked."""
     for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
         try:
             is_new = (time() if now is None else now) - folder.stat().st_mtime < ABANDONED_SECONDS
@@ -229,16 +229,16 @@ def delete_abandoned(now: float | None = None) -> None:
             with FileLock(folder / IN_USE, timeout=0):
                 _delete(folder)
         except (OSError, Timeout):
-            continue  # another user's, or of a server that runs
+            continue  # belongs to another user or to a running server
 
 
 def is_upload(name: str) -> bool:
-    """Whether a visitor's own checkpoint was uploaded; any other is a folder of their machine."""
+    """Whether a visitor's own checkpoint is an upload; otherwise it is a folder of their machine."""
     return name.startswith(UPLOAD_PREFIX)
 
 
 def describe_ownership(name: str) -> str:
-    """How a visitor's own checkpoint came here, for lists of all models."""
+    """The origin of a visitor's own checkpoint, for lists of all models."""
     return "your upload" if is_upload(name) else "opened from your disk"
 
 

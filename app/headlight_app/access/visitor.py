@@ -1,8 +1,8 @@
-"""Visitors: a signed cookie tells one browser from another.
+"""Visitors: each browser is identified by a signed cookie.
 
-What is private to a visitor is found by the cookie alone, so a link or a request of another visitor never opens it. The
-cookie holds 256 random bits and this server's signature, ends with the browser's session, and no script can read it.
-A request without a valid cookie has no visitor; such requests wait in one queue for each network address.
+Private data is found by the cookie only, so neither a link nor another visitor's request opens it. The cookie contains
+256 random bits and this server's signature, ends with the browser's session, and is hidden from scripts (HttpOnly).
+Requests without a valid cookie have no visitor; they share one queue per network address.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CURRENT_ADDRESS: ContextVar[str] = ContextVar("address", default="")
 
 
 def current_visitor() -> str:
-    """The visitor whose request or run of the page this thread answers; UNKNOWN_VISITOR where none is known."""
+    """The visitor whose request or page run this thread handles; UNKNOWN_VISITOR without a valid cookie."""
     known = CURRENT_VISITOR.get()
     if known or get_script_run_ctx(suppress_warning=True) is None:
         return known
@@ -32,16 +32,16 @@ def current_visitor() -> str:
 
 
 def current_queue() -> str:
-    """Whose turn a question of this thread waits for: its visitor's, or its network address's where it has none."""
+    """The queue for this thread's requests: the visitor's own, or else that of their network address."""
     visitor, address = current_visitor(), CURRENT_ADDRESS.get()
-    if get_script_run_ctx(suppress_warning=True) is not None:  # a run of the page, which is open
+    if get_script_run_ctx(suppress_warning=True) is not None:  # a page run, so the page is open
         return visitor or f"at {st.context.ip_address or address}"
-    is_own = not address or presence().has_turn(visitor, address)  # without an address it is the server that asks
+    is_own = not address or presence().has_turn(visitor, address)  # only the server's own requests have no address
     return visitor if is_own else f"at {address}"
 
 
 def cookie_name() -> str:
-    """The cookie's name. Browsers send cookies to all ports of a host, so it holds the port of this server."""
+    """The cookie's name, with this server's port, because browsers send cookies to all ports of a host."""
     return f"headlight_visitor_{st.get_option('server.port')}"
 
 
@@ -50,9 +50,9 @@ def new_cookie() -> str:
     return _signer().sign(secrets.token_urlsafe(32)).decode()
 
 
-@lru_cache(maxsize=4_096)  # each run of the page asks several times
+@lru_cache(maxsize=4_096)  # called several times per page run
 def visitor_id(cookie: str) -> str:
-    """The hash of a cookie that this server signed; leaking it does not allow impersonation. Else UNKNOWN_VISITOR."""
+    """Hash of a cookie signed by this server; leaking it does not allow impersonation. Else UNKNOWN_VISITOR."""
     try:
         return sha256(_signer().unsign(cookie)).hexdigest()[:32]
     except BadSignature:
@@ -61,5 +61,5 @@ def visitor_id(cookie: str) -> str:
 
 @lru_cache(maxsize=1)
 def _signer() -> Signer:
-    """With a key of this process: a visitor of an earlier one has nothing here, because uploads end with the server."""
+    """A signer with a new key per process: no data outlives the server, so older cookies are useless."""
     return Signer(secrets.token_bytes(32), digest_method=sha256)

@@ -1,4 +1,4 @@
-"""Requests of Compare: two runs beside each other, and the first view of the page."""
+"""Requests of Compare: two runs side by side, and the first view of the page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NamePairs = Annotated[tuple[tuple[Name, Name], ...], Meta(max_length=10_000)]
 
 
 class SideAnswer(Struct, frozen=True, kw_only=True):
-    """One of the two runs. Its notes say what should be known before believing it."""
+    """One of the two runs. Its notes are caveats about the run."""
 
     tokens: tuple[Token, ...]
     source_tokens: tuple[Token, ...] | None
@@ -29,7 +29,7 @@ class SideAnswer(Struct, frozen=True, kw_only=True):
 class ComparedAttention(Struct, frozen=True, kw_only=True):
     """Two attentions by their names in A and B, and the distance of each head, [layer][head].
 
-    A distance is None where no query and key of the two correspond.
+    A distance is None if the two have no corresponding query and key.
     """
 
     left_name: str
@@ -39,7 +39,7 @@ class ComparedAttention(Struct, frozen=True, kw_only=True):
 
 
 class ComparedCandidate(Struct, frozen=True, kw_only=True):
-    """A possible token or label: its probability in A (left) and in B; None where that side cannot predict it."""
+    """A possible token or label: its probability in A (left) and in B; None if that side cannot predict it."""
 
     text: str
     left: float | None
@@ -49,7 +49,7 @@ class ComparedCandidate(Struct, frozen=True, kw_only=True):
 class ComparedPrediction(Struct, frozen=True, kw_only=True):
     """The predictions of both sides at corresponding positions, and their Jensen-Shannon distance.
 
-    A place is the words in front of a token, and the token: None where the answer is about the whole text.
+    A place is a preposition and a token: None if the answer is about the whole text.
     """
 
     titles: tuple[str, str]
@@ -60,7 +60,7 @@ class ComparedPrediction(Struct, frozen=True, kw_only=True):
 
 
 class CompareAnswer(Answer, frozen=True, kw_only=True):
-    """Both sides, and how they correspond: pairs of positions in their texts, and in their sources where both have one.
+    """Both sides, and the corresponding positions of their texts, and of their sources if both have one.
 
     The numbers are the byte codes of all heads, those of A before those of B.
     """
@@ -74,7 +74,10 @@ class CompareAnswer(Answer, frozen=True, kw_only=True):
 
 
 class CompareRequest(Request[CompareAnswer], frozen=True, kw_only=True):
-    """Two questions compared; without an `alignment` the one that suits the texts. `query` is a position in A."""
+    """Two questions to compare; without an `alignment`, the one that suits the texts is used.
+
+    `query` is a position in A.
+    """
 
     route: ClassVar[str] = "compare"
 
@@ -88,7 +91,7 @@ class CompareRequest(Request[CompareAnswer], frozen=True, kw_only=True):
 
 
 class Preset(Struct, frozen=True, kw_only=True):
-    """Something worth comparing: its title, the text of side A (None: the present one), and what is different in B."""
+    """A suggested comparison: its title, the text of side A (None: the current text), and the difference of B."""
 
     title: str
     text: str | None = None
@@ -96,10 +99,10 @@ class Preset(Struct, frozen=True, kw_only=True):
 
 
 class ModelRow(Struct, frozen=True, kw_only=True):
-    """A model to choose for side B: `kind` is what all models like it do, `purpose` what this one does.
+    """A model to choose for side B: `kind` is the task of its type of model, `purpose` that of this model.
 
-    `trained` are the parts it was trained with; one that `has_source` has an encoder that reads a text of its own.
-    `trained_models` are, by positional encoding, models that were trained with it and are else alike.
+    `trained` are the parts it was trained with; a model that `has_source` has an encoder with a text of its own.
+    `trained_models` maps positional encodings to otherwise identical models trained with them.
     """
 
     name: str
@@ -112,9 +115,9 @@ class ModelRow(Struct, frozen=True, kw_only=True):
 
 
 class ComparePageAnswer(Answer, frozen=True, kw_only=True):
-    """The page before the first answer. `parts` are those that can be replaced, by the fields of a Variant.
+    """The page before the first answer. `parts` are the replaceable parts, by the fields of a Variant.
 
-    `example` stands on side A until the person types, and side B has the `default_side_b` until one is chosen.
+    `example` is side A's text until the visitor types, and `default_side_b` is B's difference until one is chosen.
     `alignments` are titles by name.
     """
 
@@ -128,10 +131,10 @@ class ComparePageAnswer(Answer, frozen=True, kw_only=True):
 
 
 class ComparePageRequest(OpenedRequest[ComparePageAnswer], frozen=True, kw_only=True):
-    """All that Compare shows before the first answer.
+    """Everything that Compare shows before the first answer.
 
-    `others` are names and titles of models that the open one can be compared with. `trained_models` are positional
-    encodings, each with the name of a model that was trained with it and is else like the open one.
+    `others` are names and titles of models to compare with the open model. `trained_models` are positional encodings,
+    each with the name of a model trained with it and otherwise identical to the open model.
     """
 
     route: ClassVar[str] = "compare_page"

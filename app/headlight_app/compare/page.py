@@ -67,7 +67,7 @@ def show(state: State, entry: AvailableModel) -> None:
 def _page_request(
     state: State, entry: AvailableModel, models: Sequence[AvailableModel], titles: Mapping[str, str]
 ) -> ComparePageRequest:
-    """The page's first view of this model, beside models that read the same."""
+    """The request for the page's first view, with the other models of the same modalities."""
     alike = [each.name for each in models if each.config.modalities == entry.config.modalities]
     others = [name for name in alike if name != entry.name][:MAX_OTHERS]
     return ComparePageRequest(

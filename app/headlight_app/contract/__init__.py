@@ -1,4 +1,4 @@
-"""The parts of every question to the engine; each page's own are in its `contract.py`.
+"""The shared parts of requests and answers; each page's own are in its `contract.py`.
 
-Contracts import msgspec and `headlight.errors` alone, so that browser, server and workers can all read them.
+Contracts import only msgspec and `headlight.errors`, so that browser, server and workers can share them.
 """

@@ -1,4 +1,4 @@
-"""Arrays by name in one answer: their shapes in the header, their float32 numbers one after the other."""
+"""Named arrays in one answer: shapes in the header, then their float32 numbers in order."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from headlight_app.contract.request import Answer
 
 
 class ArraysAnswer(Answer, frozen=True, kw_only=True):
-    """The shape of each array, in the order of the numbers."""
+    """The shape of each array, in the order of the binary numbers."""
 
     shapes: dict[str, tuple[int, ...]]

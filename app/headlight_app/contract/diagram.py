@@ -1,4 +1,4 @@
-"""A model's diagram as it travels: what it is built of, in the order in which a text runs through it."""
+"""A model's diagram as an answer: its parts in the order in which a text passes through them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headlight_app.contract.request import Answer
 
 
 class DiagramPart(Struct, frozen=True, kw_only=True):
-    """A box: its title, details in lines of few words, and the shape of its output. Its kind says where it leads."""
+    """A box: its title, short lines of details, and the shape of its output. Its kind sets what a click opens."""
 
     kind: str
     title: str
@@ -19,7 +19,7 @@ class DiagramPart(Struct, frozen=True, kw_only=True):
 
 
 class SublayerDiagram(Struct, frozen=True, kw_only=True):
-    """A branch of the residual stream; its output is `added` to the stream, or else replaces it."""
+    """A branch of the residual stream; its output is `added` to the stream or replaces it."""
 
     kind: str
     parts: tuple[DiagramPart, ...]
@@ -29,7 +29,7 @@ class SublayerDiagram(Struct, frozen=True, kw_only=True):
 
 
 class StackDiagram(Struct, frozen=True, kw_only=True):
-    """An encoder or a decoder, with the block of one `layer`."""
+    """An encoder or a decoder, shown with the block of one `layer`."""
 
     name: str
     title: str
@@ -45,7 +45,7 @@ class StackDiagram(Struct, frozen=True, kw_only=True):
 
 
 class ModelDiagramAnswer(Answer, frozen=True, kw_only=True):
-    """The stacks in the order they run, and what turns the output of the last one into the answer."""
+    """The stacks in running order, and the output head of the last one."""
 
     stacks: tuple[StackDiagram, ...]
     head: tuple[DiagramPart, ...]

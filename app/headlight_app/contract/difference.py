@@ -1,4 +1,4 @@
-"""The difference of side B of a comparison from side A: only chosen fields have a value."""
+"""The difference of side B of a comparison from side A: only changed fields are set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HeadNumber = Annotated[int, Meta(ge=0, le=MAX_POSITION, description="a number, c
 
 
 class VariantDifference(Struct, frozen=True, forbid_unknown_fields=True):
-    """The parts of a Variant that were chosen for B; an empty one is as B's model was trained."""
+    """The parts of a Variant that were chosen for B; an empty part is B's model as trained."""
 
     masks: Text | UnsetType = UNSET
     positional_encoding: Name | UnsetType = UNSET
@@ -23,10 +23,10 @@ class VariantDifference(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Difference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The choices for side B; the rest is as in side A.
+    """The choices for side B; unset fields are as in side A.
 
-    Without an `alignment` the server chooses how tokens are matched. B shows a head of its own where it has a `layer`
-    and a `head`. `head_chosen` is "1" once a head was chosen, else the one that differs most is shown.
+    Without an `alignment` the server chooses how tokens are matched. If `layer` and `head` are set, B shows another
+    head than A. `head_chosen` is "1" once a head was chosen; until then the head that differs most is shown.
     """
 
     model: Name | UnsetType = UNSET

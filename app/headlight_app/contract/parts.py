@@ -1,4 +1,4 @@
-"""Parts of several answers: tokens, attention groups, patches of an image, predictions."""
+"""Parts that several answers share: tokens, attention groups, image patches, predictions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-Fields = dict[str, Any]  # JSON that a page passes on and does not read
+Fields = dict[str, Any]  # JSON that a page passes on without reading it
 Side = Literal["text", "source"]
 LayerHead = tuple[int, int]
 Metrics = dict[str, tuple[float | None, ...]]
 
 
 class Token(Struct, frozen=True, kw_only=True):
-    """A token as the model reads it; `end` is where it ends in its text, in units of UTF-16."""
+    """A token as the model reads it; `end` is the offset of its end in the text, in UTF-16 code units."""
 
     text: str
     id: int
@@ -25,12 +25,11 @@ class Token(Struct, frozen=True, kw_only=True):
 class AttentionGroupAnswer(Struct, frozen=True, kw_only=True):
     """One kind of attention in one stack. The byte codes of its heads begin at `offset`, [layer head row column].
 
-    `ablations` are the heads, as layer and head, that each edit of the question switches off. `metrics` are of each
-    head, layer after layer: None where a text does not determine one, and as a whole while they are not measured. A
-    text `has_segments` where it is a pair of sentences. The heads of a long text are `pending`: they are sent later. Of
-    the heads that are off, those in `faded` have their codes as trained behind all others, from `faded_offset` on.
-    `shows` says in words what the numbers are; it is empty where they are weights. The checkpoint says of the heads in
-    `aligned` that they follow the source from token to token.
+    `ablations` maps each edit of the question to the heads (layer, head) that it switches off. `metrics` has one value
+    per head, layer after layer: None if the text does not determine it; the whole field is None until measured. A text
+    `has_segments` if it is a pair of sentences. The heads of a long text are `pending`: they are sent later. Disabled
+    heads in `faded` have their codes as trained after all others, from `faded_offset`. `shows` describes the numbers in
+    words; it is empty for weights. The checkpoint lists the heads in `aligned` as following the source token by token.
     """
 
     name: str
@@ -56,10 +55,10 @@ class AttentionGroupAnswer(Struct, frozen=True, kw_only=True):
 
 
 class Patches(Struct, frozen=True, kw_only=True):
-    """Where the patches of an image lie, and whether it stands for the text or the source.
+    """The patches of an image; `side` says whether the image is the text or the source.
 
-    `first_token` is the position of the first patch: class tokens come before it. `region` is left, top, right, bottom
-    as shares of the image's sides.
+    `first_token` is the position of the first patch, after any class tokens. `region` is left, top, right and bottom,
+    as fractions of the image's width and height.
     """
 
     side: Side
@@ -70,10 +69,10 @@ class Patches(Struct, frozen=True, kw_only=True):
 
 
 class Sound(Struct, frozen=True, kw_only=True):
-    """When the frames of a sound begin, and its spectrogram; `side` says whether it stands for the text or the source.
+    """The frames of a sound, and its spectrogram; `side` says whether the sound is the text or the source.
 
-    Of a recording of `seconds` a model hears the beginning: `frames_read`, `frame_seconds` apart; silence follows. The
-    spectrogram, [bin step], covers these frames, low frequencies first: one byte each, deflated, in base64.
+    Of a recording of `seconds`, the model reads the first `frames_read` frames, `frame_seconds` apart; silence follows.
+    The spectrogram, [bin step], covers these frames, low frequencies first: one byte per value, deflated, in base64.
     """
 
     side: Side
@@ -86,7 +85,7 @@ class Sound(Struct, frozen=True, kw_only=True):
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
-    """A possible token (or label): its text with white space, and its probability before and after all changes."""
+    """A candidate token (or label): its text with white space, and its probability before and after the changes."""
 
     text: str
     id: int
@@ -95,9 +94,9 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
 
 class Prediction(Struct, frozen=True, kw_only=True):
-    """The prediction at one position; the page writes `title`, `preposition`, and the token there.
+    """The prediction at one position; the page shows `title`, `preposition` and the token at the position.
 
-    There is no token where the answer is about the whole text.
+    `token_text` is None if the prediction is about the whole text.
     """
 
     position: int
@@ -108,7 +107,7 @@ class Prediction(Struct, frozen=True, kw_only=True):
 
 
 class ExampleAnswer(Struct, frozen=True, kw_only=True):
-    """An example: its texts, one line on what to look at, the order of heads that suits it, a query and a key."""
+    """An example: its texts, a hint what to look at, a suitable order of heads, a query and a key."""
 
     text: str
     source: str = ""
@@ -119,7 +118,7 @@ class ExampleAnswer(Struct, frozen=True, kw_only=True):
 
 
 class QuantityRow(Struct, frozen=True, kw_only=True):
-    """A quantity of a head, such as its weights or scores; an additive one may be summed over cells."""
+    """A quantity of a head, such as its weights or scores; an additive one can be summed over cells."""
 
     name: str
     title: str
@@ -129,7 +128,7 @@ class QuantityRow(Struct, frozen=True, kw_only=True):
 
 
 class HeadOrderRow(Struct, frozen=True, kw_only=True):
-    """An order of heads that is no metric's; `title` has {query} and {key} for tokens."""
+    """An order of heads that is not a metric; `title` has the placeholders {query} and {key} for tokens."""
 
     name: str
     title: str
@@ -137,7 +136,7 @@ class HeadOrderRow(Struct, frozen=True, kw_only=True):
 
 
 class MetricRow(Struct, frozen=True, kw_only=True):
-    """A metric of heads, and whether it is of heads that read a text (or the frames of a sound), or an image."""
+    """A metric of heads; `reads` is "text" for heads that read a text or sound frames, or "image"."""
 
     reads: Literal["text", "image"]
     name: str
@@ -147,7 +146,7 @@ class MetricRow(Struct, frozen=True, kw_only=True):
 
 
 class PlotRow(Struct, frozen=True, kw_only=True):
-    """A way to draw a head; `reads` is what the model must read for it, or empty."""
+    """A way to draw a head; `reads` is the input that the model must have for it, or empty."""
 
     name: str
     title: str
@@ -156,7 +155,7 @@ class PlotRow(Struct, frozen=True, kw_only=True):
 
 
 class ColourRangeRow(Struct, frozen=True, kw_only=True):
-    """Colours end at this quantile of the weights shown; None: at 1."""
+    """The colour scale ends at this quantile of the shown weights; None: at 1."""
 
     name: str
     title: str
@@ -167,8 +166,8 @@ class ColourRangeRow(Struct, frozen=True, kw_only=True):
 class EditOperationRow(Struct, frozen=True, kw_only=True):
     """An operation of edits.
 
-    `title` stands in a menu in front of the number; `description` completes a sentence about the value, with {number},
-    or {signed} for a number with its sign. It applies to `hook_points` alone; none for all.
+    In a menu, `title` precedes the number; `description` completes a sentence about the value, with {number}, or
+    {signed} for a number with its sign. The operation applies only to `hook_points`; if empty, to all.
     """
 
     name: str
@@ -179,7 +178,7 @@ class EditOperationRow(Struct, frozen=True, kw_only=True):
 
 
 class EditSentenceRow(Struct, frozen=True, kw_only=True):
-    """How an edit reads."""
+    """An edit in words."""
 
     text: str
     operation: str
@@ -209,14 +208,14 @@ class Catalogue(Struct, frozen=True, kw_only=True):
 
 
 class PartChoices(Struct, frozen=True, kw_only=True):
-    """A part of a model that can be replaced: its title, and the title of each choice by its name."""
+    """A replaceable part of a model: its title, and the titles of its choices by name."""
 
     title: str
     names: dict[str, str]
 
 
 class MaskArgument(Struct, frozen=True, kw_only=True):
-    """The argument behind the colon of a mask: its title, how it begins, its control, and the limits of a number."""
+    """A mask's argument after the colon: its title, its default, its control, and the limits of a number."""
 
     title: str
     default: str
@@ -225,7 +224,7 @@ class MaskArgument(Struct, frozen=True, kw_only=True):
 
 
 class CodeSection(Struct, frozen=True):
-    """A part of the program: its title, its formula in LaTeX where it has one, and its source."""
+    """A part of the program: its title, its LaTeX formula (may be empty), and its source."""
 
     title: str
     formula: str

@@ -1,4 +1,4 @@
-"""Makes ready for several threads what msgspec learns of a struct when it is first read."""
+"""Makes msgspec structs safe to decode in several threads."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import msgspec
 
 
 def prepare_types() -> None:
-    """Have msgspec learn every struct that is known by now, in this thread alone.
+    """Build the decoders of all structs defined so far, in this thread.
 
-    A thread that decodes a struct while another one is still learning its fields reads them from address 0, and the
-    whole process ends (msgspec 0.22; two visitors of a server that has just started are enough).
+    If two threads decode a struct for the first time at once, one reads the fields from address 0 while the other still
+    prepares them, and the process crashes (msgspec 0.22; two visitors of a just started server are enough).
     """
     for kind in _structs(msgspec.Struct):
         msgspec.json.Decoder(kind)

@@ -1,4 +1,4 @@
-"""A question to a model: which model, wired how, what it reads, and what is changed on the way."""
+"""A question to a model: the model, its variant, its input, and the edits."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-UNCHANGED = ""  # the value of a part that is left as the model was trained
+UNCHANGED = ""  # the value of a part that stays as trained
 DEVICES = ("auto", "cpu", "cuda", "mps")
-OWN_IMAGE_PREFIX = "own-"  # begins the names of pictures that visitors brought
+OWN_IMAGE_PREFIX = "own-"  # begins the names of visitors' own pictures
 IMAGE_GONE = "This file is no longer here: an upload is kept for a while only. Choose it again."
 MAX_POSITION = 2**31 - 1
 
 
 def one_of(names: Iterable[str]) -> Meta:
-    """In a field's annotation: the field holds one of these names."""
+    """An annotation for a field: its value is one of these names."""
     listed = tuple(names)
     description = "one of " + ", ".join(name or "nothing" for name in listed)
     return Meta(pattern=rf"\A({'|'.join(map(re.escape, listed))})\Z", description=description)
@@ -26,8 +26,8 @@ def one_of(names: Iterable[str]) -> Meta:
 Position = Annotated[int, Meta(ge=0, le=MAX_POSITION, description="a whole number from 0, a position")]
 Index = Annotated[int, Meta(ge=0, le=1_000_000, description="a whole number from 0")]
 NumberOrUnset = Annotated[int, Meta(ge=-1, le=MAX_POSITION, description="a whole number from 0, or -1 for none")]
-Name = Annotated[str, Meta(max_length=4_000)]  # of a model, which may be a path, or of one of its parts
-Text = Annotated[str, Meta(max_length=1_000_000)]  # far more than any model reads, which says so in a sentence
+Name = Annotated[str, Meta(max_length=4_000)]  # of a model (which may be a path) or of one of its parts
+Text = Annotated[str, Meta(max_length=1_000_000)]  # more than any model reads; the model reports a too long text
 Edits = Annotated[tuple[Annotated[str, Meta(max_length=100_000)], ...], Meta(max_length=10_000)]
 Positions = Annotated[tuple[Position, ...], Meta(max_length=1_000_000)]
 Device = Annotated[str, one_of(DEVICES)]
@@ -39,7 +39,7 @@ MEASURES = {
 
 
 class Variant(Struct, frozen=True, forbid_unknown_fields=True):
-    """The parts that replace a model's own, by their names in the registries; empty where it stays as trained.
+    """The parts that replace a model's own, by their registry names; an empty one stays as trained.
 
     `masks` joins names by "+", `scale` is "on" or "off".
     """
@@ -59,11 +59,11 @@ AS_TRAINED = Variant()
 
 
 class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that decides an answer. `image` is the name of a picture: empty is the first.
+    """The settings that determine an answer, besides model and texts. `image` is a picture's name; empty is the first.
 
-    `patch_from` is the text of the run B, from which edits such as `decoder.2.residual[5]=from:B[3]` take values; of a
-    model that reads images alone it is the name of a picture.
-    `measure` is what pictures of attention show; see MEASURES.
+    `patch_from` is the text of run B, from which edits such as `decoder.2.residual[5]=from:B[3]` take values; for a
+    model that reads only images, it is the name of a picture.
+    `measure` is the quantity that attention pictures show; see MEASURES.
     """
 
     image: Name = ""
@@ -76,7 +76,7 @@ class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Question(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that decides what a model computes; two equal ones have the same answer."""
+    """Everything that determines what a model computes: equal questions have equal answers."""
 
     model: Name
     text: Text = ""

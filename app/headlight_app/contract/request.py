@@ -1,4 +1,4 @@
-"""A request: what it is called, which workers answer it, and which models and pictures it names."""
+"""Requests: their routes, the workers that answer them, and the models and pictures that they name."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from msgspec import Meta, Struct
 
 from headlight_app.contract.question import Device, Name, Question, Text
 
-MAX_CLIENT_LENGTH = 64  # characters by which a part of a page is told from others of the same visitor
-LONG_TEXT = 4_000  # characters from which on an answer is long work
+MAX_CLIENT_LENGTH = 64  # characters of the id of a part of a page
+LONG_TEXT = 4_000  # characters; a longer text counts as long work
 
 
 class Lane(StrEnum):
-    """Which workers answer: those for letters, those for long work, or one that serves this visitor alone."""
+    """The workers that answer: those for keystrokes, those for long work, or one that serves a single visitor."""
 
     SHORT, LONG, PRIVATE = "short", "long", "private"
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """The header of an answer; its numbers follow as bytes."""
+    """The header of an answer; its binary numbers follow."""
 
 
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
 
 
 class Request(Struct, Generic[A_co], frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Something that the engine is asked, under the name `route`, for at most `seconds`.
+    """A request to the engine, named by its `route`, which may take `seconds`.
 
-    Where `is_http`, components ask it as /api/ROUTE; all else is asked by pages alone. One that `is_local` reads or
-    writes files of the page's machine, so it is answered there, wherever the workers are. One that `is_private` depends
-    on what the visitor brought, though it does not name it. A newer request of a `client_id` replaces older ones. Where
-    `shares_runs`, questions of several people to one model are answered along with each other.
+    If `is_http`, components send it to /api/ROUTE; otherwise only pages send it. If `is_local`, it reads or writes
+    files of the server's machine, so it is answered there, wherever the workers are. If `is_private`, it depends on the
+    visitor's uploads without naming them. A newer request of a `client_id` replaces older ones. If `shares_runs`,
+    questions of several visitors to one model are answered together.
     """
 
     route: ClassVar[str]
@@ -49,7 +49,7 @@ class Request(Struct, Generic[A_co], frozen=True, kw_only=True, forbid_unknown_f
 
     @abstractmethod
     def questions(self) -> tuple[Question, ...]:
-        """Every question inside, so that the server finds the models and pictures that it names."""
+        """All questions in the request, from which the server finds the models and pictures that it names."""
 
     def models(self) -> tuple[str, ...]:
         """The names of all models that the answer may need."""
@@ -60,17 +60,17 @@ class Request(Struct, Generic[A_co], frozen=True, kw_only=True, forbid_unknown_f
         return tuple(filter(None, (name for each in self.questions() for name in (each.image, each.patch_from))))
 
     def texts(self) -> tuple[str, ...]:
-        """All texts that a model may have to read."""
+        """All texts that a model may read."""
         return tuple(
             text for question in self.questions() for text in (question.text, question.source, question.patch_from)
         )
 
     def alike(self) -> str:
-        """A mark that requests have in common which may be answered along with each other; empty where none may."""
+        """A key: requests with the same key may be answered together; empty if this one may not be."""
         return "\n".join((self.route, *self.models())) if self.shares_runs and not self.images() else ""
 
     def wanted_lane(self) -> Lane:
-        """The workers that answer it where it names nothing of the visitor's own: long texts are long work."""
+        """The lane if the request needs nothing of the visitor's own: long texts are long work."""
         return Lane.LONG if any(len(text) > LONG_TEXT for text in self.texts()) else self.lane
 
 
@@ -85,7 +85,7 @@ class QuestionRequest(Request[A_co], Generic[A_co], frozen=True, kw_only=True):
 
 
 class PageRequest(Request[A_co], Generic[A_co], frozen=True, kw_only=True):
-    """A request that names no question: what pages and components ask of the server itself."""
+    """A request without a question, which pages and components send to the server itself."""
 
     def questions(self) -> tuple[Question, ...]:
         """None."""
@@ -93,11 +93,11 @@ class PageRequest(Request[A_co], Generic[A_co], frozen=True, kw_only=True):
 
 
 class ServerRequest(PageRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
-    """A request that the process which serves people answers itself: no model is needed, and the engine not asked."""
+    """A request that the server process answers itself, without the engine or a model."""
 
 
 class OpenedRequest(PageRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
-    """The choices that decide what a page shows first."""
+    """The choices that determine what a page shows first."""
 
     is_http: ClassVar[bool] = False
     seconds: ClassVar[float] = 60.0

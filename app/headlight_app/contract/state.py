@@ -1,4 +1,4 @@
-"""State: everything that a person chose. One field is one parameter of the address; a variant's parts are one each."""
+"""State: all choices of a visitor. Each field, and each part of the variant, is one URL parameter."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from headlight_app.contract.question import (
     one_of,
 )
 
-MAX_ADDRESS_LENGTH = 1_500  # characters of text; what is longer does not survive every browser, chat and mail program
+MAX_ADDRESS_LENGTH = 1_500  # characters of text; some browsers, chat and mail programs cut longer URLs
 UNITS = ("tokens", "words")
 HIDDEN_TOKENS = ("", "special", "first", "special+first")
 SEGMENT_PAIRS = ("", "a-a", "a-b", "b-a", "b-b")
 MAX_BEAMS = 8
-MAX_HEADS = 10_000  # that may be selected
+MAX_HEADS = 10_000  # selected at most
 PANEL_SIZES = ("panel", "large")
 NEURON_PATTERN = r"\A(\d{1,5}(\.\d{1,9})?)?\Z"
 Label = Annotated[str, Meta(max_length=40)]
-# Of headlight.analysis.patching: PATCHES, and RECEIVING_PARTS of the chosen head, which hears those before it.
+# Names of headlight.analysis.patching: PATCHES, and RECEIVING_PARTS of the chosen head, which reads earlier heads.
 PatchKind = Literal["heads", "direct_heads", "q", "k", "v", "residual"]
 HeadLabel = Annotated[str, Meta(max_length=24)]  # "2.3" is head 3 of layer 2
-Values = dict[str, Any]  # by the names of fields, each of a type of its own
-Encoded = Annotated[str, Meta(max_length=1_000_000)]  # text in which a page keeps what it alone reads
+Values = dict[str, Any]  # by field name, each of its own type
+Encoded = Annotated[str, Meta(max_length=1_000_000)]  # text that only one page reads
 
 
 def fitting_fields(kind: type[Struct], values: Mapping[str, Any]) -> Values:
-    """Those of the values that fit the fields of a struct in which every field has a default."""
+    """The values that are valid for the fields of a struct; every field of it has a default."""
     fitting: Values = {}
     for name, value in values.items():
-        with suppress(msgspec.ValidationError, UnicodeEncodeError):  # half a character has no UTF-8
+        with suppress(msgspec.ValidationError, UnicodeEncodeError):  # a lone surrogate has no UTF-8
             fitting[name] = getattr(msgspec.convert({name: value}, kind, from_attributes=True), name)
     return fitting
 
@@ -52,11 +52,11 @@ class HeadChoice(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The choices about heads.
 
     `attention` names a stack and a kind ("decoder.self"); empty means the model's first. `layer` and `head` are -1
-    until a head is chosen: pages begin with one that is plain to see. `heads` are the selected ones, empty where only
-    the chosen one is looked at; `sort` is a row of HEAD_ORDERS or a head metric. `quantity` is what is shown:
+    until a head is chosen: pages begin with one that has a clear pattern. `heads` are the selected ones, empty if only
+    the chosen one is shown; `sort` is a row of HEAD_ORDERS or a head metric. `quantity` is the quantity shown:
     `other_head` and `other_text` are subtracted in a difference, `target_token` (-1: the likeliest) is the gradient's.
-    `top_mass` is the share of each row, in percent, that its largest weights must make. `zoom` is what a map is zoomed
-    to: "10-20/0-30" are queries 10 to 19 and keys 0 to 29. `query` -1 means the last token, `key` -1 the most attended.
+    `top_mass` keeps the largest weights of each row that sum to this percentage. `zoom` is the shown part of a map:
+    "10-20/0-30" are queries 10 to 19 and keys 0 to 29. `query` -1 means the last token, `key` -1 the most attended.
     """
 
     attention: Label = ""
@@ -71,7 +71,7 @@ class HeadChoice(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
     unit: Annotated[str, one_of(UNITS)] = "tokens"
     top_mass: Annotated[int, Meta(ge=1, le=100)] = 100
     hide: Annotated[str, one_of(HIDDEN_TOKENS)] = ""
-    renormalize: Flag = ""  # "1": rows add up to one again after keys were hidden
+    renormalize: Flag = ""  # "1": rows sum to 1 again after keys are hidden
     segments: Annotated[str, one_of(SEGMENT_PAIRS)] = ""
     zoom: Label = ""
     plot: Label = ""
@@ -84,11 +84,11 @@ class HeadChoice(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The state of the page. `text` and `source` are None until the person types.
+    """The state of the page. `text` and `source` are None until the visitor types.
 
-    `step` is shown by the tab Step by step, `analysis` by the tab Layers; there `lens` is the logit lens or the tuned
-    one, `patch` is what a map of patches puts in place, and `neuron` opens the feed-forward of a layer ("3"), and one
-    neuron of it ("3.120").
+    The tab Step by step shows `step`, the tab Layers shows `analysis`; there `lens` is the logit lens or the tuned
+    lens, `patch` is the value that a patching map replaces, and `neuron` opens the feed-forward of a layer ("3") or one
+    of its neurons ("3.120").
     """
 
     model: Name = ""
@@ -100,40 +100,40 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
     lens: Annotated[str, one_of(("", "tuned"))] = ""
     patch: PatchKind = "heads"
     neuron: Annotated[str, Meta(pattern=NEURON_PATTERN)] = ""
-    token_ids: Flag = ""  # "1": under each token its number in the vocabulary
-    disabled_edits: Edits = ()  # edits put aside: they are listed, and act on nothing
-    task: Label = ""  # of Tasks, with the number of beams of its search
+    token_ids: Flag = ""  # "1": shows the vocabulary id under each token
+    disabled_edits: Edits = ()  # edits that are listed but not applied
+    task: Label = ""  # of Tasks, with the beam width of its search
     beam_width: Annotated[int, Meta(ge=1, le=MAX_BEAMS)] = 1
     sampling: Encoded = ""  # of Generate
     generated: Encoded = ""
-    blend: Literal["head", "layer", "all"] = "head"  # whose attention is shown there: a head's, or a mean's
+    blend: Literal["head", "layer", "all"] = "head"  # whose attention Generate shows: a head's, or a mean
     side_b: Encoded = ""  # of Compare
-    chapter: Label = ""  # of the Course, and the screen that is looked at
+    chapter: Label = ""  # of the Course, and its open screen
     screen: Label = ""
-    course_inputs: Encoded = ""  # the changed inputs of its screens, as in `look-up.sharpness=3`, encoded as a query is
-    lesson: Label = ""  # of the lessons, and whether its teacher's notes are shown
+    course_inputs: Encoded = ""  # changed inputs of its screens, as in `look-up.sharpness=3`, URL-encoded
+    lesson: Label = ""  # the open lesson, and whether its teacher's notes are shown
     notes: Flag = ""
     presenter: Flag = ""  # "1": large type and fewer controls, for a projector
-    embedded: Flag = ""  # "1": nothing but the page's own component, for a frame within another page
+    embedded: Flag = ""  # "1": only the page's own component, for an iframe in another page
 
     @property
     def too_long(self) -> bool:
-        """Whether the texts are too long to stand in an address."""
+        """Whether the texts are too long for a URL."""
         return (
             sum(map(len, (self.text or "", self.source or "", self.other_text, self.patch_from))) > MAX_ADDRESS_LENGTH
         )
 
     def change(self, /, **choices: Any) -> State:
-        """The same state with other choices; a value that does not fit its field is left out."""
+        """The same state with other choices; a value that is invalid for its field is ignored."""
         return replace(self, **fitting_fields(State, choices))
 
     def with_default_head(self, default_head: tuple[int, int]) -> State:
-        """The same with a head to look at: the page's first one, unless another was chosen."""
+        """The same with a chosen head: `default_head`, unless another was chosen."""
         layer, head = default_head if max(self.layer, self.head) < 0 else (max(self.layer, 0), max(self.head, 0))
         return self.change(layer=layer, head=head)
 
     def question(self, text: str, source: str = "") -> Question:
-        """The question to the model, with the opening sentences where nothing was typed yet."""
+        """The question to the model, with the opening texts if nothing was typed yet."""
         return Question(
             **{name: getattr(self, name) for name in Asked.__struct_fields__},
             model=self.model,
@@ -147,7 +147,7 @@ _OF_ONE_MODEL = (
     *("edits", "disabled_edits", "masked_positions", "attention", "layer", "head", "heads", "other_head", "pinned"),
     *("query", "target_token", "key", "neuron"),
 )
-# Of another model these choices begin anew.
+# These choices are reset when the model changes.
 PER_MODEL_DEFAULTS: Values = {name: getattr(DEFAULT_STATE, name) for name in _OF_ONE_MODEL}
-# A model that takes the place of an unsuitable one opens as it was trained, with its own example.
+# A model that replaces an unsuitable one opens as trained, with its own example.
 OPENING: Values = {**PER_MODEL_DEFAULTS, "variant": AS_TRAINED, "text": None, "source": None}

@@ -13,11 +13,11 @@ from headlight_app.contract.state import Label
 
 MAX_INPUTS = 100  # of a screen
 QuestionKind = Literal["choice", "number", "point", "draw", "order", "design", "flip"]
-Input = Annotated[str, Meta(max_length=100_000)]  # a screen takes far less, and says so in a sentence
+Input = Annotated[str, Meta(max_length=100_000)]  # screens have lower limits, with their own errors
 
 
 class Axis(Struct, frozen=True, kw_only=True):
-    """One side of a matrix; those of one name grow and shrink together."""
+    """One side of a matrix; axes of the same name are resized together."""
 
     name: str
     least: int
@@ -26,9 +26,9 @@ class Axis(Struct, frozen=True, kw_only=True):
 
 
 class ControlRow(Struct, frozen=True, kw_only=True, tag_field="kind"):
-    """Something that a learner can change, and the text of the value that it begins with.
+    """Something that a learner can change, and the text of its initial value.
 
-    It is shown only `when` another control has one of some values ("mask=window,padding"), where that is said.
+    If `when` is set ("mask=window,padding"), it is shown only while another control has one of these values.
     """
 
     name: str
@@ -54,36 +54,36 @@ class NumberControl(ControlRow, frozen=True, kw_only=True, tag="number"):
 
 
 class SeedControl(NumberControl, frozen=True, kw_only=True, tag="seed"):
-    """A number that begins a row of random ones."""
+    """The seed of random numbers."""
 
 
 class PartControl(NumberControl, frozen=True, kw_only=True, tag="part"):
-    """A layer or head of the model that the control `model` chooses."""
+    """A layer or head of the model chosen by the control `model`."""
 
     part: str
 
 
 class ChoiceControl(ControlRow, frozen=True, kw_only=True, tag="choice"):
-    """One of several options, which have titles."""
+    """One of several options with titles."""
 
     options: dict[str, str]
 
 
 class TextControl(ControlRow, frozen=True, kw_only=True, tag="text"):
-    """A text of several lines at most."""
+    """A text with a limited number of lines."""
 
     longest: int
     lines: int
 
 
 class ModelControl(ControlRow, frozen=True, kw_only=True, tag="model"):
-    """A model that meets the requirement of the name `needs`."""
+    """A model that meets the requirement named `needs`."""
 
     needs: str
 
 
 class RecordingControl(ControlRow, frozen=True, kw_only=True, tag="recording"):
-    """A WAV file of the learner's own, by the name that the server has given it."""
+    """A WAV file of the learner, by the name that the server has given it."""
 
 
 Control = (
@@ -99,7 +99,7 @@ Control = (
 
 
 class ScreenLink(Struct, frozen=True, kw_only=True):
-    """Another screen, and the inputs that it is to have."""
+    """Another screen, with inputs for it."""
 
     chapter: str
     screen: str
@@ -114,7 +114,7 @@ class ScreenCode(Struct, frozen=True, kw_only=True):
 
 
 class SymbolRow(Struct, frozen=True, kw_only=True):
-    """A symbol of a screen's formulas: how it is written, its name in the table of symbols, and what it means."""
+    """A symbol of a screen's formulas: its LaTeX, its name in the table of symbols, and its meaning."""
 
     latex: str
     name: str
@@ -122,7 +122,7 @@ class SymbolRow(Struct, frozen=True, kw_only=True):
 
 
 class ScreenRow(Struct, frozen=True, kw_only=True):
-    """A screen as its row says it; `see_also` are screens that go on from this one."""
+    """The row of a screen; `see_also` are screens that continue from this one."""
 
     name: str
     title: str
@@ -136,7 +136,7 @@ class ScreenRow(Struct, frozen=True, kw_only=True):
 
 
 class ScreenTitle(Struct, frozen=True, kw_only=True):
-    """A screen in the contents: what it is about, how long it takes, and its number on the core path (0: not on it)."""
+    """A screen in the contents: its subject, its duration, and its number on the core path (0: not on it)."""
 
     name: str
     title: str
@@ -163,7 +163,7 @@ class ChapterAnswer(Answer, frozen=True, kw_only=True):
 
 
 class ChapterRequest(PageRequest[ChapterAnswer], frozen=True, kw_only=True):
-    """The rows of a chapter; of the first where none is named."""
+    """The rows of a chapter; of the first if none is named."""
 
     route: ClassVar[str] = "course_chapter"
 
@@ -171,10 +171,10 @@ class ChapterRequest(PageRequest[ChapterAnswer], frozen=True, kw_only=True):
 
 
 class AskedQuestion(Struct, frozen=True, kw_only=True):
-    """A screen's question, and what became of the tries so far, of which `given` is the last.
+    """A screen's question, and the outcome of the tries so far; `given` is the last try.
 
-    It stands before the row of the number `place`. A page has a module for each `kind`, which takes the options, or the
-    names of rows and columns. Until it is settled the answer is not in it.
+    It is shown before the row with the index `place`. The page has a module for each `kind`, which uses the options, or
+    the names of rows and columns. The question does not contain its answer until it is settled.
     """
 
     place: int
@@ -193,13 +193,13 @@ class AskedQuestion(Struct, frozen=True, kw_only=True):
 
 
 class ScreenAnswer(Answer, frozen=True, kw_only=True):
-    """Rows of pictures, and the parameters of a link to each page where one can go on.
+    """Rows of pictures, and the parameters of a link to each page on which the learner can continue.
 
-    Where the learner is asked first, `question` is there, and the rows that would tell the answer are not; `answered`
-    are the questions before it, which are settled. `can_ask` says whether the screen has a question.
+    If questions come first, the answer contains `question`, but not the rows that would reveal its answer; `answered`
+    are the earlier, settled questions. `can_ask`: whether the screen has a question.
 
-    `headlight.course.pictures` has a dataclass for each kind of picture, which nothing between it and the module that
-    draws that kind reads: the rows pass here as they are.
+    `headlight.course.pictures` has a dataclass for each kind of picture, and the browser a module that draws it. The
+    rows are passed on unchanged.
     """
 
     rows: tuple[Fields, ...]
@@ -210,11 +210,11 @@ class ScreenAnswer(Answer, frozen=True, kw_only=True):
 
 
 class ScreenRequest(PageRequest[ScreenAnswer], frozen=True, kw_only=True):
-    """What a screen shows for its inputs, texts by the names of its controls.
+    """The results of a screen for its inputs, which are texts by the names of its controls.
 
-    `model_inputs` are the names of those that name a model, `file_inputs` of those that name a file of the learner's.
-    Where it `asks`, the question of the screen comes before what it shows; `tries` are what the learner has answered so
-    far, with "?" for a hint and "!" for giving up.
+    `model_inputs` are the controls whose inputs are models, `file_inputs` those whose inputs are the learner's files.
+    If it `asks`, the screen's question comes before the results; `tries` are the learner's answers so far, with "?" for
+    a hint and "!" for giving up.
     """
 
     route: ClassVar[str] = "course_screen"
@@ -240,7 +240,7 @@ class ScreenRequest(PageRequest[ScreenAnswer], frozen=True, kw_only=True):
 
 
 class RunRequest(ScreenRequest, frozen=True, kw_only=True):
-    """The same of a screen that runs for seconds."""
+    """The same for a screen that runs for seconds."""
 
     route: ClassVar[str] = "course_run"
     lane: ClassVar[Lane] = Lane.LONG

@@ -1,4 +1,4 @@
-"""The Course: chapters of screens, each of which runs on the learner's own numbers."""
+"""The Course: chapters of screens that compute with the learner's own numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headlight_app.ui.component import Component, Data, api_address, shared_styl
 from headlight_app.ui.modules import base_path
 
 TITLE, ICON, PATH = "Course", ":material/school:", "course"
-CHOOSES_OWN_MODELS = True  # each screen its own
+CHOOSES_OWN_MODELS = True  # each screen chooses its own
 COMPONENT = Component(
     "course",
     module="course/frontend/main.js",
@@ -28,20 +28,20 @@ STATE_FIELDS = ("chapter", "screen", "course_inputs")
 
 
 def show(state: State, entry: AvailableModel) -> None:
-    """The page. What the chapters hold is asked by the component itself, so that it changes chapter without a rerun."""
+    """The page. The component requests the chapters itself, so that changing the chapter needs no rerun."""
     place = follow(*(getattr(state, name) for name in STATE_FIELDS))
     apply_reports(COMPONENT.key, "", "", read=partial(_of_chapter, place[0]))
     COMPONENT.mount(_component_data(state, place))
 
 
 def _of_chapter(chapter: str, report: Report) -> Report:
-    """What a report chooses; nothing where it is of a chapter that was left meanwhile, as by Back."""
+    """The choices of a report; empty if the learner has left its chapter meanwhile, for example with Back."""
     within = report.pop("within", chapter)
     return report if within == chapter or "chapter" in report else {}
 
 
 def choosable_models() -> list[Data]:
-    """The models that a screen or a lesson may run on: which requirements they meet, and how many parts they have."""
+    """The models for screens and lessons, with the requirements that they meet, and their numbers of parts."""
     titles = own_titles()
     return [
         {

@@ -1,4 +1,4 @@
-"""The engine: worker processes that hold the models and read strangers' files, and the queue in front of them.
+"""The engine: worker processes that hold the models and read uploaded files, and the queue in front of them.
 
-Nothing here, and nothing that serves people, imports torch or tokenizers.
+Neither this package nor the server process imports torch or tokenizers.
 """

@@ -1,4 +1,4 @@
-"""Asks the engine in the name of the visitor for whom this thread works, and gives along what they brought."""
+"""Sends requests to the engine on behalf of this thread's visitor, with the visitor's uploads that they need."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from headlight_app.engine.engine import engine
 from headlight_app.engine.fair_queue import STOPPED
 from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream, VisitorFolder
 
-LONG_REQUEST = 50_000  # bytes from which on a request, say of thousands of edits, is long work
-REFRESH_SECONDS = 10.0  # for which what the server offers is taken to be as it was
+LONG_REQUEST = 50_000  # bytes; a larger request, such as one with thousands of edits, counts as long work
+REFRESH_SECONDS = 10.0  # for which a shared reply is reused
 
 A = TypeVar("A", bound=Answer)
 
 
 def ask(request: Request[A]) -> Reply[A]:
-    """Ask and wait, as pages do. Raises HeadlightError with the sentence for the person where there is no answer."""
+    """Send a request and wait for its reply. If it fails, raises HeadlightError with a sentence for the visitor."""
     return decode_reply(answer_type(type(request)), _result(submit(request)))
 
 
 def ask_shared(request: Request[A]) -> Reply[A]:
-    """The same where everybody gets the same answer: all who ask within REFRESH_SECONDS share one.
+    """The same for a request that all visitors may share: equal ones within REFRESH_SECONDS are answered once.
 
-    What concerns a visitor's own models or typed texts, and what is too long to keep, is answered to them alone.
+    A request with a typed text or a visitor's own model, or one longer than LONG_TEXT, is not shared.
     """
     own = any(question.text or question.source for question in request.questions()) or any(
         upload_store().find(current_visitor(), name) for name in request.models()
@@ -49,12 +49,12 @@ def ask_shared(request: Request[A]) -> Reply[A]:
 
 
 def shared_reply(request: Request[Any], *of: Hashable) -> bytes:
-    """The reply to a request, one for all who ask it `of` the same within REFRESH_SECONDS.
+    """The reply to a request, computed once per REFRESH_SECONDS for equal requests with an equal `of`.
 
-    Raises HeadlightError where there is none; the next who asks tries again.
+    Raises HeadlightError if it fails; the failure is not kept, so the next call tries again.
     """
     key = (request, of, int(monotonic() / REFRESH_SECONDS))
-    with _sharing():  # no longer than it takes to ask: people who come at the same time wait for one answer
+    with _sharing():  # held only while submitting: simultaneous callers get the same job
         job = _shared_job(*key)
     try:
         return _result(job)
@@ -69,7 +69,7 @@ def _shared_job(request: Request[Any], of: tuple[Hashable, ...], tick: int) -> J
 
 
 def forget_shared() -> None:
-    """Ask anew from now on."""
+    """Discard the shared replies, so that the next call asks the engine again."""
     _shared_job.cache_clear()
 
 
@@ -79,7 +79,7 @@ def _sharing() -> Lock:
 
 
 def _result(job: Job) -> bytes:
-    """The answer to a job. Whoever waits for it in a run of the page lets other runs go on."""
+    """The answer to a job. While a page run waits for it, other page runs may continue."""
     try:
         if job.future.done():
             return job.future.result()
@@ -90,15 +90,15 @@ def _result(job: Job) -> bytes:
 
 
 def submit(request: Request[Any], body: bytes = b"") -> Job:
-    """Put a request of the current visitor into the queue. Raises HeadlightError where it cannot be taken.
+    """Put a request of the current visitor into the queue. Raises HeadlightError if the queue refuses it.
 
-    `body` is the request as it came, where it came as bytes. A request that names a visitor's own checkpoint or picture
-    is answered in a worker that holds no other visitor's; a large one, or one of a visitor without a turn of their own,
-    among long work, so that no letter of others waits for it.
+    `body` is the request as received, if it was received as JSON. A request that names a visitor's own checkpoint or
+    picture goes to a private worker, which serves one visitor at a time. A large request, or one of a visitor without
+    a queue of their own, goes to the long lane, so that no keystroke of other visitors waits for it.
     """
     visitor, models = current_visitor(), set(request.models())
     for name in models:
-        upload_store().find(visitor, name)  # says so where an upload is gone
+        upload_store().find(visitor, name)  # raises CheckpointError if an upload is gone
     own = [one for one in upload_store().owned_by(visitor) if request.is_private or one.name in models]
     images = {name: image.data for name, image in image_store().find_own(visitor, set(request.images())).items()}
     is_private = bool(request.is_private or images or own)
@@ -113,7 +113,7 @@ def submit(request: Request[Any], body: bytes = b"") -> Job:
 
 
 def waiting_sentence() -> str:
-    """How many people ask, and when the current visitor's question is answered; empty where theirs does not wait."""
+    """How many visitors are asking, and when the current one is served; empty if they have no waiting request."""
     queues = [engine().lanes[lane].queue for lane in (Lane.SHORT, Lane.LONG)]
     turns = [(before, queue.figures()) for queue in queues if (before := queue.turn(current_queue()))]
     if not turns:
@@ -126,7 +126,7 @@ def waiting_sentence() -> str:
 
 
 def check_image(data: bytes, *, recording: bool = False) -> None:
-    """Have a visitor's picture or recording read. Raises HeadlightError where it cannot be read."""
+    """Check in a worker that a visitor's picture or recording is readable. Raises HeadlightError if it is not."""
     request = CheckImageRequest(recording=recording)
     asked = EngineRequest(request.route, msgspec.json.encode(request), images={"": data})
     engine().submit(current_queue(), asked, lane=Lane.PRIVATE, seconds=request.seconds).future.result()

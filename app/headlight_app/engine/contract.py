@@ -1,4 +1,4 @@
-"""Requests of the server itself: be ready, list the models, read a picture."""
+"""Requests that the server itself sends: warm up, list the models, check a picture."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from headlight_app.contract.request import Answer, PageRequest
 
 
 class Done(Answer, frozen=True, kw_only=True):
-    """Nothing but that it is done."""
+    """An empty answer: the request succeeded."""
 
 
 class ListedModel(Struct, frozen=True, kw_only=True):
-    """A checkpoint as the page shows it. `title` is its name where a person reads it, `details` what its card says.
+    """A checkpoint as the page lists it. `title` is its display name, `details` are the rows of its card.
 
-    `kind` is what all models like it do, `purpose` what this one does, where its author says more; `series` is what
-    models have in common that were trained alike but for one part. Where it cannot be opened, `problem` says why;
-    `config` holds the fields of a Config, and is None where it cannot be read.
+    `kind` describes what all models of its type do, `purpose` what this one does, if its author states it. Models
+    with the same `series` were trained alike except for one part. If the checkpoint cannot be opened, `problem` says
+    why. `config` holds the fields of a Config; None if it cannot be read.
     """
 
     name: str
@@ -30,7 +30,7 @@ class ListedModel(Struct, frozen=True, kw_only=True):
     licence: str
     details: dict[str, str]
     problem: str
-    config: Fields | None  # of the backend, which a contract does not import
+    config: Fields | None  # a dict, since contracts do not import the backend
     shipped: bool = False
     own: bool = False
     has_card: bool = False
@@ -38,13 +38,13 @@ class ListedModel(Struct, frozen=True, kw_only=True):
 
 
 class ModelsAnswer(Answer, frozen=True, kw_only=True):
-    """Models in the order in which they are shown."""
+    """Models in display order."""
 
     models: tuple[ListedModel, ...]
 
 
 class WarmUpRequest(PageRequest[Done], frozen=True, kw_only=True):
-    """Open the first model and import everything that answers, before the first visitor asks."""
+    """Open the first model and import all answer functions before the first visitor arrives."""
 
     route: ClassVar[str] = "warm_up"
     seconds: ClassVar[float] = 120.0
@@ -52,7 +52,7 @@ class WarmUpRequest(PageRequest[Done], frozen=True, kw_only=True):
 
 
 class ModelsRequest(PageRequest[ModelsAnswer], frozen=True, kw_only=True):
-    """All models that everybody can open here, and what is broken; `refresh` looks at the folders again."""
+    """All models offered to every visitor, broken ones included; `refresh` reads the folders again."""
 
     route: ClassVar[str] = "models"
     seconds: ClassVar[float] = 60.0
@@ -62,7 +62,7 @@ class ModelsRequest(PageRequest[ModelsAnswer], frozen=True, kw_only=True):
 
 
 class OwnModelsRequest(PageRequest[ModelsAnswer], frozen=True, kw_only=True):
-    """The models that the asking visitor uploaded."""
+    """The models that the requesting visitor uploaded."""
 
     route: ClassVar[str] = "own_models"
     is_http: ClassVar[bool] = False
@@ -70,7 +70,7 @@ class OwnModelsRequest(PageRequest[ModelsAnswer], frozen=True, kw_only=True):
 
 
 class CheckImageRequest(PageRequest[Done], frozen=True, kw_only=True):
-    """Whether the picture, or the recording, that comes along can be read."""
+    """Checks that the picture or the recording sent along can be read."""
 
     route: ClassVar[str] = "check_image"
     is_http: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""The engine from the outside: each request ends in an answer as bytes or in a sentence."""
+"""The engine's public interface: each request ends with an answer as bytes or with an error sentence."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ from headlight_app.engine.fair_queue import FairQueue
 from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream
 from headlight_app.engine.worker_process import WorkerLimits, WorkerProcess
 
-WARM_UP = "warm-up"  # in whose name workers start: no visitor's
-VISITOR_WORKERS = 4  # that open what visitors brought, each for one visitor at a time
-KEEP_SECONDS = 120.0  # after its last answer in which a visitor keeps such a worker
-GRACE_SECONDS = 0.5  # in which workers let go of what they answer, before they are killed
-END_SECONDS = 0.5  # in which those that are killed are gone
-VISITOR_MEMORY_BYTES = 2 << 30  # of such a worker on a shared server, beside twice the largest upload
+WARM_UP = "warm-up"  # the visitor name of warm-up requests
+VISITOR_WORKERS = 4  # open visitors' own files, each for one visitor at a time
+KEEP_SECONDS = 120.0  # after its last answer, for which a visitor keeps such a worker
+GRACE_SECONDS = 0.5  # that workers get to finish, before they are killed
+END_SECONDS = 0.5  # to wait for killed workers to exit
+VISITOR_MEMORY_BYTES = 2 << 30  # of such a worker on a shared server, plus twice the upload limit
 
 
 class Worker(Protocol):
-    """A worker on this machine or another, which can be stopped. It is given `at_once` jobs that are alike at most."""
+    """A worker on this machine or another, which can be stopped. It answers at most `at_once` jobs together."""
 
     at_once: int
 
     def start(self) -> None:
-        """Have it ready before it is asked, where this machine starts it. Raises HeadlightError where that fails."""
+        """Start it ahead of its first job, if it runs on this machine. Raises HeadlightError if that fails."""
         ...
 
     def answer(self, job: Job) -> bytes:
-        """The answer to a job. Raises HeadlightError with the sentence for the person where there is none."""
+        """The answer to a job. If it fails, raises HeadlightError with a sentence for the visitor."""
         ...
 
     def answer_together(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, bytes | HeadlightError]]:
-        """Jobs as they are answered, each with its answer or sentence. Raises HeadlightError where it breaks off."""
+        """Each job as it is answered, with its answer or error. Raises HeadlightError if the worker fails midway."""
         ...
 
     def stop(self) -> None:
-        """End it at once; it is started again when it is asked."""
+        """End it at once; the next job starts it again."""
         ...
 
     def end(self) -> None:
-        """End it for good, from another thread: what it is answering fails, and it does not start again."""
+        """End it permanently, from another thread: its current jobs fail, and it never starts again."""
         ...
 
 
 class WorkerThread(Thread):
-    """Hands a lane's jobs to one worker: one after the other, and with each those that wait and are alike."""
+    """Passes a lane's jobs to one worker, each together with waiting jobs that can share its forward pass."""
 
     def __init__(self, lane: WorkerPool, worker: Worker) -> None:
         super().__init__(daemon=True, name=f"engine-{lane.name}")
@@ -69,7 +69,7 @@ class WorkerThread(Thread):
         self.worker.stop()
 
     def _answer_together(self, jobs: list[Job]) -> list[Job]:
-        """Answer jobs along with each other; gives those without an answer, since what one did stopped the worker."""
+        """Answer several jobs together. Returns those left unanswered because one of them stopped the worker."""
         left = list(jobs)
         try:
             for job, outcome in self.worker.answer_together(jobs):
@@ -87,9 +87,9 @@ class WorkerThread(Thread):
         self.lane.queue.done(job)
 
     def _accepts(self, visitor: str) -> bool:
-        """Whether a visitor's job is for this worker: any, or, of a worker for visitors' own files, its owner's.
+        """Whether this worker takes a visitor's job: a private worker takes only its owner's, any other takes all.
 
-        A new visitor gets the worker that has been free for longest of those that may change their owner.
+        A new visitor gets the idle worker that was used longest ago, among those that may change their owner.
         """
         if not self.lane.is_private or visitor == self.owner:
             return True
@@ -100,18 +100,18 @@ class WorkerThread(Thread):
         return all(self._order() <= thread._order() for thread in free)
 
     def _order(self) -> tuple[bool, float]:
-        """Of several that are free, newcomers get the first by this order."""
+        """Sort key: a new visitor gets the first idle worker in this order."""
         return self is self.lane.threads[-1], self.last_used
 
     def _may_change_owner(self) -> bool:
-        """Whether its owner has not asked for a while, or it is the last worker, which all newcomers share.
+        """Whether its owner has been inactive for KEEP_SECONDS, or it is the last worker, which new visitors share.
 
-        Otherwise newcomers, however many, would throw out the models that others have open.
+        Without this rule, many new visitors would close the models that others have open.
         """
         return self is self.lane.threads[-1] or monotonic() - self.last_used > KEEP_SECONDS
 
     def _change_owner(self, visitor: str) -> None:
-        """Begin anew for a visitor, because the process holds another's models."""
+        """Restart the process for a new owner, because it holds the previous owner's models."""
         self.worker.stop()
         self.owner = visitor
         with self.lane.starting:
@@ -128,14 +128,14 @@ class WorkerThread(Thread):
             return self._fail(error)
 
     def _fail(self, error: Exception) -> EngineError:
-        """The lane goes on after any error; the question stays out of the log."""
+        """Stop the worker after an unforeseen error; the lane continues. The question is not logged."""
         logging.getLogger(__name__).error("The engine failed", exc_info=error)
         self.worker.stop()
         return EngineError(unforeseen(error, "Try again or reload."))
 
 
 class WorkerPool:
-    """Workers for one kind of request, with a queue in front of them. In a private one each serves one visitor."""
+    """The workers of one lane, and their queue. In a private pool each worker serves one visitor at a time."""
 
     def __init__(
         self,
@@ -147,26 +147,26 @@ class WorkerPool:
     ) -> None:
         self.name, self.is_private = name, is_private
         self.queue = FairQueue()
-        self.starting = Lock()  # a start takes seconds of a processor; several at once would slow everybody's letters
+        self.starting = Lock()  # a start takes seconds of CPU time; several at once would delay everyone's keystrokes
         self.threads = [WorkerThread(self, employ(limits)) for _ in range(workers)]
         for thread in self.threads:
             thread.start()
 
     def start(self) -> None:
-        """Have each worker start before it is asked."""
+        """Queue one warm-up job per worker, so that each starts before a visitor's request."""
         for number in range(len(self.threads)):
             self.queue.put(Job(f"{WARM_UP} {number}", EngineRequest(WarmUpRequest.route, b"{}"), WarmUpRequest.seconds))
 
     def close(self) -> None:
-        """Stop all work, and all workers."""
+        """Stop all jobs and workers."""
         close_pools([self])
 
 
 class Engine:
-    """A pool of workers for each lane: what is answered at once, long work, and what visitors brought themselves.
+    """A pool of workers for each lane: short requests, long work, and visitors' own files.
 
-    Letters never wait for long work, and a process that reads a visitor's own files does no other visitor's work.
-    `address` is where the workers are: on this machine, or in a Ray cluster. Raises EngineError where it has none.
+    A keystroke never waits for long work, and a process that reads a visitor's own files serves no other visitor.
+    `address` is LOCAL_ENGINE for workers on this machine, or a Ray cluster. Raises EngineError if none is there.
     """
 
     def __init__(
@@ -181,31 +181,31 @@ class Engine:
         }
 
     def start(self) -> None:
-        """Start the workers that answer letters, without waiting for them."""
+        """Start the workers of the short lane, without waiting for them."""
         self.lanes[Lane.SHORT].start()
 
     def submit(
         self, visitor: str, request: EngineRequest, *, lane: Lane, seconds: float, stream: Stream | None = None
     ) -> Job:
-        """Put a request into the queue. Raises EngineError where too many are waiting."""
+        """Put a request into the queue. Raises EngineError if too many are waiting."""
         job = Job(visitor, request, seconds, stream)
         self.lanes[lane].queue.put(job)
         return job
 
     def close(self) -> None:
-        """Stop all work, and all workers, within GRACE_SECONDS and END_SECONDS."""
+        """Stop all jobs and workers within GRACE_SECONDS + END_SECONDS."""
         close_pools(list(self.lanes.values()))
 
 
 @lru_cache(maxsize=1)
 def engine() -> Engine:
-    """The one engine of this process; its workers start when they are first asked."""
+    """The one engine of this process; each worker starts with its first job."""
     chosen = settings()
     return Engine(chosen.workers, chosen.upload_limit << 20, chosen.engine, is_shared=chosen.shared)
 
 
 def close_pools(pools: Sequence[WorkerPool]) -> None:
-    """Stop all work, and all workers, together: who waits is told so, and who does not let go in time is killed."""
+    """Stop several pools at once: waiting jobs get an error, and workers still busy after the grace time are killed."""
     for pool in pools:
         pool.queue.close()
     threads = [thread for pool in pools for thread in pool.threads]
@@ -217,18 +217,18 @@ def close_pools(pools: Sequence[WorkerPool]) -> None:
 
 
 def _join(threads: Sequence[Thread], seconds: float) -> None:
-    """Wait until all have ended, so long at most."""
+    """Wait until all threads have ended, at most `seconds` in total."""
     until = monotonic() + seconds
     for thread in threads:
         thread.join(max(0.0, until - monotonic()))
 
 
 def _employer(address: str) -> Callable[[WorkerLimits], Worker]:
-    """A maker of workers, on this machine or in the Ray cluster at an address."""
+    """The constructor of workers, on this machine or in the Ray cluster at an address."""
     if address == LOCAL_ENGINE:
         return WorkerProcess
     try:
-        from headlight_app.engine.ray_worker import RayCluster  # an extra
+        from headlight_app.engine.ray_worker import RayCluster  # needs the extra `ray`
     except ImportError as error:
         raise EngineError("Ray is not installed here: pip install 'attention-headlight[ray]'") from error
     cluster = RayCluster(address)

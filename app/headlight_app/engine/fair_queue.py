@@ -1,4 +1,4 @@
-"""A queue that serves visitors in turn, so that one visitor's many questions do not hold up another's."""
+"""A queue that serves visitors in turn, so that many requests of one visitor do not delay another's."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from headlight_app.engine.job import EngineError, Job, Stream
 
 MAX_WAITING = 64  # jobs of one visitor
 MAX_WAITING_IN_ALL = 4_096
-MAX_COUNTED, COUNTED_SECONDS = 4_096, 10.0  # answers, and for how long they count as of late
-MAX_TIMED = 256  # answers that tell how fast one comes after the other
+MAX_COUNTED, COUNTED_SECONDS = 4_096, 10.0  # answers remembered, and the window of the rate of answers
+MAX_TIMED = 256  # answers over which the capacity is measured
 TOO_MANY = "You have asked more than can be answered at once. Wait a moment, then try again."
 CROWDED = "So many people are asking that no more questions can be taken now. Try again in a moment."
 SUPERSEDED = "A newer question has replaced this one."
@@ -21,14 +21,14 @@ STOPPED = "Headlight is being stopped."
 
 
 class Superseded(EngineError):
-    """The same part of a page has asked something newer."""
+    """The same part of a page has sent a newer request."""
 
 
 @dataclass(frozen=True)
 class QueueFigures:
-    """Jobs that wait and that are at work, how many visitors' they are, and what was answered: in all, and a second.
+    """Waiting and running jobs, the number of their visitors, and the answers in total and per second.
 
-    `per_busy_second` is what the last answers came to in each second in which any was at work: what can be answered.
+    `per_busy_second` counts the last answers per second in which any job was running: the capacity of the pool.
     """
 
     waiting: int
@@ -40,19 +40,19 @@ class QueueFigures:
 
 
 class FairQueue:
-    """Jobs by visitor: one at work for each, the next from the visitor who has waited longest."""
+    """Jobs by visitor: at most one of each visitor runs, and visitors are served round-robin."""
 
     def __init__(self) -> None:
-        self.waiting: OrderedDict[str, deque[Job]] = OrderedDict()  # in the order in which they are served
+        self.waiting: OrderedDict[str, deque[Job]] = OrderedDict()  # in serving order
         self.running: dict[str, Job] = {}
         self.changed = Condition()
         self.closed = False
         self.answered = 0
-        self.answered_at: deque[tuple[float, float]] = deque(maxlen=MAX_COUNTED)  # when, and after how long a work
-        self.worked, self.at_work_since = 0.0, 0.0  # seconds in which jobs were at work, without those since
+        self.answered_at: deque[tuple[float, float]] = deque(maxlen=MAX_COUNTED)  # when, and busy seconds until then
+        self.worked, self.at_work_since = 0.0, 0.0  # busy seconds, and start of the current busy period
 
     def put(self, job: Job) -> None:
-        """Add a job; older ones of its stream are dropped, or stopped. Raises EngineError where there are too many."""
+        """Add a job; drops or cancels older ones of its stream. Raises EngineError if too many wait."""
         with self.changed:
             dropped = self._supersede(job)
             if len(self.waiting.get(job.visitor, ())) >= MAX_WAITING:
@@ -67,7 +67,7 @@ class FairQueue:
             old.finish(Superseded(SUPERSEDED))
 
     def take(self, accepts: Callable[[str], bool] = lambda visitor: True) -> Job | None:
-        """The next job of a visitor whom the worker accepts, as soon as there is one; None once the queue is closed."""
+        """Wait for the next job of a visitor whom the worker accepts, and take it; None once the queue is closed."""
         with self.changed:
             while not self.closed:
                 for visitor, jobs in self.waiting.items():
@@ -82,7 +82,7 @@ class FairQueue:
             return None
 
     def take_alike(self, job: Job, limit: int, accepts: Callable[[str], bool] = lambda visitor: True) -> list[Job]:
-        """Jobs of others that wait to be answered along with one that was taken, at most `limit`, in their turn."""
+        """Take up to `limit` other visitors' waiting jobs that can share a run with `job`, in serving order."""
         with self.changed:
             alike = [
                 visitor
@@ -96,7 +96,7 @@ class FairQueue:
             return [self._start(visitor) for visitor in alike]
 
     def done(self, job: Job) -> None:
-        """The job is answered; its visitor's next may be taken."""
+        """Mark a job as answered, so that its visitor's next one may be taken."""
         with self.changed:
             now = monotonic()
             worked = self.worked + now - self.at_work_since
@@ -108,7 +108,7 @@ class FairQueue:
             self.changed.notify_all()
 
     def figures(self) -> QueueFigures:
-        """How busy the queue is."""
+        """The current load of the queue."""
         with self.changed:
             waiting = sum(map(len, self.waiting.values()))
             people = len(self.waiting.keys() | self.running.keys())
@@ -116,26 +116,26 @@ class FairQueue:
             return QueueFigures(waiting, len(self.running), people, self.answered, *speeds)
 
     def turn(self, visitor: str) -> int:
-        """How many others' jobs come before a visitor's next; 0 where none of theirs waits."""
+        """How many jobs of other visitors come before this visitor's next one; 0 if this visitor has none waiting."""
         with self.changed:
             if visitor not in self.waiting:
                 return 0
             return len(self.running.keys() - {visitor}) + list(self.waiting).index(visitor)
 
     def _per_second(self) -> float:
-        """Answers a second of late, 0 where there were none."""
+        """Answers per second within COUNTED_SECONDS."""
         now = monotonic()
         recent = [moment for moment, _ in self.answered_at if now - moment < COUNTED_SECONDS]
         return len(recent) / max(1.0, now - recent[0]) if recent else 0.0
 
     def _per_busy_second(self) -> float:
-        """Answers a second while any is at work, 0 before there were two."""
+        """Answers per busy second; 0 before the second answer."""
         last = [worked for _, worked in self.answered_at][-MAX_TIMED:]
         seconds = last[-1] - last[0] if last else 0.0
         return (len(last) - 1) / seconds if seconds else 0.0
 
     def close(self) -> None:
-        """Take nothing more; who waits is told so."""
+        """Accept no more jobs, cancel the running ones and fail the waiting ones."""
         with self.changed:
             self.closed = True
             left = [job for jobs in self.waiting.values() for job in jobs]
@@ -154,7 +154,7 @@ class FairQueue:
         return self.running[visitor]
 
     def _next(self, visitor: str) -> Job:
-        """A visitor's next job, taken out; their others wait behind everybody else."""
+        """Remove and return a visitor's next job; the visitor's remaining jobs move to the end of the order."""
         jobs = self.waiting.pop(visitor)
         job = jobs.popleft()
         if jobs:
@@ -162,7 +162,7 @@ class FairQueue:
         return job
 
     def _supersede(self, job: Job) -> list[Job]:
-        """Take out the visitor's older jobs of the same stream, and stop the one at work."""
+        """Remove and return the visitor's older waiting jobs of the same stream, and cancel a running one."""
         if job.stream is None:
             return []
         jobs = self.waiting.get(job.visitor, deque())

@@ -1,4 +1,4 @@
-"""A request to the engine as it travels to a worker, and the job that waits for its answer."""
+"""A request as it is sent to a worker, and the job that waits for its answer."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from headlight.errors import HeadlightError
 
 
 class EngineError(HeadlightError):
-    """The engine could not answer: its sentence says why."""
+    """The engine could not answer; the message says why."""
 
 
 class VisitorFolder(msgspec.Struct, frozen=True):
-    """A checkpoint that only one visitor may open: its name in addresses, its title, and where it lies.
+    """A checkpoint that only one visitor may open: its name in URLs, its title, and its folder.
 
-    `sent` is the folder of the whole upload, which may hold more than what is opened; empty for what is no upload.
+    `sent` is the folder of the whole upload, which may contain more than `folder`; empty if it is not an upload.
     """
 
     name: str
@@ -30,9 +30,9 @@ class VisitorFolder(msgspec.Struct, frozen=True):
 class EngineRequest(msgspec.Struct, frozen=True):
     """A route, the JSON of its request, and the visitor's own models and pictures that the request names.
 
-    `images` are the pictures' files by their names. One that `is_local` is answered on the page's machine. What is
-    computed from a `visitor`'s texts is kept for them alone: its speed would tell others what was typed. Those whose
-    `alike` is the same, and not empty, may be answered along with each other.
+    `images` maps names to file contents. A request that `is_local` is answered on the server's machine. Results from
+    a `visitor`'s texts are cached for that visitor only, since the speed of a shared cache would reveal what was
+    typed. Requests with the same non-empty `alike` may be answered together.
     """
 
     route: str
@@ -46,7 +46,7 @@ class EngineRequest(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Stream:
-    """Where a request stands among those of one part of a page: a newer one makes it superfluous."""
+    """The part of a page that sent a request, and the request's number: a higher number supersedes it."""
 
     client: str
     number: int
@@ -54,7 +54,7 @@ class Stream:
 
 @dataclass(eq=False)
 class Job:
-    """A request in the queue or at work. `seconds` is how long a worker may take, `stream` what supersedes it."""
+    """A waiting or running request. A worker may take `seconds`; a newer job of its `stream` supersedes it."""
 
     visitor: str
     request: EngineRequest
@@ -64,11 +64,11 @@ class Job:
     cancelled: Event = field(default_factory=Event)
 
     def cancel(self) -> None:
-        """Stop it: where it waits it is never computed, where it runs its worker ends it."""
+        """Cancel it: a waiting job is never computed, a running one is stopped by its worker."""
         self.cancelled.set()
 
     def finish(self, outcome: bytes | Exception) -> None:
-        """Hand the answer or the error to the waiting request; the first outcome stands."""
+        """Pass the answer or the error to the waiting caller; later outcomes are ignored."""
         if self.future.done() or not self.future.set_running_or_notify_cancel():
             return
         if isinstance(outcome, Exception):

@@ -18,9 +18,9 @@ from headlight_app.engine.contract import ListedModel, ModelsAnswer, ModelsReque
 
 @dataclass(frozen=True)
 class AvailableModel:
-    """A model that can be opened, by its name; `purpose` says what it does, `kind` what all models like it do.
+    """A model that can be opened; `purpose` says what it does, `kind` what all models of its type do.
 
-    `series` is what it has in common with models that were trained alike but for one part.
+    Models with the same `series` were trained alike except for one part.
     """
 
     name: str
@@ -33,19 +33,19 @@ class AvailableModel:
 
 @dataclass(frozen=True)
 class KnownModels:
-    """Models as the page lists them, what is broken too, and those of them that can be opened."""
+    """All listed models, broken ones included, and those of them that can be opened."""
 
     listed: tuple[ListedModel, ...] = ()
     available: tuple[AvailableModel, ...] = ()
 
 
 def available_models() -> tuple[AvailableModel, ...]:
-    """Everything that this visitor can open by name: what the server offers, then what they brought themselves."""
+    """All models that this visitor can open by name: those of the server, then the visitor's own."""
     return (*_offered().available, *_own_models().available)
 
 
 def trained_with(entry: AvailableModel, entries: Sequence[AvailableModel]) -> dict[str, str]:
-    """By positional encoding the name of another model of the series, which was trained with it and is else alike."""
+    """Names of other models of the series by their positional encoding, if they differ in nothing else."""
     encoding = entry.config.positional_encoding
     return {
         other.config.positional_encoding: other.name
@@ -57,7 +57,7 @@ def trained_with(entry: AvailableModel, entries: Sequence[AvailableModel]) -> di
 
 
 def listed_models(*, refresh: bool = False) -> tuple[ListedModel, ...]:
-    """All that this server offers, in the catalogue's order; what is broken too. `refresh` looks again at once."""
+    """All models of this server in catalogue order, broken ones included. `refresh` reads the folders again."""
     if refresh:
         forget_shared()
     return _offered().listed
@@ -69,7 +69,7 @@ def own_models() -> tuple[ListedModel, ...]:
 
 
 def own_titles() -> dict[str, str]:
-    """The titles of the visitor's own checkpoints by their names, in lists of all models."""
+    """The list titles of the visitor's own checkpoints, by name."""
     return {listed.name: f"{listed.title} ({describe_ownership(listed.name)})" for listed in own_models()}
 
 

@@ -1,7 +1,7 @@
-"""Workers on the machines of a Ray cluster: an actor on each looks after a worker process like those of the page's.
+"""Workers on the machines of a Ray cluster: an actor there controls a worker process like the local ones.
 
-What a stranger's file does to such a process its actor survives, and says in a sentence; so an actor that is gone has
-lost its machine, and its question is asked again on another.
+If an untrusted file crashes the process, its actor survives and reports an error sentence. So a lost actor means a
+lost machine, and its question is sent to another one.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from headlight_app.engine.worker_process import (
     WorkerProcess,
 )
 
-FOLDER_PREFIX = "headlight-engine-"  # of an actor's folder for what its visitor brought; its process's number follows
-ATTEMPTS = 5  # machines on which a question is begun, one after the other
-PLACE_CPUS = 0.001  # of a processor: with none at all Ray may leave the choice of a node to one that is gone
+FOLDER_PREFIX = "headlight-engine-"  # of an actor's folder for its visitor's files; its process id follows
+ATTEMPTS = 5  # machines on which a question is tried, one after the other
+PLACE_CPUS = 0.001  # of a CPU: with 0, Ray may let a lost node choose where to place the actor
 NODE_LABEL = "ray.io/node-id"
-CHUNK_BYTES = 64 << 20  # of a file that travel at once
+CHUNK_BYTES = 64 << 20  # of a file per message
 CLOSE_SECONDS = 3.0  # in which an actor ends its process and deletes its files
 UNREACHABLE = "The machines that answer cannot be reached. Try again in a moment."
 TOO_LARGE = "This is more than travels to the machines that answer here. Open a smaller checkpoint."
@@ -54,9 +54,9 @@ NO_ROOM = "The machines that answer have no room for this checkpoint now. Try ag
 
 
 class RayCluster:
-    """A cluster by its address, as `ray.init` takes it: ray://HOST:PORT, or HOST:PORT where this machine belongs to it.
+    """A cluster by its address for `ray.init`: ray://HOST:PORT, or HOST:PORT if this machine belongs to it.
 
-    Every machine of it has this version of Headlight, and access to one means running anything on all.
+    Each of its machines has this version of Headlight. Access to one machine allows running any code on all.
     """
 
     def __init__(self, address: str) -> None:
@@ -64,24 +64,24 @@ class RayCluster:
         self.lock = Lock()
 
     def connect(self) -> None:
-        """Make sure that the cluster can be spoken to. Raises EngineError where it cannot be reached."""
+        """Connect to the cluster unless connected. Raises EngineError if it cannot be reached."""
         with self.lock:
             if ray.is_initialized():
                 return
-            ray.shutdown()  # the rest of a connection that broke
+            ray.shutdown()  # clears what remains of a broken connection
             try:
                 ray.init(self.address, log_to_driver=False, logging_level=logging.ERROR)
             except (OSError, RayError, RuntimeError, ValueError) as error:
                 raise EngineError(f"There is no Ray cluster at {self.address!r} that can be reached.") from error
 
     def worker(self, limits: WorkerLimits) -> RayWorker:
-        """A worker somewhere in the cluster."""
+        """A new worker on any machine of the cluster."""
         return RayWorker(self, limits)
 
     def new_actor(self, limits: WorkerLimits, lost_node: str) -> Any:
-        """An actor on some machine, with its share of the GPUs where there are any.
+        """An actor on any machine, with its share of the GPUs if there are any.
 
-        A node that was lost a moment ago still counts as there, so the actor is sent elsewhere if there is any other.
+        Ray may still list a node that was just lost, so another node is preferred.
         """
         self.connect()
         environment = {name: value for name, value in os.environ.items() if name.startswith("HEADLIGHT_")}
@@ -99,7 +99,7 @@ class RayCluster:
 
 
 class RayWorker:
-    """A worker that is there when it is asked, wherever in the cluster; used by one thread."""
+    """A worker in the cluster that starts when needed. Only one thread uses it."""
 
     at_once = TOGETHER
 
@@ -107,16 +107,16 @@ class RayWorker:
         self.cluster, self.limits = cluster, limits
         self.local = WorkerProcess(limits)
         self.actor: Any = None
-        self.places: dict[str, str] = {}  # where on the actor's machine what was sent lies
+        self.places: dict[str, str] = {}  # folders on the actor's machine by the fingerprint of the sent files
         self.asked = 0
         self.node = self.lost_node = ""
         self.has_ended = False
 
     def start(self) -> None:
-        """Nothing: a question has its actor started on another machine, and on a third where that one is lost."""
+        """Do nothing: the first question starts the actor, and each lost machine is replaced by another."""
 
     def answer(self, job: Job) -> bytes:
-        """The answer to a job. Raises HeadlightError with the sentence for the person where there is none."""
+        """The answer to a job. If it fails, raises HeadlightError with a sentence for the visitor."""
         if job.request.is_local:
             try:
                 return self.local.answer(job)
@@ -128,14 +128,14 @@ class RayWorker:
         raise outcome or EngineError(DIED)
 
     def answer_together(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, bytes | HeadlightError]]:
-        """Jobs with their answers or sentences, once all have been tried. Raises EngineError where some have none."""
+        """Each job with its answer or error, once all are done. Raises EngineError if any has neither."""
         outcomes = self._outcomes(jobs)
         yield from ((job, outcome) for job, outcome in zip(jobs, outcomes, strict=True) if outcome is not None)
         if None in outcomes:
             raise EngineError(DIED)
 
     def _outcomes(self, jobs: Sequence[Job]) -> list[bytes | HeadlightError | None]:
-        """What a machine says of each job, and another one where that machine is lost; None where its process ended."""
+        """The outcome of each job; None if the process ended before it. A lost machine is replaced by another."""
         for _ in range(ATTEMPTS):
             try:
                 self._start()
@@ -151,7 +151,7 @@ class RayWorker:
         raise EngineError(UNREACHABLE)
 
     def stop(self) -> None:
-        """End it at once, with what was sent to it; it is started again when it is asked."""
+        """End it at once and delete the files sent to it; the next job starts it again."""
         self.local.stop()
         if self.actor is not None:
             with suppress(RayError, ConnectionError):
@@ -159,7 +159,7 @@ class RayWorker:
         self._forget()
 
     def end(self) -> None:
-        """End it for good, from another thread: what it is answering fails, and it does not start again."""
+        """End it permanently, from another thread: its current jobs fail, and it never starts again."""
         self.has_ended = True
         self.local.end()
         actor = self.actor
@@ -168,7 +168,7 @@ class RayWorker:
                 actor.close.remote()
 
     def _forget(self) -> None:
-        """Let the actor go, which may be gone already."""
+        """Kill the actor, which may have ended already, and forget the files sent to it."""
         if self.actor is not None:
             with suppress(RayError, ConnectionError):
                 ray.kill(self.actor)
@@ -191,12 +191,12 @@ class RayWorker:
         first, seconds = self.asked + 1, max(job.seconds for job in jobs)
         self.asked += len(jobs)
         reference = self.actor.answer.remote(first, requests, seconds)
-        # The actor keeps the time; this is for a machine that says nothing more, its process' own start included.
+        # The actor enforces `seconds`. This limit, which includes a process restart, detects a silent machine.
         messages: list[bytes] = self._wait_for(reference, START_SECONDS + seconds + STARVED_SECONDS, jobs)
         return [_read(job, message) for job, message in zip(jobs, messages, strict=True)]
 
     def _wait_for(self, reference: Any, seconds: float, jobs: Sequence[Job] = ()) -> Any:
-        """The result of an actor's method. Raises EngineError after too long a wait, and stops the actor then."""
+        """The result of an actor's method. After `seconds`, stops the actor and raises EngineError."""
         deadline, said = monotonic() + seconds, reference.future()
         while not wait([said], POLL_SECONDS).done:
             if self.has_ended:
@@ -212,7 +212,7 @@ class RayWorker:
         return said.result()
 
     def _send_files(self, job: Job) -> EngineRequest:
-        """The request with folders as the actor's machine knows them; what it does not have is sent."""
+        """The request with the folders of the actor's machine; checkpoints that it lacks are sent first."""
         found = {checkpoint: files for checkpoint in job.request.checkpoints if (files := _files(checkpoint))}
         if sum(path.stat().st_size for files in found.values() for path in files) > self.local.limits.memory_bytes:
             raise EngineError(TOO_LARGE)
@@ -230,7 +230,7 @@ class RayWorker:
         return msgspec.structs.replace(job.request, checkpoints=folders)
 
     def _send(self, checkpoint: VisitorFolder, key: str, files: list[Path], job: Job) -> str:
-        """Have files written on the actor's machine; gives the folder there."""
+        """Write files to the actor's machine. Returns their folder there."""
         place = ""
         for path in files:
             for data in _chunks(path):
@@ -244,7 +244,7 @@ class RayWorker:
 
 
 class WorkerActor:
-    """Looks after a worker process on its machine, and after what that process's visitor has brought."""
+    """Controls a worker process on its machine, and stores the files of that worker's visitor."""
 
     def __init__(self, limits: WorkerLimits, environment: dict[str, str]) -> None:
         threads = str(max(1, (os.cpu_count() or 1) // 2))
@@ -252,10 +252,10 @@ class WorkerActor:
         _delete_orphans()
         self.folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-"))
         self.worker = WorkerProcess(limits)
-        self.jobs: dict[int, Job] = {}  # that are being answered, by their numbers
+        self.jobs: dict[int, Job] = {}  # running jobs by their numbers
 
     def start(self) -> tuple[str, str]:
-        """Start the process; gives the node, and a sentence where it does not come up."""
+        """Start the process. Returns the node's id, and an error sentence if the process does not start."""
         problem = ""
         try:
             self.worker.start()
@@ -264,9 +264,9 @@ class WorkerActor:
         return ray.get_runtime_context().get_node_id(), problem
 
     def answer(self, first: int, requests: Sequence[bytes], seconds: float) -> list[bytes]:
-        """For each request ANSWER and the answer, SENTENCE and the sentence that says why there is none, or CANCEL.
+        """For each request: ANSWER + the answer, SENTENCE + the error sentence, or CANCEL.
 
-        Of several, those that were left when the process ended have nothing. Their numbers count on from the first.
+        Of several requests, those unanswered when the process ended get b"". They are numbered from `first`.
         """
         jobs = [Job("", msgspec.msgpack.decode(request, type=EngineRequest), seconds) for request in requests]
         self.jobs = dict(enumerate(jobs, first))
@@ -285,18 +285,18 @@ class WorkerActor:
             return error
 
     def cancel(self, number: int) -> None:
-        """Cancel a question; the server repeats this until an answer comes."""
+        """Cancel a question; the server repeats this call until the question ends."""
         if number in self.jobs:
             self.jobs[number].cancel()
 
     def keep(self, keys: list[str]) -> None:
-        """Delete all that was sent but these."""
+        """Delete all stored checkpoints except these."""
         for folder in self.folder.iterdir():
             if folder.name not in keys:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def write(self, key: str, name: str, data: bytes) -> str:
-        """Append to a file of a checkpoint; gives the checkpoint's folder, nothing where there is no room."""
+        """Append to a file of a checkpoint. Returns the checkpoint's folder, or "" if the disk is full."""
         path = self.folder / key / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -307,7 +307,7 @@ class WorkerActor:
         return str(self.folder / key)
 
     def close(self) -> None:
-        """End the process, and delete what was sent."""
+        """End the process, and delete the stored checkpoints."""
         self.worker.end()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -317,14 +317,14 @@ def _are_cancelled(jobs: Sequence[Job]) -> bool:
 
 
 def _written(outcome: bytes | HeadlightError) -> bytes:
-    """What a process has said of a question, as an actor hands it on."""
+    """The outcome of a question as an actor's message."""
     if isinstance(outcome, bytes):
         return ANSWER + outcome
     return CANCEL if isinstance(outcome, Superseded) else SENTENCE + str(outcome).encode("utf-8", "replace")
 
 
 def _read(job: Job, message: bytes) -> bytes | HeadlightError | None:
-    """The answer or the error in what an actor has said of a job; None where it has said nothing."""
+    """The answer or error in an actor's message about a job; None if the message is empty."""
     if message[:1] == CANCEL or job.cancelled.is_set():
         return Superseded(SUPERSEDED)
     if message[:1] == SENTENCE:
@@ -333,12 +333,12 @@ def _read(job: Job, message: bytes) -> bytes | HeadlightError | None:
 
 
 def gpu_share(gpus: float, workers: int) -> float:
-    """The part of a GPU that each of so many workers has, at most a whole one: Ray counts in ten-thousandths."""
+    """Each worker's share of the GPUs, at most 1, rounded down to Ray's unit of 1/10,000."""
     return min(10_000, int(gpus * 10_000 / workers)) / 10_000 if workers else 0.0
 
 
 def _delete_orphans() -> None:
-    """Delete what actors that were killed have left on this machine."""
+    """Delete the folders of killed actors on this machine."""
     for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
         number = folder.name.removeprefix(FOLDER_PREFIX).partition("-")[0]
         if number.isdecimal() and not psutil.pid_exists(int(number)) and not folder.is_symlink():
@@ -346,18 +346,18 @@ def _delete_orphans() -> None:
 
 
 def _root(checkpoint: VisitorFolder) -> Path:
-    """The folder from which a checkpoint's files travel."""
+    """The folder that contains the files to send."""
     folder = Path(checkpoint.sent or checkpoint.folder)
     return folder.parent if folder.is_file() else folder
 
 
 def _inside(checkpoint: VisitorFolder) -> str:
-    """The path that is opened, as the node sees it."""
+    """The path to open, relative to the sent folder."""
     return Path(checkpoint.folder).relative_to(_root(checkpoint)).as_posix()
 
 
 def _files(checkpoint: VisitorFolder) -> list[Path]:
-    """All of an upload; of a folder that was opened what lies in it; a file with what tells of its tokens."""
+    """The files to send: all of an upload, the top level of a folder, or a single file and its tokenizer files."""
     found: Iterable[Path]
     if checkpoint.sent:
         found = Path(checkpoint.sent).rglob("*")
@@ -369,13 +369,13 @@ def _files(checkpoint: VisitorFolder) -> list[Path]:
 
 
 def _fingerprint(files: list[Path]) -> str:
-    """A mark of files that changes when they do."""
+    """A hash of the paths, sizes and modification times of files."""
     told = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     return sha256(repr(told).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
-    """A file in pieces, of which an empty one has one."""
+    """A file in chunks; an empty file gives one empty chunk."""
     with path.open("rb") as file:
         yield file.read(CHUNK_BYTES)
         while data := file.read(CHUNK_BYTES):

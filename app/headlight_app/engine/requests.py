@@ -1,4 +1,4 @@
-"""A request from the bytes that a stranger sent, or a sentence that names the field that does not fit."""
+"""Decodes untrusted request bodies; the error names the invalid field."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_JSON = "The question is no JSON, or a text in it has half a character (a lone
 
 
 def decode_request(decoder: msgspec.json.Decoder[R], body: bytes) -> R:
-    """The request in a body. Raises TextError with a sentence that names the field where it does not fit."""
+    """The request in a body. If it is invalid, raises TextError with a sentence that names the field."""
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as fault:
@@ -27,8 +27,8 @@ def decode_request(decoder: msgspec.json.Decoder[R], body: bytes) -> R:
 
 
 def _sentence(kind: type, fault: str, body: bytes) -> str:
-    """The fault of a body in words, with the value that it is about."""
+    """The validation fault as a sentence, with the invalid value."""
     try:
         return fault_sentence(kind, fault, json.loads(body), "question")
-    except (ValueError, RecursionError):  # a body may be broken behind its first fault
+    except (ValueError, RecursionError):  # the JSON may be malformed after its first fault
         return NO_JSON

@@ -1,6 +1,6 @@
-"""One worker process from the outside: it is started, asked, watched, stopped and started again.
+"""Controls one worker process: starts it, sends it requests, watches it, stops it and restarts it.
 
-Only bytes cross the pipe, never pickles: what a worker says may come from a stranger's file.
+Only bytes cross the pipe, never pickles: a worker's output may come from an untrusted file.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from headlight.errors import HeadlightError
 from headlight_app.engine.fair_queue import STOPPED, SUPERSEDED, Superseded
 from headlight_app.engine.job import EngineError, Job
 
-POLL_SECONDS = 0.05  # between two looks at what a worker at work takes
-CANCEL_SECONDS = 1.0  # in which a worker must let go of a job that was cancelled
+POLL_SECONDS = 0.05  # between two checks of a busy worker's time and memory
+CANCEL_SECONDS = 1.0  # in which a worker must end a cancelled job
 START_SECONDS = 60.0  # in which a worker must be ready, on a very busy machine
-STARVED_SECONDS = 60.0  # that a question may take besides, while others have the processors
-HELD_SECONDS = 1.0  # for which a worker may be stopped, as Ctrl+Z does, before another takes its place
-PIPE_BYTES = 32 << 10  # that a pipe takes without a reader
-TOGETHER = 16  # jobs that are answered along with each other: more save little, and each waits for all others' forward
-ANSWER, SENTENCE, READY = b"A", b"S", b"R"  # the first byte of what a worker says
-ASK, CANCEL = b"Q", b"C"  # and of what it is told
+STARVED_SECONDS = 60.0  # extra time for a question while other processes use the CPUs
+HELD_SECONDS = 1.0  # for which a worker may be suspended (as by Ctrl+Z) before it is replaced
+PIPE_BYTES = 32 << 10  # that a pipe buffers without a reader
+TOGETHER = 16  # jobs answered together: more would save little, and each waits for the shared forward pass
+ANSWER, SENTENCE, READY = b"A", b"S", b"R"  # the first byte of a message from a worker
+ASK, CANCEL = b"Q", b"C"  # and of a message to a worker
 DIED = (
     "The process that was answering ended, so this has no answer. What was open is being opened again: try once more. "
     "If it happens again, the model's files are the cause."
@@ -48,15 +48,15 @@ HELD = (
 
 
 class WorkerHeld(EngineError):
-    """A worker was stopped, not ended: it answers nothing and does not go away."""
+    """A worker is suspended (SIGSTOP): it neither answers nor exits."""
 
 
 @dataclass(frozen=True)
 class WorkerLimits:
-    """The limits of a worker: bytes of memory in all (0: nine tenths of its machine's), its place behind others (nice).
+    """The limits of a worker: memory in bytes (0: nine tenths of the machine's), and its niceness.
 
-    Among `gpu_workers` the GPUs of a cluster are shared out; it gets none where that is 0.
-    `module` is what it runs, by name alone: nothing here imports it.
+    The GPUs of a cluster are divided among `gpu_workers` workers; 0 gives this one none.
+    `module` is the name of the module it runs, which this module does not import.
     """
 
     memory_bytes: int = 0
@@ -65,17 +65,17 @@ class WorkerLimits:
     module: str = "headlight_app.worker.serve"
 
     def to_json(self) -> str:
-        """As text for a command line."""
+        """The limits as JSON, for a command line."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> WorkerLimits:
-        """From the text of a command line."""
+        """The limits from JSON."""
         return cls(**json.loads(text))
 
 
 class WorkerProcess:
-    """A worker that is there when it is asked; used by one thread."""
+    """A worker process that starts when needed. Only one thread uses it."""
 
     at_once = TOGETHER
 
@@ -86,7 +86,7 @@ class WorkerProcess:
         self.asked, self.has_ended = 0, False
 
     def start(self) -> None:
-        """Make sure that it runs. Raises EngineError where it does not come up."""
+        """Start it unless it runs. Raises EngineError if it does not become ready."""
         if self.process is not None and self.process.poll() is None and not _is_held(psutil.Process(self.process.pid)):
             return
         self.stop()
@@ -100,8 +100,8 @@ class WorkerProcess:
             raise EngineError(STOPPED if self.has_ended else "The engine does not start; the server's log says why.")
 
     def answer(self, job: Job) -> bytes:
-        """The answer to a job. Raises HeadlightError with the sentence for the person where there is none."""
-        for _ in range(2):  # a worker that was stopped is replaced, and its question asked again
+        """The answer to a job. If it fails, raises HeadlightError with a sentence for the visitor."""
+        for _ in range(2):  # a suspended worker is replaced once, and the question sent again
             try:
                 for _, outcome in self.answer_together([job]):
                     if isinstance(outcome, bytes):
@@ -112,9 +112,9 @@ class WorkerProcess:
         raise EngineError(HELD)
 
     def answer_together(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, bytes | HeadlightError]]:
-        """Jobs as they are answered, each with its answer or sentence.
+        """Each job as it is answered, with its answer or error.
 
-        Raises EngineError where it breaks off, and WorkerHeld for a worker that was stopped.
+        Raises EngineError if the worker fails midway, and WorkerHeld if it is suspended.
         """
         self.start()
         try:
@@ -124,7 +124,7 @@ class WorkerProcess:
             raise EngineError(DIED) from error
 
     def stop(self) -> None:
-        """End it at once; it is started again when it is asked."""
+        """End it at once; the next job starts it again."""
         if self.connection is not None:
             self.connection.close()
         if self.process is not None:
@@ -133,7 +133,7 @@ class WorkerProcess:
         self.process = self.connection = None
 
     def end(self) -> None:
-        """End it for good, from another thread: what it is answering fails, and it does not start again."""
+        """End it permanently, from another thread: its current jobs fail, and it never starts again."""
         self.has_ended = True
         process = self.process
         if process is not None:
@@ -163,7 +163,7 @@ class WorkerProcess:
                 return
 
     def _cancel(self, pending: Mapping[bytes, Job], cancelled_at: dict[bytes, float]) -> bool:
-        """Tell the worker of jobs that were cancelled; whether all were, and it has not let go in time."""
+        """Send new cancellations to the worker. True if all jobs are cancelled and CANCEL_SECONDS are over."""
         assert self.connection is not None
         for number, job in pending.items():
             if job.cancelled.is_set() and number not in cancelled_at:
@@ -174,7 +174,7 @@ class WorkerProcess:
 
 
 def _outcome(job: Job, message: bytes) -> bytes | HeadlightError:
-    """What a worker has said of a job."""
+    """The answer or error in a worker's message about a job."""
     if job.cancelled.is_set():
         return Superseded(SUPERSEDED)
     content = message[9:]
@@ -182,7 +182,7 @@ def _outcome(job: Job, message: bytes) -> bytes | HeadlightError:
 
 
 class Watch:
-    """The time and memory that a worker takes for one answer, measured from outside."""
+    """Watches a worker's time and memory during one answer, from the server process."""
 
     def __init__(self, process: psutil.Process, limits: WorkerLimits, seconds: float) -> None:
         self.process, self.limits, self.seconds = process, limits, seconds
@@ -190,7 +190,7 @@ class Watch:
         self.computed = _processor_seconds(process)
 
     def problem(self) -> str:
-        """Why the worker must be ended, in a sentence, or nothing. Raises WorkerHeld for one that was stopped."""
+        """A sentence that says why the worker must be ended, or "". Raises WorkerHeld if it is suspended."""
         if not _is_held(self.process):
             self.last_running = monotonic()
         elif monotonic() - self.last_running > HELD_SECONDS:
@@ -203,18 +203,18 @@ class Watch:
 
 
 def _is_held(process: psutil.Process) -> bool:
-    """Whether a process was stopped by a signal."""
+    """Whether a process is suspended by a signal."""
     return bool(process.status() == psutil.STATUS_STOPPED)
 
 
 def _send(connection: Connection, message: bytes) -> None:
-    """Send without waiting for a worker that does not read, which closing the connection ends."""
+    """Send a message without blocking: a large one in a thread, which ends when the connection closes."""
     if len(message) < PIPE_BYTES:
         connection.send_bytes(message)
         return
 
     def send() -> None:
-        # The worker has ended, as the waiting request will see; a closed connection has no handle.
+        # The worker has ended, which the polling thread detects; a closed connection has no handle.
         with suppress(OSError, TypeError):
             connection.send_bytes(message)
 
@@ -222,7 +222,7 @@ def _send(connection: Connection, message: bytes) -> None:
 
 
 def _is_ready(connection: Connection) -> bool:
-    """Whether a worker says so in time."""
+    """Whether a worker sends READY within START_SECONDS."""
     try:
         return connection.poll(START_SECONDS) and connection.recv_bytes() == READY
     except (EOFError, OSError):
@@ -230,7 +230,7 @@ def _is_ready(connection: Connection) -> bool:
 
 
 def _processor_seconds(process: psutil.Process) -> float:
-    """The processor time of a process, all its threads together."""
+    """The CPU time of a process, summed over its threads."""
     times = process.cpu_times()
     return times.user + times.system
 
@@ -250,9 +250,9 @@ def _too_large(limit: int) -> str:
 
 
 def _start_process(connection: Connection, limits: WorkerLimits) -> subprocess.Popen[bytes]:
-    """A new interpreter, which has this one's path and the other end of the pipe.
+    """Start a new interpreter with this one's `sys.path` and the other end of the pipe.
 
-    Not a process of `multiprocessing`: that one imports the main module again, which may be Streamlit's script.
+    `multiprocessing` would import the main module again, which may be Streamlit's script.
     """
     handle = connection.fileno()
     os.set_inheritable(handle, True)
@@ -261,23 +261,23 @@ def _start_process(connection: Connection, limits: WorkerLimits) -> subprocess.P
     environment = os.environ | {"PYTHONPATH": path}
     if sys.platform == "win32":
         return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, close_fds=False)
-    # In a group of its own: a terminal sends Ctrl+C to the server's, also while this one imports.
+    # In its own process group: a terminal sends Ctrl+C to the server's group, also while this process imports.
     return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, pass_fds=[handle], process_group=0)
 
 
 def main(arguments: Sequence[str]) -> None:
     """The main function of a worker process: set its limits, then serve."""
     handle, limits = int(arguments[0]), WorkerLimits.from_json(arguments[1])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the server's to hear
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server handles Ctrl+C
     if sys.platform != "win32":
         _confine(limits)
-    gc.disable()  # of modules, which live as long as the process, a search for garbage finds none
+    gc.disable()  # imports create no garbage, so collecting would waste time
     serve: Callable[[Connection], None] = import_module(limits.module).serve
     gc.freeze()
     gc.enable()
     if sys.platform != "win32":
-        os.nice(limits.niceness)  # only now: behind busy processes the imports alone took most of a minute
-    with suppress(ConnectionError):  # the server has gone
+        os.nice(limits.niceness)  # only now: at low priority beside busy processes, imports took most of a minute
+    with suppress(ConnectionError):  # the server has ended
         serve(Connection(handle))
 
 

@@ -1,1 +1,1 @@
-"""The Explore page: one text, and all that a model does with it."""
+"""The Explore page: one text, and everything a model does with it."""

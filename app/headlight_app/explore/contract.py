@@ -1,4 +1,4 @@
-"""Requests of Explore: the heads of a text, one head closely, the layers, and files of all that is shown."""
+"""Requests of Explore: the heads of a text, details of one head, the layers, and export files."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ A_co = TypeVar("A_co", bound=Answer, covariant=True)
 Path = Annotated[str, Meta(max_length=200, description="a path such as decoder.1.self.weights")]
 Logit = Annotated[float, Meta(ge=-1e9, le=1e9)]
 Format = Annotated[str, Meta(max_length=20, description="the name of a file format")]
-MAX_VIEW_KEY_LENGTH = 20_000  # characters by which a saved page finds its picture again
-MAX_FIGURE_LENGTH = 2 << 20  # of a picture as SVG
+MAX_VIEW_KEY_LENGTH = 20_000  # characters of the key that selects the view in a saved page
+MAX_FIGURE_LENGTH = 2 << 20  # characters of an SVG figure
 MAX_LINE_LENGTH = 20_000
 
 
@@ -42,7 +42,7 @@ class QueryRequest(QuestionRequest[A_co], Generic[A_co], frozen=True, kw_only=Tr
 
 
 class TargetRequest(QueryRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
-    """The same about one possible answer there, a token or a label; -1 is the likeliest."""
+    """A request about one possible answer at a position, a token or a label; -1 is the likeliest."""
 
     token: NumberOrUnset = -1
 
@@ -51,7 +51,7 @@ class TargetRequest(QueryRequest[A_co], Generic[A_co], frozen=True, kw_only=True
 
 
 class PartDifference(Struct, frozen=True, kw_only=True):
-    """A part of the model that is not as trained: its field of a Variant, its title, what it was and what it is."""
+    """A replaced part of the model: its Variant field, its title, and its names before and after."""
 
     field: str
     title: str
@@ -60,10 +60,10 @@ class PartDifference(Struct, frozen=True, kw_only=True):
 
 
 class TraceAnswer(Answer, frozen=True, kw_only=True):
-    """All that Explore paints at each letter; the numbers are the byte codes of each attention group in turn.
+    """Everything Explore paints after a keystroke; the numbers are the byte codes of each attention group in turn.
 
-    It is `changed` where there is a before and an after; `differences` are the replaced parts. A token is `maskable`
-    where the model has a mask token. `context` is how many tokens the model reads at most.
+    `changed` says whether the run differs from the model as trained; `differences` lists the replaced parts. Tokens are
+    `maskable` if the model has a mask token. `context` is the maximum number of tokens.
     """
 
     tokens: tuple[Token, ...]
@@ -84,7 +84,7 @@ class TraceAnswer(Answer, frozen=True, kw_only=True):
 
 
 class TraceRequest(QueryRequest[TraceAnswer], frozen=True, kw_only=True):
-    """All heads as bytes, tokens and predictions. Where it `writes_target`, the model writes the text itself."""
+    """All heads as bytes, tokens and predictions. With `writes_target`, the model generates the target text itself."""
 
     route: ClassVar[str] = "trace"
     shares_runs: ClassVar[bool] = True
@@ -109,16 +109,16 @@ class HeadMatrixRequest(QuestionRequest[HeadMatrixAnswer], frozen=True, kw_only=
 
 
 class MatrixAxis(Struct, frozen=True, kw_only=True):
-    """The rows or columns of a view: what each reads, and which tokens it stands for."""
+    """The rows or columns of a view: their labels, and the tokens that each covers."""
 
     labels: tuple[str, ...]
     tokens: tuple[tuple[int, ...], ...]
 
 
 class HeadViewAnswer(Answer, frozen=True, kw_only=True):
-    """How a view is drawn, from `low` to `high`. Float32 numbers [row column] follow, `per_head` heads, then states.
+    """How to draw a view, from `low` to `high`. Float32 numbers [row column], `per_head` heads and cell states follow.
 
-    `rules` say in words how it was made.
+    `rules` describe in words how the view was computed.
     """
 
     rows: MatrixAxis
@@ -137,16 +137,16 @@ class ChoiceRequest(QuestionRequest[A_co], Generic[A_co], frozen=True, kw_only=T
     choice: HeadChoice
 
     def images(self) -> tuple[str, ...]:
-        """The difference to another picture names that one as its other text."""
+        """For a difference to another image, `other_text` is the name of that image."""
         return (*QuestionRequest.images(self), *filter(None, [self.choice.other_text]))
 
     def texts(self) -> tuple[str, ...]:
-        """The other text of a difference is read too."""
+        """The texts of the question, and the other text of a difference."""
         return *QuestionRequest.texts(self), self.choice.other_text
 
 
 class HeadViewRequest(ChoiceRequest[HeadViewAnswer], frozen=True, kw_only=True):
-    """The view of the chosen heads; `per_head` asks for each head by itself besides."""
+    """The view of the chosen heads; `per_head` also requests each head separately."""
 
     route: ClassVar[str] = "head_view"
 
@@ -170,14 +170,14 @@ class ThumbnailsRequest(QuestionRequest[ThumbnailsAnswer], frozen=True, kw_only=
 
 
 class QkProjectionAnswer(Answer, frozen=True, kw_only=True):
-    """How many of the points are queries, and what part of the variance both axes hold."""
+    """The number of query points, and the share of the variance that each axis explains."""
 
     queries: int
     explained_variance: tuple[float, float]
 
 
 class QkProjectionRequest(QuestionRequest[QkProjectionAnswer], frozen=True, kw_only=True):
-    """Queries and then keys of a head in one plane, float32 [token axis]."""
+    """Queries, then keys of a head projected to two dimensions, float32 [token axis]."""
 
     route: ClassVar[str] = "qk_projection"
 
@@ -193,7 +193,7 @@ class HeadMetricsAnswer(Answer, frozen=True, kw_only=True):
 
 
 class HeadMetricsRequest(QuestionRequest[HeadMetricsAnswer], frozen=True, kw_only=True):
-    """The metrics of all heads of one attention, for texts so long that no answer carries them along."""
+    """The metrics of all heads of one attention, for texts too long to include them in every answer."""
 
     route: ClassVar[str] = "head_metrics"
 
@@ -201,7 +201,7 @@ class HeadMetricsRequest(QuestionRequest[HeadMetricsAnswer], frozen=True, kw_onl
 
 
 class QueryKeyWeightsAnswer(Answer, frozen=True, kw_only=True):
-    """The numbers say it all: float32 [layer head], NaN where the mask forbids the key."""
+    """The numbers are float32 [layer head], NaN if the mask forbids the key."""
 
 
 class QueryKeyWeightsRequest(QuestionRequest[QueryKeyWeightsAnswer], frozen=True, kw_only=True):
@@ -218,7 +218,7 @@ class QueryKeyWeightsRequest(QuestionRequest[QueryKeyWeightsAnswer], frozen=True
 
 
 class StepValueAnswer(Struct, frozen=True, kw_only=True):
-    """A value of one step; its numbers follow those of the value before."""
+    """A value of one step; its numbers follow those of the previous value."""
 
     symbol: str
     axis: str | None
@@ -226,7 +226,7 @@ class StepValueAnswer(Struct, frozen=True, kw_only=True):
 
 
 class StepShape(Struct, frozen=True, kw_only=True):
-    """The axes of a recorded value, and how long each is."""
+    """The axes of a recorded value, and their sizes."""
 
     hook_point: str
     axes: tuple[str, ...]
@@ -247,14 +247,14 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
 
 
 class NamedAnswer(Struct, frozen=True, kw_only=True):
-    """A token or label by its number, and its text."""
+    """A token or label: its id and its text."""
 
     id: int
     text: str
 
 
 class WalkthroughAnswer(Answer, frozen=True, kw_only=True):
-    """The steps, and the likeliest answers with the index of the chosen one: -1 where no prediction follows."""
+    """The steps, and the likeliest answers with the index of the chosen one: -1 if there is no prediction."""
 
     query: int
     key: int
@@ -274,20 +274,20 @@ class WalkthroughRequest(TargetRequest[WalkthroughAnswer], frozen=True, kw_only=
 
 
 class CodeExcerptAnswer(Struct, frozen=True, kw_only=True):
-    """Lines of the program that ran, and where they stand."""
+    """Lines of the executed program, and their location."""
 
     location: str
     code: str
 
 
 class StepCodeAnswer(Answer, frozen=True, kw_only=True):
-    """The lines that each step runs, by its name."""
+    """The lines of code of each step, by the step's name."""
 
     code: dict[str, tuple[CodeExcerptAnswer, ...]]
 
 
 class StepCodeRequest(QuestionRequest[StepCodeAnswer], frozen=True, kw_only=True):
-    """The lines that each step of an attention and of the prediction runs."""
+    """The lines of code of each step of an attention and of the prediction."""
 
     route: ClassVar[str] = "step_code"
 
@@ -298,9 +298,10 @@ class StepCodeRequest(QuestionRequest[StepCodeAnswer], frozen=True, kw_only=True
 
 
 class LensLossesAnswer(Struct, frozen=True, kw_only=True):
-    """What two lenses lose at each depth but the last, in bits per byte of held-out texts.
+    """The extra loss of reading the model at each depth but the last, by two lenses, in bits per byte of held-out
+    texts.
 
-    `bits_per_byte` is what the model itself needs; `measured_on` are the texts.
+    `bits_per_byte` is the loss of the model itself; `measured_on` names the texts.
     """
 
     measured_on: tuple[str, ...]
@@ -312,8 +313,8 @@ class LensLossesAnswer(Struct, frozen=True, kw_only=True):
 class LogitLensAnswer(Answer, frozen=True, kw_only=True):
     """For each depth and column the likeliest answers, their probabilities, the true token's rank and its surprisal.
 
-    A column is a token; where the whole text is labelled, that has one more in front. A target is -1 where the true
-    token is unknown. `losses` are there where the model has a tuned lens.
+    A column is a token; if the model labels the whole text, one more column for the text comes first. A target is -1 if
+    the true token is unknown. `losses` is set if the model has a tuned lens.
     """
 
     first: int
@@ -351,9 +352,9 @@ class ResidualNormsRequest(QuestionRequest[ResidualNormsAnswer], frozen=True, kw
 
 
 class ExpertsAnswer(Answer, frozen=True, kw_only=True):
-    """The `layers` that have experts, and how many are `chosen` for a token, of how many.
+    """The `layers` that have experts, the number of `experts`, and how many are `chosen` for each token.
 
-    The numbers, float32 [layer token 2 chosen], are the experts of each token, largest share first, and their shares.
+    The numbers, float32 [layer token 2 chosen], are each token's experts, largest share first, and their shares.
     """
 
     layers: tuple[int, ...]
@@ -362,13 +363,13 @@ class ExpertsAnswer(Answer, frozen=True, kw_only=True):
 
 
 class ExpertsRequest(QuestionRequest[ExpertsAnswer], frozen=True, kw_only=True):
-    """To which experts each layer sends each token."""
+    """The experts to which each layer sends each token."""
 
     route: ClassVar[str] = "experts"
 
 
 class NegativeLogLikelihoodAnswer(Answer, frozen=True, kw_only=True):
-    """Of `count` tokens from `first` on; `shifted` where the true token of a position is the one after it."""
+    """Surprisal of `count` tokens from `first` on; `shifted` if the true token of a position is the next one."""
 
     first: int
     count: int
@@ -376,7 +377,7 @@ class NegativeLogLikelihoodAnswer(Answer, frozen=True, kw_only=True):
 
 
 class NegativeLogLikelihoodRequest(QuestionRequest[NegativeLogLikelihoodAnswer], frozen=True, kw_only=True):
-    """The surprisal of each true token in bits, NaN where none is known, for as many as take a moment to compute."""
+    """The surprisal of each true token in bits, NaN if unknown, for as many tokens as can be computed quickly."""
 
     route: ClassVar[str] = "negative_log_likelihood"
     lane: ClassVar[Lane] = Lane.LONG
@@ -386,7 +387,7 @@ class NegativeLogLikelihoodRequest(QuestionRequest[NegativeLogLikelihoodAnswer],
 
 
 class ComponentAnswer(Struct, frozen=True, kw_only=True):
-    """A part of a logit: a head, a feed-forward, an embedding, biases."""
+    """A component that contributes to a logit: a head, a feed-forward, an embedding, biases."""
 
     kind: str
     layer: int
@@ -394,7 +395,7 @@ class ComponentAnswer(Struct, frozen=True, kw_only=True):
 
 
 class PromotedToken(Struct, frozen=True, kw_only=True):
-    """A token, and what is added to its logit."""
+    """A token, and the amount added to its logit."""
 
     text: str
     logit: float
@@ -409,9 +410,9 @@ class PromotedTokens(Struct, frozen=True, kw_only=True):
 
 
 class LogitAttributionAnswer(Answer, frozen=True, kw_only=True):
-    """The contribution of each component to the logit of an answer; `assumptions` name the parts held fixed for it.
+    """The contribution of each component to the logit of an answer; `assumptions` lists the parts held fixed.
 
-    The answer is `text`; `preposition` and `token_text` say at which token, as in Prediction.
+    The answer is `text`; `preposition` and `token_text` name its position, as in Prediction.
     """
 
     position: int
@@ -432,7 +433,7 @@ class LogitAttributionRequest(TargetRequest[LogitAttributionAnswer], frozen=True
 
 
 class LogitDifferenceAnswer(Answer, frozen=True, kw_only=True):
-    """The contribution of each component to the logit of one answer, less that to the logit of another."""
+    """The contribution of each component to the logit of one answer, minus its contribution to another's."""
 
     components: tuple[ComponentAnswer, ...]
 
@@ -457,7 +458,7 @@ class InformationFlowAnswer(Answer, frozen=True, kw_only=True):
 
 
 class InformationFlowRequest(QueryRequest[InformationFlowAnswer], frozen=True, kw_only=True):
-    """The edges of the flow graph to one token that carry at least a share of `threshold`."""
+    """The edges of the flow graph to one token with a share of at least `threshold`."""
 
     route: ClassVar[str] = "information_flow"
     lane: ClassVar[Lane] = Lane.LONG
@@ -467,7 +468,7 @@ class InformationFlowRequest(QueryRequest[InformationFlowAnswer], frozen=True, k
 
 
 class HeadAblationAnswer(Answer, frozen=True, kw_only=True):
-    """Of `count` heads from `first` on; `before` is the log-probability of the answer with all heads, in bits."""
+    """Results for `count` heads from `first` on; `before` is the answer's log-probability with all heads, in bits."""
 
     first: int
     count: int
@@ -479,7 +480,7 @@ class HeadAblationAnswer(Answer, frozen=True, kw_only=True):
 
 
 class HeadAblationRequest(TargetRequest[HeadAblationAnswer], frozen=True, kw_only=True):
-    """By how many bits the log-probability of an answer changes without each head of an attention, from `first` on."""
+    """The change in bits of an answer's log-probability without each head of an attention, from head `first` on."""
 
     route: ClassVar[str] = "head_ablation"
     lane: ClassVar[Lane] = Lane.LONG
@@ -490,10 +491,10 @@ class HeadAblationRequest(TargetRequest[HeadAblationAnswer], frozen=True, kw_onl
 
 
 class PatchingAnswer(Answer, frozen=True, kw_only=True):
-    """Of `count` patches of a layer from `first` on, out of `patches`: float32 shares of the logit difference.
+    """Results for `count` of a layer's `patches`, from `first` on: float32 shares of the logit difference.
 
-    The logit of `other_answer`, which the other text leads to, less that of `answer` is `before` without a patch, and
-    `after` in the other text.
+    The logit difference is the logit of `other_answer`, the other text's answer, minus the logit of `answer`: `before`
+    without a patch, and `after` in the other text.
     """
 
     first: int
@@ -507,10 +508,10 @@ class PatchingAnswer(Answer, frozen=True, kw_only=True):
 
 
 class PatchingRequest(TargetRequest[PatchingAnswer], frozen=True, kw_only=True):
-    """How much of another text's answer each patch of a layer brings back, from patch `first` on.
+    """How much of another text's answer each patch of a layer restores, from patch `first` on.
 
-    `other_text` is the name of a picture or a recording for a model that reads those. `receiver` is the head whose
-    queries, keys or values hear those of the layer, where `patch` is one of these.
+    `other_text` is the name of an image or a recording if the model reads those. If `patch` is queries, keys or values,
+    the heads of the layer are patched only into that input of the head `receiver`.
     """
 
     route: ClassVar[str] = "patching"
@@ -525,22 +526,22 @@ class PatchingRequest(TargetRequest[PatchingAnswer], frozen=True, kw_only=True):
     first: Index = 0
 
     def images(self) -> tuple[str, ...]:
-        """The other text may be a picture."""
+        """The images of the question, and the other text if it names one."""
         return (*TargetRequest.images(self), *filter(None, [self.other_text]))
 
     def texts(self) -> tuple[str, ...]:
-        """The other text is read too."""
+        """The texts of the question, and the other text."""
         return *TargetRequest.texts(self), self.other_text
 
 
 class PatchingExampleAnswer(Answer, frozen=True, kw_only=True):
-    """A text to patch from; empty where no example is known."""
+    """A text to patch from; empty if no example was found."""
 
     text: str
 
 
 class PatchingExampleRequest(TargetRequest[PatchingExampleAnswer], frozen=True, kw_only=True):
-    """The text in view with one word exchanged by another of as many tokens, after which the answer is another."""
+    """The current text with one word replaced by another of equally many tokens, so that the answer changes."""
 
     route: ClassVar[str] = "patching_example"
     lane: ClassVar[Lane] = Lane.LONG
@@ -548,7 +549,7 @@ class PatchingExampleRequest(TargetRequest[PatchingExampleAnswer], frozen=True, 
 
 
 class NamedNumber(Struct, frozen=True, kw_only=True):
-    """A number with the name of what it is of, such as the path of a head."""
+    """A number with a name, such as the path of a head."""
 
     name: str
     value: float
@@ -557,8 +558,9 @@ class NamedNumber(Struct, frozen=True, kw_only=True):
 class CellLedgerAnswer(Answer, frozen=True, kw_only=True):
     """The score of a cell as it enters the softmax; float32 numbers follow, [query writer, key writer].
 
-    They and the `terms`, which belong to no pair of writers, add up to the score. The `weight` carries a share of the
-    head's output, by the length of its value and by direction: the latter may be negative.
+    They and the `terms`, which belong to no pair of writers, add up to the score. `length_share` and `direction_share`
+    are the share of the `weight` in the head's output, by the length of the value and by its direction: the latter may
+    be negative.
     """
 
     cell: str
@@ -572,7 +574,7 @@ class CellLedgerAnswer(Answer, frozen=True, kw_only=True):
 
 
 class CellLedgerRequest(QuestionRequest[CellLedgerAnswer], frozen=True, kw_only=True):
-    """Who wrote the query and the key of a cell of an attention, and what each pair adds to its score."""
+    """The components that wrote the query and the key of a cell, and what each pair adds to its score."""
 
     route: ClassVar[str] = "cell_ledger"
 
@@ -585,7 +587,7 @@ class CellLedgerRequest(QuestionRequest[CellLedgerAnswer], frozen=True, kw_only=
 class HeadRemovalAnswer(Answer, frozen=True, kw_only=True):
     """The logit of an answer with a head and without it; `direct`, `responses` and `norms` add up to the difference.
 
-    `self_repair` is the share of the direct effect that the rest undoes; it is named where it `repairs_itself`.
+    `self_repair` is the share of the direct effect that the later parts undo; it is shown if it `repairs_itself`.
     """
 
     text: str
@@ -601,7 +603,7 @@ class HeadRemovalAnswer(Answer, frozen=True, kw_only=True):
 
 
 class HeadRemovalRequest(TargetRequest[HeadRemovalAnswer], frozen=True, kw_only=True):
-    """What becomes of the logit of an answer without a head of an attention, and by which parts."""
+    """How the logit of an answer changes without a head of an attention, and which parts change it."""
 
     route: ClassVar[str] = "head_removal"
     lane: ClassVar[Lane] = Lane.LONG
@@ -612,7 +614,7 @@ class HeadRemovalRequest(TargetRequest[HeadRemovalAnswer], frozen=True, kw_only=
 
 
 class TokenRanking(Struct, frozen=True, kw_only=True):
-    """A ranking of the tokens that an answer stands on, and how it fares where tokens are deleted in its order."""
+    """A ranking of tokens by importance for an answer, and its result when tokens are deleted in its order."""
 
     name: str
     title: str
@@ -622,10 +624,10 @@ class TokenRanking(Struct, frozen=True, kw_only=True):
 
 
 class TokenRankingsAnswer(Answer, frozen=True, kw_only=True):
-    """Rankings under test; numbers are float32, of each ranking: scores [token], deletion [step], insertion [step].
+    """Tested rankings; the numbers of each are float32: scores [token], deletion [step], insertion [step].
 
-    After `steps[i]` tokens the answer has the probability of the curve; those that `can_go` are deleted. The most
-    faithful rankings are named by both curves, empty where random order does as well.
+    A curve's value i is the answer's probability after `steps[i]` tokens; only the tokens in `can_go` are deleted.
+    `best_deletion` and `best_insertion` name the most faithful ranking, empty if random order does as well.
     """
 
     text: str
@@ -639,7 +641,7 @@ class TokenRankingsAnswer(Answer, frozen=True, kw_only=True):
 
 
 class TokenRankingsRequest(TargetRequest[TokenRankingsAnswer], frozen=True, kw_only=True):
-    """Which ranking of the tokens explains an answer, put to the test on this text."""
+    """A test on this text: which ranking of the tokens explains the answer?"""
 
     route: ClassVar[str] = "token_rankings"
     lane: ClassVar[Lane] = Lane.LONG
@@ -647,7 +649,7 @@ class TokenRankingsRequest(TargetRequest[TokenRankingsAnswer], frozen=True, kw_o
 
 
 class AblatedHead(Struct, frozen=True, kw_only=True):
-    """A head that is switched off, and the margin that this leaves."""
+    """A head that is switched off, and the margin after that."""
 
     path: Path
     head: Index
@@ -655,7 +657,7 @@ class AblatedHead(Struct, frozen=True, kw_only=True):
 
 
 class AnswerLead(Struct, frozen=True, kw_only=True):
-    """How an answer stands: its log-probability, how far its logit leads, and which answer is the likeliest."""
+    """The state of an answer: its log-probability, the lead of its logit, and the likeliest answer."""
 
     log_probability: Logit
     margin: Logit
@@ -663,9 +665,9 @@ class AnswerLead(Struct, frozen=True, kw_only=True):
 
 
 class HeadSearchState(Struct, frozen=True, kw_only=True):
-    """How far a search has come: `leads` are those before all heads that are off, and after each.
+    """The progress of a search: `leads` are those before any head is off, and after each.
 
-    Of the present round `tested` heads are tried, and `best` leaves the smallest margin.
+    In the current round, `tested` heads have been tried, and `best` leaves the smallest margin.
     """
 
     heads: Annotated[tuple[AblatedHead, ...], Meta(max_length=100)] = ()
@@ -676,7 +678,7 @@ class HeadSearchState(Struct, frozen=True, kw_only=True):
 
 
 class HeadSearchAnswer(Answer, frozen=True, kw_only=True):
-    """How far the search is: at most `most` of `heads` are switched off. `likeliest` is the answer given now."""
+    """The progress of a search: at most `most` of `heads` are switched off. `likeliest` is the current answer."""
 
     search: HeadSearchState
     position: int
@@ -689,7 +691,7 @@ class HeadSearchAnswer(Answer, frozen=True, kw_only=True):
 
 
 class HeadSearchRequest(QueryRequest[HeadSearchAnswer], frozen=True, kw_only=True):
-    """Heads without which the likeliest answer is another one; each request goes on from what the last one found."""
+    """Heads without which the likeliest answer changes; each request continues from the previous result."""
 
     route: ClassVar[str] = "head_search"
     lane: ClassVar[Lane] = Lane.LONG
@@ -701,7 +703,7 @@ class HeadSearchRequest(QueryRequest[HeadSearchAnswer], frozen=True, kw_only=Tru
 class NeuronsAnswer(Answer, frozen=True, kw_only=True):
     """The neurons that add most to an answer's logit or take most from it; `sum`, `bias` and `edit` make `total`.
 
-    Numbers: for each its number, its activation there, and what it adds.
+    Numbers for each neuron: its index, its activation there, and its contribution.
     """
 
     layer: int
@@ -725,7 +727,10 @@ class NeuronsRequest(TargetRequest[NeuronsAnswer], frozen=True, kw_only=True):
 
 
 class NeuronAnswer(Answer, frozen=True, kw_only=True):
-    """One neuron: what it adds, and what its output vector promotes. Numbers: its activation at each token."""
+    """One neuron: its contribution, and the tokens that its output vector promotes.
+
+    Numbers: its activation at each token.
+    """
 
     layer: int
     neuron: int
@@ -737,7 +742,7 @@ class NeuronAnswer(Answer, frozen=True, kw_only=True):
 
 
 class NeuronRequest(TargetRequest[NeuronAnswer], frozen=True, kw_only=True):
-    """One neuron of a feed-forward more closely."""
+    """Details of one neuron of a feed-forward."""
 
     route: ClassVar[str] = "neuron"
 
@@ -751,8 +756,9 @@ class NeuronRequest(TargetRequest[NeuronAnswer], frozen=True, kw_only=True):
 class InputVectorsAnswer(ArraysAnswer, frozen=True, kw_only=True):
     """The vectors of the tokens from `first` on, as they enter the first layer of a stack.
 
-    `embedding` is [token channel]. `positions` is what the positional encoding `title` has for each token, which it
-    `places` beside the embedding, in the rotation of queries and keys (sines), in the scores (of head 0), or nowhere.
+    `embedding` is [token channel]. `positions` holds the values of the positional encoding `title` for each token.
+    `places` says where they enter: added to the embedding, in the rotation of queries and keys (sines), in the scores
+    (of head 0), or nowhere.
     """
 
     first: int
@@ -761,7 +767,7 @@ class InputVectorsAnswer(ArraysAnswer, frozen=True, kw_only=True):
 
 
 class InputVectorsRequest(QuestionRequest[InputVectorsAnswer], frozen=True, kw_only=True):
-    """What the first layer of a stack reads: a vector for each token, and its position."""
+    """The input of the first layer of a stack: a vector for each token, and its position."""
 
     route: ClassVar[str] = "input_vectors"
 
@@ -772,18 +778,19 @@ class InputVectorsRequest(QuestionRequest[InputVectorsAnswer], frozen=True, kw_o
 
 
 class AttentionFunctionRow(Struct, frozen=True, kw_only=True):
-    """An attention function, and whether a factor of its scores is another temperature."""
+    """An attention function, and whether scaling its scores acts as a temperature."""
 
     name: str
     has_temperature: bool
 
 
 class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
-    """The page before the first answer. `images` are the names of pictures, or of
-    recordings where the model `hears`; None for a model of texts.
+    """The page before the first answer.
 
-    `opening` stands there until a text is typed; an encoder-decoder wrote it for the source. The page begins
-    with `default_head`, layer and head, of `default_attention` where that is not the first.
+    `images` are the names of images, or of recordings if the model `hears`; None for a text model.
+
+    `opening` is shown until the visitor types a text; an encoder-decoder wrote it for the source. The page starts at
+    `default_head` (layer, head) of `default_attention`, or of the first attention if that is empty.
     """
 
     examples: tuple[ExampleAnswer, ...]
@@ -802,13 +809,13 @@ class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
 
 
 class ExplorePageRequest(OpenedRequest[ExplorePageAnswer], frozen=True, kw_only=True):
-    """All that Explore shows before the first answer."""
+    """Everything that Explore shows before the first answer."""
 
     route: ClassVar[str] = "explore_page"
 
 
 class ChartAxis(Struct, frozen=True, kw_only=True):
-    """The labels of a chart's rows or columns, and the position that each begins with."""
+    """The labels of a chart's rows or columns, and the first position of each."""
 
     labels: tuple[str, ...]
     positions: tuple[int, ...]
@@ -828,7 +835,7 @@ class HeadChart(Struct, frozen=True, kw_only=True):
 
 
 class ExploreChartsAnswer(Answer, frozen=True, kw_only=True):
-    """Predictions over `answers` ("all labels"), and the chosen heads: None where there is none to show."""
+    """Predictions over `answers` ("all labels"), and the chosen heads: None if there are none to show."""
 
     predictions: tuple[Prediction, ...]
     changed: bool
@@ -860,7 +867,7 @@ class SourceCodeRequest(QuestionRequest[SourceCodeAnswer], frozen=True, kw_only=
 
 
 class StateRequest(QuestionRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
-    """A request about what is on the screen: the question, and the state in which its answer is looked at."""
+    """A request about the current view: the question, and the page state in which its answer is shown."""
 
     lane: ClassVar[Lane] = Lane.LONG
     seconds: ClassVar[float] = 60.0
@@ -868,12 +875,12 @@ class StateRequest(QuestionRequest[A_co], Generic[A_co], frozen=True, kw_only=Tr
     state: State
 
     def images(self) -> tuple[str, ...]:
-        """The difference to another picture names that one as its other text."""
+        """For a difference to another image, `other_text` is the name of that image."""
         return (*QuestionRequest.images(self), *filter(None, [self.state.other_text]))
 
 
 class ExportNumbersRequest(StateRequest[FileAnswer], frozen=True, kw_only=True):
-    """Numbers as a file: of the value at `path`, or, without one, of the picture itself."""
+    """A file of numbers: the value at `path`, or the displayed view if `path` is empty."""
 
     route: ClassVar[str] = "export_numbers"
 
@@ -882,7 +889,7 @@ class ExportNumbersRequest(StateRequest[FileAnswer], frozen=True, kw_only=True):
 
 
 class ExportNeuronsRequest(TargetRequest[FileAnswer], frozen=True, kw_only=True):
-    """Every neuron of a feed-forward as a file: its activation, its weight towards an answer, what it adds."""
+    """A file of all neurons of a feed-forward: activation, weight towards an answer, contribution."""
 
     route: ClassVar[str] = "export_neurons"
     lane: ClassVar[Lane] = Lane.LONG
@@ -893,7 +900,7 @@ class ExportNeuronsRequest(TargetRequest[FileAnswer], frozen=True, kw_only=True)
 
 
 class ExportPageRequest(StateRequest[FileAnswer], frozen=True, kw_only=True):
-    """All heads, and the picture on the screen with its exact numbers, as one HTML file that needs no network."""
+    """All heads and the displayed view with its exact numbers, as one HTML file that works offline."""
 
     route: ClassVar[str] = "export_page"
 
@@ -901,10 +908,10 @@ class ExportPageRequest(StateRequest[FileAnswer], frozen=True, kw_only=True):
 
 
 class ExportWorksheetRequest(StateRequest[FileAnswer], frozen=True, kw_only=True):
-    """The view as a page to print for a class.
+    """The view as a printable page for a class.
 
-    `figure` is the picture as SVG, `link` leads to the view, `line` says where it is from; `omitted` is a sentence on
-    what the link leaves out.
+    `figure` is the view as SVG, `link` leads to it, `line` names its origin; `omitted` is a sentence about the parts
+    missing from the link.
     """
 
     route: ClassVar[str] = "export_worksheet"
@@ -916,6 +923,6 @@ class ExportWorksheetRequest(StateRequest[FileAnswer], frozen=True, kw_only=True
 
 
 class ExportCodeRequest(StateRequest[ProgramAnswer], frozen=True, kw_only=True):
-    """The view as Python and as lines for a shell."""
+    """The view as a Python program and as shell commands."""
 
     route: ClassVar[str] = "export_code"

@@ -1,4 +1,4 @@
-"""Explore: a sentence, every head, the chosen head, and what the model predicts."""
+"""The Explore page: a text, all heads, the chosen head, and the model's predictions."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from headlight_app.ui.component import Component, Data, api_address, read
 from headlight_app.ui.terms import terms_json
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
-# Seconds in which the component asks and paints before the charts take the interpreter and the browser, so that a
-# change in the sidebar is seen sooner (`python -m tests.bench page`). Component-initiated runs are already painted.
+# Head start in seconds for the component's request and painting before the charts occupy interpreter and browser, so
+# that sidebar changes appear sooner (`python -m tests.bench page`). Component-initiated runs are already painted.
 PAINT_SECONDS = 0.12
-SIDEBAR_FIELDS = ("model", "device", "measure")  # of the sidebar alone; all else the component reports
-MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # characters that Markdown may read as markup
-# Milliseconds without a change before Streamlit hears of one: its run draws the page anew while the person types on.
-LONG_PAUSE, CHARTS_PAUSE = 3_000, 600  # shorter where charts are open
-MAX_PREDICTIONS = 4  # charts of them
+SIDEBAR_FIELDS = ("model", "device", "measure")  # set only in the sidebar; the component reports all others
+MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # characters with a possible meaning in Markdown
+# Milliseconds after the last change before Streamlit is notified: its run redraws the page while the visitor types.
+LONG_PAUSE, CHARTS_PAUSE = 3_000, 600  # CHARTS_PAUSE if the charts are open
+MAX_PREDICTIONS = 4  # prediction charts
 
 FRONTEND, DRAWING = "explore/frontend", "ui/frontend"
 
@@ -54,7 +54,7 @@ FRONTEND, DRAWING = "explore/frontend", "ui/frontend"
 def instrument(
     key: str, module: str, styles: tuple[str, ...] = (), parts: tuple[tuple[str, str], ...] = ()
 ) -> Component:
-    """The instrument as a component, on this page or on one that shows more, with style sheets and HTML of its own."""
+    """The Explore instrument as a component; another page can add its own style sheets and HTML."""
     shared = (
         *(f"{DRAWING}/{name}.css" for name in ("styles/base", "heads/heads_tab")),
         *(f"{FRONTEND}/{name}.css" for name in ("tabs", "edits/edits")),
@@ -91,7 +91,7 @@ def show(state: State, entry: AvailableModel) -> None:
 
 
 def show_instrument(component: Component, state: State, known: ExplorePageAnswer, **more: Any) -> None:
-    """The instrument and what belongs below it; `more` is what a page's own component needs besides."""
+    """The instrument and the sections below it; `more` is additional data for another page's component."""
     state, opening = _with_known_names(state, known), known.opening
     question = state.question(opening.text, opening.source)
     state = state.with_default_head(known.default_head)
@@ -113,7 +113,7 @@ def show_instrument(component: Component, state: State, known: ExplorePageAnswer
 
 
 def _with_known_names(state: State, known: ExplorePageAnswer) -> State:
-    """The same without the names that no registry has: in a link to another version."""
+    """The state with unknown names, as in a link to another version, replaced by the defaults."""
     rows: dict[str, Collection[str]] = {
         "tab": TABS,
         "analysis": ANALYSES,
@@ -124,7 +124,7 @@ def _with_known_names(state: State, known: ExplorePageAnswer) -> State:
 
 
 def _known_data(known: ExplorePageAnswer) -> Data:
-    """What is known before the first answer, as the browser reads it."""
+    """The data known before the first answer, in the browser's format."""
     data: Data = to_builtins(known)
     return {
         **data,
@@ -136,9 +136,9 @@ def _known_data(known: ExplorePageAnswer) -> Data:
 
 
 def _component_data(path: str, state: State, question: Question, writes_target: bool) -> Data:
-    """What the component needs to know from Streamlit besides what the engine knows.
+    """The component's data from Streamlit, in addition to the engine's.
 
-    A text that is None stays so where the model writes it, so that it follows the source.
+    A text of None stays None if the model writes it, so that it follows the source.
     """
     settings = {name: getattr(question, name) for name in SIDEBAR_FIELDS}
     choice = {name: item for name, item in to_builtins(state).items() if name not in SIDEBAR_FIELDS}
@@ -159,7 +159,7 @@ def _component_data(path: str, state: State, question: Question, writes_target: 
 
 
 def _numbers(state: State, question: Question) -> None:
-    """The chosen heads and the predictions once more as charts, with exact numbers; made when somebody opens them."""
+    """The chosen heads and the predictions as charts with exact numbers, computed when the visitor opens them."""
     part = st.expander("In numbers", icon=":material/bar_chart:", key="numbers", on_change="rerun")
     if not part.open:
         return
@@ -181,7 +181,7 @@ def _numbers(state: State, question: Question) -> None:
 
 
 def _head_choice(state: State) -> HeadChoice:
-    """The part of a state that is about heads."""
+    """The head choice of a state."""
     return HeadChoice(**{name: getattr(state, name) for name in HeadChoice.__struct_fields__})
 
 

@@ -12,9 +12,9 @@ from headlight_app.contract.state import Values
 
 @dataclass(frozen=True)
 class Tab:
-    """One panel that a part of the picture opens: its `title`, its `html` and `module` as paths from the package.
+    """One panel, opened by a part of the picture: its `title`, and `html` and `module` as paths in the package.
 
-    The module exports by default what draws the tab (`Tab` in app/headlight_app/explore/frontend/types.d.ts).
+    The module's default export draws the tab (`Tab` in app/headlight_app/explore/frontend/types.d.ts).
     """
 
     title: str
@@ -24,11 +24,11 @@ class Tab:
 
 @dataclass(frozen=True)
 class Analysis(Tab):
-    """One analysis of the tab Layers: a tab within it, and in `lesson` what it shows, in a sentence or two.
+    """One analysis of the tab Layers: a tab within it; `lesson` explains in a few sentences what it shows.
 
-    The lesson is empty where it depends on the model. People choose the answer of what `has_target`, and the attention
-    of what `has_attention`; what is `of_likeliest` is about the likeliest answer. Only models that have experts show
-    what is `of_experts`.
+    The lesson is empty if it depends on the model. The visitor chooses the answer if it `has_target`, and the attention
+    if it `has_attention`; `of_likeliest`: it analyses the likeliest answer. `of_experts`: only models with experts show
+    it.
     """
 
     lesson: str = ""
@@ -147,7 +147,7 @@ ANALYSES: Registry[Analysis] = Registry(
 
 
 def tabs_json(tabs: Mapping[str, Tab]) -> list[Values]:
-    """Tabs or analyses as the browser needs them."""
+    """Tabs or analyses in the browser's format."""
     return [
         {"name": name, **{key: value for key, value in asdict(tab).items() if key not in ("html", "lesson")}}
         for name, tab in tabs.items()

@@ -1,1 +1,1 @@
-"""Files of numbers and figures: what any page exports."""
+"""Exports of all pages: files of numbers and figures."""

@@ -1,4 +1,4 @@
-"""Exports of every page: the origin of what it shows, its numbers as a file, its figure as PDF."""
+"""Requests for exports of every page: provenance, numbers as a file, a program, a figure as PDF."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from headlight_app.contract.state import MAX_HEADS, Label, State
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
 
 MAX_SIDES = 8
-LONG_WORK = 3  # sides: more models than the workers for letters are to open at once
+LONG_WORK = 3  # sides, from which on a request is long work: it opens too many models for the short lane
 MAX_LINE_LENGTH = 20_000
-MAX_PLACES = 1 << 20  # that the labels of one axis name
-MAX_FILE_BYTES = 2 << 20  # that a request holds
+MAX_PLACES = 1 << 20  # labels of one axis
+MAX_FILE_BYTES = 2 << 20  # per request
 MAX_SIDE_LENGTH = 1_000  # millimetres of a figure
 MAX_SHAPES = 100_000
-MAX_COORDINATES = 1 << 17  # of the points of one line
-CODES = 256  # that a cell may have
-MAX_COORDINATE = 1e6  # millimetres; what lies beyond no paper shows
+MAX_COORDINATES = 1 << 17  # in one line
+CODES = 256  # values of a byte code
+MAX_COORDINATE = 1e6  # millimetres, beyond any paper
 
 Line = Annotated[str, Meta(max_length=MAX_LINE_LENGTH)]
 Heads = Annotated[
@@ -34,7 +34,7 @@ Heads = Annotated[
 
 
 class Side(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One run that a page shows: its question, and which heads of which attention."""
+    """One run that a page shows: its question, and the shown heads of an attention group."""
 
     question: Question
     attention_group: Annotated[str, Meta(max_length=200)] = ""
@@ -42,7 +42,7 @@ class Side(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class SidesRequest(Request[A_co], Generic[A_co], frozen=True, kw_only=True):
-    """A request about what a page shows of one run or several; `shown` says in words what that is."""
+    """A request about one or several runs that a page shows; `shown` describes the content in words."""
 
     sides: Annotated[
         tuple[Side, ...],
@@ -55,12 +55,12 @@ class SidesRequest(Request[A_co], Generic[A_co], frozen=True, kw_only=True):
         return tuple(side.question for side in self.sides)
 
     def wanted_lane(self) -> Lane:
-        """Opening several models is long work."""
+        """The long lane for several sides, since opening several models is long work."""
         return Lane.LONG if len(self.sides) >= LONG_WORK else super().wanted_lane()
 
 
 class ExportOriginAnswer(Answer, frozen=True, kw_only=True):
-    """The provenance of a figure: fields for its file, words for each side, and the rows that say edits in words."""
+    """The provenance of a figure: fields for its file, words for each side, and the rows that put edits into words."""
 
     provenance: Fields
     sides: tuple[tuple[str, ...], ...]
@@ -69,13 +69,13 @@ class ExportOriginAnswer(Answer, frozen=True, kw_only=True):
 
 
 class ExportOriginRequest(SidesRequest[ExportOriginAnswer], frozen=True, kw_only=True):
-    """Where a figure is from."""
+    """Requests the provenance of a figure."""
 
     route: ClassVar[str] = "export_origin"
 
 
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Numbers as a page shows them: `values` are float32 in the order of `axes`, and `labels` name each place."""
+    """Numbers as a page shows them: `values` are float32 in the order of `axes`; `labels` name the places on each."""
 
     name: Annotated[str, Meta(pattern=r"\A[A-Za-z0-9 _-]{1,80}\Z", description="letters and digits")]
     axes: Annotated[tuple[Line, ...], Meta(min_length=1, max_length=4)]
@@ -84,7 +84,7 @@ class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ExportTableRequest(SidesRequest[FileAnswer], frozen=True, kw_only=True):
-    """Numbers that a page shows, as a file of a format that says where they are from."""
+    """Exports numbers that a page shows as a file with their provenance."""
 
     route: ClassVar[str] = "export_table"
     lane: ClassVar[Lane] = Lane.LONG
@@ -95,16 +95,16 @@ class ExportTableRequest(SidesRequest[FileAnswer], frozen=True, kw_only=True):
 
 
 class ProgramAnswer(Answer, frozen=True, kw_only=True):
-    """A program that computes the same, in Python and, where `headlight` has a command for it, for a shell."""
+    """A program that computes the same, in Python and, if a `headlight` command exists, for a shell."""
 
     python: str
     shell: str = ""
 
 
 class ExportProgramRequest(SidesRequest[ProgramAnswer], frozen=True, kw_only=True):
-    """What a page shows as Python: the weights of each side's heads.
+    """Exports what a page shows as Python: the weights of each side's heads.
 
-    With `sampling` it is the step after those in `generated`, and with a `length` the positional encoding of a stack.
+    With `sampling`, the program computes the step after `generated`; with `length`, a stack's positional encoding.
     """
 
     route: ClassVar[str] = "export_program"
@@ -117,7 +117,7 @@ class ExportProgramRequest(SidesRequest[ProgramAnswer], frozen=True, kw_only=Tru
 
 
 class LinkAnswer(Answer, frozen=True, kw_only=True):
-    """The parameters of an address, the names of what cannot stand in one, and the whole state for a file."""
+    """The query of a link, the names of the omitted parameters, and the whole state for a file."""
 
     query: str
     omitted: tuple[str, ...]
@@ -125,7 +125,7 @@ class LinkAnswer(Answer, frozen=True, kw_only=True):
 
 
 class LinkRequest(PageRequest[LinkAnswer], frozen=True, kw_only=True):
-    """The address of a state; what a page knows better than the state says takes its place there."""
+    """Requests the link of a state; the other fields, if set, replace the corresponding fields of the state."""
 
     route: ClassVar[str] = "link"
 
@@ -154,11 +154,11 @@ Metadata = Annotated[str, Meta(max_length=MAX_FILE_BYTES, description="a text")]
 
 
 class Shape(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
-    """Something that a figure shows."""
+    """An element of a figure."""
 
 
 class Box(Shape, frozen=True, kw_only=True):
-    """A shape that has a place and a size."""
+    """A shape with a position and a size."""
 
     x: Length
     y: Length
@@ -167,7 +167,7 @@ class Box(Shape, frozen=True, kw_only=True):
 
 
 class Rectangle(Box, frozen=True, kw_only=True, tag="rectangle"):
-    """A rectangle that is filled, framed or both."""
+    """A rectangle, filled, stroked or both."""
 
     fill: ColourOrNone = ""
     stroke: ColourOrNone = ""
@@ -175,7 +175,7 @@ class Rectangle(Box, frozen=True, kw_only=True, tag="rectangle"):
 
 
 class Circle(Shape, frozen=True, kw_only=True, tag="circle"):
-    """A circle around a point that is filled, framed or both."""
+    """A circle around a point, filled, stroked or both."""
 
     x: Length
     y: Length
@@ -186,7 +186,7 @@ class Circle(Shape, frozen=True, kw_only=True, tag="circle"):
 
 
 class Curve(Shape, frozen=True, kw_only=True, tag="curve"):
-    """A line of two points, or one of four that bends (Bézier)."""
+    """A straight line through two points, or a cubic Bézier curve with four."""
 
     points: Annotated[tuple[Length, ...], Meta(max_length=8)]
     stroke: Colour
@@ -196,7 +196,7 @@ class Curve(Shape, frozen=True, kw_only=True, tag="curve"):
 
 
 class Polyline(Shape, frozen=True, kw_only=True, tag="polyline"):
-    """A line through points, without bends."""
+    """Straight segments between points."""
 
     points: Annotated[
         tuple[Length, ...], Meta(min_length=4, max_length=MAX_COORDINATES, description="two points or more")
@@ -208,7 +208,7 @@ class Polyline(Shape, frozen=True, kw_only=True, tag="polyline"):
 
 
 class TextLine(Shape, frozen=True, kw_only=True, tag="text"):
-    """A line of text that is as long as it was in the browser, whose font may be narrower."""
+    """A line of text, stretched to its width in the browser, whose font may differ."""
 
     text: Line
     x: Length
@@ -222,7 +222,7 @@ class TextLine(Shape, frozen=True, kw_only=True, tag="text"):
 
 
 class Heatmap(Box, frozen=True, kw_only=True, tag="heatmap"):
-    """A map of byte codes, with a palette of its own where that is not the figure's."""
+    """A map of byte codes; `palette` replaces the figure's palette."""
 
     rows: Count
     columns: Count
@@ -232,7 +232,7 @@ class Heatmap(Box, frozen=True, kw_only=True, tag="heatmap"):
 
 
 class Stamp(Box, frozen=True, kw_only=True, tag="image"):
-    """An image, such as one of a text in a script that the PDF's font lacks, as the browser has painted it."""
+    """An image rendered by the browser, such as text in a script that the PDF's font lacks."""
 
     left: Length
     top: Length
@@ -246,7 +246,7 @@ AnyShape = Rectangle | Circle | Curve | Polyline | TextLine | Heatmap | Stamp
 class Figure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Shapes in drawing order, in millimetres from the upper left corner; `palette` are the colours of byte codes.
 
-    `subject` and `keywords` say where it is from: in words, and as JSON.
+    `subject` and `keywords` contain the provenance, in words and as JSON.
     """
 
     width: SideLength
@@ -262,7 +262,7 @@ class Figure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ExportPdfRequest(PageRequest[FileAnswer], frozen=True, kw_only=True):
-    """A figure that the browser has laid out, as PDF."""
+    """Exports a figure that the browser has laid out as PDF."""
 
     route: ClassVar[str] = "export_pdf"
     lane: ClassVar[Lane] = Lane.LONG

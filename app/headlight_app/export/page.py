@@ -1,4 +1,4 @@
-"""What the menu Export of every page knows of it."""
+"""The data that the Export menu of every page needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headlight_app.ui.component import Data
 
 
 def shared_page(path: str, model: str) -> Data:
-    """What a link must know besides what was chosen: a model of one's own, and the address for others."""
+    """The data for links besides the state: whether the model is the visitor's own, and the server's URL for others."""
     return {
         "path": path,
         "own_model": own_titles().get(model, ""),
@@ -22,5 +22,5 @@ def shared_page(path: str, model: str) -> Data:
 
 
 def shared_state(path: str, state: State) -> Data:
-    """The same with everything that was chosen, for a page that knows only its own part of it."""
+    """The same with the whole state, for a component that has only its own part of it."""
     return {"page": shared_page(path, state.model), "state": to_builtins(state)}

@@ -1,4 +1,4 @@
-"""Requests of the sidebar: the parts of a model that can be replaced, and the devices."""
+"""Requests of the sidebar: the replaceable parts of a model, and the devices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headlight_app.contract.request import Answer, PageRequest
 
 
 class FrameAnswer(Answer, frozen=True, kw_only=True):
-    """The parts by the fields of a Variant, the masks that only a link may name, and the devices of the workers."""
+    """The parts by field of Variant, the masks that only a link can select, and the devices of the workers."""
 
     choices: dict[str, PartChoices]
     unlisted_masks: dict[str, str]
@@ -18,7 +18,7 @@ class FrameAnswer(Answer, frozen=True, kw_only=True):
 
 
 class FrameRequest(PageRequest[FrameAnswer], frozen=True, kw_only=True):
-    """The sidebar's choices for every model."""
+    """The sidebar's choices for all models."""
 
     route: ClassVar[str] = "frame"
     is_http: ClassVar[bool] = False

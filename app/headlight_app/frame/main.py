@@ -56,14 +56,14 @@ from headlight_app.ui.model_summary import describe_heads
 
 STATIC = Path(__file__).parent / "static"
 PAGES = (explore, tasks, compare, generate, positions, course, checkpoints, lesson)
-# Those of the first page, in the order in which a browser fetches them: the one that shows the heads comes first.
+# The components of the first page, in fetch order: the one that shows the heads comes first.
 FIRST_COMPONENTS = (explore.INSTRUMENT, PRESENTER_MODE, ROOM, MODEL_PICKER, VARIANT, HELP, SCENES)
 TITLES = {page.PATH: page.TITLE for page in PAGES}
 NONFINITE_WARNING = "_nonfinite_warning"
 
 
 def main() -> None:
-    """One run of the page, once it is its turn."""
+    """One page run, after waiting for its turn."""
     _mark_visitor_present()
     with page_turn(current_queue()):
         _run()
@@ -97,13 +97,13 @@ def _run() -> None:
         if not state.embedded:
             _report_weights(
                 weights_slot, warning_slot, state, entry
-            )  # once the page is painted: looking at each weight takes its time
+            )  # after the page is painted: checking every weight takes time
     else:
         chosen.run()
 
 
 def _draw_above(state: State) -> None:
-    """What stands above every page where there is something to say: presenter mode, the room, and scenes on stage."""
+    """The components above every page: presenter mode, the room and, in presenter mode, scenes."""
     sidebar.presenter_mode(state)
     sidebar.room(state, TITLES)
     if state.presenter:
@@ -116,17 +116,17 @@ def _configure(state: State) -> None:
 
 
 def _tell_browser(title: str) -> None:
-    """The page's name, and the address that takes the place of one whose model did not suit."""
+    """Set the page's title, and replace the browser's URL if its model was unsuitable."""
     st.set_page_config(f"{title} · Headlight")
     st.html(f'<style>:root {{ --page: "{title}"; }}</style>')
-    slot = st.empty()  # always there, so that nothing moves
+    slot = st.empty()  # always present, so that nothing shifts
     if script := session.address_script():
         slot.html(script, unsafe_allow_javascript=True)
 
 
 @cache
 def _stylesheet(*changes: str) -> str:
-    """The frame's look, which presenter mode and embedding in another page change."""
+    """The frame's stylesheet, with the `changes` for presenter mode and embedding."""
     styles = ((STATIC / f"{name}.css").read_text(encoding="utf-8") for name in ("frame", *changes))
     return f"<style>{''.join(styles)}</style>"
 
@@ -139,7 +139,7 @@ def _static(name: str) -> str:
 def _draw_sidebar(
     state: State, entries: tuple[AvailableModel, ...], pages: Mapping[ModuleType, Page], open_page: ModuleType
 ) -> DeltaGenerator:
-    """The sidebar; gives the place for what is only known once the page is drawn."""
+    """Draw the sidebar. Returns the slot for the notes on weights, which are filled after the page is drawn."""
     with st.sidebar:
         st.html(_static("brand"), unsafe_allow_javascript=True)
         for page, link in pages.items():
@@ -162,7 +162,7 @@ def _draw_sidebar(
 
 
 def _draw_stage(page: ModuleType, state: State, entries: tuple[AvailableModel, ...]) -> None:
-    """What a teacher reaches for while the sidebar is closed: variants, and the way in for the room."""
+    """A popover for presenter mode, where the sidebar is closed: variants, and the invitation to the room."""
     has_variants = bool(entries) and not chooses_own_models(page)
     with st.container(key="stage"), st.popover("Variants" if has_variants else "Room"):
         if has_variants:
@@ -175,7 +175,7 @@ def _draw_variants(state: State, entry: AvailableModel, entries: tuple[Available
 
 
 def _mark_visitor_present() -> None:
-    """This visitor has the page open."""
+    """Record that this visitor has the page open."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is not None:
         presence().mark_seen(current_visitor(), context.session_id)
@@ -185,7 +185,7 @@ def _mark_visitor_present() -> None:
 def _show_page(page: ModuleType) -> None:
     state, entries = current_state(), available_models()
     if not entries:
-        checkpoints.show(state)  # where one may bring one's own
+        checkpoints.show(state)  # there, visitors can open their own models
         return
     is_known = not state.model or state.model in {entry.name for entry in entries}
     if not is_known:
@@ -195,7 +195,7 @@ def _show_page(page: ModuleType) -> None:
 
 
 def _absence(name: str) -> str:
-    """Why the model that a link names is not among those that can be opened."""
+    """Why the model of a link cannot be opened."""
     for listed in (*listed_models(), *own_models()):
         if listed.name == name:
             return f"The model that this link names is here, but it cannot be opened. {listed.problem}"
@@ -203,12 +203,12 @@ def _absence(name: str) -> str:
 
 
 def chooses_own_models(page: ModuleType) -> bool:
-    """Whether the controls of a page choose its models, so that those of the sidebar would change nothing on it."""
+    """Whether a page has its own model controls, so that those of the sidebar have no effect on it."""
     return bool(getattr(page, "CHOOSES_OWN_MODELS", False))
 
 
 def _draw_controls(page: ModuleType, state: State, entries: tuple[AvailableModel, ...]) -> DeltaGenerator:
-    """The widgets; gives the place for what is only known once the page is drawn."""
+    """Draw the widgets. Returns the slot for the notes on weights, which are filled after the page is drawn."""
     if chooses_own_models(page):
         sidebar.device_selector(state, sidebar.offered().devices)
         return st.empty()
@@ -227,7 +227,7 @@ def _draw_controls(page: ModuleType, state: State, entries: tuple[AvailableModel
 def _report_weights(
     weights_slot: DeltaGenerator, warning_slot: DeltaGenerator, state: State, entry: AvailableModel
 ) -> None:
-    """How each weight of the open model was used, and which are no numbers; nothing where it could not be opened."""
+    """Show how the open model's weights are used and which are not finite; nothing if it cannot be opened."""
     try:
         report = ask_shared(WeightReportRequest(model=entry.name, device=state.device)).answer
     except HeadlightError:

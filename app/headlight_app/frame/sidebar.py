@@ -1,4 +1,4 @@
-"""The widgets that write State. Each shows what the state says and, when changed, changes it."""
+"""The widgets that write State. Each shows a value of the state and, when changed, updates it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BASE, DIALOG, LISTS = "ui/frontend/styles/base.css", "frame/frontend/dialog.css"
 
 
 def _component(name: str, *styles: str, folder: str = "frame/frontend") -> Component:
-    """A component of the frame, by its name; `styles` come before its own."""
+    """A component of the frame; `styles` are loaded before its own."""
     path = f"{folder}/{name}"
     return Component(name, module=f"{path}.js", html=f"{path}.html", styles=(*styles, f"{path}.css"))
 
@@ -41,12 +41,12 @@ MODEL_PICKER = _component("model_picker", BASE, LISTS)
 HELP = _component("help", BASE, DIALOG)
 PRESENTER_MODE = _component("presenter_mode", BASE)
 SCENES = _component("scenes", BASE, DIALOG, folder="frame/frontend/scenes")
-INVITED, INVITATIONS = "_invited", "_invitations"  # the one to be shown in this run, and how many there were
+INVITED, INVITATIONS = "_invited", "_invitations"  # the invitation to show in this run, and the count so far
 
 
 @lru_cache(maxsize=1)
 def offered() -> FrameAnswer:
-    """The engine's choices; they stay the same while the server runs."""
+    """The choices from the engine, which are constant while the server runs."""
     return ask(FrameRequest()).answer
 
 
@@ -56,9 +56,9 @@ def model_picker(
     suits: Callable[[Config], bool],
     titles: Mapping[str, str],
 ) -> None:
-    """Which model, by what it does; another one starts without the edits made to this one.
+    """The list of models, grouped by kind; choosing another model resets the edits.
 
-    `suits` says which models the page can show; `titles` are of those whose name is no title.
+    `suits` says which models the page can show; `titles` are those of models whose name is not a title.
     """
     groups: dict[str, list[Data]] = {}
     for entry in entries:
@@ -78,10 +78,10 @@ def _on_model_change() -> None:
 
 
 def variant_controls(state: State, trained: Config, trained_models: Mapping[str, str]) -> None:
-    """Mask, positional encoding, attention function, scale and pooling, as trained until another is chosen.
+    """Mask, positional encoding, attention function, scale and pooling, initially as trained.
 
-    `trained_models` names, by positional encoding, the model that was trained with it and is else alike. A component,
-    so that Explore hears of a choice in the browser and repaints without waiting for a rerun.
+    `trained_models` maps a positional encoding to the model trained with it that differs in nothing else. This is a
+    component, so that Explore gets a choice within the browser and repaints without waiting for a rerun.
     """
     parts: dict[str, str] = asdict(trained_variant(trained))
     data = {
@@ -112,7 +112,7 @@ def variant_controls(state: State, trained: Config, trained_models: Mapping[str,
 
 
 def _options(trained: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The part that a model was trained with, then all others."""
+    """The choice that a model was trained with, then all others."""
     return [
         (UNCHANGED, f"{names.get(trained, trained)} · as trained"),
         *((name, names[name]) for name in names if name != trained),
@@ -120,7 +120,7 @@ def _options(trained: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _linked_mask(variant: Variant, field: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The mask that a link names and the list does not offer: a matrix, written out."""
+    """The mask of a link that the list does not offer: an explicit matrix."""
     kind = variant.masks.partition(":")[0]
     titles = offered().unlisted_masks
     return [(kind, titles[kind])] if field == "masks" and kind in titles and kind not in names else []
@@ -133,14 +133,14 @@ def _on_variant_change() -> None:
 
 
 def device_selector(state: State, devices: Sequence[str]) -> None:
-    """Where to compute."""
+    """The device to compute on."""
     shown = state.device if state.device in devices else devices[0]
     key = _widget_key("device", shown)
     st.selectbox("Device", devices, key=key, on_change=_store_widget("device", shown))
 
 
 def measure_toggle(state: State) -> None:
-    """What pictures of attention show: weights, or what they move."""
+    """The switch between attention weights and what they move."""
     shown = state.measure == "moved"
     store = _store_widget("measure", shown, lambda chosen: "moved" if chosen else "")
     about = (
@@ -151,17 +151,17 @@ def measure_toggle(state: State) -> None:
 
 
 def presenter_toggle(state: State) -> None:
-    """Large type and fewer controls."""
+    """The switch for large type and fewer controls."""
     key = _widget_key("presenter", state.presenter == "1")
     store = _store_widget("presenter", state.presenter == "1", lambda chosen: "1" if chosen else "")
     st.toggle("Presenter mode", key=key, on_change=store, help="Large type for a projector. Also with the key p")
 
 
 def _widget_key(field: str, shown: object) -> str:
-    """A widget of its own for each value of a field; it begins with that value.
+    """The key of a separate widget for each value of a field, initialized with that value.
 
-    A request that the browser sent before it heard of a new value holds the old one. To a widget with the same key for
-    both it would count as a choice, and undo the new value.
+    A request sent before the browser received a new value contains the old one. With the same key for both values, it
+    would count as a choice and undo the new value.
     """
     key = f"{field}={shown}"
     st.session_state[key] = shown
@@ -169,7 +169,7 @@ def _widget_key(field: str, shown: object) -> str:
 
 
 def _store_widget(field: str, shown: object, encode: Callable[[Any], str] = str) -> Callable[[], None]:
-    """Takes the choice made with the widget that shows this value."""
+    """The callback that stores a choice of the widget that shows this value."""
 
     def store() -> None:
         chosen = st.session_state[f"{field}={shown}"]
@@ -180,7 +180,7 @@ def _store_widget(field: str, shown: object, encode: Callable[[Any], str] = str)
 
 
 def presenter_mode(state: State) -> None:
-    """The key that switches it, and the way out of it, on every page."""
+    """The key and the button for presenter mode, on every page."""
 
     def store() -> None:
         change_state(presenter=PRESENTER_MODE.reported().get("presenter"))
@@ -189,12 +189,12 @@ def presenter_mode(state: State) -> None:
 
 
 def scenes(state: State, titles: Mapping[str, str]) -> None:
-    """Views to go through in class, on every page; `titles` are of the pages that can be shown, by their paths."""
+    """The list of scenes, on every page; `titles` are those of the pages, by path."""
     SCENES.mount({"api": api_address(), "pages": _page_rows(titles), "presenter": state.presenter == "1"})
 
 
 def room(state: State, titles: Mapping[str, str]) -> None:
-    """What shows that this browser is in a room, and the sheet by which a teacher opens one."""
+    """The status of this browser's room, and the sheet in which a teacher opens one."""
     invitation = None
     if number := st.session_state.pop(INVITED, 0):
         address, site = room_address(state)
@@ -204,7 +204,7 @@ def room(state: State, titles: Mapping[str, str]) -> None:
 
 
 def invitation() -> None:
-    """The button that opens the sheet with the way in for the others."""
+    """The button that opens the sheet with the link for others."""
 
     def invite() -> None:
         st.session_state[INVITATIONS] = st.session_state[INVITED] = st.session_state.get(INVITATIONS, 0) + 1
@@ -213,7 +213,7 @@ def invitation() -> None:
 
 
 def room_address(state: State) -> tuple[str, str]:
-    """Where the others in a room find this view, and the server; only the server where they cannot open the model."""
+    """The URLs of this view and of the server for others; both the server's if they cannot open the model."""
     visited = urlsplit(st.context.url or "")
     site = current_room_address() or f"{visited.scheme}://{visited.netloc}"
     if is_upload(state.model):
@@ -223,7 +223,7 @@ def room_address(state: State) -> tuple[str, str]:
 
 
 def _page_rows(titles: Mapping[str, str]) -> list[dict[str, str]]:
-    """The pages that can be shown, with their addresses. The first page has no path of its own."""
+    """The pages with their URL paths. The first page is at the root."""
     first = next(iter(titles))
     return [
         {"name": path, "title": title, "path": f"{base_path()}/{'' if path == first else path}"}

@@ -1,4 +1,4 @@
-"""Every page opens with a model that suits it: where the chosen one does not, the first that does takes its place."""
+"""Selects a suitable model for each page: an unsuitable one is replaced by the first suitable one."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ LAST_SHOWN, REPLACED, KEPT = "_last_shown", "_replaced_model", "_kept_states"
 
 
 def chosen_entry(state: State, entries: Sequence[AvailableModel]) -> AvailableModel:
-    """The model that the state names, or the first of all."""
+    """The model of the state, or the first one."""
     return next((entry for entry in entries if entry.name == state.model), entries[0])
 
 
 def requirement(page: ModuleType, state: State) -> Requirement:
-    """The requirement of a page on its model; most pages show any."""
+    """The requirement of a page on its model; most pages accept any."""
     required: Requirement = page.required(state) if hasattr(page, "required") else ANY_MODEL
     return required
 
 
 def with_suitable_model(page: ModuleType, state: State, entries: Sequence[AvailableModel]) -> State:
-    """The same state with a model that the page can show; as it is where there is none."""
+    """The same state with a model that the page can show; unchanged if there is none."""
     required = requirement(page, state)
     if not entries or required.suits(chosen_entry(state, entries).config):
         return state
@@ -37,10 +37,10 @@ def with_suitable_model(page: ModuleType, state: State, entries: Sequence[Availa
 
 
 def state_on_return(page: ModuleType, open_page: ModuleType, state: State, entries: Sequence[AvailableModel]) -> State:
-    """The state to which a link to a page leads.
+    """The state of the sidebar's link to a page.
 
-    A page that needs a certain model opens with one of its own. The model and the text that another page was left with
-    are there on return.
+    A page that needs another model opens with a suitable one. On return to the earlier page, its model and text are
+    restored.
     """
     suited = with_suitable_model(page, state, entries)
     kept: State | None = st.session_state.get(KEPT, {}).get(page.PATH)
@@ -53,7 +53,7 @@ def state_on_return(page: ModuleType, open_page: ModuleType, state: State, entri
 
 
 def resume_state(page: ModuleType, pages: Iterable[ModuleType], entries: Sequence[AvailableModel]) -> None:
-    """The state with which a page was left is that of this run, where a link of the sidebar led back to it."""
+    """If a sidebar link led back to a page, restore the state with which the visitor left it."""
     last_path, _ = st.session_state.get(LAST_SHOWN, (page.PATH, ""))
     left = reported_state()
     if left is None or last_path == page.PATH:
@@ -66,15 +66,15 @@ def resume_state(page: ModuleType, pages: Iterable[ModuleType], entries: Sequenc
 
 
 def suitable_state(page: ModuleType, state: State, entries: Sequence[AvailableModel]) -> tuple[State, str]:
-    """The state of this run, with a model that the page can show, and what to say where that is another than before.
+    """The state of this run with a model that the page can show, and a sentence if the model was replaced.
 
-    The links of the sidebar lead to such a state already; an address written by hand may name any model.
+    Sidebar links contain a suitable model already; a hand-written URL may name any model.
     """
     last_path, left = st.session_state.get(LAST_SHOWN, (page.PATH, ""))
     suited = with_suitable_model(page, state, entries)
     if suited != state:
         left = state.model
-        # A text that came without the name of a model was written for this page, whichever model suits it.
+        # A text in a URL without a model is meant for this page, so it is kept.
         replace_state(model=suited.model, **(OPENING if left else {}))
         state = current_state()
     elif last_path == page.PATH:
@@ -87,7 +87,7 @@ def suitable_state(page: ModuleType, state: State, entries: Sequence[AvailableMo
 
 
 def _replacement(page: ModuleType, state: State, left: str, entries: Sequence[AvailableModel]) -> str:
-    """Why another model is open than the one that was left; nothing where that one would have done as well."""
+    """Why another model is open than before; empty if the previous one suits the page too."""
     required = requirement(page, state)
     unsuited = [entry for entry in entries if entry.name == left and not required.suits(entry.config)]
     if not unsuited:

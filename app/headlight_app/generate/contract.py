@@ -13,7 +13,7 @@ from headlight_app.contract.sampling import GeneratedTokens, Sampling
 
 
 class TextToken(Token, frozen=True, kw_only=True):
-    """A token of the text as it is read; `space_before`: there is a space before it that its text does not have."""
+    """A token of the text as read; `space_before`: a space precedes it that is not in the token's text."""
 
     space_before: bool
 
@@ -37,9 +37,9 @@ class CachedLayer(Struct, frozen=True, kw_only=True):
 
 
 class KvCache(Struct, frozen=True, kw_only=True):
-    """The key/value cache, and how many query heads there are. Without layers, `reason` says why nothing is kept.
+    """The key/value cache, and the number of query heads. Without layers, `reason` says why nothing is cached.
 
-    `layers` are those with keys and values of their own, of `model_layers`.
+    `layers` are the layers with keys and values of their own, out of `model_layers`.
     """
 
     layers: tuple[CachedLayer, ...]
@@ -49,10 +49,11 @@ class KvCache(Struct, frozen=True, kw_only=True):
 
 
 class StepAnswer(Struct, frozen=True, kw_only=True):
-    """One step: candidates before and after the sampling settings, and the one that was `chosen`, of this `rank`.
+    """One step: candidates before and after the sampling settings, and the `chosen` token with its `rank`.
 
-    The settings leave `kept_count` tokens of the vocabulary, and the `random_number` chose among them; `entropy` is
-    that of the model's probabilities, in bits. `tokens_read` were read anew. The `end_token` ends a text.
+    The settings leave `kept_count` tokens of the vocabulary, and the `random_number` chose among them. `entropy` is the
+    entropy of the model's probabilities in bits. `tokens_read` counts the tokens read in this step. The `end_token`
+    ends a text.
     """
 
     position: int
@@ -74,10 +75,10 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
 
 
 class GenerateAnswer(Answer, frozen=True, kw_only=True):
-    """The next step, or None once all masks are filled; and the tokens of the text, where they were asked for.
+    """The next step, or None once all masks are filled; and the tokens of the text if requested.
 
-    The numbers are float32: for each attention group, from its `offset` on, the weights of the query that was asked,
-    [layer head key].
+    The numbers are float32: for each attention group, from its `offset` on, the weights of the step's query, [layer
+    head key].
     """
 
     step: StepAnswer | None
@@ -85,7 +86,7 @@ class GenerateAnswer(Answer, frozen=True, kw_only=True):
 
 
 class GenerateRequest(QuestionRequest[GenerateAnswer], frozen=True, kw_only=True):
-    """The step after those in `generated`; `use_cache` reads only what has not been read before."""
+    """The step after those in `generated`; with `use_cache`, only tokens that are not cached are read."""
 
     route: ClassVar[str] = "generate"
 
@@ -96,7 +97,7 @@ class GenerateRequest(QuestionRequest[GenerateAnswer], frozen=True, kw_only=True
 
 
 class CopyingHead(Struct, frozen=True, kw_only=True):
-    """What a head takes from one earlier occurrence of a token: its weight, and what it adds to the token's logit."""
+    """A head that copies from an earlier occurrence of a token: its weight, and its addition to the token's logit."""
 
     path: str
     head: int
@@ -106,7 +107,7 @@ class CopyingHead(Struct, frozen=True, kw_only=True):
 
 
 class PassageAnswer(Struct, frozen=True, kw_only=True):
-    """A passage of the prompt: its text, the prompt `without` it, and what is `copied` and `moved` from it (logits)."""
+    """A passage of the prompt: its text, the prompt `without` it, and the logits `copied` and `moved` from it."""
 
     text: str
     without: str
@@ -115,9 +116,10 @@ class PassageAnswer(Struct, frozen=True, kw_only=True):
 
 
 class CopyingAnswer(Answer, frozen=True, kw_only=True):
-    """Where a token comes from: the heads that took it from its earlier `occurrences`, and the prompt's passages.
+    """Where a token comes from: the heads that copied it from its earlier `occurrences`, and the prompt's passages.
 
-    `source` is the passage from which most is copied, None where nothing is; `rest` is what no passage adds.
+    `source` is the most copied passage, None if nothing is copied; `rest` is the contribution from outside the
+    passages.
     """
 
     text: str
@@ -129,7 +131,7 @@ class CopyingAnswer(Answer, frozen=True, kw_only=True):
 
 
 class CopyingRequest(QuestionRequest[CopyingAnswer], frozen=True, kw_only=True):
-    """Where the `token` that follows those in `generated` comes from; it stands at `position`."""
+    """Where the `token` at `position`, which follows those in `generated`, comes from."""
 
     route: ClassVar[str] = "copying"
     lane: ClassVar[Lane] = Lane.LONG
@@ -141,7 +143,7 @@ class CopyingRequest(QuestionRequest[CopyingAnswer], frozen=True, kw_only=True):
 
 
 class GenerateReport(Struct, frozen=True, kw_only=True):
-    """The component's report of its text: generated tokens belong to it alone, or to what is written of an image."""
+    """The component's report of its text; the generated tokens belong to this text and image only."""
 
     text: Text
     source: Text
@@ -152,10 +154,10 @@ class GenerateReport(Struct, frozen=True, kw_only=True):
 
 
 class GeneratePageAnswer(Answer, frozen=True, kw_only=True):
-    """Examples, the first of which stands there until the person types, and the head to begin with.
+    """Examples, the first of which is shown until the visitor types, and the default head.
 
-    `languages` are the tokens of a translator's languages, with one of which a text may begin. `images` are the names
-    of the pictures or recordings that a model may write of.
+    `languages` are the language tokens of a translator; a text may begin with one of them. `images` are the names of
+    the images or recordings that a model can describe or transcribe.
     """
 
     examples: tuple[ExampleAnswer, ...]
@@ -166,6 +168,6 @@ class GeneratePageAnswer(Answer, frozen=True, kw_only=True):
 
 
 class GeneratePageRequest(OpenedRequest[GeneratePageAnswer], frozen=True, kw_only=True):
-    """All that Generate shows before the first answer."""
+    """Everything that Generate shows before the first answer."""
 
     route: ClassVar[str] = "generate_page"

@@ -1,4 +1,4 @@
-"""Generate: a text that grows token by token, and what each step looked at."""
+"""The Generate page: a text that grows token by token, and the attention of each step."""
 
 from __future__ import annotations
 

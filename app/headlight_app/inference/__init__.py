@@ -1,1 +1,1 @@
-"""Open models, and their runs and caches: what every answer is computed from. It runs in worker processes."""
+"""Open models, their runs and caches, shared by all answer functions. It runs in worker processes."""

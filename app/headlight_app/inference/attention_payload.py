@@ -1,4 +1,4 @@
-"""Parts of several answers: tokens, all heads as bytes, predictions before and after, and notes."""
+"""Parts that several answers share: tokens, all heads as byte codes, predictions, and notes."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from headlight_app.inference.choices import variant_choices
 from headlight_app.inference.resolved_question import ResolvedQuestion
 from headlight_app.state.variants import trained_variant
 
-MAX_METRIC_CELLS = 1 << 20  # cells of all heads; up to here the metrics are as good as free
+MAX_METRIC_CELLS = 1 << 20  # cells of all heads, up to which metrics take negligible time
 
 
 def quantized_weights(traced: Trace, attention_group: AttentionGroup) -> np.ndarray:
     """The quantized weights of all heads of an attention group, [layer head row column], pooled to 80 cells a side.
 
-    All zero where the trace of a long text holds no weights: `quantized_layer_weights` makes them, layer by layer.
+    All zero if the trace of a long text has no weights: `quantized_layer_weights` computes them layer by layer.
     """
     if not has_weights(traced, attention_group):
         rows, columns = (min(length, MAX_THUMBNAIL_SIDE) for length in shown_lengths(traced, attention_group))
@@ -55,7 +55,7 @@ def quantized_weights(traced: Trace, attention_group: AttentionGroup) -> np.ndar
 
 
 def quantized_layer_weights(resolved: ResolvedQuestion, attention_group: AttentionGroup, layer: int) -> np.ndarray:
-    """The byte codes of one layer's heads, [head row column], made again from what a long text's trace holds."""
+    """The byte codes of one layer's heads, [head row column], recomputed from a long text's trace."""
     path, shown = f"{attention_group.path(layer)}.weights", shown_lengths(resolved.trace, attention_group)
     queries, keys = map(range, shown)
     return quantize_weights(
@@ -64,12 +64,12 @@ def quantized_layer_weights(resolved: ResolvedQuestion, attention_group: Attenti
 
 
 def has_weights(traced: Trace, attention_group: AttentionGroup) -> bool:
-    """Whether a trace holds the weights of all heads."""
+    """Whether a trace contains the weights of an attention group's heads."""
     return f"{attention_group.path(0)}.weights" in traced.values
 
 
 def metrics_are_cheap(traced: Trace, attention_group: AttentionGroup) -> bool:
-    """Whether the metrics of all heads are computed in no noticeable time."""
+    """Whether computing the metrics of all heads takes negligible time."""
     return (
         has_weights(traced, attention_group)
         and attention_group.layers * attention_group.heads * math.prod(sequence_lengths(traced, attention_group))
@@ -84,7 +84,7 @@ def sequence_lengths(traced: Trace, attention_group: AttentionGroup) -> tuple[in
 
 
 def shown_lengths(traced: Trace, attention_group: AttentionGroup) -> tuple[int, int]:
-    """How many queries and keys thumbnails show: of a sound the frames that hold some of it."""
+    """How many queries and keys thumbnails show; for a sound, without the frames of trailing silence."""
     queries, keys = _texts_of(traced, attention_group)
     return queries.read_count, keys.read_count
 
@@ -95,7 +95,7 @@ def _texts_of(traced: Trace, attention_group: AttentionGroup) -> tuple[Encoded, 
 
 
 def group_answers(resolved: ResolvedQuestion, offset: int = 0) -> tuple[list[AttentionGroupAnswer], bytes]:
-    """Every attention group of a question for the browser, and the byte codes of all heads, which begin at `offset`."""
+    """Every attention group of a question for the browser, and the byte codes of all heads, from `offset`."""
     traced, edits = resolved.shown_trace, resolved.question.edits
     shows = MEASURES["moved"] if resolved.shows_moved else ""
     answers, chunks = [], []
@@ -113,7 +113,7 @@ def group_answers(resolved: ResolvedQuestion, offset: int = 0) -> tuple[list[Att
 def group_answer(
     group: AttentionGroup, shape: tuple[int, int], offset: int, edits: Sequence[str]
 ) -> AttentionGroupAnswer:
-    """An attention group whose heads have one number for each of the `shape` of queries and keys."""
+    """An attention group whose heads have one number per query and key, [row column] of `shape`."""
     ablations = {edit: tuple(heads) for edit, heads in ablations_json(edits, group).items()}
     rows, columns = shape
     return AttentionGroupAnswer(
@@ -122,7 +122,7 @@ def group_answer(
 
 
 def group_metrics(traced: Trace, attention_group: AttentionGroup) -> Metrics:
-    """Every metric of every head of an attention group, layer by layer; None where a text does not determine it."""
+    """Every metric of every head of an attention group, layer by layer; None if the text does not determine it."""
     found = metric_values_json(head_metrics(traced, attention_group.stack, attention_group.kind))
     return {name: tuple(values) for name, values in found.items()}
 
@@ -137,14 +137,14 @@ def token_answers(encoded: Encoded, tokenizer: Tokenizer) -> tuple[Token, ...]:
 
 
 def predictions(resolved: ResolvedQuestion, query: int = -1) -> tuple[Prediction, ...]:
-    """The predictions, compared with those of the model as trained: at `query`, or at each masked token."""
+    """The predictions at `query` or at each masked token, with those of the model as trained."""
     before = partial(probabilities, resolved.as_trained) if resolved.is_changed else None
     found = predictions_json(resolved.trace, resolved.tokenizer, query, partial(probabilities, resolved), before)
     return msgspec.convert(found, tuple[Prediction, ...])
 
 
 def probabilities(resolved: ResolvedQuestion, position: int) -> Float[np.ndarray, " token"]:
-    """The probability of every answer at one place of a text of any length."""
+    """The probability of every answer at one position of a text of any length."""
     return softmax(resolved.logits(position))
 
 
@@ -170,7 +170,7 @@ def notes(resolved: ResolvedQuestion) -> tuple[str, ...]:
 
 
 def _sink_notes(resolved: ResolvedQuestion) -> list[str]:
-    """The sinks of a text, where what weights move is asked for."""
+    """A note on the sinks of a text, if pictures are requested by what moves."""
     if resolved.question.measure != "moved":
         return []
     if not resolved.shows_moved:
@@ -188,7 +188,7 @@ def _sink_notes(resolved: ResolvedQuestion) -> list[str]:
 
 
 def _sound_notes(heard: EncodedSound) -> list[str]:
-    """How much of a recording is heard, and what follows it."""
+    """How much of a recording the model reads, and how much silence follows."""
     sound, silent = heard.sound, len(heard.ids) - heard.read_count
     read = f"the first {sound.seconds_read:.1f} of " if sound.seconds_read < sound.seconds - heard.frame_seconds else ""
     texts = [
@@ -203,7 +203,7 @@ def _sound_notes(heard: EncodedSound) -> list[str]:
 
 
 def _row_sum_notes(traced: Trace) -> list[str]:
-    """A sentence where the rows of an attention do not sum to 1, of the first such attention."""
+    """A note on the first attention whose rows do not sum to 1, if any."""
     for path, weights in traced.values.items():
         total = unnormalized_sum(weights) if path.endswith(".weights") else None
         if total is not None:
@@ -225,7 +225,7 @@ def variant_notes(resolved: ResolvedQuestion) -> list[str]:
 
 
 def variant_differences(trained: Config, variant_config: Config) -> list[tuple[str, str, str, str]]:
-    """Each part that differs from training: its field, its title, and the titles of what it was and what it is."""
+    """Each part that differs from training: its field, its title, and the titles of the old and new choice."""
     was, now = trained_variant(trained), trained_variant(variant_config)
     return [
         (part, title, _choice_title(names, getattr(was, part)), _choice_title(names, getattr(now, part)))

@@ -1,4 +1,4 @@
-"""The parts of a model that can be exchanged, with the choices for each, as the registries have them."""
+"""The replaceable parts of a model, with their choices from the registries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headlight_app.contract.parts import MaskArgument
 
 
 def variant_choices() -> dict[str, tuple[str, dict[str, str]]]:
-    """By the field of State: the part's title, and the title of each of its choices."""
+    """By field of Variant: the part's title, and the title of each choice."""
     return {
         "masks": ("Mask", mask_titles()),
         "positional_encoding": ("Positional encoding", titles(POSITIONAL_ENCODINGS)),
@@ -24,6 +24,6 @@ def variant_choices() -> dict[str, tuple[str, dict[str, str]]]:
 
 
 def mask_argument_rows() -> dict[str, MaskArgument]:
-    """The arguments behind the colon of the masks that take one, by the mask's name."""
+    """The arguments (after the colon) of the masks that take one, by mask name."""
     rows = mask_arguments().items()
     return {name: msgspec.convert(argument, MaskArgument, from_attributes=True) for name, argument in rows}

@@ -1,4 +1,4 @@
-"""Whose request a worker is answering, and whether it is still wanted."""
+"""The request that a worker is answering."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _REQUEST: ContextVar[EngineRequest] = ContextVar("request", default=_NOBODY)
 
 
 def current_request() -> EngineRequest:
-    """The request that is being answered; outside of one, an empty request without a visitor."""
+    """The request being answered; outside of one, an empty request without a visitor."""
     return _REQUEST.get()
 
 

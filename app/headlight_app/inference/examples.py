@@ -1,4 +1,4 @@
-"""The example texts of the model that is open."""
+"""The example texts of the open model."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from headlight_app.inference.images import read_input_file
 from headlight_app.inference.open_models import ModelLocation, open_checkpoint, open_model
 
 MAX_TARGET_TOKENS = 48  # tokens that an encoder-decoder writes for a source
-MAX_OWN_EXAMPLES = 24  # of the file beside a model: it may be an upload
-MAX_PROCESSOR_SECONDS = 1.0  # a large model is stopped after this time; other work beside it does not count
+MAX_OWN_EXAMPLES = 24  # from a model's examples file, which may be an upload
+MAX_PROCESSOR_SECONDS = 1.0  # CPU time of this thread, after which a large model is stopped
 
 
 def examples_for(entry: CatalogEntry) -> tuple[Example, ...]:
-    """Examples that suit a model; the first one is on the page until the person types.
+    """Examples that suit a model; the page shows the first one until the visitor types.
 
-    A model of images or sounds has one. Those that lie beside the model come before those of its kind.
+    A model that reads images or sounds has one. Examples in the model's folder replace those of its task.
     """
     config = entry.config
     own = _own_examples(entry) if config.reads_text else ()
@@ -43,12 +43,12 @@ def examples_for(entry: CatalogEntry) -> tuple[Example, ...]:
 def _own_examples(entry: CatalogEntry) -> tuple[Example, ...]:
     try:
         return read_examples(entry.folder)[:MAX_OWN_EXAMPLES]
-    except HeadlightError:  # the page opens whatever the file holds
+    except HeadlightError:  # the page opens even with a broken file
         return ()
 
 
 def opening_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example, ...]:
-    """The examples of Explore and Compare; the text of an encoder-decoder is what it writes for the source."""
+    """The examples of Explore and Compare; an encoder-decoder's text is its own output for the source."""
     prompt_sentences = prompt_examples(entry, device)
     if not entry.config.has_cross_attention:
         return prompt_sentences
@@ -63,24 +63,24 @@ def opening_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example
 
 
 def opening(entry: CatalogEntry, asked: OpenedRequest[Any], example: Example) -> Example:
-    """An example before anything was typed; an encoder-decoder writes the target for the given source."""
+    """The example shown before anything is typed; an encoder-decoder generates the target for the given source."""
     source = example.source if asked.source is None or entry.config.reads_signal else asked.source
     if not entry.config.has_cross_attention or (source == example.source and not asked.image):
         return example
     try:
         location, pooled = open_model(entry.name, asked.device)
         return Example(write_target(pooled.checkpoint, location, _source_of(entry, source, asked.image)), source)
-    except HeadlightError:  # such as a source without tokens; who asks for the heads is told
+    except HeadlightError:  # such as a source without tokens; the request for the heads reports it
         return Example("", source)
 
 
 def _source_of(entry: CatalogEntry, source: str, image: str = "") -> ModelInput:
-    """The input of the encoder: the text, or the image or recording of that name."""
+    """The encoder's input: the source text, or the image or recording with that name."""
     return read_input_file(image, entry.config) if entry.config.reads_signal else source
 
 
 def prompt_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example, ...]:
-    """The examples of Generate: a model that fills masks has its own mask token in them."""
+    """The examples of Generate; for a model that fills masks, with its own mask token."""
     default_examples = examples_for(entry)
     if entry.config.reads_signal or not task_of(entry.config).fills_masks:
         return default_examples
@@ -91,7 +91,7 @@ def prompt_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example,
 
 
 def _with_mask_token(examples: tuple[Example, ...], tokenizer: Tokenizer) -> tuple[Example, ...]:
-    """The examples with the tokenizer's own mask token, such as RoBERTa's <mask>; others where it has none."""
+    """The examples with the tokenizer's own mask token, such as RoBERTa's <mask>; other examples if it has none."""
     if tokenizer.mask_id is None:
         return TASKS["none"].examples
     mask_text = tokenizer.token_text(tokenizer.mask_id).strip()
@@ -104,16 +104,16 @@ def _with_mask_token(examples: tuple[Example, ...], tokenizer: Tokenizer) -> tup
 
 
 def cache_owner(location: ModelLocation, *texts: str) -> str:
-    """Whose cache holds what is computed from these texts: everybody's ("") where all of them ship with the model.
+    """The visitor whose cache stores results of these texts; "" (shared by all) if all texts ship with the model.
 
-    The speed of an answer from a shared cache would tell one visitor what another one typed.
+    The speed of an answer from a shared cache would reveal what another visitor typed.
     """
     return "" if _shipped_texts(location).issuperset(texts) else current_request().visitor
 
 
 @cached(LRUCache(128))
 def _shipped_texts(location: ModelLocation) -> frozenset[str]:
-    """The texts of the examples that lie beside a model, and of those of every task."""
+    """The texts of a model's own examples, and of the examples of all tasks."""
     try:
         own = read_examples(location.folder)
     except HeadlightError:
@@ -123,15 +123,15 @@ def _shipped_texts(location: ModelLocation) -> frozenset[str]:
 
 
 def _target_key(checkpoint: Checkpoint, location: ModelLocation, source: ModelInput) -> tuple[Any, ...]:
-    """The key holds no model, which would stay open."""
+    """A key without the model, which would otherwise stay in memory."""
     return location, source, cache_owner(location, source) if isinstance(source, str) else current_request().visitor
 
 
 @cached(LRUCache(128), key=_target_key)
 def write_target(checkpoint: Checkpoint, location: ModelLocation, source: ModelInput) -> str:
-    """What a model as trained writes for a source with greedy decoding in MAX_PROCESSOR_SECONDS; it may be empty.
+    """The text that a model as trained generates greedily for a source within MAX_PROCESSOR_SECONDS; may be empty.
 
-    Raises HeadlightError where it cannot write, or not for this source.
+    Raises HeadlightError if the model cannot generate, or not for this source.
     """
     generator = TextGenerator.from_text(
         checkpoint.model,
@@ -143,12 +143,12 @@ def write_target(checkpoint: Checkpoint, location: ModelLocation, source: ModelI
         prediction_row_only=True,
     )
     deadline = thread_time() + MAX_PROCESSOR_SECONDS
-    limit = min(MAX_TARGET_TOKENS, checkpoint.model.config.context_length // 2)  # read again they may be more
+    limit = min(MAX_TARGET_TOKENS, checkpoint.model.config.context_length // 2)  # re-tokenized, they may be more
     generated: tuple[int, ...] = ()
     prefix: Prefix | None = None
     while len(generated) < limit and thread_time() < deadline:
         step, prefix = generator.step(generated, prefix)
-        is_token = step.chosen_token < checkpoint.tokenizer.vocabulary_size  # an embedding may have more rows
+        is_token = step.chosen_token < checkpoint.tokenizer.vocabulary_size  # the embedding may have more rows
         if generator.is_finished(step) or not is_token:
             break
         generated = (*generated, step.chosen_token)

@@ -1,4 +1,4 @@
-"""Which head a person chose, and which one is shown first."""
+"""The chosen head, and the head shown first."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _ZOOM = re.compile(r"(\d{1,9})-(\d{1,9})/(\d{1,9})-(\d{1,9})")
 
 
 def default_head(entry: CatalogEntry, device: str = "auto") -> tuple[int, int]:
-    """The head that pages begin with: the plainest to see in the model's first example, as the model was trained.
+    """The head that pages show first: the one with the clearest pattern in the model's first example, as trained.
 
-    It follows from the model alone, so that an address that names no head always shows the same one.
+    It depends only on the model, so that a URL without a head always shows the same one.
     """
     try:
         return _plainest_head(entry, device, open_model(entry.name, device)[0])
-    except (HeadlightError, RuntimeError):  # as when a device is full; the next question tells the visitor
+    except (HeadlightError, RuntimeError):  # such as a full device; the next question reports it to the visitor
         return 0, 0
 
 
 @cached(LRUCache(256), key=lambda entry, device, location: location)
 def _plainest_head(entry: CatalogEntry, device: str, location: ModelLocation) -> tuple[int, int]:
-    """The first head where finding it would take long, and the first of those that the checkpoint calls aligned."""
+    """The checkpoint's first aligned head if it lists any; the first head if the search would take long."""
     if aligned := selected_attention(entry.config).aligned:
         return aligned[0]
     example = opening_examples(entry, device)[0]
@@ -55,7 +55,7 @@ def _plainest_head(entry: CatalogEntry, device: str, location: ModelLocation) ->
 
 
 def clearest_alignment(traced: Trace, attention_group: AttentionGroup) -> tuple[int, int]:
-    """The head of an attention group that aligns queries and keys most clearly; the first where that takes long."""
+    """The head of an attention group that aligns queries and keys most clearly; the first if that takes long."""
     if not metrics_are_cheap(traced, attention_group):
         return 0, 0
     weights = np.stack([traced[f"{attention_group.path(layer)}.weights"] for layer in range(attention_group.layers)])
@@ -63,7 +63,7 @@ def clearest_alignment(traced: Trace, attention_group: AttentionGroup) -> tuple[
 
 
 def selected_attention(config: Config, name: str = "") -> AttentionGroup:
-    """The attention of a name ("decoder.self"), or the first one. Raises EditError where the model has none."""
+    """The attention group with a name ("decoder.self"), or the first one. Raises EditError if there is none."""
     attentions = attention_groups(config)
     if not attentions:
         raise EditError("This model has no layers, so there is no attention to show.")
@@ -71,14 +71,14 @@ def selected_attention(config: Config, name: str = "") -> AttentionGroup:
 
 
 def encoded_text(traced: Trace, which: str) -> Encoded:
-    """The tokens that an attention group calls "text" or "source"."""
+    """The tokens of an attention group's side "text" or "source"."""
     return traced.source if which == "source" and traced.source is not None else traced.text
 
 
 def zoom_ranges(choice: HeadChoice, queries: Encoded, keys: Encoded) -> tuple[range, range]:
-    """The queries and keys that are zoomed to.
+    """The queries and keys in the zoomed part of a map.
 
-    All of them where no window is chosen, or none that makes sense; of a sound the frames that hold some of it.
+    All of them without a valid zoom; for a sound, without the frames of trailing silence.
     """
     everything = range(queries.read_count), range(keys.read_count)
     match = _ZOOM.fullmatch(choice.zoom)
@@ -90,14 +90,14 @@ def zoom_ranges(choice: HeadChoice, queries: Encoded, keys: Encoded) -> tuple[ra
 
 
 def describe_zoom(queries: range, keys: range, lengths: Sequence[int]) -> tuple[str, ...]:
-    """Which part of a text is zoomed to, in words; nothing where all of it is shown."""
+    """The zoomed part of a text in words; empty if all of it is shown."""
     if [len(queries), len(keys)] == list(lengths):
         return ()
     return (f"queries {queries.start} to {queries.stop - 1}, keys {keys.start} to {keys.stop - 1}",)
 
 
 def parse_head(label: str, attention_group: AttentionGroup) -> tuple[int, int] | None:
-    """ "2.3" as layer 2, head 3; None where the attention group has no such head."""
+    """ "2.3" as layer 2, head 3; None if the attention group has no such head."""
     layer, _, head = label.partition(".")
     if not (layer.isdecimal() and head.isdecimal() and len(label) < 12):
         return None
@@ -107,7 +107,7 @@ def parse_head(label: str, attention_group: AttentionGroup) -> tuple[int, int] |
 
 
 def selected_heads(choice: HeadChoice, attention_group: AttentionGroup) -> list[tuple[int, int]]:
-    """The selected heads, or the chosen one where none are."""
+    """The selected heads, or the chosen one if none are selected."""
     selected = [head for name in dict.fromkeys(choice.heads) if (head := parse_head(name, attention_group))]
     return selected or [selected_head(choice, attention_group)]
 

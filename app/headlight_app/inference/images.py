@@ -1,4 +1,4 @@
-"""Input images and recordings as models read them, each prepared once."""
+"""Input images and recordings, preprocessed once each for their model."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from headlight_app.contract.reply import Reply
 from headlight_app.engine.contract import CheckImageRequest, Done
 from headlight_app.inference.context import current_request
 
-MAX_PREPARED = 64  # pictures and recordings that stay prepared
+MAX_PREPARED = 64  # preprocessed pictures and recordings kept in memory
 ProcessedFile = ProcessedImage | ProcessedSound
 
 
 class PreparedImages:
-    """Pictures and recordings as models read them, by the file's bytes and the model's processor."""
+    """Preprocessed pictures and recordings, by the hash of the file and the model's preprocessing config."""
 
     def __init__(self) -> None:
         self.prepared: LRUCache[tuple[bytes, ImageConfig | SoundConfig], ProcessedFile] = LRUCache(MAX_PREPARED)
 
     def prepare(self, data: bytes, config: ImageConfig | SoundConfig) -> ProcessedFile:
-        """A picture or a recording as a model reads it. Raises ImageError or SoundError where the bytes are none."""
+        """A preprocessed picture or recording. Raises ImageError or SoundError if the bytes cannot be read."""
         key = sha256(data).digest(), config
         found = self.prepared.get(key)
         if found is None:
@@ -44,24 +44,24 @@ class PreparedImages:
 
 @lru_cache(maxsize=1)
 def prepared_images() -> PreparedImages:
-    """The one store of this process."""
+    """The one instance of this process."""
     return PreparedImages()
 
 
 def image_bytes(name: str) -> bytes:
-    """The file of an image or a recording: a shipped one, or one that came with the request. Raises ImageError."""
+    """The file of an image or a recording: a shipped one, or one sent with the request. Raises ImageError."""
     return own_file(name) if name.startswith(OWN_IMAGE_PREFIX) else shipped_image(name)
 
 
 def own_file(name: str) -> bytes:
-    """A file of the visitor's own, which came with the request. Raises ImageError where it is gone."""
+    """A file of the visitor's own, sent with the request. Raises ImageError if it is gone."""
     if name not in current_request().images:
         raise ImageError(IMAGE_GONE)
     return current_request().images[name]
 
 
 def read_input_file(name: str, config: Config) -> ProcessedFile:
-    """An image or a recording by its name as a model reads it; the empty name is the first that suits it.
+    """A preprocessed image or recording by its name; the empty name is the first shipped one that suits the model.
 
     Raises ImageError or SoundError.
     """
@@ -70,7 +70,7 @@ def read_input_file(name: str, config: Config) -> ProcessedFile:
 
 
 def answer_check_image(request: CheckImageRequest) -> Reply[Done]:
-    """Read the pictures, or the recording, that came with the request. Raises HeadlightError where that fails."""
+    """Decode the files sent with the request. Raises HeadlightError if that fails."""
     read = decode_recording if request.recording else decode_image
     for data in current_request().images.values():
         read(data)

@@ -1,4 +1,4 @@
-"""The models that every visitor can open: looked up often, read once."""
+"""The models that every visitor can open; their metadata is cached."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from headlight.checkpoints.catalog import (
 from headlight.checkpoints.source import files_folder
 from headlight_app.access.settings import settings
 
-REFRESH_SECONDS = 10.0  # seconds for which a look at the folders holds
+REFRESH_SECONDS = 10.0  # for which a listing of the folders is cached
 
 
 @dataclass(frozen=True)
 class ListedModel:
-    """A checkpoint as the page shows it: `title` is its name for people, `disk_bytes` the size of its weights."""
+    """A checkpoint as the page lists it: `title` is its display name, `disk_bytes` the size of its weights."""
 
     name: str
     title: str
@@ -36,13 +36,13 @@ class ListedModel:
 
     @property
     def entry(self) -> CatalogEntry | None:
-        """It as an entry of the catalogue; None where it cannot be opened."""
+        """The catalogue entry; None if the checkpoint cannot be opened."""
         config = self.metadata.config
         return None if config is None else CatalogEntry(self.name, self.folder, config, self.shipped)
 
 
 def listed_models(*, refresh: bool = False) -> tuple[ListedModel, ...]:
-    """All that this server offers, in the catalogue's order; what is broken too. `refresh` looks again at once."""
+    """All models of this server in catalogue order, broken ones included. `refresh` reads the folders again."""
     if refresh:
         _listed_models.cache_clear()
     chosen = settings()
@@ -52,7 +52,7 @@ def listed_models(*, refresh: bool = False) -> tuple[ListedModel, ...]:
 
 
 def list_folder(name: str, title: str, folder: Path, *, shipped: bool = False, own: bool = False) -> ListedModel:
-    """A card for a folder, read again only where one of its files has changed."""
+    """The listed model of a folder; its metadata is reread only if a file has changed."""
     return ListedModel(
         name,
         title,
@@ -65,7 +65,7 @@ def list_folder(name: str, title: str, folder: Path, *, shipped: bool = False, o
 
 
 def modification_time(folder: Path) -> int:
-    """When a file of a folder was last written: a model trained anew is not the one that was opened."""
+    """When a file of a folder was last written, so that a retrained model is reopened."""
     try:
         with os.scandir(files_folder(folder)) as files:
             return max(map(_written, files), default=0)
@@ -76,7 +76,7 @@ def modification_time(folder: Path) -> int:
 def _written(file: os.DirEntry[str] | Path) -> int:
     try:
         return file.stat().st_mtime_ns
-    except OSError:  # a link may lead to nothing
+    except OSError:  # a link may be broken
         return 0
 
 
@@ -87,11 +87,11 @@ def _listed_models(folders: str, cache: bool, shared: bool, tick: int) -> tuple[
         try:
             found.append(list_folder(location.name, location.name, location.folder, shipped=location.shipped))
         except OSError:
-            continue  # removed meanwhile
+            continue  # deleted during the listing
     return tuple(found)
 
 
 @lru_cache(maxsize=512)
 def folder_metadata(folder: Path, modified: int, title: str) -> CheckpointMetadata:
-    """The metadata of a folder as it was when last written; error sentences call it by its title."""
+    """The metadata of a folder, cached by modification time; error sentences name its title."""
     return read_metadata(folder, title)

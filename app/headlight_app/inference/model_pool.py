@@ -1,4 +1,4 @@
-"""Open models, as many as fit into a stated number of bytes."""
+"""Open models, as many as fit into a budget of bytes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from headlight.errors import CheckpointError
 from headlight.nn.transformer import Transformer
 from headlight_app.contract.question import Variant
 
-MAX_VARIANTS = 8  # of one model that are remembered
+MAX_VARIANTS = 8  # kept per model
 ModelKey = tuple[Path, int, str]
 
 
 class MemoryReservation:
-    """Stands for the bytes of one model; when nothing that uses its weights is left, they are free."""
+    """Represents the memory of one model; it is released when no model that shares the weights is left."""
 
 
 class PooledModel:
@@ -30,9 +30,9 @@ class PooledModel:
 
 
 class ModelPool:
-    """Models by folder, modification time and device; the least recently used are closed past `budget` bytes.
+    """Models by folder, modification time and device; beyond `budget` bytes the least recently used are closed.
 
-    What is given away while something still uses it counts until nothing does. One thread uses a pool.
+    A closed model counts until nothing uses it any more. Only one thread may use a pool.
     """
 
     def __init__(self, budget: int) -> None:
@@ -43,13 +43,13 @@ class ModelPool:
 
     @property
     def reserved_bytes(self) -> int:
-        """The bytes of all models that are in memory."""
+        """The bytes of all models in memory."""
         return sum(self.sizes.values())
 
     def get(self, key: ModelKey, size: int, load: Callable[[], Checkpoint]) -> PooledModel:
-        """The open model of a key, loaded now if it is not here; it will take `size` bytes.
+        """The open model of a key, loaded if needed; it takes `size` bytes.
 
-        Raises CheckpointError where they are more than there may be, or than what is in use leaves.
+        Raises CheckpointError if they exceed the budget, or what the models in use leave of it.
         """
         if key not in self.models:
             self._free_memory(size)
@@ -64,7 +64,7 @@ class ModelPool:
         return self.models[key]
 
     def variant(self, pooled: PooledModel, key: Variant, build: Callable[[], Transformer]) -> Transformer:
-        """A variant of a model, built once; it keeps the memory reservation of the weights that it shares."""
+        """A variant of a model, built once; it shares the weights and their memory reservation."""
         if key not in pooled.variants:
             pooled.variants[key] = build()
             self.reservations[pooled.variants[key]] = self.reservations[pooled.checkpoint.model]
@@ -75,7 +75,7 @@ class ModelPool:
         return model
 
     def _free_memory(self, size: int) -> None:
-        """Give models away until `size` bytes are free."""
+        """Close models until `size` bytes are free."""
         if size > self.budget:
             raise CheckpointError(
                 f"This model takes {size / 1e9:,.2f} GB of memory; {self.budget / 1e9:,.2f} GB are allowed here."

@@ -1,4 +1,4 @@
-"""Models by name, opened for the request that is answered: what is one visitor's alone comes with their requests."""
+"""Opens models by name for the current request, which carries the visitor's own checkpoints."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from headlight_app.inference.model_listing import (
 )
 from headlight_app.inference.model_pool import ModelPool, PooledModel
 
-MODEL_MEMORY_FRACTION = 0.6  # of the memory that is free at first may go to open models
+MODEL_MEMORY_FRACTION = 0.6  # of the memory free at start, for open models
 
 
 @dataclass(frozen=True)
 class ModelLocation:
-    """Where a model lies, and when its files were last written: a model trained anew is another one."""
+    """A model's folder, and the time of its last change: a retrained model has another location."""
 
     folder: Path
     modified: int
 
 
 def available_models() -> tuple[CatalogEntry, ...]:
-    """Everything that this visitor can open by name: what the server offers, then what they brought themselves."""
+    """All models that this visitor can open by name: those of the server, then the visitor's own."""
     return tuple(entry for card in (*listed_models(), *own_models()) if (entry := card.entry))
 
 
@@ -51,7 +51,7 @@ def find_model(name: str) -> CatalogEntry:
 
 
 def model_title(name: str) -> str:
-    """A model's name for people: an own checkpoint's title, in place of an upload's name or a path of this machine."""
+    """A model's display name: for the visitor's own checkpoint its title, instead of an upload's name or a path."""
     return next((each.title for each in current_request().checkpoints if each.name == name), name)
 
 
@@ -80,7 +80,7 @@ def available_devices() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def model_pool() -> ModelPool:
-    """The one store of open models of this process; they never change, so visitors may share them."""
+    """The one pool of this process; its models are never modified, so visitors can share them."""
     limit = settings().memory_limit
     return ModelPool(limit << 20 if limit else int(free_memory() * MODEL_MEMORY_FRACTION))
 
@@ -107,8 +107,8 @@ def open_checkpoint(model: str, device: str = "auto") -> Checkpoint:
 
 
 def _find_folder(model: str) -> tuple[Path, str]:
-    """The folder and title of a model that this visitor may open: one that is offered, or one they brought."""
-    for refresh in (False, True):  # a model trained a moment ago is there, and one removed is not
+    """The folder and title of a model that this visitor may open: one of the server's, or their own."""
+    for refresh in (False, True):  # to find a model trained, or notice one deleted, since the last listing
         offered = listed_models(refresh=refresh)
         own = ((each.name, Path(each.folder), each.title) for each in current_request().checkpoints)
         for name, folder, title in chain(((card.name, card.folder, card.title) for card in offered), own):
@@ -119,12 +119,12 @@ def _find_folder(model: str) -> tuple[Path, str]:
 
 
 def nonfinite_warning(model: str, device: str = "auto") -> str:
-    """A sentence on weights that are not finite; empty where all are finite. Checks each weight, once."""
+    """A sentence on weights that are not finite; empty if all are finite. Checks each model once."""
     location, pooled = open_model(model, device)
     return _nonfinite_warning(location, pooled.checkpoint)
 
 
-# The key holds no model, so that what is kept of one keeps no model open.
+# The key contains no model, so that the cache does not keep models in memory.
 @cached(LRUCache(256), key=lambda location, checkpoint: location)
 def _nonfinite_warning(location: ModelLocation, checkpoint: Checkpoint) -> str:
     return describe_nonfinite(find_nonfinite(checkpoint))

@@ -1,4 +1,4 @@
-"""Where an exported file is from: the question behind it, as the model was wired for it."""
+"""The provenance of an exported file: its question, and the model variant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headlight_app.inference.resolved_question import ResolvedQuestion
 def question_provenance(
     resolved: ResolvedQuestion, shown: str, heads: Sequence[tuple[int, int]] = (), attention_group: str = ""
 ) -> Provenance:
-    """The fields of a file about a question; `shown` says what of its answer the file holds. Nothing is computed."""
+    """The provenance fields of a file about a question; `shown` describes its content. Runs no model."""
     question, config = resolved.question, resolved.config
     file = question.image
     if config.reads_signal:

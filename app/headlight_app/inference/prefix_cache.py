@@ -1,4 +1,4 @@
-"""Key/value caches of recently generated texts, so that a step reads one token and going back costs nothing."""
+"""Key/value caches of recent texts, so that a step reads only one token and going back needs no computation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RunKey = tuple[tuple[str, ...], tuple[int, ...], str]
 
 @dataclass(frozen=True, eq=False)
 class CachedPrefix:
-    """A prefix with its key/value cache, and what it belongs to: model variant, edits, source text, and whose it is."""
+    """A prefix with its key/value cache, and its key: model variant, edits, source text and owner."""
 
     model: ReferenceType[Transformer]
     key: RunKey
@@ -23,17 +23,17 @@ class CachedPrefix:
 
 
 class PrefixCache:
-    """Prefixes by what was read and by `owner`; the least recently used are dropped past `budget` bytes.
+    """Prefixes by text and `owner`; beyond `budget` bytes the least recently used are dropped.
 
-    A prefix of another prefix is not held twice: it is truncated from the longer one.
+    A prefix of another prefix is not stored separately: it is truncated from the longer one.
     """
 
     def __init__(self, budget: int = 96 << 20) -> None:
         self.budget = budget
-        self.entries: list[CachedPrefix] = []  # the one used last comes last
+        self.entries: list[CachedPrefix] = []  # least recently used first
 
     def longest_prefix(self, generator: TextGenerator, ids: tuple[int, ...], owner: str = "") -> Prefix | None:
-        """The longest known beginning of a text that leaves at least its last token to read."""
+        """The longest cached prefix of a text, excluding at least its last token."""
         matches = [
             (common_prefix_length(entry.prefix.ids, ids[:-1]), entry)
             for entry in self.entries
@@ -47,7 +47,7 @@ class PrefixCache:
         return best.prefix.truncate(length)
 
     def store(self, generator: TextGenerator, prefix: Prefix, owner: str = "") -> None:
-        """Keep the prefix that a generator has read."""
+        """Store the prefix that a generator has read."""
         if not prefix.key_values:
             return
         new = CachedPrefix(ref(generator.model), _run_key(generator, owner), prefix)

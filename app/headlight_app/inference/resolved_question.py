@@ -1,4 +1,4 @@
-"""A question with all that it stands for, found once: the open model as the question wires it, tokenizer and input."""
+"""A question with its open model variant, tokenizer and input."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ from headlight_app.inference.open_models import ModelLocation, model_pool, open_
 from headlight_app.inference.trace_cache import RunKey, trace_cache
 from headlight_app.state.variants import readable_question
 
-# Logits of a whole text are many: they are made where one is looked at.
+# The logits of a whole text are large: they are computed per position when needed.
 SHORT_TEXT_PATTERNS = ("*.weights", "*.mask", "*.final_residual", "*.embedding", "*.position_embedding")
 # Bytes that the weights of all heads may take; those of a longer text are computed on demand.
 MAX_WEIGHTS_BYTES = 192 << 20
-MAX_LOGITS_BYTES = 32 << 20  # of logits that are kept
+MAX_LOGITS_BYTES = 32 << 20  # of cached logits
 
 
 @dataclass(frozen=True)
 class ResolvedQuestion:
-    """A question with its model opened, for the visitor who asks now.
+    """A question with its model opened, for the visitor of the current request.
 
-    Made anew for each request: one that is kept would keep its model in memory, and show it to others.
+    Created for each request: a cached one would keep its model in memory, and give other visitors access to it.
     """
 
     question: Question
@@ -63,12 +63,12 @@ class ResolvedQuestion:
 
     @property
     def config(self) -> Config:
-        """The config of the model as the question wires it."""
+        """The config of the model variant."""
         return self.model.config
 
     @property
     def is_changed(self) -> bool:
-        """Whether there is a before and an after: an edit, or a part of the model exchanged."""
+        """Whether the question has an edit or a replaced part, so that there is a before and an after."""
         return bool(self.question.edits or self.question.variant)
 
     @cached_property
@@ -78,16 +78,16 @@ class ResolvedQuestion:
 
     @cached_property
     def owner(self) -> str:
-        """Whose cache holds what is computed; see `cache_owner`."""
+        """The owner of cached results; see `cache_owner`."""
         return cache_owner(self.location, self.question.text, self.question.source)
 
     def with_input(self, **changes: Any) -> ResolvedQuestion:
-        """The same model, edits included, asked about another text, source or image."""
+        """The same model and edits with another text, source or image."""
         return replace(self, question=structs.replace(self.question, **changes))
 
     @cached_property
     def input_file(self) -> ProcessedImage | ProcessedSound:
-        """The image or recording as the model reads it. Raises ImageError or SoundError for one that is not here."""
+        """The preprocessed image or recording. Raises ImageError or SoundError if it is missing."""
         return read_input_file(self.question.image, self.config)
 
     @property
@@ -104,7 +104,7 @@ class ResolvedQuestion:
 
     @cached_property
     def is_long(self) -> bool:
-        """Whether the texts are so long that attention weights are recomputed on demand."""
+        """Whether the texts are so long that attention weights are recomputed on demand instead of kept."""
         if self.is_surely_short:
             return False
         traced = self.trace_of(*RECOMPUTE_FROM)
@@ -112,22 +112,22 @@ class ResolvedQuestion:
 
     @property
     def is_surely_short(self) -> bool:
-        """Whether it is not long, however it is split into tokens."""
+        """Whether the text is not long under any tokenization."""
         heads = self.config.heads * (self.config.layers + self.config.encoder_layers)
         max_tokens = 2 + len((self.question.text + self.question.source).encode("utf-8", "surrogatepass"))
         if self.config.reads_signal:
             max_tokens = max(self.config.context_length, self.config.sound.frames)
-        # No text has more tokens than bytes, but for special ones.
+        # A text has at most one token per byte, plus special tokens.
         return 4 * heads * max_tokens**2 <= MAX_WEIGHTS_BYTES
 
     @property
     def shows_moved(self) -> bool:
-        """Whether pictures show what weights move; those of a long text always show weights."""
+        """Whether pictures show what weights move; for a long text they always show the weights."""
         return self.question.measure == "moved" and not self.is_long
 
     @cached_property
     def shown_trace(self) -> Trace:
-        """The trace with what pictures show in the place of its weights."""
+        """The trace, with the shown quantity in place of the weights."""
         if not self.shows_moved:
             return self.trace
         traced, groups = self.trace_of(*MOVED_KEEP), attention_groups(self.config)
@@ -137,14 +137,14 @@ class ResolvedQuestion:
 
     @cached_property
     def trace(self) -> Trace:
-        """The values that the page shows first; of a long text those from which the rest can be recomputed."""
+        """The values that the page shows first; for a long text, those from which the rest can be recomputed."""
         return self.trace_of(*(RECOMPUTE_FROM if self.is_long else SHORT_TEXT_PATTERNS))
 
     @cached_property
     def patched_from(self) -> ResolvedQuestion | None:
-        """The question whose run patches take their values from: the other text, unedited; None without a patch.
+        """The question from whose run patches take values: the other text, unedited; None without a patch.
 
-        Raises EditError where no other text is given.
+        Raises EditError if no other text is given.
         """
         if not patched_paths(self.question.edits):
             return None
@@ -153,25 +153,25 @@ class ResolvedQuestion:
         return self.of_other_text(self.question.patch_from)
 
     def of_other_text(self, text: str) -> ResolvedQuestion:
-        """The question whose input is another text (the name of an image or recording, if it reads those), unedited."""
+        """The question for another text, unedited; for a model of images or sounds, `text` is a file's name."""
         field = "image" if self.config.reads_signal else "source" if self.config.has_cross_attention else "text"
         return self.with_input(edits=(), patch_from="", masked_positions=(), **{field: text})
 
     @property
     def runs(self) -> dict[str, Trace]:
-        """The runs that patches take their values from, by name."""
+        """The runs from which patches take values, by name."""
         other = self.patched_from
         return {"B": other.trace_of(*patched_paths(self.question.edits))} if other else {}
 
     def trace_of(self, *keep: str) -> Trace:
-        """The trace of the question; `keep` are the patterns of paths to hold."""
-        _ = self.model_input, self.source  # an image is looked up for the asking visitor each time
+        """The trace of the question; `keep` are the patterns of the paths to record."""
+        _ = self.model_input, self.source  # checks each time that this visitor may read the image
         return trace_cache().get(
             self.run_key(keep), lambda previous: continue_run(previous, self.model, self.run_request(keep))
         )
 
     def run_key(self, keep: tuple[str, ...]) -> RunKey:
-        """Under what the run that holds the patterns `keep` is kept."""
+        """The cache key of the run that records the patterns `keep`."""
         return (
             structs.replace(self.question, measure=""),
             keep,
@@ -181,45 +181,45 @@ class ResolvedQuestion:
         )
 
     def run_request(self, keep: tuple[str, ...]) -> RunRequest:
-        """The run that holds the patterns `keep`. Raises HeadlightError for an input or an edit that cannot be."""
+        """The request for a run that records `keep`. Raises HeadlightError for an invalid input or edit."""
         edits, masked_positions = self.question.edits, self.question.masked_positions
         return RunRequest.encode(
             self.model, self.tokenizer, self.model_input, edits, self.source, masked_positions, keep, runs=self.runs
         )
 
     def value(self, path: str) -> np.ndarray:
-        """One value by its path: from the trace that is there, or made again to hold just this one."""
+        """One value by its path: from the trace, or from another run that records only this value."""
         return self.trace[path] if path in self.trace.values else self.trace_of(path)[path]
 
     def head_values(self, path: str, heads: range, queries: range, keys: range) -> Float[np.ndarray, "head query key"]:
         """A value of pairs of tokens (`decoder.3.self.weights`) for some heads, queries and keys.
 
-        Of a long text nothing larger is computed.
+        For a long text, only this part is computed.
         """
         attention_at(self.model, path.rpartition(".")[0])
         if self.is_long:
             return recompute_value(self.model, self.trace, path, heads, queries, keys)
-        value = self.value(path)  # one mask may stand for all heads
+        value = self.value(path)  # one mask may apply to all heads
         value = np.broadcast_to(value, (max(len(value), heads.stop), *value.shape[1:]))
         return value[heads.start : heads.stop, queries.start : queries.stop, keys.start : keys.stop]
 
     @property
     def tuned_lens(self) -> TunedLens | None:
-        """The tuned lens that lies beside the model; None without one, and for a variant, which it does not fit."""
+        """The tuned lens in the model's folder; None without one, and for a variant, for which it is not trained."""
         return None if self.question.variant else _tuned_lens(self)
 
     def logits(self, position: int) -> Float[np.ndarray, " answer"]:
-        """The logits at one position of a text of any length; of the whole text, where that is what is classified."""
-        _ = self.model_input, self.source  # an image is looked up for the asking visitor each time
+        """The logits at one position of a text of any length; those of the whole text if the task classifies it."""
+        _ = self.model_input, self.source  # checks each time that this visitor may read the image
         return _position_logits(self, position)
 
     def position_profile(self, length: int, stack: str, layer: int | None = None) -> PositionProfile:
-        """The positional encoding over `length` positions; text and edits do not matter."""
+        """The positional encoding over `length` positions, independent of text and edits."""
         return _position_profile(self, length, stack, layer)
 
 
 def resolve(question: Question) -> ResolvedQuestion:
-    """Find and open what a question stands for. Raises HeadlightError where it stands for nothing."""
+    """Open the model and variant of a question. Raises HeadlightError if the question is invalid."""
     location, pooled = open_model(question.model, question.device)
     model = pooled.checkpoint.model
     question = readable_question(question, model.config)
@@ -231,7 +231,7 @@ def resolve(question: Question) -> ResolvedQuestion:
 
 
 def _build(checkpoint: Checkpoint, parts: Variant) -> Transformer:
-    """The model of a checkpoint with other parts."""
+    """Build a checkpoint's model with other parts."""
     return variant(
         checkpoint.model,
         positional_encoding=parts.positional_encoding or None,
@@ -256,9 +256,9 @@ def _logits_key(resolved: ResolvedQuestion, position: int) -> LogitsKey:
 
 @lru_cache(maxsize=1)
 def _kept_logits() -> LRUCache[LogitsKey, np.ndarray]:
-    """A row for each letter typed, and those that changes are compared with. Keys hold no model, which would stay open.
+    """Cached rows of logits, for each keystroke and for the model as trained. Keys contain no model.
 
-    The last one is kept however large it is.
+    The last row is kept even if it is larger than the cache.
     """
     return LRUCache(MAX_LOGITS_BYTES, getsizeof=lambda logits: min(logits.nbytes, MAX_LOGITS_BYTES))
 
@@ -272,7 +272,7 @@ def _position_logits(resolved: ResolvedQuestion, position: int) -> np.ndarray:
 
 
 def keep_logits(asked: Sequence[tuple[ResolvedQuestion, int]]) -> None:
-    """Compute the logits at positions of short texts that one model has run, in one product, for `logits`."""
+    """Compute the logits at positions of several short texts of one model in one matrix product, and cache them."""
     traces = [(resolved.trace, position) for resolved, position in asked]
     for (resolved, position), logits in zip(asked, logits_of_rows(asked[0][0].model, traces), strict=True):
         _kept_logits()[_logits_key(resolved, position)] = _frozen(logits)

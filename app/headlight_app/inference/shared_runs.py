@@ -1,4 +1,4 @@
-"""Runs that several questions need, computed in one forward pass; each answer then finds its own in the cache."""
+"""Computes the runs of several questions in one forward pass; each answer then finds its run in the cache."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headlight_app.inference.trace_cache import RunKey, trace_cache
 
 @dataclass(frozen=True, eq=False)
 class PlannedRun:
-    """A run that an answer will look for under its key, and the positions whose logits it will ask for."""
+    """A run that an answer will look up by its key, and the positions whose logits it will need."""
 
     resolved: ResolvedQuestion
     key: RunKey
@@ -26,14 +26,14 @@ class PlannedRun:
 
     @property
     def model(self) -> Transformer:
-        """What runs it."""
+        """The model variant of the run."""
         return self.resolved.model
 
 
 def planned_runs(question: Question, query: int, *, is_alone: bool) -> list[PlannedRun]:
-    """The runs of a question that are not there: as it is asked, and where that is changed, as the model was trained.
+    """The uncached runs of a question: the question itself and, if it changes the model, the model as trained.
 
-    None where it `is_alone` and needs one run, which nothing can share. Raises HeadlightError where it has no answer.
+    Empty if the question `is_alone` and without edits: nothing could share its run. Raises HeadlightError if invalid.
     """
     if is_alone and not question.edits:
         return []
@@ -51,7 +51,7 @@ def planned_runs(question: Question, query: int, *, is_alone: bool) -> list[Plan
 
 
 def run_together(planned: Sequence[PlannedRun]) -> None:
-    """Compute runs, those of one model in one forward pass, and keep them; a run that nothing shares is left out."""
+    """Compute and cache runs, with one forward pass per model; the only run of a model is skipped."""
     cache = trace_cache()
     for model in dict.fromkeys(run.model for run in planned):
         runs = list({run.key: run for run in planned if run.model is model}.values())

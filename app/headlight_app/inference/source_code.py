@@ -1,4 +1,4 @@
-"""The source code and formulas of the parts that a model is made of, read from the running program."""
+"""The source code and formulas of a model's parts, read from the running program."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def code_sections(config: Config) -> tuple[CodeSection, ...]:
 
 
 def positional_encoding_section(name: str) -> CodeSection:
-    """A positional encoding by its name. Raises UnknownNameError for one that there is not."""
+    """A positional encoding by its name. Raises UnknownNameError if there is none."""
     encoding = POSITIONAL_ENCODINGS[name]
     return CodeSection(f"Positional encoding: {encoding.title}", encoding.formula, source_of(encoding))
 

@@ -1,4 +1,4 @@
-"""Runs by what was asked, never by arrays: the least recently used go where there are too many bytes of them."""
+"""A cache of runs by question; beyond its budget of bytes the least recently used are dropped."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from headlight.tracing.incremental import FinishedRun
 from headlight.tracing.trace import Trace
 from headlight_app.contract.question import Question
 
-RunKey = tuple[Question, tuple[str, ...], Path, int, str]  # the last is whose it is, empty for everybody's
-MAX_TEXTLESS = 256  # questions apart from their text of which the last run is known
+RunKey = tuple[Question, tuple[str, ...], Path, int, str]  # the last is the owner, empty for shared runs
+MAX_TEXTLESS = 256  # questions (without their text) whose last run is remembered
 
 
 class TraceCache:
-    """Runs by question, within `budget` bytes; the last one is kept however large it is."""
+    """Runs by question, within `budget` bytes; the last one is kept even if it is larger."""
 
     def __init__(self, budget: int = 192 << 20) -> None:
         self.runs: LRUCache[RunKey, FinishedRun] = LRUCache(budget, lambda finished: min(finished.bytes, budget))
         self.latest: LRUCache[RunKey, RunKey] = LRUCache(MAX_TEXTLESS)
 
     def get(self, key: RunKey, compute: Callable[[FinishedRun | None], FinishedRun]) -> Trace:
-        """The trace of a question, made now if it is not here: from the last one that differs in its text alone."""
+        """The trace of a question; if missing, computed from the last run that differs only in its text."""
         found = self.runs.get(key)
         if found is None:
             found = compute(self.previous(key))
@@ -33,12 +33,12 @@ class TraceCache:
         return found.trace
 
     def previous(self, key: RunKey) -> FinishedRun | None:
-        """The last run that differs from a question in its text alone."""
+        """The last run that differs from a question only in its text."""
         latest = self.latest.get(_textless(key))
         return self.runs.get(latest) if latest else None
 
     def store(self, key: RunKey, finished: FinishedRun) -> None:
-        """Keep a run; it is the last one of its kind."""
+        """Store a run, as the last one of its question apart from the text."""
         if self.runs.get(key) is not finished:
             self.runs[key] = finished
         self.latest[_textless(key)] = key
@@ -50,5 +50,5 @@ def _textless(key: RunKey) -> RunKey:
 
 @lru_cache(maxsize=1)
 def trace_cache() -> TraceCache:
-    """The one cache of this process; what it holds is frozen."""
+    """The one cache of this process; its arrays are read-only."""
     return TraceCache()

@@ -1,1 +1,1 @@
-"""Lessons: steps with questions beside the view that they speak of."""
+"""Lessons: steps with questions, beside the view they refer to."""

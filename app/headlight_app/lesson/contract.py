@@ -1,4 +1,4 @@
-"""Requests of lessons: the list of them, a step as a learner sees it, a teacher's notes, and the file to hand in."""
+"""Requests of lessons: the list, a step as the learner sees it, a teacher's notes, and the hand-in file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Tries = Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_len
 
 
 class LessonRow(Struct, frozen=True, kw_only=True):
-    """A lesson in the list. One that `chooses_model` runs on what the learner opens, which must meet `needs`."""
+    """A lesson in the list. If it `chooses_model`, it runs on the learner's open model, which must meet `needs`."""
 
     name: str
     title: str
@@ -40,13 +40,13 @@ class LessonsAnswer(Answer, frozen=True, kw_only=True):
 
 
 class LessonsRequest(PageRequest[LessonsAnswer], frozen=True, kw_only=True):
-    """The lessons that can be taken."""
+    """All available lessons."""
 
     route: ClassVar[str] = "lessons"
 
 
 class OfLessonRequest(PageRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
-    """About a lesson as one learner has it; the model counts where the lesson lets them choose it."""
+    """A request about one learner's lesson; `model` counts only if the lesson lets the learner choose it."""
 
     lesson: Label
     seed: Seed
@@ -54,14 +54,14 @@ class OfLessonRequest(PageRequest[A_co], Generic[A_co], frozen=True, kw_only=Tru
     device: Device = "auto"
 
     def models(self) -> tuple[str, ...]:
-        """The model, where one is chosen."""
+        """The model if one is chosen."""
         return (self.model,) if self.model else ()
 
 
 class StepAnswer(Answer, frozen=True, kw_only=True):
     """A step: its paragraphs, the text that the model reads, the address of its view, and its question.
 
-    `view` is "" where there is none, and where it `opens_after` the answer that has not come yet.
+    `view` is "" if there is none, or if it `opens_after` an answer that is still missing.
     """
 
     title: str
@@ -73,7 +73,7 @@ class StepAnswer(Answer, frozen=True, kw_only=True):
 
 
 class StepRequest(OfLessonRequest[StepAnswer], frozen=True, kw_only=True):
-    """A step of a lesson, after what the learner has tried: "?" is a hint and "!" giving up."""
+    """A step of a lesson after the learner's attempts: "?" requests a hint, and "!" gives up."""
 
     route: ClassVar[str] = "lesson_step"
     seconds: ClassVar[float] = 30.0
@@ -83,7 +83,7 @@ class StepRequest(OfLessonRequest[StepAnswer], frozen=True, kw_only=True):
 
 
 class SheetLine(Struct, frozen=True, kw_only=True):
-    """The right answer for those who have one of the lesson's texts, or one of some seeds."""
+    """The right answer for one of the lesson's texts or seeds."""
 
     text: str
     question: str
@@ -91,7 +91,7 @@ class SheetLine(Struct, frozen=True, kw_only=True):
 
 
 class NotesAnswer(Answer, frozen=True, kw_only=True):
-    """What a teacher is told of a step, and its right answers."""
+    """A teacher's notes on a step, and its right answers."""
 
     title: str
     notes: tuple[str, ...]
@@ -108,7 +108,7 @@ class NotesRequest(OfLessonRequest[NotesAnswer], frozen=True, kw_only=True):
 
 
 class HandInRequest(OfLessonRequest[FileAnswer], frozen=True, kw_only=True):
-    """The file of what a learner has answered, step by step, with a digest."""
+    """The hand-in file: a learner's answers step by step, with a digest."""
 
     route: ClassVar[str] = "lesson_hand_in"
 

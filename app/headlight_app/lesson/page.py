@@ -1,4 +1,4 @@
-"""Lessons: a few steps with questions, each beside the view that it speaks of."""
+"""The Lessons page: a few steps with questions, each beside the view it refers to."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from headlight_app.ui.component import Component, api_address, shared_styles
 from headlight_app.ui.modules import base_path
 
 TITLE, ICON, PATH = "Lessons", ":material/assignment:", "lesson"
-CHOOSES_OWN_MODELS = True  # each lesson its own
-IS_LISTED = False  # the Course leads to it
+CHOOSES_OWN_MODELS = True  # each lesson has its own model
+IS_LISTED = False  # the Course links to it
 COMPONENT = Component(
     "lesson",
     module="lesson/frontend/main.js",
@@ -25,7 +25,7 @@ COMPONENT = Component(
 
 
 def show(state: State, entry: AvailableModel) -> None:
-    """The page; its component asks for the lessons itself."""
+    """The page; its component requests the lessons itself."""
     apply_reports(COMPONENT.key, "", "")
     COMPONENT.mount(
         {

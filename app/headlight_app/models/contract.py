@@ -12,7 +12,7 @@ from headlight_app.engine.contract import Done
 
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
 
-MAX_FILES = 1_000_000  # of an upload; the limits on archives are lower, and say so in a sentence
+MAX_FILES = 1_000_000  # of an upload; archives have lower limits, with their own errors
 
 
 class ModelRequest(PageRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class ModelRequest(PageRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
 
 
 class ModelCardAnswer(Answer, frozen=True, kw_only=True):
-    """A model card as its author wrote it; empty where there is none."""
+    """A model card as its author wrote it; empty if there is none."""
 
     text: str
 
@@ -40,14 +40,14 @@ class ModelCardRequest(ModelRequest[ModelCardAnswer], frozen=True, kw_only=True)
 
 
 class WeightReportAnswer(Answer, frozen=True, kw_only=True):
-    """How a model's weights were used, and what to say of those that are no numbers; empty where all are."""
+    """Notes on how a model's weights were loaded, and a warning if some are not finite, else empty."""
 
     notes: tuple[str, ...]
     warning: str
 
 
 class WeightReportRequest(ModelRequest[WeightReportAnswer], frozen=True, kw_only=True):
-    """How a model's weights were loaded. Each of them is checked."""
+    """How a model's weights were loaded. Checks every weight."""
 
     route: ClassVar[str] = "weight_report"
     seconds: ClassVar[float] = 60.0
@@ -69,9 +69,9 @@ class FolderAnswer(Answer, frozen=True, kw_only=True):
 
 
 class ExtractUploadRequest(PageRequest[FolderAnswer], frozen=True, kw_only=True):
-    """Check the files that lie in `sent` by number, and lay them out in `folder`.
+    """Check the files in `sent`, whose names there are numbers, and write them to `folder` under their `names`.
 
-    `names` are theirs; a single one without a name is a .zip.
+    A single file with an empty name is a .zip.
     """
 
     route: ClassVar[str] = "extract_upload"
@@ -87,7 +87,7 @@ class ExtractUploadRequest(PageRequest[FolderAnswer], frozen=True, kw_only=True)
 
 
 class DownloadRequest(PageRequest[FolderAnswer], frozen=True, kw_only=True):
-    """Download a model of the Hugging Face Hub by its id into the cache of the page's machine."""
+    """Download a model of the Hugging Face Hub by its id into the cache of the server's machine."""
 
     route: ClassVar[str] = "download"
     seconds: ClassVar[float] = 3600.0

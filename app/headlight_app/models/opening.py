@@ -1,4 +1,4 @@
-"""A checkpoint is checked and opened beside the page: once, however often the page runs meanwhile."""
+"""Checks and opens a checkpoint in the background: once, however often the page runs meanwhile."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from headlight_app.access.visitor import CURRENT_VISITOR, current_visitor
 
 
 class Opening:
-    """Opens a checkpoint in a thread of its own.
+    """Opens a checkpoint in a separate thread.
 
-    `name` is the opened checkpoint's and `problem` the sentence that says why there is none, once it `is_done`.
+    Once it `is_done`, `name` is the name of the opened checkpoint, or `problem` the reason why it cannot be opened.
     """
 
     def __init__(self, files: Sequence[UploadedFile], open_checkpoint: Callable[[], VisitorCheckpoint]) -> None:
@@ -37,6 +37,6 @@ class Opening:
             self.name = open_checkpoint().name
         except HeadlightError as error:
             self.problem = str(error)
-        except Exception as error:  # a file may cause any error; the page goes on
+        except Exception as error:  # a file may cause any error; the page continues
             logging.getLogger(__name__).error("".join(traceback.format_tb(error.__traceback__)))
             self.problem = unforeseen(error, "The checkpoint is not open.")

@@ -1,4 +1,4 @@
-"""The Models page: all models that can be opened, and a form that uploads a checkpoint."""
+"""The Models page: all models that can be opened, and a form to upload a checkpoint."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from headlight_app.ui.markdown import escape_markdown, escaped_lines, safe_markd
 
 TITLE, ICON, PATH = "Models", ":material/deployed_code:", "models"
 STYLESHEET = Path(__file__).parent / "models.css"
-FIRST_CARDS = 48  # cards on the page before all are asked for
-SEARCH_FROM = 6  # with more models than this there is a search
+FIRST_CARDS = 48  # cards shown before all are requested
+SEARCH_FROM = 6  # a search is shown for more models than this
 UPLOAD_METHODS = {"file": "Zip or GGUF", "folder": "Folder", "path": "Path or id"}
 OPENING, UPLOAD_RESULT, UPLOADER_ROUND, SHOW_ALL = "_opening", "_upload_result", "_uploader_round", "_show_all_models"
 CARD = "_model_card"
-POLL_SECONDS = 1.0  # between two looks at whether a checkpoint is open: each draws all cards again
+POLL_SECONDS = 1.0  # between two checks whether a checkpoint is open: each check redraws all cards
 
 
 def show(state: State, entry: AvailableModel | None = None) -> None:
-    """The page, which does not depend on the open model; there may be none."""
+    """The page. It does not depend on the open model; there may be none."""
     st.html(STYLESHEET)
     st.title("Models")
     own = own_models()
@@ -51,12 +51,12 @@ def show(state: State, entry: AvailableModel | None = None) -> None:
     if not offered:
         st.info("There is no model yet. Start with `headlight --models FOLDER`, or train one.")
     _card_grid(_search(offered), state)
-    if CARD in st.session_state:  # Streamlit may put two clicks into one run, which can open one dialog
+    if CARD in st.session_state:  # Streamlit may handle two clicks in one run, which can open only one dialog
         _model_card_dialog(st.session_state.pop(CARD))
 
 
 def _describe_own(own: Sequence[ListedModel]) -> str:
-    """A sentence on who sees a visitor's models and when they are deleted."""
+    """Who sees a visitor's models, and when they are deleted."""
     uploads = sum(is_upload(listed.name) for listed in own)
     megabytes = upload_store().visitor_limit >> 20
     sentences = [
@@ -70,7 +70,7 @@ def _describe_own(own: Sequence[ListedModel]) -> str:
 
 
 def _upload_form() -> None:
-    """Upload a checkpoint, or open one by its path, and see what became of it."""
+    """Upload a checkpoint, or open one by its path, and show the outcome."""
     limits = settings()
     methods = [
         method
@@ -138,25 +138,25 @@ def _path_form() -> None:
 
 
 def _open_upload(files: Sequence[UploadedFile], open_checkpoint: Callable[[], VisitorCheckpoint]) -> None:
-    """Begin to open a visitor's checkpoint, and run the page again, which takes nothing else until that is done."""
+    """Begin to open a visitor's checkpoint, and rerun the page, which accepts no other upload until that is done."""
     st.session_state[OPENING] = Opening(files, open_checkpoint)
     st.rerun()
 
 
 def _finish_opening() -> None:
-    """Once a checkpoint is open, or cannot be: keep what became of it, and give the next one an empty form."""
+    """Once a checkpoint is open, or has failed to open: keep the outcome, and empty the form for the next one."""
     opening = st.session_state.get(OPENING)
     if opening is None or not opening.is_done:
         return
     _release_memory(opening.files)
     st.session_state[UPLOAD_RESULT] = (opening.name, opening.problem)
-    st.session_state[UPLOADER_ROUND] = _uploader_round() + 1  # an uploader of another key is empty
+    st.session_state[UPLOADER_ROUND] = _uploader_round() + 1  # an uploader with a new key is empty
     del st.session_state[OPENING]
 
 
 @st.fragment(run_every=POLL_SECONDS)
 def _show_opening() -> None:
-    """Say that a checkpoint is being opened, until it is."""
+    """Show that a checkpoint is being opened, until that is done."""
     opening = st.session_state.get(OPENING)
     if opening is None or opening.is_done:
         st.rerun()
@@ -186,10 +186,10 @@ def _show_upload_result() -> None:
 
 
 def _show_success(listed: ListedModel) -> None:
-    """How the weights were loaded, and the way to the heads."""
+    """How the weights were loaded, with a button to open the model in Explore."""
     try:
         report = ask(WeightReportRequest(model=listed.name)).answer
-    except HeadlightError as error:  # it was removed from memory meanwhile, and there is no room now
+    except HeadlightError as error:  # it was evicted from memory meanwhile, and there is no room now
         st.warning(escape_markdown(str(error)), icon=":material/warning:")
         return
     with st.container(horizontal=True, vertical_alignment="center", key="upload_success"):
@@ -209,7 +209,7 @@ def _uploader_round() -> int:
 
 
 def _search(offered: Sequence[ListedModel]) -> Sequence[ListedModel]:
-    """The models that match the search; all where there are few."""
+    """The models that match the search; all if there are few."""
     if len(offered) <= SEARCH_FROM:
         return offered
     left, right = st.columns([2, 3], vertical_alignment="bottom")
@@ -253,7 +253,7 @@ def _open_button(name: str, label: str, key: str) -> None:
 
 
 def _remove(name: str) -> None:
-    """Delete an upload of this visitor, or close a folder that they opened."""
+    """Delete an upload of this visitor, or close a folder that the visitor opened."""
     upload_store().remove(current_visitor(), name)
 
 

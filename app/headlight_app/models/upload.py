@@ -18,13 +18,13 @@ from headlight_app.models.contract import DownloadRequest, ExtractUploadRequest,
 
 MAX_PATH_LENGTH = 4_000  # characters of a path
 NO_SUCH_FOLDER = "There is no such folder on this machine. Enter its absolute path."
-CHUNK_BYTES = 1 << 20  # of a file that are copied at once
+CHUNK_BYTES = 1 << 20  # copied at once
 
 
 def upload_file(name: str, data: BinaryIO) -> VisitorCheckpoint:
-    """Open an uploaded .zip or .gguf beside what the visitor has brought before.
+    """Open an uploaded .zip or .gguf, in addition to the visitor's earlier uploads.
 
-    Raises HeadlightError where that fails.
+    Raises HeadlightError if that fails.
     """
     path = PurePosixPath(name)
     return _receive_upload(path.stem, {path.name if path.suffix == ".gguf" else "": data})
@@ -38,7 +38,7 @@ def upload_folder(files: Mapping[str, BinaryIO]) -> VisitorCheckpoint:
 
 
 def _extractor(files: Mapping[str, BinaryIO]) -> Extract:
-    """Has the engine check and lay out files: here they are bytes, which nothing looks into."""
+    """A function that lets the engine check and unpack files; this process never parses their content."""
 
     def extract(folder: Path, max_bytes: int) -> Path:
         sent = folder.with_name(f"{folder.name}-sent")
@@ -59,7 +59,7 @@ def _extractor(files: Mapping[str, BinaryIO]) -> Extract:
 def open_path(text: str) -> VisitorCheckpoint:
     """Open a folder or file of this machine, or download a model of the Hugging Face Hub by its id.
 
-    Raises HeadlightError where it cannot be opened, and on a shared server.
+    Raises HeadlightError if it cannot be opened, and on a shared server.
     """
     if settings().shared:
         raise CheckpointError("A shared server opens no paths; upload the checkpoint instead.")
@@ -75,7 +75,7 @@ def open_path(text: str) -> VisitorCheckpoint:
 
 
 def _open_from_hub(name: str) -> VisitorCheckpoint:
-    """A model of the Hub: available to everybody where the server lists the cache, else to this visitor alone."""
+    """A model of the Hub: for all visitors if the server lists the cache, else only for this visitor."""
     folder = Path(ask(DownloadRequest(hub_id=name)).answer.folder)
     if name in {card.name for card in listed_models(refresh=True)}:
         ask(OpenCheckpointRequest(model=name))
@@ -89,7 +89,7 @@ def _receive_upload(title: str, files: Mapping[str, BinaryIO]) -> VisitorCheckpo
 
 
 def _open_or_discard(checkpoint: VisitorCheckpoint) -> VisitorCheckpoint:
-    """The checkpoint itself, removed where it cannot be opened."""
+    """The checkpoint itself; it is removed if it cannot be opened."""
     try:
         ask(OpenCheckpointRequest(model=checkpoint.name))
     except HeadlightError:

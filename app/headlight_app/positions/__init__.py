@@ -1,1 +1,1 @@
-"""The Positions page: what a position scheme does."""
+"""The Positions page: how a positional encoding works."""

@@ -11,12 +11,12 @@ from headlight_app.contract.question import Index, Question
 from headlight_app.contract.request import Answer, Lane, PageRequest, QuestionRequest
 from headlight_app.contract.state import Label
 
-MAX_LENGTH = 4096  # positions: an array has a number for each pair of them
-LONG_PROFILE = 2048  # positions up to which that takes moments
+MAX_LENGTH = 4096  # positions; some arrays have a number for each pair
+LONG_PROFILE = 2048  # maximum number of positions for a quick answer
 
 
 class PositionProfileAnswer(ArraysAnswer, frozen=True, kw_only=True):
-    """The arrays that an encoding has, with its formula and its code; `missing` says what was never learned."""
+    """The arrays of an encoding, with its formula and code; `missing` says which weights were never trained."""
 
     title: str
     description: str
@@ -29,7 +29,7 @@ class PositionProfileAnswer(ArraysAnswer, frozen=True, kw_only=True):
 class PositionProfileRequest(QuestionRequest[PositionProfileAnswer], frozen=True, kw_only=True):
     """The positional encoding of a stack, by default the last one, at the positions 0 to `length` - 1.
 
-    `layer` is for models whose layers encode positions each in their own way.
+    `layer` is for models whose layers encode positions differently.
     """
 
     route: ClassVar[str] = "position_profile"
@@ -39,21 +39,21 @@ class PositionProfileRequest(QuestionRequest[PositionProfileAnswer], frozen=True
     layer: Index | None = None
 
     def wanted_lane(self) -> Lane:
-        """So many positions are long work."""
+        """A profile of many positions runs in the long lane."""
         return Lane.LONG if self.length > LONG_PROFILE else QuestionRequest.wanted_lane(self)
 
 
 class MeasuredLoss(Struct, frozen=True, kw_only=True):
-    """Bits per token, over the texts that were measured."""
+    """Bits per token, over the measured texts."""
 
     mean: float
     standard_error: float
 
 
 class LossRow(Struct, frozen=True, kw_only=True):
-    """A model as it was measured: its loss at each length, None where that is undefined, and with shuffled words.
+    """A measured model: its loss at each length, None if undefined, and with shuffled words.
 
-    `title` is that of its encoding.
+    `title` is its encoding's title.
     """
 
     question: Question
@@ -63,9 +63,10 @@ class LossRow(Struct, frozen=True, kw_only=True):
 
 
 class LossTable(Struct, frozen=True, kw_only=True):
-    """The losses of models of one architecture that differ in their encoding alone.
+    """The losses of models of one architecture that differ only in their encoding.
 
-    Each is of `target_count` tokens; `seed_spread` is how far other seeds move each column. `command` measured them.
+    Each is over `target_count` tokens; `seed_spread` is the variation of each column between seeds. `command` measures
+    them.
     """
 
     architecture: str
@@ -83,7 +84,7 @@ class PositionLossesAnswer(Answer, frozen=True, kw_only=True):
 
 
 class PositionLossesRequest(PageRequest[PositionLossesAnswer], frozen=True, kw_only=True):
-    """Measurements of models that differ in their positional encoding alone."""
+    """Measurements of models that differ only in their positional encoding."""
 
     route: ClassVar[str] = "position_losses"
     is_http: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""The measured part of the Positions page: one model trained with each encoding, and what its losses are."""
+"""The measurements on the Positions page: the losses of one model trained with each encoding."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ STYLESHEET = Path(__file__).parent / "losses.css"
 
 
 def measured_losses(entry: AvailableModel) -> list[LossTable]:
-    """A table for each series of models that was measured, the one most like the open model first."""
+    """A table for each measured series of models, the open model's architecture first."""
     tables = ask_shared(PositionLossesRequest()).answer.tables
     return sorted(tables, key=lambda table: table.architecture != entry.config.architecture)
 
 
 def show(tables: Sequence[LossTable], entry: AvailableModel) -> None:
-    """Each table; the page's component draws their charts."""
+    """Show each table; the page's component draws the charts."""
     if not tables:
         return
     st.html(STYLESHEET)
@@ -70,7 +70,7 @@ def _loss_html(loss: MeasuredLoss | None) -> str:
 
 
 def _note(table: LossTable) -> str:
-    """How the numbers are to be read."""
+    """How to read the numbers."""
     spread = ", ".join(f"{value:.3f}" for value in table.seed_spread)
     seeds = (
         f"With other seeds a model's losses differ by up to {spread} (column by column): less than that means nothing."

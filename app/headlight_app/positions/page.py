@@ -1,4 +1,4 @@
-"""The Positions page: the embeddings, rotations or biases by which a model knows the order of its tokens."""
+"""The Positions page: the embeddings, rotations or biases that tell a model the order of its tokens."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ COMPONENT = Component(
     styles=(*shared_styles("positions/frontend/positions.css"), export_menu.STYLE),
     parts=(export_menu.export_menu(),),
 )
-MAX_POSITIONS = 256  # more would be more cells than a screen has pixels
+MAX_POSITIONS = 256  # a screen has not enough pixels for more
 
 
 def show(state: State, entry: AvailableModel) -> None:
     """The page."""
     st.title("How the model knows order")
-    if not state.presenter:  # there a teacher says it, and the charts come first
+    if not state.presenter:  # in presenter mode the teacher explains, and the charts come first
         st.markdown(
             "Attention by itself sees a set of words: “dog bites man” and “man bites dog” would be the same to it. So "
             "each model marks where a token stands. The one that is open does it like this:"
@@ -59,19 +59,19 @@ def show(state: State, entry: AvailableModel) -> None:
 
 
 def _chosen_request(state: State, config: Config) -> PositionProfileRequest:
-    """The question, with the controls for the stack and the layer that it is about."""
+    """The question, with controls for its stack and layer."""
     stacks = config.stacks
     stack = st.segmented_control("Stack", stacks, default=stacks[-1], key="stack") if len(stacks) > 1 else stacks[0]
     stack = stack or stacks[-1]
     layer = _choose_layer(state, config, stack)
     length = min(config.context_length, MAX_POSITIONS)
-    # Nothing of what the model reads or how it is edited matters.
+    # The text and the edits do not matter.
     question = replace(state.question(""), text="", source="", image="", edits=(), patch_from="", masked_positions=())
     return PositionProfileRequest(question=question, length=length, stack=stack, layer=layer)
 
 
 def _choose_layer(state: State, config: Config, stack: str) -> int | None:
-    """Which layer, where they differ; an encoding that replaces the model's own is that of all layers."""
+    """The chosen layer if layers differ, else None; a replaced encoding is the same in all layers."""
     if state.variant.positional_encoding or not config.for_stack(stack).per_layer.positions_differ:
         return None
     help_text = "The layers of this model encode positions each in their own way."

@@ -1,7 +1,7 @@
-"""Requests of a room, in which the browsers of a class answer to their teacher without accounts.
+"""Requests of a room, in which the browsers of a class send answers to their teacher without accounts.
 
-The process that serves people answers them itself: `headlight_app.room.rooms`. Nothing that a student sends is text of
-their own but typed answers, and the view that the teacher asks for.
+The server process answers them itself, in `headlight_app.room.rooms`. The only free text that a student sends are typed
+answers, and the view that the teacher requests.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from headlight_app.contract.request import Answer, ServerRequest
 
-MAX_MEMBERS = 120  # of a room
+MAX_MEMBERS = 120  # per room
 MAX_ANSWER = 200  # characters
 Code = Annotated[str, Meta(max_length=12)]
 Place = Annotated[
@@ -22,14 +22,14 @@ MemberNumber = Annotated[int, Meta(ge=0, le=MAX_MEMBERS, description=f"a number 
 
 
 class View(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A page and all that is chosen on it, as an address without "?" says it."""
+    """A page and all choices on it, as a query string without "?"."""
 
     page: Annotated[str, Meta(pattern=r"\A[a-z-]{0,20}\Z", description="the name of a page")] = ""
     query: Annotated[str, Meta(pattern=r"\A[\x21-\x7e]*\Z", max_length=20_000, description="a query")] = ""
 
 
 class Count(Struct, frozen=True, kw_only=True):
-    """How many students gave an answer, or are at a place."""
+    """The number of students with an answer, or at a place."""
 
     name: str
     count: int
@@ -43,18 +43,18 @@ class QuestionCounts(Struct, frozen=True, kw_only=True):
 
 
 class ShownMember(Struct, frozen=True, kw_only=True):
-    """The student whose view the teacher has asked for, and the view once it has come."""
+    """The student whose view the teacher has requested, and the view once it has arrived."""
 
     number: int
     view: View | None
 
 
 class RoomPanelAnswer(Answer, frozen=True, kw_only=True):
-    """What only the teacher of a room learns.
+    """The state of a room, for its teacher only.
 
-    `link` leads to `view`. `members` have joined, `present` of them are here now. `refused` are those whose network
-    address has as many members as it may have. `places` are where students are, `questions` the most answered ones, the
-    last answered first.
+    `link` opens `view`. `members` students have joined, `present` of them are here now. `refused` browsers are waiting
+    because their network address has the maximum of members. `places` counts students by place; `questions` are those
+    with the most answers, the last answered first.
     """
 
     code: str
@@ -71,9 +71,9 @@ class RoomPanelAnswer(Answer, frozen=True, kw_only=True):
 
 
 class RoomVisitAnswer(Answer, frozen=True, kw_only=True):
-    """What a browser in a room learns: what it is there, its number if it is a student's, and whether it is shown.
+    """A browser's role in a room, a student's number, and whether the teacher requested this student's view.
 
-    It is waiting where its network address has as many members as it may have.
+    The role is "waiting" if the browser's network address has the maximum of members.
     """
 
     role: Literal["teacher", "student", "waiting"]
@@ -82,11 +82,11 @@ class RoomVisitAnswer(Answer, frozen=True, kw_only=True):
 
 
 class RoomDone(Answer, frozen=True, kw_only=True):
-    """It is done."""
+    """An empty answer: the request succeeded."""
 
 
 class RoomOpenRequest(ServerRequest[RoomPanelAnswer], frozen=True, kw_only=True):
-    """Opens a room, whose link leads to a view, in place of the one that its teacher had open."""
+    """Opens a room whose link leads to a view; it replaces the teacher's previous room."""
 
     route: ClassVar[str] = "room_open"
 
@@ -94,9 +94,9 @@ class RoomOpenRequest(ServerRequest[RoomPanelAnswer], frozen=True, kw_only=True)
 
 
 class RoomPanelRequest(ServerRequest[RoomPanelAnswer], frozen=True, kw_only=True):
-    """What the teacher sees.
+    """The teacher's view of the room, after applying the teacher's decisions.
 
-    `show` asks for the view of one student (0: of none), `admit` lifts the limit of members by network address.
+    `show` requests the view of one student (0: of none), `admit` lifts the limit of members per network address.
     """
 
     route: ClassVar[str] = "room_panel"
@@ -107,7 +107,7 @@ class RoomPanelRequest(ServerRequest[RoomPanelAnswer], frozen=True, kw_only=True
 
 
 class RoomEndRequest(ServerRequest[RoomDone], frozen=True, kw_only=True):
-    """Ends a room of one's own."""
+    """Ends the teacher's own room."""
 
     route: ClassVar[str] = "room_end"
 
@@ -115,7 +115,7 @@ class RoomEndRequest(ServerRequest[RoomDone], frozen=True, kw_only=True):
 
 
 class RoomVisitRequest(ServerRequest[RoomVisitAnswer], frozen=True, kw_only=True):
-    """A browser is in a room, at a place. It joins with the first; `view` counts where the teacher has asked for it."""
+    """Reports a browser's place in a room. The first visit joins; `view` is used only if the teacher requested it."""
 
     route: ClassVar[str] = "room_visit"
 
@@ -125,7 +125,7 @@ class RoomVisitRequest(ServerRequest[RoomVisitAnswer], frozen=True, kw_only=True
 
 
 class RoomAnswerRequest(ServerRequest[RoomDone], frozen=True, kw_only=True):
-    """A student's answer to the question at a place. The first one counts."""
+    """A student's answer to the question at a place. Only the first answer counts."""
 
     route: ClassVar[str] = "room_answer"
 
@@ -135,20 +135,20 @@ class RoomAnswerRequest(ServerRequest[RoomDone], frozen=True, kw_only=True):
 
 
 class OfferedScenesAnswer(Answer, frozen=True, kw_only=True):
-    """The name of a file of scenes and its text; both empty where the server has none for this browser."""
+    """The name and text of a file of scenes; both empty if the server has none for this browser."""
 
     name: str = ""
     text: str = ""
 
 
 class OfferedScenesRequest(ServerRequest[OfferedScenesAnswer], frozen=True, kw_only=True):
-    """The scenes with which a server was started, for the person at its machine."""
+    """The scenes given at server start, for browsers on the server's machine."""
 
     route: ClassVar[str] = "offered_scenes"
 
 
 class RoomLeaveRequest(ServerRequest[RoomDone], frozen=True, kw_only=True):
-    """A student leaves. The answers given stay, so that nobody answers twice by coming back."""
+    """A student leaves. Their answers are kept, so that a returning student cannot answer twice."""
 
     route: ClassVar[str] = "room_leave"
 

@@ -1,4 +1,4 @@
-"""The room in the page: the invitation and the teacher's panel, and the line that a student sees."""
+"""The room component: the invitation, the teacher's panel, and the student's status line."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ ROOM = Component(
 
 
 def room_cookie() -> str:
-    """The name of the cookie that holds the code of the room that a browser is in; scripts may read it."""
+    """The name of the cookie with the code of this browser's room; scripts may read it."""
     return f"headlight_room_{st.get_option('server.port')}"
 
 
 def mount_room(pages: list[dict[str, str]], presenter: bool, invitation: Mapping[str, Any] | None) -> None:
-    """Draw it on any page. `invitation` opens the sheet: the address of the view and its picture, with a number."""
+    """Draw the component on any page. A new `invitation` (URL, QR code and number) opens the sheet."""
     data = {"api": api_address(), "pages": pages, "cookie": room_cookie(), "own_models": own_titles()}
     ROOM.mount({**data, "presenter": presenter, "invitation": invitation})

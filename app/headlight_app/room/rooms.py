@@ -1,7 +1,7 @@
-"""The rooms of one server: who teaches which, who is in it, and the first answer of each student.
+"""The rooms of one server: their teachers, their members, and each student's first answers.
 
-A browser is known by its visitor's cookie, so whoever reloads goes on, and a code alone opens nothing of the teacher's.
-All that a room holds is bounded. It is gone once it ends or expires.
+Browsers are identified by the visitor's cookie, so a reload keeps the membership, and the code alone gives no access to
+the teacher's panel. The size of a room is bounded. A room is deleted when it ends or expires.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from headlight_app.room.contract import (
     View,
 )
 
-LETTERS = "BCDFGHJKMNPQRSTVWXZ23456789"  # without vowels, which make words, and without what looks alike
+LETTERS = "BCDFGHJKMNPQRSTVWXZ23456789"  # no vowels, which could form words, and no similar-looking characters
 CODE_LENGTH = 5
 ROOM_SECONDS = 4 * 3600.0
-HERE_SECONDS = 20.0  # since a browser was last heard of
-IDLE_SECONDS = 600.0  # after which a room that nobody is in gives way to a new one
+HERE_SECONDS = 20.0  # since a browser's last request
+IDLE_SECONDS = 600.0  # after which an empty room may be replaced by a new one
 MAX_ROOMS, MAX_ROOMS_PER_ADDRESS = 40, 8
 MAX_PER_ADDRESS = 4  # members, unless the teacher admits more: a class may share one address
-MAX_ANSWERS = 40  # of one member
-MAX_QUESTIONS = 40  # that a teacher sees
+MAX_ANSWERS = 40  # per member
+MAX_QUESTIONS = 40  # shown to the teacher
 
 
 class RoomError(HeadlightError):
-    """Something that a room does not allow."""
+    """A room does not allow a request."""
 
 
 @dataclass(frozen=True)
 class Browser:
-    """Who asks: the visitor, their network address, and where the browsers of others find this server."""
+    """The requesting browser: its visitor, its network address, and the URL at which others reach this server."""
 
     visitor: str
     address: str
@@ -58,7 +58,7 @@ class Browser:
 
 @dataclass
 class Member:
-    """A student: a number, where they are, and the first answer to each question by its place."""
+    """A student: their number, their current place, and their first answer to each question, by place."""
 
     number: int
     address: str
@@ -69,7 +69,7 @@ class Member:
 
 @dataclass
 class Room:
-    """A room. `members` are found by their visitors, `answered` says when a question was last answered.
+    """A room. `members` are keyed by visitor, `answered` maps a question's place to the time of its last answer.
 
     `asked` is the number of the student whose view the teacher wants to show, 0 for none.
     """
@@ -90,14 +90,14 @@ class Room:
 
 
 class Rooms:
-    """The rooms that are open, by their codes."""
+    """The open rooms by their codes."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self.clock = clock
         self.rooms: dict[str, Room] = {}
 
     def open(self, browser: Browser, request: RoomOpenRequest) -> RoomPanelAnswer:
-        """Open a room. Raises RoomError where there are too many."""
+        """Open a room. Raises RoomError if there are too many."""
         _require_visitor(browser)
         self.drop_expired()
         for room in [room for room in self.rooms.values() if room.teacher == browser.visitor]:
@@ -118,7 +118,7 @@ class Rooms:
         return self._panel(room)
 
     def panel(self, browser: Browser, request: RoomPanelRequest) -> RoomPanelAnswer:
-        """What the teacher sees, once what they decide is done. Raises RoomError for anybody else."""
+        """Apply the teacher's decisions and return the panel. Raises RoomError for other visitors."""
         room = self._own_room(browser, request.code)
         room.seen = self.clock()
         if request.show is not None:
@@ -129,12 +129,12 @@ class Rooms:
         return self._panel(room)
 
     def end(self, browser: Browser, request: RoomEndRequest) -> RoomDone:
-        """End a room with all that is in it. Raises RoomError for anybody but its teacher."""
+        """Delete a room and its answers. Raises RoomError unless the visitor is its teacher."""
         del self.rooms[self._own_room(browser, request.code).code]
         return RoomDone()
 
     def visit(self, browser: Browser, request: RoomVisitRequest) -> RoomVisitAnswer:
-        """A browser is in a room. Raises RoomError where there is no such room, or no space in it."""
+        """Record a browser's visit; the first one joins. Raises RoomError if the room does not exist or is full."""
         room = self._room(request.code)
         if browser.visitor == room.teacher:
             return RoomVisitAnswer(role="teacher")
@@ -148,7 +148,7 @@ class Rooms:
         return RoomVisitAnswer(role="student", number=member.number, is_shown=is_shown)
 
     def answer(self, browser: Browser, request: RoomAnswerRequest) -> RoomDone:
-        """Keep the first answer of a member to a question. Raises RoomError for a browser that is in no such room."""
+        """Store a member's first answer to a question. Raises RoomError if the browser is not in the room."""
         room = self._room(request.code)
         member = _member(room, browser)
         if request.place not in member.answers and len(member.answers) < MAX_ANSWERS:
@@ -157,19 +157,19 @@ class Rooms:
         return RoomDone()
 
     def leave(self, browser: Browser, request: RoomLeaveRequest) -> RoomDone:
-        """A member is here no more; what they answered stays."""
+        """Mark a member as absent; their answers are kept."""
         member = _member(self._room(request.code), browser)
         member.seen, member.place = -HERE_SECONDS, ""
         return RoomDone()
 
     def view_of(self, code: str) -> View | None:
-        """Where a room's link leads; None where there is no such room."""
+        """The view that a room's link opens; None if the room does not exist."""
         self.drop_expired()
         room = self.rooms.get(code)
         return room.view if room else None
 
     def drop_expired(self) -> None:
-        """Forget the rooms whose time is over."""
+        """Delete expired rooms."""
         now = self.clock()
         for room in [room for room in self.rooms.values() if now >= room.ends]:
             del self.rooms[room.code]
@@ -188,7 +188,7 @@ class Rooms:
         return room
 
     def _make_space(self, address: str) -> None:
-        """Where there are too many rooms, drop those that stand empty. Raises RoomError where that is not enough."""
+        """If there are too many rooms, delete the idle ones. Raises RoomError if that is not enough."""
 
         def is_full() -> bool:
             own = sum(room.address == address for room in self.rooms.values())
@@ -224,7 +224,7 @@ class Rooms:
 
 
 def _join(room: Room, browser: Browser) -> Member | None:
-    """A new member; None where others of the network address are in the room. Raises RoomError where it is full."""
+    """A new member; None if their network address has its maximum. Raises RoomError if the room is full."""
     _require_visitor(browser)
     if len(room.members) >= MAX_MEMBERS:
         raise RoomError(f"The room {room.code} is full: it has {MAX_MEMBERS} members.")
@@ -245,7 +245,7 @@ def _member(room: Room, browser: Browser) -> Member:
 
 
 def _questions(room: Room) -> tuple[QuestionCounts, ...]:
-    """The most answered questions, so that nobody pushes them out by answers to invented ones."""
+    """The questions with the most answers, so that answers to invented questions do not displace real ones."""
     counts: dict[str, Counter[str]] = {}
     for member in room.members.values():
         for place, answer in member.answers.items():

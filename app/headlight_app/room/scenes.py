@@ -1,4 +1,4 @@
-"""The file of scenes with which a server was started: it is offered to the person at the server's machine."""
+"""The file of scenes given at server start, which is offered to browsers on the server's machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_BYTES = 4 << 20
 
 
 def offered_scenes(browser: Browser, request: OfferedScenesRequest) -> OfferedScenesAnswer:
-    """The scenes for this browser. The file is read each time, so that a change of it counts."""
+    """The scenes for this browser. The file is read each time, so that edits to it take effect."""
     if not settings().scenes or not is_this_machine(browser.address):
         return OfferedScenesAnswer()
     path = Path(settings().scenes)
@@ -23,7 +23,7 @@ def offered_scenes(browser: Browser, request: OfferedScenesRequest) -> OfferedSc
 
 
 def read_scenes(path: Path) -> str:
-    """The text of a file of scenes. Raises DataError for any other."""
+    """The text of a file of scenes. Raises DataError for any other file."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise DataError(f"{path.name!r} is larger than a list of scenes can be.")

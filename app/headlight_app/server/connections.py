@@ -1,4 +1,4 @@
-"""Connections that break off, or on which a browser says what no page says, end without a traceback in the log."""
+"""Ends broken connections, and sessions with invalid messages, without a traceback in the log."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX
 
 PROTOCOL_ERROR = 1002  # of a WebSocket
 NO_MESSAGE = "This is no message of the page."
-WIDGET_IDS = (GENERATED_ELEMENT_ID_PREFIX, STREAMLIT_INTERNAL_KEY_PREFIX)  # how they begin
+WIDGET_IDS = (GENERATED_ELEMENT_ID_PREFIX, STREAMLIT_INTERNAL_KEY_PREFIX)  # prefixes of valid widget ids
 
 
 class QuietConnections:
-    """Ends a request whose sender has gone, and a session whose browser sends anything but Streamlit's messages."""
+    """Ends requests whose client has disconnected, and sessions that receive anything but Streamlit's messages."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -33,7 +33,7 @@ class QuietConnections:
         if scope["type"] == "lifespan":
             await self.app(scope, partial(_receive_to_the_end, receive), send)
             return
-        with suppress(ClientDisconnect):  # nobody is there to be answered
+        with suppress(ClientDisconnect):  # the client has disconnected
             await self.app(scope, receive, send)
 
     async def _hold_session(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -55,19 +55,19 @@ class QuietConnections:
                 return
             try:
                 await send(message)
-            except OSError:  # the browser has gone while it was told something
+            except OSError:  # the browser disconnected during the send
                 is_closed = True
                 raise
 
         try:
             await self.app(scope, checked, send_while_open)
-        except RuntimeError:  # Streamlit goes on to receive, and then closes what is closed
+        except RuntimeError:  # Streamlit keeps receiving, then closes the closed socket
             if not is_closed:
                 raise
 
 
 async def _receive_to_the_end(receive: Receive) -> Message:
-    """A server that is stopped before it serves cancels this; the page then ends as it always does."""
+    """Receive a lifespan message; if a stop during startup cancels this, return the shutdown message."""
     try:
         return await receive()
     except asyncio.CancelledError:
@@ -75,9 +75,9 @@ async def _receive_to_the_end(receive: Receive) -> Message:
 
 
 def _is_message(content: bytes | None) -> bool:
-    """Whether Streamlit can read it; texts, which have no bytes, come from no page.
+    """Whether Streamlit can parse a WebSocket message. Text messages have no bytes, and pages send none.
 
-    It takes the state of a widget without an id of its own for a value of the session, which is not there.
+    Widget states need a generated id: Streamlit takes other ids for session values, which do not exist.
     """
     message = BackMsg()
     try:

@@ -1,7 +1,7 @@
-"""Which names this server answers to, so that a page of another site cannot ask it in a visitor's name.
+"""Checks the Host and Origin of requests, so that a page of another site cannot send requests for a visitor.
 
-Such a page can let a name of its own lead to this machine (DNS rebinding); its browser then sends that name. An address
-in numbers is no domain name, so it is always allowed.
+Such a site can point its own domain name to this machine (DNS rebinding); the browser then sends that name as Host. An
+IP address is not a domain name, so it is always allowed.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ POLICY_VIOLATION = 1008  # of a WebSocket
 
 
 def known_names(names: Iterable[str]) -> frozenset[str]:
-    """The names that a server started under `names` answers to: these, and those of this machine."""
+    """The accepted host names: `names`, and those of this machine."""
     machine = socket.gethostname().lower()
     return frozenset({"localhost", machine, f"{machine}.local", *(name.lower() for name in names)})
 
 
 class HostCheck:
-    """Refuses requests, WebSockets included, to another name, or from a page of another site."""
+    """Rejects HTTP and WebSocket requests with an unknown host name, or from a page of another site."""
 
     def __init__(self, app: ASGIApp, names: frozenset[str]) -> None:
         self.app, self.names = app, names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer with a sentence."""
+        """Pass a request on, or reject it with a sentence."""
         problem = self._problem(scope) if scope["type"] in ("http", "websocket") else ""
         if not problem:
             await self.app(scope, receive, send)
@@ -53,13 +53,13 @@ class HostCheck:
         return ""
 
     def _is_known(self, host: str) -> bool:
-        """Whether a Host header names this server: by a name of its own, or by an address in numbers."""
+        """Whether a Host header is one of this server's names or an IP address."""
         name = (_parts(f"//{host}").hostname or "").rstrip(".")
         return name in self.names or _is_address(name)
 
 
 def _parts(address: str) -> SplitResult:
-    """The parts of an address, all empty where it is none."""
+    """The parts of a URL, all empty if it is malformed."""
     try:
         return urlsplit(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The routes of pictures: one takes a picture that a visitor uploads, another serves one."""
+"""The routes that receive and serve pictures and recordings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECURITY_HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Polic
 
 
 async def receive_image(request: Request) -> Response:
-    """Keep the picture or the recording in the body; the answer is its name, or the sentence that says why not."""
+    """Store the picture or recording in the body. The answer is its name, or an error sentence."""
     try:
         data = await _read_body(request)
         check = partial(check_image, data, recording=_media_type(request) == RECORDING_TYPE)
@@ -36,7 +36,7 @@ async def receive_image(request: Request) -> Response:
 
 
 async def send_image(request: Request) -> Response:
-    """The file of a shipped image, or of one that this visitor uploaded."""
+    """Send the file of a shipped image or of this visitor's upload."""
     name = request.path_params["name"]
     try:
         image = image_store().find(current_visitor(), name)
@@ -49,7 +49,7 @@ async def send_image(request: Request) -> Response:
 
 
 def send_icon(request: Request) -> Response:
-    """The icon of the page, at the address that is in Streamlit's HTML."""
+    """Send the icon of the page, at the path in Streamlit's HTML."""
     headers = SECURITY_HEADERS | {"Cache-Control": "max-age=3600"}
     return Response(ICON.read_bytes(), headers=headers, media_type="image/png")
 
@@ -62,7 +62,7 @@ IMAGE_ROUTES = (
 
 
 async def _read_body(request: Request) -> bytes:
-    """The body, of bounded size. Other sites' forms cannot send these content types without asking first."""
+    """The body, of bounded size. Forms of other sites cannot send these content types without a CORS preflight."""
     if _media_type(request) not in (*MEDIA_TYPES.values(), RECORDING_TYPE):
         raise ImageError("This is no PNG, JPEG or WebP picture.")
     return await read_body(request, MAX_FILE_BYTES, ImageError(TOO_LARGE))

@@ -1,4 +1,4 @@
-"""`headlight` without a verb: serves the page."""
+"""The command `headlight` without a verb, which serves the page."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ MODELS_VARIABLE, TOKEN_VARIABLE = "HEADLIGHT_MODELS", "HEADLIGHT_STATUS_TOKEN"
 PORT = 8501
 MAX_MEGABYTES = 1_000_000  # MB of anything
 MAX_WORKERS = 64
-MAX_MESSAGE = 32  # MB that a page and a browser tell each other at once
+MAX_MESSAGE = 32  # MB of one message between page and browser
 
 
 def main(arguments: Sequence[str] | None = None, other_verbs: Callable[[], str] = str) -> int:
-    """Serve the page until it is stopped; gives the exit status: 0, or 2 with a sentence on standard error.
+    """Serve the page until it is stopped. Returns the exit status: 0, or 2 with a sentence on standard error.
 
-    `other_verbs` describes the command's other verbs below the help.
+    `other_verbs` gives the text about the other verbs, printed below the help.
     """
-    # Where threads must wait for each other on busy cores, an answer of 20 ms takes 200.
-    # Half the cores for each of the two questions that are answered at a time is steady.
+    # If OpenMP threads wait for each other on busy cores, a 20 ms answer takes 200 ms.
+    # Two questions run at a time, so half the cores for each gives steady times.
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // 2)))
-    # The thread that passes letters on waits this long for each that computes a page; usually it is 5 ms.
+    # The event loop waits this long for each thread that runs a page; Python's default is 5 ms.
     sys.setswitchinterval(1e-3)
     options = _parser(other_verbs()).parse_args(arguments)
     problem = (
@@ -125,7 +125,7 @@ def _parser(other_verbs: str) -> argparse.ArgumentParser:
 
 
 def workers_here() -> int:
-    """The default number of workers on this machine; whether it has a GPU is told without importing torch."""
+    """The default number of workers on this machine; detects a GPU without importing torch."""
     has_gpu = Path("/dev/nvidiactl").exists() or sys.platform == "darwin"
     return default_workers(os.cpu_count() or 1, has_gpu)
 
@@ -164,13 +164,13 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Whether a host name resolves only to loopback addresses."""
     found = {str(address[0]) for *_, address in socket.getaddrinfo(host, None)}
     return all(ip_address(address.partition("%")[0]).is_loopback for address in found)
 
 
 def _register_model_folders(folders: Sequence[str], engine: str) -> str:
-    """Name the folders of models to the engine; a sentence where this machine should have one and has not."""
+    """Set the variable of model folders. Returns an error sentence if a local folder is missing, else ""."""
     resolved = list(folders)
     if engine == LOCAL_ENGINE:
         for folder in folders:
@@ -182,7 +182,7 @@ def _register_model_folders(folders: Sequence[str], engine: str) -> str:
 
 
 def _scenes_problem(file: str) -> str:
-    """A sentence where there is no list of scenes in the file that was named, else nothing."""
+    """An error sentence if the file is not a list of scenes, else ""."""
     if not file:
         return ""
     from headlight_app.room.scenes import read_scenes
@@ -195,13 +195,13 @@ def _scenes_problem(file: str) -> str:
 
 
 def _opened_address(options: argparse.Namespace) -> str:
-    """The address that the browser opens."""
+    """The URL that the browser opens."""
     model = f"/?model={quote(options.model)}" if options.model else ""
     return page_addresses(options.host, options.port)[0] + model
 
 
 def _port_problem(host: str, port: int) -> str:
-    """A sentence where the port cannot be used, else nothing."""
+    """An error sentence if the port cannot be used, else ""."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind) as probe:
@@ -218,11 +218,11 @@ def _port_problem(host: str, port: int) -> str:
 def _serve(options: argparse.Namespace) -> int:
     """Serve the page until it is stopped."""
     try:
-        engine().start()  # it imports the network while this process imports the page, and Streamlit
+        engine().start()  # workers import torch while this process imports Streamlit and the page
     except HeadlightError as error:
         print(f"headlight: {error}", file=sys.stderr)
         return 2
-    gc.disable()  # of modules, which live as long as the process, a search for garbage finds none
+    gc.disable()  # imports create no garbage, so collecting would waste time
     with ended_at_once():
         run = _import_page(options)
     gc.enable()
@@ -234,7 +234,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _import_page(options: argparse.Namespace) -> Callable[[], None]:
-    """Import the page and say where it is; gives what serves it."""
+    """Import the page and print its address. Returns the function that serves it."""
     host, port = options.host, options.port
     import streamlit as st
     from starlette.middleware import Middleware
@@ -255,7 +255,7 @@ def _import_page(options: argparse.Namespace) -> Callable[[], None]:
         print(f"its figures, for you alone: {own_address(host, port)}{STATUS_PATH}?token={token}", flush=True)
     if options.browser:
         threading.Thread(target=open_browser_when_up, args=(host, port, _opened_address(options)), daemon=True).start()
-    sys.argv = [str(SCRIPT)]  # beside which Streamlit looks for its config
+    sys.argv = [str(SCRIPT)]  # Streamlit looks for its config in this folder
     config = {
         "server.address": host,
         "server.port": port,
@@ -288,7 +288,7 @@ def _import_page(options: argparse.Namespace) -> Callable[[], None]:
 
 
 def _preloads() -> bytes:
-    """HTML by which a browser fetches what draws the first page."""
+    """HTML that makes the browser preload the modules of the first page."""
     from headlight_app.frame.main import FIRST_COMPONENTS
     from headlight_app.ui.modules import preloads
 
@@ -296,7 +296,7 @@ def _preloads() -> bytes:
 
 
 def _prepare_pages() -> None:
-    """Import what the first visitors would wait for, and have Streamlit read with care what their browsers send."""
+    """Import the pages before the first visitor arrives, and make Streamlit ignore invalid widget states."""
     from headlight_app.contract.prepare import prepare_types
     from headlight_app.server.widget_states import ignore_misfits
 

@@ -1,4 +1,4 @@
-"""The server's own work beside the page: what it does when it starts and stops, and what it sweeps in between."""
+"""The server's startup and shutdown, and its periodic cleanup in between."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from headlight_app.frame.sidebar import offered
 from headlight_app.room.rooms import Rooms
 from headlight_app.ui.markdown import escape_markdown
 
-SWEEP_SECONDS = 15.0  # seconds between two sweeps
-STOP_SECONDS = 1.5  # after a signal until the process ends at the latest
+SWEEP_SECONDS = 15.0  # between two cleanups
+STOP_SECONDS = 1.5  # from a signal to the forced end of the process
 
 
 @asynccontextmanager
-async def lifespan(app: Any, rooms: Rooms | None = None) -> AsyncIterator[dict[str, Any]]:  # as Starlette wants it
-    """While the server runs, sweep; before and after, leave no upload behind."""
+async def lifespan(app: Any, rooms: Rooms | None = None) -> AsyncIterator[dict[str, Any]]:  # Starlette's signature
+    """Clean up periodically while the server runs; delete old uploads before, and all uploads after."""
     await asyncio.to_thread(delete_abandoned)
-    for made_once in (upload_store, engine):  # two visitors who come at the same moment must not make two
+    for made_once in (upload_store, engine):  # now: simultaneous first requests would create two
         made_once()
     _stop_on_signals()
     _send_without_delay()
@@ -48,19 +48,19 @@ async def lifespan(app: Any, rooms: Rooms | None = None) -> AsyncIterator[dict[s
     finally:
         sweeping.cancel()
         await asyncio.to_thread(engine().close)
-        await asyncio.gather(sweeping, warming, return_exceptions=True)  # a thread goes on when its task is cancelled
+        await asyncio.gather(sweeping, warming, return_exceptions=True)  # cancelling a task does not stop its thread
         engine.cache_clear()
         upload_store().close()
         gc.unfreeze()
 
 
 def _send_without_delay() -> None:
-    """Each write leaves at once, on every connection that comes from now on.
+    """Set TCP_NODELAY on the listening sockets; new connections inherit it.
 
-    An answer is two writes. Without this the second waits 40 ms for the browser to acknowledge the first, and the 140
-    modules of the first page take a second over six connections. A connection inherits it from the listening socket.
+    A response is two writes. With Nagle's algorithm the second one waits 40 ms for the browser to acknowledge the
+    first, so the 140 modules of the first page take a second over six connections.
     """
-    with suppress(psutil.Error, OSError):  # where a system lists no sockets, answers are only slower
+    with suppress(psutil.Error, OSError):  # if the system lists no sockets, responses are just slower
         for found in psutil.Process().net_connections("tcp"):
             if found.status == psutil.CONN_LISTEN and found.fd >= 0:
                 with socket.socket(fileno=os.dup(found.fd)) as listening:
@@ -68,9 +68,9 @@ def _send_without_delay() -> None:
 
 
 def _stop_on_signals() -> None:
-    """The server waits for answers that are under way before it ends, so that work ends at once, beside it."""
+    """On SIGTERM and SIGINT, stop the engine at once in a thread: the server itself waits for pending answers."""
     if current_thread() is not main_thread():
-        return  # a test; signals come to the main thread alone
+        return  # in a test; only the main thread may set signal handlers
     running = engine()
     for number in (signal.SIGTERM, signal.SIGINT):
         end = signal.getsignal(number)
@@ -84,20 +84,20 @@ def _stop_on_signals() -> None:
 
 
 def _stop(number: int, running: Engine) -> None:
-    """End workers, then delete uploads; where a slow connection keeps the server, the process ends all the same."""
+    """End the workers, delete the uploads, and after STOP_SECONDS end the process despite open connections."""
     until = monotonic() + STOP_SECONDS
     running.close()
     upload_store().close()
     sleep(max(0.0, until - monotonic()))
-    upload_store().close()  # one that was being unpacked
+    upload_store().close()  # an upload that was still being unpacked
     os._exit(128 + number)
 
 
 def _warm_up() -> None:
-    """A first look at dozens of models takes a second, which no visitor should wait for.
+    """Read the list of models, which takes a second, before the first visitor needs it.
 
-    What lives as long as the server, nearly all of it modules, is then no longer searched for garbage: that takes a
-    quarter of a second each time, and no request is answered meanwhile.
+    Then exempt all current objects (nearly all are modules) from garbage collection: collecting them takes a quarter
+    of a second each time and blocks all requests.
     """
     listed_models()
     offered()
@@ -108,13 +108,13 @@ def _warm_up() -> None:
 async def _sweep_forever(rooms: Rooms) -> None:
     while True:
         await asyncio.sleep(SWEEP_SECONDS)
-        rooms.drop_expired()  # in this thread, as all that the routes do with them
+        rooms.drop_expired()  # in the event loop's thread, like all other uses of `rooms`
         await asyncio.to_thread(presence().sweep, get_instance().is_active_session)
         await asyncio.to_thread(upload_store().sweep, get_instance().is_active_session)
 
 
 def on_script_error(error: Exception) -> bool:
-    """A sentence in place of a traceback, which would show the server's paths; Streamlit writes that one to the log."""
+    """Show a sentence in place of the traceback, which contains server paths; Streamlit logs the traceback."""
     message = unforeseen(error, "Reload; the server's log tells more.")
     st.error(escape_markdown(str(error) if isinstance(error, HeadlightError) else message))
     return True

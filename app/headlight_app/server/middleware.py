@@ -1,4 +1,4 @@
-"""Middleware: a cookie for each visitor, a limit on uploads in progress, and something to see at once."""
+"""Middleware: visitor cookies, security headers, limits on incoming uploads, and a page skeleton."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ from headlight_app.ui.modules import base_path
 
 UPLOAD_PATH = "/_stcore/upload_file/"
 METRICS_PATH = "/_stcore/metrics"
-# Nothing comes from elsewhere. Streamlit and Plotly make scripts and styles of text, so those are allowed.
+# Nothing is loaded from other hosts. Streamlit and Plotly need inline scripts, inline styles and eval.
 PAGE_POLICY = (
     "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; connect-src 'self' ws: wss: data: blob:; "
     "object-src 'none'; base-uri 'self'; form-action 'self'"
 )
-ROOT_ELEMENT = b'<div id="root">'  # where Streamlit draws
+ROOT_ELEMENT = b'<div id="root">'  # where Streamlit renders
 COOKIES_PER_ADDRESS = 500  # in COOKIE_SECONDS; more than a lecture hall behind one router fetches
 COOKIE_SECONDS = 600
-MAX_ADDRESSES = 10_000  # that are counted
-SLOW_SECONDS = 20.0  # in which something must arrive, and for which a slow beginning is allowed
+MAX_ADDRESSES = 10_000  # counted
+SLOW_SECONDS = 20.0  # longest pause between two chunks, and grace time before the minimum rate applies
 MIN_BYTES_PER_SECOND = 32 << 10
-TAKE_SECONDS = 60.0  # after which a file that a session sent and no page took is dropped
+TAKE_SECONDS = 60.0  # after which an uploaded file that no page has taken is dropped
 NO_ROOM = "There is no room for uploads now."
 TOO_SLOW = "This upload was stopped because it arrived too slowly."
-OWN_FACTOR = 2  # times one upload's limit that one visitor's files may take while they arrive
-PENDING_FACTOR = 4  # times one upload's limit that files may take in memory before they are unpacked
+OWN_FACTOR = 2  # times the upload limit: one visitor's incoming files
+PENDING_FACTOR = 4  # times the upload limit: all files in memory before they are unpacked
 
 
 class UploadLimiter:
-    """Lets a file in only while there is memory for it: Streamlit holds what is sent until the page has taken it.
+    """Bounds the memory of incoming uploads, which Streamlit keeps in memory until the page takes them.
 
-    Room is counted as bytes arrive. A visitor may fill a part of it, what arrives too slowly is refused, and a file
-    that no page takes is dropped.
+    Bytes are counted as they arrive. Each visitor has a share of the room, uploads that arrive too slowly are refused,
+    and a file that no page takes is dropped.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.arriving: Counter[str] = Counter()  # bytes by visitor
+        self.arriving: Counter[str] = Counter()  # bytes by queue name
         self.last_sent: dict[str, float] = {}  # when a session last sent something
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -82,7 +82,7 @@ class UploadLimiter:
             await self.app(scope, counted.receive, send)
         finally:
             self.arriving[visitor] -= counted.size
-            self.arriving += Counter()  # drops the addresses that send nothing now
+            self.arriving += Counter()  # removes zero counts
             self.last_sent[scope["path"].partition(UPLOAD_PATH)[2].partition("/")[0]] = monotonic()
 
     def _arrive(self, visitor: str, size: int) -> None:
@@ -96,7 +96,7 @@ class UploadLimiter:
         return own <= OWN_FACTOR * limit and everybodys <= PENDING_FACTOR * limit
 
     def _drop_forgotten(self) -> None:
-        """Drop the files of sessions that sent nothing for TAKE_SECONDS: a page takes them within moments."""
+        """Drop the files of sessions that sent nothing for TAKE_SECONDS: a page takes its files almost at once."""
         forgotten = [session for session, last in self.last_sent.items() if monotonic() - last > TAKE_SECONDS]
         for session in forgotten:
             del self.last_sent[session]
@@ -104,14 +104,14 @@ class UploadLimiter:
 
 
 class CountedUpload:
-    """The body of an upload. Raises HTTPException where it arrives too slowly."""
+    """The body of an upload. Raises HTTPException if it arrives too slowly."""
 
     def __init__(self, receive: Receive, arrive: Callable[[int], None]) -> None:
         self.wrapped, self.arrive = receive, arrive
         self.size, self.begun = 0, monotonic()
 
     async def receive(self) -> Message:
-        """The next part."""
+        """The next chunk."""
         try:
             message = await asyncio.wait_for(self.wrapped(), SLOW_SECONDS)
         except TimeoutError as error:
@@ -125,7 +125,7 @@ class CountedUpload:
 
 
 def _pending_bytes() -> int:
-    """Bytes of files that were sent and not taken yet."""
+    """Bytes of the uploaded files that no page has taken yet."""
     if not exists():
         return 0
     stats_by_kind = get_instance().uploaded_file_mgr.get_stats()
@@ -133,13 +133,13 @@ def _pending_bytes() -> int:
 
 
 class SecurityHeaders:
-    """Says what a page may load and who may frame it, and keeps Streamlit's own figures about the server to itself."""
+    """Adds headers that limit what a page loads and who may frame it, and hides Streamlit's metrics page."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; its answer gets the headers."""
+        """Pass a request on, and add the headers to its response."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -159,16 +159,16 @@ class SecurityHeaders:
 
 
 def page_headers(scope: Scope) -> dict[str, str]:
-    """The headers of a page. One whose address asks for it (Copy embed) may stand within any other page."""
+    """The headers of a page. With `embedded=1` in its address (Copy embed), any site may frame it."""
     if "1" in parse_qs(scope["query_string"].decode("latin-1")).get("embedded", ()):
         return {"Content-Security-Policy": PAGE_POLICY}
     return {"Content-Security-Policy": f"{PAGE_POLICY}; frame-ancestors 'self'", "X-Frame-Options": "SAMEORIGIN"}
 
 
 class VisitorMiddleware:
-    """Gives each browser its cookie with the page, and tells the routes whose request they answer.
+    """Sets the visitor's cookie with the page, and the context variables of visitor and address.
 
-    An address that has fetched too many cookies gets the page without one: all such visitors share a queue.
+    An address that has fetched too many cookies gets the page without one: these visitors share a queue.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -176,7 +176,7 @@ class VisitorMiddleware:
         self.given: TTLCache[str, int] = TTLCache(MAX_ADDRESSES, COOKIE_SECONDS)  # cookies by address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on in the name of its visitor."""
+        """Pass a request on with its visitor and address set."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
@@ -199,7 +199,7 @@ class VisitorMiddleware:
             CURRENT_ADDRESS.reset(tokens[1])
 
     def _may_have_cookie(self, address: str) -> bool:
-        """Counts a cookie for an address. A full count starts anew COOKIE_SECONDS after the last cookie."""
+        """Count a cookie for an address; False at the limit. The count expires COOKIE_SECONDS after the last cookie."""
         given = self.given.get(address, 0)
         if given >= COOKIES_PER_ADDRESS:
             return False
@@ -208,7 +208,7 @@ class VisitorMiddleware:
 
 
 def network_address(host: str) -> str:
-    """Whose limits a client shares. A household has 2^64 addresses of IPv6, so there it is their first half."""
+    """The address by which limits count: an IPv6 client's /64 network, since a household has 2^64 addresses."""
     try:
         return str(IPv6Network((IPv6Address(host.partition("%")[0]), 64), strict=False))
     except ValueError:
@@ -216,21 +216,21 @@ def network_address(host: str) -> str:
 
 
 def _is_page(request: HTTPConnection, status: int, answer: MutableHeaders) -> bool:
-    if status == HTTPStatus.NOT_MODIFIED:  # says no type; a browser that was closed kept the page and not the cookie
+    if status == HTTPStatus.NOT_MODIFIED:  # has no content type; a reopened browser has the cached page but no cookie
         return "text/html" in request.headers.get("accept", "")
     return answer.get("content-type", "").startswith("text/html")
 
 
 def _set_cookie(scope: Scope) -> str:
-    # Lax: a link from elsewhere arrives with the cookie, a request that another site's page makes does not.
+    # Lax: links from other sites carry the cookie, requests by pages of other sites do not.
     ending = "; Secure" if scope.get("scheme") == "https" else ""
     return f"{cookie_name()}={new_cookie()}; Path=/; HttpOnly; SameSite=Lax{ending}"
 
 
 class SkeletonMiddleware:
-    """Puts the outline of a page into Streamlit's empty HTML, to be seen until the page draws itself.
+    """Puts a skeleton into Streamlit's empty HTML, visible until the page is rendered.
 
-    The first page also gets its `preloads`, HTML by which a browser fetches its modules beside Streamlit's.
+    The first page also gets `preloads`: HTML that makes the browser fetch its modules in parallel with Streamlit's.
     """
 
     def __init__(self, app: ASGIApp, skeleton: bytes, preloads: bytes = b"") -> None:
@@ -238,7 +238,7 @@ class SkeletonMiddleware:
         self.skeleton, self.preloads = skeleton, preloads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; where HTML is asked for, it comes uncompressed, which it has to be for this."""
+        """Pass a request on; HTML is requested uncompressed, so that the skeleton can be inserted."""
         if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
             await self.app(scope, receive, send)
             return
@@ -248,7 +248,7 @@ class SkeletonMiddleware:
         await self.app({**scope, "headers": headers}, receive, self._completed(send, added))
 
     def _completed(self, send: Send, added: bytes) -> Send:
-        """A `send` that puts HTML into HTML answers."""
+        """A `send` that inserts `added` into HTML responses."""
         start: Message | None = None
         body = b""
 

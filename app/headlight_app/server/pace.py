@@ -1,9 +1,9 @@
-"""The pace at which one visitor may ask a shared server: what comes faster waits, and keeps nobody else waiting.
+"""Rate limits per visitor of a shared server: a faster request is delayed, without delaying other visitors.
 
-All requests count, refused ones too, and messages over a WebSocket on their own: such a message waits until the run of
-the page that the one before it asked for has ended, for each begins a thread, and the whole server waits for that.
-Requests without a valid cookie share the pace of their network address, and so do questions of visitors who have no
-turn of their own.
+All requests count, unless refused for their delay. WebSocket messages are counted separately: each starts a page run
+in a thread, which slows the whole server, so a message also waits until the page run of the previous message has ended.
+Requests without a valid cookie share the limit of their network address, and so do questions of visitors without a
+queue of their own.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from headlight_app.access.page_turns import runs_ended
 from headlight_app.access.visitor import CURRENT_ADDRESS, CURRENT_VISITOR, current_queue
 from headlight_app.server.hosts import POLICY_VIOLATION
 
-PER_SECOND = 50.0  # requests, for as long as one likes; a page that is opened takes about 250 at once
+PER_SECOND = 50.0  # sustained requests; opening a page sends about 250 at once
 BURST = 600.0
-SESSION_COST = 10.0  # requests that a session of the page counts as
-MESSAGE_COST, MESSAGE_BURST = 25.0, 125.0  # of what a browser tells its session: 5 runs of the page, then 2 a second
-QUESTION_COST = 4.0  # requests that a question counts as: 150 at once, then 12 a second, are more than a person asks
-MAX_WAIT = 10.0  # seconds that a request may wait; what would wait longer is refused
-MAX_RUN_WAIT, LOOK_AGAIN = 1.0, 0.02  # seconds that a message waits for a run of the page, and between two looks
-MAX_SESSIONS = 100  # of one visitor, or of all of an address without a cookie, that are open at a time
+SESSION_COST = 10.0  # requests that a page session counts as
+MESSAGE_COST, MESSAGE_BURST = 25.0, 125.0  # WebSocket messages: 5 page runs at once, then 2 per second
+QUESTION_COST = 4.0  # requests that a question counts as: 150 at once, then 12 per second, is more than a person sends
+MAX_WAIT = 10.0  # seconds that a request may be delayed; a longer delay is refused
+MAX_RUN_WAIT, LOOK_AGAIN = 1.0, 0.02  # longest wait in seconds for a page run, and between two checks
+MAX_SESSIONS = 100  # open at a time, per visitor or per address without a cookie
 MAX_REMEMBERED = 10_000  # visitors and addresses
 TOO_FAST = "You are asking faster than this server answers one person. Wait a moment, then try again."
 
 
 class Pace:
-    """Lets requests pass at a bounded pace, by the generic cell rate algorithm (ITU-T I.371)."""
+    """Limits the rate of requests by the generic cell rate algorithm (ITU-T I.371)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        # For each visitor, when all that they have asked would be through at PER_SECOND.
+        # For each visitor, the time at which all their requests so far would be done at PER_SECOND.
         self.through_at: TTLCache[str, float] = TTLCache(MAX_REMEMBERED, BURST / PER_SECOND + MAX_WAIT)
-        self.sessions: Counter[str] = Counter()  # that are open
+        self.sessions: Counter[str] = Counter()  # open ones
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on once it is due, or answer 429."""
+        """Pass a request on after its delay, or answer 429."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
@@ -61,7 +61,7 @@ class Pace:
             await self.app(scope, receive, send)
 
     def wait(self, who: str, cost: float, burst: float | None = None) -> float:
-        """The seconds that a request must wait, which counts from now on; one that would wait too long does not."""
+        """Count a request and return its delay in seconds; one with a delay above MAX_WAIT is not counted."""
         now = monotonic()
         through_at = max(self.through_at.get(who, now), now) + cost / PER_SECOND
         wait = max(0.0, through_at - now - (burst or BURST) / PER_SECOND)
@@ -70,7 +70,7 @@ class Pace:
         return wait
 
     async def _hold_session(self, who: str, scope: Scope, receive: Receive, send: Send) -> None:
-        ended, until = -1, 0.0  # runs of the page before the last message, and how long the next one waits for its run
+        ended, until = -1, 0.0  # page runs ended before the last message, and the latest time to wait for its run
 
         async def paced() -> Message:
             nonlocal ended, until
@@ -87,7 +87,7 @@ class Pace:
             await self.app(scope, paced, send)
         finally:
             self.sessions[who] -= 1
-            self.sessions += Counter()  # forgets who has none
+            self.sessions += Counter()  # removes zero counts
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:

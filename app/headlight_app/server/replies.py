@@ -1,4 +1,4 @@
-"""What every route has in common: a body of bounded size comes in, and a sentence or an answer goes out."""
+"""Shared by all routes: reading a body of bounded size, and sending an encoded reply."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from starlette.responses import Response
 from headlight.errors import HeadlightError, TextError
 
 MAX_BODY_BYTES = 2 << 20
-# The next letter comes over the same connection. On Windows, which does not tell which socket listens (see
-# `_send_without_delay`), a small answer would then wait 40 ms for the acknowledgement of its first part.
+# Keep-alive would reuse the connection. On Windows the listening sockets cannot be found (see `_send_without_delay`),
+# so the second write of a small answer would wait 40 ms for the acknowledgement of the first.
 ENDING = {"Connection": "close"} if sys.platform == "win32" else {}
 HEADERS = {**ENDING, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
 async def read_json(request: Request) -> bytes:
-    """The body of a question. Other sites' forms cannot send this content type without asking first."""
+    """The JSON body of a request. Forms of other sites cannot send this content type without a CORS preflight."""
     if not request.headers.get("content-type", "").startswith("application/json"):
         raise TextError("Questions are sent as application/json.")
     return await read_body(
@@ -26,7 +26,7 @@ async def read_json(request: Request) -> bytes:
 
 
 async def read_body(request: Request, longest: int, too_long: HeadlightError) -> bytes:
-    """The body of a request; raises `too_long` once more bytes than `longest` have come."""
+    """The body of a request. Raises `too_long` once more than `longest` bytes have arrived."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -36,5 +36,5 @@ async def read_body(request: Request, longest: int, too_long: HeadlightError) ->
 
 
 def response(encoded: bytes) -> Response:
-    """An encoded reply. A sentence is one too: with another status the browser would report an error of its own."""
+    """The response with an encoded reply, always status 200: other statuses would log errors in the browser."""
     return Response(encoded, headers=HEADERS, media_type="application/octet-stream")

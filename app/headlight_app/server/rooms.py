@@ -1,4 +1,4 @@
-"""The routes of rooms, and the short address by which a class finds its room."""
+"""The routes of rooms, and the short URL of a room."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Act = Callable[[Browser, Any], Answer]
 
 
 def room_routes(rooms: Rooms) -> list[Route]:
-    """`/api/ROUTE` for each request of a room, and `/room/CODE`, which leads to it."""
+    """The route `/api/ROUTE` for each room request, and `/room/CODE`, which redirects to the room's view."""
     acts: Mapping[Any, Act] = {
         RoomOpenRequest: rooms.open,
         RoomPanelRequest: rooms.panel,
@@ -65,7 +65,7 @@ def room_routes(rooms: Rooms) -> list[Route]:
 async def _respond(request: HttpRequest, decoder: msgspec.json.Decoder[Any], act: Act) -> Response:
     try:
         asked = decode_request(decoder, await read_json(request))
-        # The origin as the browser knows it: behind a proxy with TLS the request itself arrives without.
+        # The browser's own origin: behind a TLS proxy, the request's URL has http.
         visited = request.headers.get("origin") or f"{request.url.scheme}://{request.url.netloc}"
         site = f"{shared_address(visited) or visited}{base_path()}"
         answer = act(Browser(current_visitor(), CURRENT_ADDRESS.get(), site), asked)
@@ -75,7 +75,7 @@ async def _respond(request: HttpRequest, decoder: msgspec.json.Decoder[Any], act
 
 
 def _lead_into(rooms: Rooms, code: str) -> Response:
-    """To the view of a room. The cookie tells the page that it is in one; it then joins, or says that there is none."""
+    """Redirect to a room's view. A cookie gives the page the code; the page joins, or says that no room exists."""
     view = rooms.view_of(code)
     where = f"{view.page}{'?' if view.query else ''}{view.query}" if view else ""
     answer = RedirectResponse(f"../{where}", headers={"Cache-Control": "no-store"})

@@ -1,6 +1,6 @@
-"""The HTTP routes that components ask directly, without a Streamlit rerun, on the same server.
+"""The HTTP routes that components call directly, without a Streamlit rerun, on the same server.
 
-Questions come as JSON in the body, so that typed text stands in no address and no log.
+Questions are sent as JSON in the body, so that typed text appears in no URL and no log.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ CONTRACTS = (explore, tasks, compare, generate, positions, course, lesson, expor
 
 
 def http_requests() -> tuple[type[Request[Any]], ...]:
-    """The requests that components ask, in the order of the contracts."""
+    """The requests that components send, in the order of the contracts."""
     kinds = (kind for contract in CONTRACTS for kind in vars(contract).values() if isinstance(kind, type))
     asked = (kind for kind in kinds if issubclass(kind, Request) and hasattr(kind, "route") and kind.is_http)
     return tuple(dict.fromkeys(asked))
 
 
 def routes(rooms: Rooms | None = None) -> list[Route]:
-    """The routes of one server: `/api/ROUTE` for each request that components ask, its rooms, images and modules."""
+    """The routes of one server: `/api/ROUTE` for each component request, and those of rooms and images."""
 
     def route(kind: type[Request[Any]]) -> Route:
         decoder = msgspec.json.Decoder(kind)
@@ -67,17 +67,17 @@ def routes(rooms: Rooms | None = None) -> list[Route]:
 
 
 def tell_waiting(request: HttpRequest) -> Response:
-    """Why a question that takes long has no answer yet."""
+    """Answer why the visitor's question is still waiting."""
     return response(Reply(WaitingAnswer(sentence=waiting_sentence())).encode())
 
 
 def _lead_to_first_page(request: HttpRequest) -> Response:
-    """The first page has no path of its own for Streamlit; who types its name gets there with all that they asked."""
+    """Redirect /explore to the first page, with the query: Streamlit gives the first page no path of its own."""
     return RedirectResponse(f"./?{request.url.query}" if request.url.query else "./")
 
 
 async def respond(request: HttpRequest, decoder: msgspec.json.Decoder[Request[Any]]) -> Response:
-    """One request: read it, let the engine answer; every failure becomes a sentence."""
+    """Read one request and let the engine answer it; every failure becomes a sentence."""
     try:
         body = await read_json(request)
         return response(await _answer_while_wanted(submit(decode_request(decoder, body), body), request))
@@ -87,14 +87,14 @@ async def respond(request: HttpRequest, decoder: msgspec.json.Decoder[Request[An
         return response(Reply(Refusal(error=str(error))).encode())
     except ClientDisconnect:
         raise
-    except Exception as error:  # the page goes on after any error; typed text stays out of the log
+    except Exception as error:  # the page continues after any error; typed text is not logged
         location = "".join(traceback.format_tb(error.__traceback__))
         logging.getLogger(__name__).error("%s\n%s", type(error).__name__, location)
         return response(Reply(Refusal(error=unforeseen(error, "Try another sentence or reload."))).encode())
 
 
 async def _answer_while_wanted(job: Job, request: HttpRequest) -> bytes:
-    """The answer to a job; the job is stopped when its asker disconnects."""
+    """The answer to a job; the job is cancelled if its client disconnects."""
     answer: asyncio.Future[Any] = asyncio.wrap_future(job.future)
     gone: asyncio.Future[Any] = asyncio.ensure_future(_disconnected(request))
     try:
@@ -108,6 +108,6 @@ async def _answer_while_wanted(job: Job, request: HttpRequest) -> bytes:
 
 
 async def _disconnected(request: HttpRequest) -> None:
-    """Wait until the browser has gone away; the body is read already, so nothing else can come."""
+    """Wait until the client disconnects; the body has been read, so no other message can arrive."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

@@ -1,6 +1,6 @@
-"""What every browser fetches alike, from memory: the modules of the page, and Streamlit's own files.
+"""Serves the static files from memory: the modules of the page, and Streamlit's own files.
 
-A browser that opens the page asks for two hundred of them. Streamlit opens, and compresses, each anew every time.
+A browser that opens the page requests two hundred of them. Streamlit would read and compress each file every time.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from streamlit.file_util import get_static_dir
 
 from headlight_app.ui import modules
 
-STREAMLIT, MODULES = "/static/", "/modules/"  # the paths below which such files are
-MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css"}  # what can be compressed: fonts and pictures are already
+STREAMLIT, MODULES = "/static/", "/modules/"  # their path prefixes
+MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css"}  # compressible; fonts and pictures already are compressed
 HEADERS = {
-    "Cache-Control": "public, max-age=31536000, immutable",  # an address holds the version, or the hash of the content
+    "Cache-Control": "public, max-age=31536000, immutable",  # a URL contains the version, or the hash of the content
     "X-Content-Type-Options": "nosniff",
     "Vary": "Accept-Encoding",
 }
 
 
 class SharedFiles:
-    """Answers a request for such a file; each is read once, and for browsers of other machines compressed once."""
+    """Answers requests for static files; each is read once, and compressed once if `compresses`."""
 
     def __init__(self, app: ASGIApp, *, compresses: bool) -> None:
         self.app, self.compresses = app, compresses
-        self.answers: dict[tuple[str, bool], Response] = {}  # two at most for each file there is
+        self.answers: dict[tuple[str, bool], Response] = {}  # at most two per file
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it."""
@@ -52,13 +52,13 @@ class SharedFiles:
 
 @lru_cache(maxsize=1)
 def _streamlit_files() -> dict[str, Path]:
-    """Streamlit's files by their paths on the server."""
+    """Streamlit's static files by their URL paths."""
     folder = Path(get_static_dir())
     return {f"/{file.relative_to(folder).as_posix()}": file for file in folder.rglob("*") if file.is_file()}
 
 
 def _answer(name: str, *, compressed: bool) -> Response:
-    """A file as it is sent every time, by its path on the server or, of a module, in the package."""
+    """The response for a file, by its URL path or, for a module, its path in the package."""
     content = modules.modules().get(name) or _streamlit_files()[name].read_bytes()
     media_type = MEDIA_TYPES.get(Path(name).suffix)
     if media_type and compressed:

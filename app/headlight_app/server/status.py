@@ -1,8 +1,7 @@
-"""The server's own figures at /status, for its operator alone: as a page, and as Prometheus collects them.
+"""The server's figures at /status, for its operator only: as a page, and in Prometheus' text format.
 
-The operator is whoever knows the token: the command prints the address with it, or takes it from an environment
-variable. To anybody else the address is that of an unknown page. An address of the network would not do for telling:
-behind a proxy all visitors come from this machine.
+The operator is identified by a token, which the command prints or an environment variable sets. Without it, /status
+is an unknown page. The network address cannot identify the operator: behind a proxy all visitors have this machine's.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ REFRESH_SECONDS = 2
 
 
 class StatusPage:
-    """Answers at /status whoever brings the token, in the address or as `Authorization: Bearer`."""
+    """Answers requests to /status that have the token, in the URL or as `Authorization: Bearer`."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self.app, self.token = app, token.encode()
@@ -52,13 +51,13 @@ class StatusPage:
 
 
 class Figures(Collector):
-    """The figures of an engine and its server, taken when they are asked for."""
+    """The figures of an engine and its server, computed per request."""
 
     def __init__(self, running: Engine) -> None:
         self.running = running
 
     def collect(self) -> Iterator[Metric]:
-        """Each figure with what it means; those of the queues by lane."""
+        """Each figure with its description; those of the queues per lane."""
         yield GaugeMetricFamily("headlight_people", "Visitors with the page open", presence().count())
         waiting = GaugeMetricFamily("headlight_waiting", "Questions that wait", labels=["lane"])
         at_work = GaugeMetricFamily("headlight_running", "Questions at work", labels=["lane"])
@@ -87,7 +86,7 @@ class Figures(Collector):
 def _memory(process: psutil.Process) -> int:
     try:
         return int(process.memory_info().rss)
-    except psutil.Error:  # it has ended meanwhile
+    except psutil.Error:  # it has ended
         return 0
 
 
@@ -99,7 +98,7 @@ def prometheus_text() -> Response:
 
 
 def status_page() -> Response:
-    """The figures as a page that renews itself, a row for each with what it is of."""
+    """The figures as a self-refreshing page, one row each, with their labels."""
     rows = "".join(
         f"<tr><th scope=row>{escape(metric.documentation)}{''.join(map(_cell, metric.samples))}"
         for metric in Figures(engine()).collect()

@@ -1,7 +1,7 @@
-"""States of widgets that no page sends: such a widget counts as untouched, and the log gets no traceback.
+"""Invalid widget states: such a widget counts as untouched, and no traceback is logged.
 
-Streamlit hands what a browser says of a widget to the widget's own reader, which fails where another kind of value
-comes, JSON that is none, or a file of a type that it does not take.
+Streamlit passes a widget state from the browser to the widget's deserializer, which fails on a value of another kind,
+invalid JSON, or a file of a type that it does not accept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from streamlit.runtime.state.session_state import Serialized, WStates
 
 
 def ignore_misfits() -> None:
-    """From now on, read a state that does not fit its widget as one that was never sent."""
+    """Patch Streamlit, so that a state that does not fit its widget counts as never sent."""
     read = WStates.__getitem__
 
     def read_or_reset(states: WStates, key: str) -> Any:
@@ -23,8 +23,8 @@ def ignore_misfits() -> None:
             return read(states, key)
         kind = state.value.WhichOneof("value")
         if kind in (None, metadata.value_type):
-            with suppress(Exception):  # whatever a reader raises, what it reads came from a browser
-                if kind in ("json_value", "json_trigger_value"):  # Streamlit logs a traceback for what is none of these
+            with suppress(Exception):  # a deserializer may raise anything on browser input
+                if kind in ("json_value", "json_trigger_value"):  # Streamlit logs a traceback for any other JSON
                     msgspec.json.decode(getattr(state.value, kind), type=dict[str, Any] | list[Any] | None)
                 return read(states, key)
         states.set_from_value(key, metadata.deserializer(None))

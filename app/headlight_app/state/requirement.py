@@ -1,4 +1,4 @@
-"""The requirements of a page on its model."""
+"""What a page requires of its model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headlight.config import Config
 
 
 class Model(Protocol):
-    """A model's name, and what it is built like."""
+    """A model's name and config."""
 
     @property
     def name(self) -> str: ...
@@ -24,9 +24,9 @@ M = TypeVar("M", bound=Model)
 
 @dataclass(frozen=True)
 class Requirement:
-    """Which models suit a page; `words` completes "This page needs a model that ".
+    """The models that suit a page; `words` completes "This page needs a model that ".
 
-    `preferred` names the one that it opens with, if that is here.
+    `preferred` names the model that the page opens with, if available.
     """
 
     words: str
@@ -34,7 +34,7 @@ class Requirement:
     preferred: str = ""
 
     def first_of(self, models: Iterable[M]) -> M | None:
-        """The preferred one of the models that suit, or the first."""
+        """The preferred one of the suitable models, or else the first; None if none suits."""
         suiting = [model for model in models if self.suits(model.config)]
         return min(suiting, key=lambda model: model.name != self.preferred, default=None)
 

@@ -1,7 +1,7 @@
-"""Keeps State and the address in step. The session holds the state; the address is written from it.
+"""Synchronizes State and the URL. The session stores the state; the URL's query is written from it.
 
-An address that this session has not had (a link) and one that Back or Forward brings are read; a change by a widget or
-a component is written. A request may carry an older address: the browser sent it before it heard of the newest.
+The query is read if it is new to the session (a link) or comes from Back or Forward; changes by widgets and components
+are written to it. A request may carry an older query, if the browser sent it before receiving the newest.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ OPEN_EXPLORE, JUST_OPENED = "_open_explore", "_just_opened"
 
 
 def select_model(name: str) -> None:
-    """Go to a model as it was trained, and see its heads."""
+    """Select a model as trained, and open Explore in the next run."""
     change_state(model=name, variant=AS_TRAINED, **PER_MODEL_DEFAULTS, task="")
     st.session_state[OPEN_EXPLORE] = True
 
 
 def should_open_explore() -> bool:
-    """Whether a model was just chosen on another page than the one that shows it; asked once in a run."""
+    """Whether another page just selected a model, so that Explore should open. Resets the flag: call once per run."""
     opens = bool(st.session_state.pop(OPEN_EXPLORE, False))
     if opens:
         st.session_state[JUST_OPENED] = current_state().model
@@ -40,34 +40,34 @@ def should_open_explore() -> bool:
 
 
 def was_just_opened(name: str) -> bool:
-    """Whether this model was opened on another page, whose button had the keyboard's focus and is gone."""
+    """Whether another page just opened this model; its button had the keyboard focus and no longer exists."""
     return name == st.session_state.get(JUST_OPENED)
 
 
 def forget_opening() -> None:
-    """Another page than Explore is shown."""
+    """Clear the mark of `was_just_opened`, when a page other than Explore is shown."""
     st.session_state.pop(JUST_OPENED, None)
 
 
 SESSION_KEY, REPORTS_KEY, COMPONENT_RUN_KEY = "_session", "_reports", "_component_run"
-MAX_LATE = 16  # addresses that are remembered: no request is older
+MAX_LATE = 16  # queries remembered; no request carries an older one
 
 Report = Data
 
 
 @dataclass(frozen=True)
 class _Session:
-    """The values of a session, held as one because Streamlit may end a run at any use of the session."""
+    """The values of a session, in one object because Streamlit may end a run at any access to the session."""
 
     state: State
-    addresses: tuple[dict[str, str], ...]  # that it had, the newest last
-    serial: int = 0  # of the last report that was applied
-    replaced: dict[str, str] | None = None  # the address in whose place the browser puts the newest
+    addresses: tuple[dict[str, str], ...]  # its previous queries, the newest last
+    serial: int = 0  # of the last applied report
+    replaced: dict[str, str] | None = None  # the query that the browser replaces by the newest
 
 
 @dataclass(frozen=True)
 class _Reports:
-    """The component whose reports are applied, how they are read, and the opening texts and head that are omitted."""
+    """The component whose reports are applied, their reader, and the opening texts and head omitted from the URL."""
 
     component: str
     read: Callable[[Report], Report]
@@ -77,7 +77,7 @@ class _Reports:
 
 
 def current_state() -> State:
-    """The state of this run, read from the address where that says something new."""
+    """The state of this run, read from the URL if its query is new."""
     address = st.query_params.to_dict()
     session = _with_new_report(_session() or _hold(decode_state(address), address))
     is_answered = address in (session.addresses[-1], session.replaced)
@@ -89,32 +89,32 @@ def current_state() -> State:
 
 
 def reported_state() -> State | None:
-    """The state that this session held last, with what its component reported since; None where it is new."""
+    """The last state of this session, with its component's new report applied; None for a new session."""
     session = _session()
     return _with_new_report(session).state if session else None
 
 
 def return_to(state: State) -> None:
-    """Hold a state that the session had before: its address counts as an older one, and would not be read again."""
+    """Restore an earlier state of the session, whose query would otherwise be ignored as an old one."""
     _hold(state, encode_state(state))
 
 
 def change_state(**choices: Any) -> None:
-    """Make choices, and put the whole state into the address."""
+    """Change choices, and write the whole state to the URL."""
     query = _change(choices).addresses[-1]
     if query != st.query_params.to_dict():
         st.query_params.from_dict(query)
 
 
 def replace_state(**choices: Any) -> None:
-    """The same without an entry of its own in the browser's history: `address_script` gives what replaces the last."""
+    """The same without a new entry in the browser's history: `address_script` replaces the last entry."""
     st.session_state[SESSION_KEY] = replace(_change(choices), replaced=st.query_params.to_dict())
 
 
 def address_script() -> str:
-    """HTML by which the browser puts the newest address in the place of a replaced one; empty where none was replaced.
+    """HTML with a script that replaces the last history entry by the newest query; empty if nothing is to be replaced.
 
-    Streamlit itself can only add an entry to the history.
+    Streamlit itself can only add history entries.
     """
     session = _session()
     if session is None or session.replaced != st.query_params.to_dict():
@@ -124,7 +124,7 @@ def address_script() -> str:
 
 
 def _change(choices: Data) -> _Session:
-    # Begins with the session's state: the address may be older than what a component reported a moment ago.
+    # Starts from the session's state: the URL may be older than a component's last report.
     session, address = _session(), st.query_params.to_dict()
     state = (session.state if session else decode_state(address)).change(**choices)
     return _hold(state, address, encode_state(state))
@@ -155,16 +155,16 @@ def apply_reports(
     read: Callable[[Report], Report] = dict,
     default_head: tuple[int, int] | None = None,
 ) -> None:
-    """From now on, what this component reports is `read` and applied at the start of the first run that finds it new.
+    """From now on, each new report of this component is `read` and applied at the start of the next run.
 
-    Not by a callback: where two requests follow each other closely, Streamlit ends the first within its callbacks.
-    An untouched opening sentence is omitted from the address, and so is the head that the page begins with.
+    Not in a callback: if two requests follow each other closely, Streamlit ends the first one within its callbacks.
+    An untouched opening text is omitted from the URL, and so is the default head.
     """
     st.session_state[REPORTS_KEY] = _Reports(component, read, opening_text, opening_source, default_head)
 
 
 def _with_new_report(session: _Session) -> _Session:
-    """The session, with a new report applied: it is of the state that was left, whatever the address asks for now."""
+    """The session with a new report applied to its own state, regardless of the current URL."""
     reports: _Reports | None = st.session_state.get(REPORTS_KEY)
     report = reported(reports.component) if reports else {}
     serial = report.pop("serial", 0)
@@ -173,7 +173,7 @@ def _with_new_report(session: _Session) -> _Session:
     st.session_state[COMPONENT_RUN_KEY] = True
     try:
         state = session.state.change(**_without_unsaid(reports.read(report), session.state, reports))
-    except (HeadlightError, msgspec.ValidationError, UnicodeEncodeError):  # not written by our component
+    except (HeadlightError, msgspec.ValidationError, UnicodeEncodeError):  # not sent by our component
         state = session.state
     return _hold(state, encode_state(state), serial=serial)
 
@@ -191,11 +191,11 @@ def _without_unsaid(report: Report, state: State, reports: _Reports) -> Report:
 
 
 def report_serial() -> int:
-    """The number of the last component report that has been applied."""
+    """The number of the last applied component report."""
     session = _session()
     return session.serial if session else 0
 
 
 def is_component_run() -> bool:
-    """Whether a component's report caused this run: it has painted already. Asked once in a run."""
+    """Whether a component's report caused this run; component-initiated runs are already painted. Call once per run."""
     return bool(st.session_state.pop(COMPONENT_RUN_KEY, False))

@@ -1,4 +1,4 @@
-"""The address: a state as parameters and back. What makes no sense counts as absent."""
+"""Encodes a state as URL parameters and back. Invalid values count as absent."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from headlight_app.contract.state import DEFAULT_STATE, MAX_ADDRESS_LENGTH, Stat
 _SAMPLING_LETTERS = {"t": "temperature", "k": "top_k", "p": "top_p", "s": "seed"}
 _SAMPLING_FIELD = re.compile(r"(?:^|,)([tkps])([0-9.]{1,20})(?=,|$)")
 _GENERATED = re.compile(r"\d{1,9}-\d{1,9}(\.\d{1,9}-\d{1,9})*")
-_NO_DIFFERENCE = "."  # two sides that differ in nothing
+_NO_DIFFERENCE = "."  # two equal sides
 
 
-_VARIANT_FIELDS = Variant.__struct_fields__  # each is a parameter of its own
+_VARIANT_FIELDS = Variant.__struct_fields__  # each is one parameter
 _TEXTS = ("text", "source", "other_text", "patch_from")
-_PAGES_OWN = ("generated", "side_b", "course_inputs")  # left out where they are too long
+_PAGES_OWN = ("generated", "side_b", "course_inputs")  # omitted if too long
 _POSITION_FIELDS = ("masked_positions", "pinned")
 _KNOWN_NAMES: Mapping[str, Collection[str]] = {
     "head_reduction": HEAD_REDUCTIONS, "plot": ("", *PLOTS), "colour_range": COLOUR_RANGES
@@ -34,7 +34,7 @@ _KNOWN_NAMES: Mapping[str, Collection[str]] = {
 
 
 def encode_state(state: State, *, omit: bool = True) -> dict[str, str]:
-    """As parameters: what differs from the defaults; with `omit` no text that is too long for an address."""
+    """The fields that differ from the defaults, as parameters; `omit` leaves out what a URL cannot contain."""
     omitted = _omitted(state) if omit else set()
     fields, defaults = (asdict(each) | asdict(each.variant) for each in (state, DEFAULT_STATE))
     return {
@@ -45,14 +45,14 @@ def encode_state(state: State, *, omit: bool = True) -> dict[str, str]:
 
 
 def _omitted(state: State) -> set[str]:
-    """The fields that an address cannot hold: long texts, and pictures that only their visitor sees."""
+    """The fields that a URL cannot contain: long texts, and pictures that only their visitor sees."""
     omitted = set(_TEXTS) if state.too_long else set()
     omitted |= {"image"} if state.image.startswith(OWN_IMAGE_PREFIX) else set()
     return omitted | {name for name in _PAGES_OWN if len(getattr(state, name)) > MAX_ADDRESS_LENGTH}
 
 
 def decode_state(query: Mapping[str, str]) -> State:
-    """From parameters; an unknown name or a value that makes no sense counts as absent."""
+    """The state of parameters; unknown names and invalid values count as absent."""
     given = {name: query[name] for name in State.__struct_fields__ if name in query and name != "variant"}
     known = {name: text for name, text in given.items() if text in _KNOWN_NAMES.get(name, (text,))}
     variant = {name: query[name] for name in _VARIANT_FIELDS if name in query}
@@ -61,7 +61,7 @@ def decode_state(query: Mapping[str, str]) -> State:
 
 
 def decode_variant(parts: Mapping[str, str]) -> Variant:
-    """The parts that a model's own are replaced by; one that makes no sense stays as trained."""
+    """The parts that replace a model's own; an invalid one stays as trained."""
     return Variant(**fitting_fields(Variant, parts))
 
 
@@ -70,7 +70,7 @@ def _encode(value: Any) -> str:
 
 
 def _decode(name: str, text: str) -> Any:
-    """The value that a parameter stands for, or None where it stands for nothing."""
+    """The value of a parameter, or None if invalid."""
     default = getattr(DEFAULT_STATE, name, "")
     parts = [part for part in text.split(";") if part]
     try:
@@ -82,7 +82,7 @@ def _decode(name: str, text: str) -> Any:
 
 
 def encode_sampling(sampling: Sampling) -> str:
-    """How to draw, as in `t0.5,k40,p0.9,s7`; only what differs from the usual."""
+    """Sampling parameters, as in `t0.5,k40,p0.9,s7`; only those that differ from the defaults."""
     fields, usual = asdict(sampling), asdict(Sampling())
     words = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in fields.items()}
     return ",".join(
@@ -91,7 +91,7 @@ def encode_sampling(sampling: Sampling) -> str:
 
 
 def decode_sampling(encoded: str) -> Sampling:
-    """How to draw, as a word says it; the usual way where it makes no sense."""
+    """The inverse of `encode_sampling`; the defaults if invalid."""
     found = {_SAMPLING_LETTERS[letter]: number for letter, number in _SAMPLING_FIELD.findall(encoded)}
     try:
         return convert(found, Sampling, strict=False)  # numbers as text
@@ -100,13 +100,13 @@ def decode_sampling(encoded: str) -> Sampling:
 
 
 def encode_generated(question: Question, generated: GeneratedTokens) -> str:
-    """The steps taken, behind a mark of the text that they belong to, as in `3f2a:12-318.13-99`."""
+    """The generated tokens, after a fingerprint of their question, as in `3f2a:12-318.13-99`."""
     steps = ".".join(f"{position}-{token}" for position, token in generated)
     return f"{_fingerprint(question)}:{steps}" if generated else ""
 
 
 def decode_generated(question: Question, encoded: str) -> GeneratedTokens:
-    """The steps that a word stands for; none where they belong to another text or model."""
+    """The inverse of `encode_generated`; empty if the tokens belong to another text or model."""
     fingerprint, _, steps = encoded.partition(":")
     if fingerprint != _fingerprint(question) or not _GENERATED.fullmatch(steps):
         return ()
@@ -115,21 +115,21 @@ def decode_generated(question: Question, encoded: str) -> GeneratedTokens:
 
 
 def _fingerprint(question: Question) -> str:
-    """Four letters that change with the text, the picture or the model."""
+    """Four hex digits that depend on the text, the picture and the model."""
     read = (question.text, question.source, str(question.masked_positions), *filter(None, [question.image]))
     identity = "\0".join((question.model, *read))
     return f"{crc32(identity.encode('utf-8', 'surrogatepass')) & 0xFFFF:04x}"
 
 
 def encode_side_b(difference: Difference) -> str:
-    """The difference of side B, as in `positional_encoding=none&text=The+cat`; only chosen fields."""
+    """The difference of side B, as in `positional_encoding=none&text=The+cat`; only set fields."""
     fields = asdict(difference) | asdict(difference.variant)
     encoded = {name: _encode(value) for name, value in fields.items() if name != "variant" and value is not UNSET}
     return urlencode(encoded) or _NO_DIFFERENCE
 
 
 def decode_side_b(encoded: str) -> Difference | None:
-    """The difference that an encoded side B stands for; None where nothing was chosen."""
+    """The inverse of `encode_side_b`; None for an empty text."""
     if not encoded:
         return None
     given = dict(parse_qsl(encoded, keep_blank_values=True))

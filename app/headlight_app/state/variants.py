@@ -1,4 +1,4 @@
-"""The parts of a model that can be replaced, as a model was trained with them, and what of a choice it can use."""
+"""A model's replaceable parts as trained, and choices and questions reduced to what the model can use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headlight_app.contract.state import State
 
 
 def trained_variant(config: Config) -> Variant:
-    """The parts with which a model was trained, in the words of a Variant."""
+    """A model's parts as trained, as a Variant."""
     return Variant(
         masks="+".join(config.masks) or "none",
         positional_encoding=config.positional_encoding,
@@ -23,23 +23,23 @@ def trained_variant(config: Config) -> Variant:
 
 
 def pools(config: Config) -> bool:
-    """Whether a model makes one vector of all tokens, so that the way in which it does can be replaced."""
+    """Whether a model pools all tokens into one vector, so that its pooling can be replaced."""
     return task_of(config).whole_text
 
 
 def normalized_state(state: State, config: Config) -> State:
-    """The same choices for a model: a part chosen as it was trained anyway counts as not chosen."""
+    """The same choices for a model: a part chosen as trained counts as not chosen."""
     trained = msgspec.structs.asdict(trained_variant(config))
     unchanged = {name: UNCHANGED for name, part in trained.items() if getattr(state.variant, name) == part}
     if not pools(config):
         unchanged["pooling"] = UNCHANGED
-    # The last patch of a picture says nothing more than any other; the class token sums it up.
+    # The last patch of a picture is no better than any other; the class token summarizes the picture.
     query = 0 if config.predicts_from_image and state.query < 0 else state.query
     return replace(state, variant=replace(state.variant, **unchanged), query=query)
 
 
 def readable_question(question: Question, config: Config) -> Question:
-    """The same question to a model without what it does not read, so that nothing of that is kept."""
+    """The question without inputs that the model does not read, so that no cache key contains them."""
     variant = question.variant if pools(config) else replace(question.variant, pooling=UNCHANGED)
     return replace(
         question,

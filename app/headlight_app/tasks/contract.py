@@ -1,4 +1,4 @@
-"""Requests of Tasks beside those of Explore: labels of tokens, the support of a label, and the beams of a search."""
+"""Requests of Tasks besides those of Explore: token labels, effects on a label, sentence similarity, beam search."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class PoolingRow(Struct, frozen=True, kw_only=True):
 
 
 class TasksPageAnswer(ExplorePageAnswer, frozen=True, kw_only=True):
-    """Explore's own data, the ways to pool, and the one that the model was trained with."""
+    """Explore's own data, the poolings, and the pooling that the model was trained with."""
 
     poolings: tuple[PoolingRow, ...]
     trained_pooling: str
 
 
 class TasksPageRequest(OpenedRequest[TasksPageAnswer], frozen=True, kw_only=True):
-    """All that Tasks shows before the first answer."""
+    """All data that Tasks needs before the first answer."""
 
     route: ClassVar[str] = "tasks_page"
 
@@ -36,7 +36,7 @@ class TasksPageRequest(OpenedRequest[TasksPageAnswer], frozen=True, kw_only=True
 
 
 class TokenLabelsAnswer(Answer, frozen=True, kw_only=True):
-    """The likeliest labels of each token, and which was the likeliest `as_trained`; `names` are those of all labels."""
+    """The likeliest labels of each token, the likeliest ones `as_trained`, and the names of all labels."""
 
     labels: tuple[tuple[Candidate, ...], ...]
     as_trained: tuple[str, ...]
@@ -45,7 +45,7 @@ class TokenLabelsAnswer(Answer, frozen=True, kw_only=True):
 
 
 class TokenLabelsRequest(QuestionRequest[TokenLabelsAnswer], frozen=True, kw_only=True):
-    """The likeliest labels of each token; `every_label` asks for all."""
+    """The likeliest labels of each token; all labels if `every_label`."""
 
     route: ClassVar[str] = "token_labels"
 
@@ -81,15 +81,15 @@ class SimilarityRequest(QuestionRequest[A_co], Generic[A_co], frozen=True, kw_on
     other_text: Text
 
     def texts(self) -> tuple[str, ...]:
-        """Both."""
+        """Both sentences."""
         return *QuestionRequest.texts(self), self.other_text
 
 
 class SentenceSimilarityAnswer(Answer, frozen=True, kw_only=True):
-    """The tokens of both sentences, and the cosine of their vectors; float32 numbers follow that sum to it.
+    """The tokens of both sentences, and the cosine of their vectors; float32 numbers follow, which sum to the cosine.
 
-    They are what each pair of tokens adds, [token, token of the other]. Vectors are pooled as the model's `1_Pooling`
-    says; it `is_told` where there is such a file, else the mean is taken of a model that was trained otherwise.
+    They are the contributions of pairs of tokens, [token, token of the other]. `is_told`: whether the model's files
+    specify the pooling; if not, the model was not trained for sentence vectors, and the mean is taken.
     """
 
     tokens: tuple[str, ...]
@@ -101,13 +101,13 @@ class SentenceSimilarityAnswer(Answer, frozen=True, kw_only=True):
 
 
 class SentenceSimilarityRequest(SimilarityRequest[SentenceSimilarityAnswer], frozen=True, kw_only=True):
-    """How similar two sentences are, and which pairs of tokens make them so."""
+    """The similarity of two sentences, and the contribution of each pair of tokens."""
 
     route: ClassVar[str] = "sentence_similarity"
 
 
 class SimilarityHeadsAnswer(Answer, frozen=True, kw_only=True):
-    """The cosine with all heads; float32 numbers follow, [layer head]: that without each head, in both sentences."""
+    """The cosine with all heads; float32 numbers follow, [layer head]: the cosine with a head off in both sentences."""
 
     cosine: float
     layers: int
@@ -115,7 +115,7 @@ class SimilarityHeadsAnswer(Answer, frozen=True, kw_only=True):
 
 
 class SimilarityHeadsRequest(SimilarityRequest[SimilarityHeadsAnswer], frozen=True, kw_only=True):
-    """How similar two sentences are without each head."""
+    """The similarity of two sentences without each head."""
 
     route: ClassVar[str] = "similarity_heads"
     lane: ClassVar[Lane] = Lane.LONG
@@ -123,7 +123,7 @@ class SimilarityHeadsRequest(SimilarityRequest[SimilarityHeadsAnswer], frozen=Tr
 
 
 class Beam(Struct, frozen=True, kw_only=True):
-    """A beam: the number of the beam before it that it continues, and by which token; one that rests has none."""
+    """A beam: the index of its parent in the previous step, and its new token; a finished beam adds no token."""
 
     parent: int
     token: str
@@ -133,7 +133,7 @@ class Beam(Struct, frozen=True, kw_only=True):
 
 
 class BeamSearchAnswer(Answer, frozen=True, kw_only=True):
-    """The beams that are kept after each step, and the texts of the last ones, the best first."""
+    """The beams kept after each step, and the texts of the final ones, the best first."""
 
     steps: tuple[tuple[Beam, ...], ...]
     texts: tuple[str, ...]
@@ -141,7 +141,7 @@ class BeamSearchAnswer(Answer, frozen=True, kw_only=True):
 
 
 class BeamSearchRequest(QuestionRequest[BeamSearchAnswer], frozen=True, kw_only=True):
-    """A beam search for the source of a question, whose text is written anew."""
+    """A beam search for the source of a question; it ignores the question's text."""
 
     route: ClassVar[str] = "beam_search"
     lane: ClassVar[Lane] = Lane.LONG

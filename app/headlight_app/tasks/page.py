@@ -1,4 +1,4 @@
-"""Tasks: what a model is used for, with the task's own view of its answer above the instrument of Explore."""
+"""Tasks: the uses of models; the page Explore, with the task's own view of the answer above the tabs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headlight_app.tasks.views import TASK_VIEWS, view_section, views_json, view
 from headlight_app.ui.component import read
 
 TITLE, ICON, PATH = "Tasks", ":material/task_alt:", "tasks"
-TEXTS = "_texts_of_tasks"  # what was typed for each task: the next one has an example of its own
+TEXTS = "_texts_of_tasks"  # the texts typed for each task; the next task starts with its own example
 COMPONENT = instrument(
     "tasks",
     "tasks/frontend/main.js",
@@ -32,7 +32,7 @@ COMPONENT = instrument(
 
 
 def required(state: State) -> Requirement:
-    """The requirement of the page on its model: it does the chosen task, or any; best the first."""
+    """The requirement of the page on its model: it can do the chosen task, or without one any task."""
     if state.task in TASK_VIEWS:
         return TASK_VIEWS[state.task].required
     first = next(iter(TASK_VIEWS.values()))
@@ -54,7 +54,7 @@ def show(state: State, entry: AvailableModel) -> None:
 
 
 def _task_choice(task: str, entry: AvailableModel) -> None:
-    """Which task; it is done by the open model where that can, else by one that can."""
+    """The choice of a task. If the open model cannot do it, another model is opened."""
     st.session_state.task = task
     st.segmented_control(
         "Task",

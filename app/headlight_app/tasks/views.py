@@ -1,4 +1,4 @@
-"""The tasks of the page: a row for each, with which models do it, and the HTML and JavaScript that show the answer."""
+"""The tasks of the page: one row each, with the models that do it, and the HTML and JavaScript of its view."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from headlight_app.state.requirement import Requirement
 
 @dataclass(frozen=True)
 class TaskView(Tab):
-    """One task: `lesson` says what there is to see, in a sentence; `suits` says which models do it.
+    """One task: `lesson` describes its view; `suits` selects the models that do it.
 
-    `words` completes "a model that ", and `example` names one to open where there is none. `attention` is the kind of
-    attention that connects answer and text: the page opens with it. Of several models that do it `preferred` is opened.
+    `words` completes "a model that ", and `example` names a model to open if there is none. `attention` is the kind of
+    attention that connects answer and text: the page opens with it. Of several models, `preferred` is opened.
     """
 
     lesson: str
@@ -63,7 +63,7 @@ def _transcribes(config: Config) -> bool:
 
 
 def _embeds(config: Config) -> bool:
-    """Whether a text's hidden states may stand for it: a sentence encoder's, or a masked language model's."""
+    """Whether the hidden states can represent a text: for a sentence encoder, or a masked language model."""
     task = task_of(config)
     return config.reads_text and not config.has_cross_attention and (task.fills_masks or not task.predicts)
 
@@ -153,16 +153,16 @@ TASK_VIEWS: Registry[TaskView] = Registry(
 
 
 def views_json() -> list[dict[str, str]]:
-    """The tasks as the browser needs them."""
+    """The tasks as JSON for the browser."""
     return [{"name": name, "title": view.title, "module": view.module} for name, view in TASK_VIEWS.items()]
 
 
 def view_section(name: str, view: TaskView, html: str) -> str:
-    """The HTML of a task's view, its lesson first."""
+    """The HTML of a task's view, beginning with its lesson."""
     attributes = f'class="panel task {name}" data-testid="task-{name}" aria-label="{view.title}"'
     return f'<section {attributes} hidden><p class="explain">{escape(view.lesson)}</p>{html}</section>'
 
 
 def views_of(config: Config) -> list[str]:
-    """The tasks that a model does."""
+    """The tasks that a model can do."""
     return [name for name, view in TASK_VIEWS.items() if view.suits(config)]

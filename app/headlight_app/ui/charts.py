@@ -1,4 +1,4 @@
-"""Arrays to Plotly figures. Plotly's markup in tokens is escaped here and nowhere else."""
+"""Plotly figures of arrays. Only this module escapes Plotly's markup in tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIVERGING = "PuOr_r"  # purple below zero, white at zero, orange above
 PRIMARY_COLOUR, MUTED_COLOUR = "#e0951f", "#8d97a8"
 TRANSPARENT = "rgba(0,0,0,0)"
 MAX_LABEL_LENGTH = 18  # characters of a tick label
-# No camera: what it saves does not say where it is from. The menu Export does.
+# No camera button: its pictures lack the provenance, which the menu Export adds.
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["toImage", "select2d", "lasso2d"]}
 
 
@@ -26,9 +26,9 @@ def show(figure: go.Figure, key: str) -> None:
 
 
 def escape_label(text: str) -> str:
-    """Text that Plotly shows as it is: no pseudo-HTML, no mathematics, white space visible."""
+    """Text that Plotly shows unchanged: pseudo-HTML and formulas escaped, white space visible."""
     shown = text[1:] if len(text) > 1 and text.startswith(" ") else text
-    shown = re.sub(r"(?<!\S) | (?!\S)", "·", shown)  # one space between two words can be seen as it is
+    shown = re.sub(r"(?<!\S) | (?!\S)", "·", shown)  # a single space between two words is visible anyway
     for character, symbol in (("\n", "⏎"), ("\t", "→")):
         shown = shown.replace(character, symbol)
     shown = shown if len(shown) <= MAX_LABEL_LENGTH else shown[: MAX_LABEL_LENGTH - 1] + "…"
@@ -38,7 +38,7 @@ def escape_label(text: str) -> str:
 
 
 def numbered_labels(pieces: Sequence[str], positions: Sequence[int] | None = None) -> list[str]:
-    """Tick labels of tokens: the position in the text (by default the place in the list) keeps equal ones apart."""
+    """Tick labels of tokens, numbered by position (by default the list index), so that equal tokens differ."""
     return [
         f"{position} {escape_label(piece)}"
         for position, piece in zip(positions or range(len(pieces)), pieces, strict=True)
@@ -55,7 +55,7 @@ def attention_heatmap(
     signed: bool = False,
     square_root_scale: bool = True,
 ) -> go.Figure:
-    """A picture of heads, queries downwards and keys to the right; cells without a number are empty.
+    """A heat map of heads, queries downwards and keys to the right; cells without a number are empty.
 
     `queries` and `keys` are labels from `numbered_labels`.
     """
@@ -78,7 +78,7 @@ def attention_heatmap(
 
 
 def prediction_bars(pieces: Sequence[str], before: Sequence[float], after: Sequence[float], changed: bool) -> go.Figure:
-    """Candidates as bars, the likeliest on top; the model as trained beside the changed one where there is a change."""
+    """Candidates as bars, the likeliest on top; if the model is changed, with bars of the trained model beside them."""
     names = [f"{rank + 1} {escape_label(piece)}" for rank, piece in enumerate(pieces)]
     hover = "%{y}<br>%{x:.5f}<extra>%{fullData.name}</extra>"
     bars = [
@@ -107,7 +107,7 @@ def prediction_bars(pieces: Sequence[str], before: Sequence[float], after: Seque
 
 
 def _square_root_cividis() -> list[tuple[float, str]]:
-    """Cividis on a square-root scale, as the thumbnails have it: small weights stay visible."""
+    """Cividis on a square-root scale, like the thumbnails: small weights stay visible."""
     from plotly.colors import sample_colorscale
 
     fractions = np.linspace(0.0, 1.0, 33)

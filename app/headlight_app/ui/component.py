@@ -1,6 +1,6 @@
-"""Components of our own, where Plotly is too slow or too stiff; they ask the server directly.
+"""Custom components, for what Plotly draws too slowly or cannot draw; they send requests to the server directly.
 
-HTML and style sheets go to Streamlit as text; the script is a module of `headlight_app.ui.modules`.
+Streamlit receives HTML and style sheets as text; the script is a module of `headlight_app.ui.modules`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import streamlit as st
 
 from headlight_app.ui.modules import ROOT, base_path, folder
 
-# The network may fail while a component is opened. Where a module did not come, some browsers remember it by its
-# address, so each attempt has addresses of its own. Streamlit takes a script of one line for a file's path.
+# The network may fail while a component is opened. Some browsers cache a failed module by its address, so each
+# attempt uses new addresses. Streamlit would treat a script of one line as the path of a file.
 SCRIPT = """
 const PAUSES = [500, 1000, 2000, 4000, 8000, 8000, 8000, 8000, 8000]; // milliseconds
 const load = (attempt) =>
@@ -30,14 +30,14 @@ export default component.default;
 
 LAST_STYLES = ("ui/frontend/styles/touch.css", "ui/frontend/styles/forced_colours.css")  # of every component
 
-Data = dict[str, Any]  # Streamlit carries it between a page and its component, and checks it nowhere
+Data = dict[str, Any]  # passed between a page and its component by Streamlit, without checks
 
 
 @dataclass(frozen=True)
 class Component:
     """One component: its key in the session, its module, and its HTML and style sheets by their paths from ROOT.
 
-    Each of `parts` takes the place of a comment in the HTML.
+    Each pair in `parts` is a comment in the HTML and its replacement.
     """
 
     key: str
@@ -47,8 +47,8 @@ class Component:
     parts: tuple[tuple[str, str], ...] = ()
 
     def mount(self, data: Mapping[str, Any], on_settled: Callable[[], None] = lambda: None) -> None:
-        """Draw it; once choices have settled a run begins with `on_settled`, and `reported` says what they are."""
-        # In a list: of a dictionary Streamlit asks each part whether it is a table, and imports pandas to know.
+        """Draw it; once choices have settled, a run begins with `on_settled`, and `reported` returns them."""
+        # In a list: in a dictionary, Streamlit checks whether each part is a table, and imports pandas for that.
         _registered(self)(key=self.key, data=[dict(data)], on_settled_change=on_settled)
 
     def reported(self) -> Data:
@@ -57,23 +57,23 @@ class Component:
 
 
 def shared_styles(own: str) -> tuple[str, ...]:
-    """The style sheets of a component with one of its own."""
+    """The style sheets of a component: the shared ones and its own."""
     return "ui/frontend/styles/base.css", "ui/frontend/styles/shared.css", own, "ui/frontend/styles/presenter.css"
 
 
 def reported(key: str) -> Data:
-    """The last report of the component with this key; empty before the first, and where it is none of its own."""
+    """The last report of the component with this key; empty before the first, or if it is not a mapping."""
     settled = (st.session_state.get(key) or {}).get("settled")
     return dict(settled) if isinstance(settled, Mapping) else {}
 
 
 def api_address() -> str:
-    """The address under which the server answers components."""
+    """The base address of the server's API for components."""
     return f"{base_path()}/api"
 
 
 def read(path: str) -> str:
-    """A file by its path from ROOT."""
+    """The text of a file by its path from ROOT."""
     return (ROOT / path).read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The menu Export as HTML: what is handed on of every page, and what a page has to offer besides."""
+"""The menu Export as HTML: the items of every page, and the additional items of one page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PLACEHOLDER = "<!-- the export menu -->"
 
 
 def export_menu(numbers: str = "", sections: str = "", programs: str = "") -> tuple[str, str]:
-    """The placeholder in a page's HTML, and what takes its place, with more numbers, sections and programs."""
+    """The placeholder in a page's HTML and its replacement, with more numbers, sections and programs."""
     html = read(f"{FOLDER}/export_menu.html")
     for kind, part in {"numbers": numbers, "sections": sections, "programs": programs}.items():
         html = html.replace(f"<!-- more {kind} -->", part)

@@ -1,4 +1,4 @@
-"""A stranger's model card as something that can be read here: its words, and nothing that acts or is fetched."""
+"""Untrusted model cards as safe Markdown: text only, without active content or anything fetched from elsewhere."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _LOCAL_LINK = re.compile(r"\[([^\[\]]*)\]\((?!https?://)[^()]*(?:\([^()]*\)[^()]
 
 
 def safe_markdown(card: str) -> str:
-    """The card as Markdown without head, HTML, images, formulas, and links to anything but the web."""
+    """The card as Markdown without front matter, HTML, images, formulas, and links other than http and https."""
     pieces = _CODE.split(_FRONT_MATTER.sub("", card.replace("\r\n", "\n")))
     cleaned = "".join(piece if number % 2 else _strip_active_content(piece) for number, piece in enumerate(pieces))
-    # No exclamation mark stands before a bracket after this, so an image that the patterns missed is a link.
+    # This separates "!" from "[", so that images that the patterns missed become links.
     return cleaned.replace("![", "!\u200b[").strip()
 
 
@@ -29,10 +29,10 @@ def _strip_active_content(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """A text as Markdown that shows it as it is."""
+    """A text escaped so that Markdown shows it literally."""
     return re.sub(r"([\\`*_{}\[\]()#+\-.!|<>~$:])", r"\\\1", text)
 
 
 def escaped_lines(sentences: Sequence[str]) -> str:
-    """Sentences as Markdown, each on a line of its own."""
+    """Sentences as Markdown, one on each line."""
     return "  \n".join(map(escape_markdown, sentences))

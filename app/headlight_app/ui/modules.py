@@ -1,4 +1,4 @@
-"""The JavaScript of the page as the browser fetches it: modules, at the paths that they have in the package."""
+"""The JavaScript modules that the browser fetches, at their paths in the package."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ IMPORT = re.compile(r'^(?:import|export)\b[^"]*? from "([^"]+)";$', re.MULTILINE
 
 @lru_cache(maxsize=1)
 def modules() -> dict[str, bytes]:
-    """The text of every module by its path from ROOT, read once; the standalone page is bundled instead."""
+    """The text of every module by its path from ROOT, read once; without the standalone page, which is bundled."""
     files = (file for frontend in ROOT.glob("*/frontend") for file in sorted(frontend.rglob("*.js")))
     return {file.relative_to(ROOT).as_posix(): file.read_bytes() for file in files if file.parent.name != "standalone"}
 
 
 @lru_cache(maxsize=1)
 def version() -> str:
-    """Stands in the address of every module, so that a browser that knows older ones fetches the new."""
+    """A hash of all modules; it is part of their addresses, so that browsers do not use older, cached modules."""
     found = sha256()
     for path, text in modules().items():
         found.update(f"{path}\0{len(text)}\0".encode() + text)
@@ -32,29 +32,29 @@ def version() -> str:
 
 
 def folder() -> str:
-    """The address of all modules on the server that runs this page; each is below it under its path."""
+    """The address of the folder of all modules on the server that runs this page."""
     return f"{base_path()}/modules/{version()}"
 
 
 def base_path() -> str:
-    """The prefix of every path of this server: "/name" where it is served under a name, else empty."""
+    """The prefix of every path of this server: "/name" if it is served under a name, else empty."""
     base = st.get_option("server.baseUrlPath").strip("/")
     return f"/{base}" if base else ""
 
 
 def find(path: str) -> str:
-    """The path from ROOT of what is asked for below `/modules/`; empty where that is of another version.
+    """The path from ROOT of a file requested below `/modules/`; empty if the version is a different one.
 
-    The number of an attempt may stand behind the version, as in `0a1b-2`: the modules are the same.
+    The number of an attempt may follow the version, as in `0a1b-2`: the modules are the same.
     """
     asked, _, name = path.partition("/")
     return name if asked.partition("-")[0] == version() else ""
 
 
 def preloads(names: Iterable[str]) -> str:
-    """HTML by which a browser fetches modules, and all that they import, before a component asks for them.
+    """HTML that makes a browser fetch modules, and all that they import, before a component requests them.
 
-    They are fetched after what Streamlit asks for, without which it draws nothing.
+    Their priority is low: Streamlit's own files, without which nothing is drawn, come first.
     """
     found = list(dict.fromkeys(names))
     for name in found:

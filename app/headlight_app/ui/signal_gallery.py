@@ -10,5 +10,5 @@ PLACEHOLDER = "<!-- the gallery of images or recordings -->"
 
 
 def signal_gallery() -> tuple[str, str]:
-    """The placeholder in a page's HTML, and what takes its place."""
+    """The placeholder in a page's HTML and its replacement."""
     return PLACEHOLDER, read(f"{FOLDER}/signal_gallery.html")

@@ -1,4 +1,4 @@
-"""Terms that the page explains where they stand: one sentence each, and the screen of the course that goes on."""
+"""Terms explained next to their use: one sentence each, with a link to the screen of the course that explains more."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from headlight.registry import Registry
 
 @dataclass(frozen=True)
 class Term:
-    """A sentence of few words, and the chapter and screen of the course that explain the term at length.
+    """A short sentence, and the chapter and screen of the course that explain the term at length.
 
-    {token} stands for a token of the text at hand.
+    {token} is replaced by a token of the current text.
     """
 
     sentence: str
@@ -43,5 +43,5 @@ TERMS: Registry[Term] = Registry(
 
 
 def terms_json() -> dict[str, dict[str, str]]:
-    """The terms as the browser needs them."""
+    """The terms as JSON for the browser."""
     return {name: asdict(term) for name, term in TERMS.items()}

@@ -1,1 +1,1 @@
-"""The process that computes: a loop that reads requests, and the table of what answers each."""
+"""The worker process: a loop that reads requests, and the table of functions that answer them."""

@@ -1,4 +1,4 @@
-"""The rows of the table of requests that the first heads need: a worker that starts imports these alone."""
+"""The rows of the request table that the first page needs: a starting worker imports only these."""
 
 from __future__ import annotations
 

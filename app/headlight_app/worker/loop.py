@@ -1,6 +1,6 @@
-"""The loop of a worker process: a request in, bytes out, until the pipe closes.
+"""The loop of a worker process: reads requests and writes replies until the pipe closes.
 
-It knows no route, so a worker of tests starts without torch.
+It does not import the request table, so a test worker starts without torch.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from headlight_app.engine.job import EngineRequest
 from headlight_app.engine.worker_process import ANSWER, ASK, CANCEL, READY, SENTENCE
 from headlight_app.inference.context import answering
 
-IDLE_SECONDS = 0.2  # without a request, as while the page is first built; then a worker does what saves time later
-TRIM_SECONDS = 30.0  # between two times that memory is given back, which takes a hundredth of a second
+IDLE_SECONDS = 0.2  # without a request, as during the first page run; then the worker prepares for later requests
+TRIM_SECONDS = 30.0  # between two returns of free memory, which take 10 ms each
 
 
 Asked = tuple[bytes, EngineRequest]  # a request and its number
@@ -35,16 +35,16 @@ _MESSAGE: msgspec.msgpack.Decoder[list[Asked]] = msgspec.msgpack.Decoder(list[As
 
 
 class Inbox(Thread):
-    """Reads the pipe beside the work, so that a request can be cancelled while it is answered."""
+    """Reads the pipe in a thread, so that a running request can be cancelled."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(daemon=True, name="inbox")
         self.connection = connection
         self.requests: SimpleQueue[list[Asked]] = SimpleQueue()
-        self.cancelled: set[bytes] = set()  # numbers of those that were asked last
+        self.cancelled: set[bytes] = set()  # numbers of cancelled requests in the last message
 
     def run(self) -> None:
-        """Read until the server is gone, then end: no one waits for the answer any more."""
+        """Read until the server closes the pipe, then end the process."""
         try:
             while True:
                 message = self.connection.recv_bytes()
@@ -65,8 +65,8 @@ def run(
 ) -> None:
     """Answer requests, one after the other.
 
-    `prepare` computes first what those that come together have in common; `when_idle` is called one by one, each after
-    a while without a request.
+    For requests that arrive together, `prepare` first computes their shared parts. The functions of `when_idle` are
+    called one by one, each after IDLE_SECONDS without a request.
     """
     inbox = Inbox(connection)
     inbox.start()
@@ -87,7 +87,7 @@ def run(
 
 
 def next_requests(inbox: Inbox, ahead: list[Callable[[], object]]) -> list[Asked]:
-    """The requests that come next; until then, what can be done ahead begins beside the loop."""
+    """Wait for the next requests; meanwhile, start the idle tasks in `ahead` in threads."""
     while ahead:
         with suppress(Empty):
             return inbox.requests.get(timeout=IDLE_SECONDS)
@@ -96,7 +96,7 @@ def next_requests(inbox: Inbox, ahead: list[Callable[[], object]]) -> list[Asked
 
 
 def _prepare_all(requests: Sequence[EngineRequest], prepare: Callable[[Sequence[EngineRequest]], None]) -> None:
-    """Prepare; where that fails, each request computes all that it needs, and says what fails."""
+    """Prepare. If that fails, each request computes everything itself and reports its own error."""
     try:
         prepare(requests)
     except (Cancelled, HeadlightError, MemoryError):
@@ -106,14 +106,14 @@ def _prepare_all(requests: Sequence[EngineRequest], prepare: Callable[[Sequence[
 
 
 def give_back_memory() -> None:
-    """Return to the system what lies free between what is kept: caches that are full leave ever more of such holes."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None  # musl has none
+    """Return free heap memory to the system: full caches fragment the heap more and more."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None  # absent in musl
     if trim:
         trim(0)
 
 
 def outcome(request: EngineRequest, answer: Callable[[EngineRequest], bytes]) -> tuple[bytes, bytes]:
-    """ANSWER and the answer to a request, or SENTENCE and the sentence that says why there is none."""
+    """ANSWER and the answer to a request, or SENTENCE and the error sentence."""
     try:
         with answering(request):
             return ANSWER, answer(request)
@@ -123,11 +123,11 @@ def outcome(request: EngineRequest, answer: Callable[[EngineRequest], bytes]) ->
         return SENTENCE, str(error).encode("utf-8", "replace")
     except MemoryError:
         return SENTENCE, b"This needs more memory than a question may take here. Shorten the text."
-    except BaseException as error:  # a panic of the tokenizers library is no Exception
+    except BaseException as error:  # a panic of the tokenizers library is not an Exception
         _log(error)
         return SENTENCE, unforeseen(error, "Try another sentence or reload.").encode()
 
 
 def _log(error: BaseException) -> None:
-    location = "".join(traceback.format_tb(error.__traceback__))  # typed text stays out of the log
+    location = "".join(traceback.format_tb(error.__traceback__))  # typed text is not logged
     logging.getLogger(__name__).error("%s\n%s", type(error).__name__, location)

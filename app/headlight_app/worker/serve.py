@@ -1,4 +1,4 @@
-"""What a worker process runs: the loop, with an answer to each route."""
+"""The worker process's entry point: the loop, with a function for each route."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ DEVICE_FULL = (
 
 
 def serve(connection: Connection) -> None:
-    """Answer requests, one after the other, with one forward pass for those of several people."""
+    """Answer requests one after the other; those of several visitors share one forward pass."""
     loop.run(connection, answer, prepare, when_idle=(_all_rows,))
 
 
 def prepare(requests: Sequence[EngineRequest]) -> None:
-    """Compute the runs that requests need, those of one model in one forward pass."""
+    """Compute the runs for several requests, with one forward pass per model."""
     planned = []
     for request in requests:
         kind, _ = _row(request.route)
         if kind.shares_runs and issubclass(kind, QueryRequest):
-            with answering(request), suppress(HeadlightError):  # which says so when it is answered
+            with answering(request), suppress(HeadlightError):  # reported when the request is answered
                 asked = msgspec.json.decode(request.body, type=kind)
                 planned += planned_runs(asked.question, asked.query, is_alone=len(requests) == 1)
     with _device_memory():
@@ -42,7 +42,7 @@ def prepare(requests: Sequence[EngineRequest]) -> None:
 
 
 def outcome(request: EngineRequest) -> tuple[bytes, bytes]:
-    """ANSWER and the answer to a request, or SENTENCE and the sentence that says why there is none."""
+    """ANSWER and the answer to a request, or SENTENCE and the error sentence."""
     return loop.outcome(request, answer)
 
 
@@ -54,7 +54,7 @@ def answer(request: EngineRequest) -> bytes:
 
 
 def _row(route: str) -> Row:
-    """A request's row; all but the first rows are imported once a while has passed, or one of them is asked for."""
+    """A request's row; the rows outside `first_table` are imported when idle or first needed."""
     return FIRST_ANSWERS.get(route) or _all_rows()[route]
 
 
@@ -66,7 +66,7 @@ def _all_rows() -> Mapping[str, Row]:
 
 @contextmanager
 def _device_memory() -> Iterator[None]:
-    """Turn a GPU that is full into a sentence, and give back what lies free on it."""
+    """Turn an out-of-memory error of the GPU into a sentence, and free its unused cached memory."""
     try:
         yield
     except torch.OutOfMemoryError as error:

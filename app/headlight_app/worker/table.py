@@ -1,6 +1,6 @@
-"""The table of requests: a row for each kind, with the function that computes its reply.
+"""The request table: a row per kind of request, with the function that computes its reply.
 
-Rows that the first heads need stand in `first_table`: all others import what trains, and the whole course.
+Rows that the first page needs are in `first_table`: the others import the training code and the whole course.
 """
 
 from __future__ import annotations

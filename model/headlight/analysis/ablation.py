@@ -27,28 +27,28 @@ from headlight.tracing.recompute import attention_contexts, intervention_hook, l
 from headlight.tracing.run import token_tensor
 from headlight.tracing.trace import Trace, position_index, require_position
 
-TOKENS_PER_BATCH = 1024  # a larger batch is no faster and takes longer to cancel
-SMALLEST_CHANGE = 1e-3  # of a margin of logits; what is smaller may be rounding
+TOKENS_PER_BATCH = 1024  # a larger batch is not faster and takes longer to cancel
+SMALLEST_CHANGE = 1e-3  # of a margin of logits; smaller changes may be rounding
 KEEP = ("*.residual", "*.residual_streams", "*.final_residual")
 
 
 class WholeValueHook:
-    """A hook, after another one, that needs the values at some paths whole, and the others as the other hook does."""
+    """A wrapped hook that needs the values at some paths whole, and all others as the inner hook does."""
 
     def __init__(self, hook: Hook, paths: Collection[str]) -> None:
         self.hook, self.paths = hook, paths
 
     def scope(self, path: str) -> HookScope:
-        """All of a value at one of the paths; of any other as much as the other hook needs."""
+        """The whole value at one of the paths; for other paths the scope of the inner hook."""
         return HookScope.ALL if path in self.paths else hook_scope(self.hook, path)
 
     def for_rows(self, start: int, total: int) -> Hook:
-        """The other hook for a few rows at a time."""
+        """The inner hook for a few rows at a time."""
         return hook_for_rows(self.hook, start, total)
 
 
 class HoldingHook(WholeValueHook):
-    """A hook that puts values in their place, in every row or each row's own; any other value goes to another hook."""
+    """A hook that replaces the values at some paths, alike or separately for each row; the inner hook gets the rest."""
 
     def __init__(self, hook: Hook, held: Mapping[str, Tensor]) -> None:
         super().__init__(hook, held)
@@ -59,13 +59,13 @@ class HoldingHook(WholeValueHook):
 
 
 class _AblateEachHead:
-    """A hook, after that of the edits, that sets another head's weights to zero in each row of the batch."""
+    """A hook, after the hook of the edits, that sets a different head's weights to zero in each row of the batch."""
 
     def __init__(self, hook: Hook, weights_path: str, first_head: int) -> None:
         self.hook, self.weights_path, self.first_head = hook, weights_path, first_head
 
     def scope(self, path: str) -> HookScope:
-        """Rows of the weights suffice; of any other value as much as the edits need."""
+        """Rows suffice for the weights; for other paths the scope of the edits."""
         return max(HookScope.ROWS if path == self.weights_path else HookScope.NONE, hook_scope(self.hook, path))
 
     def for_rows(self, start: int, total: int) -> Hook:
@@ -83,7 +83,7 @@ class _AblateEachHead:
 
 
 def heads_per_batch(trace: Trace) -> int:
-    """How many heads to ablate in one batch of at most TOKENS_PER_BATCH tokens."""
+    """The number of heads to ablate in one batch of at most TOKENS_PER_BATCH tokens."""
     return max(1, TOKENS_PER_BATCH // (len(trace.text.ids) + (len(trace.source.ids) if trace.source else 0)))
 
 
@@ -101,8 +101,8 @@ def ablate_heads(
 ) -> Float[np.ndarray, " head"]:
     """The log-probability (nats) of a token or label at a position without each of `count` heads from `first_head` on.
 
-    `path` names an attention (`decoder.3.self`); text and edits are those of the trace, which holds KEEP. Equal to
-    running once for each head with a last edit `decoder.3.self.weights[HEAD]=set:0`. Raises ConfigError for a model
+    `path` names an attention (`decoder.3.self`); text and edits come from the trace, which holds KEEP. The result
+    equals one run for each head with a last edit `decoder.3.self.weights[HEAD]=set:0`. Raises ConfigError for a model
     without an output head, EditError for heads, TextError for a position or token that does not exist.
     """
     log_probabilities = _ablated_logits(model, trace, path, position, first_head, count).log_softmax(-1)
@@ -142,7 +142,7 @@ def _ablated_logits(
 def logits_of_final(
     model: Transformer, trace: Trace, final: Float[Tensor, "batch pos d_model"], position: int
 ) -> Float[Tensor, "batch answer"]:
-    """The logits at a position of several runs of one text, of a model that predicts."""
+    """The logits at a position in several runs of one text, for a model that predicts."""
     index = position_index(position, final.shape[1])
     answerable = model.answerable(_token_tensor(trace.text, model, len(final)))
     logits = model.logits(final, answerable, intervention_hook(trace), slice(index, index + 1))
@@ -155,8 +155,8 @@ def final_from_layer(
 ) -> Float[Tensor, "batch target_pos embedding_dim"]:
     """The residuals after the last stack's final norm, computed from several inputs of one layer of a stack.
 
-    Text and edits are those of the trace; `hook` is applied in that stack, from the layer on. Of several residual
-    streams `residual` is the one that the layer reads.
+    Text and edits come from the trace; `hook` is applied in that stack, from the layer on. With several residual
+    streams, `residual` is the one that the layer reads.
     """
     count = len(residual)
 
@@ -187,7 +187,7 @@ def final_from_layer(
 
 
 def _token_vectors(model: Transformer, trace: Trace, name: str) -> Tensor | None:
-    """The vectors that the tokens of a stack's text have for each layer, if any, with the edits of the trace."""
+    """The vectors of a stack's tokens for each layer, if any, with the edits of the trace."""
     if (stack := model.stack(name)).layer_embedding is None:
         return None
     ids = token_tensor(trace.text, model)
@@ -198,7 +198,7 @@ def _token_vectors(model: Transformer, trace: Trace, name: str) -> Tensor | None
 def _given_before(
     model: Transformer, trace: Trace, name: str, layer: int, contexts: Sequence[AttentionContext], count: int
 ) -> dict[int, KeysAndValues]:
-    """The keys and values of layers before `layer` that it or later ones read, for a batch of runs."""
+    """The keys and values of layers before `layer` that this or a later layer reads, for a batch of runs."""
     stack, given = model.stack(name), dict[int, KeysAndValues]()
     for giver in {each for each in stack.givers[layer:] if each < layer}:
         entry = f"{name}.{giver}.residual"
@@ -215,9 +215,9 @@ def _token_tensor(text: Encoded, model: Transformer, count: int) -> Tensor:
 
 @dataclass(frozen=True)
 class AnswerLead:
-    """How an answer stands among all: its log-probability (nats), and how far its logit is above the next best.
+    """The lead of an answer: its log-probability (nats), and the margin of its logit over the next best.
 
-    `likeliest` is the answer that the model gives: below a margin of 0 another one.
+    `likeliest` is the model's answer; if the margin is negative, it is another one.
     """
 
     log_probability: float
@@ -226,7 +226,7 @@ class AnswerLead:
 
     @classmethod
     def of(cls, logits: Float[np.ndarray, " answer"], token: int) -> AnswerLead:
-        """The lead of a token or label. Raises TextError where there is no other answer, or no number."""
+        """The lead of a token or label. Raises TextError if there is no other answer or the logit is not finite."""
         logits = logits.astype(np.float64)
         if len(logits) < 2:
             raise TextError("This model has one answer only, so nothing makes it another.")
@@ -255,9 +255,9 @@ class AblatedHead:
 class HeadSearch:
     """The state of a greedy search for heads whose ablation changes the answer at a position.
 
-    `heads` are switched off in this order; `leads` are those of the answer before the first and after each of them. In
-    the current round `tested` heads have been tried, and `best` left the answer the smallest margin. The search is
-    `stuck` once no further head makes the margin smaller.
+    `heads` are switched off in this order; `leads` are the leads of the answer before the first and after each of them.
+    In the current round `tested` heads have been tried, and `best` left the smallest margin. The search is `stuck` once
+    no further head reduces the margin.
     """
 
     heads: tuple[AblatedHead, ...] = ()
@@ -273,7 +273,7 @@ class HeadSearch:
 
     @property
     def is_changed(self) -> bool:
-        """Whether another answer is the likeliest."""
+        """Whether a different answer is now the likeliest."""
         return bool(self.leads) and self.leads[-1].margin < 0
 
     def is_done(self, most: int) -> bool:
@@ -290,10 +290,10 @@ def all_heads(model: Transformer) -> list[tuple[str, int]]:
 
 @torch.inference_mode()
 def advance_search(model: Transformer, trace: Trace, search: HeadSearch, position: int, token: int) -> HeadSearch:
-    """One step of a search: how the answer `token` stands at `position` now, or a batch of heads tried in addition.
+    """One step of a search: computes the current lead of the answer `token` at `position`, or tries a batch of heads.
 
-    The trace is that of a run with the edits of `search` after all others, and holds KEEP. A round tries every head in
-    addition to those that are off, and switches off the one that leaves the answer the smallest margin.
+    The trace comes from a run with the edits of `search` after all others, and holds KEEP. A round tries every head in
+    addition to those that are off, and switches off the one that leaves the smallest margin.
     """
     if len(search.leads) == len(search.heads):
         lead = AnswerLead.of(logits_at(model, trace, position), token)
@@ -310,14 +310,14 @@ def advance_search(model: Transformer, trace: Trace, search: HeadSearch, positio
 
 
 def _end_round(search: HeadSearch) -> HeadSearch:
-    """The best head joins those that are off, unless it makes the margin no smaller."""
+    """Switches off the best head, or ends the search if it does not reduce the margin."""
     best = search.best
     if best is None or best.margin > search.leads[-1].margin - SMALLEST_CHANGE:
         return replace(search, stuck=True)
     return replace(search, heads=(*search.heads, best), tested=0, best=None)
 
 
-HIDDEN_TOKENS_PER_BATCH = 2048  # of copies of a text, each with another token hidden
+HIDDEN_TOKENS_PER_BATCH = 2048  # of copies of a text, each with a different token hidden
 
 
 def require_text_classifier(model: Transformer) -> None:
@@ -329,10 +329,10 @@ def require_text_classifier(model: Transformer) -> None:
 
 @torch.inference_mode()
 def ablate_tokens(model: Transformer, trace: Trace, positions: Sequence[int]) -> Float[np.ndarray, "position label"]:
-    """The logits without each of some tokens: it keeps its place, but none attends to it and it is not pooled.
+    """The logits without each of some tokens: it keeps its place, but is neither attended to nor pooled.
 
-    Text and edits are those of the trace. Raises ConfigError for a model that does not label whole texts, TextError for
-    a position that does not exist (Li et al. 2016, "erasure", with a token as the smallest unit).
+    Text and edits come from the trace. Raises ConfigError for a model that does not label whole texts, TextError for a
+    position that does not exist (Li et al. 2016, "erasure", with a token as the smallest unit).
     """
     require_text_classifier(model)
     length = len(trace.text.ids)

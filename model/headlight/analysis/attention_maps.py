@@ -1,4 +1,4 @@
-"""What is made of attention maps: rollout through layers, largest cells, rows summing to one, one map of all heads."""
+"""Operations on attention maps: rollout through layers, largest cells, rows summing to one, one map of all heads."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from headlight.registry import Registry
 def attention_rollout(
     weights: Float[np.ndarray, "layer head query key"], residual: bool = True
 ) -> Float[np.ndarray, "layer query key"]:
-    """How much of each input token a token holds after each layer (Abnar and Zuidema 2020, section 3).
+    """The share of each input token in each token after every layer (Abnar and Zuidema 2020, section 3).
 
-    In each layer the mean of the heads and the residual stream count half each, or the heads alone in a model without
-    a `residual` connection; the layers' matrices are multiplied. Every row sums to one, and negative weights, which
-    only an edit leaves, count as 0. Where a query attends to nothing, its residual stream passes alone; without a
-    residual connection its row is empty.
+    In each layer the mean of the heads and the residual stream count half each, or only the heads in a model without a
+    `residual` connection; the layers' matrices are multiplied. Every row sums to one, and negative weights, which only
+    an edit can cause, count as 0. If a query attends to nothing, only its residual stream counts; without a residual
+    connection its row is empty.
     """
     identity = np.eye(weights.shape[-1], dtype=weights.dtype)
     heads = np.maximum(weights, 0).mean(axis=1)
@@ -40,14 +40,14 @@ def renormalize_rows(weights: Float[np.ndarray, "*shape query key"]) -> Float[np
 def top_mass_mask(values: Float[np.ndarray, "*shape query key"], mass: float) -> Bool[np.ndarray, "*shape query key"]:
     """The fewest cells in each row whose absolute values sum to at least `mass` (0 to 1) of the row's.
 
-    Of equal cells the earlier come first; cells of zero are never included.
+    Among equal cells the earlier come first; cells of zero are never included.
     """
     sizes = np.abs(values).astype(np.float64)
     order = np.argsort(-sizes, axis=-1, kind="stable")
     ranked = np.take_along_axis(sizes, order, -1)
     mass_before = ranked.cumsum(-1) - ranked
     total = ranked.sum(-1, keepdims=True)
-    # A rounding error in the last cell's sum must not include one more.
+    # A rounding error in the last cell's sum must not add another cell.
     needed = (mass_before < mass * total * (1 - 1e-9)) & (ranked > 0)
     kept = np.zeros(values.shape, dtype=bool)
     np.put_along_axis(kept, order, needed, -1)
@@ -73,8 +73,8 @@ HEAD_REDUCTIONS: Registry[Callable[[np.ndarray, np.ndarray], np.ndarray]] = Regi
 def combine_heads(
     values: Float[np.ndarray, "head row column"], counted: Bool[np.ndarray, "head row column"], reduction: str
 ) -> Float[np.ndarray, "row column"]:
-    """One map of several heads; a cell takes part only for the heads that it is counted in, NaN where in none.
+    """One map of several heads; a cell includes only the heads for which it is `counted`, and is NaN if there are none.
 
-    In cells that the mask forbids, weights and values computed from them count as 0; scores do not count.
+    In forbidden cells, weights and values computed from them count as 0; scores do not count.
     """
     return HEAD_REDUCTIONS[reduction](values, counted).astype(np.float32)

@@ -37,7 +37,7 @@ from headlight.tracing.trace import Trace, position_index
 class LogitAttribution:
     """The input of the unembedding at one token as a sum: one row for each component.
 
-    `logit_cap` is the soft cap of the logits (0: none), `edited_logits` the logits where an edit changed them.
+    `logit_cap` is the soft cap of the logits (0: none), `edited_logits` the logits if an edit changed them.
     """
 
     components: tuple[Component, ...]
@@ -47,9 +47,9 @@ class LogitAttribution:
     edited_logits: Float[Tensor, " token"] | None
 
     def logits(self, tokens: Int[np.ndarray, " token"]) -> Float[np.ndarray, "component token"]:
-        """What each component adds to the logits of some tokens (or labels); every column adds up to the logit.
+        """The contribution of each component to the logits of some tokens (or labels); every column sums to the logit.
 
-        A soft cap scales each component as it scales the sum. Raises TextError for a token that does not exist.
+        A soft cap scales each component like the sum. Raises TextError for a token that does not exist.
         """
         added_logits = self.unedited_logits(tokens)
         if self.edited_logits is not None:
@@ -59,7 +59,7 @@ class LogitAttribution:
         return to_numpy(added_logits)
 
     def unedited_logits(self, tokens: Int[np.ndarray, " token"]) -> Float[Tensor, "component token"]:
-        """The same as a tensor, and before any edit of the logits themselves."""
+        """The same as a tensor, without edits of the logits themselves."""
         if tokens.min() < 0 or tokens.max() >= self.unembedding.out_features:
             raise TextError(f"There is no token {tokens.max()}: this model knows {self.unembedding.out_features}.")
         token_ids = torch.from_numpy(np.array(tokens)).to(self.unembedding.weight.device)
@@ -69,7 +69,7 @@ class LogitAttribution:
         return added_logits * self._cap_factor(added_logits.sum(0))
 
     def vocabulary_logits(self, kind: str) -> Float[np.ndarray, "component token"]:
-        """What the components of one kind add to the logit of every token, in the order of `components`, as float32."""
+        """The contribution of each component of one kind to the logit of every token, in order, as float32."""
         is_kind = torch.tensor([component.kind == kind for component in self.components])
         weight, total = self.unembedding.weight, self.contributions.sum(0, keepdim=True)
         rows = torch.cat((self.contributions[is_kind], total)).to(weight) @ weight.T
@@ -84,9 +84,9 @@ class LogitAttribution:
 def attribute_logits(model: Transformer, trace: Trace, position: int = -1) -> LogitAttribution:
     """The components at one token of a text that this model read; its trace holds KEEP.
 
-    What an edit adds to the residual stream, or takes from it, is a component of its own; any other edit shows in the
-    components that it changed. Raises ConfigError for an output head whose logits are no sum, TextError for a position
-    that does not exist, EditError for a trace that lacks what is needed.
+    The change that an edit makes to the residual stream is a component of its own; any other edit shows in the
+    components that it changed. Raises ConfigError for an output head whose logits are not a sum, TextError for a
+    position that does not exist, EditError for a trace that lacks what is needed.
     """
     return attribute_probes(model, trace, position, ())
 

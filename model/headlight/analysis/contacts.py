@@ -1,4 +1,4 @@
-"""Which amino acids of a protein touch each other, read out of all heads at once (Rao et al. 2021, section 3)."""
+"""Contacts between the amino acids of a protein, predicted from all heads at once (Rao et al. 2021, section 3)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from headlight.tracing.trace import Trace
 
 @torch.inference_mode()
 def predict_contacts(model: Transformer, trace: Trace) -> Float[np.ndarray, "query key"]:
-    """The probability that two residues touch; 0 for the first token and the last, which are none.
+    """The probability that two residues touch; 0 for the first and the last token, which are not residues.
 
-    It is a logistic regression on the weights of every head, made symmetric and corrected for what a residue has with
-    all others (Dunn et al. 2008). Raises ConfigError for a model without a contact head.
+    It is a logistic regression on the weights of every head, made symmetric and corrected for each residue's average
+    over all others (Dunn et al. 2008). Raises ConfigError for a model without a contact head.
     """
     head = model.contact_head
     if head is None:

@@ -22,7 +22,7 @@ from headlight.text.tokenizer import Encoded
 from headlight.tracing.trace import Trace
 from headlight.vision.patches import EncodedImage
 
-ROW_TOLERANCE = 1e-3  # by which the sum of a row may differ from 1
+ROW_TOLERANCE = 1e-3  # tolerance for the sum of a row around 1
 QueryKeyMask = NDArray[np.bool_]  # query key
 HeadWeights = Float[np.ndarray, "layer head query key"]
 AllowedCells = Bool[np.ndarray, "layer head query key"]
@@ -31,7 +31,7 @@ Weights = Float[np.ndarray, "*shape query key"]
 
 
 def patch_offsets(text: EncodedImage) -> tuple[np.ndarray, np.ndarray]:
-    """How many rows and how many columns each key is from each query, [query key]; NaN where either is not a patch."""
+    """The distances in rows and in columns between each query and key, [query key]; NaN if either is not a patch."""
     coordinates = np.full((2, len(text.ids)), np.nan)
     coordinates[:, text.first_patch :] = np.indices((text.patch_rows, text.patch_columns)).reshape(2, -1)
     offsets = np.abs(coordinates[:, :, None] - coordinates[:, None, :])
@@ -62,7 +62,7 @@ def same_column(text: EncodedImage) -> QueryKeyMask:
 def patch_distance(weights: Weights, text: EncodedImage) -> Float[np.ndarray, "*shape query"]:
     """The mean distance in patches of each row's attention between patches (Dosovitskiy et al. 2021, section 4.5).
 
-    Only patches count; NaN where a row attends to none.
+    Only patches count; NaN if a row attends to none.
     """
     distances = np.hypot(*patch_offsets(text))
     between_patches = np.isfinite(distances)
@@ -73,7 +73,7 @@ def patch_distance(weights: Weights, text: EncodedImage) -> Float[np.ndarray, "*
 
 def entropy(weights: Weights) -> Float[np.ndarray, "*shape query"]:
     """The entropy of each row in bits: 0 on one key, log2 n evenly on n (Shannon 1948, section 6)."""
-    logs = np.log2(np.maximum(weights, np.finfo(weights.dtype).tiny))  # of the least number where a weight is 0
+    logs = np.log2(np.maximum(weights, np.finfo(weights.dtype).tiny))  # the smallest number if a weight is 0
     rows: np.ndarray = np.maximum(-np.einsum("...k,...k->...", weights, logs), 0.0)
     return rows
 
@@ -87,30 +87,30 @@ def attention_distance(weights: Weights) -> Float[np.ndarray, "*shape query"]:
 
 
 def normalized_rows(weights: Weights) -> Weights:
-    """Rows that sum to 1: an edit may leave others. Negative weights and NaN count as 0; a row of zeros is empty."""
+    """Rows that sum to 1, also after edits. Negative weights and NaN count as 0; a row of zeros is empty."""
     return renormalize_rows(np.fmax(weights, 0))
 
 
 def attending_rows(weights: Weights) -> Bool[np.ndarray, "*shape query"]:
-    """The rows that are not empty, of weights without negative ones."""
+    """The rows that are not empty, for weights without negative values."""
     attends: np.ndarray = np.einsum("...k->...", weights) > 0  # ten times as fast as any() of short rows
     return attends
 
 
 def unnormalized_sum(weights: Weights) -> float | None:
-    """The sum of the row whose sum is furthest from 1, where one is not 1 and not empty; else None."""
+    """The row sum furthest from 1, among rows that are not empty; None if all sums are 1."""
     sums = weights.astype(np.float64).sum(-1)[weights.any(-1)]
     furthest = float(sums[np.abs(sums - 1).argmax()]) if sums.size else 1.0
     return furthest if abs(furthest - 1) > ROW_TOLERANCE else None
 
 
 def mean_over_rows(rows: Float[np.ndarray, "*shape query"], weights: Weights) -> Float[np.ndarray, "*shape"]:
-    """The mean over the rows that are neither empty nor NaN; NaN where all are."""
+    """The mean over the rows that are neither empty nor NaN; NaN if no such row exists."""
     counted = attending_rows(weights) & np.isfinite(rows)
     return _ratio_or_nan(np.where(counted, rows, 0).sum(-1), counted.sum(-1))
 
 
-# Which keys of each query a metric counts, [query key].
+# The keys of each query that a metric counts, [query key].
 
 
 def _previous_token(text: Encoded) -> QueryKeyMask:
@@ -161,7 +161,7 @@ def _is_punctuation(text: Encoded) -> Bool[np.ndarray, " key"]:
     return marks
 
 
-@lru_cache(maxsize=8_192)  # three metrics ask it of each token of each text
+@lru_cache(maxsize=8_192)  # three metrics need it for each token of each text
 def _consists_of_punctuation(piece: str) -> bool:
     return {unicodedata.category(character)[0] for character in piece.strip()} == {"P"}
 
@@ -178,20 +178,20 @@ def attention_share(
 ) -> Float[np.ndarray, "*shape metric"]:
     """The share of its attention that a head gives to the cells of each metric.
 
-    The mean over queries that attend, have a choice and an allowed cell of the metric; NaN where there is none.
+    The mean over queries that attend, have a choice and an allowed cell of the metric; NaN if there is none.
     """
     choices, targets = choices_of_rows(allowed).astype(np.float32), cells.astype(np.float32)
     attends = attending_rows(weights).astype(np.float32)
-    total = np.tensordot(weights * choices, targets, ((-2, -1), (-2, -1)))  # a row without such a cell adds nothing
+    total = np.tensordot(weights * choices, targets, ((-2, -1), (-2, -1)))  # a row without such a cell adds 0
     has_cells = (choices.swapaxes(-3, -2) @ targets.transpose(1, 2, 0) > 0).swapaxes(-3, -2)
     count = np.einsum("...qm,...q->...m", has_cells.astype(np.float32), attends)
     return _ratio_or_nan(total, count)
 
 
 def choices_of_rows(allowed: Bool[np.ndarray, "*shape query key"]) -> Bool[np.ndarray, "*#shape query key"]:
-    """The allowed cells, without those of queries that may attend to one key alone, as the first under a causal mask.
+    """The allowed cells, except for queries that may attend to one key only, such as the first under a causal mask.
 
-    An axis along which they repeat, as one mask does for all heads, has one part.
+    An axis along which they repeat, such as one mask for all heads, has length 1.
     """
     cells = _without_repeats(allowed)
     choices: np.ndarray = cells & (cells.sum(-1, keepdims=True) > 1)
@@ -199,12 +199,12 @@ def choices_of_rows(allowed: Bool[np.ndarray, "*shape query key"]) -> Bool[np.nd
 
 
 def _without_repeats(array: np.ndarray) -> np.ndarray:
-    """An array that repeats one part along an axis, as one mask does for all heads, with the part once."""
+    """The array, with broadcast axes (such as one mask for all heads) reduced to length 1."""
     return array[tuple(slice(None) if stride else slice(1) for stride in array.strides)]
 
 
 def _ratio_or_nan(total: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """total / count, NaN where the count is 0."""
+    """total / count, NaN if the count is 0."""
     missing = np.full(np.shape(total), np.nan, dtype=np.float32)
     ratio: np.ndarray = np.divide(total, count, out=missing, where=count > 0)
     return ratio
@@ -214,10 +214,10 @@ def _ratio_or_nan(total: np.ndarray, count: np.ndarray) -> np.ndarray:
 class HeadMetric:
     """One number for each head: its title, a description, how it is computed, and its unit.
 
-    Either the share of the head's attention, from 0 to 1, that goes to `cells`, or the mean over rows of what `measure`
-    computes from weights and text, which has a unit. Cells are keys of the query's own text, so they are for
-    self-attention alone. `exercise` is for a head that gives most of its attention to the cells; if it `is_everywhere`,
-    its answer speaks of all rows.
+    Either the share of the head's attention, from 0 to 1, that goes to `cells`, or the mean over rows of `measure`,
+    computed from weights and text, which has a unit. Cells are keys of the query's own text, so they only apply to
+    self-attention. `exercise` is for a head that gives most of its attention to the cells; if it `is_everywhere`, its
+    answer is about all rows.
     """
 
     title: str
@@ -336,15 +336,15 @@ IMAGE_HEAD_METRICS: Registry[HeadMetric] = Registry(
 
 
 def head_metrics_for(image: bool) -> Registry[HeadMetric]:
-    """The metrics of heads that read a text, or an image."""
+    """The metrics of heads that read a text or an image."""
     return IMAGE_HEAD_METRICS if image else HEAD_METRICS
 
 
 def compute_head_metrics(weights: HeadWeights, allowed: AllowedCells, text: Encoded | None) -> dict[str, HeadNumbers]:
     """Every metric (`head_metrics_for`) of all heads of one attention over `text`.
 
-    NaN where no query has such a key: nothing is repeated, or no row may attend there. Attention to another text
-    (`text` None) has the entropy alone.
+    NaN if no query has such a key: nothing is repeated, or no row may attend there. Attention to another text (`text`
+    None) only has the entropy.
     """
     weights = normalized_rows(weights)
     if text is None:
@@ -359,7 +359,7 @@ def compute_head_metrics(weights: HeadWeights, allowed: AllowedCells, text: Enco
 
 
 def rows_with_pattern(trace: Trace, stack: str, layer: int, head: int) -> dict[str, int]:
-    """How many rows of a head can show the pattern of each metric: those over which its share is the mean."""
+    """The number of rows of a head that can show the pattern of each metric, over which its share is averaged."""
     weights, allowed = traced_attention(trace, stack, "self")
     text = trace.text_of_stack(stack)
     attends, choices = attending_rows(weights[layer, head]), choices_of_rows(allowed[layer, head])
@@ -372,7 +372,7 @@ def rows_with_pattern(trace: Trace, stack: str, layer: int, head: int) -> dict[s
 def strongest_local_head(metrics: Mapping[str, HeadNumbers]) -> tuple[int, int]:
     """Layer and head that attend most to the previous or the next token: a pattern that is easy to see.
 
-    The first head where these metrics are missing or NaN.
+    The first head if these metrics are missing or NaN.
     """
     local_shares = [metrics[name] for name in ("previous", "next") if name in metrics]
     largest_share = np.fmax.reduce(local_shares) if local_shares else np.zeros((0, 0))
@@ -383,7 +383,7 @@ def strongest_local_head(metrics: Mapping[str, HeadNumbers]) -> tuple[int, int]:
 
 
 def sharpest_head(weights: HeadWeights, special_mask: Sequence[bool]) -> tuple[int, int]:
-    """The head whose rows concentrate most on one key, as alignments do: by the mean of each row's largest weight.
+    """The head whose rows concentrate most on one key, as in an alignment: by the mean of each row's largest weight.
 
     Keys that are special tokens (`special_mask`) are left out.
     """
@@ -393,14 +393,14 @@ def sharpest_head(weights: HeadWeights, special_mask: Sequence[bool]) -> tuple[i
 
 
 def allowed_mask(weights: HeadWeights, masks: Sequence[np.ndarray]) -> AllowedCells:
-    """The cells that each head may attend to: by the masks of all layers, or without them wherever any head attends."""
+    """The cells that each head may attend to, by the masks of all layers; without masks, wherever any head attends."""
     if len(masks) == len(weights):
         return np.broadcast_to(np.stack([mask > 0 for mask in without_repeated_masks(masks)]), weights.shape)
     return np.broadcast_to((weights > 0).any(axis=(0, 1)), weights.shape)
 
 
 def without_repeated_masks(masks: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
-    """The masks of layers, [head query key]: one if all layers share it, and of each one head if all heads share it."""
+    """The masks of layers, [head query key]: one mask if all layers share it, one head if all heads share it."""
     masks = masks[:1] if all(mask is masks[0] for mask in masks) else masks
     return masks if any(mask.strides[0] for mask in masks) else [mask[:1] for mask in masks]
 
@@ -408,8 +408,8 @@ def without_repeated_masks(masks: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
 def head_metrics(trace: Trace, stack: str | None = None, kind: str = "self") -> dict[str, HeadNumbers]:
     """Every metric for one attention of a stack, by default the one that makes the prediction.
 
-    NaN where no query has such a key: nothing is repeated, or no row may attend there. Attention to another text
-    ("cross") has the entropy alone. Raises EditError for a trace without weights.
+    NaN if no query has such a key: nothing is repeated, or no row may attend there. Attention to another text ("cross")
+    only has the entropy. Raises EditError for a trace without weights.
     """
     name = stack or trace.config.stacks[-1]
     weights, allowed = traced_attention(trace, name, kind)
@@ -417,9 +417,9 @@ def head_metrics(trace: Trace, stack: str | None = None, kind: str = "self") -> 
 
 
 def mean_over_texts(metrics: Sequence[Mapping[str, HeadNumbers]]) -> dict[str, HeadNumbers]:
-    """The mean of each metric over several texts (`head_metrics` of each), of those that give occasion for it.
+    """The mean of each metric over those of several texts in which it is defined (`head_metrics` of each).
 
-    NaN where none does.
+    NaN if it is undefined in all.
     """
     stacked = {name: np.stack([each[name] for each in metrics]) for name in metrics[0]}
     return {

@@ -1,9 +1,10 @@
-"""What happened after a head was switched off: its direct effect, how later parts responded, and what norms did.
+"""The effect of switching off a head: its direct effect, the responses of later parts, and the effect of the norms.
 
 The logit of an answer is a sum over the writers of the residual stream (`residual_stream`). Without a head its own part
-is gone (the direct effect), later heads and feed-forwards write something else (their responses), and the norms, above
-all the final one, have another scale. All three make the whole change. Later parts often make up for the head:
-self-repair (McGrath et al. 2023, "The Hydra effect"; Rushing and Nanda 2024). This leaves out why a part responded.
+is missing (the direct effect), later heads and feed-forwards write different vectors (their responses), and the norms,
+above all the final one, have another scale. The three add up to the whole change. Later parts often make up for the
+head: self-repair (McGrath et al. 2023, "The Hydra effect"; Rushing and Nanda 2024). This does not explain why a part
+responded.
 """
 
 from __future__ import annotations
@@ -22,16 +23,17 @@ from headlight.tracing.run import RunRequest, parse_interventions
 from headlight.tracing.trace import Trace, require_head
 
 KEEP = (*STREAM_KEEP, "*.residual*", "*.self.output", "*.cross.output", "*.final_residual", "logits")
-SELF_REPAIR = 1 / 3  # of the direct effect: what is undone beyond it is named
+SELF_REPAIR = 1 / 3  # of the direct effect; larger compensation is named
 NO_EFFECT = 1e-6  # of a logit
 
 
 @dataclass(frozen=True)
 class HeadRemoval:
-    """The logit of an answer with a head and without it, and what makes the difference.
+    """The logit of an answer with a head and without it, and the parts of the difference.
 
-    `direct` is what the head itself no longer adds, `responses` are the changes of all other parts by their paths, both
-    with the norms frozen at their scale before; `norms` is what the new scale of the norms (and edits) adds to that.
+    `direct` is the missing contribution of the head itself, `responses` are the changes of all other parts by their
+    paths, both with the norms frozen at their earlier scale; `norms` is the effect of the new scale of the norms (and
+    of edits).
     """
 
     before: float
@@ -42,12 +44,12 @@ class HeadRemoval:
 
     @property
     def change(self) -> float:
-        """What becomes of the logit: direct effect + responses + norms."""
+        """The change of the logit: direct effect + responses + norms."""
         return self.after - self.before
 
     @property
     def self_repair(self) -> float:
-        """The share of the direct effect that the rest undoes: 1 undoes all, below 0 it adds to it; 0 without any."""
+        """The share of the direct effect (if any) that the rest undoes: 1 undoes all, below 0 adds to it."""
         return 1 - self.change / self.direct if abs(self.direct) > NO_EFFECT else 0.0
 
     @property
@@ -58,10 +60,10 @@ class HeadRemoval:
 
 @torch.inference_mode()
 def remove_head(model: Transformer, trace: Trace, path: str, head: int, position: int, token: int) -> HeadRemoval:
-    """What becomes of the logit of a token (or label) at a position without a head; the trace holds KEEP.
+    """The change of the logit of a token (or label) at a position without a head; the trace holds KEEP.
 
     `path` names the attention (`decoder.3.self`). The text runs once more, with an edit that sets the head's weights to
-    0. Raises EditError for a head that does not exist, and as `attribute_logits`.
+    0. Raises EditError for a head that does not exist; otherwise raises as `attribute_logits`.
     """
     require_head(head, attention_at(model, path)[0].heads)
     edits = parse_interventions((*trace.interventions, f"{path}.weights[{head}]=set:0"))
@@ -80,7 +82,7 @@ def remove_head(model: Transformer, trace: Trace, path: str, head: int, position
 
 
 def _changes(model: Transformer, trace: Trace, without: Trace, position: int) -> tuple[list[Component], list[Probe]]:
-    """The parts of the predicting stack, and how what they write at a position differs between two runs."""
+    """The parts of the predicting stack, and the differences of their outputs at a position between two runs."""
     components: list[Component] = []
     probes: list[Probe] = []
     stack = trace.config.stacks[-1]

@@ -1,8 +1,9 @@
-"""Information flow routes: from which tokens, layers and heads the output at one token comes.
+"""Information flow routes: the tokens, layers and heads that the output at one token comes from.
 
 Ferrando and Voita 2024, "Information Flow Routes", section 2: a vector is a sum of terms, and a term's importance is
 its proximity, |sum| - |sum - term| in the 1-norm and never below zero, divided by that of all terms. The graph begins
-at one token after the last layer and goes down along the edges whose importance reaches a threshold. Biases have none.
+at one token after the last layer and goes down along the edges whose importance reaches a threshold. Biases have no
+edges.
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ KEEP = (
     "encoder.final_residual",
 )
 DEFAULT_THRESHOLD = 0.04
-NEGLIGIBLE_SHARE = 0.001  # of the residual's norm: terms that are shorter together are skipped
+NEGLIGIBLE_SHARE = 0.001  # of the residual's norm: the shortest terms are skipped if together below it
 
 
 @dataclass(frozen=True)
 class Edge:
     """One term of the residual stream of the token `target` after a block, and its share of the sum.
 
-    `kind` is "residual" (the token's own stream before), "self" (from the token `source`), "cross" (from that token of
-    the source text), "feed_forward" or "layer_embedding" (from itself). `heads` lists the shares of single heads,
-    largest first.
+    `kind` is "residual" (the token's own stream before), "self" (from the token `source`), "cross" (from a token of the
+    source text), "feed_forward" or "layer_embedding" (from itself). `heads` lists the shares of single heads, largest
+    first.
     """
 
     layer: int
@@ -77,7 +78,7 @@ def information_flow(
 
 
 def proximity(terms: Float[Tensor, "*term d_model"], total: Float[Tensor, " d_model"]) -> Float[Tensor, "*term"]:
-    """How near each term comes to the total: |total| - |total - term| in the 1-norm, at least 0."""
+    """The proximity of each term to the total: |total| - |total - term| in the 1-norm, at least 0."""
     return (total.abs().sum() - (terms - total).abs().sum(-1)).clamp(min=0)
 
 
@@ -132,7 +133,7 @@ class _LayerFlow:
         sublayer_output[1:-1] = value_terms
         sublayer_output[-1] = self._value(f"{kind}.output", target) - value_terms.sum(
             0
-        )  # biases, edits, and what is left out
+        )  # biases, edits, and skipped terms
         table = torch.zeros_like(sublayer_output)
         table[0] = self._residual("" if kind == "self" else "self", target)
         terms = through_residual(residual, table, sublayer_output, len(table) - 1)
@@ -150,8 +151,8 @@ class _LayerFlow:
     def _weighted_value_terms(self, kind: str, target: int) -> tuple[Float[Tensor, "term d_model"], Tensor, torch.Size]:
         """The terms of a target's attention: weight x value x output projection, for each head and key.
 
-        Also which of the flattened [head key] cells they are, and that shape. The shortest terms are skipped: together
-        they are below NEGLIGIBLE_SHARE of the residual's norm.
+        Also returns their indices in the flattened [head key] cells, and that shape. The shortest terms are skipped:
+        together they are below NEGLIGIBLE_SHARE of the residual's norm.
         """
         if kind not in self.value_terms:
             attention = recompute_attention(self.model, self.trace, f"{self.path}.{kind}")
@@ -168,6 +169,6 @@ class _LayerFlow:
 
 
 def _heads_by_share(shares: Float[Tensor, " head"]) -> tuple[tuple[int, float], ...]:
-    """The heads that have a share, largest first."""
+    """The heads with a share above 0, largest first."""
     order = shares.argsort(descending=True).tolist()
     return tuple((head, float(shares[head])) for head in order if shares[head] > 0)

@@ -1,10 +1,10 @@
-"""The ledger of an attention cell: who wrote the query, who wrote the key, and what each pair adds to the score.
+"""The ledger of an attention cell: the writers of the query and of the key, and each pair's share of the score.
 
 A query and a key are each a sum over the writers of the residual stream (`residual_stream`): token embedding, position,
 every earlier head and feed-forward, and biases. The score is bilinear in both, and a rotary embedding is a rotation, so
 the score is a sum over pairs of writers (Elhage et al. 2021, "Attention as bilinear form"; Kamath et al. 2025, "QK
-attributions"). Norms are frozen at their scale. The ledger says how the score comes about; it leaves out the softmax,
-in which the other keys of the row have a part, and what would change if a writer were not there.
+attributions"). Norms are frozen at their current scale. The ledger explains the score; it does not cover the softmax,
+which depends on the other keys of the row, or what would change without a writer.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from headlight.tracing.interventions import is_edited
 from headlight.tracing.recompute import RecomputedAttention, recompute_attention
 from headlight.tracing.trace import Trace
 
-# What a trace must hold, besides the values of the residual stream that edits changed.
+# Values that a trace must hold, besides edited values of the residual stream.
 KEEP = (*residual_stream.KEEP, "*.self.input", "*.cross.input", "*.output", "*.residual*", "*.final_residual")
-NEGLIGIBLE_SHARE = 1e-7  # of the longest writer's vector
+NEGLIGIBLE_SHARE = 1e-7  # relative to the longest writer's vector
 _CELL_PATTERN = re.compile(r"([a-z_]+\.\d+\.[a-z]+)\[\s*(\d{1,9})\s*,\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\]")
 
 
@@ -55,7 +55,7 @@ class Cell:
 
     @classmethod
     def parse(cls, text: str) -> Cell:
-        """From its text form, `decoder.1.self[3,5,2]`. Raises EditError for what is no cell."""
+        """From its text form, `decoder.1.self[3,5,2]`. Raises EditError for any other text."""
         match = _CELL_PATTERN.fullmatch(text.strip())
         if not match:
             raise EditError(
@@ -72,9 +72,9 @@ class Cell:
 class Ledger:
     """The score of a cell as it enters the softmax, as a sum of `parts` and `terms`.
 
-    Writers have paths such as `decoder.0.self[3]`; one that wrote nothing is left out. `terms` belong to no pair:
-    `position_bias`, `soft_cap`, `edit` (of the scores), and `rounding`, by which the model's own precision differs from
-    the 64 bits of the ledger.
+    Writers have paths such as `decoder.0.self[3]`; writers of nothing are omitted. `terms` belong to no pair:
+    `position_bias`, `soft_cap`, `edit` (of the scores), and `rounding`, the difference between the model's precision
+    and the ledger's 64 bits.
     """
 
     cell: Cell
@@ -85,15 +85,15 @@ class Ledger:
     terms: Mapping[str, float]
 
     def by_query_writer(self) -> list[tuple[str, float]]:
-        """What each writer of the query adds with all writers of the key together, largest first."""
+        """The sum of each query writer over all key writers, largest first."""
         return _ranked(self.query_writers, self.parts.sum(1))
 
     def by_key_writer(self) -> list[tuple[str, float]]:
-        """What each writer of the key adds with all writers of the query together, largest first."""
+        """The sum of each key writer over all query writers, largest first."""
         return _ranked(self.key_writers, self.parts.sum(0))
 
     def pairs(self) -> list[tuple[str, str, float]]:
-        """Every pair of query writer and key writer with what it adds, largest first."""
+        """Every pair of query writer and key writer with its part of the score, largest first."""
         order = np.argsort(-self.parts, axis=None, kind="stable")
         rows, columns = np.unravel_index(order, self.parts.shape)
         return [
@@ -110,7 +110,7 @@ def _ranked(names: tuple[str, ...], totals: np.ndarray) -> list[tuple[str, float
 def cell_ledger(model: Transformer, trace: Trace, cell: Cell | str) -> Ledger:
     """The ledger of a cell of a text that this model read; its trace holds KEEP.
 
-    Raises EditError for a cell that does not exist, that the mask forbids, or for a trace that lacks what is needed.
+    Raises EditError for a cell that does not exist or that the mask forbids, or for a trace with missing values.
     """
     cell = Cell.parse(cell) if isinstance(cell, str) else cell
     attention = recompute_attention(model, trace, cell.path)
@@ -144,7 +144,7 @@ def _require_cell(cell: Cell, attention: RecomputedAttention) -> None:
 
 @dataclass(frozen=True)
 class _Writers:
-    """The writers of a query or a key by name, and what the head makes of each."""
+    """The writers of a query or a key by name, and the head's projection of each."""
 
     names: tuple[str, ...]
     table: Float[Tensor, "writer head_dim"]
@@ -152,7 +152,7 @@ class _Writers:
     edit_row: int
 
     def that_wrote(self) -> _Writers:
-        """Without those that wrote nothing: what is left of them is rounding."""
+        """Drops writers whose vectors are only rounding errors."""
         sizes = self.table.norm(dim=-1)
         rows = (sizes > NEGLIGIBLE_SHARE * sizes.max()).nonzero()[:, 0].tolist()
         return replace(self, names=tuple(self.names[row] for row in rows), table=self.table[rows])
@@ -160,7 +160,7 @@ class _Writers:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One cell on its way from the residual stream to its score; the keys may be made by an earlier attention."""
+    """Computes one cell from the residual stream to its score; an earlier attention may have computed the keys."""
 
     trace: Trace
     cell: Cell
@@ -186,7 +186,7 @@ class _Entry:
         return self._head_vectors(query, "q"), self._head_vectors(key, "k")
 
     def _head_vectors(self, writers: _Writers, name: Literal["q", "k"]) -> _Writers:
-        """What the head makes of each writer: projected, normed, rotated, and with the feature map applied."""
+        """The head's query or key part of each writer: projected, normed, rotated, and with the feature map applied."""
         recomputed, module, row = self.attention, self.attention.attention, writers.bias_row
         positions, head = recomputed.context.positions, self.cell.head
         if name == "q":
@@ -199,7 +199,7 @@ class _Entry:
             head, compression = head // module.group_size, maker.key_value_compression
             table = _compressed(compression, writers.table, row)
             table, shared = (table, table[:, :0]) if compression is None else compression.split(table)
-            assert maker.key is not None  # of the attention that makes the keys
+            assert maker.key is not None  # of the attention that computes the keys
             table = torch.cat((shared, _project(maker, maker.key, maker.key_norm, table, row, head)), dim=-1)
         table = self._rotate(table, ids.cpu(), token)
         keys_edited = is_edited(self.trace, *(f"{self.key_path}.{each}" for each in ("latent", "k", "rotated_k")))
@@ -211,7 +211,7 @@ class _Entry:
         return replace(writers, table=table).that_wrote()
 
     def _rotate(self, table: Decomposition, position_ids: Tensor, token: int) -> Decomposition:
-        # The last position comes along, because the frequencies of some encodings depend on the length of the text.
+        # Includes the last position, because the frequencies of some encodings depend on the length of the text.
         pair = torch.stack((position_ids[token], position_ids.max()))
         vectors = table[:, None, None].expand(-1, 1, 2, -1)
         return self.attention.context.positional_encoding.rotate(vectors, pair)[:, 0, 0]
@@ -225,7 +225,7 @@ class _Entry:
     def with_relative_positions(
         self, query: _Writers, key: _Writers, parts: Tensor
     ) -> tuple[_Writers, _Writers, Float[Tensor, "query_writer key_writer"]]:
-        """The same with the distance of the two tokens as one more writer on both sides."""
+        """The same sides, with the distance between the tokens as one more writer on each."""
         parts = functional.pad(parts, (0, 1, 0, 1))
         parts[:-1, -1] = self._content_bias(query.table, torch.zeros_like(query.table))
         parts[-1, :-1] = self._content_bias(torch.zeros_like(key.table), key.table)
@@ -233,7 +233,7 @@ class _Entry:
         return query, key, parts
 
     def _content_bias(self, q: Decomposition, k: Decomposition) -> Float[Tensor, " writer"]:
-        """What the encoding adds for some queries and keys of the head, at the distance of the two tokens."""
+        """The bias that the encoding adds for some queries and keys of the head, at the distance between the tokens."""
         attention, positions = self.attention, self.attention.context.positions
         both = torch.zeros(2, len(q), attention.q.shape[1], 1, q.shape[-1]).to(attention.q)
         both[:, :, self.cell.head, 0] = torch.stack((q, k)).to(both)
@@ -243,7 +243,7 @@ class _Entry:
         return (bias[:, :, 0, 0] * attention.scale)[:, self.cell.head].double().cpu()
 
     def terms(self, parts: Tensor, values: Mapping[str, Tensor]) -> dict[str, float]:
-        """What belongs to no pair of writers, by name, so that all adds up to the score."""
+        """The terms that belong to no pair of writers, by name, so that everything adds up to the score."""
         module, encoding = self.attention.attention, self.attention.context.positional_encoding
         total, terms = parts.sum(), {}
 
@@ -276,7 +276,7 @@ def _compressed(compression: Compression | None, table: Decomposition, bias_row:
 def _project(
     attention: Attention, linear: nn.Linear, norm: nn.Module, table: Decomposition, bias_row: int, head: int
 ) -> Float[Tensor, "writer head_dim"]:
-    """The queries or keys of one head that the rows of a table give together: projected, normed and limited."""
+    """The query or key of one head from the sum of a table's rows: projected, normed and limited."""
     head_dim = linear.out_features // (attention.heads if linear is attention.query else attention.key_value_heads)
     channels = slice(head * head_dim, (head + 1) * head_dim)
     of_all_heads = isinstance(norm, AllHeadsNorm)

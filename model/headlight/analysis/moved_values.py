@@ -1,8 +1,8 @@
-"""A weight and what it moves: the share of a head's output that each weighted value carries, and attention sinks.
+"""Weights and the values that they move: each weighted value's share of a head's output, and attention sinks.
 
-A weight says how much of a value a head takes, not how long that value is. Where a value is short, a weight of 0.9 may
-carry 2 % of the output (Kobayashi et al. 2020): the head attends there to do nothing (Xiao et al. 2024, "attention
-sinks"). Left out are what the heads add together, the output bias, and what later layers make of it.
+A weight is the factor on a value, whatever the norm of that value. If a value is short, a weight of 0.9 may carry 2 %
+of the output (Kobayashi et al. 2020): the head attends there to do nothing (Xiao et al. 2024, "attention sinks"). Not
+covered are the sum of the heads, the output bias, and the effect on later layers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headlight.tracing.trace import Trace
 
 KEEP = ("*.weights", "*.self.v", "*.cross.v")
 SINK_WEIGHT = 0.3  # of the attention on one key, on average (Gu et al. 2025, "When Attention Sink Emerges")
-SINK_SHARE = 1 / 3  # of its weight: what a sink's share of the output is below
+SINK_SHARE = 1 / 3  # of its weight: a sink's share of the output is below this
 HeadCells = Float[np.ndarray, "head query key"]
 
 
@@ -32,7 +32,7 @@ class MovedValues:
 
     `length` is the share by the length of the weighted, projected value, ||a_ij v_j W_O|| over its sum in the row;
     `direction` is the part of the output that it makes, (a_ij v_j W_O) . o_i / ||o_i||^2, which may be negative and
-    adds up to 1 in a row. A row of zeros has shares of 0.
+    sums to 1 in a row. A row of zeros has shares of 0.
     """
 
     weights: HeadCells
@@ -53,9 +53,9 @@ class Sink:
 
 @torch.inference_mode()
 def moved_values(model: Transformer, trace: Trace, path: str) -> MovedValues:
-    """What the weights of the attention at `path` (`decoder.3.self`) move; the trace holds KEEP.
+    """The values moved by the weights of the attention at `path` (`decoder.3.self`); the trace holds KEEP.
 
-    Raises EditError for an attention that does not exist, or for a trace that lacks what is needed.
+    Raises EditError for an attention that does not exist, or for a trace with missing values.
     """
     weights, outputs = value_outputs(model, trace, path)
     lengths = weights.abs() * outputs.norm(dim=-1)[:, None]
@@ -70,7 +70,7 @@ def moved_values(model: Transformer, trace: Trace, path: str) -> MovedValues:
 def value_outputs(
     model: Transformer, trace: Trace, path: str
 ) -> tuple[Float[torch.Tensor, "head query key"], Float[torch.Tensor, "head key d_model"]]:
-    """The weights of the attention at `path`, and what each head writes of each value that it weighs; as KEEP."""
+    """The weights of the attention at `path`, and each head's projected values."""
     attention, _ = attention_at(model, path)
     values = torch.from_numpy(trace[f"{path}.v"].astype(np.float32))[None].to(attention.output.weight.device)
     outputs = per_head_output(attention, repeat_key_values(values, attention.group_size)[0])
@@ -80,8 +80,8 @@ def value_outputs(
 def attention_sinks(model: Transformer, trace: Trace) -> tuple[Sink, ...]:
     """The sinks of all heads of a text, heaviest first: much of the attention (SINK_WEIGHT), little of the output.
 
-    Means over the queries that come after the key, or in an attention without order over all others. The trace holds
-    KEEP. Raises as `moved_values`.
+    Means over the queries after the key, or over all other queries in an attention without order. The trace holds KEEP.
+    Raises as `moved_values`.
     """
     paths = [group.path(layer) for group in attention_groups(trace.config) for layer in range(group.layers)]
     found = [sink for path in paths for sink in _sinks(path, moved_values(model, trace, path))]

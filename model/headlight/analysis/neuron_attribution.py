@@ -1,8 +1,8 @@
-"""Neurons of a feed-forward: what each adds to a logit, and what its output vector promotes in the vocabulary.
+"""Neurons of a feed-forward: each neuron's contribution to a logit, and the tokens that its output vector promotes.
 
-A feed-forward writes a sum: of each neuron's activation times its output vector, and a bias. So it is read as a memory,
-whose keys are the input weights and whose values the output vectors (Geva et al. 2021, "Transformer Feed-Forward Layers
-Are Key-Value Memories"), each of which promotes some tokens and suppresses others (Geva et al. 2022, "Transformer
+A feed-forward writes the sum of each neuron's activation times its output vector, and a bias. So it acts as a memory,
+with the input weights as keys and the output vectors as values (Geva et al. 2021, "Transformer Feed-Forward Layers Are
+Key-Value Memories"), each of which promotes some tokens and suppresses others (Geva et al. 2022, "Transformer
 Feed-Forward Layers Build Predictions by Promoting Concepts in the Vocabulary Space"). From there to the logit
 everything is linearized as for the other components (Elhage et al. 2021).
 """
@@ -29,11 +29,11 @@ from headlight.tracing.trace import Trace, position_index
 
 @dataclass(frozen=True)
 class NeuronAttribution:
-    """What the neurons of one layer's feed-forward add to the logit of an answer at a token.
+    """The contributions of the neurons of one layer's feed-forward to the logit of an answer at a token.
 
-    A neuron adds its activation there (of a gated feed-forward: activation(gate) x up) times its weight towards the
-    answer, which is its output vector's product with the direction of that answer. `bias` is what the bias of the
-    feed-forward adds, `edit` what edits of its output do; all together are `total`, the feed-forward's contribution.
+    A neuron adds its activation there (in a gated feed-forward: activation(gate) x up) times its weight towards the
+    answer, the product of its output vector and the direction of that answer. `bias` is the contribution of the bias of
+    the feed-forward, `edit` of edits to its output; all together are `total`, the feed-forward's contribution.
     """
 
     activations: Float[np.ndarray, " neuron"]
@@ -44,7 +44,7 @@ class NeuronAttribution:
 
     @property
     def contributions(self) -> Float[np.ndarray, " neuron"]:
-        """What each neuron adds."""
+        """Each neuron's contribution."""
         added: np.ndarray = self.activations * self.answer_weights
         return added
 
@@ -63,10 +63,10 @@ def _feed_forward_path(trace: Trace, layer: int) -> str:
 
 
 def attribute_neurons(model: Transformer, trace: Trace, layer: int, position: int, answer: int) -> NeuronAttribution:
-    """The neurons of a layer at one token; the trace holds what `attribute_logits` needs, and `neurons_path`.
+    """The neurons of a layer at one token; the trace holds the values for `attribute_logits`, and `neurons_path`.
 
-    Raises EditError for a layer that does not exist, ConfigError for a feed-forward without neurons, and as
-    `attribute_logits`.
+    Raises EditError for a layer that does not exist, ConfigError for a feed-forward without neurons; otherwise raises
+    as `attribute_logits`.
     """
     path, down = neurons_path(trace, layer), _down_projection(model, trace, layer)
     place = position_index(position, len(trace.text.ids))
@@ -84,10 +84,10 @@ def attribute_neurons(model: Transformer, trace: Trace, layer: int, position: in
 def neuron_vocabulary(
     model: Transformer, trace: Trace, layer: int, position: int, neurons: Sequence[int]
 ) -> Float[np.ndarray, "neuron answer"]:
-    """What the output vector of some neurons, at an activation of 1, would add to the logit of every token (or label).
+    """The contribution of some neurons, at an activation of 1, to the logit of every token (or label).
 
-    At one token of a text, with the norms frozen at their current scale. Raises as `attribute_neurons`, EditError for a
-    neuron that does not exist.
+    At one token of a text, with the norms frozen at their current scale. Raises as `attribute_neurons`, and EditError
+    for a neuron that does not exist.
     """
     neurons_path(trace, layer)
     down = _down_projection(model, trace, layer)
@@ -112,12 +112,12 @@ def _down_projection(model: Transformer, trace: Trace, layer: int) -> torch.nn.L
 def _answer_direction(
     model: Transformer, trace: Trace, layer: int, position: int, answer: int
 ) -> Float[Tensor, " d_model"]:
-    """The direction of an answer where the feed-forward writes: its logit is linear in what stands there."""
+    """The direction of an answer: the gradient of its linearized logit with respect to the feed-forward output."""
     with torch.inference_mode(False), torch.enable_grad():
         vector = torch.zeros(1, model.config.d_model, dtype=torch.float64, requires_grad=True)
         probe = Probe(_feed_forward_path(trace, layer), vector)
         logit = attribute_probes(model, trace, position, (probe,)).unedited_logits(np.array([answer]))[-1, 0]
-        if not logit.requires_grad:  # a later block without a residual connection passes nothing on
+        if not logit.requires_grad:  # a later block without a residual connection blocks the gradient
             return vector[0].detach()
         (direction,) = torch.autograd.grad(logit, vector)
     return direction[0].detach()

@@ -1,8 +1,8 @@
-"""Activation patching: how much of another run's answer comes back where one of its values is put in place.
+"""Activation patching: the share of another run's answer that is restored by patching in one of its values.
 
-A patch of the residual at one token and layer shows where what sets the two texts apart stands (causal tracing, Meng et
-al. 2022, section 2); a patch of one head's output shows which heads carry it. Where all later heads are held as in this
-run, only what a head says to the answer itself counts, past any other head (path patching, Wang et al. 2023, section
+A patch of the residual at one token and layer shows where the difference between the two texts is stored (causal
+tracing, Meng et al. 2022, section 2); a patch of one head's output shows which heads carry it. If all later heads are
+frozen as in this run, only the direct effect of a head on the answer counts (path patching, Wang et al. 2023, section
 3.1). All are measured as the share of the logit difference that is restored (Zhang and Nanda 2024, section 2): 0 as in
 this run, 1 as in the other.
 """
@@ -38,19 +38,19 @@ from headlight.tracing.trace import Trace, position_index
 from headlight.tracing.transformer_lens import native_path
 
 KEEP = (*ABLATION_KEEP, "*.weighted_values")  # of both runs
-RECEIVING_PARTS = ("q", "k", "v")  # of a head: where it can hear what an earlier one says
+RECEIVING_PARTS = ("q", "k", "v")  # of a head: the inputs through which an earlier head can act on it
 _RECEIVER = re.compile(r"(encoder|decoder)\.(\d{1,6})\.self\.([qkv])\[\s*(\d{1,6})\s*(?:,\s*:\s*)?\]")
-SMALLEST_DIFFERENCE = 1e-3  # between the runs' logit differences; a share of less is a share of rounding
+SMALLEST_DIFFERENCE = 1e-3  # between the runs' logit differences; shares of less would be rounding errors
 
 
 @dataclass(frozen=True)
 class PatchingMap:
     """The share of the logit difference that each patch restores: 0 as in this run, 1 as in the other.
 
-    `residual` patches one token of a layer's input, `heads` what one head moves, at all tokens; `direct_heads` the same
-    while all later heads of the stack move what they do in this run.
-    `answer` and `other_answer` are what this run and the other predict at `position`. The logit of the other run's
-    answer less that of this run's is `before` in this run and `after` in the other.
+    `residual` patches one token of a layer's input, `heads` one head's weighted values, at all tokens; `direct_heads`
+    does the same while all later heads of the stack are frozen as in this run. `answer` and `other_answer` are the
+    predictions of this run and the other at `position`. The logit of `other_answer` minus the logit of `answer` is
+    `before` in this run and `after` in the other.
     """
 
     residual: Float[np.ndarray, "layer pos"]
@@ -64,7 +64,7 @@ class PatchingMap:
 
 
 class _Recording(WholeValueHook):
-    """A hook, after another one, that keeps a value as each row of the batch has it."""
+    """A hook, after another one, that records the value at one of some paths, for the whole batch."""
 
     value: Tensor | None = None
 
@@ -76,7 +76,7 @@ class _Recording(WholeValueHook):
 
 
 class _PatchEachHead(WholeValueHook):
-    """A hook, after another one, that puts another head's output of the other run in each row of the batch."""
+    """A hook, after another one, that patches a different head's output from the other run into each batch row."""
 
     def __init__(self, hook: Hook, path: str, donor: Float[Tensor, "head pos head_dim"], first: int) -> None:
         super().__init__(hook, (path,))
@@ -101,11 +101,11 @@ def patching_map(
     answers: tuple[int, int] | None = None,
     stack: str | None = None,
 ) -> PatchingMap:
-    """How much of the other run's answer each patch of a stack brings back, by default of the one that predicts.
+    """The share of the other run's answer that each patch of a stack restores, by default of the one that predicts.
 
-    Both traces are of the same model, of equally many tokens, and hold KEEP. `answers` are this run's and the other's,
-    by default the likeliest of each at `position`. What is patched meets the edits of `trace` again. Raises
-    ConfigError for a model that predicts nothing, TextError for texts or answers that cannot be compared.
+    Both traces come from the same model, have equally many tokens, and hold KEEP. `answers` are the answers of this run
+    and the other, by default the likeliest of each at `position`. The edits of `trace` apply again to patched values.
+    Raises ConfigError for a model that predicts nothing, TextError for texts or answers that cannot be compared.
     """
     runs = PatchedRuns.of(model, trace, other, position, answers, stack)
     residual, heads, direct = (runs.whole_map(kind) for kind in PATCHES)
@@ -125,7 +125,7 @@ class Receiver:
     def of(cls, model: Transformer, text: str) -> Receiver:
         """From its text form, or TransformerLens' (`blocks.4.attn.hook_q[:,3]`).
 
-        Raises TextError for what is no query, key or value of one head of the model.
+        Raises TextError for anything but the query, key or value of one head of the model.
         """
         found, config = _RECEIVER.fullmatch(native_path(model.config, text)), model.config
         if found is None or found[1] not in config.stacks or not 0 < int(found[2]) < config.num_layers(found[1]):
@@ -164,11 +164,11 @@ def path_patching(
     position: int = -1,
     answers: tuple[int, int] | None = None,
 ) -> Float[np.ndarray, "layer head"]:
-    """How much of the other run's answer each earlier head brings back by what it says to one later head directly.
+    """The share of the other run's answer that each earlier head restores by its direct effect on one later head.
 
-    The head's output of the other run reaches the `receiver`, such as `decoder.4.self.q[3]`, past all heads between,
-    which move what they do in this run; then this run is computed with that query, key or value alone in its place.
-    Other arguments and errors are those of `patching_map`; traces hold the receiver's value besides KEEP.
+    The head's output of the other run reaches the `receiver`, such as `decoder.4.self.q[3]`, while all heads in between
+    are frozen as in this run; then this run is computed with only that query, key or value patched in. Other arguments
+    and errors are those of `patching_map`; traces hold the receiver's value besides KEEP.
     """
     into = Receiver.of(model, receiver)
     return PatchedRuns.of(model, trace, other, position, answers, into.stack).whole_map(into)
@@ -185,7 +185,7 @@ def _require_equal_lengths(trace: Trace, other: Trace, stack: str) -> None:
 
 @dataclass(frozen=True)
 class PatchedRuns:
-    """Two runs whose answers differ at a position, and runs of the one with values of the other, in batches.
+    """Two runs whose answers differ at a position, and runs of one with values of the other, in batches.
 
     See `PatchingMap` for `answers`, `before` and `after`.
     """
@@ -209,7 +209,7 @@ class PatchedRuns:
         answers: tuple[int, int] | None = None,
         stack: str | None = None,
     ) -> PatchedRuns:
-        """Arguments and errors are those of `patching_map`."""
+        """From two traces. Arguments and errors are those of `patching_map`."""
         require_prediction(model)
         name = stack or model.config.stacks[-1]
         _require_equal_lengths(trace, other, name)
@@ -229,13 +229,13 @@ class PatchedRuns:
         return np.stack([np.concatenate([*self.shares(kind, layer)]) for layer in range(self.layers(kind))])
 
     def layers(self, kind: str | Receiver) -> int:
-        """How many layers have such patches: of what a head hears, those before its own."""
+        """The number of layers with such patches: for a receiver, the layers before its own."""
         return kind.layer if isinstance(kind, Receiver) else self.model.config.num_layers(self.stack)
 
     def shares(self, kind: str | Receiver, layer: int, first: int = 0) -> Iterator[Float[np.ndarray, " patch"]]:
         """The share that each patch restores in a layer, from patch `first` on, batch after batch.
 
-        `kind` is one of PATCHES; or heads are patched, and what a receiver hears of each reaches the answer.
+        `kind` is one of PATCHES, or the receiver through which patched heads act on the answer.
         """
         if isinstance(kind, Receiver):
             found = self.differences_into(kind, layer, first)
@@ -246,7 +246,7 @@ class PatchedRuns:
             yield (differences - self.before) / (self.after - self.before)
 
     def patch_residual(self, layer: int, first: int) -> Iterator[Float[np.ndarray, " pos"]]:
-        """With each token of a layer's input from the other run."""
+        """Logit differences with each token of a layer's input from the other run."""
         path = f"{self.stack}.{layer}.residual"
         here, there = (traced_tensor(self.model, each, path) for each in (self.trace, self.other))
         for places in self._batches(here, first):
@@ -255,7 +255,7 @@ class PatchedRuns:
             yield self._differences(layer, residual, HookAfter(intervention_hook(self.trace), path))
 
     def patch_heads(self, layer: int, first: int, direct: bool = False) -> Iterator[Float[np.ndarray, " head"]]:
-        """With what each self-attention head moves from the other run; `direct` holds all later heads."""
+        """Logit differences with each head's weighted values from the other run; `direct` freezes all later heads."""
         for residual, hook in self._with_each_head(layer, first, direct):
             yield self._differences(layer, residual, hook)
 
@@ -269,7 +269,7 @@ class PatchedRuns:
             yield residual, _PatchEachHead(hook, path, donor, int(heads[0]))
 
     def differences_into(self, receiver: Receiver, layer: int, first: int) -> Iterator[Float[np.ndarray, " head"]]:
-        """The answers' logit differences with what a receiver hears where each head of a layer is the other run's."""
+        """Logit differences with the receiver's value that results from each head of a layer in the other run."""
         entry = f"{self.stack}.{receiver.layer}.residual"
         here = traced_tensor(self.model, self.trace, receiver.path)
         for rows, heard in self._heard(receiver, layer, first):
@@ -282,7 +282,7 @@ class PatchedRuns:
     def _heard(
         self, receiver: Receiver, layer: int, first: int
     ) -> Iterator[tuple[int, Float[Tensor, "row head pos head_dim"]]]:
-        """The receiver's value with each head of a layer from the other run, all heads between held."""
+        """The receiver's value with each head of a layer from the other run and all heads in between frozen."""
         for residual, hook in self._with_each_head(layer, first, direct=True):
             recording = _Recording(hook, (receiver.path,))
             final_from_layer(self.model, self.trace, self.stack, layer, residual, recording)
@@ -290,14 +290,14 @@ class PatchedRuns:
             yield len(residual), recording.value
 
     def _heads_after(self, layer: int) -> Iterator[str]:
-        """The paths of what all heads move that can read what those of a layer wrote."""
+        """The paths of the weighted values of all heads that can read the output of a layer's heads."""
         for group in attention_groups(self.model.config):
             if group.stack == self.stack:
                 first = layer if group.kind == "cross" else layer + 1
                 yield from (f"{group.path(later)}.weighted_values" for later in range(first, group.layers))
 
     def _batches(self, value: Tensor, start: int) -> Iterator[Tensor]:
-        """The indices along a value's first axis from `start` on, as many at a time as make one batch."""
+        """The indices along a value's first axis from `start` on, one batch at a time."""
         size = heads_per_batch(self.trace)
         for first in range(start, len(value), size):
             yield torch.arange(first, min(first + size, len(value)), device=value.device)
@@ -310,7 +310,7 @@ class PatchedRuns:
         return found
 
 
-# What can be patched, by the names of the fields of a PatchingMap.
+# The kinds of patches, by the names of the fields of a PatchingMap.
 PATCHES: Mapping[str, Callable[[PatchedRuns, int, int], Iterator[np.ndarray]]] = {
     "residual": PatchedRuns.patch_residual,
     "heads": PatchedRuns.patch_heads,

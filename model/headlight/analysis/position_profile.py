@@ -19,11 +19,11 @@ from headlight.tracing.run import to_numpy
 class PositionProfile:
     """A positional encoding at the positions 0 to `length` - 1; parts that it does not have are None.
 
-    `embeddings` are added to the token embeddings, `angles` are those by which pairs of channels are rotated (radians),
-    `bias` is added to the scores, and `slopes` is how much of it a head loses per token of distance. `similarity` is
-    the cosine of two positions' embeddings, or what their rotations leave of the product of two equal vectors.
-    `buckets` are the rows of the learned table that distances (key minus query, from -(`length` // 2) on) have, and
-    `bucket_similarity` is the cosine of two distances' rows where these are vectors that are not all zero.
+    `embeddings` are added to the token embeddings, `angles` (radians) rotate pairs of channels, `bias` is added to the
+    scores, and `slopes` are the decrease of the bias per token of distance, for each head. `similarity` is the cosine
+    of two positions' embeddings, or the cosine of two equal vectors after their rotations. `buckets` are the rows of
+    the learned table for distances (key minus query, from -(`length` // 2) on), and `bucket_similarity` is the cosine
+    of two distances' rows if these are vectors that are not all zero.
     """
 
     encoding: str
@@ -42,7 +42,7 @@ def position_profile(
 ) -> PositionProfile:
     """The positional encoding of a stack, by default the last one, read from its own module.
 
-    With `layer` it is that of a layer, for models where layers differ (`PerLayerConfig.positions_differ`).
+    With `layer` it is the encoding of that layer, for models whose layers differ (`PerLayerConfig.positions_differ`).
     Raises EditError for a stack or a layer that the model does not have.
     """
     name = stack or model.config.stacks[-1]
@@ -81,23 +81,23 @@ def _head_dim(config: Config, layer: int | None) -> int:
 
 
 def _buckets(position: PositionalEncoding, key_minus_query: torch.Tensor) -> torch.Tensor | None:
-    """The row of each distance in the table of an encoding that learns by distance."""
+    """The row of each distance in the table of an encoding with learned distances."""
     if isinstance(position, DisentangledPositions):
         return position.bucket(-key_minus_query)
     return position.bucket(key_minus_query) if isinstance(position, RelativeBias) else None
 
 
 def _rotated_similarity(angles: Float[torch.Tensor, "pos pair"], head_dim: int) -> Float[np.ndarray, "pos other"]:
-    """The cosine of two equal vectors of ones, each rotated to its position; channels without a pair stay as they are.
+    """The cosine of two vectors of ones, each rotated to its position; channels without a pair do not rotate.
 
-    A head of an odd width, which has no rotation of its last channel, counts that channel too.
+    This includes the last channel of a head with an odd width.
     """
     rotated = 2 * (angles[:, None] - angles[None, :]).cos().sum(-1)
     return to_numpy((rotated + head_dim - 2 * angles.shape[1]) / head_dim)
 
 
 def _cosines(vectors: torch.Tensor) -> np.ndarray | None:
-    """The cosine of each two vectors; None where all are zero."""
+    """The cosine of each two vectors; None if all are zero."""
     if not vectors.any():
         return None
     unit = torch.nn.functional.normalize(vectors.float(), dim=-1)

@@ -1,4 +1,4 @@
-"""Vectors drawn in a plane by principal component analysis."""
+"""Projection of vectors to a plane by principal component analysis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def project_to_plane(
 ) -> tuple[Float[np.ndarray, "vector axis"], tuple[float, float]]:
     """The first two principal components of vectors, and each axis's share of the variance, 0 to 1.
 
-    An axis's sign is such that the farthest vector is positive.
+    The sign of an axis makes the farthest vector positive.
     """
     centred = vectors.astype(np.float64) - vectors.astype(np.float64).mean(0)
     left_singular, singular_values, _ = np.linalg.svd(centred, full_matrices=False)
@@ -40,8 +40,8 @@ class QKProjection:
 def qk_projection(trace: Trace, path: str, head: int) -> QKProjection:
     """The first two principal components of a head's queries and keys together (as in Yeh et al. 2023, section 4).
 
-    With rotary embeddings applied; the trace must hold `rotated_q` and `rotated_k` of the attention at `path`. An
-    axis's sign is such that the farthest vector is positive. Raises EditError for a head that does not exist.
+    With rotary embeddings applied; the trace must hold `rotated_q` and `rotated_k` of the attention at `path`. The sign
+    of an axis makes the farthest vector positive. Raises EditError for a head that does not exist.
     """
     q, keys = trace[f"{path}.rotated_q"], trace[f"{path}.rotated_k"]
     require_head(head, len(q))

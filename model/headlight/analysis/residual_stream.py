@@ -1,12 +1,12 @@
-"""The residual stream at a token as a sum of what was written to it: embeddings, heads, feed-forwards, biases.
+"""The residual stream at a token as a sum of its writers: embeddings, heads, feed-forwards, biases.
 
 The decomposition goes through the same steps as the stream, so its rows add up to the value that the model computed.
-Direct logit attribution reads it at the end of a stack, the ledger of an attention cell in front of an attention. What
-the encoder of an encoder-decoder contributes to the decoder is inside the cross-attention heads.
+Direct logit attribution reads it at the end of a stack, the ledger of an attention cell before an attention. In an
+encoder-decoder, the encoder's contribution to the decoder is part of the cross-attention heads.
 
-On the way layers are linearized at the traced input, so that a sum of components maps to a sum of components: norms use
-the scale of the whole, activations the slope from the origin to the whole. This is a convention: without a component
-that scale and that slope would be others (Elhage et al. 2021, "Handling layer normalization").
+Layers are linearized at the traced input, so that a sum of components maps to a sum of components: norms use the scale
+of the whole, activations the slope from the origin to the whole. This is a convention: without a component, that scale
+and that slope would differ (Elhage et al. 2021, "Handling layer normalization").
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from headlight.tracing.interventions import is_edited
 from headlight.tracing.trace import Trace
 
 Decomposition = Float[Tensor, "component *position dim"]
-Streams = Float[Tensor, "component *stream dim"]  # the same, of all residual streams where there are several
-Write = tuple[slice, Tensor]  # what some rows of a decomposition grow by
+Streams = Float[Tensor, "component *stream dim"]  # the same, for all residual streams if there are several
+Write = tuple[slice, Tensor]  # vectors to add to some rows of a decomposition
 Mixing = TypeVar("Mixing", bound=nn.Module)
 
 
 @singledispatch
 def linearize(layer: nn.Module, table: Decomposition, bias_row: int) -> Decomposition:
-    """The decomposition after a layer; what belongs to no component, such as a bias, goes to the row `bias_row`.
+    """The decomposition after a layer; a part that belongs to no component, such as a bias, goes to the row `bias_row`.
 
     Raises ConfigError for a layer without a linearization.
     """
@@ -109,7 +109,7 @@ def linearize_activation(activation: Callable[[Tensor], Tensor], table: Decompos
 
 
 def add_to_row(table: Decomposition, value: Tensor | None, row: int) -> Decomposition:
-    """The decomposition with something added to one of its rows."""
+    """The decomposition with a vector added to one of its rows."""
     if value is None:
         return table
     table = table.clone()
@@ -124,7 +124,7 @@ def _divide_by_rms(table: Tensor, eps: float | None) -> Tensor:
 def per_head_output(
     attention: Attention, weighted_values: Float[Tensor, "head *row value_head_dim"]
 ) -> Float[Tensor, "head *row d_model"]:
-    """Each head's part of the attention output: its weighted values times its own columns of the output projection."""
+    """Each head's part of the attention output: its weighted values times its columns of the output projection."""
     weight = attention.output.weight.to(weighted_values)
     head_weights = weight.view(len(weight), attention.heads, -1)
     return torch.einsum("h...c,dhc->h...d", weighted_values, head_weights)
@@ -137,10 +137,10 @@ def through_residual(
     bias_row: int,
     onto: Decomposition | None = None,
 ) -> Decomposition:
-    """The components of the residual stream after a sublayer, wherever the norms stand.
+    """The components of the residual stream after a sublayer, for any norm placement.
 
-    The sublayer read `table` and gave `sublayer_output`, which is added to `onto` (to `table` itself if None); what
-    norms add goes to `bias_row`.
+    The sublayer read `table` and returned `sublayer_output`, which is added to `onto` (to `table` itself if None);
+    biases of norms go to `bias_row`.
     """
     joined = residual.placement.apply(
         table,
@@ -155,7 +155,7 @@ def through_residual(
 
 
 def sublayer_input(residual: ResidualConnection, table: Decomposition, bias_row: int) -> Decomposition:
-    """The components of what a sublayer reads from the residual stream `table`: normed where a norm stands before."""
+    """The components of a sublayer's input from the residual stream `table`: normed if a norm comes first."""
     read: list[Tensor] = []
 
     def sublayer(rows: Tensor) -> Tensor:
@@ -169,7 +169,7 @@ def sublayer_input(residual: ResidualConnection, table: Decomposition, bias_row:
     return read[0]
 
 
-# What a trace must hold, besides the values that edits changed; where they changed logits, "*.final_residual".
+# Values that a trace must hold, besides edited ones; if logits were edited, also "*.final_residual".
 KEEP = (
     "*.embedding",
     "*.position_embedding",
@@ -184,9 +184,10 @@ class Component:
     """One summand of the stream, or of an attention's input.
 
     `kind` is embedding, positions, self, cross, feed_forward, layer_embedding, bias, edit, relative_position or probe.
-    `layer` is -1 outside the layers, `head` -1 except for the heads of "self" and "cross". The bias of a layer is what
-    its linear maps and norms add whatever the text; the one outside is that of the embedding and the output head.
-    Relative positions take part in attention alone. A probe is a vector that a question adds.
+    `layer` is -1 outside the layers, `head` -1 except for the heads of "self" and "cross". The bias of a layer is the
+    part of its linear maps and norms that does not depend on the text; the bias outside the layers belongs to the
+    embedding and the output head. Relative positions only take part in attention. A probe is a vector added by the
+    caller.
     """
 
     kind: str
@@ -203,7 +204,7 @@ class Component:
 def components_of(config: Config, stack: str = "", layers: int | None = None) -> tuple[Component, ...]:
     """The components of a stack (the predicting one), in the order in which they write to the residual stream.
 
-    `layers` are how many blocks write, all of them if None.
+    `layers` is the number of blocks that write, all of them if None.
     """
     stack = stack or config.stacks[-1]
     components = [Component("embedding"), Component("positions")]
@@ -219,10 +220,10 @@ def components_of(config: Config, stack: str = "", layers: int | None = None) ->
 
 @dataclass(frozen=True)
 class Probe:
-    """Vectors that a sublayer writes besides, each a component: `path` is `decoder.3.self` or `decoder.3.feed_forward`.
+    """Extra vectors that a sublayer writes, each a component: `path` is `decoder.3.self` or `decoder.3.feed_forward`.
 
     Everything else, norms and activations included, is computed without them: the component "edit" subtracts them
-    again. So what becomes of a probe is a differentiable, linear function of it. At `decoder.embedding` they are added
+    again. So the result for a probe is a differentiable, linear function of it. At `decoder.embedding` they are added
     to the embedding.
     """
 
@@ -231,7 +232,7 @@ class Probe:
 
 
 class StreamDecomposer:
-    """Decomposes the residual stream of a stack at one token, or at several, block by block, from traced values.
+    """Decomposes the residual stream of a stack at one or several tokens, block by block, from traced values.
 
     A table is [component dim], or [component position dim] for a list of positions, in 64 bits.
     """
@@ -254,7 +255,7 @@ class StreamDecomposer:
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """What the rows of every table are."""
+        """The components in the rows of every table."""
         return (*self.own, *(Component("probe") for probe in self.probes for _ in probe.vectors))
 
     def embedded(self) -> Streams:
@@ -278,14 +279,14 @@ class StreamDecomposer:
         return self.with_edits(table, f"{self.name}.final_residual")
 
     def before_layer(self, layer: int) -> Streams:
-        """The residual stream (or streams) before a block, but for edits at its entry."""
+        """The residual stream (or streams) before a block, without edits at its entry."""
         table = self.embedded()
         for earlier in range(layer):
             table = self.through_block(earlier, table)
         return table
 
     def attention_input(self, layer: int, kind: str) -> Decomposition:
-        """What an attention of a block ("self" or "cross") reads, as its queries are made from it."""
+        """The input of an attention of a block ("self" or "cross"), from which its queries are computed."""
         _, table = self._entry(layer, self.before_layer(layer))
         if kind == "cross":
             table = self.through_attention(layer, "self", table)
@@ -294,7 +295,7 @@ class StreamDecomposer:
         return self.with_edits(sublayer_input(residual, table, row), f"{self.name}.{layer}.{kind}.input")
 
     def bias_row(self, layer: int) -> int:
-        """Where the biases of a layer are; those of a layer whose block is not among the components are the outer's."""
+        """The row of a layer's biases; for a layer whose block is not among the components, the outer bias row."""
         return self.row_of.get(Component("bias", layer), self.outer_bias_row)
 
     def value(self, path: str) -> Float[Tensor, "*position dim"]:
@@ -321,7 +322,7 @@ class StreamDecomposer:
         return table if block.stream_scale is None else table * block.stream_scale.to(table)
 
     def _entry(self, layer: int, table: Streams) -> tuple[Streams, Decomposition]:
-        """The residual streams as a block predicts them, where there are several, and the one that it reads."""
+        """The residual streams after a block's prediction, if there are several, and the one that the block reads."""
         block, path = self.stack.blocks[layer], f"{self.name}.{layer}"
         read = table
         if isinstance(block, AlternatingBlock):
@@ -333,7 +334,7 @@ class StreamDecomposer:
     def _corrected(
         self, block: AlternatingBlock, layer: int, predicted: Streams, read: Decomposition, table: Decomposition
     ) -> Streams:
-        """The residual streams after a block that made `table` of the stream that it read."""
+        """The residual streams after a block that turned the stream `read` into `table`."""
         table = table if block.stream_scale is None else table * block.stream_scale.to(table)
         table = self.with_edits(table, f"{self.name}.{layer}.residual_after_feed_forward")
         streams = _like(table, block.alternating_updates).correct(predicted, read, table, table.sum(0))
@@ -371,13 +372,13 @@ class StreamDecomposer:
         return self.with_edits(table, f"{self.name}.{layer}.residual_after_{kind}")
 
     def with_edits(self, table: Decomposition, path: str) -> Decomposition:
-        """The decomposition with what edits did to the value at this path as a component of its own."""
+        """The decomposition, with the change by edits of the value at this path as a component of its own."""
         if not is_edited(self.trace, path):
             return table
         return add_to_row(table, self.value(path) - table.sum(0), self.edit_row)
 
     def probe_writes(self, path: str) -> list[Write]:
-        """What the probes at a path write, and what the edits take away again."""
+        """The vectors that the probes at a path write, and the edits that subtract them again."""
         writes: list[Write] = []
         row = len(self.own)
         for probe in self.probes:
@@ -392,20 +393,20 @@ class StreamDecomposer:
 def _after_sublayer(
     residual: ResidualConnection, read: Decomposition, table: Decomposition, writes: Sequence[Write], bias_row: int
 ) -> Decomposition:
-    """The residual stream after a sublayer that read `read` and wrote `writes`; `table`, before it, is used up."""
+    """The residual stream after a sublayer that read `read` and wrote `writes`; `table` is overwritten."""
     only_adds = residual.placement.only_adds and not isinstance(residual, LaurelConnection)
-    output = table if only_adds else torch.zeros_like(table)  # where nothing else happens, a few rows grow in place
+    output = table if only_adds else torch.zeros_like(table)  # if the output is only added, rows change in place
     for rows, written in writes:
         output[rows] += written
     return output if only_adds else through_residual(residual, read, output, bias_row, onto=table)
 
 
 def _like(table: Decomposition, module: Mixing) -> Mixing:
-    """A copy of a module that computes with a table's numbers: on their device, and as exactly."""
+    """A copy of a module on a table's device and with its dtype."""
     return deepcopy(module).to(table.device, table.dtype)
 
 
 def require_one_stream(config: Config, what: str) -> None:
-    """Raise ConfigError for a model of several residual streams, of which an analysis can say nothing."""
+    """Raise ConfigError for a model of several residual streams, which an analysis does not support."""
     if config.has_several_streams:
         raise ConfigError(f"This model has several residual streams side by side; {what} is not available for it.")

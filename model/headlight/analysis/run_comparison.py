@@ -1,4 +1,4 @@
-"""Two runs compared: which tokens correspond, and how far the attention of a head in one is from that in the other."""
+"""Comparison of two runs: their corresponding tokens, and the distance between the attention of their heads."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from headlight.registry import Registry
 from headlight.text.tokenizer import Encoded
 from headlight.text.word_groups import word_groups
 
-BOUNDARY = "\0"  # before the names of special tokens that no character stands for
+BOUNDARY = "\0"  # prefix of the names of special tokens without characters in the text
 TokenPairs = tuple[tuple[int, int], ...]  # a position in one text and the corresponding one in the other
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """A way to pair the tokens of two texts: its title on the page, and the function."""
+    """A way to align the tokens of two texts: its title on the page, and the function."""
 
     title: str
     pair: Callable[[Encoded, Encoded], TokenPairs]
@@ -48,8 +48,8 @@ def _pair_in_order(one: Encoded, other: Encoded) -> TokenPairs:
 def _pair_words(one: Encoded, other: Encoded) -> TokenPairs:
     """Each word with the same word of the other text, its second occurrence with the second, and so on.
 
-    Where one side has more tokens of a word (" swam" and "s", "wam" at the beginning of a text), its last ones count:
-    only they have read the whole word.
+    If one side has more tokens of a word (" swam" and "s", "wam" at the beginning of a text), its last ones count: only
+    they have read the whole word.
     """
     right = _word_occurrences(other)
     pairs: list[tuple[int, int]] = []
@@ -61,7 +61,7 @@ def _pair_words(one: Encoded, other: Encoded) -> TokenPairs:
 
 
 def _word_occurrences(text: Encoded) -> dict[tuple[str, int], tuple[int, ...]]:
-    """The positions of each word's tokens, by the word and the number of its occurrence."""
+    """The positions of each word's tokens, by the word and its occurrence number."""
     texts = _comparable_texts(text)
     seen: Counter[str] = Counter()
     occurrences = {}
@@ -75,8 +75,8 @@ def _word_occurrences(text: Encoded) -> dict[tuple[str, int], tuple[int, ...]]:
 def _comparable_texts(text: Encoded) -> list[str]:
     """The text of each token without spaces around it.
 
-    Special tokens that stand for no character are named by their text and the end of the text that they mark: one
-    model's start token differs from another's [CLS], though both stand first.
+    Special tokens without characters in the text are named by their own text and the end of the text that they mark:
+    one model's start token differs from another's [CLS], though both come first.
     """
     length = len(text.ids)
     boundary_names = {
@@ -103,7 +103,7 @@ ALIGNMENTS: Registry[Alignment] = Registry(
 
 
 def default_alignment(pairs_of_texts: Iterable[tuple[Encoded, Encoded]]) -> str:
-    """The alignment for texts that are compared: by word where each two have the same words, else in order."""
+    """The alignment for compared texts: by word if all have the same words, else in order."""
     same_words = all(_words_of_text(one) == _words_of_text(other) for one, other in pairs_of_texts)
     return "words" if same_words else "tokens"
 
@@ -114,7 +114,7 @@ def _words_of_text(text: Encoded) -> set[tuple[str, int]]:
 
 
 def align(one: Encoded, other: Encoded, method: str = "tokens") -> TokenPairs:
-    """Which token of one text corresponds to which of the other; tokens without a partner are left out.
+    """The pairs of corresponding tokens of two texts; tokens without a partner are left out.
 
     Raises UnknownNameError for a method that is not in ALIGNMENTS.
     """
@@ -127,12 +127,12 @@ def head_distance(
     queries: Sequence[tuple[int, int]],
     keys: Sequence[tuple[int, int]],
 ) -> Float[np.ndarray, "*shape"]:
-    """How far the attention weights of heads are from those of other heads, from 0 (equal) to 1 (nothing in common).
+    """The distance between the attention weights of heads in two runs, from 0 (equal) to 1 (nothing in common).
 
     The mean over corresponding queries of the Jensen-Shannon distance of their rows, the square root of the divergence
-    in bits (Endres and Schindelin 2003). Rows are normalized to sum to one. A key without a partner counts as one to
-    which the other side gives no weight. A row has distance 1 from an empty one; two empty rows do not count. NaN where
-    no row counts. Raises EditError where the leading axes differ.
+    in bits (Endres and Schindelin 2003). Rows are normalized to sum to one. A key without a partner counts as a key
+    with weight 0 on the other side. A row has distance 1 from an empty one; two empty rows do not count. NaN if no row
+    counts. Raises EditError if the leading axes differ.
     """
     if one.shape[:-2] != other.shape[:-2]:
         raise EditError(f"Heads of different shape cannot be compared: {one.shape[:-2]} and {other.shape[:-2]}.")

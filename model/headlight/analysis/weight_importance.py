@@ -1,4 +1,4 @@
-"""How much attention weights matter: the gradient of a prediction, and the norms of the weighted values."""
+"""The importance of attention weights: the gradient of a prediction, and the norms of the weighted values."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from headlight.tracing.trace import Trace, require_position
 def attention_gradient(
     model: Transformer, trace: Trace, path: str, position: int, token: int
 ) -> Float[np.ndarray, "head query key"]:
-    """The derivative of the log-probability of a token (or label) at a position by each weight of an attention.
+    """The derivative of the log-probability of a token (or label) at a position with respect to each attention weight.
 
-    `path` names the attention (`decoder.3.self`); weights are taken as independent, through all later layers. Weight x
-    gradient is, to first order, what the prediction loses without the weight (Simonyan et al. 2013; Hao et al. 2021,
+    `path` names the attention (`decoder.3.self`); weights are treated as independent, through all later layers. Weight
+    x gradient is, to first order, the loss of the prediction without the weight (Simonyan et al. 2013; Hao et al. 2021,
     equation 2, with one step). Runs the trace's text and edits again. Raises TextError for a token or position that
     does not exist, EditError for an attention that does not.
     """
@@ -32,9 +32,9 @@ def attention_gradient(
 
 
 def gradient_times_input(model: Transformer, trace: Trace, position: int, token: int) -> Float[np.ndarray, " token"]:
-    """The derivative of a log-probability by each token's embedding, times that embedding (Denil et al. 2014).
+    """The derivative of a log-probability with respect to each token's embedding, times it (Denil et al. 2014).
 
-    To first order, what the answer `token` at `position` loses (nats) where the embedding shrinks to zero; in the stack
+    To first order, the loss (nats) of the answer `token` at `position` if the embedding shrinks to zero; in the stack
     that predicts, through everything that follows. Raises as `attention_gradient`.
     """
     path = f"{trace.config.stacks[-1]}.embedding"
@@ -45,7 +45,7 @@ def gradient_times_input(model: Transformer, trace: Trace, position: int, token:
 def log_probability_gradient(
     model: Transformer, trace: Trace, path: str, position: int, token: int
 ) -> tuple[Float[Tensor, "*axis"], Float[Tensor, "*axis"]]:
-    """A value of the pass at a path, and the derivative by it of the log-probability of a token (or label).
+    """The value at a path, and the derivative of the log-probability of a token (or label) with respect to it.
 
     Runs the trace's text and edits again. Raises as `attention_gradient`.
     """
@@ -73,7 +73,7 @@ def log_probability_gradient(
 
 
 def _prediction_logits(logits: Tensor | None, trace: Trace, position: int) -> Tensor:
-    """The logits at a position, or those of the whole text where the model labels that."""
+    """The logits at a position, or of the whole text if the model labels whole texts."""
     if logits is None:
         raise TextError("This model ends without a head: there is no prediction whose gradient could be taken.")
     if task_of(trace.config).whole_text:
@@ -90,7 +90,7 @@ def weighted_value_norm(
     """The norm of the weighted, projected value, ||a_ij v_j W_O|| (Kobayashi et al. 2020, equation 5).
 
     For the attention at `path` (`decoder.3.self`), whose `weights` and `v` the trace must hold; rows do not sum to one.
-    With `key_groups` a column is a group of keys, such as the tokens of a word: the norm of the sum of their vectors.
+    With `key_groups` a column is a group of keys, such as the tokens of a word, and shows the norm of their sum.
     """
     weights, outputs = value_outputs(model, trace, path)
     if key_groups is None:

@@ -57,7 +57,7 @@ from headlight.text.tokenizer import TOKENIZER_FILE
 from headlight.validation import from_plain
 
 EXTRA = "attention-headlight[hub]"
-# "model" or "owner/model", with the characters that the Hub allows.
+# "model" or "owner/model", with the characters allowed by the Hub.
 _ID_PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9])?"
 _ID_PATTERN = re.compile(f"{_ID_PART}(?:/{_ID_PART})?")
 _SAFETENSORS_SHARDS = re.compile(r"model-\d+-of-\d+\.safetensors")
@@ -74,8 +74,8 @@ def download_model(
 ) -> Path:
     """The folder of a model in the Hub's local cache, downloaded if it is missing; code is never downloaded.
 
-    The library shows its progress; `log` gets a line about what is fetched. Raises CheckpointError if huggingface_hub
-    is not installed, the Hub is unreachable, or the repository holds no supported checkpoint.
+    The library shows its progress; `log` gets a line about the download. Raises CheckpointError if huggingface_hub is
+    not installed, the Hub is unreachable, or the repository holds no supported checkpoint.
     """
     hub = _import_huggingface_hub()
     try:
@@ -89,7 +89,7 @@ def download_model(
         return Path(hub.snapshot_download(name, allow_patterns=files_to_fetch, cache_dir=cache))
     except CheckpointError:
         raise
-    except Exception as error:  # the network's own, and those of whichever library carries it
+    except Exception as error:  # network errors of any HTTP library
         raise CheckpointError(_error_message(hub, name, error)) from error
 
 
@@ -108,7 +108,7 @@ def needed_files(names: Iterable[str]) -> list[str]:
 
 
 def _import_huggingface_hub() -> ModuleType:
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # telemetry needs consent, which was not asked for
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # telemetry needs consent
     try:
         import huggingface_hub
     except ImportError as error:
@@ -136,10 +136,10 @@ def _error_message(hub: ModuleType, name: str, error: Exception) -> str:
 
 
 MODELS_VARIABLE = "HEADLIGHT_MODELS"
-DEFAULT_MODEL = "stories-causal"  # opened by the pages at first
+DEFAULT_MODEL = "stories-causal"  # opened first on the pages
 WEIGHT_PATTERNS = ("*.safetensors", "pytorch_model*.bin")
-MAX_SEARCH_DEPTH = 12  # levels of folders that are searched
-MAX_FOLDERS = 50_000  # folders of one root that are searched, so that "/" ends
+MAX_SEARCH_DEPTH = 12  # levels of folders to search
+MAX_FOLDERS = 50_000  # folders to search in one root, so that a search of "/" ends
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class CatalogEntry:
 
 
 def weight_bytes(location: Path) -> int:
-    """Bytes that the weights of a checkpoint take on disk; links to files that were never fetched take none."""
+    """Bytes of a checkpoint's weights on disk; links to missing files count 0."""
     location = files_folder(location)
     files = (
         [path for pattern in (*WEIGHT_PATTERNS, *SINGLE_FILES, GGUF_PATTERN) for path in location.glob(pattern)]
@@ -182,8 +182,8 @@ def checkpoint_locations(
 ) -> tuple[CheckpointLocation, ...]:
     """Shipped models, those below `folders` and $HEADLIGHT_MODELS, then (`include_hub_cache`) the Hugging Face cache.
 
-    DEFAULT_MODEL is the first of all, and the first of a name wins. With `within_root`, folders whose links lead out of
-    their root are left out, as they always are in the cache.
+    DEFAULT_MODEL comes first, and the first checkpoint with a name wins. `within_root` skips folders whose links lead
+    out of their root, which are always skipped in the cache.
     """
     roots = [*map(Path, folders), *map(Path, filter(None, os.environ.get(MODELS_VARIABLE, "").split(os.pathsep)))]
     shipped, hub = assets_dir() / "models", hub_cache_folder()
@@ -201,7 +201,7 @@ def checkpoint_locations(
 
 
 def catalog(folders: Iterable[str | Path] = ()) -> tuple[CatalogEntry, ...]:
-    """Checkpoints whose config can be read; `load` says why another cannot."""
+    """Checkpoints whose config can be read; for others `load` reports the reason."""
     return tuple(entry for place in checkpoint_locations(folders) for entry in _readable_entries(place))
 
 
@@ -211,14 +211,14 @@ def find_checkpoint(
     """The folder of a name in the catalog, or (`allow_paths`) any path.
 
     With `fetch`, a model id of the Hugging Face Hub is downloaded into its cache, or completed there. Raises
-    CheckpointError that lists the known names.
+    CheckpointError with a list of the known names.
     """
     location = next((place for place in checkpoint_locations(folders) if place.name == name), None)
     if location and any(True for _ in _readable_entries(location)):
         return location.folder
     if (
         allow_paths and name and os.path.exists(files_folder(Path(name)))
-    ):  # Path.is_dir would raise for a name longer than any file's
+    ):  # Path.is_dir would raise for a name longer than file names may be
         return Path(name)
     reason = ""
     if fetch and is_hub_id(name):
@@ -227,7 +227,7 @@ def find_checkpoint(
         except CheckpointError as error:
             reason = f" {error}"
     if location:
-        return location.folder  # `load` says what is wrong with it
+        return location.folder  # `load` reports what is wrong with it
     names = [entry.name for entry in catalog(folders)]
     known, near = ", ".join(names) or "none", suggestion(name, names)
     path = ", or the path of a checkpoint folder" if allow_paths else ""
@@ -259,7 +259,7 @@ def _search_root(root: Path) -> list[Path]:
 
 
 def _is_current_snapshot(snapshot: Path) -> bool:
-    """Whether a snapshot in the Hub's cache is the latest, which `refs/main` names."""
+    """Whether a snapshot in the Hub's cache is the latest, as named by `refs/main`."""
     try:
         return read_regular(snapshot.parent.parent / "refs" / "main", 1_000).decode().strip() == snapshot.name
     except (OSError, ValueError):
@@ -272,7 +272,7 @@ def _stays_within(location: Path, root: Path) -> bool:
         resolved_root = root.resolve()
         paths = (path for folder in folders_read(location) for path in (folder, *folder.iterdir()))
         return all(path.resolve().is_relative_to(resolved_root) for path in paths)
-    except (OSError, RuntimeError):  # removed meanwhile, or links in a circle
+    except (OSError, RuntimeError):  # removed meanwhile, or circular links
         return False
 
 
@@ -284,15 +284,15 @@ def hub_cache_folder() -> Path:
 
 
 def _hub_name(folder: Path, hub: Path) -> str:
-    """`models--google--t5/snapshots/0123` as google/t5."""
+    """`models--google--t5/snapshots/0123` gives google/t5."""
     parts = folder.relative_to(hub).parts
     if len(parts) == 3 and parts[0].startswith("models--") and parts[1] == "snapshots":
         return hub_id(parts[0])
     return folder.relative_to(hub).as_posix()
 
 
-MAX_CARD_WORDS = 60  # characters of a value in a card's front matter
-NO_MEMORY_LIMIT = 1 << 62  # a model too large for this machine has metadata all the same
+MAX_CARD_WORDS = 60  # characters per value in a card's front matter
+NO_MEMORY_LIMIT = 1 << 62  # a model too large for this machine still has metadata
 TOKENIZER_TYPES = {"BPE": "byte pairs", "WordPiece": "WordPiece", "Unigram": "Unigram", "WordLevel": "words"}
 _TYPE_PATTERN = re.compile(rb'"model"\s*:\s*\{[^{}\[\]]*?"type"\s*:\s*"(\w{1,20})"')
 _LICENCE_LIST_PATTERN = re.compile(r"^licen[cs]e:[ \t]*\n((?:[ \t]*- .+\n)+)", re.MULTILINE)
@@ -302,9 +302,9 @@ _LICENCE_LIST_PATTERN = re.compile(r"^licen[cs]e:[ \t]*\n((?:[ \t]*- .+\n)+)", r
 class CheckpointMetadata:
     """The metadata of a checkpoint before it is loaded; `memory_bytes` is for float32.
 
-    `purpose` is what the model does, in the few words of its card (`purpose: Sorts numbers`); most cards say nothing.
-    `series` is what models have in common that differ in one part alone, trained alike but for it; its card names it.
-    Where it cannot be loaded, `error` says why, `config` is None, and unknown fields are empty or 0.
+    `purpose` is a short phrase from the model's card (`purpose: Sorts numbers`); most cards have none. `series` is the
+    card's name for a series of models that were trained alike and differ in one part only. If the checkpoint cannot be
+    loaded, `error` is the reason, `config` is None, and unknown fields are empty or 0.
     """
 
     family: str
@@ -318,16 +318,16 @@ class CheckpointMetadata:
 
     @property
     def memory_bytes(self) -> int:
-        """What its parameters take in memory."""
+        """The memory of its parameters."""
         return FLOAT32_BYTES * self.parameter_count
 
 
 def read_metadata(folder: Path, name: str = "") -> CheckpointMetadata:
-    """The metadata of a folder; no weight is read. `error` describes a problem and calls the checkpoint `name`."""
+    """The metadata of a folder; no weight is read. `error` describes a problem, with the checkpoint's `name`."""
     name = name or display_name(folder)
     licence = purpose = series = family = tokenizer = ""
     try:
-        with wrap_errors(CheckpointError, f"{name} cannot be opened"):  # a damaged folder must not end a listing
+        with wrap_errors(CheckpointError, f"{name} cannot be opened"):  # a damaged folder must not abort a listing
             card = read_card(folder)
             licence, purpose, series = card_licence(card), card_purpose(card), card_series(card)
             source = open_source(folder, name)
@@ -347,7 +347,7 @@ class _ExamplesFile:
 
 
 def read_examples(folder: Path) -> tuple[Example, ...]:
-    """The texts to begin with that lie beside a checkpoint, in `examples.json`; none where there is no such file.
+    """The example texts in a checkpoint's `examples.json`; none if there is no such file.
 
     Raises CheckpointError for a file that cannot be read.
     """
@@ -360,7 +360,7 @@ def read_examples(folder: Path) -> tuple[Example, ...]:
 
 
 def _config_from_tensor_names(source: CheckpointSource) -> Config:
-    """The Config from tensor names alone; only `load` compares two tensors that may be tied."""
+    """The Config from the tensor names only; `load` also compares two tensors that may be tied."""
     if source.config_json.get("model_type") == MODEL_TYPE:
         return native_config(source)
     fields = ConfigReader(source.config_json, source.name)
@@ -371,14 +371,14 @@ def _config_from_tensor_names(source: CheckpointSource) -> Config:
 
 
 def _tensor_names(source: CheckpointSource) -> LazyTensors:
-    """The tensor names; none where they are only known after a whole pickle is read."""
+    """The tensor names; none if they are only known after reading a whole pickle."""
     pickles = [path for path in source.folder.glob("pytorch_model*.bin") if path.is_file()]
     needs_full_read = not any(source.folder.glob("*.safetensors")) and not all(map(zipfile.is_zipfile, pickles))
     return LazyTensors({}) if needs_full_read and not source.gguf else source.open_tensors()
 
 
 def tokenizer_type(folder: Path) -> str:
-    """The kind of tokenizer in a folder, in a word or two; empty where there is none."""
+    """The kind of tokenizer in a folder, in a word or two; empty if there is none."""
     if (folder / TOKENIZER_FILE).is_file():
         kind = _TYPE_PATTERN.search(read_regular(folder / TOKENIZER_FILE, MAX_JSON_BYTES))
         return TOKENIZER_TYPES.get(kind[1].decode(), kind[1].decode()) if kind else TOKENIZER_FILE
@@ -386,7 +386,7 @@ def tokenizer_type(folder: Path) -> str:
 
 
 def card_licence(text: str) -> str:
-    """The licence in a model card's front matter; empty where it names none."""
+    """The licence in a model card's front matter; empty if it names none."""
     front_matter = _front_matter(text)
     listed = _LICENCE_LIST_PATTERN.search(front_matter + "\n")
     if listed:
@@ -395,12 +395,12 @@ def card_licence(text: str) -> str:
 
 
 def card_purpose(text: str) -> str:
-    """What a model does, in a few words of its card's front matter; empty where it says nothing."""
+    """The purpose of a model in its card's front matter; empty if it has none."""
     return _first_value("purpose", _front_matter(text))
 
 
 def card_series(text: str) -> str:
-    """What models have in common that were trained alike but for one part, in a card's front matter."""
+    """The series of models trained alike except for one part, in a card's front matter."""
     return _first_value("series", _front_matter(text))
 
 

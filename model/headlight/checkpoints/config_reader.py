@@ -19,8 +19,8 @@ FieldNames = str | tuple[str, ...]
 class ConfigReader:
     """The fields of a config.json; each method takes a field's name (or its names in old and new files) and a default.
 
-    A null counts as absent. `fields_read` collects the names that were asked for. Methods raise CheckpointError for a
-    value of the wrong type.
+    A null counts as absent. `fields_read` collects the requested names. Methods raise CheckpointError for a value of
+    the wrong type.
     """
 
     def __init__(self, values: Mapping[str, Any], name: str) -> None:
@@ -34,7 +34,7 @@ class ConfigReader:
         return self._replace_values({**self.values, **missing}) if missing else self
 
     def with_aliases(self, names: Mapping[str, str]) -> ConfigReader:
-        """The same fields, with aliases under their usual names; the usual name wins where both are present."""
+        """The same fields, with aliases under their usual names; the usual name wins if both are present."""
         aliased = {usual: self.values[name] for name, usual in names.items() if self.has(name) and not self.has(usual)}
         return self._replace_values({**self.values, **aliased}) if aliased else self
 
@@ -55,7 +55,7 @@ class ConfigReader:
         return value
 
     def integers(self, names: FieldNames, count: int, default: int) -> list[int]:
-        """Several whole numbers, or one that stands for all of them."""
+        """Several whole numbers, or one number for all."""
         value = self._get(names, default)
         numbers = value if isinstance(value, list) else [value] * count
         if len(numbers) != count or not all(type(item) is int and 0 <= item < MAX_INTEGER for item in numbers):
@@ -72,7 +72,7 @@ class ConfigReader:
     def number(self, names: FieldNames, default: float | int | None = None) -> float:
         """A finite number."""
         value = self._get(names, default)
-        # A whole number beyond any float is no finite one either.
+        # A whole number beyond any float does not count as finite either.
         if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
             raise self._type_error(names, value, "a finite number")
         return float(value)
@@ -92,7 +92,7 @@ class ConfigReader:
         return value
 
     def choice(self, names: FieldNames, default: str, known: Mapping[str, str]) -> str:
-        """One of the names in `known`, translated by it."""
+        """The value in `known` of one of its names."""
         value = self.string(names, default)
         if value not in known:
             told = f"its {_joined(names)} is {shortened(value)!r}, which is not supported"
@@ -107,7 +107,7 @@ class ConfigReader:
         return value
 
     def nested(self, names: FieldNames) -> ConfigReader | None:
-        """The fields of a nested object; None where it is absent."""
+        """The fields of a nested object; None if it is absent."""
         value = self._get(names, None, required=False)
         if value is None:
             return None
@@ -120,7 +120,7 @@ class ConfigReader:
         return self.values.get(name) is not None
 
     def require_values(self, required: Mapping[str, Any]) -> None:
-        """Raise CheckpointError for a field with another value than the supported one; an absent field is accepted."""
+        """Raise CheckpointError for a field whose value is not the supported one; an absent field is accepted."""
         for name, supported in required.items():
             value = self.values.get(name)
             options = supported if isinstance(supported, tuple) else (supported,)
@@ -148,7 +148,7 @@ def _joined(names: FieldNames) -> str:
 
 
 def read_json(path: Path, name: str) -> dict[str, Any]:
-    """A JSON object from a file. Raises CheckpointError that calls the checkpoint `name`."""
+    """A JSON object from a file. Raises CheckpointError with the checkpoint's `name`."""
     try:
         values: Any = json.loads(read_regular(path, MAX_JSON_BYTES).decode("utf-8"))
     except OSError as error:

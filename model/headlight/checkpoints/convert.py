@@ -1,6 +1,6 @@
 """Checkpoints of other families: converted to Transformer weights, and written back in the layout of a family.
 
-A family fits an export where its own mapping reads the config that would be written back as the same Config.
+A family fits an export if its own mapping reads the written config back as the same Config.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SUPPORTED_STEPS = ("do_resize", "do_center_crop", "do_rescale", "do_normalize",
 
 
 def read_image_processor(folder: Path, image: ImageConfig, name: str) -> ImageProcessorConfig:
-    """The settings of the checkpoint `name`; what the file does not say has the default of transformers.
+    """The settings of the checkpoint `name`; missing ones have the defaults of transformers.
 
     Raises CheckpointError for unknown steps and for values of the wrong type.
     """
@@ -71,7 +71,7 @@ def _is_enabled(fields: ConfigReader, name: str, default: bool = True) -> bool:
 
 
 def _size(fields: ConfigReader, name: str, image: ImageConfig) -> tuple[int, int, int]:
-    """Height, width and shortest edge, 0 where the file names none; old files have one number for a square."""
+    """Height, width and shortest edge, 0 if missing in the file; old files have one number for a square."""
     if not isinstance(fields.values.get(name), dict):
         height, width = fields.integers(name, 2, 0)
         return height or image.height, width or image.width, 0
@@ -105,14 +105,14 @@ def _per_channel(fields: ConfigReader, name: str) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class ForeignCheckpoint:
-    """A checkpoint of another family: how it converts, and its tensors, not yet read."""
+    """A checkpoint of another family: its conversion plan, and its tensors, not yet read."""
 
     plan: ConversionPlan
     tensors: LazyTensors
 
 
 def inspect_foreign(source: CheckpointSource) -> ForeignCheckpoint:
-    """Read the config and the tensor names. Raises CheckpointError for what cannot be opened."""
+    """Read the config and the tensor names. Raises CheckpointError if the checkpoint cannot be opened."""
     fields = ConfigReader(source.config_json, source.name)
     reject_unsupported(fields)
     foreign = plan_conversion(fields, source.open_tensors())
@@ -121,7 +121,7 @@ def inspect_foreign(source: CheckpointSource) -> ForeignCheckpoint:
 
 
 def with_processor(config: Config, family: Family, source: CheckpointSource) -> Config:
-    """The config with what files beside it say of images and sounds. Raises CheckpointError for what cannot be."""
+    """The config with the image or sound settings of files beside it. Raises CheckpointError for invalid ones."""
     try:
         if config.reads_image:
             return _with_image_processor(config, family, source)
@@ -131,7 +131,7 @@ def with_processor(config: Config, family: Family, source: CheckpointSource) -> 
 
 
 def _with_image_processor(config: Config, family: Family, source: CheckpointSource) -> Config:
-    """The config with the preprocessing of images, and a context of as many patches as that makes."""
+    """The config with the preprocessing of images, and a context for the resulting number of patches."""
     image = replace(config.image, processor=read_image_processor(source.folder, config.image, source.name))
     if family.any_image_size:
         image = _sized_by_processor(image)
@@ -141,14 +141,14 @@ def _with_image_processor(config: Config, family: Family, source: CheckpointSour
 
 
 def _sized_by_processor(image: ImageConfig) -> ImageConfig:
-    """The image in the size that its processor gives it, where that is known."""
+    """The image in its processor's output size, if known."""
     processor = image.processor
     height, width = (processor.crop_height or processor.height, processor.crop_width or processor.width)
     return replace(image, height=height, width=width) if height and width else image
 
 
 def plan_conversion(fields: ConfigReader, tensors: LazyTensors) -> ForeignCheckpoint:
-    """How a config and its tensors convert, by the family that the config names."""
+    """The conversion of a config and its tensors, by the family that the config names."""
     family, family_fields, notes = find_family(fields, tensors)
     conversion = make_plan(family, family_fields, tensors)
     conversion = replace(conversion, notes=(*notes, *conversion.notes))
@@ -157,7 +157,7 @@ def plan_conversion(fields: ConfigReader, tensors: LazyTensors) -> ForeignCheckp
 
 @dataclass(frozen=True)
 class LoadReport:
-    """What became of a checkpoint's tensors and fields: notes in sentences, and the tensor of each parameter."""
+    """The result of loading: notes on a checkpoint's tensors and fields, and the tensor of each parameter."""
 
     notes: tuple[str, ...] = ()
     tensor_names: Mapping[str, str] = field(default_factory=dict)
@@ -168,7 +168,7 @@ def load_weights(
 ) -> LoadReport:
     """Give the model its weights, on a device and in a dtype."""
     loader = WeightLoader(foreign.plan, foreign.tensors)
-    with torch.no_grad():  # one tensor after the other: a quantised one is larger until it is converted
+    with torch.no_grad():  # one by one: a dequantised tensor is larger until it is converted
         state = {name: tensor.to(device, dtype) for name, tensor in loader.load(model)}
     if model.config.tied_embeddings:
         state["output_head.projection.weight"] = state["embedding.weight"]
@@ -187,7 +187,7 @@ def load_weights(
 
 
 def _untie_if_different(conversion: ConversionPlan, tensors: LazyTensors) -> ConversionPlan:
-    """Untie embedding and output head where the config ties them, but the file stores two different tensors."""
+    """Untie embedding and output head if the config ties them, but the file stores two different tensors."""
     if not conversion.config.tied_embeddings:
         return conversion
     loader = WeightLoader(conversion, tensors)
@@ -256,7 +256,7 @@ def _encoder_class(family: str, config: Config) -> str:
     return family + heads.get(config.output_head, "Model")
 
 
-SET_BY_OBJECTIVE = {"architecture", "masks", "output_head", "labels", "vocabulary_size"}  # not by a recipe's [model]
+SET_BY_OBJECTIVE = {"architecture", "masks", "output_head", "labels", "vocabulary_size"}  # not in a recipe's [model]
 EXPORT_CONFIGS: Mapping[str, Callable[[Config], dict[str, Any]]] = {
     "llama": llama_config,
     "eurobert": eurobert_config,
@@ -265,12 +265,12 @@ EXPORT_CONFIGS: Mapping[str, Callable[[Config], dict[str, Any]]] = {
 
 
 def export(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> str:
-    """Write a folder that `transformers` opens; returns the family. Raises CheckpointError where none fits."""
+    """Write a folder that `transformers` opens; returns the family. Raises CheckpointError if none fits."""
     folder = Path(folder)
     model_type, family_config = _matching_family(model.config)
     tensors = _family_tensors(FAMILIES[model_type], family_config, model)
     token_ids = {"pad_token_id": tokenizer.pad_id, "bos_token_id": tokenizer.start_id, "eos_token_id": tokenizer.end_id}
-    if model_type == "eurobert" and tokenizer.mask_id is not None:  # its default is beyond a small vocabulary
+    if model_type == "eurobert" and tokenizer.mask_id is not None:  # its default exceeds a small vocabulary
         token_ids["mask_token_id"] = tokenizer.mask_id
     labels = {str(number): label for number, label in enumerate(model.config.labels)}
     label_fields = (
@@ -297,7 +297,7 @@ def export(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> str:
 
 
 def _matching_family(config: Config) -> tuple[str, dict[str, Any]]:
-    """The family that a config is written as, and its fields. Raises CheckpointError with what is in the way."""
+    """The family that a config is exported as, and its fields. Raises CheckpointError with the obstacle."""
     wanted, differences = _flattened(_exported_part(config).to_dict()), {}
     for model_type, to_family_config in EXPORT_CONFIGS.items():
         try:
@@ -321,7 +321,7 @@ def _flattened(values: Mapping[str, Any], path: str = "") -> dict[str, Any]:
 
 
 def _obstacle(config: Config, differences: Mapping[str, Mapping[str, Any]]) -> str:
-    """Why a model is not exported, and the fields of a recipe with which one of its kind would be."""
+    """Why a model cannot be exported, and the recipe fields for an exportable model of its kind."""
     families = ", ".join(EXPORT_CONFIGS)
     near = {name: fields for name, fields in differences.items() if not set(fields) & SET_BY_OBJECTIVE}
     if not near:
@@ -340,7 +340,7 @@ def _obstacle(config: Config, differences: Mapping[str, Mapping[str, Any]]) -> s
 
 
 def _exported_part(config: Config) -> Config:
-    """The config without what has an effect in training only, or none with its output head."""
+    """The config without settings that only affect training or have no effect with its output head."""
     answer = (
         config.output_head_config
         if config.output_head != "language-model"
@@ -350,7 +350,7 @@ def _exported_part(config: Config) -> Config:
 
 
 def _family_tensors(family: Family, values: dict[str, Any], model: Transformer) -> dict[str, Tensor]:
-    """The parameters under the family's names; what the family stores fused is concatenated along the rows."""
+    """The parameters under the family's names; those that the family stores fused are concatenated along the rows."""
     loader = WeightLoader(make_plan(family, ConfigReader(values, "export"), LazyTensors({})), LazyTensors({}))
     parts: dict[str, list[Tensor]] = {}
     for name, parameter in model.named_parameters():

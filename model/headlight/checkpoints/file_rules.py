@@ -26,7 +26,7 @@ CONFIG_FILES = (
 SAFETENSORS_PATTERNS = ("model*.safetensors", "model.safetensors.index.json", "adapter_model.safetensors")
 PICKLE_PATTERNS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "adapter_model.bin")
 GGUF_PATTERN = "*.gguf"
-LENS_FILES = ("tuned_lens.safetensors", "tuned_lens.json")  # beside a model, no part of its weights
+LENS_FILES = ("tuned_lens.safetensors", "tuned_lens.json")  # beside a model, not part of its weights
 CHECKPOINT_PATTERNS = (
     *CONFIG_FILES, *SAFETENSORS_PATTERNS, *PICKLE_PATTERNS, *SINGLE_FILES, LLAMA2C_TOKENIZER, GGUF_PATTERN,
     *LENS_FILES,
@@ -47,6 +47,6 @@ def is_checkpoint_file(name: str) -> bool:
 
 
 def is_program(name: str) -> bool:
-    """Whether a file of this name is code, also with a number (`lib.so.1`), dots or spaces after its ending."""
+    """Whether a file of this name is code, also with a number (`lib.so.1`), dots or spaces after its extension."""
     stripped = re.sub(r"[.\s\d]+$", "", name).lower()
     return PurePath(stripped).suffix in PROGRAM_SUFFIXES or PurePath(name.lower()).suffix in PROGRAM_SUFFIXES

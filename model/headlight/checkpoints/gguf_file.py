@@ -1,6 +1,6 @@
 """GGUF files: their fields and their tensors, dequantised when they are read.
 
-The header is read here, with each count held against the bytes that are there: the reader of the `gguf` package follows
+The header is read here, with each count checked against the available bytes: the reader of the `gguf` package trusts
 any count. That package dequantises blocks; files of plain numbers open without it.
 Layout: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 """
@@ -30,7 +30,7 @@ GgufValue = int | float | bool | str | list[int] | list[float] | list[bool] | li
 GgufFields = Mapping[str, GgufValue]
 Entry = TypeVar("Entry")
 
-_MAX_HEADER_BYTES = 64 << 20  # the largest vocabularies take a tenth of it
+_MAX_HEADER_BYTES = 64 << 20  # ten times the largest vocabularies
 _VERSIONS = (2, 3)
 _MAX_DIMENSIONS = 4
 _STRING, _ARRAY = 8, 9
@@ -42,7 +42,7 @@ _PLAIN = {0: ("F32", "<f4"), 1: ("F16", "<f2"), 30: ("BF16", "<u2")}  # NumPy ha
 
 @dataclass(frozen=True)
 class StoredTensor:
-    """A tensor in a file: its shape (slowest axis first), the number and name of its type, where its bytes lie."""
+    """A tensor in a file: its shape (slowest axis first), the number and name of its type, the range of its bytes."""
 
     shape: tuple[int, ...]
     kind: int
@@ -61,7 +61,7 @@ class GgufFile:
     stored: Mapping[str, StoredTensor]
 
     def tensors(self) -> LazyTensors:
-        """Each tensor as numbers, dequantised to float32 when it is asked for."""
+        """Each tensor as numbers, dequantised to float32 when it is accessed."""
         return LazyTensors({key: partial(self._read, key, tensor) for key, tensor in self.stored.items()})
 
     def describe(self) -> str:
@@ -88,7 +88,7 @@ class GgufFile:
 
 
 def read_gguf(path: Path, name: str) -> GgufFile:
-    """The header of a file. Raises CheckpointError for what is no GGUF file, is cut off, or claims more than it has."""
+    """The header of a file. Raises CheckpointError if it is not GGUF, is cut off, or claims more than it has."""
     with open_regular(path) as file:
         size = path.stat().st_size
         header = _Header(file.read(min(size, _MAX_HEADER_BYTES)), size, name)
@@ -120,9 +120,9 @@ class _Header:
         return GgufFile(path, self.name, fields, stored)
 
     def named(self, count: int, key: Callable[[], str], value: Callable[[], Entry], kind: str) -> dict[str, Entry]:
-        """As many entries as the file says it has, each under a name of its own."""
+        """The number of entries that the file claims, each with a unique name."""
         found: dict[str, Entry] = {}
-        for _ in range(count):  # ends at the end of the header, however many the file claims
+        for _ in range(count):  # ends at the end of the header, whatever the file claims
             name = key()
             if name in found:
                 raise CheckpointError(f"{self.name} names its {kind} {name[:80]!r} twice.")
@@ -169,7 +169,7 @@ class _Header:
         return shape[::-1], self.number("I"), self.number("Q")
 
     def placed(self, key: str, described: tuple[tuple[int, ...], int, int], start: int) -> StoredTensor:
-        """The tensor's place in the file, held against the file's size."""
+        """The tensor's place in the file, checked against the file's size."""
         shape, kind, offset = described
         kind_name, values, bytes_each = self.block(kind, key)
         if shape and shape[-1] % values:
@@ -187,7 +187,7 @@ class _Header:
         return StoredTensor(shape, kind, kind_name, start + offset, size)
 
     def block(self, kind: int, key: str) -> tuple[str, int, int]:
-        """The name of a type, and how many numbers take how many bytes."""
+        """The name of a type, the numbers in a block, and its bytes."""
         if kind in _PLAIN:
             name, dtype = _PLAIN[kind]
             return name, 1, np.dtype(dtype).itemsize

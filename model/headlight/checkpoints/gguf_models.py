@@ -1,6 +1,6 @@
-"""The models in GGUF files, as the config and the tensor names that the same models have in folders.
+"""The models in GGUF files, as the config and tensor names of the same models in folders.
 
-An architecture is a row of ARCHITECTURES; the family that it names does the rest.
+An architecture is a row of ARCHITECTURES; its family does the rest.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ _ROPE_FACTORS = "rope_freqs.weight"
 
 @dataclass(frozen=True)
 class Architecture:
-    """How files of one architecture differ from folders of the family `model_type`.
+    """The differences between files of one architecture and folders of the family `model_type`.
 
     block: tensor names in a block -> the family's.
     interleaved: whether queries and keys are ordered for pairs of neighbouring channels.
-    norm_offset: what the file adds to the weights of norms.
-    scale_by_width: the number of layers of the one model whose scores are scaled by d_model / heads, where others have
-        the width of a head; 0 where the family has no such field.
+    norm_offset: number that the file adds to the weights of norms.
+    scale_by_width: the number of layers of the only model whose scores are scaled by d_model / heads instead of the
+        width of a head; 0 if the family has no such field.
     """
 
     model_type: str
@@ -76,7 +76,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
 
 
 def as_folder(file: GgufFile) -> tuple[dict[str, Any], LazyTensors]:
-    """The config.json and the tensors that the model would have in a folder. Raises CheckpointError."""
+    """The config.json and the tensors of the same model in a folder. Raises CheckpointError."""
     name = shortened(str(file.fields.get("general.architecture", "")))
     if name not in ARCHITECTURES:
         known = ", ".join(ARCHITECTURES)
@@ -97,7 +97,7 @@ def _own_fields(fields: GgufFields, prefix: str) -> dict[str, Any]:
 def _config(
     architecture: Architecture, fields: Mapping[str, Any], tensors: LazyTensors, file: GgufFile
 ) -> dict[str, Any]:
-    """The config; a field that is unknown here keeps its name, and the family says that it ignores it."""
+    """The config; an unknown field keeps its name, and the family reports that it is ignored."""
     unknown = {key: value for key, value in fields.items() if key not in (*_FIELDS, *_SCALING_FIELDS, *_UNUSED_FIELDS)}
     values = unknown | {ours: fields[theirs] for theirs, ours in _FIELDS.items() if theirs in fields}
     read = ConfigReader(values, file.name)
@@ -130,7 +130,7 @@ def _row_count(file: GgufFile, name: str) -> int:
 
 
 def _rope_scaling(fields: Mapping[str, Any], tensors: LazyTensors) -> dict[str, Any]:
-    """Rotary scaling by its type, or by the factor of each frequency, which is how Llama 3's is stored."""
+    """Rotary scaling by its type, or by a factor for each frequency, as Llama 3 stores it."""
     scaling = {ours: fields[theirs] for theirs, ours in _SCALING_FIELDS.items() if theirs in fields}
     if _ROPE_FACTORS in tensors:
         factors = tensors[_ROPE_FACTORS].flatten().tolist()
@@ -160,10 +160,10 @@ def _renamed(
 
 
 def _in_halves(read: Callable[[], Tensor], heads: int) -> Tensor:
-    """The rows of each head with the first channels of all pairs in front of the second ones."""
+    """The rows of each head with the first channels of all pairs before the second ones."""
     tensor = read()
     if not heads or tensor.shape[0] % (2 * heads):
-        return tensor  # whose shape the family refuses
+        return tensor  # the family rejects its shape
     return tensor.reshape(heads, -1, 2, *tensor.shape[1:]).transpose(1, 2).flatten(0, 2)
 
 

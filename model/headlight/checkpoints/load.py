@@ -1,7 +1,6 @@
 """Load and save checkpoint folders: `config.json`, `model.safetensors`, `tokenizer.json`, `README.md` as model card.
 
-A training run may keep the weights of some of its steps beside them: `steps/00400.safetensors` are those
-after 400 steps.
+A training run may keep the weights of some steps beside them: `steps/00400.safetensors` are those after 400 steps.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from headlight.text.tokenizer import TOKENIZER_FILE, Tokenizer
 from headlight.vision.patches import class_token_tokenizer
 
 FLOAT32_BYTES = 4
-MAX_FREE_FRACTION = 0.9  # of the free memory may go to weights
+MAX_FREE_FRACTION = 0.9  # share of the free memory for weights
 
 
 def meta_model_within(
@@ -44,15 +43,15 @@ def meta_model_within(
 ) -> Transformer:
     """The model on the meta device, whose parameters have shapes but no memory.
 
-    Raises CheckpointError if they would take more than `limit` bytes at `bytes_each` for each number (None: 90 % of the
-    free memory).
+    Raises CheckpointError if they would take more than `limit` bytes (None: 90 % of the free memory) at `bytes_each`
+    for each number.
     """
     allowed = free_memory() * MAX_FREE_FRACTION if limit is None else limit
     try:
         model = meta_model(config)
     except HeadlightError as error:
         raise CheckpointError(f"{name}: {error}") from error
-    except (RuntimeError, OverflowError) as error:  # sizes whose product no computer can count
+    except (RuntimeError, OverflowError) as error:  # sizes whose product overflows
         raise CheckpointError(f"{name}: the sizes in its config are beyond any memory.") from error
     needed = sum(parameter.numel() for parameter in model.parameters()) * bytes_each
     if needed > allowed:
@@ -63,7 +62,7 @@ def meta_model_within(
 
 
 def free_memory() -> int:
-    """Bytes of memory that this program can take now: within its limit, and without others being swapped out."""
+    """Bytes of memory available to this process: within its limit, and without swapping out other processes."""
     available = int(psutil.virtual_memory().available)
     if not sys.platform.startswith("linux"):
         return available
@@ -72,7 +71,7 @@ def free_memory() -> int:
 
 
 MODEL_TYPE = "headlight"
-MAX_CARD_CHARACTERS = 200_000  # of a card that are read
+MAX_CARD_CHARACTERS = 200_000  # to read of a card
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -80,7 +79,7 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 class Checkpoint:
     """A loaded checkpoint: model, tokenizer, text of the model card (may be empty), and notes on how it was loaded.
 
-    `tensor_names` are the file's names of parameters that have another one there.
+    `tensor_names` are the file's names of parameters with a different name there.
     """
 
     model: Transformer
@@ -96,8 +95,8 @@ def load(
     """Load a checkpoint folder, Headlight's own or of any family in FAMILIES; no code in it is run.
 
     Weights are converted to `dtype`; `memory_limit` is the most bytes they may take (None: 90 % of the free memory).
-    Raises CheckpointError for all that does not fit, in one sentence that calls the checkpoint `name` (default: the
-    folder's own) and shows no path.
+    Raises CheckpointError for every problem, in one sentence with the checkpoint's `name` (default: the folder's name)
+    and without its path.
     """
     torch_device, torch_dtype = choose_device(device), _parse_dtype(dtype)
     name = name or display_name(Path(folder))
@@ -136,7 +135,7 @@ def _open_tokenizer(source: CheckpointSource) -> Tokenizer:
 
 
 def _gguf_notes(source: CheckpointSource, model: Transformer) -> tuple[str, ...]:
-    """What a GGUF file holds, and what its weights take in memory, each number by itself."""
+    """The contents of a GGUF file, and the memory of its weights after dequantisation."""
     if source.gguf is None:
         return ()
     parameters = list(model.parameters())
@@ -146,7 +145,7 @@ def _gguf_notes(source: CheckpointSource, model: Transformer) -> tuple[str, ...]
 
 
 def _transcript_notes(config: Config, tokenizer: Tokenizer) -> tuple[str, ...]:
-    """With which tokens the decoder begins, which of its heads follow the sound, and how a language is chosen."""
+    """Notes on the tokens that begin the decoder, its heads that follow the sound, and the choice of a language."""
     notes = []
     if tokenizer.languages:
         names = join_names(tuple(tokenizer.languages), 4)
@@ -161,12 +160,12 @@ def _transcript_notes(config: Config, tokenizer: Tokenizer) -> tuple[str, ...]:
 
 
 def _bare_name(name: str) -> str:
-    """The name by which a model is known elsewhere: of a path its last part alone."""
+    """The name of a model outside this machine: for a path, its last part."""
     return display_name(Path(name)) if Path(name).exists() else name
 
 
 def read_card(folder: Path) -> str:
-    """The text of a folder's model card, empty where there is none."""
+    """The text of a folder's model card, empty if there is none."""
     try:
         with TextIOWrapper(open_regular(files_folder(folder) / CARD), encoding="utf-8", errors="replace") as file:
             return file.read(MAX_CARD_CHARACTERS)
@@ -175,7 +174,7 @@ def read_card(folder: Path) -> str:
 
 
 def require_new_folder(folder: Path, force: bool = False) -> None:
-    """Raise CheckpointError for a place where writing a checkpoint would replace what is not its own."""
+    """Raise CheckpointError if writing a checkpoint there would replace other files."""
     if folder.exists() and not folder.is_dir():
         raise CheckpointError(f"{folder} is a file; give a folder, which may be new.")
     found = sorted(path.name for path in folder.iterdir()) if folder.exists() and not force else []
@@ -187,11 +186,11 @@ def require_new_folder(folder: Path, force: bool = False) -> None:
 def save(
     folder: str | Path, model: Transformer, tokenizer: Tokenizer, *, dtype: str = "bfloat16", card: str = ""
 ) -> None:
-    """Write a folder that `load` opens; weights are rounded to `dtype`, a tied one is written once."""
+    """Write a folder that `load` opens; weights are rounded to `dtype`, and a tied weight is written once."""
     folder = Path(folder)
     config = {"model_type": MODEL_TYPE, "dtype": dtype, **model.config.to_dict()}
     files = {
-        SAFETENSORS_FILE: serialized_weights(model, dtype),  # save_file would shut others out
+        SAFETENSORS_FILE: serialized_weights(model, dtype),  # save_file would restrict the file to its owner
         CONFIG: json_bytes(config),
         TOKENIZER_FILE: tokenizer.to_bytes(),
     }
@@ -202,7 +201,7 @@ def serialized_weights(model: Transformer, dtype: str = "bfloat16") -> bytes:
     """The parameters as the contents of a safetensors file."""
     tensors = {
         name: parameter.detach().to("cpu", _parse_dtype(dtype)).contiguous()
-        for name, parameter in model.named_parameters()  # which gives a shared parameter once
+        for name, parameter in model.named_parameters()  # yields a shared parameter once
     }
     return serialized(tensors, metadata={"format": "pt"})
 
@@ -225,7 +224,7 @@ def native_config(source: CheckpointSource) -> Config:
         raise CheckpointError(f"{source.name}: {error}") from error
 
 
-# How many devices of each kind there are here.
+# The number of available devices of each kind.
 DEVICE_COUNTS: Mapping[str, Callable[[], int]] = {
     "cpu": lambda: 1,
     "cuda": torch.cuda.device_count,
@@ -265,7 +264,7 @@ def _load_native_weights(
 
 
 def _program_notes(source: CheckpointSource) -> tuple[str, ...]:
-    """Notes on programs that came with a checkpoint and are not run."""
+    """Notes on programs in a checkpoint, which are not run."""
     notes = []
     if source.config_json.get("auto_map"):
         notes.append(
@@ -296,20 +295,20 @@ STEPS_FOLDER = "steps"
 
 
 def kept_steps(folder: Path) -> tuple[int, ...]:
-    """The steps whose weights lie in a checkpoint's folder, in order."""
+    """The steps whose weights are kept in a checkpoint's folder, in order."""
     files = (folder / STEPS_FOLDER).glob("*.safetensors")
     return tuple(sorted(int(path.stem) for path in files if path.stem.isdecimal()))
 
 
 def save_step(folder: Path, model: Transformer, step: int) -> None:
-    """Write the weights as those of a step."""
+    """Write the weights of a step."""
     path = _path(folder, step)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(serialized_weights(model))
 
 
 def load_step(folder: Path, step: int) -> Checkpoint:
-    """The checkpoint as it was after a step. Raises CheckpointError for a step that was not kept."""
+    """The checkpoint after a step. Raises CheckpointError for a step that was not kept."""
     checkpoint, path = load(folder), _path(folder, step)
     if not path.is_file():
         known = ", ".join(map(str, kept_steps(folder))) or "none"
@@ -337,7 +336,7 @@ def find_nonfinite(checkpoint: Checkpoint) -> tuple[str, ...]:
 
 
 def describe_nonfinite(names: tuple[str, ...]) -> str:
-    """A sentence about what `find_nonfinite` found; empty where that is nothing."""
+    """A sentence about the names from `find_nonfinite`; empty if there are none."""
     if not names:
         return ""
     count = "1 tensor holds" if len(names) == 1 else f"{len(names)} tensors hold"
@@ -345,5 +344,5 @@ def describe_nonfinite(names: tuple[str, ...]) -> str:
 
 
 def _is_finite(tensor: Tensor) -> bool:
-    # A sum needs no memory and is finite for all good weights; only where it is not, each number is looked at.
+    # A sum needs no memory and is finite for all good weights; only if it is not, each number is checked.
     return bool(tensor.sum(dtype=torch.float32).isfinite()) or bool(tensor.isfinite().all())

@@ -1,4 +1,4 @@
-"""Families that do not open: how each differs from the nearest one that does, and what one can do."""
+"""Families that do not open: the difference to the nearest one that does, and advice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_ATTENTION = "it has no attention, so there are no weights to see"
 _MIXED = "most of its layers have no attention, only a state that is passed on"
 _BLOCKS = "it looks at blocks of tokens and at global ones"
 _SOUND = "it reads sound"
-# model_type -> the nearest family that opens (empty where none is near), and what differs.
+# model_type -> the nearest family that opens (empty if none is near), and the difference.
 DIFFERENCES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("mamba", "mamba2", "falcon_mamba", "rwkv", "fnet", "xlstm"), ("", _NO_ATTENTION)),
     **dict.fromkeys(("jamba", "zamba", "zamba2", "bamba", "nemotron_h", "recurrent_gemma"), ("llama", _MIXED)),
@@ -53,7 +53,7 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
 
 
 def reject_unsupported(fields: ConfigReader) -> None:
-    """Raise CheckpointError where no family can open the checkpoint: quantised, or of a family that does not open."""
+    """Raise CheckpointError for a checkpoint that is quantised or of a family that does not open."""
     quantised = fields.nested("quantization_config")
     method = quantised.string("quant_method", "an unknown method") if quantised else ""
     if quantised and method != READABLE_METHOD:
@@ -64,7 +64,7 @@ def reject_unsupported(fields: ConfigReader) -> None:
 
 
 def refusal(model_type: str) -> str:
-    """Why a family does not open, which one is nearest, and what one can do."""
+    """Why a family does not open, the nearest one that does, and advice."""
     told = shortened(model_type)
     nearest, difference = DIFFERENCES.get(model_type, ("", ""))
     if not difference:

@@ -1,4 +1,4 @@
-"""What files beside the config say of a model that hears: how a sound is read, and how its decoder begins."""
+"""The settings of a sound model in files beside the config: the preprocessing, and the first decoder tokens."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from headlight.config import Config
 from headlight.config_groups import SoundConfig
 from headlight.errors import CheckpointError
 
-LANGUAGE, TASK = "<|en|>", "transcribe"  # where the file leaves them open
+LANGUAGE, TASK = "<|en|>", "transcribe"  # if the file does not set them
 
 
 def with_sound_files(config: Config, folder: Path, name: str) -> Config:
-    """The config with what the preprocessor and the generation config say. Raises CheckpointError and ConfigError."""
+    """The config with the settings of preprocessor and generation config. Raises CheckpointError and ConfigError."""
     processor, generation = (
         ConfigReader(read_json(folder / file, name) if (folder / file).is_file() else {}, f"{name}, {file}")
         for file in (IMAGE_PROCESSOR, GENERATION_CONFIG)
@@ -32,7 +32,7 @@ def with_sound_files(config: Config, folder: Path, name: str) -> Config:
 
 
 def _read_processor(fields: ConfigReader, sound: SoundConfig) -> SoundConfig:
-    """The sound as the preprocessor reads it. Raises CheckpointError for what it does and is not supported."""
+    """The sound settings of the preprocessor. Raises CheckpointError for unsupported ones."""
     rate = fields.integer("sampling_rate", sound.rate)
     if not sound.mel_bins:
         fields.require_values({"feature_size": 1})
@@ -44,7 +44,7 @@ def _read_processor(fields: ConfigReader, sound: SoundConfig) -> SoundConfig:
 
 
 def _prompt(fields: ConfigReader) -> tuple[int, ...]:
-    """The tokens behind the start token: those that old files force, else a language, a task, and no timestamps."""
+    """The tokens after the start token: forced ones in old files, else a language, a task, and no timestamps."""
     forced = [pair for pair in fields.list_of("forced_decoder_ids", list) if len(pair) == 2]
     ids = [token for _, token in sorted(forced, key=str)]
     if not forced or not all(type(token) is int for token in ids):
@@ -54,6 +54,6 @@ def _prompt(fields: ConfigReader) -> tuple[int, ...]:
 
 
 def _number_of(fields: ConfigReader, group: str, name: str) -> Any:
-    """The number of a name in a group of fields, or the first that stands there; None where there is none."""
+    """The number of a name in a group of fields, or the first number there; None if there is none."""
     numbers = (fields.nested(group) or ConfigReader({}, "")).values
     return numbers.get(name, next(iter(numbers.values()), None))

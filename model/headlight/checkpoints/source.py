@@ -27,9 +27,9 @@ from headlight.checkpoints.tensor_files import (
 from headlight.errors import CheckpointError, wrap_errors
 from headlight.text.tokenizer import TOKENIZER_FILE
 
-TOWERS = ("text", "vision")  # of a model that has two; behind the path of its folder
+TOWERS = ("text", "vision")  # of a model with two towers; last part of a path
 TWO_TOWERS = ("clip", "siglip")
-TOWER_FIELD = "headlight_tower"  # of a config.json as it is read: the tower that a path names
+TOWER_FIELD = "headlight_tower"  # added to config.json when it is read: the tower that the path names
 ADAPTER_WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 _PREFIX = "base_model.model."
 _REQUIRED_VALUES = {
@@ -40,7 +40,7 @@ _REQUIRED_VALUES = {
 
 
 def find_base_model(folder: Path, name: str) -> Path:
-    """The folder of the model that an adapter was trained on: beside the adapter or inside its folder."""
+    """The folder of the adapter's base model: beside the adapter or inside its folder."""
     fields = ConfigReader(read_json(folder / ADAPTER_CONFIG, name), name)
     base = Path(fields.string("base_model_name_or_path")).name
     for candidate in (folder.parent / base, folder / base, folder / "base"):
@@ -55,7 +55,7 @@ def adapter_files(folder: Path, name: str) -> tuple[Path, ...]:
 
 
 def merge_lora(folder: Path, name: str, base: LazyTensors) -> LazyTensors:
-    """The base model's tensors, with scale * B A added to those that the adapter changes. Raises CheckpointError."""
+    """The base model's tensors, with scale * B A added to those changed by the adapter. Raises CheckpointError."""
     fields = ConfigReader(read_json(folder / ADAPTER_CONFIG, name), name)
     fields.require_values(_REQUIRED_VALUES)
     lora_weights = read_tensors(folder, name, *ADAPTER_WEIGHTS)
@@ -111,8 +111,8 @@ def _module_value(fields: ConfigReader, name: str, path: str, default: float) ->
 class CheckpointSource:
     """A checkpoint as found: its name in messages, its config.json, its tensors, the folder of tokenizer and card.
 
-    `weight_files` are those that the tensors are read from, those of an adapter after those of its base model.
-    `gguf` is the file that holds all of it, the tokenizer too.
+    `weight_files` are the files that the tensors are read from, with those of an adapter after those of its base model.
+    `gguf` is the file that contains everything, including the tokenizer.
     """
 
     name: str
@@ -124,9 +124,9 @@ class CheckpointSource:
 
 
 def open_source(path: Path, name: str = "") -> CheckpointSource:
-    """Look at a folder or file, which sentences call `name` (its own without one; never by its path).
+    """Inspect a folder or file; messages use `name` (by default its own name, never its path).
 
-    Raises CheckpointError where it is no checkpoint.
+    Raises CheckpointError if it is not a checkpoint.
     """
     name = name or display_name(path)
     if (folder := files_folder(path)) != path:
@@ -164,15 +164,15 @@ def open_source(path: Path, name: str = "") -> CheckpointSource:
 
 
 def files_folder(path: Path) -> Path:
-    """Where the files of a path are: at the path itself, or in the folder of two towers of which it names one."""
+    """The location of a path's files: the path itself, or its parent folder if the path names one of two towers."""
     names_tower = path.name in TOWERS and not os.path.exists(path) and has_two_towers(path.parent)
     return path.parent if names_tower else path
 
 
 def has_two_towers(folder: Path) -> bool:
-    """Whether a folder holds a model with two towers, as its config.json nests them."""
+    """Whether a folder's config.json describes a model with two towers."""
     try:
-        with wrap_errors(CheckpointError, f"{folder.name} cannot be opened"):  # a listing goes on
+        with wrap_errors(CheckpointError, f"{folder.name} cannot be opened"):  # a listing continues
             values = read_json(folder / CONFIG, folder.name)
     except CheckpointError:
         return False
@@ -190,7 +190,7 @@ def candidates_without_config(folder: Path, files: Collection[str]) -> list[Path
 
 
 def folders_read(path: Path) -> list[Path]:
-    """The folders that are read when a path is opened: its own, and that of an adapter's base model."""
+    """The folders that are read when a path is opened: its own, and the folder of an adapter's base model."""
     if not path.is_dir():
         return [path.parent]
     if (path / CONFIG).is_file() or not (path / ADAPTER_CONFIG).is_file():
@@ -202,7 +202,7 @@ def folders_read(path: Path) -> list[Path]:
 
 
 def display_name(path: Path) -> str:
-    """The name of a checkpoint in messages: its folder's or file's, in the Hugging Face cache the model's."""
+    """The name of a checkpoint in messages: of its folder or file, or in the Hugging Face cache of the model."""
     if (folder := files_folder(path)) != path:
         return f"{display_name(folder)}/{path.name}"
     parts = path.absolute().parts
@@ -212,7 +212,7 @@ def display_name(path: Path) -> str:
 
 
 def hub_id(folder: str) -> str:
-    """`models--google--t5` as google/t5."""
+    """`models--google--t5` gives google/t5."""
     return "/".join(folder.split("--")[1:])
 
 

@@ -26,13 +26,13 @@ from headlight.paths import open_regular
 
 _OLD_NORM_NAMES = {"gamma": "weight", "beta": "bias"}
 TensorReaders = dict[str, Callable[[], Tensor]]
-PACKED_ENDINGS = ("_blocks", "_scales")  # of the two tensors of a weight in MXFP4
-_FP4_NUMBERS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)  # of the lower three bits; the fourth is the sign
+PACKED_ENDINGS = ("_blocks", "_scales")  # name endings of a weight's two tensors in MXFP4
+_FP4_NUMBERS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)  # by the lower three bits; the fourth is the sign
 SUPPORTED_DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 
 
 class LazyTensors(Mapping[str, Tensor]):
-    """Tensors by name, each read when it is asked for."""
+    """Tensors by name, each read when it is accessed."""
 
     def __init__(self, readers: Mapping[str, Callable[[], Tensor]]) -> None:
         self.readers = dict(readers)
@@ -48,12 +48,12 @@ class LazyTensors(Mapping[str, Tensor]):
 
 
 def open_tensors(folder: Path, name: str) -> LazyTensors:
-    """All tensors of the checkpoint `name`. Raises CheckpointError where there are none or they cannot be read."""
+    """All tensors of the checkpoint `name`. Raises CheckpointError if there are none or they cannot be read."""
     return read_tensors(folder, name, SAFETENSORS_FILE, PICKLE_FILE)
 
 
 def read_tensors(folder: Path, name: str, safetensors_file: str, pickle_file: str) -> LazyTensors:
-    """The tensors of a safetensors file, or else of a pickle, of these names; either may be sharded."""
+    """The tensors of the safetensors file, or else of the pickle, with these names; either may be sharded."""
     for file_name, read in ((safetensors_file, _read_safetensors), (pickle_file, _read_pickle)):
         if (folder / file_name).is_file():
             return LazyTensors(_unpacked(_rename_old_norms(read(folder / file_name, name)), name))
@@ -79,7 +79,7 @@ def tensor_files(
 
 
 def _rename_old_norms(readers: TensorReaders) -> TensorReaders:
-    """The oldest files call the weight and bias of a norm gamma and beta."""
+    """Renames the gamma and beta of norms in the oldest files to weight and bias."""
 
     def now(name: str) -> str:
         stem, _, leaf = name.rpartition(".")
@@ -99,7 +99,7 @@ def _unpacked(readers: TensorReaders, name: str) -> TensorReaders:
 
 
 def _unpack_mxfp4(read_blocks: Callable[[], Tensor], read_scales: Callable[[], Tensor], key: str, name: str) -> Tensor:
-    """[expert in out] of blocks [expert out block byte], two numbers of 4 bits a byte, and their powers of two."""
+    """[expert in out] from blocks [expert out block byte], two 4-bit numbers per byte, and their powers of two."""
     blocks, scales = read_blocks(), read_scales()
     if blocks.dim() != 4 or blocks.shape[:-1] != scales.shape or {blocks.dtype, scales.dtype} != {torch.uint8}:
         raise CheckpointError(f"{name}: the blocks and scales of {key} do not belong together.")
@@ -162,19 +162,19 @@ def _read_pickle(path: Path, name: str) -> TensorReaders:
 
 
 def load_pickle(path: Path, name: str) -> dict[str, Any]:
-    """A dictionary that torch.save wrote, loaded with `weights_only`.
+    """A dictionary written by torch.save, loaded with `weights_only`.
 
     Raises CheckpointError for any other file, and for one with compressed entries.
     """
     try:
         if is_zip := _is_zip(path):
             _reject_compression(path, name)
-        with warnings.catch_warnings():  # torch warns of pickles by other programs
+        with warnings.catch_warnings():  # torch warns about pickles of other programs
             warnings.simplefilter("ignore")
             values = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zip)
     except CheckpointError:
         raise
-    except Exception as error:  # a broken or hostile pickle makes torch raise errors of any kind
+    except Exception as error:  # torch raises any kind of error for a broken or hostile pickle
         forbidden = re.search(r"GLOBAL ([\w.]{1,80})", str(error))
         why = (
             f"it asks to run {forbidden[1]}, and nothing in it was run"
@@ -193,7 +193,7 @@ def _is_zip(path: Path) -> bool:
 
 
 def _reject_compression(path: Path, name: str) -> None:
-    """Raise CheckpointError for compressed entries: torch.save does not compress, so they are a zip bomb."""
+    """Raise CheckpointError for compressed entries: torch.save never compresses, so they are a zip bomb."""
     with path.open("rb") as file, zipfile.ZipFile(BoundedZipReader(file)) as archive:
         size = sum(entry.file_size for entry in archive.infolist())
     if size > path.stat().st_size:
@@ -222,7 +222,7 @@ _HEADER_BYTES = 256
 
 
 def read_nanogpt(path: Path, name: str) -> tuple[dict[str, Any], LazyTensors]:
-    """The config and tensors of a file that nanoGPT's train.py saved."""
+    """The config and tensors of a file saved by nanoGPT's train.py."""
     checkpoint = load_pickle(path, name)
     model_args, tensors = checkpoint.get("model_args"), checkpoint.get("model")
     if not isinstance(model_args, dict) or not isinstance(tensors, dict):
@@ -236,7 +236,7 @@ def read_nanogpt(path: Path, name: str) -> tuple[dict[str, Any], LazyTensors]:
 
 
 def is_llama2c(path: Path) -> bool:
-    """Whether a file of any name is llama2.c's, by its header and its length."""
+    """Whether a file of any name is a llama2.c model, by its header and its length."""
     try:
         return bool(read_llama2c(path, path.name))
     except (CheckpointError, OSError):
@@ -244,7 +244,7 @@ def is_llama2c(path: Path) -> bool:
 
 
 def read_llama2c(path: Path, name: str) -> tuple[dict[str, Any], LazyTensors]:
-    """The config and tensors of a float32 file that llama2.c's export.py wrote."""
+    """The config and tensors of a float32 file written by llama2.c's export.py."""
     with open_regular(path) as file:
         header = file.read(_HEADER_BYTES)
     if len(header) < 36:
@@ -282,7 +282,7 @@ def read_llama2c(path: Path, name: str) -> tuple[dict[str, Any], LazyTensors]:
 
 
 def _layout(values: dict[str, Any], has_magic: bool) -> list[tuple[str, tuple[int, ...]]]:
-    """Names and shapes in the order of the file; those that begin with `layers` hold all layers."""
+    """Names and shapes in the order of the file; names that begin with `layers` hold all layers."""
     hidden_size, intermediate_size, vocabulary = (
         values["hidden_size"],
         values["intermediate_size"],

@@ -1,4 +1,4 @@
-"""Models in one file with another: the text stack of one that reads images too, and each tower of CLIP and SigLIP."""
+"""Models inside another model: the text stack of one that also reads images, and each tower of CLIP and SigLIP."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from headlight.registry import Registry
 class TextStack:
     """A `model_type` whose text stack is opened.
 
-    default: the stack's family where `text_config` names none of FAMILIES.
-    tied: whether its language-model head shares the embedding where no field says.
-    other: what the whole model reads besides texts.
-    note: what else a person should know; `dropped_fields` are those that it speaks of.
+    default: the stack's family if `text_config` names none of FAMILIES.
+    tied: whether its language-model head shares the embedding if no field says so.
+    other: the inputs of the whole model besides texts.
+    note: further information for the user; `dropped_fields` are the fields that it is about.
     """
 
     default: Family
@@ -56,8 +56,8 @@ TEXT_STACKS: Registry[TextStack] = Registry(
         "idefics3": TextStack(replace(LLAMA, defaults={"rms_norm_eps": 1e-5})),
     },
 )
-READABLE_METHOD = "mxfp4"  # of quantisation, whose tensors are unpacked where they are read
-# Where the tensors of a text stack stand, in new files and old; the first that the checkpoint has is taken.
+READABLE_METHOD = "mxfp4"  # the quantisation whose tensors are unpacked when they are read
+# Prefixes of the tensors of a text stack, in new and old files; the first one found is used.
 _PREFIXES = ("model.language_model.", "language_model.model.", "model.text_model.", "language_model.", "text_model.")
 _OTHER_TENSORS = ("*audio*", "*vision*", "*visual*", "*projector*", "*connector*", "*image_newline*")
 _OTHER_FIELDS = (
@@ -70,7 +70,7 @@ _OTHER_FIELDS = (
 
 
 def find_family(fields: ConfigReader, tensors: LazyTensors) -> tuple[Family, ConfigReader, tuple[str, ...]]:
-    """The family that reads a config, with the fields for it, and notes."""
+    """The family that reads a config, its fields, and notes."""
     quantised = fields.nested("quantization_config")
     if quantised and quantised.string("quant_method", "") == READABLE_METHOD:
         rest = {name: value for name, value in fields.values.items() if name != "quantization_config"}
@@ -93,7 +93,7 @@ def find_family(fields: ConfigReader, tensors: LazyTensors) -> tuple[Family, Con
 
 
 def _find_tower(model_type: str, fields: ConfigReader) -> tuple[Family, ConfigReader, tuple[str, ...]]:
-    """The tower that the path names, or else the one that reads texts."""
+    """The tower that the path names, or else the text tower."""
     tower = fields.string(TOWER_FIELD, "text")
     inner = fields.nested(f"{tower}_config") or ConfigReader({}, fields.name)
     reads, other = ("texts", "vision") if tower == "text" else ("images", "text")
@@ -103,7 +103,7 @@ def _find_tower(model_type: str, fields: ConfigReader) -> tuple[Family, ConfigRe
 
 
 def _inside(family: Family, tensors: LazyTensors) -> Family:
-    """The family with the tensor names that it has as a text stack."""
+    """The family with the tensor names of its text stack."""
     prefix = next((each for each in _PREFIXES if any(name.startswith(each) for name in tensors)), "model.")
     head = family.heads_by_class["ForCausalLM"]
     head = replace(head, weights=_also_inside(head.weights))
@@ -118,6 +118,6 @@ def _inside(family: Family, tensors: LazyTensors) -> Family:
 
 
 def _also_inside(weights: WeightRules) -> WeightRules:
-    """A head's rules, whose tensors may stand in the text stack as well."""
+    """A head's rules; its tensors may also be inside the text stack."""
     rows = {name: row if isinstance(row, WeightRule) else WeightRule(row) for name, row in weights.items()}
     return {name: replace(row, source=f"{row.source}|language_model.{row.source}") for name, row in rows.items()}

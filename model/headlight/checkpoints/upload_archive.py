@@ -30,15 +30,15 @@ from headlight.checkpoints.file_rules import (
 )
 from headlight.errors import CheckpointError
 
-MAX_DIRECTORY_BYTES = 4 << 20  # of a zip's central directory
+MAX_DIRECTORY_BYTES = 4 << 20  # size of a zip's central directory
 CHUNK_BYTES = 1 << 20
 RATIO_EXEMPT_BYTES = 1 << 20  # smaller files may have any compression ratio
 MAX_FOLDER_DEPTH, MAX_NAME_BYTES = 8, 200  # levels of folders; bytes of one name
 ALLOWED_COMPRESSIONS = (
     zipfile.ZIP_STORED,
     zipfile.ZIP_DEFLATED,
-)  # others may take gigabytes of memory before the first byte
-DEFAULT_FOLDER = "upload"  # the folder of an upload whose files lie in none
+)  # others may need gigabytes of memory before the first byte
+DEFAULT_FOLDER = "upload"  # the folder of an upload whose files are in no folder
 WINDOWS_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)\s*(\..*)?", re.IGNORECASE)  # reserved names
 Entry = TypeVar("Entry")
 Folder = tuple[str, ...]
@@ -75,15 +75,15 @@ class UploadedFile:
 
     @property
     def quoted_path(self) -> str:
-        """Its path as messages show it."""
+        """Its path in messages."""
         return _quoted("/".join(self.parts))
 
 
 def extract_zip(data: BinaryFile | bytes, folder: Path, limits: UploadLimits = UploadLimits()) -> Path:
     """Write the checkpoint in a .zip into `folder` (new or empty); returns the folder that `load` opens.
 
-    Raises CheckpointError, and leaves nothing behind, for code, links, paths that lead elsewhere, encrypted files,
-    names that occur twice, more than `limits` allow, and archives that hold no checkpoint or several.
+    Raises CheckpointError, and writes nothing, for code, links, paths that lead out of the folder, encrypted files,
+    duplicate names, uploads beyond `limits`, and archives with no or several checkpoints.
     """
     source = BytesIO(data) if isinstance(data, bytes) else data
     with _checkpoint_errors(), zipfile.ZipFile(BoundedZipReader(source)) as archive:
@@ -93,7 +93,7 @@ def extract_zip(data: BinaryFile | bytes, folder: Path, limits: UploadLimits = U
 
 
 def write_files(files: Mapping[str, FileContent], folder: Path, limits: UploadLimits = UploadLimits()) -> Path:
-    """The same for a folder that was sent file by file: contents by path."""
+    """The same for a folder that was uploaded file by file: contents by path."""
     with _checkpoint_errors():
         return _write_checkpoint(
             [_uploaded_file(name, content) for name, content in _limit_file_count(list(files.items()), limits)],
@@ -103,9 +103,10 @@ def write_files(files: Mapping[str, FileContent], folder: Path, limits: UploadLi
 
 
 class BoundedZipReader:
-    """A file of which at most MAX_DIRECTORY_BYTES are read at once.
+    """A file whose reads are limited to MAX_DIRECTORY_BYTES each.
 
-    zipfile reads the central directory at once, as long as the archive claims it is, and makes an object per entry.
+    zipfile reads the central directory in one piece, however long the archive claims it is, and makes an object per
+    entry.
     """
 
     def __init__(self, file: BinaryFile) -> None:
@@ -113,11 +114,11 @@ class BoundedZipReader:
         self.seek, self.tell = file.seek, file.tell
 
     def seekable(self) -> bool:
-        """True, as zipfile asks."""
+        """True, as required by zipfile."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """At most MAX_DIRECTORY_BYTES. Raises CheckpointError where more are asked for."""
+        """At most MAX_DIRECTORY_BYTES. Raises CheckpointError if more are requested."""
         if size > MAX_DIRECTORY_BYTES:
             raise CheckpointError("The archive's list of files is far longer than a checkpoint's.")
         return self.file.read(size if size >= 0 else MAX_DIRECTORY_BYTES)
@@ -125,7 +126,7 @@ class BoundedZipReader:
 
 @contextmanager
 def _checkpoint_errors() -> Iterator[None]:
-    """Turn the errors that zipfile raises on a damaged archive into CheckpointError."""
+    """Turn the errors of zipfile for a damaged archive into CheckpointError."""
     try:
         yield
     except zipfile.LargeZipFile as error:
@@ -183,7 +184,7 @@ def _zip_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limits: UploadL
 
 
 def _safe_parts(name: str) -> tuple[str, ...]:
-    """The parts of a path. Raises CheckpointError where it leads out of the upload."""
+    """The parts of a path. Raises CheckpointError if it leads out of the upload."""
     if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):
         raise CheckpointError(f"The upload holds {_quoted(name)}, a name with control characters.")
     path = name.replace("\\", "/")
@@ -237,7 +238,7 @@ def _write_checkpoint(items: Sequence[UploadedFile], folder: Path, limits: Uploa
 
 
 def _find_checkpoint(items: Sequence[UploadedFile]) -> tuple[Folder, set[Folder]]:
-    """The folder to open, and all folders that it needs: an adapter has its base model in another one."""
+    """The folder to open, and all folders that it needs: the base model of an adapter is in another one."""
     names: dict[Folder, set[str]] = {}
     for item in items:
         names.setdefault(item.parts[:-1], set()).add(item.parts[-1])

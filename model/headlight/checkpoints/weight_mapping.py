@@ -1,4 +1,4 @@
-"""Checkpoint families as data: how config fields and tensor names of a `model_type` map to Config and parameters."""
+"""Checkpoint families as data: the mapping from a `model_type`'s config fields and tensor names to ours."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ ConfigValues = dict[str, Any]
 
 @dataclass(frozen=True)
 class WeightRule:
-    """Where a parameter comes from: a tensor (or module) of the checkpoint, and the operations applied to it in order.
+    """The source of a parameter: a tensor (or module) of the checkpoint, and the operations applied to it in order.
 
-    `source` may list alternatives separated by "|"; the first one that the checkpoint has is used. Tensors numbered
-    from 0 in place of a "*" are stacked on a new first axis. `combine` makes the parameter of that tensor and of
-    another one, `second`, before the operations.
+    `source` may list alternatives separated by "|"; the first one in the checkpoint is used. If it has a "*", the
+    tensors numbered from 0 are stacked on a new first axis. `combine` joins that tensor with another one, `second`,
+    before the operations.
     """
 
     source: str
@@ -48,7 +48,7 @@ WeightRules = dict[str, str | WeightRule]
 
 @dataclass(frozen=True)
 class HeadMapping:
-    """The output head of one of the family's classes: its Config fields, its weights, tensors that it ignores."""
+    """The output head of one of the family's classes: its Config fields, its weights, and ignored tensors."""
 
     config_values: Callable[[ConfigReader], ConfigValues]
     weights: WeightRules = field(default_factory=dict)
@@ -66,18 +66,18 @@ class Family:
 
     config_values: reads the config's fields into fields of Config.
     weights: our parameters (or modules) -> tensor names, with `{i}` for the layer.
-    heads_by_class: output heads by how the name of their class ends ("ForCausalLM").
-    base_model_prefix: may stand in front of every tensor name outside the head.
+    heads_by_class: output heads by the ending of their class name ("ForCausalLM").
+    base_model_prefix: possible prefix of every tensor name outside the head.
     ignored_tensors: patterns of tensors without effect on the forward pass.
     required_values: config fields that change the computation, with the one value supported.
-    ignored_fields: config fields without effect on the forward pass, or with one beside certain others alone.
+    ignored_fields: config fields that never affect the forward pass, or only together with certain others.
     name_indices: values for the placeholders in a tensor name, by layer.
     attribute_map: aliases of config fields -> the family's own names (as in transformers).
-    untied_weights: rules that replace others where encoder and decoder have separate embeddings.
+    untied_weights: rules that replace others if encoder and decoder have separate embeddings.
     defaults: values of config fields that a file may leave out.
-    factors: numbers that the config has the outputs of some modules multiplied by, by the end of the module's name;
-        their weights are multiplied instead.
-    any_image_size: whether images may have another size than the config says, and the preprocessor's is taken.
+    factors: factors from the config on the outputs of some modules, by the end of the module's name; applied to their
+        weights instead.
+    any_image_size: whether the preprocessor's image size replaces the config's.
     """
 
     config_values: Callable[[ConfigReader], ConfigValues]
@@ -97,7 +97,7 @@ class Family:
 
 @dataclass(frozen=True)
 class ConversionPlan:
-    """How one checkpoint converts: its Config, its output head, and notes for the person who opens it."""
+    """The conversion of one checkpoint: its Config, its output head, and notes for the user."""
 
     family: Family
     fields: ConfigReader
@@ -107,9 +107,9 @@ class ConversionPlan:
 
     @property
     def unknown_fields(self) -> list[str]:
-        """Config fields that the family neither reads for any of its heads nor lists as without effect.
+        """Config fields that the family neither reads for any of its heads nor lists as ignored.
 
-        Only complete once the weights are loaded: rules may read fields, too.
+        Only complete after loading the weights: rules may read fields, too.
         """
         of_other_heads = ConfigReader(self.fields.values, self.fields.name)
         for head in self.family.heads_by_class.values():
@@ -124,7 +124,7 @@ class ConversionPlan:
 
 
 def make_plan(family: Family, fields: ConfigReader, tensors: LazyTensors) -> ConversionPlan:
-    """Read the config and choose the head. Raises CheckpointError for what is missing, wrong or not supported."""
+    """Read the config and choose the head. Raises CheckpointError for missing, wrong or unsupported fields."""
     fields = fields.with_aliases(family.attribute_map).with_defaults(**family.defaults)
     fields.tensor_names = frozenset(tensors)
     fields.require_values({**COMMON_REQUIRED_VALUES, **family.required_values})
@@ -132,7 +132,7 @@ def make_plan(family: Family, fields: ConfigReader, tensors: LazyTensors) -> Con
     values = {"tied_embeddings": False, **family.config_values(fields)}
     values.update(head.config_values(fields))
     if values.get("start_token_id", 0) >= values["vocabulary_size"]:
-        values["start_token_id"] = 0  # the token does not exist; _out_of_vocabulary_notes says so
+        values["start_token_id"] = 0  # the token does not exist; _out_of_vocabulary_notes reports it
     try:
         config = Config(**values)
     except (ConfigError, TypeError) as error:
@@ -159,8 +159,8 @@ COMMON_REQUIRED_VALUES: Mapping[str, Any] = {
     "quantization_config": (),
 }
 
-# Fields of any config without effect on what a trained model computes, and settings of generation, which old files keep
-# beside them.
+# Fields of any config without effect on the results of a trained model, and settings of generation, which old files
+# have beside them.
 COMMON_IGNORED_FIELDS = (
     "architectures", "attention_dropout", "attention_probs_dropout_prob", "attn_pdrop", "auto_map", "bad_words_ids",
     "bos_token_id", "chunk_size_feed_forward", "classif_dropout", "classifier_dropout", "classifier_dropout_prob",
@@ -178,7 +178,7 @@ COMMON_IGNORED_FIELDS = (
 
 
 def _choose_head(family: Family, fields: ConfigReader, tensors: LazyTensors) -> tuple[HeadMapping, tuple[str, ...]]:
-    """The output head that the config's `architectures` names; without it, the one with most tensors present."""
+    """The output head that the config's `architectures` names; without it, the one with the most tensors present."""
     classes = fields.list_of("architectures", str)
     if classes:
         for ending, head in family.heads_by_class.items():
@@ -200,7 +200,7 @@ def _choose_head(family: Family, fields: ConfigReader, tensors: LazyTensors) -> 
 
 
 def _matching_rules(head: HeadMapping, base: str, fields: ConfigReader, tensors: LazyTensors) -> int:
-    """How many of a head's rules find a tensor; -1 where one is missing that is not tied to the embedding."""
+    """The number of a head's rules that find a tensor; -1 if one is missing that is not tied to the embedding."""
     stored = {key for key, row in head.weights.items() if _is_stored(row, base, tensors)}
     missing = set(head.weights) - stored
     tied = missing == {"output_head.projection"} and head.config_values(fields).get("tied_embeddings", False)
@@ -213,19 +213,19 @@ def _is_stored(row: str | WeightRule, base: str, tensors: LazyTensors) -> bool:
 
 
 class WeightLoader:
-    """Finds a tensor of the checkpoint for each parameter of a model, and lists the tensors left over."""
+    """Finds a tensor of the checkpoint for each parameter of a model, and lists the unused tensors."""
 
     def __init__(self, plan: ConversionPlan, tensors: LazyTensors) -> None:
         self.plan, self.tensors = plan, tensors
         untied_weights = plan.family.untied_weights if plan.config.embedding.separate_encoder else {}
         self.rules = {**plan.family.weights, **plan.head.weights, **untied_weights}
-        self.sources: dict[str, str] = {}  # the tensors that were loaded, by the parameter that each gave
+        self.sources: dict[str, str] = {}  # the loaded tensors, by parameter
         self.loaded: set[str] = set()
         self.factors = plan.family.factors(plan.fields)
         self.has_prefix = not tensors or any(name.startswith(plan.family.base_model_prefix) for name in tensors)
 
     def load(self, model: Transformer) -> Iterator[tuple[str, Tensor]]:
-        """Each parameter's name and tensor; a tied parameter is given once. Raises CheckpointError."""
+        """Each parameter's name and tensor; a tied parameter occurs once. Raises CheckpointError."""
         self._require_all(model)
         for name, parameter in model.named_parameters():
             yield name, self._load_tensor(name, parameter)
@@ -237,12 +237,12 @@ class WeightLoader:
         return tuple(sorted(set(self.tensors) - self.loaded))
 
     def candidate_names(self, name: str) -> list[str]:
-        """Names that a parameter may have in the checkpoint, the usual one first; a head has no base model prefix."""
+        """Possible names of a parameter in the checkpoint, the usual one first; a head has no base model prefix."""
         row, suffix = self._rule(name)
         return self._written(row.source, suffix, name)
 
     def _written(self, source: str, suffix: str, name: str) -> list[str]:
-        """The names that a source may have in the checkpoint for the parameter `name`."""
+        """The possible names of a source in the checkpoint for the parameter `name`."""
         layer = re.search(r"\d+", name)
         indices = self.plan.family.name_indices(self.plan.fields, int(layer[0])) if layer else {}
         theirs = [option.format(**indices) + suffix for option in source.split("|")]
@@ -251,23 +251,23 @@ class WeightLoader:
         return [base + name for name in theirs for base in prefixes]
 
     def find(self, name: str) -> str | None:
-        """The name of a parameter's tensor, or of its stacked tensors; None where the checkpoint has none."""
+        """The name of a parameter's tensor, or of its stacked tensors; None if the checkpoint has none."""
         return next((candidate for candidate in self.candidate_names(name) if self._parts(candidate)), None)
 
     def _parts(self, source: str) -> list[str]:
-        """The names of the tensors that a source means: itself, or those numbered from 0 in place of its "*"."""
+        """The names of the tensors of a source: itself, or those numbered from 0 at its "*"."""
         if "*" not in source:
             return [source] if source in self.tensors else []
         numbered = (source.replace("*", str(number)) for number in count())
         return list(takewhile(self.tensors.__contains__, numbered))
 
     def _find_or_tied(self, name: str) -> str | None:
-        """The same; a tied embedding may be stored as the output head's."""
+        """Like `find`, but a tied embedding may also be stored as the output head's weight."""
         tied = name == "embedding.weight" and self.plan.config.tied_embeddings
         return self.find(name) or (self.find("output_head.projection.weight") if tied else None)
 
     def _require_all(self, model: Transformer) -> None:
-        """Raise CheckpointError that lists missing tensors and a few that no parameter uses."""
+        """Raise CheckpointError with a list of missing tensors and a few unused ones."""
         sources = {name: self._find_or_tied(name) for name, _ in model.named_parameters()}
         missing = [self.candidate_names(name)[0] for name, source in sources.items() if source is None]
         if not missing:
@@ -299,7 +299,7 @@ class WeightLoader:
         return tensor
 
     def _combined(self, row: WeightRule, tensor: Tensor, name: str) -> Tensor:
-        """A tensor together with the second one of its rule."""
+        """A tensor combined with the second one of its rule."""
         names = self._written(row.second, "", name)
         found = next((candidate for candidate in names if candidate in self.tensors), None)
         if found is None:
@@ -328,7 +328,7 @@ class WeightLoader:
             ) from error
 
     def _rule(self, name: str) -> tuple[WeightRule, str]:
-        """The rule of a parameter, or of its module with `.weight` or `.bias` as the rest of the name."""
+        """The rule of a parameter and "", or the rule of its module and the suffix `.weight` or `.bias`."""
         pattern = re.sub(r"\.\d+\.", ".{i}.", name, count=1)
         module, _, leaf = pattern.rpartition(".")
         for key, rest in ((pattern, ""), (module, f".{leaf}")):
@@ -352,24 +352,24 @@ class WeightLoader:
 
 
 def join_names(names: list[str] | tuple[str, ...], limit: int = 8) -> str:
-    """Names joined by commas, on one line even if a file's names hold line breaks; of many the first `limit`."""
+    """The first `limit` names joined by commas, on one line even if a file's names contain line breaks."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     printable = ("".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in name) for name in names[:limit])
     return ", ".join(printable) + more
 
 
 def transpose(tensor: Tensor, config: Config) -> Tensor:
-    """A weight stored as [in out]; a bias stays as it is."""
+    """A weight stored as [in out]; a bias does not change."""
     return tensor.t() if tensor.dim() == 2 else tensor
 
 
 def chunk(index: int, chunks: int, axis: int = 0) -> WeightOp:
-    """One of several equal blocks of rows, or along another axis."""
+    """One of several equal blocks, by default of rows."""
     return lambda tensor, config: tensor.chunk(chunks, dim=axis)[index]
 
 
 def skip_rows(offset: int) -> WeightOp:
-    """All but the first `offset` rows, which no position uses."""
+    """All rows except the first `offset`, which no position uses."""
     return lambda tensor, config: tensor[offset:]
 
 
@@ -379,7 +379,7 @@ def last_positions(tensor: Tensor, config: Config) -> Tensor:
 
 
 def per_head_qkv(index: int) -> WeightOp:
-    """Query (0), key (1) or value (2) of a fused weight that is ordered by head."""
+    """Query (0), key (1) or value (2) of a fused weight ordered by head."""
 
     def step(tensor: Tensor, config: Config) -> Tensor:
         return unflatten_rows(tensor, config.heads, 3, config.head_dim)[:, index].flatten(0, 1)
@@ -388,7 +388,7 @@ def per_head_qkv(index: int) -> WeightOp:
 
 
 def grouped_qkv(index: int) -> WeightOp:
-    """Query (0), key (1) or value (2) of a fused weight where each key/value head follows its group of queries."""
+    """Query (0), key (1) or value (2) of a fused weight with each key/value head after its group of queries."""
 
     def step(tensor: Tensor, config: Config) -> Tensor:
         group_size = config.heads // config.key_value_heads
@@ -400,7 +400,7 @@ def grouped_qkv(index: int) -> WeightOp:
 
 
 def stacked_qkv(index: int) -> WeightOp:
-    """Query (0), key (1) or value (2) of a fused weight that holds all queries, then all keys, then all values."""
+    """Query (0), key (1) or value (2) of a fused weight with all queries, then all keys, then all values."""
 
     def step(tensor: Tensor, config: Config) -> Tensor:
         keys, values = (config.key_value_heads * width for width in (config.head_dim, config.value_head_dim))
@@ -411,20 +411,20 @@ def stacked_qkv(index: int) -> WeightOp:
 
 
 def beside_each_other(tensor: Tensor, config: Config) -> Tensor:
-    """Stacked matrices as one, the columns of each beside those of the one before."""
+    """Stacked matrices as one, with their columns side by side."""
     return tensor.transpose(0, 1).flatten(1)
 
 
 def flatten(tensor: Tensor, config: Config) -> Tensor:
-    """Without its axes: a vector that is stored as a matrix."""
+    """The vector in a tensor that is stored as a matrix."""
     return tensor.flatten()
 
 
 def flip_halves(tensor: Tensor, config: Config) -> Tensor:
-    """The two halves of each head's channels exchanged: RoPE then turns them the other way round."""
+    """Exchanges the two halves of each head's channels: RoPE then rotates in the opposite direction."""
     return unflatten_rows(tensor, -1, 2, config.head_dim // 2).flip(1).flatten(0, 2)
 
 
 def unflatten_rows(tensor: Tensor, *sizes: int) -> Tensor:
-    """The row axis of a tensor split into several axes."""
+    """Splits the row axis of a tensor into several axes."""
     return tensor.reshape(*sizes, *tensor.shape[1:])

@@ -1,4 +1,4 @@
-"""`python -m headlight.cli`: the same commands as the command `headlight`."""
+"""`python -m headlight.cli` has the verbs of the command `headlight`."""
 
 import sys
 

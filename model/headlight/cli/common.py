@@ -1,4 +1,4 @@
-"""Shared by the commands: options that name a model, and its input."""
+"""Shared by the commands: the options for a model and its input."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CommandParser(argparse.ArgumentParser):
     """An argument parser that raises HeadlightError with one sentence instead of printing usage and exiting."""
 
     def parse_args(self, *arguments: Any, **options: Any) -> Any:
-        """As argparse does; of an unknown option it says which one is like it."""
+        """Parse like argparse; the error for an unknown option names a similar one."""
         namespace, unknown = self.parse_known_args(*arguments, **options)
         if unknown:
             near = suggestion(unknown[0].partition("=")[0], self._option_string_actions)
@@ -46,7 +46,7 @@ HYPHENS = "Put -- before an argument that begins with a hyphen, so that it is no
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the shell: its name, its options, and what runs with them; the docstring of that describes it."""
+    """A command: its name, its options, and its function, whose docstring describes the command."""
 
     name: str
     add_arguments: AddArguments
@@ -55,11 +55,11 @@ class Command:
 
     @property
     def summary(self) -> str:
-        """The first line of its description."""
+        """The first line of the command's description."""
         return (self.run.__doc__ or "").splitlines()[0]
 
     def parser(self) -> CommandParser:
-        """A parser of its arguments."""
+        """A parser for the command's arguments."""
         parser = CommandParser(
             prog=f"headlight {self.name}", description=self.run.__doc__, allow_abbrev=False, epilog=self.epilog
         )
@@ -67,14 +67,14 @@ class Command:
         return parser
 
     def __call__(self, arguments: Sequence[str]) -> int:
-        """Run with arguments as a shell gives them; the options have them as `command_line`, too."""
+        """Run with command-line arguments, which the options also contain as `command_line`."""
         options = self.parser().parse_args(list(arguments))
         options.command_line = shlex.join(["headlight", self.name, *arguments])
         return self.run(options)
 
 
 def command(add_arguments: AddArguments, epilog: str = HYPHENS) -> Callable[[Callable[..., int]], Command]:
-    """Makes a function of the options the command of its name."""
+    """Decorator: turns a function of the options into the command with its name."""
     return lambda run: Command(run.__name__, add_arguments, run, epilog)
 
 
@@ -116,7 +116,7 @@ def open_model(options: argparse.Namespace) -> Checkpoint:
 
 
 def warn_of_overflow(traced: Trace) -> None:
-    """Print a warning on standard error where numbers are not finite; all weights may be."""
+    """Print a warning on standard error about computed numbers that are not finite, even if all weights are."""
     if traced.overflow_note:
         print(f"headlight: {traced.overflow_note}", file=sys.stderr)
 
@@ -139,9 +139,9 @@ def add_texts_option(parser: argparse.ArgumentParser) -> None:
 
 
 def each_input(options: argparse.Namespace) -> list[argparse.Namespace]:
-    """The options with TEXT, or once for each line of --texts that is not empty.
+    """The options with TEXT, or a copy for each non-empty line of --texts.
 
-    Raises DataError for a file that cannot be read or holds no text.
+    Raises DataError for a file that cannot be read or contains no text.
     """
     if options.texts is None:
         return [options]
@@ -159,7 +159,7 @@ def each_input(options: argparse.Namespace) -> list[argparse.Namespace]:
 
 
 def read_input(options: argparse.Namespace, loaded: Checkpoint) -> tuple[ModelInput, ModelInput | None]:
-    """The input of the decoder or only stack, and the encoder's input of an encoder-decoder."""
+    """The input of the decoder or only stack, and the encoder's input for an encoder-decoder."""
     if sum(given is not None for given in (options.text, options.image, options.audio)) != 1:
         raise TextError("Give a TEXT, an image with --image FILE or a recording with --audio FILE; one of the three.")
     config, languages = loaded.model.config, loaded.tokenizer.languages
@@ -184,7 +184,7 @@ def add_edit_option(parser: argparse.ArgumentParser) -> None:
 
 
 def run_edited(options: argparse.Namespace, loaded: Checkpoint, keep: Sequence[str], **more: Any) -> Trace:
-    """The trace of the input with the edits of the options, which keeps the paths of `keep`.
+    """The trace of the input with the edits of the options; records the paths in `keep`.
 
     Patches take their values from the run of --patch-from, which is not edited. `more` are arguments of `run`.
     """
@@ -203,26 +203,26 @@ def run_edited(options: argparse.Namespace, loaded: Checkpoint, keep: Sequence[s
 
 
 def other_input(options: argparse.Namespace, text: str) -> argparse.Namespace:
-    """The options with another text in the place of TEXT, or another file in that of --image or --audio."""
+    """The options with another TEXT, or another file for --image or --audio."""
     name = next((name for name in ("image", "audio") if getattr(options, name) is not None), "text")
     return argparse.Namespace(**vars(options) | {name: text})
 
 
 def run_input(options: argparse.Namespace, keep: Sequence[str]) -> tuple[Checkpoint, Trace]:
-    """The model that was named, and the trace of its input with the edits, which keeps the paths of `keep`."""
+    """The named model, and the trace of its input with the edits; records the paths in `keep`."""
     loaded = open_model(options)
     return loaded, run_edited(options, loaded, keep)
 
 
 def positive_int(text: str) -> int:
-    """An argument that is a whole number above 0."""
+    """Parse an argument as a whole number above 0."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
 
 
 def token_position(text: str) -> int:
-    """An argument that is a token's index."""
+    """Parse an argument as a token's index."""
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise argparse.ArgumentTypeError(f"{text!r} is not a token position (a whole number from 0)")
     return int(text)

@@ -1,4 +1,4 @@
-"""`headlight completion`: a script with which a shell completes commands, options, and names of models and tasks."""
+"""`headlight completion`: a script for shell completion of commands, options, and names of models and tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headlight.data.text_tasks import EXAMPLE_TASKS
 
 
 def completion_script(shell: str, commands: Iterable[Command]) -> str:
-    """The script for a shell that shtab knows."""
+    """The completion script for a shell that shtab supports."""
     root = CommandParser(prog="headlight", add_help=False)
     parsers = root.add_subparsers()
     for each in commands:
@@ -26,7 +26,7 @@ def completion_script(shell: str, commands: Iterable[Command]) -> str:
 
 
 def _complete(action: argparse.Action) -> None:
-    """Say what a value may be; the parser is for the script alone, and parses nothing."""
+    """Add the choices of a value; this parser only generates the script and parses nothing."""
     choices = {"model": [entry.name for entry in catalog()], "task": sorted(EXAMPLE_TASKS)}
     if action.dest in choices and not action.choices:
         action.choices = choices[action.dest]

@@ -1,4 +1,4 @@
-"""`headlight evaluate`, `headlight card` and `headlight extrapolate`: a model's measurements in three forms."""
+"""`headlight evaluate`, `headlight card` and `headlight extrapolate`: three kinds of measurements of models."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ INPUT_FORMATS = (
 
 
 def add_evaluation_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add a model and the files to measure it on."""
+    """Add the arguments for a model and the files to measure it on."""
     parser.add_argument(
         "model", metavar="MODEL", help="a name of `headlight models`, a folder, or an id of the Hugging Face Hub"
     )
@@ -66,13 +66,13 @@ def evaluate(options: argparse.Namespace) -> int:
 
 @command(add_evaluation_arguments, epilog=INPUT_FORMATS)
 def card(options: argparse.Namespace) -> int:
-    """Write the measured part of a model card: numbers, what the heads attend to, samples."""
+    """Write the measured part of a model card: numbers, head metrics, samples."""
     print(model_card(*measure(options)), end="")
     return 0
 
 
 def measure(options: argparse.Namespace) -> tuple[Checkpoint, Report]:
-    """The model that the options name, and its measurements. Raises DataError if a file is missing."""
+    """The model of the options, and its measurements. Raises DataError if a file is missing."""
     task = _task(options.task) if options.task else None
     checkpoint, texts, cloze_tests = open_evaluation(options)
     if task:
@@ -91,7 +91,7 @@ def _task(name: str) -> GeneratedTask | TextTask:
 
 
 def open_evaluation(options: argparse.Namespace) -> tuple[Checkpoint, list[Path], list[Path]]:
-    """The model, the texts and the cloze tests that the options name. Raises DataError if a file is missing."""
+    """The model, texts and cloze tests of the options. Raises DataError if a file is missing."""
     texts, cloze_tests = ([expand_path(name) for name in names] for names in (options.text, options.cloze))
     require_files([*texts, *cloze_tests])
     folder = find_checkpoint(options.model, model_folders(options), fetch=True)
@@ -139,7 +139,7 @@ def _measure(name: str, checkpoint: Checkpoint, paths: Sequence[Path], windows: 
 
 
 def _require_alike(names: Sequence[str], checkpoints: Sequence[Checkpoint]) -> None:
-    """Raise DataError unless the models differ in their positional encoding alone."""
+    """Raise DataError unless the models differ only in their positional encoding."""
     first = checkpoints[0].model.config
     for name, checkpoint in zip(names, checkpoints, strict=True):
         config = checkpoint.model.config

@@ -1,4 +1,4 @@
-"""`headlight metrics`, `headlight patching`: what each head does, and what it carries from one text to another."""
+"""`headlight metrics`, `headlight patching`: head metrics, and the effect of each head's values from another text."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def metrics(options: argparse.Namespace) -> int:
 
 
 def _numbers(values: np.ndarray) -> list[list[float | None]]:
-    """Layers of heads; None, which JSON has, where no text gives occasion for the metric."""
+    """The metric by layer and head; None (null in JSON) if no text determines it."""
     return [[float(each) if math.isfinite(each) else None for each in row] for row in values]
 
 
 def _metric_lines(loaded: Checkpoint, rows: dict[str, np.ndarray], top: int) -> list[str]:
-    """The heads with the most of each metric."""
+    """The heads with the highest values of each metric."""
     metrics_of = head_metrics_for(loaded.model.config.predicts_from_image)
     lines = []
     for name, values in rows.items():
@@ -106,7 +106,7 @@ def _add_patching(parser: argparse.ArgumentParser) -> None:
 
 @command(_add_patching)
 def patching(options: argparse.Namespace) -> int:
-    """Put values of another text's run in their place, one token or head at a time: how much of its answer returns."""
+    """Patch values from another text's run, one token or head at a time: how much of its answer returns."""
     loaded = open_model(options)
     model, tokenizer, config = loaded.model, loaded.tokenizer, loaded.model.config
     if options.stack not in (None, *config.stacks):
@@ -136,7 +136,7 @@ def patching(options: argparse.Namespace) -> int:
 
 
 def _both_runs(options: argparse.Namespace, loaded: Checkpoint, keep: Sequence[str] = ()) -> tuple[Trace, Trace, int]:
-    """The runs of both texts, and the position whose answers are compared."""
+    """The runs of both texts, and the position at which answers are compared."""
     inputs = [read_input(each, loaded) for each in (options, other_input(options, options.other))]
     trace, other = (
         run(loaded.model, loaded.tokenizer, text, edits, source=source, keep=(*patches.KEEP, *keep))

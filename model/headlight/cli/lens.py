@@ -1,4 +1,4 @@
-"""`headlight lens`: fit a tuned lens to a model, and measure what both lenses lose at each layer."""
+"""`headlight lens`: fits a tuned lens to a model, and measures the loss of both lenses at each layer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headlight.training.objectives import TEXT_OBJECTIVES, TextObjective
 from headlight.training.run_dir import RUN_FOLDER
 from headlight.training.tuned_lens import LensFit, LensOptions, measure_lens
 
-HELD_OUT = 0.05  # of each text, its end, where no --validation is given
+HELD_OUT = 0.05  # of each text's end, without --validation
 SNAPSHOT = Path(RUN_FOLDER, "tuned_lens.pt")
 
 
@@ -41,9 +41,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command(_add_arguments, epilog=f"{SHARED_CPU_HINT} {TEXT_FORMAT}")
 def lens(options: argparse.Namespace) -> int:
-    """Fit a tuned lens: for each layer the affine map by which its answers are closest to the model's own.
+    """Fit a tuned lens: for each layer the affine map whose answers are closest to the model's own.
 
-    The same command resumes one that was stopped.
+    The same command resumes a stopped run.
     """
     folder = find_checkpoint(options.model, model_folders(options), fetch=True)
     opened = load(folder, name=options.model, device=options.device)
@@ -59,7 +59,7 @@ def lens(options: argparse.Namespace) -> int:
         losses = LensLosses(options.command_line, tuple(text.name for text in held_out), **found)
         write_tuned_lens(out, replace(fit.lens, losses=losses))
         (out / SNAPSHOT).unlink()
-        with suppress(OSError):  # a training's own files may be there
+        with suppress(OSError):  # files of an earlier run are allowed
             (out / RUN_FOLDER).rmdir()
     print(format_losses(replace(fit.lens, losses=losses)))
     return 0
@@ -68,7 +68,7 @@ def lens(options: argparse.Namespace) -> int:
 def _read_texts(
     options: argparse.Namespace, model: Transformer, tokenizer: Tokenizer
 ) -> tuple[TextObjective, list[TokenizedText]]:
-    """What draws texts to fit on, and the texts to measure on. Raises ConfigError for a model of no running text."""
+    """The sampler of training texts, and the texts to measure on. Raises ConfigError for other kinds of models."""
     config, task = model.config, task_of(model.config)
     require_token_task(config)
     if config.has_cross_attention:
@@ -85,7 +85,7 @@ def _read_texts(
 
 
 def _part(text: TokenizedText, end: bool) -> TokenizedText:
-    """The end of a text that is held out, or what is before it."""
+    """The held-out end of a text, or the part before it."""
     cut = round(len(text.ids) * (1 - HELD_OUT))
     start, stop = (cut, len(text.ids)) if end else (0, cut)
     lines, documents = (
@@ -96,7 +96,7 @@ def _part(text: TokenizedText, end: bool) -> TokenizedText:
 
 
 def format_losses(lens: TunedLens) -> str:
-    """What both lenses lose, as a Markdown table."""
+    """The losses of both lenses as a Markdown table."""
     losses = lens.losses
     assert losses is not None
     lines = ["| bits per byte lost | logit lens | tuned lens |", "|---|---:|---:|"]

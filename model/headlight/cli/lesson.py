@@ -1,4 +1,4 @@
-"""`headlight lesson`: lessons checked, and what learners have handed in as a table of grades."""
+"""`headlight lesson`: checks lessons, and makes a table of grades from hand-ins."""
 
 from __future__ import annotations
 
@@ -32,16 +32,15 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def lesson(options: argparse.Namespace) -> int:
     """Check lessons, or make a table of grades (CSV) from files that learners have handed in.
 
-    Grades are computed anew: the model runs on each learner's own text. A digest that does not fit shows that a file
-    was damaged, or changed by somebody who did not compute the digest again. There is no secret in it, so a person who
-    reads how it is made can do that, and it does not prove who answered. The exit status is 0, 1 where a lesson has a
-    fault or a file a problem, and 2 where nothing could be done.
+    Grades are recomputed: the model runs on each learner's own text. A wrong digest shows that a file was damaged or
+    edited. The digest contains no secret, so anyone can recompute it after an edit, and it does not prove who answered.
+    The exit status is 0, 1 if a lesson has a fault or a file a problem, and 2 if nothing could be done.
     """
     return ACTIONS[options.action](options)
 
 
 def _check(options: argparse.Namespace) -> int:
-    """one sentence for each fault of lessons"""
+    """print one sentence per fault in lessons"""
     has_fault = False
     for file in options.files:
         try:
@@ -57,7 +56,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _collect(options: argparse.Namespace) -> int:
-    """the grades of files as a table"""
+    """print the grades of hand-ins as a table"""
     table = csv.writer(sys.stdout, lineterminator="\n")
     table.writerow(field.name for field in fields(Grade))
     has_problem = False

@@ -1,4 +1,4 @@
-"""The command line of the backend. Every command reports a failure in one sentence, never with a traceback."""
+"""The command line of the backend. Every command reports a failure as one sentence, without a traceback."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command(_add_arguments)
 def completion(options: argparse.Namespace) -> int:
-    """Print a script with which a shell completes commands, options, and names of models and tasks."""
+    """Print a script for shell completion of commands, options, and names of models and tasks."""
     print(completion_script(options.shell, COMMANDS.values()))
     return 0
 
@@ -49,7 +49,7 @@ COMMANDS: Registry[Command] = Registry(
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one command with its arguments; the exit status is 0, or 2 with a sentence on standard error."""
+    """Run one command. Returns the exit status: 0, or 2 with a sentence on standard error."""
     try:
         if not arguments or arguments[0] in ("-h", "--help"):
             print(usage())

@@ -1,4 +1,4 @@
-"""`headlight models` and `headlight export`: the models that can be opened by name, and a model for transformers."""
+"""`headlight models` lists the models that can be opened by name; `headlight export` writes one for transformers."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command(_add_export_arguments)
 def export(options: argparse.Namespace) -> int:
-    """Write a model as a folder that the transformers library opens, if a family fits."""
+    """Write a model as a folder for the transformers library, if a family fits."""
     require_new_folder(options.folder, options.force)
     loaded = load(find_checkpoint(options.model, model_folders(options), fetch=True), name=options.model, device="cpu")
     kind = checkpoints.export(options.folder, loaded.model, loaded.tokenizer)

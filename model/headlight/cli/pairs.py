@@ -1,4 +1,4 @@
-"""`headlight ledger`, `headlight similarity`: the score of an attention cell, or a cosine, as a sum over pairs."""
+"""`headlight ledger`, `headlight similarity`: an attention score, or a cosine, as a sum over pairs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _add_ledger_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command(_add_ledger_arguments)
 def ledger(options: argparse.Namespace) -> int:
-    """Split the score of an attention cell into who wrote the query and who wrote the key."""
+    """Split the score of an attention cell by the model parts that wrote the query and the key."""
     cell = Cell.parse(options.cell)
     loaded, traced = run_input(options, KEEP)
     found = cell_ledger(loaded.model, traced, cell)
@@ -105,7 +105,7 @@ def _add_sentences(parser: argparse.ArgumentParser) -> None:
 
 @command(_add_sentences)
 def similarity(options: argparse.Namespace) -> int:
-    """Compare two sentences, or a sentence and an image: their cosine, what makes it, and which heads change it."""
+    """Compare two sentences, or a sentence and an image: their cosine, its terms, and the heads that change it."""
     if (options.other is None) == (options.image is None):
         raise TextError("Give a second sentence, or an image with --image FILE; one of the two.")
     if options.image is not None:

@@ -1,4 +1,4 @@
-"""`headlight predict`: the likeliest tokens or labels, or what an encoder-decoder writes."""
+"""`headlight predict`: the likeliest tokens or labels, or the output of an encoder-decoder."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def predict(options: argparse.Namespace) -> int:
 
 
 def _written(loaded: Checkpoint, begun: str, source: ModelInput) -> str:
-    """The text that an encoder-decoder writes for a source by greedy decoding, after the given beginning."""
+    """The text that an encoder-decoder generates greedily for a source, after the given beginning."""
     model, tokenizer = loaded.model, loaded.tokenizer
     limit = model.config.context_length
     steps = generate(model, tokenizer, begun, source=source, steps=limit, temperature=0.0, keep=("logits",))
@@ -69,7 +69,7 @@ def _written(loaded: Checkpoint, begun: str, source: ModelInput) -> str:
 
 
 def _print_predictions(loaded: Checkpoint, text: ModelInput, options: argparse.Namespace) -> None:
-    """The candidates at each position that is asked about, as lines or as JSON."""
+    """Print the candidates at each requested position, as lines or as JSON."""
     task = task_of(loaded.model.config)
     encoded = encode_input(loaded.model, loaded.tokenizer, text)
     positions = _asked_positions(loaded, encoded)
@@ -87,7 +87,7 @@ def _print_predictions(loaded: Checkpoint, text: ModelInput, options: argparse.N
 
 
 def _asked_positions(loaded: Checkpoint, encoded: Encoded) -> tuple[int, ...]:
-    """Each of the text's own tokens where these get labels; else the position that a person asks for."""
+    """The positions to predict: all of the text's own tokens if tokens get labels, else the requested position."""
     task = task_of(loaded.model.config)
     if task.predicts_labels and not task.whole_text:
         return tuple(position for position, is_special in enumerate(encoded.special_mask) if not is_special)
@@ -95,7 +95,7 @@ def _asked_positions(loaded: Checkpoint, encoded: Encoded) -> tuple[int, ...]:
 
 
 def _prediction_json(position: int, each: Sequence[Candidate]) -> dict[str, object]:
-    """The candidates of one position; a probability of NaN, which JSON does not have, is null."""
+    """The candidates at one position; a probability of NaN is null in JSON."""
     rows = [
         asdict(candidate) | ({} if math.isfinite(candidate.probability) else {"probability": None})
         for candidate in each

@@ -90,7 +90,7 @@ def _variant(model: Transformer, options: argparse.Namespace) -> Transformer:
 
 
 def npz_arrays(traced: Trace) -> dict[str, np.ndarray]:
-    """The arrays under the names that model/headlight/cli/README.md lists and other programs rely on."""
+    """The arrays, under the names listed in model/headlight/cli/README.md, on which other programs rely."""
     encoded = traced.source or traced.text
     arrays = {"tokens": np.array(encoded.tokens, np.str_)}
     if "pixels" in traced.values:
@@ -111,13 +111,13 @@ def npz_arrays(traced: Trace) -> dict[str, np.ndarray]:
         arrays["attention"] = traced.attention()
     if traced.logits is not None:
         arrays["logits"] = traced.logits
-    if not traced.source or traced.logits is None:  # the output of a model without a head
+    if not traced.source or traced.logits is None:  # the output if the model has no head
         arrays["last_hidden"] = traced[f"{traced.config.stacks[-1]}.final_residual"]
     return arrays
 
 
 def _write_npz(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    with replacing(path) as file:  # to a path NumPy would append .npz
+    with replacing(path) as file:  # given a path, NumPy would append .npz
         np.savez(file, allow_pickle=False, **arrays)
 
 

@@ -54,8 +54,8 @@ FLAG_CHOICES: dict[str, Iterable[str]] = {
     "pooling": POOLINGS,
 }
 TEXT_FORMAT = "Texts are UTF-8, with a line <|endoftext|> between documents."
-FLAG_TYPES = {"int": int, "float": float, "str": str, "bool": bool}  # fields of other types are for a recipe alone
-FLAG_NAMES = {"folder": "tokenizer", "kind": "tokenizer_kind"}  # fields whose flag has another name
+FLAG_TYPES = {"int": int, "float": float, "str": str, "bool": bool}  # fields of other types can only be set in a recipe
+FLAG_NAMES = {"folder": "tokenizer", "kind": "tokenizer_kind"}  # fields with a different flag name
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -154,9 +154,9 @@ class StopSignal:
 
 @command(add_arguments, epilog=f"{SHARED_CPU_HINT} {TEXT_FORMAT}")
 def train(options: argparse.Namespace) -> int:
-    """Train a small model on texts or examples; the same command resumes a stopped training.
+    """Train a small model on texts or examples; the same command resumes a stopped run.
 
-    The exit status is 0 at the end of the recipe, 128 + the signal's number if stopped before.
+    The exit status is 0 at the end of the recipe, or 128 + the signal's number if stopped before.
     """
     recipe = recipe_from_options(options)
     if options.fork_from:
@@ -178,7 +178,7 @@ def train(options: argparse.Namespace) -> int:
 
 
 def _input_to_try(run_folder: RunFolder) -> str:
-    """An example question for such a model; for a task one that it was not trained on."""
+    """An example input for such a model; for a task, one that it was not trained on."""
     if run_folder.task is None:
         fills_masks = OBJECTIVES[run_folder.recipe.objective].config_values["output_head"] == "masked-language-model"
         return '"... [MASK] ..."' if fills_masks else '"..."'
@@ -188,7 +188,7 @@ def _input_to_try(run_folder: RunFolder) -> str:
 
 @contextmanager
 def only_training(folder: Path) -> Iterator[None]:
-    """Keep other trainings out of a folder. Raises DataError where one is under way."""
+    """Lock a folder against other training runs. Raises DataError if one is writing into it."""
     name = sha256(str(folder.resolve()).encode()).hexdigest()[:32]
     try:
         with FileLock(Path(tempfile.gettempdir()) / f"headlight-training-{name}.lock", timeout=0):
@@ -198,7 +198,7 @@ def only_training(folder: Path) -> Iterator[None]:
 
 
 def _train(run_folder: RunFolder, stop_signal: StopSignal, waiting: tuple[Path, ...] = ()) -> bool:
-    """Train a recipe, first the recipe that it starts from (`waiting`: the ones before it); False if stopped before."""
+    """Train a recipe, after the recipe that it starts from; `waiting` are those that depend on it. False if stopped."""
     recipe = run_folder.recipe
     start = expand_path(recipe.training.init_from)
     if start.suffix == ".toml" and not run_folder.is_begun:

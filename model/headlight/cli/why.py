@@ -1,4 +1,4 @@
-"""`headlight sinks`, `headlight rankings`, `headlight without`: what attention means, and what it does not."""
+"""`headlight sinks`, `headlight rankings`, `headlight without`: which conclusions attention weights support."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from headlight.tracing.recompute import logits_at
 from headlight.tracing.run import prediction_positions
 from headlight.tracing.trace import Trace
 
-MOST_RESPONSES = 10  # that are listed one by one
+MOST_RESPONSES = 10  # listed individually
 _HEAD_PATTERN = re.compile(r"([a-z_]+\.\d+\.[a-z]+)\[(\d{1,9})\]")
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """A text that a model read, and an answer at a position."""
+    """The trace of a text, and an answer at a position."""
 
     loaded: Checkpoint
     trace: Trace
@@ -68,7 +68,7 @@ def _add_head(parser: argparse.ArgumentParser) -> None:
 
 @command(_add_arguments)
 def sinks(options: argparse.Namespace) -> int:
-    """List the heads that give much of their attention to a token and take little from it."""
+    """List the heads that give much of their attention to a token whose value adds little to their output."""
     loaded, trace = run_input(options, moved_values.KEEP)
     found = moved_values.attention_sinks(loaded.model, trace)
     if options.json:
@@ -85,7 +85,7 @@ def sinks(options: argparse.Namespace) -> int:
 
 @command(_add_answer)
 def rankings(options: argparse.Namespace) -> int:
-    """Rank the tokens that an answer stands on, and say which ranking deleting tokens bears out."""
+    """Rank the tokens that an answer depends on, and test the rankings by deleting tokens."""
     asked = _ask(options, faithfulness.KEEP)
     found = faithfulness.compare_rankings(asked.loaded.model, asked.trace, asked.position, asked.answer)
     if options.json:
@@ -101,7 +101,7 @@ def rankings(options: argparse.Namespace) -> int:
 
 @command(_add_answer)
 def copying(options: argparse.Namespace) -> int:
-    """Say where a predicted token comes from: heads that copied it, and the passages (lines, sentences) of the text."""
+    """Show where a predicted token comes from: heads that copied it, and passages (lines, sentences) of the text."""
     asked = _ask(options, copies.KEEP)
     passages = copies.cut_passages(asked.trace.text)
     found = copies.trace_copying(asked.loaded.model, asked.trace, asked.position, asked.answer, passages)
@@ -122,7 +122,7 @@ def copying(options: argparse.Namespace) -> int:
 
 @command(_add_head)
 def without(options: argparse.Namespace) -> int:
-    """Switch a head off: its direct effect, what later heads and networks did about it, and the norms' part."""
+    """Switch a head off: its direct effect, the responses of later heads and networks, and the effect of the norms."""
     match = _HEAD_PATTERN.fullmatch(options.head)
     if not match:
         raise EditError(f"{options.head!r} is no head. A head reads STACK.LAYER.KIND[HEAD], as in decoder.1.self[3].")

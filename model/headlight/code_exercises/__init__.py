@@ -1,7 +1,7 @@
-"""Exercises in code: what each function shall do, and checks that name the misconception behind a wrong answer."""
+"""Exercises in code: functions to write, and checks that name the misconception behind a wrong answer."""
 
-# The name stands in __init__.pyi. A notebook imports `check`; pages that only show the exercises import nothing
-# that runs a solution.
+# __init__.pyi lists the exported name. Notebooks import `check`; pages that only show the exercises do not import the
+# code that runs solutions.
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

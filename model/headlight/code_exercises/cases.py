@@ -1,4 +1,4 @@
-"""The cases that solutions are checked with, the right answer to each, and how an answer is compared with it."""
+"""The cases that solutions are checked with, the right answer to each, and the comparison of answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 
 @dataclass(frozen=True, kw_only=True)
 class Layers:
-    """The linear maps of a module; `output` is None where the exercise has none."""
+    """The linear maps of a module; `output` is None if the exercise has no output projection."""
 
     query: nn.Linear
     key: nn.Linear
@@ -27,10 +27,10 @@ class Layers:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """The arguments of one call. A mask is 1 where a query may look: (batch, key), or (batch, query, key).
+    """The arguments of one call. A mask is 1 where a query may attend: (batch, key), or (batch, query, key).
 
     Queries, keys and values of a function may have a head axis; a module has `layers`, and splits its channels into
-    `heads` where that is not 0.
+    `heads` unless that is 0.
     """
 
     query: Float[Tensor, "batch *head query channel"]
@@ -46,7 +46,7 @@ class Case:
         return self.mask is not None and self.mask.dim() == 3
 
     def describe(self) -> str:
-        """The shapes that were given."""
+        """The shapes of the arguments."""
         given = {"query": self.query, "key": self.key, "value": self.value, "mask": self.mask}
         if self.layers and not self.layers.output:
             given = {"x": self.query}
@@ -55,14 +55,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Answer:
-    """Results of attention: the output, its heads joined where a module does so, and the weights of each head."""
+    """Results of attention: the output, with heads joined if a module joins them, and the weights of each head."""
 
     output: Float[Tensor, "batch *head query value_channel"]
     weights: Float[Tensor, "batch *split_head query key"]
 
 
 def shape_text(value: Tensor) -> str:
-    """A shape as it is written, such as (2, 5, 16)."""
+    """A shape as text, such as (2, 5, 16)."""
     return str(tuple(value.shape))
 
 
@@ -86,7 +86,7 @@ def right_answer(case: Case) -> Answer:
 
 
 def allowed_cells(mask: Tensor) -> Tensor:
-    """The mask as batch, head, query and key, of which head and query may be 1."""
+    """The mask as (batch, head, query, key); the axes of heads and queries may have length 1."""
     by_query = mask.bool() if mask.dim() == 3 else mask.bool()[:, None, :]
     return by_query[:, None]
 
@@ -120,8 +120,8 @@ def _config(case: Case) -> Config:
 
 
 def _attention_for(case: Case) -> Attention:
-    """Our module, with the weights of the learner's."""
-    with torch.random.fork_rng(devices=[]):  # its first weights, which are overwritten or unused, are drawn at random
+    """Headlight's attention module, with the weights of the learner's module."""
+    with torch.random.fork_rng(devices=[]):  # the initial random weights are overwritten or unused
         attention = Attention(_config(case)).eval().requires_grad_(False)
     if case.layers:
         for name in ("query", "key", "value", "output"):
@@ -139,14 +139,14 @@ TOLERANCE = 1e-4  # absolute and relative; solutions may sum in another order
 
 
 def agrees(given: Tensor, right: Tensor) -> bool:
-    """Whether both have the same shape and, but for rounding, the same numbers; NaN agrees with NaN."""
+    """Whether both have the same shape and, up to rounding, the same numbers; NaN agrees with NaN."""
     return given.shape == right.shape and torch.allclose(
         given.detach().float(), right.detach().float(), rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True
     )
 
 
 def describe_difference(name: str, given: Tensor, right: Tensor) -> str:
-    """The shapes where they differ, else the first number that does."""
+    """The shapes if they differ, else the first number that differs."""
     if given.shape != right.shape:
         return f"{name} has the shape {shape_text(given)}, and {shape_text(right)} is right"
     given, right = given.detach().float(), right.detach().float()
@@ -171,11 +171,11 @@ def example(*shape: int, queries: int, keys: int, channels: int = 8, values: int
     return Case(query=query, key=key, value=draw(keys, values or channels), heads=heads)
 
 
-MODULE_INPUT = 3.0  # how wide a module's inputs spread: the small weights that layers begin with make scores small
+MODULE_INPUT = 3.0  # the spread of a module's inputs: layers start with small weights, which make scores small
 
 
 def self_attention(batch: int, tokens: int, channels: int, heads: int = 0) -> Case:
-    """A case in which queries, keys and values are made of the same input."""
+    """A case in which queries, keys and values come from the same input."""
     x = MODULE_INPUT * example(batch, queries=tokens, keys=tokens, channels=channels).query
     return Case(query=x, key=x, value=x, heads=heads)
 
@@ -200,7 +200,7 @@ def as_numbers(case: Case) -> Case:
 
 
 def with_empty_row(case: Case) -> Case:
-    """With an example that has nothing but padding."""
+    """With an example that consists of padding only."""
     padded_case = padded(case)
     assert padded_case.mask is not None
     mask = padded_case.mask.clone()
@@ -214,12 +214,12 @@ def five_tokens() -> Case:
 
 
 def other_lengths() -> Case:
-    """Three queries, five keys, and values of a width of their own."""
+    """Three queries, five keys, and values of another width."""
     return example(2, queries=3, keys=5, channels=4, values=6)
 
 
 def split_heads_of(batch: int) -> MakeCase:
-    """Queries, keys and values that are split into three heads already."""
+    """Queries, keys and values that are already split into heads."""
     return lambda: example(batch, 3, queries=4, keys=4, values=5)
 
 

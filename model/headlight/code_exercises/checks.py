@@ -21,13 +21,13 @@ Examine = Callable[[BindAgain], str]
 
 
 class Check:
-    """A title that says what is right, and what is examined in each of some cases."""
+    """A title that states the expected behavior, and a function that examines it in some cases."""
 
     def __init__(self, title: str, examine: Examine, *cases: MakeCase) -> None:
         self.title, self.examine, self.cases = title, examine, cases
 
     def run(self, bind: Bind, solution: Solution) -> str:
-        """The note on a solution that passes."""
+        """Run the check; the note on a solution that passes."""
         notes = [self.examine(partial(_bind, bind, solution, make_case)) for make_case in self.cases]
         return notes[-1]
 
@@ -61,7 +61,7 @@ def require_right(bound: BoundSolution, output: Tensor, weights: Tensor | None) 
 
 
 def _expects_all_axes(bound: BoundSolution) -> bool:
-    """Whether a function is right if its mask comes with the axes of the scores."""
+    """Whether a function is right if its mask already has the axes of the scores."""
     mask, module = bound.case.mask, bound.module
     if mask is None or module:
         return False
@@ -75,7 +75,7 @@ def _expects_all_axes(bound: BoundSolution) -> bool:
 
 
 def returned_weights(bind: BindAgain) -> str:
-    """The weights are returned beside the output."""
+    """The weights are returned with the output."""
     bound = bind(0.0)
     _, weights = bound.answer()
     right = right_answer(bound.case)
@@ -101,7 +101,7 @@ def kept_weights(bind: BindAgain) -> str:
 
 
 def empty_row(bind: BindAgain) -> str:
-    """A query that may look at nothing gives finite numbers."""
+    """A query whose keys are all masked gives finite numbers."""
     bound = bind(0.0)
     output, weights = bound.answer()
     if agrees(output, _even_where_empty(bound.case).output):
@@ -123,7 +123,7 @@ def _even_where_empty(case: Case) -> Answer:
 
 
 def unchanged_inputs(bind: BindAgain) -> str:
-    """The inputs are afterwards as they were."""
+    """The call leaves its inputs unchanged."""
     bound = bind(0.0)
     arguments = bound.arguments()
     before = [argument.clone() for argument in arguments]
@@ -135,7 +135,7 @@ def unchanged_inputs(bind: BindAgain) -> str:
 
 
 def gradients(bind: BindAgain) -> str:
-    """Gradients reach the inputs and a module's layers; where the output is right, so are those of the inputs."""
+    """Gradients reach the inputs and a module's layers; if the output is right, so are the inputs' gradients."""
     bound = bind(0.0)
     arguments = [each.requires_grad_(each.is_floating_point()) for each in bound.arguments()]
     output, _ = bound.answer(*arguments)
@@ -176,14 +176,14 @@ def _backward(output: Tensor) -> None:
 
 
 RATE = 0.5
-COPIES = 4096  # of one example, so that the mean over dropouts is close to what is expected
-STANDARD_ERRORS = 8.0  # the mean of a right solution is not further off
+COPIES = 4096  # of one example, so that the mean over dropouts is close to the expected one
+STANDARD_ERRORS = 8.0  # the mean of a right solution deviates less than this
 
 
 def dropped_weights(bind: BindAgain) -> str:
-    """A function drops some of the weights, and makes the others larger by 1 / (1 - p).
+    """A function drops some of the weights, and multiplies the others by 1 / (1 - p).
 
-    The values are two identity matrices side by side: the output is then twice the dropped weights.
+    The values are two identity matrices side by side: the output is then two copies of the weights after dropout.
     """
     bound = bind(RATE)
     bound = replace(bound, case=_reading_case(bound.case))
@@ -205,7 +205,7 @@ def _reading_case(case: Case) -> Case:
 
 
 def _diagnose(output: Tensor, plain: Tensor) -> Diagnosis | None:
-    """The fault in the two copies of the weights after dropout; None where they are right."""
+    """The fault in the two copies of the weights after dropout; None if they are right."""
     if agrees(output, plain):
         return diagnoses.DROPOUT_IGNORED
     is_zero, is_doubled = (
@@ -222,7 +222,7 @@ def _diagnose(output: Tensor, plain: Tensor) -> Diagnosis | None:
 
 
 def no_dropout_in_evaluation(bind: BindAgain) -> str:
-    """Dropout that is in evaluation mode changes nothing."""
+    """Dropout in evaluation mode changes nothing."""
     bound = bind(RATE)
     extra = () if bound.module else (None, nn.Dropout(RATE).eval())
     with torch.random.fork_rng(devices=[]):
@@ -236,7 +236,7 @@ def no_dropout_in_evaluation(bind: BindAgain) -> str:
 
 
 def dropout_in_training(bind: BindAgain) -> str:
-    """A module in training drops something, and its mean over many dropouts is the output without."""
+    """A module in training drops something, and its mean over many dropouts is the output without dropout."""
     bound = bind(RATE)
     assert bound.module
     outputs = _many_outputs(bound)

@@ -1,4 +1,4 @@
-"""Diagnoses of a check, and patterns of wrong answers that no changed step of attention explains."""
+"""Diagnoses of wrong answers, including patterns that no changed step of attention explains."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Hints:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What a wrong answer looks like (a sentence that follows "It looks as if"), and the way out of it."""
+    """The likely mistake behind a wrong answer (a sentence that follows "It looks as if"), and hints to correct it."""
 
     looks_like: str
     hints: Hints
@@ -31,7 +31,7 @@ def diagnosis(looks_like: str, *, nudge: str, concrete: str, show_me: str) -> Di
 
 
 class CheckFailed(Exception):
-    """A solution that is not right: what was given and came out, and what that looks like where it is recognized."""
+    """A solution that is not right: its inputs and wrong results, and the diagnoses of the likely mistakes, if any."""
 
     def __init__(self, given: str, *diagnoses: Diagnosis) -> None:
         super().__init__(given)
@@ -39,12 +39,12 @@ class CheckFailed(Exception):
 
 
 class NothingToCheck(CheckFailed):
-    """A solution that is not written yet or cannot be built, so that further checks would only say the same."""
+    """A solution that is not written yet or cannot be built, so that further checks would fail in the same way."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """The result of one check of one exercise. `note` is what a solution that passed may know besides."""
+    """The result of one check of one exercise. `note` is a remark on a solution that passed."""
 
     exercise: str
     check: str

@@ -1,4 +1,4 @@
-"""The exercises in code: what each function shall do, hints, checks, and files with gaps (.ipynb or .py)."""
+"""The exercises in code: tasks, hints, checks, and files with gaps (.ipynb or .py)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from headlight.registry import Registry
 
 @dataclass(frozen=True, kw_only=True)
 class CodeExercise:
-    """A function or class to write: its first lines, what it shall do, what its arguments are, and its checks."""
+    """A function or class to write: its signature, task, arguments, hints and checks."""
 
     title: str
     signature: str
@@ -223,7 +223,7 @@ GAP = 'raise NotImplementedError("your code")'
 
 
 def write_exercises(path: Path) -> None:
-    """Write the gaps to a new file. Raises HeadlightError where it exists, or is neither .ipynb nor .py."""
+    """Write the gaps to a new file. Raises HeadlightError if it exists, or is neither .ipynb nor .py."""
     if path.suffix not in (".ipynb", ".py"):
         raise HeadlightError(f"{path} is neither a notebook (.ipynb) nor a Python file (.py).")
     text = notebook_text() if path.suffix == ".ipynb" else python_text()

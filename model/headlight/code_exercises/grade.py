@@ -1,4 +1,4 @@
-"""Runs the checks of an exercise on a solution, and tells in sentences what they found."""
+"""Runs the checks of an exercise on a solution, and reports their findings in sentences."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ LIBRARIES = tuple(
 
 
 def grade(name: str, solution: Solution) -> Iterator[Finding]:
-    """A finding for each check of the exercise, up to the first without which no other can run.
+    """A finding for each check of the exercise, up to the first failure that rules out all later checks.
 
-    Raises UnknownNameError for the name of no exercise.
+    Raises UnknownNameError for an unknown exercise.
     """
     for check in CODE_EXERCISES[name].checks:
         note, given, is_last = "", "", False
@@ -43,7 +43,7 @@ def grade(name: str, solution: Solution) -> Iterator[Finding]:
 
 
 def describe_error(error: BaseException) -> str:
-    """The learner's own line and what Python said of it, in one sentence."""
+    """The line of the learner's code and Python's error message, in one sentence."""
     message = f"{type(error).__name__}: {error}".partition("\n")[0][:300].rstrip(" .:")
     if isinstance(error, NotImplementedError):
         message = "this is not written yet"
@@ -131,7 +131,7 @@ MARGIN = " " * 9
 
 
 def format_findings(findings: Iterable[Finding], rung: Rung = 2) -> str:
-    """A heading for each exercise, and a paragraph for each check. `rung` says how much the hints tell."""
+    """A heading for each exercise, and a paragraph for each check. `rung` sets how much the hints tell."""
     lines: list[str] = []
     told: set[str] = set()
     exercise = ""
@@ -172,12 +172,12 @@ def _ladder_of_exercise(finding: Finding, rung: Rung, told: set[str]) -> list[st
 
 
 def _wrap(text: str) -> str:
-    """Indented; prose is wrapped, code (several lines) keeps its own."""
+    """Indented; prose is wrapped, code (several lines) keeps its line breaks."""
     return indent(text if "\n" in text else fill(text, WIDTH - len(MARGIN)), MARGIN)
 
 
 def check(solution: Solution, rung: Rung = 2) -> bool:
-    """Print what is right and wrong of a function or class with the name of an exercise; for notebooks.
+    """Print what is right and wrong in a function or class named like an exercise; for notebooks.
 
     `rung` is how much the hints tell: 1 a nudge, 2 the concrete step, 3 the code.
     """

@@ -1,4 +1,4 @@
-"""Misconceptions: each is computed as well, so that an answer that agrees with it is recognized."""
+"""Misconceptions: the wrong result of each is computed, so that an equal answer is recognized."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ChangedSteps = Mapping[str, Callable[..., object]]
 
 @dataclass(frozen=True)
 class Misconception:
-    """What an answer looks like, the way out, and the steps of `Steps` that lead to it."""
+    """A diagnosis with hints, and the changed steps of `Steps` that give the wrong answer."""
 
     diagnosis: Diagnosis
     steps: ChangedSteps
@@ -49,7 +49,7 @@ def wrong_answer(case: Case, *rows: Misconception) -> Answer | None:
         steps |= row.steps
     try:
         return compute(case, change(**steps))
-    except (RuntimeError, IndexError):  # shapes that do not fit, an axis that is not there
+    except (RuntimeError, IndexError):  # shapes do not match, or an axis is missing
         return None
 
 
@@ -104,11 +104,11 @@ def _mask_transposed(mask: Tensor, scores: Tensor) -> Tensor:
 
 
 def _with_layers(make: Callable[[Layers, Case], tuple[Tensor, Tensor, Tensor]]) -> Callable[[Case], object]:
-    """A wrong use of a module's layers; a function has none, so that nothing changes."""
+    """A wrong use of a module's layers; a function has no layers, so nothing changes."""
     return lambda case: make(case.layers, case) if case.layers else project(case)
 
 
-# An answer is looked up in this order: of two rows that give the same numbers, the more specific stands first.
+# An answer is compared in this order: of two rows that give the same numbers, the more specific comes first.
 MISCONCEPTIONS: Registry[Misconception] = Registry(
     "misconception",
     {

@@ -1,4 +1,4 @@
-"""A learner's function or module, made ready for one case, and what it returns."""
+"""A learner's function or module, prepared for one case, and its answer."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ FILLERS = re.compile(r"linears?|layers?|projection|proj|weights?|matrix|to|fc|in
 
 
 def find_layers(module: nn.Module, roles: tuple[str, ...], d_model: int) -> Layers:
-    """The layers by their names (query, W_q, q_proj ...), else in the order of their definition.
+    """The layers by name (query, W_q, q_proj ...), else in the order of their definition.
 
-    Raises NothingToCheck where they are not as many square linear maps as there are roles.
+    Raises NothingToCheck unless there is one square linear map for each role.
     """
     linears = {name: layer for name, layer in module.named_modules() if isinstance(layer, nn.Linear)}
     if len(linears) != len(roles):
@@ -45,7 +45,7 @@ def find_layers(module: nn.Module, roles: tuple[str, ...], d_model: int) -> Laye
 
 
 def role_of(name: str) -> str:
-    """The role that a layer's name tells; empty where it tells none."""
+    """The role that a layer's name states; empty if it states none."""
     last = name.rpartition(".")[2].lower()
     return next((ROLE_NAMES[each] for each in (last, FILLERS.sub("", last)) if each in ROLE_NAMES), "")
 
@@ -55,7 +55,7 @@ def _count(layers: int) -> str:
 
 
 def _diagnose(module: nn.Module, found: int, roles: tuple[str, ...]) -> Diagnosis:
-    own = [value for name, value in vars(module).items() if not name.startswith("_")]  # nn.Module has dicts of its own
+    own = [value for name, value in vars(module).items() if not name.startswith("_")]  # others are nn.Module's
     if any(isinstance(each, list | tuple | dict) and _holds_linear(each) for each in own):
         return HIDDEN_LAYERS
     repeated = any(
@@ -102,7 +102,7 @@ Solution = Callable[..., Any]
 
 @dataclass(frozen=True, kw_only=True)
 class BoundSolution:
-    """A function, or a module that was built for the case; the case then has the module's layers."""
+    """A function, or a module built for the case; the case then has the module's layers."""
 
     case: Case
     call: Solution
@@ -110,7 +110,7 @@ class BoundSolution:
     takes_one_input: bool = False
 
     def arguments(self) -> list[Tensor]:
-        """Copies of the inputs, so that nothing that the call changes spoils the comparison."""
+        """Copies of the inputs, so that in-place changes do not affect the comparison."""
         query = self.case.query.clone()
         if self.takes_one_input:
             return [query]
@@ -119,7 +119,7 @@ class BoundSolution:
         return [query, key, value, *([] if self.case.mask is None else [self.case.mask.clone()])]
 
     def answer(self, *arguments: Any) -> tuple[Tensor, Tensor | None]:
-        """The output, and the weights where they are returned, too."""
+        """The output, and the weights if they are returned."""
         return read_answer(self.call(*(arguments or self.arguments())))
 
 
@@ -127,7 +127,7 @@ Bind = Callable[[Solution, Case, float], BoundSolution]
 
 
 def read_answer(returned: object) -> tuple[Tensor, Tensor | None]:
-    """The output and the weights that were returned, as float32. Raises CheckFailed where there is no tensor."""
+    """The returned output and weights as float32. Raises CheckFailed if there is no tensor."""
     parts = list(returned) if isinstance(returned, tuple | list) else [returned]
     tensors = [part.float() for part in parts[:2] if isinstance(part, Tensor)]
     if not parts or len(tensors) < len(parts[:2]):
@@ -139,12 +139,12 @@ def read_answer(returned: object) -> tuple[Tensor, Tensor | None]:
 
 
 def bind_function(solution: Solution, case: Case, dropout: float) -> BoundSolution:
-    """A function, which gets its dropout as an argument."""
+    """A function, which takes dropout as an argument."""
     return BoundSolution(case=case, call=solution)
 
 
 def bind_single_head(solution: Solution, case: Case, dropout: float) -> BoundSolution:
-    """A module of one head without an output projection, built with its width alone."""
+    """A module of one head without an output projection; its only argument is the width."""
     width = case.query.shape[-1]
     module = _build(solution, width)
     layers = find_layers(module, ("query", "key", "value"), width)
@@ -152,7 +152,7 @@ def bind_single_head(solution: Solution, case: Case, dropout: float) -> BoundSol
 
 
 def bind_multi_head(solution: Solution, case: Case, dropout: float) -> BoundSolution:
-    """A module of several heads, built with their number, its width and the dropout."""
+    """A module of several heads; its arguments are their number, the width and the dropout rate."""
     width = case.query.shape[-1]
     module = _build(solution, case.heads, width, dropout)
     layers = find_layers(module, ("query", "key", "value", "output"), width)

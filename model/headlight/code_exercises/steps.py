@@ -1,4 +1,4 @@
-"""The steps of attention as functions, each of which can be replaced by a wrong one."""
+"""The steps of attention as functions; each can be replaced by a wrong one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def project_output(case: Case, joined: Tensor) -> Tensor:
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """Attention in steps; the defaults are right."""
+    """The steps of attention; the defaults are right."""
 
     project: Callable[[Case], tuple[Tensor, Tensor, Tensor]] = project
     split: Callable[[Tensor, int], Tensor] = split_heads
@@ -43,7 +43,7 @@ class Steps:
     )
     mask_scores: Callable[[Tensor, Tensor], Tensor] = lambda scores, allowed: scores.masked_fill(~allowed, -torch.inf)
     normalize: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1)
-    # A query that may look at nothing has weights of 0, where the softmax gives NaN.
+    # A query whose keys are all masked gets weights of 0; the softmax would give NaN.
     mask_weights: Callable[[Tensor, Tensor], Tensor] = lambda weights, allowed: weights.masked_fill(
         ~allowed.any(-1, keepdim=True), 0.0
     )
@@ -53,7 +53,7 @@ class Steps:
 
 
 def compute(case: Case, steps: Steps) -> Answer:
-    """The answer that these steps give. Raises RuntimeError where they do not fit the shapes."""
+    """The answer of these steps. Raises RuntimeError if they do not fit the shapes."""
     q, k, v = steps.project(case)
     if case.heads:
         q, k, v = (steps.split(each, case.heads) for each in (q, k, v))
@@ -68,5 +68,5 @@ def compute(case: Case, steps: Steps) -> Answer:
 
 
 def change(**changed: Callable[..., object]) -> Steps:
-    """The right steps, some of them replaced."""
+    """The right steps with some replaced."""
     return replace(Steps(), **changed)  # type: ignore[arg-type]

@@ -19,12 +19,12 @@ from headlight.nn.masks import QueryKeyPositions
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.tracing.run import RecordingHook
 
-MOST_HEADS = 16  # that a sentence offers
+MOST_HEADS = 16  # that a sentence suggests
 
 
 @dataclass(frozen=True)
 class HeadValues:
-    """What one head computed: scores before and after the mask, weights, and output; `allowed` is the mask."""
+    """The values of one head: scores before and after the mask, weights, and output; `allowed` is the mask."""
 
     scores: Float[Tensor, "query key"]
     masked_scores: Float[Tensor, "query key"]
@@ -44,7 +44,7 @@ def attend(
     attention_function: str = "softmax",
     dropout: float = 0.0,
 ) -> HeadValues:
-    """One head of `Attention.attend`, recorded by a hook; with `dropout` as in training.
+    """One head of `Attention.attend`, recorded by a hook; `dropout` applies as in training.
 
     Raises InputError for matrices that do not fit together.
     """
@@ -61,7 +61,7 @@ def attend(
     output = attention.attend(q[None, None], k[None, None], v[None, None], context, recorder)
     values = recorder.values
     scores, weights = values["scores"][0, 0], values["weights"][0, 0]
-    # The module writes the most negative finite number where minus infinity is meant.
+    # The module uses the most negative finite number for minus infinity.
     return HeadValues(
         scores, scores.masked_fill(~allowed, -torch.inf), weights, output[0, 0], allowed, float(values["scale"])
     )
@@ -74,7 +74,7 @@ def attend_with_weights(
     w_k: Float[Tensor, "k_in k_out"],
     w_v: Float[Tensor, "v_in v_out"],
 ) -> dict[str, Tensor]:
-    """The values of `Attention.forward` of one head with these weights: of x to `memory`, or to itself.
+    """The values of `Attention.forward` of one head with these weights: attention of x to `memory`, or to itself.
 
     Raises InputError for sizes that do not fit.
     """
@@ -95,7 +95,7 @@ def attend_with_weights(
 
 
 def context_without_positions(config: Config, allowed: Bool[Tensor, "query key"]) -> AttentionContext:
-    """What an attention by itself is told: where each query may look, and no positions."""
+    """The context of a single attention: where each query may look, and no positions."""
     positions = QueryKeyPositions(*map(torch.arange, allowed.shape))
     return AttentionContext(POSITIONAL_ENCODINGS["none"](config), positions, allowed[None, None])
 
@@ -126,13 +126,13 @@ def head_config(
 
 @lru_cache(maxsize=64)
 def _module(config: Config) -> Attention:
-    """The module of one head, in training where it has dropout; only its `attend` is used, which has no weights."""
-    with torch.random.fork_rng(devices=[]):  # building it must not change the numbers that a seed draws later
+    """The module of one head, in training mode if it has dropout; only its `attend` is used, which has no weights."""
+    with torch.random.fork_rng(devices=[]):  # building it must not change later random numbers of a seed
         return Attention(config).train(config.dropout > 0)
 
 
 def require_equal_heads(d_model: int, heads: int) -> None:
-    """Raise InputError where channels cannot be cut into heads of one width; it says into how many they can."""
+    """Raise InputError, with the possible numbers of heads, if channels cannot be split into equal heads."""
     if d_model % heads:
         possible = ", ".join(str(count) for count in range(1, MOST_HEADS + 1) if d_model % count == 0)
         raise InputError(

@@ -9,13 +9,13 @@ BITS = "bits per token"
 
 
 def card_section(card: str, title: str) -> str:
-    """The text under a heading of a card, empty where there is none."""
+    """The text under a heading of a card, or "" if there is none."""
     found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", card, re.MULTILINE | re.DOTALL)
     return found[1].strip() if found else ""
 
 
 def card_table(section: str) -> Table:
-    """The first table of a section: its head and its rows; nothing where there is none."""
+    """The first table of a section: its head and its rows; empty if there is none."""
     table = re.search(r"^\|.*\n\|[-:| ]+\|\n(?:\|.*\n?)*", section, re.MULTILINE)
     if not table:
         return ()
@@ -25,7 +25,7 @@ def card_table(section: str) -> Table:
 
 
 def bits_per_token(card: str) -> dict[str, float]:
-    """The loss of each held-out text that a card was measured on, by the text's name; empty where it has none."""
+    """The loss of each held-out text in a card, by the text's name; empty if it has none."""
     measured = card_table(card_section(card, "Measured"))
     if not measured or BITS not in measured[0]:
         return {}

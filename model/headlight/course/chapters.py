@@ -239,5 +239,5 @@ CORE_PATH = (
 
 
 def find_screen(chapter: str, screen: str) -> Screen:
-    """A screen by the names of its chapter and its own. Raises UnknownNameError."""
+    """A screen by its chapter's name and its own. Raises UnknownNameError."""
     return CHAPTERS[chapter].screens[screen]

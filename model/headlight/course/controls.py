@@ -1,4 +1,4 @@
-"""Controls, with which a learner changes a screen: each reads its value from the text that an address holds."""
+"""Controls, with which a learner changes a screen. Each parses its value from a text in the address."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ MAX_INPUT_LENGTH = 5_000  # characters of one input
 
 @dataclass(frozen=True)
 class Control(ABC):
-    """A control: its title, and the text of the value that it begins with. `kind` says how a page draws it.
+    """A control: its title, and its default value as text. `kind` says how a page draws it.
 
-    `when` ("mask=window,padding") names another control and the values with which alone this one has a meaning: else it
-    is hidden.
+    `when` ("mask=window,padding") names another control and those of its values for which this one is shown.
     """
 
     kind: ClassVar[str]
@@ -33,14 +32,14 @@ class Control(ABC):
 
     @abstractmethod
     def parse(self, text: str) -> Any:
-        """The value that a text stands for. Raises InputError with a sentence."""
+        """The value of a text. Raises InputError with a sentence."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One side of a matrix: what its rows or columns are called, and how many there may be.
+    """One axis of a matrix: the names of its rows or columns, and how many there may be.
 
-    Matrices of one screen whose axes have the same name grow and shrink together.
+    Matrices of one screen grow and shrink together along axes of the same name.
     """
 
     name: str
@@ -49,7 +48,7 @@ class Axis:
     labels: tuple[str, ...] = ()
 
     def label(self, index: int) -> str:
-        """The name of a row or column; without one its number, counted from 0."""
+        """The name of a row or column, or its number, counted from 0, if it has no name."""
         return self.labels[index] if index < len(self.labels) else str(index)
 
     def label_all(self, count: int) -> tuple[str, ...]:
@@ -59,7 +58,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class MatrixControl(Control):
-    """A table of numbers, as text `1,0;0,1`. With `switches` its cells are 0 or 1 and are turned by a click."""
+    """A table of numbers, as text `1,0;0,1`. With `switches` its cells are 0 or 1 and a click toggles them."""
 
     kind: ClassVar[str] = "matrix"
     _: KW_ONLY
@@ -142,7 +141,7 @@ class SeedControl(CountControl):
 
 @dataclass(frozen=True)
 class ChoiceControl(Control):
-    """One of several, by name; `options` are their titles."""
+    """A choice between named options; `options` maps names to titles."""
 
     kind: ClassVar[str] = "choice"
     options: dict[str, str] = field(default_factory=dict)
@@ -154,13 +153,13 @@ class ChoiceControl(Control):
         return text
 
 
-# What a screen computes: the learner's own numbers, or the same in a trained model.
+# The two modes of many screens: the learner's own numbers, or the same in a trained model.
 ON = ChoiceControl("Shown on", "numbers", {"numbers": "My numbers", "model": "A trained model"})
 
 
 @dataclass(frozen=True)
 class TextControl(Control):
-    """A text; with `lines` it may have several."""
+    """A text; `lines` allows several lines."""
 
     kind: ClassVar[str] = "text"
     _: KW_ONLY
@@ -180,9 +179,9 @@ class TextControl(Control):
 
 @dataclass(frozen=True)
 class RecordingControl(Control):
-    """A WAV file of the learner's own, by the name under which it is kept for them; `compute` is given its samples.
+    """A WAV file of the learner's own, by the name under which it is stored; `compute` receives its samples.
 
-    Without one it is None. No address holds such a name: it says `shared` instead.
+    Without a file it is None. Addresses never contain this name, but `shared` instead.
     """
 
     kind: ClassVar[str] = "recording"
@@ -201,7 +200,7 @@ class RecordingControl(Control):
 
 @dataclass(frozen=True)
 class ModelControl(Control):
-    """A model by its name; `compute` is given the opened Checkpoint. `needs` names a row of REQUIREMENTS."""
+    """A model by its name; `compute` receives the opened Checkpoint. `needs` names a row of REQUIREMENTS."""
 
     kind: ClassVar[str] = "model"
     title: str = field(default="Model", kw_only=True)
@@ -213,7 +212,7 @@ class ModelControl(Control):
         return text
 
     def require(self, config: Config) -> None:
-        """Raise InputError for a model that this screen cannot run on."""
+        """Raise InputError for a model that does not suit this screen."""
         requirement = REQUIREMENTS[self.needs]
         if not requirement.suits(config):
             raise InputError(f"This screen needs a model that {requirement.words}. Choose another model.")
@@ -221,9 +220,9 @@ class ModelControl(Control):
 
 @dataclass(frozen=True)
 class PartControl(CountControl):
-    """A layer or head of the model that the control `model` chooses, counted from 0; `part` names a row of PARTS.
+    """A layer or head of the model chosen by the control `model`, counted from 0; `part` names a row of PARTS.
 
-    A page offers those that the model has. Where another model has fewer, its last one takes the place.
+    A page offers the parts that the model has. If another model has fewer, its last one is used.
     """
 
     kind: ClassVar[str] = "part"
@@ -234,7 +233,7 @@ class PartControl(CountControl):
 
 
 def parse_number(text: str, place: str, low: float | int, high: float | int) -> float:
-    """A number between two others; `place` is what a sentence calls it. Raises InputError."""
+    """A number between two others; `place` is its name in error sentences. Raises InputError."""
     expected = f"a number from {_plainly(low)} to {_plainly(high)}"
     try:
         number = float(text.replace("−", "-"))
@@ -247,5 +246,5 @@ def parse_number(text: str, place: str, low: float | int, high: float | int) -> 
 
 
 def _plainly(number: float | int) -> str:
-    """A number as people write it: 1,000,000 and not 1e+06."""
+    """A number as people write it: 1,000,000 instead of 1e+06."""
     return (f"{number:,.0f}" if number == int(number) else f"{number:g}").replace("-", "−")

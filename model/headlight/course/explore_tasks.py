@@ -1,4 +1,4 @@
-"""Tasks at the end of chapters: a head to be found on the page Explore, and switched off there."""
+"""Tasks at the end of chapters: find a head on the page Explore, and switch it off there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STORY = "Once upon a time there was a little dog. The little dog ran to the park
 
 
 def find_head(metric: str, model: Checkpoint, text: str) -> Answer:
-    """Which head it was, how all heads compare, and the loss on the sentence without it."""
+    """The head to find, a comparison of all heads, and the loss on the sentence without it."""
     network, stack = model.model, model.model.config.stacks[-1]
     shares = head_metrics(run(network, model.tokenizer, text, keep=("*.weights", "*.mask")))[metric]
     if not np.isfinite(shares).any():
@@ -82,7 +82,7 @@ def _question(metric: str, shares: HeadNumbers, answer: tuple[int, int]) -> Ques
 
 
 def explore_task(metric: str, model: str, text: str = STORY) -> Screen:
-    """The task of finding the head that looks most at what a metric measures."""
+    """The task of finding the head with the highest value of a metric."""
     wanted = HEAD_METRICS[metric].description
     return Screen(
         title=f"Task: find the head that looks at {wanted}",

@@ -13,7 +13,7 @@ from torch.optim import Optimizer
 from headlight.cancellation import check_cancelled
 
 WARMUP = 20  # steps
-LARGEST_GRADIENT = 1.0  # the 2-norm to which longer gradients are shortened
+LARGEST_GRADIENT = 1.0  # the 2-norm to which longer gradients are clipped
 
 
 def fit(
@@ -28,8 +28,8 @@ def fit(
     """Take steps against the gradient of `loss`, and return the loss of each.
 
     With `warm_up` the learning rate rises for WARMUP steps and falls to a tenth by the end; with `clip` long gradients
-    are shortened. `after_backward` is called with the number of each step while its gradient is there. Raises Cancelled
-    when the question is taken back.
+    are clipped. `after_backward` is called with the number of each step while its gradient exists. Raises Cancelled if
+    the request is cancelled.
     """
     losses, [group] = [], optimizer.param_groups
     rate = group["lr"]
@@ -52,7 +52,7 @@ def fit(
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Steps this small wait for a second thread far longer than it works."""
+    """One thread: in steps this small, a second one costs more waiting than it saves."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -62,12 +62,12 @@ def one_thread() -> Iterator[None]:
 
 
 def begin_anew(network: nn.Module) -> None:
-    """Random weights as torch draws them for a single layer, so that networks of all kinds begin alike."""
+    """Random weights from torch's defaults for a single layer, so that networks of all kinds start alike."""
     for module in network.modules():
         if isinstance(module, nn.Linear | nn.Embedding):
             module.reset_parameters()
 
 
 def parameter_count(network: nn.Module) -> int:
-    """How many numbers a network learns; a matrix that two parts share counts once."""
+    """The number of parameters of a network; a matrix shared by two parts counts once."""
     return sum(parameter.numel() for parameter in network.parameters())

@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl, urlencode
 
 @dataclass(frozen=True)
 class Move:
-    """Where a screen went: `chapter/screen`, the new names of its inputs, and inputs that it needs there.
+    """A screen's new address: `chapter/screen`, the new names of its inputs, and inputs to add.
 
-    An input whose new name is empty has no place there.
+    An input with an empty new name is dropped.
     """
 
     path: str
@@ -60,7 +60,7 @@ MOVED = {
 
 
 def follow(chapter: str, screen: str, inputs: str) -> tuple[str, str, str]:
-    """Chapter, screen and inputs (as in an address, `look-up.sharpness=3`) of a link, where its screen has moved."""
+    """Chapter, screen and inputs (as in an address, `look-up.sharpness=3`) of a link after its screen has moved."""
     move = MOVED.get(f"{chapter}/{screen}")
     if move is None:
         return chapter, screen, inputs

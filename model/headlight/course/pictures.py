@@ -1,6 +1,7 @@
-"""Pictures of the numbers that a screen has computed, and how they travel to a page.
+"""Pictures of the numbers that a screen has computed, and their JSON form for a page.
 
-The module of its `kind` in app/headlight_app/course/frontend/pictures draws it. Numbers are tensors or plain Python.
+The module named like its `kind` in app/headlight_app/course/frontend/pictures draws it. Numbers are tensors or plain
+Python.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Numbers = Tensor | Sequence[Number]
 class Picture:
     """A picture with a title above it and a note below it.
 
-    `before` stands in front of it: "×", "=" or "→", where pictures of a row are read as an equation.
+    `before` is a sign in front of it, "×", "=" or "→", if the pictures of a row form an equation.
     """
 
     kind: ClassVar[str]
@@ -43,7 +44,7 @@ class MatrixPicture(TitledPicture):
     """A matrix as a heat map with its numbers in the cells.
 
     `colours` "weights" shade from 0 to 1, "signed" on both sides of 0, "none" not at all. `row_sums` adds a column of
-    sums; `marked` cells (row, column) are framed; `crossed` cells are those that a mask forbids.
+    sums; `marked` cells (row, column) are framed; `crossed` cells are forbidden by a mask.
     """
 
     kind: ClassVar[str] = "matrix"
@@ -62,10 +63,10 @@ class MatrixPicture(TitledPicture):
 
 @dataclass(frozen=True)
 class HeatMapPicture(TitledPicture):
-    """A matrix too large for numbers: coloured cells that tell theirs where one points.
+    """A matrix too large for printed numbers: coloured cells that show theirs on hover.
 
     `colours` "weights" shade from 0 to 1, "positive" from 0 on, "signed" on both sides of 0. A line is drawn after
-    every `row_groups` rows and `column_groups` columns (0: none). One that `is_small` stands beside others.
+    every `row_groups` rows and `column_groups` columns (0: none). With `is_small` it is placed beside others.
     """
 
     kind: ClassVar[str] = "heat_map"
@@ -81,15 +82,15 @@ class HeatMapPicture(TitledPicture):
     is_small: bool = False
 
     def __post_init__(self) -> None:
-        # Four places are told where one points, and more would only make a longer answer.
+        # Hovering shows four digits; more would only make the answer larger.
         object.__setattr__(self, "values", self.values.double().round(decimals=4))
 
 
 @dataclass(frozen=True, kw_only=True)
 class MovingPointsPicture(Picture):
-    """Named points that move: where each is in every frame, and what a frame is called ("step 5").
+    """Named points that move: the place of each in every frame, and the name of each frame ("step 5").
 
-    Where there are `groups`, a point has the colour of its own, which `group_titles` name.
+    With `groups` a point has the colour of its group; `group_titles` names these.
     """
 
     kind: ClassVar[str] = "moving_points"
@@ -102,7 +103,7 @@ class MovingPointsPicture(Picture):
 
 @dataclass(frozen=True, kw_only=True)
 class BarsPicture(Picture):
-    """One bar for each number, with its label; several `series` stand side by side. `high` fixes the longest bar."""
+    """One labelled bar for each number; several `series` are drawn side by side. `high` fixes the longest bar."""
 
     kind: ClassVar[str] = "bars"
     labels: tuple[str, ...]
@@ -159,7 +160,7 @@ class PointsPicture(Picture):
 
 @dataclass(frozen=True)
 class TokensPicture(TitledPicture):
-    """Tokens as chips; `shades` from 0 to 1 colour them, `below` stands under each (an id, a count)."""
+    """Tokens as chips; `shades` from 0 to 1 colour them, `below` is written under each (an id, a count)."""
 
     kind: ClassVar[str] = "tokens"
     tokens: tuple[str, ...]
@@ -172,7 +173,7 @@ class TokensPicture(TitledPicture):
 class TablePicture(Picture):
     """A table of texts and numbers; the first column names the rows.
 
-    `addresses` are where the last cell of each row leads, to a page in the web, or empty.
+    `addresses` are the web links of the last cell of each row, or empty.
     """
 
     kind: ClassVar[str] = "table"
@@ -185,7 +186,7 @@ class TablePicture(Picture):
 
 @dataclass(frozen=True)
 class ScreenLink:
-    """Another screen of the course, by the names of its chapter and its own, with inputs in place of its defaults."""
+    """A link to another screen of the course, by chapter and screen name; `inputs` replace its defaults."""
 
     chapter: str
     screen: str
@@ -194,7 +195,7 @@ class ScreenLink:
 
 @dataclass(frozen=True)
 class Claim:
-    """What is often said, what is right, and the screens that show it."""
+    """A common claim, the correct statement, and the screens that show it."""
 
     said: str
     right: str
@@ -203,7 +204,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimsPicture(Picture):
-    """Claims one below the other, each with links to the screens that show what is right."""
+    """A list of claims, each with links to the screens that show what is right."""
 
     kind: ClassVar[str] = "claims"
     claims: tuple[Claim, ...]
@@ -211,9 +212,9 @@ class ClaimsPicture(Picture):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelDiagramPicture(Picture):
-    """A model drawn as boxes and arrows, from its input down to its answer, with the shape of what leaves each box.
+    """A model drawn as boxes and arrows, from its input down to its output, with the output shape of each box.
 
-    Where it is `enterable`, each part leads to its numbers on Explore: it is the model of the screen's link.
+    If it is `enterable`, each part links to its numbers on Explore: it is the model of the screen's link.
     """
 
     kind: ClassVar[str] = "model_diagram"
@@ -223,9 +224,10 @@ class ModelDiagramPicture(Picture):
 
 @dataclass(frozen=True)
 class ImagePicture(TitledPicture):
-    """An image under a grid of `rows` x `columns` patches; `source` is the address that a browser shows (`png_url`).
+    """An image under a grid of `rows` x `columns` patches; `source` is the image's URL (`png_url`).
 
-    With `shades` it is drawn once for each of them, and a patch is as bright as its number; `marked` ones are framed.
+    With `shades` it is drawn once for each of them, and a patch is as bright as its number; `marked` patches are
+    framed.
     """
 
     kind: ClassVar[str] = "image"
@@ -239,9 +241,9 @@ class ImagePicture(TitledPicture):
 
 @dataclass(frozen=True, kw_only=True)
 class GraphPicture(Picture):
-    """Named nodes, where they lie in the plane, and the edges between them as pairs of their numbers.
+    """Named nodes, their coordinates in the plane, and the edges between them as pairs of node numbers.
 
-    `shades` from 0 to 1 colour the nodes and stand in them; the `marked` one is framed.
+    `shades` from 0 to 1 colour the nodes and are written in them; the `marked` node is framed.
     """
 
     kind: ClassVar[str] = "graph"
@@ -272,7 +274,7 @@ class FilePicture(Picture):
 
 @dataclass(frozen=True, kw_only=True)
 class Equations(Picture):
-    """Formulas with the numbers put in, in LaTeX: what one can check with a pencil."""
+    """Formulas with the numbers inserted, in LaTeX, to check with a pencil."""
 
     kind: ClassVar[str] = "equations"
     lines: tuple[str, ...]
@@ -280,7 +282,7 @@ class Equations(Picture):
 
 @dataclass(frozen=True)
 class Verdict(Picture):
-    """A sentence that says what was found; `good` is None where it judges nothing."""
+    """A sentence that states the result; `good` is None if it makes no judgement."""
 
     kind: ClassVar[str] = "verdict"
     text: str
@@ -291,7 +293,7 @@ class Verdict(Picture):
 class Row:
     """Pictures side by side, under a heading of their own. A `question` may be asked before they are shown.
 
-    Rows that are `folded` are seen once their heading is opened, all of them that follow one another together.
+    Consecutive `folded` rows are hidden together until their heading is opened.
     """
 
     pictures: tuple[Picture, ...] = field(default=())
@@ -302,17 +304,17 @@ class Row:
 
 
 def as_rows(shown: Iterable[Row | Picture | str]) -> tuple[Row, ...]:
-    """Rows as they are, and each picture or sentence that stands by itself in a row of its own."""
+    """Rows unchanged, and each single picture or sentence in a row of its own."""
     return tuple(each if isinstance(each, Row) else row(each) for each in shown)
 
 
 def fold(*shown: Row | Picture | str) -> tuple[Row, ...]:
-    """What goes on from a screen and would make it longer than two windows: it is opened by its first heading."""
+    """Further rows that would make a screen longer than two windows; the first heading opens them."""
     return tuple(replace(each, folded=True) for each in as_rows(shown))
 
 
 def row(*shown: Picture | str, title: str = "", text: str = "", question: Question | None = None) -> Row:
-    """A row of pictures; a sentence says what was found and is a Verdict that judges nothing."""
+    """A row of pictures; a plain sentence becomes a Verdict without judgement."""
     return Row(tuple(Verdict(each) if isinstance(each, str) else each for each in shown), title, text, question)
 
 
@@ -326,7 +328,7 @@ def bars(
     digits: int = 2,
     note: str = "",
 ) -> BarsPicture:
-    """One bar for each label, or for each number of a mapping by its name; `name` is what the numbers are called."""
+    """One bar for each label, or for each entry of a mapping; `name` is the name of the numbers."""
     if isinstance(labels, Mapping):
         values = list(labels.values())
     return BarsPicture(title=title, labels=tuple(labels), series={name: values}, high=high, digits=digits, note=note)
@@ -342,7 +344,7 @@ def weights_matrix(
     row_axis: str = "",
     column_axis: str = "",
 ) -> MatrixPicture:
-    """Attention weights of a text to itself with their numbers, and the sum of each row."""
+    """The self-attention weights of a text with their numbers, and the sum of each row."""
     return MatrixPicture(
         title=title, values=values, rows=names, columns=names, colours="weights", row_sums=True, before=before,
         crossed=crossed, row_axis=row_axis, column_axis=column_axis,
@@ -367,12 +369,12 @@ def weights_map(
 
 
 def shape_text(shape: Sequence[int]) -> str:
-    """A shape as a table has it, on one line: 36 × 192."""
+    """A shape for a table, on one line: 36 × 192."""
     return "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}".join(f"{side:,}" for side in shape)
 
 
 def plain(value: Any) -> Any:
-    """As JSON has it: tensors as lists, and infinite numbers and NaN as the words that JavaScript reads."""
+    """A value for JSON: tensors as lists, and infinite numbers and NaN as the words that JavaScript reads."""
     if isinstance(value, Tensor):
         return plain(value.detach().tolist())
     if isinstance(value, float):

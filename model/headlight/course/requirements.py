@@ -1,6 +1,6 @@
-"""What screens need of a model, and which of its parts are counted: rows that pages and controls read.
+"""What screens need of a model, and which of its parts are numbered.
 
-They are about its Config alone, so that a list of models can be filtered before any of them is opened.
+All of it depends on the Config alone, so a list of models can be filtered without opening any of them.
 """
 
 from __future__ import annotations
@@ -90,14 +90,14 @@ PARTS: Registry[Callable[[Config], int]] = Registry(
 
 
 def require_index(index: int, count: int, name: str, whole: str, first: int = 0) -> int:
-    """The number of one of several things that a whole has. Raises InputError for one that there is not."""
+    """The index of one of `count` things in a whole. Raises InputError if it does not exist."""
     if first <= index < first + count:
         return index
     raise InputError(f"There is no {name} {index}: {whole} has {count}, counted from {first}.")
 
 
 def require_part(config: Config, part: str, index: int) -> int:
-    """The index, counted from 0. Raises InputError where the model has no such part."""
+    """The index, counted from 0. Raises InputError if the model has no such part."""
     count = PARTS[part](config)
     if index < count:
         return index

@@ -1,4 +1,4 @@
-"""Chapters and screens: each row is all there is to say about it."""
+"""Chapters and screens: one row defines each of them completely."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from headlight.course.pictures import Picture, Row, ScreenLink, as_rows
 from headlight.errors import InputError
 from headlight.registry import Registry
 
-READING_SPEED = 150  # words a minute, of a text that one thinks about
-TRYING = 0.3  # minutes for each thing that one changes
+READING_SPEED = 150  # words a minute, for a text that needs thought
+TRYING = 0.3  # minutes for each control
 Answer = tuple[Row | Picture | str, ...]  # a picture or a sentence by itself is a row
 StateFields = dict[str, str]  # a link's parameters, as the page Explore reads them
 Compute = Callable[..., Answer]
-Link = Callable[..., StateFields]  # from the values of a screen's controls, by their names
+Link = Callable[..., StateFields]  # takes the values of a screen's controls, by their names
 
 
 def compared(one: StateFields, other: StateFields) -> StateFields:
-    """The parameters of a link to the page Compare, whose other side has these fields in place of the first one's."""
+    """The parameters of a link to the page Compare; its second side is the first one with the fields of `other`."""
     return one | {"side_b": urlencode(other)}
 
 
 def link(*controls: str, fixed: StateFields | None = None, **fields: str) -> Link:
-    """A link whose fields are values of controls: each of `controls` under its own name, others as field="control".
+    """A link whose fields are values of controls: `controls` under their own names, others as field="control".
 
-    A field with braces is a text with values in it, as in " {one}"; `fixed` are fields that no control changes.
+    A field with braces is a template, such as " {one}"; `fixed` are fields that no control changes.
     """
     sources = {name: f"{{{name}}}" for name in controls}
     sources |= {field: source if "{" in source else f"{{{source}}}" for field, source in fields.items()}
@@ -42,20 +42,20 @@ def link(*controls: str, fixed: StateFields | None = None, **fields: str) -> Lin
 
 
 def compare_link(one: Link, other: Link) -> Link:
-    """A link to the page Compare: `other` has the fields in which its second side differs."""
+    """A link to the page Compare; `other` has the fields that differ on its second side."""
     return lambda **values: compared(one(**values), other(**values))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Screen:
-    """One idea: its title, a lesson of two or three sentences, what a learner can change, and what is computed then.
+    """One idea: a title, a lesson of two or three sentences, the controls, and what is computed from them.
 
-    `compute` takes the controls' values by their names and gives rows of pictures. Where it is several functions by
-    their names, the first control chooses one, and controls that this one does not take are hidden. `formulas` are
-    LaTeX. `code` are the functions and classes whose source is shown: those that ran. `explore` takes the same values
-    (a model as its name) and gives the parameters of a link to the page Explore, `elsewhere` those of links to other
-    pages, by their names in addresses; `see_also` are screens that go on from this one. A screen that `is_long` runs
-    for seconds: only when it is asked to, with a button that stops it, and it calls `check_cancelled`.
+    `compute` takes the controls' values by their names and returns rows of pictures. If it is a mapping of functions,
+    the first control chooses one, and controls that this function does not take are hidden. `formulas` are LaTeX.
+    `code` lists the functions and classes that ran; their source is shown. `explore` takes the same values (a model as
+    its name) and returns the parameters of a link to the page Explore; `elsewhere` does so for other pages, by their
+    names in addresses. `see_also` lists related screens. A screen with `is_long` runs for seconds: it starts and stops
+    by a button, and calls `check_cancelled`.
     """
 
     title: str
@@ -93,11 +93,11 @@ class Screen:
 
     @property
     def model_controls(self) -> dict[str, ModelControl]:
-        """The controls that choose a model, by their names: at most two, as a comparison has."""
+        """The controls that choose a model, by their names; at most two, for a comparison."""
         return {name: control for name, control in self.controls.items() if isinstance(control, ModelControl)}
 
     def rows(self, **values: Any) -> tuple[Row, ...]:
-        """What is shown for these values of the controls. Raises HeadlightError."""
+        """The rows for these values of the controls. Raises HeadlightError."""
         compute = self.compute if callable(self.compute) else self.compute[values[next(iter(self.controls))]]
         return as_rows(compute(**{name: values[name] for name in signature(compute).parameters}))
 
@@ -107,7 +107,7 @@ class Screen:
         return {page: link(**values) for page, link in pages.items()}
 
     def parse(self, inputs: Mapping[str, str]) -> dict[str, Any]:
-        """The value of each control, its default where nothing was given. Raises InputError."""
+        """The value of each control, or its default if none was given. Raises InputError."""
         for name, text in inputs.items():
             if name not in self.controls:
                 raise InputError(
@@ -122,7 +122,7 @@ class Screen:
 
 @dataclass(frozen=True, kw_only=True)
 class Chapter:
-    """Screens that belong together, by their names in addresses, in the order in which they are read."""
+    """Screens that belong together, by their names in addresses, in reading order."""
 
     title: str
     summary: str

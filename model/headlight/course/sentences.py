@@ -25,7 +25,7 @@ from headlight.tracing.trace import Trace
 from headlight.training.objectives.batch import IGNORE_INDEX, Batch
 from headlight.training.train_step import cross_entropy
 
-MASKED_EVERY = 4  # tokens, where a sentence is read by a model that fills masks
+MASKED_EVERY = 4  # tokens: one of so many is masked, in a model that fills masks
 MOST_TOKENS, MOST_LAYERS = 200, 100
 LAYER = PartControl(title="Layer (0 is the first)", default="0", part="layer")
 HEAD = PartControl(title="Head (0 is the first)", default="0", part="head")
@@ -33,9 +33,9 @@ TOKEN = CountControl("Token (0 is the first)", "2", 0, 31)
 
 
 def sentence_batch(checkpoint: Checkpoint, text: str) -> tuple[Encoded, Batch]:
-    """The sentence as a batch of one, and its targets: each next token, or every fourth one, masked.
+    """The sentence as a batch of one, and its targets: each next token, or every fourth token, masked.
 
-    Raises TextError for a text, ConfigError for a model that predicts no tokens, InputError where nothing is left.
+    Raises TextError for a text, ConfigError for a model that predicts no tokens, InputError if there are no targets.
     """
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     require_token_task(model.config)
@@ -66,9 +66,9 @@ def target_loss(model: Transformer, batch: Batch, hook: Hook = no_hook) -> float
 
 @dataclass(frozen=True)
 class WordRank:
-    """How a word fares as a prediction: its place among all tokens, the likeliest being number 1, and its probability.
+    """A word as a prediction: its rank among all tokens, 1 for the likeliest, and its probability.
 
-    Of a word of several tokens `name` is the first, and `is_part` is True.
+    If a word has several tokens, `name` is the first and `is_part` is True.
     """
 
     name: str
@@ -78,12 +78,12 @@ class WordRank:
 
     @property
     def loss(self) -> float:
-        """What it would cost in nats, were it the next word."""
+        """Its loss in nats if it were the next word."""
         return -log(self.probability) if self.probability else inf
 
 
 def rank_word(checkpoint: Checkpoint, word: str, probabilities: Float[Tensor, " token"]) -> WordRank:
-    """The rank of any word. Raises InputError where the tokenizer makes nothing of it."""
+    """The rank of any word. Raises InputError if the tokenizer gives no tokens for it."""
     first, *others = word_pieces(checkpoint, word)
     probability = probabilities[first]
     rank = int((probabilities > probability).sum()) + 1
@@ -91,7 +91,7 @@ def rank_word(checkpoint: Checkpoint, word: str, probabilities: Float[Tensor, " 
 
 
 def word_pieces(checkpoint: Checkpoint, word: str) -> tuple[int, ...]:
-    """The tokens of a word as it stands within a text: with a space in front, where the tokenizer keeps it."""
+    """The tokens of a word inside a text: with a space in front, if the tokenizer keeps it."""
     ids = checkpoint.tokenizer.encode(f" {word.strip()}", add_special_tokens=False).ids
     if not ids:
         raise InputError(f"The tokenizer makes nothing of {shortened(word, 30)!r}. Type another word.")
@@ -99,7 +99,7 @@ def word_pieces(checkpoint: Checkpoint, word: str) -> tuple[int, ...]:
 
 
 def continuation(checkpoint: Checkpoint, prompt: str, edits: Sequence[str] = (), **choices: Any) -> str:
-    """What a model writes after a prompt, without the token that ends a text; `choices` are those of `generate`."""
+    """A model's continuation of a prompt, without the end-of-text token; `choices` are those of `generate`."""
     steps = generate(checkpoint.model, checkpoint.tokenizer, prompt, edits, keep=(), **choices)
     ids = [step.chosen_token for step in steps if step.chosen_token != checkpoint.tokenizer.end_id]
     return checkpoint.tokenizer.decode(ids)
@@ -111,22 +111,22 @@ def value(trace: Trace, path: str) -> Float[Tensor, ...]:
 
 
 def require_layer(model: Transformer, layer: int) -> str:
-    """The path of a layer of the stack that makes the prediction. Raises InputError for one that does not exist."""
+    """The path of a layer of the predicting stack. Raises InputError if it does not exist."""
     return f"{model.config.stacks[-1]}.{require_part(model.config, 'layer', layer)}"
 
 
 def require_token(text: Encoded, token: int) -> int:
-    """The token's position. Raises InputError for one that does not exist."""
+    """The token's position. Raises InputError if it does not exist."""
     return require_index(token, len(text.ids), "token", "the text")
 
 
 def token_labels(text: Encoded) -> tuple[str, ...]:
-    """The tokens as they are written under a picture: without the space in front of them."""
+    """The tokens as labels of a picture: without the space in front of them."""
     return tuple(each.strip() or "␣" for each in text.token_texts)
 
 
 def require_width(width: int, others: dict[str, int], what: str = "channels") -> None:
-    """Raise InputError where typed matrices do not fit together."""
+    """Raise InputError if typed matrices do not fit together."""
     for name, size in others.items():
         if size != width:
             raise InputError(f"There are {width} {what}, and {name}: {size}. Matrices that are multiplied must fit.")

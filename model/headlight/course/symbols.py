@@ -1,4 +1,4 @@
-"""What the symbols of the formulas mean: one table in assets/course, from which each screen takes those of its own."""
+"""The meanings of the formulas' symbols: one table in assets/course, from which each screen takes its own."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class Symbol:
 
 @lru_cache(maxsize=1)
 def meanings() -> dict[str, dict[str, str]]:
-    """The meanings of symbols, `everywhere` and where a chapter or a screen has another."""
+    """The meanings of symbols, `everywhere` and those that differ in a chapter or a screen."""
     return tomllib.loads((assets_dir() / "course" / "symbols.toml").read_text(encoding="utf-8"))
 
 
 def name_of(latex: str) -> str:
-    """How the table names a symbol: `d_\\mathrm{model}` is d_model, and W^Q is W_Q."""
+    """A symbol's name in the table: `d_\\mathrm{model}` is d_model, and W^Q is W_Q."""
     return re.sub(r"\\(?:mathrm|mathbf|text)|[{}\s]", "", latex).replace("^", "_")
 
 
 def symbols_of(path: str, formulas: Iterable[str]) -> tuple[Symbol, ...]:
-    """The symbols of a screen's formulas (`chapter/screen`), each once, in the order in which they come."""
+    """The symbols of a screen's formulas (`chapter/screen`), each once, in order of appearance."""
     table = meanings()
     known = table["everywhere"] | table.get(path.partition("/")[0], {}) | table.get(path, {})
     found = dict[str, Symbol]()
@@ -51,7 +51,7 @@ def symbols_of(path: str, formulas: Iterable[str]) -> tuple[Symbol, ...]:
 
 
 def _find(latex: str, known: dict[str, str]) -> Iterator[str]:
-    """Symbols with the subscripts that are part of their names; other subscripts are symbols of their own."""
+    """Symbols with the subscripts that belong to their names; other subscripts are separate symbols."""
     for match in _SYMBOL.finditer(latex):
         base, prime, script = match.groups()
         if not (base and (base[0] != "\\" or _LETTER.fullmatch(base))):  # a word, or the name of a function

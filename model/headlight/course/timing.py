@@ -1,4 +1,4 @@
-"""What a screen measures while one waits: times, and how many multiplications there are."""
+"""Measurements that a screen makes on the spot: times, and numbers of multiplications."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Key = TypeVar("Key", bound=Hashable)
 def median_times(actions: Mapping[Key, Callable[[], object]]) -> dict[Key, float]:
     """The median time of each action in ms. Raises Cancelled.
 
-    Each round runs all of them, so that a moment in which the machine is busy spoils one measurement of several
-    actions, and not most of one. A first round does not count: it is slower than all others.
+    Each round runs all actions, so a busy moment of the machine spoils one measurement of several actions instead of
+    most measurements of one. The first round does not count: it is slower than all others.
     """
     times: dict[Key, list[float]] = {key: [] for key in actions}
     for _ in range(1 + ROUNDS):
@@ -32,7 +32,7 @@ def median_times(actions: Mapping[Key, Callable[[], object]]) -> dict[Key, float
 
 
 def multiply_adds(action: Callable[[], object]) -> int:
-    """The multiply-adds of the matrix products of an action, as torch counts them, on the meta device, too."""
+    """The multiply-adds of an action's matrix products, as counted by torch; this works on the meta device, too."""
     with FlopCounterMode(display=False) as counter:
         action()
     return int(counter.get_total_flops()) // 2  # torch counts a multiplication and an addition as two

@@ -12,7 +12,7 @@ from headlight.questions.marking import Mark, mark
 
 @dataclass(frozen=True)
 class Asked:
-    """A question of a screen, the place of its row among those that are shown, and what became of its tries."""
+    """A question of a screen, the index of its row among the shown rows, and the outcome of its tries."""
 
     place: int
     question: Question
@@ -20,9 +20,9 @@ class Asked:
 
 
 def withhold(rows: Sequence[Row], tries: Sequence[str]) -> tuple[tuple[Row, ...], tuple[Asked, ...]]:
-    """What may be shown of a screen, and its questions, one after another, as far as the tries have led.
+    """The rows of a screen that may be shown, and its questions up to the first unsettled one.
 
-    Until a question is settled, its row and those after it are left out: they would tell the answer.
+    Until a question is settled, its row and those after it are left out, since they would give away the answer.
     """
     asked, end, rest = list[Asked](), len(rows), tuple(tries)
     for place, row in enumerate(rows):

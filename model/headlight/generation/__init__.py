@@ -1,1 +1,1 @@
-"""Writing on with a model: sampling, next-token generation and filling masks."""
+"""Text generation: sampling, next-token generation and filling masks."""

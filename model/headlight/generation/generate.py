@@ -1,6 +1,6 @@
 """Text generation: generate() continues a text token by token; each step is a Trace.
 
-A TextGenerator's step depends on its arguments alone, so that a generation can be continued from any earlier step.
+A TextGenerator's step depends only on its arguments, so that generation can continue from any earlier step.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from headlight.tracing.trace import Trace
 
 @dataclass(frozen=True)
 class CacheSize:
-    """The key/value cache of one attention: its key/value heads and tokens, and `element_size` bytes a number."""
+    """The size of one attention's key/value cache: key/value heads, tokens, and `element_size` bytes per number."""
 
     path: str
     key_value_heads: int
@@ -60,8 +60,8 @@ class CacheSize:
 class Prefix:
     """An immutable key/value cache: token ids, keys and values by the path of their attention, and the encoder output.
 
-    Reading on makes a new one, so that several continuations may begin with the same. `encoded_length` is the length
-    of the text whose position encoding the keys have: rotary frequencies may depend on it (`Rope.same_for_lengths`).
+    Reading more tokens creates a new one, so that several continuations can share it. `encoded_length` is the text
+    length for which the keys were position-encoded: rotary frequencies may depend on it (`Rope.same_for_lengths`).
     """
 
     ids: tuple[int, ...]
@@ -70,11 +70,11 @@ class Prefix:
     memory: Tensor | None = None
 
     def truncate(self, length: int) -> Prefix:
-        """The cache of the first `length` tokens, where no token attends to a later one."""
+        """The cache of the first `length` tokens; valid only if no token attends to a later one."""
         return replace(self, ids=self.ids[:length], key_values=truncate_key_values(self.key_values, length))
 
     def cache_sizes(self) -> tuple[CacheSize, ...]:
-        """The size of the cache of each layer's self-attention."""
+        """The cache size of each layer's self-attention."""
         return tuple(
             CacheSize(path, k.shape[1], k.shape[2], k.shape[3], v.shape[3], k.element_size())
             for path, (k, v) in self.key_values.items()
@@ -83,7 +83,7 @@ class Prefix:
 
     @property
     def bytes(self) -> int:
-        """The size of all keys and values, those of the source too, in bytes."""
+        """The size of all keys and values, including those of the source, in bytes."""
         return sum(tensor.nbytes for pair in self.key_values.values() for tensor in pair)
 
 
@@ -91,7 +91,7 @@ class Prefix:
 class TextGenerator:
     """A model, a prompt and settings for generation: edits, sampling, and patterns of the paths that each step records.
 
-    With `prediction_row_only` a step records of query x key values only the last token's row, that of the prediction.
+    With `prediction_row_only` a step records only the last token's row of query x key values, where it predicts.
     """
 
     model: Transformer
@@ -116,7 +116,7 @@ class TextGenerator:
         keep: Sequence[str] | None = None,
         prediction_row_only: bool = False,
     ) -> TextGenerator:
-        """A generator that begins with `text`. Raises TextError for a text or a model that cannot be continued."""
+        """A generator that starts with `text`. Raises TextError for a text or a model that cannot be continued."""
         if not task_of(model.config).continues_text:
             raise TextError("This model does not continue a text: it has no next-token head.")
         encoded, source_encoded = encode_input(model, tokenizer, text), encode_source(model, tokenizer, source)
@@ -141,10 +141,10 @@ class TextGenerator:
 
     @torch.inference_mode()
     def step(self, generated: Sequence[int] = (), prefix: Prefix | None = None) -> tuple[GenerationStep, Prefix]:
-        """The step after the tokens `generated`, and the key/value cache that it leaves.
+        """The step after the tokens `generated`, and the resulting key/value cache.
 
-        With a prefix of the text only the tokens after it are read; all of them where keys and values do not stay valid
-        (`can_cache`, `_can_continue`). A custom mask grows with the text (`extend_mask`).
+        With a prefix of the text only the tokens after it are read, or all tokens if keys and values do not stay valid
+        (`can_cache`, `_can_continue`). A custom mask is extended with the text (`extend_mask`).
         """
         text = self.encoded_with(generated)
         model = with_extended_masks(self.model, len(self.text.ids), len(text.ids))
@@ -165,11 +165,11 @@ class TextGenerator:
         return step, Prefix(text.ids, cache.key_values, length, memory)
 
     def _can_continue(self, prefix: Prefix, length: int) -> bool:
-        """Whether a prefix's keys and values are those that a text of `length` tokens, read at once, would have."""
+        """Whether a prefix's keys and values equal those of a text of `length` tokens that is read at once."""
         return self.can_cache and encodes_alike(self.model, prefix.encoded_length, length)
 
     def is_finished(self, step: GenerationStep) -> bool:
-        """Whether nothing follows a step: it chose the end token, or the context is full."""
+        """Whether generation ends after a step: it chose the end token, or the context is full."""
         return step.chosen_token == self.tokenizer.end_id or step.position >= self.model.config.context_length
 
 
@@ -187,12 +187,12 @@ def generate(
     seed: int | None = None,
     keep: Sequence[str] | None = None,
 ) -> Iterator[GenerationStep]:
-    """Continue a text by up to `steps` tokens, each sampled; stops at the end token or where the context is full.
+    """Continue a text by up to `steps` sampled tokens; stops at the end token or when the context is full.
 
-    `source` is what an encoder-decoder's encoder reads, a text or an image; `temperature`, `top_k`, `top_p` and `seed`
-    are those of SamplingConfig (a random seed if None); `keep` lists patterns of paths that each step records. With a
-    key/value cache a step reads one token, where earlier keys and values stay valid. Raises TextError, ImageError or
-    EditError.
+    `source` is the input of an encoder-decoder's encoder, a text or an image; `temperature`, `top_k`, `top_p` and
+    `seed` are those of SamplingConfig (a random seed if None); `keep` lists patterns of paths that each step records.
+    With a key/value cache a step reads one token, as long as earlier keys and values stay valid. Raises TextError,
+    ImageError or EditError.
     """
     sampling = SamplingConfig(temperature, top_k, top_p, randbelow(2**63) if seed is None else seed)
     generator = TextGenerator.from_text(
@@ -209,7 +209,7 @@ def generate(
 
 
 def text_of_tokens(model: Transformer, tokenizer: Tokenizer, token_ids: Sequence[int]) -> str:
-    """The text of some tokens. Raises TextError for an id outside the model's vocabulary."""
+    """The text of tokens. Raises TextError for an id outside the model's vocabulary."""
     for token_id in token_ids:
         if not 0 <= token_id < model.config.vocabulary_size:
             last = model.config.vocabulary_size - 1
@@ -230,7 +230,7 @@ def remaining_masks(
     masked_positions: Sequence[int] = (),
     filled: Mapping[int, int] | None = None,
 ) -> tuple[Encoded, tuple[int, ...]]:
-    """A text with some of its masks `filled` (tokens by position), and the positions of the masks that remain."""
+    """A text with some masks `filled` (tokens by position), and the positions of the remaining masks."""
     if not task_of(model.config).fills_masks:
         raise TextError("This model has no masked-language head, so it cannot fill masks.")
     encoded, filled = apply_mask_tokens(encode_input(model, tokenizer, text), masked_positions, tokenizer), filled or {}
@@ -259,10 +259,10 @@ def fill_mask(
     keep: Sequence[str] | None = None,
     prediction_row_only: bool = False,
 ) -> GenerationStep:
-    """Fill one mask: the one whose most probable token is the most certain (Chang et al. 2022, section 3.2).
+    """Fill one mask: the one whose most probable token has the highest probability (Chang et al. 2022, section 3.2).
 
     `filled` are the tokens of earlier steps, by position. With `prediction_row_only` the step records only that mask's
-    row of query x key values. Raises TextError where no mask is left, or the model fills none.
+    row of query x key values. Raises TextError if no mask is left, or the model cannot fill masks.
     """
     encoded, remaining = remaining_masks(model, tokenizer, text, masked_positions, filled)
     if not remaining:
@@ -288,11 +288,11 @@ class Hypothesis:
 
     @property
     def log_probability(self) -> float:
-        """That of all its tokens together."""
+        """The log probability of all tokens together."""
         return sum(self.log_probabilities)
 
     def score(self, length_penalty: float) -> float:
-        """The log probability over ((5 + length) / 6)^penalty, so that a long text may win (Wu et al. 2016, eq. 14)."""
+        """The log probability / ((5 + length) / 6)^penalty, so that long texts can win (Wu et al. 2016, eq. 14)."""
         return self.log_probability / math.pow((5 + len(self.tokens)) / 6, length_penalty)
 
     def extend(self, token: int, log_probability: float, is_finished: bool) -> Hypothesis:
@@ -301,7 +301,7 @@ class Hypothesis:
 
 
 def transcript(trace: Trace, tokenizer: Tokenizer) -> str:
-    """What the likeliest token of each frame says: repeated ones count once, blanks not at all (Graves et al. 2006)."""
+    """The text of the likeliest token per frame, without repetitions and blanks (CTC; Graves et al. 2006)."""
     likeliest = trace["logits"].argmax(-1).tolist()
     blank = trace.config.output_head_config.pad_token_id
     return tokenizer.decode([token for token, _ in groupby(likeliest) if token != blank]).strip()
@@ -318,11 +318,11 @@ def beam_search(
     steps: int = 32,
     length_penalty: float = LENGTH_PENALTY,
 ) -> Iterator[tuple[Hypothesis, ...]]:
-    """The beams after each step, the best by score first: at most `beams`, finished ones among them.
+    """The beams after each step, sorted by score: at most `beams`, including finished ones.
 
-    A step extends each unfinished beam by every token, and keeps the best of these and of the finished ones. The
-    search ends after `steps`, when all beams are finished, or where the context is full; with one beam it is greedy
-    decoding. Raises TextError for a model that writes nothing, and for a number of beams below 1.
+    A step extends each unfinished beam by every token, and keeps the best of these and of the finished ones. The search
+    ends after `steps`, when all beams are finished, or when the context is full; with one beam it is greedy decoding.
+    Raises TextError for a model that generates no text, and for a number of beams below 1.
     """
     if beams < 1:
         raise TextError(f"There are {beams} beams; a search needs at least one.")
@@ -354,7 +354,7 @@ def _encode_source(generator: TextGenerator, hook: InterventionHook) -> Float[Te
 def _next_log_probabilities(
     generator: TextGenerator, hook: InterventionHook, beams: Sequence[Hypothesis], memory: Tensor | None
 ) -> Float[Tensor, "beam token"]:
-    """The log probability of each token after each beam; all of them have the same length, so they are one batch."""
+    """The log probability of each next token for each beam; all beams have the same length, so they form one batch."""
     prompt = generator.text.ids
     model = with_extended_masks(generator.model, len(prompt), len(prompt) + len(beams[0].tokens))
     ids = torch.tensor([(*prompt, *beam.tokens) for beam in beams], device=model.device)

@@ -1,4 +1,4 @@
-"""One step of generation: what it records, and the token it samples for one of the positions that may come next."""
+"""One generation step: the recorded values, and the token sampled for one of the possible positions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headlight.tracing.run import RecordingHook
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One sample: the probabilities drawn from, the tokens by falling probability, a uniform random number, the choice.
+    """One sample: the probabilities, the tokens by falling probability, a uniform random number, and the chosen token.
 
     `chosen` is the token whose interval of the cumulative distribution, in `order`, contains `random_number`.
     """
@@ -33,11 +33,11 @@ class Sample:
 
 @dataclass(frozen=True)
 class SamplingConfig:
-    """How a token is sampled from logits. With temperature 0 it is the most probable one (greedy decoding).
+    """How a token is sampled from logits; temperature 0 takes the most probable one (greedy decoding).
 
-    `top_k` keeps the k most probable tokens, `top_p` the fewest whose probabilities at this temperature reach that sum
-    (nucleus sampling; Holtzman et al. 2020, section 3.1). The same seed gives the same random number at the same step.
-    Raises TextError for values out of range.
+    `top_k` keeps the k most probable tokens; `top_p` keeps the fewest tokens whose probabilities at this temperature
+    sum to at least `top_p` (nucleus sampling; Holtzman et al. 2020, section 3.1). The same seed gives the same random
+    number at the same step. Raises TextError for values out of range.
     """
 
     temperature: float = 1.0
@@ -64,17 +64,17 @@ class SamplingConfig:
         return Sample(probabilities, order, random_number, int(order[rank]))
 
     def random_number(self, step: int) -> float:
-        """The uniform random number of a step, from 0 to 1 without 1."""
+        """The uniform random number of a step, in [0, 1)."""
         bit_generator = np.random.PCG64(self.seed % 2**63)
         bit_generator.advance(step)
         return float(np.random.Generator(bit_generator).random())
 
     def _ranked_probabilities(self, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The probabilities that remain, largest first, and the tokens in that order."""
+        """The remaining probabilities, largest first, and the tokens in that order."""
         if self.temperature == 0:
             order = np.argsort(-logits, kind="stable")
             return np.eye(1, len(logits))[0], order
-        # Relative to the largest logit, so that a tiny temperature overflows only where the probability is zero.
+        # Relative to the largest logit, so that a tiny temperature overflows only to a probability of 0.
         with np.errstate(over="ignore"):
             exponentials = np.exp((logits - logits.max()) / self.temperature)
         order = np.argsort(-exponentials, kind="stable")
@@ -89,7 +89,7 @@ class SamplingConfig:
 
 @dataclass(frozen=True, eq=False)
 class GenerationStep(Trace):
-    """One step of generation: the values of the tokens read in it, from `start` on, and the token sampled from them.
+    """One generation step: the values of the tokens it read, from `start` on, and the sampled token.
 
     `position` is where the chosen token goes: the next position, or that of a mask.
     """
@@ -102,7 +102,7 @@ class GenerationStep(Trace):
 class StepRecorder(RecordingHook):
     """The hook of a step that reads the tokens from `start` on: edits values, and records those that match `keep`.
 
-    With `rows` it keeps only these positions of the values with a query axis in the predicting stack.
+    With `rows`, it keeps only these positions of the values that have a query axis in the predicting stack.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class StepRecorder(RecordingHook):
         self.config, self.rows, self.start = config, rows, start
 
     def __call__(self, path: str, value: Tensor) -> Tensor:
-        """The value after the edits, recorded where it is to be kept."""
+        """Apply the edits to a value, and record it if `keep` matches."""
         value = super().__call__(path, value)
         if path in self.values and self._has_rows(path):
             self.values[path] = value[:, :, list(self.rows or ())]
@@ -133,9 +133,10 @@ class StepRecorder(RecordingHook):
         sampling: SamplingConfig,
         number: int,
     ) -> GenerationStep:
-        """Step `number`: a token for one of `positions`, whose most probable token is the most certain.
+        """Step `number`: a token for the position whose most probable token has the highest probability.
 
-        Chang et al. 2022, section 3.2; of the values of `rows`, which are those of `positions`, its row remains.
+        See Chang et al. 2022, section 3.2. Of the recorded `rows`, one per position in `positions`, only the chosen one
+        is kept.
         """
         candidates = logits.float().cpu()
         surest = int(candidates.softmax(-1).amax(-1).argmax())
@@ -151,6 +152,6 @@ class StepRecorder(RecordingHook):
         )
 
     def _has_rows(self, path: str) -> bool:
-        """Whether only some positions of a value are kept."""
+        """Whether only some positions of a value are recorded."""
         in_predicting_stack = path.startswith(f"{self.config.stacks[-1]}.")
         return self.rows is not None and in_predicting_stack and "query" in hook_point_of(path).axes

@@ -1,1 +1,1 @@
-"""Lessons: text files of steps with questions, whose right answers are computed when they are asked."""
+"""Lessons: text files with steps and questions; right answers are computed when a question is shown."""

@@ -1,4 +1,4 @@
-"""The kinds of questions that a step can ask: each makes one of the course's questions from computed numbers."""
+"""The kinds of questions of a step: each builds one of the course's questions from computed numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_OPTIONS = 40
 
 
 def question_of(place: Place, scope: Scope) -> Question | None:
-    """A step's question with its right answer, hints and reason; None where it asks nothing. Raises LineError."""
+    """A step's question with its right answer, hints and reason; None if it has no question. Raises LineError."""
     line = place.step.first("ask")
     if line is None:
         return None
@@ -46,7 +46,7 @@ def _ask_number(place: Place, scope: Scope, expression: str) -> Question:
 
 
 def _ask_place(place: Place, scope: Scope, expression: str, least: bool) -> Question:
-    """Which place of a table has the largest number, or which of several options."""
+    """Asks which place of a table, or which of several options, has the largest or smallest number."""
     text = place.asked(scope)
     if not expression:
         return _ask_option(place, scope, text, least)
@@ -65,7 +65,7 @@ def _ask_place(place: Place, scope: Scope, expression: str, least: bool) -> Ques
 
 
 def _numbers_of(table: Table, least: bool) -> Mapping[tuple[int, ...], str]:
-    """Of each place its own number."""
+    """The reply to each wrong place: its own number."""
     other = "smaller" if least else "larger"
     known = (at for at in np.ndindex(table.values.shape) if np.isfinite(table.values[at]))
     return {at: f"{_told(table, at)} Another is {other}." for at in known}
@@ -76,7 +76,7 @@ def _told(table: Table, at: tuple[int, ...]) -> str:
 
 
 def _short(labels: tuple[str, ...], axis: str) -> tuple[str, ...]:
-    """Columns of a map: "3" in place of "head 3", which the row heading and the question say."""
+    """Columns of a map: "3" instead of "head 3", since the row heading and the question name the axis."""
     return tuple(label.removeprefix(f"{axis} ") for label in labels)
 
 
@@ -106,7 +106,7 @@ def _ask_direction(place: Place, scope: Scope, expression: str) -> Question:
 
 
 def _ask_screen(place: Place, scope: Scope, expression: str) -> Question:
-    """The question that the screen itself asks."""
+    """The screen's own question."""
     found = next((row.question for row in scope.rows if row.question), None)
     if expression or found is None:
         raise DataError("“ask: screen” takes nothing else, and a `screen` that asks a question.")

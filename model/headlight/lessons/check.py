@@ -1,4 +1,4 @@
-"""Checking a lesson: every expression is computed, on each of its texts, as a learner would meet it."""
+"""Checks a lesson: computes every expression on each of its texts, as a learner would see it."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from headlight.lessons.scope import Scope
 from headlight.questions.kinds import Question
 from headlight.questions.marking import mark
 
-SEEDS = 3  # that a lesson on numbers alone is tried with
-MARGIN = 0.02  # of a number, by which the right one is ahead of the next: less cannot be seen
-HINTS = 3  # of a question; where the kind of question has one of its own, that is the last of them
+SEEDS = 3  # tried for a lesson on numbers alone
+MARGIN = 0.02  # relative distance of the right number to the next; smaller ones are invisible
+HINTS = 3  # of a question; if the kind of question has its own hint, that is the last of them
 SHOWN = ("first", "after")
 FILLED = ("question", "hint", "because", "note")  # texts with numbers in them
 T = TypeVar("T")
 
 
 def check_text(name: str, text: str, open_model: Open, model: str = "") -> tuple[Fault, ...]:
-    """What is wrong in a lesson, by lines; `model` takes the place of the one with which it begins."""
+    """The faults of a lesson, by lines; `model` replaces its first model."""
     lesson, faults = read_lesson(name, text)
     return faults or tuple(sorted(set(_faults(lesson, open_model, model or lesson.first_model))))
 
@@ -68,7 +68,7 @@ def _checked_steps(lesson: Lesson, open_model: Open, model: str) -> Iterator[Fau
 
 
 def _tried(place: Place) -> tuple[Question | None, list[LineError]]:
-    """The question of a step, and what could not be computed of all that a learner or a teacher could see of it."""
+    """The question of a step, and the errors in everything that a learner or teacher could see of it."""
     step, errors = place.step, list[LineError]()
 
     def attempt(compute: Callable[[], T]) -> T | None:
@@ -93,7 +93,7 @@ def _tried(place: Place) -> tuple[Question | None, list[LineError]]:
 
 
 def _require_margin(place: Place, scope: Scope) -> None:
-    """Raise LineError where the two best places or options are so close that no learner can tell which is right."""
+    """Raise LineError if the two best places or options are too close for a learner to distinguish."""
     line = place.step.first("ask")
     kind, _, expression = line.text.partition(" ") if line else ("", "", "")
     if kind not in ("largest", "smallest"):
@@ -106,7 +106,7 @@ def _require_margin(place: Place, scope: Scope) -> None:
 
 
 def _told(question: Question) -> str:
-    """The right answer as a learner is told it; of a map by its cell."""
+    """The right answer as shown to a learner; for a map, its cell."""
     return question.right if question.kind == "point" else question.in_words(question.right)
 
 
@@ -134,7 +134,7 @@ def _form_faults(step: Step) -> Iterator[Fault]:
 
 
 def _hint_faults(step: Step, questions: list[Question]) -> Iterator[Fault]:
-    """Hints come in three steps, the last of them that of the kind of question where it has one."""
+    """Questions have three hints; the last one is that of the kind of question, if it has one."""
     if not questions or step.text("ask").split()[0] == "screen":
         return
     own = len(questions[0].last_hints)

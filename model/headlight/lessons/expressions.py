@@ -1,4 +1,4 @@
-"""Expressions of a lesson: a small part of Python's notation, read into a tree and computed here, never by Python."""
+"""Expressions of a lesson: a small part of Python's syntax, parsed to a tree and computed here, never run by Python."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FORMAT = re.compile(r":(\.\d[fg%])\s*$")
 
 @lru_cache(maxsize=2_048)
 def parse(text: str) -> ast.expr:
-    """The tree of an expression. Raises InputError for what is none."""
+    """The tree of an expression. Raises InputError if the text is not an expression."""
     if len(text) > MAX_LENGTH:
         raise InputError(f"The expression has {len(text)} characters; at most {MAX_LENGTH} are read.")
     try:
@@ -45,7 +45,7 @@ def parse(text: str) -> ast.expr:
 
 
 def _require_known(node: ast.AST, depth: int) -> None:
-    """Raise InputError for anything but the few kinds of nodes that an expression may have."""
+    """Raise InputError for all but the few allowed kinds of nodes."""
     if depth > MAX_DEPTH:
         raise InputError(f"The expression is nested more than {MAX_DEPTH} deep.")
     parts = _parts(node)
@@ -56,7 +56,7 @@ def _require_known(node: ast.AST, depth: int) -> None:
 
 
 def _parts(node: ast.AST) -> list[ast.expr] | None:
-    """What a node is made of; None where it is of a kind that no expression has."""
+    """The parts of a node; None for a kind that is not allowed."""
     match node:
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
             _require_arguments(name, len(arguments))
@@ -84,7 +84,7 @@ def _require_arguments(name: str, given: int) -> None:
 
 
 def evaluate(text: str, scope: Scope) -> Value:
-    """The value of an expression. Raises HeadlightError with a sentence for what cannot be computed."""
+    """The value of an expression. Raises HeadlightError with a sentence if it cannot be computed."""
     try:
         return _compute(parse(text), scope)
     except (ZeroDivisionError, OverflowError):
@@ -148,7 +148,7 @@ def _arithmetic(node: ast.expr, scope: Scope) -> float | Table:
 
 
 def _finish(function: Callable[..., Any], *operands: float | Table) -> Value:
-    """A function of numbers, or of tables place by place."""
+    """Apply a function to numbers, or to tables place by place."""
     tables = [each for each in operands if isinstance(each, Table)]
     if not tables:
         return float(function(*operands))
@@ -172,9 +172,9 @@ def _place(node: ast.expr, scope: Scope) -> int | str:
 
 
 def fill(template: str, scope: Scope, minus: str = "−") -> str:
-    """A text with the values of its {expressions}; `:.2f`, `:.0%` or `:.3g` behind one says how a number is written.
+    """A text with the values of its {expressions}; `:.2f`, `:.0%` or `:.3g` after one is the format of a number.
 
-    `minus` is the sign of negative numbers: that of print, unless a screen is to read them.
+    `minus` is the sign of negative numbers: typographic by default, "-" for inputs of screens.
     """
 
     def written(found: re.Match[str]) -> str:

@@ -1,7 +1,7 @@
-"""Hand-ins: what a learner answered, as a file, and the marks that are computed anew from it.
+"""Hand-ins: a learner's answers as a file, and the marks, which are recomputed from it.
 
-The digest finds a file that was damaged or changed by hand. It proves nothing more: it has no secret in it, so a person
-who reads this page can change an answer and compute the digest again, and it does not say who answered.
+The digest detects files that were damaged or changed by hand. It proves nothing more: it uses no secret, so a person
+who reads this code can change an answer and recompute the digest, and it does not identify the author.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from headlight.questions.marking import HINT, mark
 FORMAT = "headlight-hand-in-1"
 MAX_BYTES = 200_000
 CHANGED = "The digest does not fit: the file was changed after it was saved, or damaged on its way."
-_SPREADSHEET = "=+-@\t\r"  # a cell that begins with one is a formula
+_SPREADSHEET = "=+-@\t\r"  # a cell that begins with one of these is a formula
 Tries = Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=20)]
 
 
 class HandIn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a learner hands in; `answers` has their tries for each step, hints included."""
+    """A learner's hand-in; `answers` has the tries for each step, including hints."""
 
     format: str = FORMAT
     lesson: Annotated[str, Meta(max_length=100)]
@@ -51,7 +51,7 @@ class HandIn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return msgspec.structs.replace(self, digest=sha256(text.encode()).hexdigest())
 
     def encode(self) -> bytes:
-        """The file."""
+        """The contents of the file."""
         return msgspec.json.format(msgspec.json.encode(self), indent=1)
 
 
@@ -72,7 +72,7 @@ class Grade:
 
 
 def read_hand_in(raw: bytes) -> HandIn:
-    """A hand-in from its file. Raises DataError with a sentence for what is none."""
+    """A hand-in from its file. Raises DataError with a sentence if it is not one."""
     try:
         found = msgspec.json.decode(raw, type=HandIn)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -84,7 +84,7 @@ def read_hand_in(raw: bytes) -> HandIn:
 
 
 def collect(files: Iterable[Path], open_model: Open) -> Iterator[Grade]:
-    """The grades of files, one for each; what is wrong with a file is said in its line."""
+    """The grades of files, one for each; problems of a file are stated in its row."""
     first_with: dict[tuple[str, int], str] = {}
     for path in files:
         try:
@@ -95,7 +95,7 @@ def collect(files: Iterable[Path], open_model: Open) -> Iterator[Grade]:
 
 
 def grade_of(file: str, raw: bytes, open_model: Open, first_with: dict[tuple[str, int], str]) -> Grade:
-    """The grade of one file; `first_with` remembers which file had a seed first."""
+    """The grade of one file; `first_with` records the first file with each seed."""
     try:
         handed = read_hand_in(raw)
     except DataError as error:
@@ -114,14 +114,14 @@ def grade_of(file: str, raw: bytes, open_model: Open, first_with: dict[tuple[str
 
 
 def marks(handed: HandIn, open_model: Open) -> tuple[int, int, int]:
-    """How many answers are right, of how many, and how many at once. Raises HeadlightError."""
+    """The numbers of right answers, of all questions, and of answers right at once. Raises HeadlightError."""
     lesson = lessons()[handed.lesson]
     if handed.version != lesson.version:
         raise DataError(f"It was made with version {handed.version} of the lesson; here is version {lesson.version}.")
     if len(handed.answers) != len(lesson.steps):
         raise DataError(f"It has answers to {counted(len(handed.answers), 'step')}; there are {len(lesson.steps)}.")
     model = handed.model if lesson.chooses_model else lesson.first_model
-    if {"/", "\\"} & set(model):  # a stranger's file does not say which folder of this machine is opened
+    if {"/", "\\"} & set(model):  # an untrusted file must not choose a folder of this machine
         raise DataError(
             "It names its checkpoint by a path. Give --models the folder in which that checkpoint lies here."
         )
@@ -138,11 +138,11 @@ def marks(handed: HandIn, open_model: Open) -> tuple[int, int, int]:
 
 
 def hand_in(lesson: Lesson, seed: int, model: str, name: str, answers: tuple[tuple[str, ...], ...]) -> HandIn:
-    """What a learner hands in, with its digest."""
+    """A learner's hand-in, with its digest."""
     fields: dict[str, Any] = {"seed": seed, "model": model, "name": name, "answers": answers}
     return HandIn(lesson=lesson.name, version=lesson.version, **fields).with_digest()
 
 
 def cell(text: str) -> str:
-    """A text as a cell of a table that no spreadsheet takes for a formula."""
+    """A text as a table cell that spreadsheets do not treat as a formula."""
     return f"'{text}" if text[:1] in _SPREADSHEET and text else text

@@ -1,4 +1,4 @@
-"""A lesson as its file says it: a header, and steps with what each shows and asks."""
+"""The structure of a lesson file: a header, and steps with their contents and questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEY = re.compile(r"([a-z]+):(?:\s+(.*))?$")
 
 @dataclass(frozen=True)
 class Line:
-    """A key and its text, and the number of the line where it stands."""
+    """A key, its text, and its line number."""
 
     key: str
     text: str
@@ -23,7 +23,7 @@ class Line:
 
 @dataclass(frozen=True)
 class FieldRow:
-    """A key of a header or a step: what is written behind it, and how often at most it may stand there."""
+    """A key of a header or a step: a description of its text, and how often it may occur at most."""
 
     description: str
     most: int = 1
@@ -79,7 +79,7 @@ class Fields:
         return next((line for line in self.lines if line.key == key), None)
 
     def text(self, key: str) -> str:
-        """Its text, "" where there is none."""
+        """Its text, or "" if there is none."""
         line = self.first(key)
         return line.text if line else ""
 
@@ -100,7 +100,7 @@ class Step(Fields):
 
 @dataclass(frozen=True)
 class Lesson(Fields):
-    """A lesson: its name in addresses, the fields of its header, a paragraph or two on it, and its steps."""
+    """A lesson: its name in addresses, the fields of its header, a short introduction, and its steps."""
 
     name: str
     prose: tuple[Line, ...]
@@ -108,27 +108,27 @@ class Lesson(Fields):
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """The title."""
         return self.text("title")
 
     @property
     def about(self) -> str:
-        """What it is about, in the words before its first step."""
+        """The introduction, which is the text before the first step."""
         return " ".join(line.text for line in self.prose)
 
     @property
     def minutes(self) -> int:
-        """How long it takes."""
+        """The duration in minutes."""
         return int(self.text("minutes"))
 
     @property
     def version(self) -> int:
-        """Which of its versions this is."""
+        """The version number."""
         return int(self.text("version"))
 
     @property
     def place(self) -> int:
-        """Where it stands in the list: behind all others, unless its header says so."""
+        """The position in the list, after all others by default."""
         return int(self.text("place") or 1_000_000)
 
     @property
@@ -143,11 +143,11 @@ class Lesson(Fields):
 
     @property
     def first_model(self) -> str:
-        """The model with which it begins; "" for a lesson on numbers alone."""
+        """The first model; "" for a lesson on numbers alone."""
         return self.text("example") if self.chooses_model else self.text("model")
 
     def text_of(self, seed: int) -> str:
-        """The text that a learner with this seed gets."""
+        """The text for a learner with this seed."""
         texts = self.all("text")
         return texts[seed % len(texts)].text if texts else ""
 

@@ -20,7 +20,7 @@ FENCE = "---"
 
 @dataclass(frozen=True, order=True)
 class Fault:
-    """What is wrong in a line, as a sentence; lines are counted from 1."""
+    """A fault in a line, as a sentence; lines are counted from 1."""
 
     line: int
     sentence: str
@@ -28,7 +28,7 @@ class Fault:
 
 @dataclass
 class _Part:
-    """A header or a step while it is read."""
+    """A header or a step during reading."""
 
     title: str
     number: int
@@ -37,7 +37,7 @@ class _Part:
 
 
 def read_lesson(name: str, text: str) -> tuple[Lesson, tuple[Fault, ...]]:
-    """A lesson and what is wrong in its form; its questions are not computed."""
+    """A lesson and the faults of its form; its questions are not computed."""
     lines = list(enumerate(text.splitlines(), 1))
     faults: list[Fault] = []
     end = next((at for at, line in lines[1:] if line.strip() == FENCE), 0) if text.startswith(FENCE) else 0
@@ -66,7 +66,7 @@ def _read_header_line(header: _Part, number: int, line: str, faults: list[Fault]
 
 
 def _parts(lines: list[tuple[int, str]], faults: list[Fault]) -> list[_Part]:
-    """What stands before the first heading, and a part for each heading."""
+    """The part before the first heading, and a part for each heading."""
     parts = [_Part("", lines[0][0] if lines else 1)]
     goes_on = ""  # the kind of line that an indented or plain line continues
     for number, line in lines:
@@ -98,7 +98,7 @@ def _joined(line: Line, more: str) -> Line:
 
 
 def _counted(part: _Part, rows: Registry[FieldRow]) -> Iterator[Fault]:
-    """Keys that are not known, stand too often, or have no text."""
+    """Keys that are unknown, occur too often, or have no text."""
     seen: Counter[str] = Counter()
     for line in part.lines:
         seen[line.key] += 1
@@ -125,7 +125,7 @@ def _header_faults(header: _Part) -> Iterator[Fault]:
 
 
 def parse_lesson(name: str, text: str) -> Lesson:
-    """A lesson without a fault in its form. Raises DataError with the first fault."""
+    """A lesson of valid form. Raises DataError with the first fault."""
     lesson, faults = read_lesson(name, text)
     if faults:
         raise DataError(f"The lesson {name!r} cannot be read. Line {faults[0].line}: {faults[0].sentence}")
@@ -143,13 +143,13 @@ def read_text(path: Path) -> str:
 
 
 def lesson_folders() -> tuple[Path, ...]:
-    """Where lessons lie: the shipped ones, then the folders in HEADLIGHT_LESSONS."""
+    """The folders of lessons: the shipped one, then those in HEADLIGHT_LESSONS."""
     own = environ.get("HEADLIGHT_LESSONS", "").split(pathsep)
     return (assets_dir() / "lessons", *(Path(each) for each in own if each))
 
 
 def lessons() -> Registry[Lesson]:
-    """Every lesson that can be read, by its file's name without .md, in their order; the first of a name counts."""
+    """All readable lessons, by file name without .md, in list order; the first of each name counts."""
     files = [path for folder in lesson_folders() for path in sorted(folder.glob("*.md"))]
     found = _readable(tuple((path, path.stat().st_mtime_ns) for path in files))
     return Registry("lesson", dict(sorted(found.items(), key=lambda row: (row[1].place, row[0]))))
@@ -164,5 +164,5 @@ def _readable(files: tuple[tuple[Path, int], ...]) -> dict[str, Lesson]:
         try:
             found[path.stem] = parse_lesson(path.stem, read_text(path))
         except DataError:
-            continue  # `headlight lesson check` says why
+            continue  # `headlight lesson check` reports the reason
     return found

@@ -1,4 +1,4 @@
-"""Where a learner is in a lesson: texts with computed numbers, and the address of what the step speaks of."""
+"""A learner's place in a lesson: texts with computed numbers, and the address of the step's view."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Open = Callable[[str], Checkpoint]  # a model by its name
 
 
 class LineError(DataError):
-    """What a line of a lesson asks for and cannot be computed."""
+    """A line of a lesson that cannot be computed."""
 
     def __init__(self, line: Line | None, number: int, error: Exception) -> None:
         super().__init__(str(error))
@@ -34,7 +34,7 @@ class LineError(DataError):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a learner is: a step of a lesson, the model in use, and the seed that chose text and numbers."""
+    """A learner's place: a step of a lesson, the model in use, and the seed of text and numbers."""
 
     lesson: Lesson
     step: Step
@@ -43,7 +43,7 @@ class Place:
     open: Open
 
     def scope(self) -> Scope:
-        """What the expressions of the step are about. Raises LineError."""
+        """The scope of the step's expressions. Raises LineError."""
         checkpoint = self.open(self.model) if self.model else None
         scope = Scope(checkpoint, self.lesson.text_of(self.seed), self.seed)
         for line in (*self.lesson.all("let"), *self.step.all("let")):
@@ -55,7 +55,7 @@ class Place:
         return scope.with_(rows=self.computed(self.step.first("screen"), partial(self._rows, screen, scope)))
 
     def computed(self, line: Line | None, compute: Callable[[], T]) -> T:
-        """What a line stands for; where that fails, the error says which line it was."""
+        """The result of `compute`; if it fails, the LineError has the number of the line."""
         try:
             return compute()
         except LineError:
@@ -65,7 +65,7 @@ class Place:
 
     @property
     def screen(self) -> Screen | None:
-        """The screen of the course that the step is about."""
+        """The course screen of the step, if it has one."""
         line = self.step.first("screen")
         return self.computed(line, lambda: find_screen(*self._screen_names(line))) if line else None
 
@@ -74,7 +74,7 @@ class Place:
         return chapter.strip(), screen.strip()
 
     def inputs(self, scope: Scope) -> dict[str, str]:
-        """What the controls of its screen are set to."""
+        """The values of the controls of its screen."""
         given: dict[str, str] = {}
         for line in self.step.all("input"):
             name, template = divided(line, "=", "NAME = TEXT")
@@ -82,7 +82,7 @@ class Place:
         return given
 
     def _rows(self, screen: Screen, scope: Scope) -> tuple[Row, ...]:
-        """What the screen shows for these inputs."""
+        """The rows of the screen for these inputs."""
         if screen.is_long:
             raise InputError("This screen works for seconds, and no lesson waits for it.")
         values = screen.parse(self.inputs(scope))
@@ -92,7 +92,7 @@ class Place:
         return screen.rows(**values)
 
     def view(self, scope: Scope) -> str:
-        """The address of what the step speaks of, below that of all pages; "" where it shows nothing."""
+        """The address of the step's view, relative to that of all pages; "" if it has none."""
         screen, view = self.step.first("screen"), self.step.first("view")
         if screen:
             return f"course?{urlencode(self._screen_query(screen, scope))}"
@@ -112,7 +112,7 @@ class Place:
         return {"chapter": chapter, "screen": name} | ({"course_inputs": inputs} if inputs else {})
 
     def filled(self, line: Line, scope: Scope) -> str:
-        """The text of a line, with its numbers."""
+        """The text of a line, with its numbers inserted."""
         return self.computed(line, partial(fill, line.text, scope))
 
     def prose(self, scope: Scope) -> tuple[str, ...]:
@@ -120,11 +120,11 @@ class Place:
         return tuple(self.filled(line, scope) for line in self.step.prose)
 
     def notes(self, scope: Scope) -> tuple[str, ...]:
-        """What the teacher is told."""
+        """The notes for the teacher."""
         return tuple(self.filled(line, scope) for line in self.step.all("note"))
 
     def asked(self, scope: Scope) -> str:
-        """The words of the question. Raises LineError where there are none."""
+        """The text of the question. Raises LineError if there is none."""
         line = self.step.first("question")
         if line is None:
             raise LineError(None, self.step.number, DataError(f"The step “{self.step.title}” asks without a question."))
@@ -137,7 +137,7 @@ class Place:
         return {name: self.number(line, expression, scope) for line, name, expression in filled}
 
     def mistakes(self, scope: Scope) -> list[tuple[Line, str, str]]:
-        """The known mistakes: an expression or the name of an option, and what is said of it."""
+        """The known mistakes: their lines, an expression or the name of an option, and the reply."""
         found = []
         for line in self.step.all("mistake"):
             named, said = (self.computed(line, partial(fill, side, scope)) for side in divided(line, ARROW, MISTAKE))
@@ -145,14 +145,14 @@ class Place:
         return found
 
     def number(self, line: Line | None, expression: str, scope: Scope) -> float:
-        """The number that an expression of a line gives. Raises LineError."""
+        """The number computed by an expression of a line. Raises LineError."""
         value = self.computed(line, partial(evaluate, expression, scope))
         if isinstance(value, bool | str | Table) or value != value or abs(value) == float("inf"):
             raise LineError(line, self.step.number, InputError(f"“{expression[:60]}” gives no single finite number."))
         return float(value)
 
     def table(self, line: Line | None, expression: str, scope: Scope) -> Table:
-        """The table that an expression of a line gives, of one or two axes. Raises LineError."""
+        """The table computed by an expression of a line, with one or two axes. Raises LineError."""
         value = self.computed(line, partial(evaluate, expression, scope))
         if not isinstance(value, Table) or len(value.axes) > 2:
             sentence = f"“{expression[:60]}” is no table of one or two axes, so there is no place to point at."
@@ -161,7 +161,7 @@ class Place:
 
 
 def divided(line: Line, sign: str, form: str) -> tuple[str, str]:
-    """The two sides of a line. Raises LineError where the sign between them is not there."""
+    """The two sides of a line. Raises LineError if the sign between them is missing."""
     left, found, right = line.text.partition(f" {sign} ")
     if not found:
         raise LineError(line, line.number, DataError(f"“{line.key}” is written as {form}."))

@@ -1,4 +1,4 @@
-"""What the expressions of a lesson can name: quantities of a run or of a screen, and functions of numbers."""
+"""The quantities in expressions of a lesson: values of a run or of a screen, and functions of numbers."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from headlight.tracing.trace import require_head
 
 NATS_PER_BIT = math.log(2)
 MOST_PREDICTIONS = 12
-DRAWN = (-2, -1, 1, 2, 3)  # a zero would make a product too easy
+DRAWN = (-2, -1, 1, 2, 3)  # without 0, which would make products too easy
 Inner = Callable[[Scope], Value]  # an expression that is computed in another scope
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity: its arguments as a sentence names them, each of a kind, and what it gives.
+    """A quantity: the names and kinds of its arguments, and a description of its value.
 
     `kinds` are "number", "text", "table" or "expression": the last is computed in a scope that the quantity chooses.
     """
@@ -51,7 +51,7 @@ def _row(signature: str, description: str, compute: Callable[..., Value]) -> Qua
 
 
 def whole(number: float, what: str) -> int:
-    """A number as a whole one. Raises InputError for any other."""
+    """A whole number as int. Raises InputError for other numbers."""
     if not (math.isfinite(number) and number == int(number)):
         raise InputError(f"The {what} is {number:g}; it is a whole number.")
     return int(number)
@@ -62,7 +62,7 @@ def _query_key(scope: Scope, values: np.ndarray) -> Table:
 
 
 def _head(scope: Scope, layer: float, head: float) -> tuple[str, int]:
-    """The path of a layer's attention and the number of its head. Raises InputError or EditError."""
+    """The path of a layer's attention and the index of its head. Raises InputError or EditError."""
     config, at = scope.model.config, whole(layer, "layer")
     if not 0 <= at < config.num_layers(scope.stack):
         raise InputError(f"There is no layer {at}: this model has {config.num_layers(scope.stack)}, counted from 0.")
@@ -106,12 +106,12 @@ def _value(scope: Scope, path: str) -> Value:
 
 
 def _predictions(scope: Scope, count: float) -> Value:
-    """The likeliest tokens in the order of the alphabet, so that their order does not tell which is first."""
+    """The likeliest tokens in alphabetical order, so that their order does not reveal which is first."""
     number = whole(count, "number of predictions")
     if not 1 <= number <= MOST_PREDICTIONS:
         raise InputError(f"A lesson names 1 to {MOST_PREDICTIONS} predictions, not {number}.")
     found = sorted(candidates(scope.trace, scope.opened.tokenizer, scope.position, number), key=lambda each: each.token)
-    labels = tuple(each.token or "⏎" for each in found)  # of space alone: new lines, in the shipped models
+    labels = tuple(each.token or "⏎" for each in found)  # whitespace only: new lines, in the shipped models
     return Table(np.array([each.probability for each in found]), ("token",), (labels,))
 
 
@@ -130,13 +130,13 @@ def _probabilities(scope: Scope) -> Any:
 
 
 def _lens(scope: Scope) -> Value:
-    """By depth, the probability of what the whole model finds likeliest."""
+    """By depth, the probability of the whole model's likeliest token."""
     found = logit_lens(scope.model, scope.trace, scope.position)
     return Table.numbered(found[:, int(found[-1].argmax())], ("depth",))
 
 
 def _surprise(scope: Scope) -> Value:
-    """Bits of each token as the model read those before it; NaN of the first, which nothing comes before."""
+    """Bits of each token given the tokens before it; NaN for the first token."""
     traced, targets = scope.trace, target_tokens(scope.trace)
     if targets[-1] != -1 or len(targets) < 2:
         raise InputError("The surprise is that of a model that predicts the next token, on two tokens or more.")
@@ -172,7 +172,7 @@ def _picture(scope: Scope, title: str) -> Value:
 
 
 def _draw(scope: Scope, rows: float, columns: float, number: float) -> Value:
-    """A matrix of small whole numbers, drawn by the seed of the learner, as an input of a screen is written."""
+    """A matrix of small whole numbers, drawn by the learner's seed, in the format of a screen's input."""
     sizes = [whole(each, "size of a matrix") for each in (rows, columns)]
     if not all(1 <= each <= 8 for each in sizes):
         raise InputError("A matrix is drawn with 1 to 8 rows and columns.")
@@ -214,7 +214,7 @@ def _token(scope: Scope, position: float) -> Value:
 
 
 def _of_number(function: Callable[..., float]) -> Callable[..., Value]:
-    """A function of numbers alone, whose failure is a sentence."""
+    """A function of numbers that reports failure as a sentence."""
 
     def compute(scope: Scope, *numbers: float) -> Value:
         try:

@@ -1,4 +1,4 @@
-"""Scope: what the expressions of a step are about, and the runs that they share."""
+"""Scope: the model, text and screen of a step's expressions, and the runs that they share."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from headlight.tracing.run import prediction_positions, run
 from headlight.tracing.trace import Trace
 
 Value = float | str | bool | Table
-MAX_TOKENS, MAX_RUNS = 64, 80  # of a text, and of a step: more would keep a class waiting
+MAX_TOKENS, MAX_RUNS = 64, 80  # per text, per step: more would keep a class waiting
 
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """A model, a text, edits and parts in place of the model's own; or the pictures of a screen of the course.
+    """A model, a text, edits, and parts that replace the model's own; or the pictures of a course screen.
 
-    `names` are the values of the lesson's `let` lines. A scope that `with_` makes shares the runs with this one.
+    `names` are the values of the lesson's `let` lines. Scopes made by `with_` share their runs.
     """
 
     checkpoint: Checkpoint | None
@@ -35,12 +35,12 @@ class Scope:
     _runs: dict[Any, Trace] = field(default_factory=dict)
 
     def with_(self, **changes: Any) -> Scope:
-        """The same with other fields."""
+        """A copy with changed fields."""
         return replace(self, **changes)
 
     @property
     def opened(self) -> Checkpoint:
-        """The model and its tokenizer. Raises InputError where a lesson has none."""
+        """The model and its tokenizer. Raises InputError if the lesson has none."""
         if self.checkpoint is None:
             raise InputError("This lesson has no model. Name one in its header.")
         return self.checkpoint
@@ -53,7 +53,7 @@ class Scope:
 
     @property
     def stack(self) -> str:
-        """The stack that makes the prediction."""
+        """The predicting stack."""
         return self.model.config.stacks[-1]
 
     @property
@@ -76,7 +76,7 @@ class Scope:
 
     @property
     def position(self) -> int:
-        """The token whose prediction is meant: the first mask, or the last token. Raises InputError without one."""
+        """The predicting position: the first mask, or the last token. Raises InputError if there is none."""
         positions = prediction_positions(self.model, self.opened.tokenizer, self.trace.text)
         if not positions:
             raise InputError("This model predicts nothing for this text. A model that fills masks needs a [MASK].")

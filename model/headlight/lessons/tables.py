@@ -1,4 +1,4 @@
-"""Tables: the numbers that the expressions of a lesson speak about, with a name for each axis and each place on it."""
+"""Tables: the arrays in expressions of a lesson, with a name for each axis and each place on it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headlight.errors import InputError, numbered, shortened
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """An array with its axes: their names ("layer", "head") and what stands at each place of them."""
+    """An array with its axes: their names ("layer", "head") and the labels of their places."""
 
     values: Float[np.ndarray, ...]
     axes: tuple[str, ...]
@@ -22,12 +22,12 @@ class Table:
 
     @classmethod
     def numbered(cls, values: Float[np.ndarray, ...], axes: Sequence[str]) -> Table:
-        """A table whose places are called by their axis and number: "layer 0"."""
+        """A table whose places are named by axis and number: "layer 0"."""
         sizes = zip(axes, np.shape(values), strict=True)
         return cls(np.asarray(values, float), tuple(axes), tuple(_numbers(name, size) for name, size in sizes))
 
     def at(self, places: Sequence[int | str]) -> Table | float:
-        """What is left at these places of the first axes; a place is a number, from the end if negative, or a label."""
+        """The values at these places of the first axes; a place is a number, from the end if negative, or a label."""
         if len(places) > len(self.axes):
             raise InputError(f"A table of {', '.join(self.axes)} takes at most {len(self.axes)} places in [ ].")
         index = tuple(self._index(axis, place) for axis, place in enumerate(places))
@@ -46,7 +46,7 @@ class Table:
         return place
 
     def place(self, least: bool = False) -> tuple[int, ...]:
-        """Where the largest number stands, or the smallest; what is not finite does not count."""
+        """The place of the largest or smallest number; infinite numbers and NaN are ignored."""
         if not np.isfinite(self.values).any():
             raise InputError("There is no number in this table for this text.")
         ordered = -self.values if least else self.values
@@ -54,11 +54,11 @@ class Table:
         return tuple(int(each) for each in np.unravel_index(flat, self.values.shape))
 
     def name(self, place: Sequence[int]) -> str:
-        """What a place is called: "layer 1, head 3"."""
+        """The name of a place: "layer 1, head 3"."""
         return ", ".join(labels[at] for labels, at in zip(self.labels, place, strict=True))
 
     def options(self, axis: int) -> tuple[str, ...]:
-        """The labels of an axis, with a number behind those that stand there twice."""
+        """The labels of an axis, with their numbers added to repeated ones."""
         labels = self.labels[axis]
         seen = Counter(labels)
         name = "token" if self.axes[axis] in ("token", "query", "key") else self.axes[axis]

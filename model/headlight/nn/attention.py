@@ -25,12 +25,12 @@ KeepOfSource = Callable[[Callable[[], tuple[Tensor, Tensor]]], tuple[Tensor, Ten
 
 
 def no_cache(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    """Without a cache: the new keys and values alone."""
+    """Without a cache: only the new keys and values."""
     return k, v
 
 
 def keep_nothing(compute: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-    """Without a cache: keys and values are computed."""
+    """Without a cache: computes the keys and values each time."""
     return compute()
 
 
@@ -43,29 +43,29 @@ class KeysAndValues:
     v: Float[Tensor, "batch key_value_head new value_head_dim"]
 
     def is_same(self, rotated_k: Tensor, v: Tensor) -> bool:
-        """Whether these are the same keys and values, as they are where no edit made others."""
+        """Whether these are the same keys and values, as they are unless an edit changed them."""
         pairs = ((rotated_k, self.rotated_k), (v, self.v))
         return all(one is other or torch.equal(one, other) for one, other in pairs)
 
     def expand(self, count: int) -> KeysAndValues:
-        """Those of one text for a batch of runs."""
+        """The keys and values of one text, expanded to a batch of runs."""
         return KeysAndValues(*(each.expand(count, -1, -1, -1) for each in (self.k, self.rotated_k, self.v)))
 
 
 def give_nobody(keys_and_values: KeysAndValues) -> None:
-    """For a layer whose keys and values no later one reads."""
+    """Does nothing: no later layer reads these keys and values."""
 
 
 ALL_HEADS = slice(None)
-CELLS_AT_ONCE = 1 << 22  # head x query x key cells (or logits) that are computed at a time: 16 MB, taken several times
+CELLS_AT_ONCE = 1 << 22  # head x query x key cells (or logits) computed at a time: 16 MB, needed several times
 
 
 @dataclass(frozen=True)
 class AttentionContext:
-    """What attention needs besides q, k and v: positional encoding, positions for it, and allowed cells.
+    """The inputs of attention besides q, k and v: the positional encoding, its positions, and the allowed cells.
 
-    `is_causal` says that `allowed` is exactly the causal mask of a whole text. `rotation` is that of the positions of
-    all queries, and so of the keys that are new, where somebody has computed it for several layers.
+    `is_causal`: `allowed` is exactly the causal mask of a whole text. `rotation` is the rotation of all query positions
+    (and so of the new keys), if the caller has computed it once for several layers.
     """
 
     positional_encoding: PositionalEncoding
@@ -76,7 +76,7 @@ class AttentionContext:
 
     @cached_property
     def bias(self) -> Float[Tensor, "#batch head query key"]:
-        """What the positional encoding adds to the scores, in every layer that has this context."""
+        """The position bias added to the scores, in every layer that has this context."""
         return self.positional_encoding.bias(self.positions.queries, self.positions.keys)[None]
 
     @cached_property
@@ -86,19 +86,19 @@ class AttentionContext:
 
     @cached_property
     def has_empty_rows(self) -> bool:
-        """Whether a query may attend to no key."""
+        """Whether some query may not attend to any key."""
         return has_empty_rows(self.allowed)
 
     def spread(self, q: Float[Tensor, "batch head row head_dim"]) -> Float[Tensor, "text head query head_dim"]:
-        """The queries as attention reads them: as they are, for rows of one text."""
+        """The queries as attention reads them: unchanged, for rows of one text."""
         return q
 
     def collect(self, values: Float[Tensor, "text head query head_dim"]) -> Float[Tensor, "batch head row head_dim"]:
-        """What attention computed of `spread` queries, as rows again."""
+        """The inverse of `spread`: the output of attention as rows again."""
         return values
 
     def for_queries(self, queries: slice) -> AttentionContext:
-        """The context of some of the queries."""
+        """The context for some of the queries."""
         positions = replace(self.positions, queries=self.positions.queries[queries])
         return AttentionContext(self.positional_encoding, positions, self.allowed[:, :, queries])
 
@@ -111,7 +111,7 @@ class PerHeadNorm(nn.Module):
         self.norm = make_norm(config, config.head_dim)
 
     def forward(self, x: Float[Tensor, "batch head pos head_dim"]) -> Float[Tensor, "batch head pos head_dim"]:
-        """Each head normalized by itself."""
+        """Normalizes each head separately."""
         normed: Tensor = self.norm(x)
         return normed
 
@@ -124,7 +124,7 @@ class AllHeadsNorm(nn.Module):
         self.norm = make_norm(config, heads * config.head_dim)
 
     def forward(self, x: Float[Tensor, "batch head pos head_dim"]) -> Float[Tensor, "batch head pos head_dim"]:
-        """All heads normalized together."""
+        """Normalizes all heads together."""
         return split_heads(self.norm(merge_heads(x)), x.shape[1])
 
 
@@ -136,7 +136,7 @@ class EachHeadNorm(nn.Module):
         self.weight, self.epsilon = nn.Parameter(torch.ones(heads * config.head_dim)), config.norm_epsilon
 
     def forward(self, x: Float[Tensor, "batch head pos head_dim"]) -> Float[Tensor, "batch head pos head_dim"]:
-        """Each head normalized by itself, with its own weights."""
+        """Normalizes each head separately, with its own weights."""
         return functional.layer_norm(x, x.shape[-1:], eps=self.epsilon) * self.weight.view(x.shape[1], 1, -1)
 
 
@@ -162,9 +162,9 @@ def make_value(config: Config) -> Linear:
 class Attention(nn.Module):
     """Multi-head scaled dot-product attention (Vaswani et al. 2017, section 3.2).
 
-    Each key/value head may serve a group of query heads (grouped-query attention; Ainslie et al. 2023), and values may
-    have another size than keys. Where a layer reads the keys and values of an earlier one (Brandon et al. 2024), it has
-    no projections of its own for them.
+    Each key/value head may serve a group of query heads (grouped-query attention; Ainslie et al. 2023), and the size of
+    values may differ from that of keys. A layer that reads the keys and values of an earlier one (Brandon et al. 2024)
+    has no projections of its own for them.
     """
 
     def __init__(self, config: Config, layer: int = 0, has_positions: bool = True) -> None:
@@ -202,11 +202,11 @@ class Attention(nn.Module):
         shared: KeysAndValues | None = None,
         give: Callable[[KeysAndValues], None] = give_nobody,
     ) -> Float[Tensor, "batch query d_model"]:
-        """Attention of `x` to `memory` (to itself where that is None), after the output projection.
+        """Attention of `x` to `memory` (to itself if that is None), after the output projection.
 
-        `update_cache` puts keys and values of earlier tokens in front of the new ones; `keep_of_source` computes those
-        of the memory, or gives what it has kept of them. `shared` are those of the earlier layer that this one reads;
-        `give` hands this layer's own to later ones.
+        `update_cache` prepends the keys and values of earlier tokens to the new ones; `keep_of_source` computes the
+        keys and values of the memory, or returns cached ones. `shared` are the keys and values of the earlier layer
+        that this one reads; `give` passes this layer's own to later ones.
         """
         x = hook("input", x)
         q, new = self.project(x, memory, context, hook, keep_of_source, shared)
@@ -224,32 +224,32 @@ class Attention(nn.Module):
         keep_of_source: KeepOfSource = keep_nothing,
         shared: KeysAndValues | None = None,
     ) -> tuple[Float[Tensor, "batch head query head_dim"], KeysAndValues]:
-        """Queries, split into heads, with the rotary embedding applied; and keys and values."""
+        """The queries, split into heads, with the rotary embedding applied; and the keys and values."""
         query_input = x if self.query_compression is None else self.query_compression(x)
         q = hook("q", self._limited(self.query_norm(split_heads(self.query(query_input), self.heads))))
         if shared is None:
             k, v = keep_of_source(lambda: self._keys_and_values(x if memory is None else memory, hook))
         else:
             k, v = shared.k, shared.v
-        k, v = hook("k", k), hook("v", v)  # which may edit them at each step, so they are kept as they were
+        k, v = hook("k", k), hook("v", v)  # an edit may change them at each step, so the cache has them unedited
         rotate, positions, rotation = context.positional_encoding.rotate, context.positions, context.rotation
         q = hook("rotated_q", rotate(q, positions.queries, rotation))
         if shared is not None and k is shared.k:
-            rotated_k = shared.rotated_k  # with the edits of the layer that gave it
+            rotated_k = shared.rotated_k  # with the edits of the layer that computed it
         else:
             rotated_k = rotate(k, positions.keys[-k.shape[2] :], rotation)
-            if shared is not None:  # a key that no edit changed here keeps the edits of the layer that gave it
+            if shared is not None:  # a key not edited here keeps the edits of the layer that computed it
                 rotated_k = torch.where((k == shared.k).all(-1, keepdim=True), shared.rotated_k, rotated_k)
         return q, KeysAndValues(k, hook("rotated_k", rotated_k), v)
 
     @property
     def projections(self) -> tuple[Linear, Linear, Linear]:
-        """Those to queries, keys and values, of an attention with one for each."""
+        """The projections to queries, keys and values, of an attention that has all three."""
         assert self.key is not None and self.value is not None
         return self.query, self.key, self.value
 
     def _keys_and_values(self, x: Float[Tensor, "batch new d_model"], hook: Hook) -> tuple[Tensor, Tensor]:
-        assert self.key is not None  # where it is, keys are those of another layer
+        assert self.key is not None  # None only if the layer shares the keys of another
         shared_channels = None
         if compress := self.key_value_compression:
             x, shared_channels = compress.split(hook("latent", compress(x)))
@@ -271,7 +271,7 @@ class Attention(nn.Module):
     ) -> Float[Tensor, "batch head query value_head_dim"]:
         """The weighted sum of the values; long sequences are computed in chunks of queries.
 
-        Where no hook wants a value in between, torch's fused attention computes it.
+        If no hook needs an intermediate value, torch's fused attention computes it.
         """
         scale, sinks, queries = hook("scale", self.score_scales(q)), self.sink_scores(hook), q.shape[2]
         chunks = query_chunks(queries, self.heads * k.shape[2])
@@ -304,11 +304,11 @@ class Attention(nn.Module):
         return functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=context.is_causal, scale=1.0)
 
     def score_scales(self, q: Tensor) -> Float[Tensor, "1 head"]:
-        """The factor of each head's scores, in float32 for every dtype of q."""
+        """The factor on each head's scores, in float32 for every dtype of q."""
         return torch.full((1, self.heads), self.scale, device=q.device)
 
     def sink_scores(self, hook: Hook) -> Float[Tensor, "1 head"] | None:
-        """The score of each head's sink, which takes a share of every row for no token; None without sinks."""
+        """The score of each head's sink, which takes a share of each row that goes to no token; None without sinks."""
         return None if self.sinks is None else hook("sink", self.sinks[None])
 
     def weighted_sum(
@@ -322,17 +322,17 @@ class Attention(nn.Module):
         hook: Hook,
         head_slice: slice = ALL_HEADS,
     ) -> Float[Tensor, "batch chosen query value_head_dim"]:
-        """The values weighted by attention, for the chosen heads: bias, scores, mask, weights, weighted sum."""
+        """The values weighted by attention, for the chosen heads: mask, bias, scores, weights, weighted sum."""
 
         def chosen(x: Tensor) -> Tensor:
             return x if head_slice == ALL_HEADS else x[:, head_slice]
 
         repeated_k, scale = repeat_key_values(k, self.group_size), scale[:, :, None, None]
-        # The mask first, because edits of scores may need it.
+        # The mask comes first, because edits of scores may need it.
         mask = chosen(context.mask)
         allowed = hook("mask", mask)
         may_be_empty = allowed is not mask or context.has_empty_rows
-        allowed = allowed if allowed.stride(1) else allowed[:, :1]  # equal for all heads: computed once
+        allowed = allowed if allowed.stride(1) else allowed[:, :1]  # the same for all heads: computed once
         bias = context.bias
         if context.positional_encoding.has_content_bias:
             bias = (
@@ -362,38 +362,38 @@ def query_chunks(queries: int, cells_per_query: int) -> list[slice]:
 
 
 def split_heads(x: Float[Tensor, "batch pos d_model"], heads: int) -> Float[Tensor, "batch head pos head_dim"]:
-    """d_model channels as heads of head_dim each."""
+    """Splits d_model channels into heads of head_dim each."""
     return x.view(*x.shape[:-1], heads, -1).transpose(1, 2)
 
 
 def merge_heads(x: Float[Tensor, "batch head pos head_dim"]) -> Float[Tensor, "batch pos d_model"]:
-    """The heads concatenated."""
+    """Concatenates the heads."""
     return x.transpose(1, 2).flatten(2)
 
 
 def repeat_key_values(
     x: Float[Tensor, "batch key_value_head key head_dim"], times: int
 ) -> Float[Tensor, "batch head key head_dim"]:
-    """Each key/value head once for every query head of its group."""
+    """Repeats each key/value head for every query head of its group."""
     return x if times == 1 else x[:, :, None].expand(-1, -1, times, -1, -1).flatten(1, 2)
 
 
 KeyValues = Mapping[str, tuple[Tensor, Tensor]]
-CROSS = ".cross"  # ends the path of cross-attention
+CROSS = ".cross"  # suffix of the path of cross-attention
 
 
 @dataclass
 class KVCache:
     """Keys and values of the first `length` tokens, by the path of their attention (`decoder.3`).
 
-    Those of a source are at paths of their own (`decoder.3.cross`), and are the same for every token.
+    The keys and values of a source are at paths of their own (`decoder.3.cross`) and are the same for every token.
     """
 
     length: int = 0
     key_values: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
 
     def updater(self, path: str, giver: str = "", shared: KeysAndValues | None = None) -> UpdateCache:
-        """The function that appends one attention's new keys and values and gives back all of them.
+        """The function that appends one attention's new keys and values and returns all of them.
 
         A layer that reads those of another, at the path `giver`, has none of its own unless an edit changed them.
         """
@@ -413,7 +413,7 @@ class KVCache:
         return update
 
     def keeper_of_source(self, path: str) -> KeepOfSource:
-        """The function that computes the keys and values of a source once, for one attention."""
+        """The function that computes the keys and values of a source only once, for one attention."""
 
         def keep(compute: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
             if path + CROSS not in self.key_values:
@@ -424,13 +424,13 @@ class KVCache:
 
 
 def common_prefix_length(one: Sequence[int], other: Sequence[int]) -> int:
-    """The length of the longest common beginning of two texts, in tokens."""
+    """The length of the longest common prefix of two texts, in tokens."""
     length = min(len(one), len(other))
     return next((position for position in range(length) if one[position] != other[position]), length)
 
 
 def truncate_key_values(key_values: KeyValues, length: int) -> dict[str, tuple[Tensor, Tensor]]:
-    """The keys and values of the first `length` tokens, where no token attends to a later one, and of the source."""
+    """The keys and values of the source and of the first `length` tokens, if no token attends to a later one."""
     return {
         path: (k, v) if path.endswith(CROSS) else (k[:, :, :length], v[:, :, :length])
         for path, (k, v) in key_values.items()

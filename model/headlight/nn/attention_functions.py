@@ -1,8 +1,8 @@
 """Attention functions: from queries and keys to scores, and from scores to weights.
 
-Each has three steps, so that each can be seen: `score` (query x key, with the bias), `mask` (forbidden cells get minus
-infinity, or 0) and `normalize` (each row sums to 1). A row without any allowed key has weights of 0, never NaN. Within
-`score`, `feature_map` gives what is multiplied, and `add_bias` applies the bias.
+Each has three visible steps: `score` (query x key, with the bias), `mask` (forbidden cells get minus infinity, or 0)
+and `normalize` (each row sums to 1). A row without any allowed key has weights of 0, never NaN. Within `score`,
+`feature_map` maps queries and keys before they are multiplied, and `add_bias` applies the bias.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ Bias = Float[Tensor, "*#batch #head #query #key"]
 
 
 def has_empty_rows(allowed: Allowed) -> bool:
-    """Whether a query may attend to no key.
+    """Whether some query may not attend to any key.
 
-    A compiled graph cannot branch on data, and need not: there another pass is fused with one before it. Neither can
-    the meta device, which has no data.
+    A compiled graph cannot branch on data and need not: it fuses the extra pass with an earlier one. The meta device
+    has no data to branch on.
     """
     return torch.compiler.is_compiling() or allowed.is_meta or not bool(allowed.any(dim=-1).all())
 
 
 class AttentionFunction(ABC):
-    """A row of ATTENTION_FUNCTIONS: the steps that most have in common, and what each says of itself.
+    """A row of ATTENTION_FUNCTIONS: the steps that most have in common, and a description of each.
 
-    `is_fused` says whether F.scaled_dot_product_attention computes the same, `has_temperature` whether a
-    factor on the scores makes its rows sharper or flatter. `formula` is that of the weights, `score_formula` the right
-    side of that of the scores, both in LaTeX; `step_formulas` are those of a walkthrough's steps.
+    `is_fused`: F.scaled_dot_product_attention computes the same. `has_temperature`: a factor on the scores makes rows
+    sharper or flatter. `formula` is the formula of the weights, `score_formula` the right side of the formula of the
+    scores, both in LaTeX; `step_formulas` are the formulas of a walkthrough's steps.
     """
 
     title: str
@@ -63,11 +63,11 @@ class AttentionFunction(ABC):
     step_formulas: StepFormulas
 
     def feature_map(self, x: Float[Tensor, "*shape head_dim"]) -> Float[Tensor, "*shape head_dim"]:
-        """The identity: queries and keys are multiplied as they are."""
+        """The identity: queries and keys are multiplied unchanged."""
         return x
 
     def add_bias(self, scores: BatchedScores, bias: Bias) -> BatchedScores:
-        """The bias is added."""
+        """Adds the bias."""
         return scores + bias
 
     def score(
@@ -77,22 +77,22 @@ class AttentionFunction(ABC):
         scale: float | Float[Tensor, "#batch #head 1 1"],
         bias: Bias,
     ) -> Scores:
-        """The scaled dot product of what the feature map makes of each query and each key, with the bias."""
-        # Scaling q touches query x channel numbers, scaling the product query x key: the same, and cheaper.
+        """The scaled dot product of the feature maps of each query and each key, with the bias."""
+        # Scaling q touches query x channel numbers, scaling the product query x key numbers: equal, and cheaper.
         return self.add_bias((self.feature_map(q) * scale).to(q.dtype) @ self.feature_map(k).transpose(-2, -1), bias)
 
     def mask(self, scores: Scores, allowed: Allowed) -> Scores:
-        """Forbidden cells get the most negative finite number in place of minus infinity: an empty row stays finite."""
+        """Forbidden cells get the most negative finite number instead of minus infinity: an empty row stays finite."""
         return torch.where(allowed, scores, torch.finfo(scores.dtype).min)
 
     @abstractmethod
     def normalize(self, masked: Scores, allowed: Allowed | None) -> Scores:
-        """The weights: each row sums to 1, or to 0 where no key is allowed; without `allowed`, every row has one."""
+        """The weights: each row sums to 1, or to 0 if it has no allowed key; without `allowed`, every row has one."""
 
     def normalize_with_sink(
         self, masked: Scores, allowed: Allowed | None, sinks: Float[Tensor, "#batch head"] | None
     ) -> Scores:
-        """The weights; where each head has a sink, a key without a token, a row sums to 1 less the sink's share."""
+        """The weights; with sinks (a key without a token in each head), a row sums to 1 less the sink's share."""
         if sinks is None:
             return self.normalize(masked, allowed)
         column = self.sink_score(sinks)[:, :, None, None].to(masked.dtype).expand(*masked.shape[:-1], 1)
@@ -120,7 +120,7 @@ class SoftmaxAttention(AttentionFunction):
     def normalize(self, masked: Scores, allowed: Allowed | None) -> Scores:
         """Softmax over the keys."""
         weights = torch.softmax(masked, dim=-1)
-        # A row with an allowed key has 0 at its forbidden cells already; only rows without one need another pass.
+        # If a row has an allowed key, softmax gives its forbidden cells 0; only rows without one need another pass.
         if allowed is None or not has_empty_rows(allowed):
             return weights
         return weights.masked_fill(~allowed.any(dim=-1, keepdim=True), 0.0)
@@ -151,8 +151,8 @@ class HardmaxAttention(AttentionFunction):
 class LinearAttention(AttentionFunction):
     """weights proportional to phi(q) phi(k)^T, phi = elu + 1 (Katharopoulos et al. 2020, equations 5 and 7).
 
-    Scores are factors and not exponents: a bias is a factor exp(bias), a mask a factor 0. The scale is a common factor
-    of a row, which the division by the row's sum cancels.
+    Scores are factors, not exponents: a bias is a factor exp(bias), a mask a factor 0. The scale is a common factor of
+    a row, so the division by the row's sum cancels it.
     """
 
     title = "Linear (elu + 1)"
@@ -175,11 +175,11 @@ class LinearAttention(AttentionFunction):
         return functional.elu(x) + 1
 
     def add_bias(self, scores: BatchedScores, bias: Bias) -> BatchedScores:
-        """The bias is a factor."""
+        """Multiplies by exp(bias)."""
         return scores * bias.exp()
 
     def sink_score(self, sinks: Float[Tensor, "#batch head"]) -> Float[Tensor, "#batch head"]:
-        """A factor, as all scores are."""
+        """The sinks as factors, like all scores."""
         return sinks.exp()
 
     def mask(self, scores: Scores, allowed: Allowed) -> Scores:
@@ -187,7 +187,7 @@ class LinearAttention(AttentionFunction):
         return torch.where(allowed, scores, 0.0)
 
     def normalize(self, masked: Scores, allowed: Allowed | None) -> Scores:
-        """Each row divided by its sum."""
+        """Divides each row by its sum."""
         return masked / masked.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(masked.dtype).tiny)
 
 
@@ -197,7 +197,7 @@ ATTENTION_FUNCTIONS: Registry[AttentionFunction] = Registry(
 
 
 def score_formula(config: Config) -> str:
-    """The formula (LaTeX) of a model's scores, with the scale and the soft cap that it has."""
+    """The formula (LaTeX) of a model's scores, with its scale and its soft cap."""
     formula, comma, definition = ATTENTION_FUNCTIONS[config.attention_function].score_formula.partition(r",\quad")
     if not config.scale or config.per_layer.score_scales:
         formula = formula.replace(_SCALE, r" \cdot c_\ell" if config.scale else "")

@@ -16,8 +16,8 @@ from headlight.nn.layers import FEED_FORWARDS
 class MixtureOfExperts(nn.Module):
     """Each token's `per_token` best experts, weighted by the router (Shazeer et al. 2017; Jiang et al. 2024, eq. 2).
 
-    An expert is a gated feed-forward network; the weights of all are stacked on a first axis. Groups of experts, and
-    one that reads every token: DeepSeek-AI 2024 (DeepSeek-V3), section 2.1.2.
+    An expert is a gated feed-forward network; the weights of all experts are stacked on a first axis. Groups of experts
+    and a shared expert for every token: DeepSeek-AI 2024 (DeepSeek-V3), section 2.1.2.
     """
 
     def __init__(self, config: Config) -> None:
@@ -40,7 +40,7 @@ class MixtureOfExperts(nn.Module):
     def forward(self, x: Float[Tensor, "batch pos d_model"], hook: Hook) -> Float[Tensor, "batch pos d_model"]:
         """The sum over experts of the router's weight times the expert's output; a weight of 0 skips the expert.
 
-        That of the expert for every token is added.
+        The output of the shared expert is added.
         """
         x = hook("input", x)
         weights = hook("router_weights", self.choose(hook("router_scores", self.router(x))))
@@ -51,7 +51,7 @@ class MixtureOfExperts(nn.Module):
         return hook("output", output)
 
     def choose(self, scores: Float[Tensor, "batch pos expert"]) -> Float[Tensor, "batch pos expert"]:
-        """Each expert's share of a token: 0 except for the best ones, whose shares sum to 1 where `normalized`."""
+        """Each expert's share of a token: 0 except for the best ones, whose shares sum to 1 if `normalized`."""
         shares = scores.float().sigmoid() if self.experts.scoring == "sigmoid" else scores.float().softmax(dim=-1)
         wanted = shares if self.choice_bias is None else shares + self.choice_bias.float()
         places = self._within_groups(wanted).topk(self.experts.per_token, dim=-1).indices
@@ -61,7 +61,7 @@ class MixtureOfExperts(nn.Module):
         return torch.zeros_like(shares).scatter(-1, places, best * self.experts.share_scale).to(scores.dtype)
 
     def _within_groups(self, wanted: Float[Tensor, "batch pos expert"]) -> Float[Tensor, "batch pos expert"]:
-        """The same, minus infinity outside the groups that a token is sent to."""
+        """The choice scores, with minus infinity outside the groups that a token is sent to."""
         if self.experts.groups == 1:
             return wanted
         grouped = wanted.view(*wanted.shape[:-1], self.experts.groups, -1)
@@ -83,6 +83,6 @@ class MixtureOfExperts(nn.Module):
 
 
 def make_feed_forward(config: Config, layer: int) -> nn.Module | None:
-    """The feed-forward network of a layer, or its experts; None for blocks without one."""
+    """The feed-forward network or the experts of a layer; None for blocks without either."""
     has_experts = config.experts.count and layer >= config.experts.dense_layers
     return MixtureOfExperts(config) if has_experts else FEED_FORWARDS[config.feed_forward].make(config)

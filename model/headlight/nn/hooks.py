@@ -1,4 +1,4 @@
-"""Hooks: functions that see each intermediate value of a forward pass by its path, and may replace it.
+"""Hooks: functions that receive each intermediate value of a forward pass with its path, and may replace it.
 
 A path such as `decoder.3.self.weights` names the weights of self-attention in the decoder's fourth layer. Its last part
 is a hook point: the kind of value, with its axes and title.
@@ -26,7 +26,7 @@ def no_hook(name: str, value: Tensor) -> Tensor:
 
 
 class HookScope(IntEnum):
-    """How much of a value a hook needs at a time: nothing, some rows (queries), or all of it."""
+    """The part of a value that a hook needs at a time: nothing, some rows (queries), or all of it."""
 
     NONE, ROWS, ALL = range(3)
 
@@ -42,7 +42,7 @@ class PrefixedHook:
         return self.hook(f"{self.prefix}.{name}", value)
 
     def scope(self, name: str) -> HookScope:
-        """How much of a value the hook needs."""
+        """The part of a value that the hook needs."""
         return hook_scope(self.hook, f"{self.prefix}.{name}")
 
     def for_rows(self, start: int, total: int) -> Hook:
@@ -51,14 +51,14 @@ class PrefixedHook:
 
 
 def with_prefix(hook: Hook, prefix: str) -> Hook:
-    """The same hook for the values of one module; a module within a module costs no call more."""
+    """The same hook for the values of one module; nested modules need no additional call."""
     if isinstance(hook, PrefixedHook):
         return PrefixedHook(hook.hook, f"{hook.prefix}.{prefix}")
     return hook if hook is no_hook else PrefixedHook(hook, prefix)
 
 
 def hook_scope(hook: Hook, name: str) -> HookScope:
-    """How much of a value a hook needs: all of it, unless it has a method `scope` that says otherwise."""
+    """The part of a value that a hook needs: all of it, unless its method `scope` says otherwise."""
     if hook is no_hook:
         return HookScope.NONE
     method: Callable[[str], HookScope] | None = getattr(hook, "scope", None)
@@ -72,7 +72,7 @@ def hook_for_rows(hook: Hook, start: int, total: int) -> Hook:
 
 
 class HookAfter:
-    """A hook that leaves the value at `entry_path` as it is, in which the edits are already."""
+    """A hook that skips the value at `entry_path`, which already contains the edits."""
 
     def __init__(self, hook: Hook, entry_path: str) -> None:
         self.hook, self.entry_path = hook, entry_path
@@ -91,11 +91,11 @@ class HookAfter:
 
 @dataclass(frozen=True)
 class EditSentence:
-    """How an edit reads that is this operation, with this number (None: any) and an index along these axes.
+    """The sentence for an edit with this operation, this number (None: any) and an index along these axes.
 
-    `text` has {number}, {inverse} (one divided by a positive number), {place} ("head 3 of layer 1"), {heads} (the same,
-    or "all heads of layer 1"), {inside} (" in layer 1"), {neurons} ("neuron 7"), and an axis's name for its token. The
-    head may have an index.
+    `text` may contain {number}, {inverse} (one divided by a positive number), {place} ("head 3 of layer 1"), {heads}
+    (the same, or "all heads of layer 1"), {inside} (" in layer 1"), {neurons} ("neuron 7"), and an axis's name for its
+    token. The edit may also have an index for the head.
     """
 
     text: str
@@ -111,8 +111,8 @@ Module = Literal["stack", "layer", "attention", "feed_forward"]
 class HookPoint:
     """A kind of value: its axes without the batch, and its title.
 
-    `edited_in` are the modules whose value a menu of edits offers; an edit that none of `edit_sentences` fits reads as
-    any other.
+    `edited_in` are the modules for which a menu of edits offers the value; an edit that fits none of `edit_sentences`
+    gets the general sentence.
     """
 
     axes: tuple[str, ...]
@@ -208,7 +208,7 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
 )
 
 
-# How many places an axis has that does not count tokens.
+# The sizes of the axes that do not count tokens.
 AXIS_SIZES: Mapping[str, Callable[[Config], int]] = {
     "color_channel": lambda config: config.image.channels,
     "pixel_row": lambda config: config.image.height,
@@ -233,5 +233,5 @@ QUERY_KEY_HOOK_POINTS = tuple(name for name, point in HOOK_POINTS.items() if poi
 
 
 def hook_point_of(path: str) -> HookPoint:
-    """The hook point of a path. Raises UnknownNameError where there is none of that name."""
+    """The hook point of a path. Raises UnknownNameError for an unknown name."""
     return HOOK_POINTS[path.rpartition(".")[2]]

@@ -1,4 +1,4 @@
-"""Latent attention: queries, keys and values are made of compressed vectors (DeepSeek-AI 2024, section 2.1)."""
+"""Latent attention: queries, keys and values are computed from compressed vectors (DeepSeek-AI 2024, section 2.1)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NORM_EPSILON = 1e-6
 
 
 class Compression(nn.Module):
-    """A linear map down to a few channels, all of which are normed but the last `unnormed`."""
+    """A linear map down to a few channels, all normed except the last `unnormed`."""
 
     def __init__(self, d_model: int, channels: int, unnormed: int = 0, *, bias: bool = False) -> None:
         super().__init__()
@@ -27,12 +27,12 @@ class Compression(nn.Module):
         return torch.cat((self.norm(latent), unnormed), dim=-1) if unnormed.shape[-1] else self.norm(latent)
 
     def split(self, compressed: Float[Tensor, "*shape channel"]) -> tuple[Tensor, Tensor]:
-        """The channels that are normed, and the others."""
+        """The normed channels, and the others."""
         return compressed[..., : self.channels], compressed[..., self.channels :]
 
 
 def make_compressions(config: Config) -> tuple[Compression | None, Compression | None]:
-    """What compresses the input of queries, and that of keys and values; None where nothing does."""
+    """The down-projections of queries and of keys and values; None if uncompressed."""
     latent, d_model = config.latent, config.d_model
     of_queries = latent.query_channels and Compression(d_model, latent.query_channels, bias=config.has_bias("latent"))
     sizes = (latent.key_value_channels, latent.shared_key_channels)
@@ -42,5 +42,5 @@ def make_compressions(config: Config) -> tuple[Compression | None, Compression |
 def with_shared_channels(
     shared: Float[Tensor, "batch pos shared_channel"], k: Float[Tensor, "batch head pos own_channel"]
 ) -> Float[Tensor, "batch head pos head_dim"]:
-    """Keys that begin with channels which are the same in all heads."""
+    """Prepends the channels shared by all heads to the keys."""
     return torch.cat((shared[:, None].expand(-1, k.shape[1], -1, -1), k), dim=-1)

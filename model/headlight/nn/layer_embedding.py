@@ -1,6 +1,6 @@
-"""Per-layer embeddings: each token has a vector for each layer, which a sublayer at the end of the layer reads.
+"""Per-layer embeddings: each token has a vector for each layer, read by a sublayer at the end of the layer.
 
-Introduced by Gemma 3n (Google 2025); as Gemma 4 has them.
+Introduced by Gemma 3n (Google 2025); implemented as in Gemma 4.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class LayerEmbedding(nn.Module):
 
 
 class LayerEmbeddingGate(nn.Module):
-    """The sublayer that writes of each token's vector what a gate, computed from the residual stream, lets through."""
+    """The sublayer that writes each token's vector, gated by a function of the residual stream."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()

@@ -18,15 +18,15 @@ from headlight.errors import ImageError
 from headlight.nn.hooks import Hook
 from headlight.registry import Registry
 
-PACKED_ROWS = 32  # up to which a product of packed weights, which is of one thread, is the fastest
-FEW_ROWS = 3  # up to which a product reads weights that lie output by output as they are
+PACKED_ROWS = 32  # up to this many rows the single-threaded product of packed weights is fastest
+FEW_ROWS = 3  # up to this many rows a product reads weights stored [out in] without rearranging them
 
 
 @dataclass(frozen=True)
 class PackedWeight:
-    """A weight in half precision, in the order in which FBGEMM multiplies it, and the parameters that it was made of.
+    """A weight in half precision, packed for FBGEMM, and the parameters that it was made from.
 
-    A copy of it is None: only this process can read it.
+    Copying or pickling it gives None: only this process can read it.
     """
 
     packed: Tensor
@@ -37,26 +37,26 @@ class PackedWeight:
 
     @classmethod
     def of(cls, weight: Tensor, bias: Tensor | None) -> PackedWeight | None:
-        """Packed where this processor reads it so and half precision holds the weight as well as single precision."""
+        """The packed weight; None if the CPU does not support it or half precision would lose accuracy."""
         can_read = weight.device.type == "cpu" and torch.backends.quantized.engine in ("x86", "fbgemm")
         if not can_read or weight.dtype != torch.float32 or weight.is_inference() or not weight.numel():
             return None
-        first = weight.as_strided((min(64, weight.numel()),), (1,))  # nearly always enough to see what a file holds
+        first = weight.as_strided((min(64, weight.numel()),), (1,))  # nearly always enough to tell
         if not (_fits_half_precision(first) and _fits_half_precision(weight)):
             return None
-        with warnings.catch_warnings(action="ignore"):  # torch says that it will drop this; 2.13 has nothing as fast
+        with warnings.catch_warnings(action="ignore"):  # deprecated in torch, but 2.13 has no replacement as fast
             packed = torch.fbgemm_pack_gemm_matrix_fp16(weight.contiguous())
             added = weight.new_zeros(len(weight)) if bias is None else bias
-            torch.fbgemm_linear_fp16_weight_fp32_activation(weight[:1], packed, added)  # which warns once
+            torch.fbgemm_linear_fp16_weight_fp32_activation(weight[:1], packed, added)  # warns at the first call
         return cls(packed, added, weight, bias, _versions(weight, bias))
 
     def shared_by(self, weight: Tensor, bias: Tensor | None) -> PackedWeight | None:
-        """The same for other parameters with the same memory."""
+        """The same packed weight for other parameters that share its memory; None if these do not."""
         is_same = self.is_of(self.weight, self.bias) and weight.data_ptr() == self.weight.data_ptr()
         return replace(self, weight=weight, bias=bias, versions=_versions(weight, bias)) if is_same else None
 
     def is_of(self, weight: Tensor, bias: Tensor | None) -> bool:
-        """Whether these are what was packed, and have not been changed since."""
+        """Whether these parameters were packed and have not changed since."""
         return weight is self.weight and bias is self.bias and _versions(weight, bias) == self.versions
 
     def product(self, x: Float[Tensor, "*shape dim"]) -> Float[Tensor, "*shape out"]:
@@ -73,17 +73,18 @@ def _versions(weight: Tensor, bias: Tensor | None) -> tuple[int, ...]:
 
 
 def _fits_half_precision(weight: Tensor) -> bool:
-    """Whether what half precision leaves out of a weight is less than what a product in single precision rounds."""
+    """Whether rounding the weight to half precision changes it less than a single-precision product rounds."""
     limit, row = torch.finfo(torch.float32).eps, weight[0].numel()
-    chunks = torch.split(weight, max(1, (1 << 17) // row))  # which fit in the processor's cache
+    chunks = torch.split(weight, max(1, (1 << 17) // row))  # small enough for the CPU cache
     return all(bool((rows.half().float() - rows).norm() <= limit * rows.norm()) for rows in chunks)
 
 
 class Linear(nn.Linear):
-    """x W^T + b, for the few rows of a typed letter as well, whose product takes as long as its weights are read.
+    """x W^T + b, also fast for the few rows of a typed letter, for which reading the weights takes most of the time.
 
-    Packed weights are half as many bytes: 0.2 to 0.5 of the time for one to twenty rows. Others are rearranged for each
-    product, unless they are its first factor, which is faster for two or three rows where they lie output by output.
+    Packed weights take half as many bytes: 0.2 to 0.5 of the time for one to twenty rows. Other weights are rearranged
+    for each product unless they are its first factor, which is faster for two or three rows if they are stored [out
+    in].
     """
 
     packed: PackedWeight | None = None
@@ -107,25 +108,25 @@ class RMSNorm(nn.RMSNorm):
 
     def forward(self, x: Float[Tensor, "*shape dim"]) -> Float[Tensor, "*shape dim"]:
         """RMS norm of x, in the precision of x."""
-        # With a weight of another precision torch would leave its fused kernel.
+        # With a weight of another precision torch would not use its fused kernel.
         return functional.rms_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.eps)
 
 
 class GemmaRMSNorm(nn.RMSNorm):
-    """x / sqrt(mean of x^2 + eps) * (1 + weight), with weights that begin at 0 (Gemma Team 2024)."""
+    """x / sqrt(mean of x^2 + eps) * (1 + weight), with weights initialized to 0 (Gemma Team 2024)."""
 
     def reset_parameters(self) -> None:
-        """Weights of 0."""
+        """Sets the weights to 0."""
         nn.init.zeros_(self.weight)
 
     def forward(self, x: Float[Tensor, "*shape dim"]) -> Float[Tensor, "*shape dim"]:
-        """Normalized, then scaled by 1 + weight."""
+        """Normalizes, then scales by 1 + weight."""
         return functional.rms_norm(x, self.normalized_shape, 1 + self.weight, self.eps)
 
 
 @dataclass(frozen=True)
 class Norm:
-    """A kind of norm: its title, and what makes it from the number of channels, epsilon, and whether it has a bias."""
+    """A kind of norm: its title, and its factory, which takes the channel count, epsilon, and whether it has a bias."""
 
     title: str
     make: Callable[[int, float, bool], nn.Module]
@@ -155,7 +156,7 @@ def make_norm(config: Config, dim: int) -> nn.Module:
 
 
 def soft_cap(x: Tensor, cap: float) -> Tensor:
-    """Smoothly limit x to (-cap, cap): cap tanh(x / cap); x itself where `cap` is 0 (Gemma Team 2024, section 2)."""
+    """Smoothly limit x to (-cap, cap): cap tanh(x / cap); x itself if `cap` is 0 (Gemma Team 2024, section 2)."""
     return cap * torch.tanh(x / cap) if cap else x
 
 
@@ -176,10 +177,10 @@ ACTIVATIONS: Registry[Callable[[Tensor], Tensor]] = Registry(
 
 
 def sparse(activation: Callable[[Tensor], Tensor], share: float) -> Callable[[Tensor], Tensor]:
-    """The activation of what lies above a cutoff, which this share of a token's neurons would be below by chance.
+    """The activation of each input's excess over a cutoff, below which this share of a token's neurons should lie.
 
-    It is taken from their mean and deviation, as if they were normally distributed (You et al. 2025, "Spark
-    Transformer", statistical top-k). A share of 0 leaves the activation as it is.
+    The cutoff comes from their mean and standard deviation, as if they were normally distributed (You et al. 2025,
+    "Spark Transformer", statistical top-k). A share of 0 leaves the activation unchanged.
     """
     if not share:
         return activation
@@ -226,9 +227,9 @@ class GatedMLP(nn.Module):
 
 @dataclass(frozen=True)
 class FeedForward:
-    """A kind of feed-forward network: its title, and what makes it from a config (None: blocks without one).
+    """A kind of feed-forward network: its title, and its factory, which takes a config (None: no network).
 
-    `gate_activation` is that of a gated network.
+    `gate_activation` is the activation of a gated network's gate.
     """
 
     title: str
@@ -282,7 +283,7 @@ class PatchEmbedding(nn.Module):
     def forward(
         self, pixels: Float[Tensor, "batch color_channel pixel_row pixel_column"]
     ) -> Float[Tensor, "batch patch embedding_dim"]:
-        """The embedding of each patch, row by row. Raises ImageError for an image of another size."""
+        """The embedding of each patch, row by row. Raises ImageError for an image of the wrong size."""
         if pixels.shape[1:] != self.image_shape:
             given, wanted = (" x ".join(map(str, shape)) for shape in (pixels.shape[1:], self.image_shape))
             raise ImageError(f"The image is {given} (channels, height, width); this model reads {wanted}.")

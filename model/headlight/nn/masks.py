@@ -1,8 +1,8 @@
 """Masks: which query may attend to which key. True means "may attend"; several masks are combined with AND.
 
-A mask is written as its name, with its argument behind a colon: `causal`, `window:8`, `custom:100/110/111`,
-`padding`, `painted:3-1.4-1`. Rows of a custom matrix are queries, columns are keys, and `/` ends a row. A painted cell
-is a query and a key, whose answer is turned round.
+A mask is written as its name, with its argument after a colon: `causal`, `window:8`, `custom:100/110/111`, `padding`,
+`painted:3-1.4-1`. Rows of a custom matrix are queries, columns are keys, and `/` ends a row. A painted cell is a query
+and a key; painting inverts what the other masks say about it.
 """
 
 from __future__ import annotations
@@ -37,11 +37,10 @@ class QueryKeyPositions:
 
 @dataclass(frozen=True)
 class MaskArgument:
-    """What stands behind a mask's colon: its title, a value to begin with, and how its text becomes a value.
+    """The argument after a mask's colon: its title, its default, and how its text is parsed.
 
-    `parse` raises ConfigError with a sentence. `extend` gives the text for a sequence that has grown from its first to
-    its second number of tokens. `control` says with what a page lets people choose it: a slider within `limits`, or
-    cells that are painted.
+    `parse` raises ConfigError. `extend` returns the text for a sequence that has grown from the first to the second
+    number of tokens. `control` is the input on a page: a slider within `limits`, or cells to paint.
     """
 
     title: str
@@ -54,11 +53,11 @@ class MaskArgument:
 
 @dataclass(frozen=True, kw_only=True)
 class Mask:
-    """A kind of mask; `allowed` gives its cells from the positions and the parsed argument (None without one).
+    """A kind of mask; `allowed` computes its cells from the positions and the parsed argument (None without one).
 
     `selectable` says whether pages offer it (padding is always applied), `with_causal` whether they also offer it
-    together with the causal mask. Where it `inverts`, its cells turn round what the masks before it say. `exercise` is
-    for a picture of weights under it.
+    together with the causal mask. If it `inverts`, its cells invert what the masks before it say. `exercise` is for a
+    picture of weights under this mask.
     """
 
     title: str
@@ -83,7 +82,7 @@ def window(positions: QueryKeyPositions, width: int) -> Bool[Tensor, "#batch 1 q
 
 
 def padding(positions: QueryKeyPositions, argument: None) -> Bool[Tensor, "#batch 1 query key"]:
-    """Only tokens, never the padding of a batch."""
+    """Only tokens, not the padding of a batch."""
     tokens = positions.padding_mask
     if tokens is None:
         tokens = torch.ones_like(positions.keys, dtype=torch.bool)[None]
@@ -103,7 +102,7 @@ def custom(positions: QueryKeyPositions, matrix: Matrix) -> Bool[Tensor, "#batch
 
 
 def painted(positions: QueryKeyPositions, cells: Cells) -> Bool[Tensor, "#batch 1 query key"]:
-    """The cells that a person has painted; those outside the text wait until it is longer."""
+    """The cells painted by the user; cells outside the text have no effect until it is long enough."""
     numbers = torch.tensor([query << 32 | key for query, key in cells], device=positions.keys.device)
     found: Tensor = torch.isin((positions.queries[:, None] << 32) + positions.keys, numbers.long())
     return found[None, None]
@@ -145,7 +144,7 @@ def extend_mask(mask: str, old_length: int, new_length: int) -> str:
 
 
 def combine_masks(masks: Sequence[str], positions: QueryKeyPositions) -> Bool[Tensor, "#batch 1 query key"]:
-    """All of `masks`, from left to right: a cell is allowed where each allows it, or where one turns it round."""
+    """All of `masks`, from left to right: a cell is allowed if each mask allows it, or if a mask inverts it."""
     allowed = torch.ones(len(positions.queries), len(positions.keys), dtype=torch.bool, device=positions.keys.device)
     combined = allowed[None, None]
     for mask in masks:
@@ -156,20 +155,20 @@ def combine_masks(masks: Sequence[str], positions: QueryKeyPositions) -> Bool[Te
 
 
 def is_causal(masks: Sequence[str]) -> bool:
-    """Whether under `masks` no token sees a later one, however long the text becomes."""
+    """Whether `masks` forbid every token to see a later one, however long the text becomes."""
     painted_cells = (cell for row, cells in map(_parse, masks) if row.inverts for cell in cells)
     return "causal" in masks and all(key <= query for query, key in painted_cells)
 
 
 def mask_titles() -> dict[str, str]:
-    """The choices that pages offer, by name: no mask, each mask alone, and those that go with the causal one."""
+    """The choices that pages offer, by name: no mask, each mask alone, and combinations with the causal mask."""
     offered = {name: row for name, row in MASKS.items() if row.selectable}
     combined = {f"causal+{name}": f"Causal + {row.title.lower()}" for name, row in offered.items() if row.with_causal}
     return {NO_MASK: BIDIRECTIONAL, **titles(offered), **combined}
 
 
 def masks_title(masks: Sequence[str]) -> str:
-    """What people call the masks of a model: `Causal + sliding window (4)`, or `Bidirectional` for none."""
+    """The title of a model's masks: `Causal + sliding window (4)`, or `Bidirectional` for none."""
     parts = []
     for mask in masks:
         name, _, argument = mask.partition(":")
@@ -181,13 +180,13 @@ def masks_title(masks: Sequence[str]) -> str:
 
 
 def mask_examples() -> tuple[str, ...]:
-    """How each mask that can be chosen is written, and no mask: `window:4`, with the argument it begins with."""
+    """The text form of each selectable mask, with its default argument (`window:4`), and of no mask."""
     rows = {name: row.argument for name, row in MASKS.items() if name != "padding"}
     return (*(name if argument is None else f"{name}:{argument.default}" for name, argument in rows.items()), NO_MASK)
 
 
 def mask_arguments() -> dict[str, MaskArgument]:
-    """The arguments of those choices that have one, by the names of `mask_titles`."""
+    """The arguments of the choices that have one, by the names of `mask_titles`."""
     offered = {name: MASKS[name.removeprefix("causal+")] for name in mask_titles() if name != NO_MASK}
     return {name: row.argument for name, row in offered.items() if row.argument is not None}
 
@@ -229,7 +228,7 @@ def _extend_matrix(text: str, old_length: int, new_length: int) -> str:
 
 
 NO_MASK = "none"
-BIDIRECTIONAL = "Bidirectional"  # what people call no mask
+BIDIRECTIONAL = "Bidirectional"  # the usual term for no mask
 _CELLS = re.compile(r"([0-9]{1,9}-[0-9]{1,9}(\.[0-9]{1,9}-[0-9]{1,9})*)?")
 
 MASKS: Registry[Mask] = Registry(

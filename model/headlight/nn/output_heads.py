@@ -25,11 +25,11 @@ class NoHead(nn.Module):
         super().__init__()
 
     def forward(self, hidden_states: Float[Tensor, "*shape d_model"], padding_mask: PaddingMask = None) -> None:
-        """None."""
+        """Returns None."""
 
 
 class PredictionHead(nn.Module, ABC):
-    """An output head with logits: what is `transformed` first is projected, one row of weights for each answer."""
+    """An output head with logits: projects the `transformed` hidden states, with one row of weights for each answer."""
 
     projection: nn.Linear
     logit_soft_cap = 0.0
@@ -37,12 +37,12 @@ class PredictionHead(nn.Module, ABC):
     def forward(
         self, hidden_states: Float[Tensor, "*shape d_model"], padding_mask: PaddingMask = None
     ) -> Float[Tensor, "*shape answer"]:
-        """The projection of what is `transformed`, softly capped where there is a cap."""
+        """The projection of the `transformed` hidden states, softly capped if there is a cap."""
         return soft_cap(self.projection(self.transformed(hidden_states)), self.logit_soft_cap)
 
     @abstractmethod
     def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape embedding_dim"]:
-        """What the projection reads."""
+        """The input of the projection."""
 
 
 class LanguageModelHead(PredictionHead):
@@ -59,12 +59,12 @@ class LanguageModelHead(PredictionHead):
         )
 
     def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
-        """hidden times the scale of the logits."""
+        """The hidden states times the scale of the logits."""
         return hidden_states * self.logit_scale
 
 
 class HeadTransform(nn.Module):
-    """What some classifiers apply to hidden states first: a linear map with an activation, a norm, or both."""
+    """The transform of hidden states in some classifiers: a linear map with an activation, a norm, or both."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class MaskedLanguageModelHead(PredictionHead):
         self.projection = Linear(dim, config.vocabulary_size, bias=config.output_head_config.bias is not False)
 
     def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape embedding_dim"]:
-        """norm(activation(hidden W)), or hidden where there is no transform."""
+        """norm(activation(hidden W)), or the hidden states if there is no transform."""
         transformed: Tensor = self.norm(self.activation(self.transform(hidden_states)))
         return transformed
 
@@ -108,7 +108,7 @@ def _mean_pool(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
 
 
 def _mean_but_first(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
-    is_only = ~padding_mask[:, 1:].any(1, keepdim=True)  # a text of one token has no other
+    is_only = ~padding_mask[:, 1:].any(1, keepdim=True)  # a text of one token has nothing else to pool
     return _mean_pool(hidden_states, torch.cat((padding_mask[:, :1] & is_only, padding_mask[:, 1:]), dim=1))
 
 
@@ -123,7 +123,7 @@ def _max_pool(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Pooling:
-    """How the hidden states x of n tokens become one: title, formula, and the function (of them and the mask)."""
+    """A way to pool the hidden states x of n tokens into one: title, formula, and the function (of x and the mask)."""
 
     title: str
     formula: str
@@ -193,4 +193,4 @@ OUTPUT_HEADS: Registry[Callable[[Config], nn.Module]] = Registry(
         "token-classifier": TokenClassifier,
     },
 )
-LABEL_HEADS = ("sequence-classifier", "token-classifier")  # those that need labels
+LABEL_HEADS = ("sequence-classifier", "token-classifier")  # the heads that need labels

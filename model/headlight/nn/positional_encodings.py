@@ -25,7 +25,7 @@ from headlight.errors import ConfigError
 from headlight.nn.rope_scaling import ROPE_SCALINGS, GetLength
 from headlight.registry import Exercise, Registry
 
-SINUSOIDAL_BASE = 10_000.0  # of the wavelengths (Vaswani et al. 2017)
+SINUSOIDAL_BASE = 10_000.0  # base of the wavelengths (Vaswani et al. 2017)
 MAX_POSITION = 1 << 24  # float32 represents every integer up to here
 Positions = Shaped[Tensor, " pos"]
 HeadVectors = Float[Tensor, "batch head pos head_dim"]
@@ -48,7 +48,7 @@ class PositionalEncoding(nn.Module):
     )
     formula: ClassVar = ""
     integer_only: ClassVar = False  # whether positions must be integers
-    learned_weights: ClassVar = ""  # what it learns in training, in words
+    learned_weights: ClassVar = ""  # the weights learned in training, in words
 
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__()
@@ -56,20 +56,20 @@ class PositionalEncoding(nn.Module):
         self.bidirectional = bidirectional
 
     def embed(self, position_ids: Positions) -> Float[Tensor, "pos d_model"]:
-        """What is added to the embeddings of tokens at `position_ids`."""
-        # One zero, expanded: it takes no memory.
+        """The vectors added to the embeddings of tokens at `position_ids`."""
+        # One zero, expanded, takes no memory.
         return torch.zeros((), device=position_ids.device).expand(len(position_ids), self.dim)
 
     def rotation(self, position_ids: Positions) -> Rotation | None:
-        """By what queries and keys at `position_ids` are rotated; None where they are not."""
+        """The rotation of queries and keys at `position_ids`; None if they are not rotated."""
         return None
 
     def rotate(self, x: HeadVectors, position_ids: Positions, rotation: Rotation | None = None) -> HeadVectors:
-        """Queries or keys at `position_ids`, rotated; `rotation` is that of these positions, where it is known."""
+        """Queries or keys at `position_ids`, rotated; `rotation` is the rotation of these positions, if known."""
         return x
 
     def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
-        """What is added to the scores of queries and keys at these positions."""
+        """The bias added to the scores of queries and keys at these positions."""
         return torch.zeros((), device=keys.device).expand(self.heads, len(queries), len(keys))
 
     def content_bias(
@@ -79,18 +79,18 @@ class PositionalEncoding(nn.Module):
         projection: nn.Module,
         key_minus_query: Shaped[Tensor, "query key"],
     ) -> Float[Tensor, "#batch #head #query #key"]:
-        """What is added to the unscaled scores, computed from queries and keys.
+        """The bias added to the unscaled scores, computed from queries and keys.
 
-        `projection` is what one attention layer made by `make_relative_position_projection`.
+        `projection` is one attention layer's module from `make_relative_position_projection`.
         """
         return torch.zeros((1, 1, 1, 1), device=q.device)
 
     def same_for_lengths(self, length: int, other_length: int) -> bool:
-        """Whether positions are encoded in the same way in texts of both lengths, which can then share cached keys."""
+        """Whether texts of both lengths encode positions in the same way, and so can share cached keys."""
         return True
 
     def for_layer(self, layer: int) -> PositionalEncoding:
-        """The encoding as one layer has it: the same, except where each layer has learned its own."""
+        """The encoding of one layer: the same object, unless each layer has learned its own."""
         return self
 
     @property
@@ -142,18 +142,18 @@ class Sinusoidal(PositionalEncoding):
     )
 
     def embed(self, position_ids: Positions) -> Float[Tensor, "pos d_model"]:
-        """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same."""
+        """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d))."""
         return sinusoids(position_ids, self.dim)
 
 
 def sinusoids(position_ids: Positions, dim: int, base: float = SINUSOIDAL_BASE) -> Float[Tensor, "pos d_model"]:
-    """sin(pos / base^(2i/d)) in the even channels 2i, cos of the same in the odd ones."""
+    """sin(pos / base^(2i/d)) in the even channels 2i, cos of the same angle in the odd ones."""
     angles = position_ids[:, None] / base ** (torch.arange(0, dim, 2, device=position_ids.device) / dim)
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)[:, :dim]
 
 
 class SinusoidalHalves(Sinusoidal):
-    """The same with all sines first and all cosines after them (Vaswani et al. 2018, Tensor2Tensor)."""
+    """The same, with all sines before all cosines (Vaswani et al. 2018, Tensor2Tensor)."""
 
     title: ClassVar = "Sinusoidal, sines first"
     description: ClassVar = (
@@ -194,21 +194,21 @@ class LearnedPositions(PositionalEncoding):
         self.table = nn.Embedding(config.context_length, config.embedding_sum_dim)
 
     def embed(self, position_ids: Positions) -> Float[Tensor, "pos d_model"]:
-        """Rows of the table."""
+        """The rows of the table at `position_ids`."""
         rows: Tensor = self.table(position_ids)
         return rows
 
     @property
     def position_range(self) -> tuple[int, int]:
-        """The rows of the table."""
+        """The positions that have a row in the table."""
         return 0, self.context_length - 1
 
 
 class Rope(PositionalEncoding):
     """Rotary position embedding: queries and keys rotated by position (Su et al. 2021, equation 34).
 
-    Channel j is paired with channel j + d/2 (its neighbour where interleaved); pair j is rotated by the angle
-    pos * theta^(-2j/d). The product q . k then depends on the distance alone.
+    Channel j is paired with channel j + d/2 (with its neighbour if interleaved); pair j is rotated by the angle pos *
+    theta^(-2j/d). The product q . k then depends only on the distance.
     """
 
     title: ClassVar = "RoPE (rotary)"
@@ -237,7 +237,7 @@ class Rope(PositionalEncoding):
         return position_ids[:, None] * frequencies.to(position_ids.device)
 
     def same_for_lengths(self, length: int, other_length: int) -> bool:
-        """Whether both lengths have the same frequencies: not where the scaling is dynamic or LongRoPE's."""
+        """Whether both lengths have the same frequencies; dynamic scaling and LongRoPE may change them."""
         return length == other_length or torch.equal(
             self._frequencies(lambda: length), self._frequencies(lambda: other_length)
         )
@@ -246,7 +246,7 @@ class Rope(PositionalEncoding):
         return ROPE_SCALINGS[self.rope_config.scaling](self.rope_config, self.rotary_dim, get_length)
 
     def rotation(self, position_ids: Positions) -> Rotation:
-        """Cosine and sine for each channel, times the attention factor; the sine of a pair's first is negative."""
+        """Cosine and sine for each channel, times the attention factor; negative sine for the first of each pair."""
         angles, factor = self.angles(position_ids), self.rope_config.attention_factor
         cos, sin = angles.cos() * factor, angles.sin() * factor
         pairs = (cos, cos), (-sin, sin)
@@ -255,7 +255,7 @@ class Rope(PositionalEncoding):
         return torch.cat(pairs[0], dim=-1), torch.cat(pairs[1], dim=-1)
 
     def rotate(self, x: HeadVectors, position_ids: Positions, rotation: Rotation | None = None) -> HeadVectors:
-        """(a, b) -> (a cos - b sin, b cos + a sin) for each pair; channels beyond `rotary_dim` stay."""
+        """(a, b) -> (a cos - b sin, b cos + a sin) for each pair; channels beyond `rotary_dim` do not change."""
         cos, sin = (wave.to(x.dtype) for wave in rotation or self.rotation(position_ids))
         channels = cos.shape[1]
         if channels < x.shape[-1]:
@@ -268,9 +268,9 @@ class Rope(PositionalEncoding):
 
 
 class PatchRope(Rope):
-    """Rotary embedding of patches by where they are in the image: half of the pairs by row, half by column (DINOv3).
+    """Rotary embedding of patches by their place in the image: half of the pairs by row, half by column (DINOv3).
 
-    Tokens in front of the patches are not rotated; a text is read as one row of patches.
+    Tokens before the patches are not rotated; a text is read as one row of patches.
     """
 
     title: ClassVar = "RoPE (patches)"
@@ -295,7 +295,7 @@ class PatchRope(Rope):
         self.pairs_each = config.head_dim // 4
 
     def angles(self, position_ids: Positions) -> Float[Tensor, "pos pair"]:
-        """The angle (radians) of each pair: by row, then by column; 0 for tokens in front of the patches."""
+        """The angle (radians) of each pair: by row, then by column; 0 for tokens before the patches."""
         exponents = 2 * torch.arange(self.pairs_each, device=position_ids.device) / max(2 * self.pairs_each, 1)
         frequencies = self.rope_config.theta**-exponents
         patch, (rows, columns) = position_ids - self.first_patch, self.shape
@@ -305,7 +305,7 @@ class PatchRope(Rope):
         return angles * (patch >= 0)[:, None]
 
     def same_for_lengths(self, length: int, other_length: int) -> bool:
-        """Places depend on the image alone."""
+        """True: the places of patches depend only on the image."""
         return True
 
 
@@ -352,24 +352,24 @@ class Alibi(PositionalEncoding):
 
 
 class RelativePositions(PositionalEncoding):
-    """The base class of encodings of distances, beside which a model may have learned absolute positions."""
+    """The base class of encodings of distances; a model may have learned absolute positions as well."""
 
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__(config, bidirectional)
         self.absolute = LearnedPositions(config) if config.relative_position.absolute_positions else None
 
     def embed(self, position_ids: Positions) -> Float[Tensor, "pos width"]:
-        """The learned vectors of absolute positions, where the model has them beside the distances."""
+        """The learned vectors of absolute positions, if the model has them."""
         return super().embed(position_ids) if self.absolute is None else self.absolute.embed(position_ids)
 
     @classmethod
     def adds_embeddings(cls, config: Config) -> bool:
-        """Whether the model has absolute positions beside the distances."""
+        """Whether the model has absolute positions as well."""
         return config.relative_position.absolute_positions
 
     @property
     def position_range(self) -> tuple[int, int]:
-        """Any position; where absolute positions are learned, those of the table."""
+        """Any position, or the positions in the table if absolute positions are learned."""
         return super().position_range if self.absolute is None else self.absolute.position_range
 
 
@@ -380,10 +380,10 @@ class LearnedBiases(RelativePositions):
 
     def __init__(self, config: Config, buckets: int, bidirectional: bool = True) -> None:
         super().__init__(config, bidirectional)
-        # Where each layer has its own biases, their columns stand beside each other.
+        # If each layer has its own biases, the columns of all layers are side by side.
         self.tables = config.layers if config.relative_position.each_layer else 1
         self.bias_table = nn.Embedding(buckets, self.tables * config.heads)
-        self.columns = slice(0, config.heads)  # of the layer that this encoding is used in
+        self.columns = slice(0, config.heads)  # of the layer that uses this encoding
 
     def for_layer(self, layer: int) -> LearnedBiases:
         """The encoding with the biases of one layer; the table is shared."""
@@ -423,7 +423,7 @@ class RelativeBias(LearnedBiases):
         _require_far_buckets(self.buckets, exact, exact + 1, self.max_distance)
 
     def bucket(self, key_minus_query: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
-        """The bucket of each distance: small distances have one each, larger ones share them logarithmically."""
+        """The bucket of each distance: each small distance has its own, larger ones share buckets logarithmically."""
         direction_buckets = self.direction_buckets
         distance = key_minus_query.abs() if self.bidirectional else (-key_minus_query).clamp(min=0)
         exact_buckets = direction_buckets // 2
@@ -440,7 +440,7 @@ class RelativeBias(LearnedBiases):
 class PatchBias(LearnedBiases):
     """One learned bias for each head and offset between patches, in rows and columns (BEiT; Bao et al. 2022).
 
-    Position 0 is the class token, which has biases of its own; a text is read as one row of patches behind it.
+    Position 0 is the class token, which has biases of its own; a text is read as one row of patches after it.
     """
 
     title: ClassVar = "Relative (patches)"
@@ -464,9 +464,9 @@ class PatchBias(LearnedBiases):
         self.offsets = offsets
 
     def bucket(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Int[Tensor, "query key"]:
-        """The row of each offset, row by row; the last three are from, to, and within the class token."""
+        """The row of each offset, row by row; the last three are for the class token as query, as key, and as both."""
         across = self.columns_of_patches
-        query, key = queries[:, None].long() - 1, keys[None, :].long() - 1  # places among the patches
+        query, key = queries[:, None].long() - 1, keys[None, :].long() - 1  # indices among the patches
         down = query.div(across, rounding_mode="floor") - key.div(across, rounding_mode="floor") + self.rows - 1
         right = query.remainder(across) - key.remainder(across) + across - 1
         found = down * (2 * across - 1) + right
@@ -479,12 +479,12 @@ class PatchBias(LearnedBiases):
 
     @property
     def position_range(self) -> tuple[int, int]:
-        """The class token's place, and those of the patches."""
+        """The positions of the class token and of the patches."""
         return 0, self.rows * self.columns_of_patches
 
 
 def _require_far_buckets(buckets: int, exact: int, least: int, max_distance: int) -> None:
-    """Raise ConfigError unless distances are left to share buckets: the first `exact` have one each."""
+    """Raise ConfigError unless some distances remain to share buckets: each of the first `exact` has its own."""
     if exact < 1:
         raise ConfigError(f"{buckets} buckets are too few for relative positions; there are to be 4 or more.")
     if max_distance < least:
@@ -538,15 +538,15 @@ class DisentangledPositions(RelativePositions):
 
     @classmethod
     def make_relative_position_projection(cls, config: Config) -> nn.Module:
-        """The projections of one attention layer."""
+        """The projections for one attention layer."""
         return RelativePositionProjection(config)
 
     def bucket(self, query_minus_key: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
-        """The row of each distance: small distances have one each, larger ones share them (He et al. 2023)."""
+        """The row of each distance: each small distance has its own, larger ones share rows (He et al. 2023)."""
         rows, half = self.relative_position_config.buckets, self.relative_position_config.buckets // 2
         if self.relative_position_config.exact_distances:
             return (query_minus_key + rows).clamp(0, 2 * rows - 1)
-        # In float32, as in training: at the largest distance the ratio is exactly 1 and not a little more.
+        # In float32, as in training: at the largest distance the ratio is exactly 1, not slightly more.
         log_range = torch.tensor(
             (self.relative_position_config.max_distance - 1) / half, device=query_minus_key.device
         ).log()

@@ -1,7 +1,7 @@
 """Several texts of different lengths in one forward pass: their new tokens are rows, one text after the other.
 
-Whatever works on each token by itself (projections, norms, feed-forward) reads all rows at once; only attention sorts
-them by text, padded to the longest. No number of one text enters a sum of another's.
+Modules that treat each token separately (projections, norms, feed-forward) read all rows at once; only attention sorts
+them by text, padded to the longest. No number of one text enters a sum of another.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headlight.nn.stack import Stack
 
 @dataclass(frozen=True)
 class RaggedRows:
-    """The rows of several texts: of each the position of its first row, and the number of its tokens in all."""
+    """The rows of several texts: for each text, the position of its first row and its total number of tokens."""
 
     starts: tuple[int, ...]
     lengths: tuple[int, ...]
@@ -29,7 +29,7 @@ class RaggedRows:
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
-        """How many rows each text has."""
+        """The number of rows of each text."""
         return tuple(length - start for start, length in zip(self.starts, self.lengths, strict=True))
 
     @cached_property
@@ -44,7 +44,7 @@ class RaggedRows:
 
     @cached_property
     def query(self) -> Int[Tensor, " row"]:
-        """The place of each row among those of its text."""
+        """The index of each row among the rows of its text."""
         return torch.arange(len(self.text), device=self.device) - self._per_row(self.offsets)
 
     @cached_property
@@ -54,7 +54,7 @@ class RaggedRows:
 
     @cached_property
     def row(self) -> Int[Tensor, "text query"]:
-        """The row of each query; a text with fewer than others repeats its last."""
+        """The row of each query; a text with fewer queries than others repeats its last one."""
         places = torch.arange(max(self.counts), device=self.device)
         offsets, counts = (torch.tensor(each, device=self.device)[:, None] for each in (self.offsets, self.counts))
         return offsets + torch.minimum(places, counts - 1)
@@ -72,27 +72,27 @@ class RaggedRows:
 
 @dataclass(frozen=True)
 class RaggedContext(AttentionContext):
-    """The context of attention within each of several texts; `positions` are those of the rows."""
+    """The context of attention within each of several texts; `positions` are the positions of the rows."""
 
     rows: RaggedRows = field(kw_only=True)
     biases: Float[Tensor, "text head query key"] = field(kw_only=True)
 
     @cached_property
     def bias(self) -> Float[Tensor, "text head query key"]:
-        """What the positional encoding adds to the scores."""
+        """The position bias added to the scores."""
         return self.biases
 
     def spread(self, q: Float[Tensor, "1 head row head_dim"]) -> Float[Tensor, "text head query head_dim"]:
-        """The queries of each text, padded to the most."""
+        """The queries of each text, padded to the largest number of queries."""
         return q[0][:, self.rows.row].transpose(0, 1)
 
     def collect(self, values: Float[Tensor, "text head query head_dim"]) -> Float[Tensor, "1 head row head_dim"]:
-        """Without the padding, as rows."""
+        """The values as rows, without the padding."""
         return values[self.rows.text, :, self.rows.query].transpose(0, 1)[None]
 
 
 def ragged_contexts(stack: Stack, rows: RaggedRows) -> list[RaggedContext]:
-    """The attention context of each layer, as each text alone would have it."""
+    """The attention context of each layer, equal to that of each text alone."""
     everywhere = torch.arange(max(rows.lengths), device=rows.device)
     square, own = QueryKeyPositions(everywhere, everywhere), QueryKeyPositions(rows.position, rows.position)
     queries = rows.position[rows.row]
@@ -113,15 +113,15 @@ def ragged_contexts(stack: Stack, rows: RaggedRows) -> list[RaggedContext]:
 
 
 class RaggedCache(KVCache):
-    """Keys and values of several texts, padded: those of earlier tokens, then those of the new rows."""
+    """Keys and values of several texts, padded: first of earlier tokens, then of the new rows."""
 
     def __init__(self, rows: RaggedRows, earlier: Sequence[KeyValues]) -> None:
         super().__init__()
         self.rows, self.earlier = rows, earlier
-        self.givers: dict[str, str] = {}  # of attentions that an edit gave keys or values of their own
+        self.givers: dict[str, str] = {}  # for attentions whose keys or values were edited
 
     def updater(self, path: str, giver: str = "", shared: KeysAndValues | None = None) -> UpdateCache:
-        """The function that gives all keys and values of each text for the new ones of one attention."""
+        """The function that takes one attention's new keys and values and returns all of each text."""
 
         def update(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
             if shared is not None and shared.is_same(k, v) and not any(path in each for each in self.earlier):
@@ -145,12 +145,12 @@ class RaggedCache(KVCache):
         return whole
 
     def of_text(self, text: int) -> Mapping[str, tuple[Tensor, Tensor]]:
-        """A copy of one text's keys and values, which holds nothing of another's."""
+        """A copy of one text's keys and values, without data of the other texts."""
         one, length = slice(text, text + 1), self.rows.lengths[text]
         own = {
             path: (k[one, :, :length].clone(), v[one, :, :length].clone()) for path, (k, v) in self.key_values.items()
         }
-        for path, giver in self.givers.items():  # the edit may be of another text
+        for path, giver in self.givers.items():  # the edit may belong to another text
             if path not in self.earlier[text] and all(map(torch.equal, own[path], own[giver])):
                 del own[path]
         return own

@@ -1,8 +1,8 @@
-"""More than a plain residual stream: several streams side by side, and a linear map beside a sublayer.
+"""Extensions of the residual stream: several streams side by side, and a linear map parallel to a sublayer.
 
-AltUp (Baykal et al. 2023, "Alternating Updates for Efficient Transformers") and LAuReL (Menghani et al. 2024), as Gemma
-3n has them. What mixes streams is linear in them but for a few coefficients and lengths, which are those of `whole`
-where it is given: so a stream that was taken apart into a sum can be mixed part by part.
+AltUp (Baykal et al. 2023, "Alternating Updates for Efficient Transformers") and LAuReL (Menghani et al. 2024), as in
+Gemma 3n. The mixing is linear in the streams except for a few coefficients and norms, which are computed from `whole`:
+so a stream that was decomposed into a sum can be mixed part by part.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from headlight.array_types import Float
 from headlight.config import Config
 from headlight.nn.layers import Linear, make_norm
 
-SMALLEST_MEAN_SQUARE = 1e-5  # by which the length of a stream is divided
+SMALLEST_MEAN_SQUARE = 1e-5  # lower bound of the mean square that a stream is divided by
 
 
 class LowRankMap(nn.Module):
-    """A linear map of few dimensions, x + norm(right(left(x))) (LAuReL, the low-rank variant)."""
+    """A low-rank linear map, x + norm(right(left(x))) (LAuReL, the low-rank variant)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class LowRankMap(nn.Module):
 
 
 class AlternatingUpdates(nn.Module):
-    """What becomes of the streams in a block: each is predicted from all, then corrected by what the block wrote."""
+    """The update of the streams in a block: each is predicted from all, then corrected by the block's output."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class AlternatingUpdates(nn.Module):
     def predict(
         self, streams: Float[Tensor, "*shape stream d_model"], whole: Float[Tensor, "*position stream d_model"]
     ) -> Float[Tensor, "*shape stream d_model"]:
-        """Each stream plus a mixture of all, with coefficients that the active one tells."""
+        """Each stream plus a mixture of all, with coefficients computed from the active one."""
         mixture = self._coefficients(self.prediction, whole[..., self.active, :])
         return streams + mixture.view(*mixture.shape[:-1], self.streams, self.streams) @ streams
 
@@ -59,14 +59,14 @@ class AlternatingUpdates(nn.Module):
         written: Float[Tensor, "*shape d_model"],
         whole: Float[Tensor, "*position d_model"],
     ) -> Float[Tensor, "*shape stream d_model"]:
-        """Each predicted stream plus its share of the change from what the block read to what it wrote."""
+        """Each predicted stream plus its share of the block's change, `written` - `read`."""
         shares = 1 + self._coefficients(self.correction, whole)
         before, after = predicted[..., : self.active, :], predicted[..., self.active + 1 :, :]
-        streams = torch.cat((before, read[..., None, :], after), dim=-2)  # an edit may have changed what was read
+        streams = torch.cat((before, read[..., None, :], after), dim=-2)  # an edit may have changed `read`
         return streams + shares[..., None] * (written - read)[..., None, :]
 
     def output(self, streams: Float[Tensor, "*shape stream d_model"]) -> Float[Tensor, "*shape d_model"]:
-        """The active stream as the gate of the layer's embedding reads it."""
+        """The active stream, scaled for the gate of the layer embedding."""
         active = streams[..., self.active, :]
         return active if self.output_scale is None else active * self.output_scale
 
@@ -76,7 +76,7 @@ class AlternatingUpdates(nn.Module):
 
 
 class ResidualStreams(nn.Module):
-    """One stream made into several, and several into one, with a projection for each but the first."""
+    """Splits one stream into several and merges them again, with a projection for each but the first."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -90,14 +90,14 @@ class ResidualStreams(nn.Module):
     def split(
         self, x: Float[Tensor, "*shape d_model"], whole: Float[Tensor, "*position d_model"]
     ) -> Float[Tensor, "*shape stream d_model"]:
-        """The stream, and projections of it that are as long."""
+        """The stream, and projections of it with the same norm."""
         others = (_as_long_as(whole, project, x, whole) for project in self.split_projections)
         return torch.stack((x, *others), dim=-2)
 
     def merge(
         self, streams: Float[Tensor, "*shape stream d_model"], whole: Float[Tensor, "*position stream d_model"]
     ) -> Float[Tensor, "*shape d_model"]:
-        """The mean of the first stream, and of projections of the others that are as long."""
+        """The mean of the first stream and of projections of the others with the same norm."""
         first, *others = zip(streams.unbind(-2), whole.unbind(-2), strict=True)
         projected = (
             _as_long_as(first[1], project, *other)
@@ -112,7 +112,7 @@ def _as_long_as(
     x: Float[Tensor, "*shape d_model"],
     whole: Float[Tensor, "*position d_model"],
 ) -> Float[Tensor, "*shape d_model"]:
-    """The projection of x, stretched so that the projection of the whole would be as long as the other vector."""
+    """The projection of x, scaled by the factor that gives the projection of `whole` the norm of `other`."""
     projected = project(x)
     whole = projected if x is whole else project(whole)
     wanted, found = (each.square().mean(-1, keepdim=True) for each in (other, whole))

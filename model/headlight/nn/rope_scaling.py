@@ -1,8 +1,8 @@
-"""Rope scalings: how rotary frequencies change so that a model reads longer texts than it was trained on.
+"""Rope scalings: changes of rotary frequencies for texts longer than those that a model was trained on.
 
 Each takes the RopeConfig, the number of rotated channels, and `get_length`, which returns the sequence length, and
-gives one frequency (radians per token) for each pair of channels. Only dynamic and longrope call `get_length`: a
-compiled graph would break there.
+returns one frequency (radians per token) for each pair of channels. Only dynamic and longrope call `get_length`,
+because the call breaks a compiled graph.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ def llama3(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Te
 
 
 def yarn(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
-    """As llama3, interpolated along the pairs instead of the wavelengths (YaRN; Peng et al. 2024, section 3.2)."""
+    """Like llama3, interpolated along the pairs instead of the wavelengths (YaRN; Peng et al. 2024, section 3.2)."""
 
     def pair_at(rotations: float) -> float:
-        """The pair that makes so many rotations within the original context."""
+        """The pair that makes this many rotations within the original context."""
         return (
             rotary_dim * math.log(rope.original_context_length / (rotations * 2 * math.pi)) / (2 * math.log(rope.theta))
         )
@@ -71,13 +71,13 @@ def yarn(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tens
 
 
 def longrope(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
-    """Each pair divided by its own factor, by another past the original context (Ding et al. 2024)."""
+    """Each pair divided by its own factor; other factors past the original context (Ding et al. 2024)."""
     divisors = rope.long_factor if get_length() > rope.original_context_length else rope.short_factor
     return unscaled(rope, rotary_dim, get_length) / torch.tensor(divisors)
 
 
 def proportional(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
-    """Only the `rotated_share` of all pairs that turns fastest does; all are divided by `factor` (Gemma 4)."""
+    """Only the fastest `rotated_share` of all pairs rotates; all frequencies are divided by `factor` (Gemma 4)."""
     frequencies = unscaled(rope, rotary_dim, get_length) / rope.factor
     return frequencies * (torch.arange(len(frequencies)) < int(rope.rotated_share * rotary_dim // 2))
 

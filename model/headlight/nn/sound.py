@@ -1,4 +1,4 @@
-"""The embedding of a sound: convolutions over time make a vector of each frame."""
+"""The embedding of a sound: convolutions over time give a vector for each frame."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ChannelNorm(nn.LayerNorm):
     """LayerNorm over the channels of each step."""
 
     def forward(self, x: Float[Tensor, "batch channel step"]) -> Float[Tensor, "batch channel step"]:
-        """Each step normalized by itself."""
+        """Normalizes each step separately."""
         return super().forward(x.mT).mT
 
 
@@ -27,11 +27,11 @@ def _convolution_norm(sound: SoundConfig, layer: int) -> nn.Module:
 
 
 class SoundEmbedding(nn.Module):
-    """A spectrogram or samples, by convolutions over time, as one vector for each frame.
+    """Embeds a spectrogram or samples as one vector for each frame, by convolutions over time.
 
-    Two convolutions over a log-mel spectrogram are Whisper's (Radford et al. 2022, section 2.2); seven over samples,
-    with a norm and a projection, wav2vec 2.0's, whose positions are a convolution over the frames, too (Baevski et al.
-    2020, section 2).
+    Whisper has two convolutions over a log-mel spectrogram (Radford et al. 2022, section 2.2). wav2vec 2.0 has seven
+    over samples, a norm and a projection; its positions are a convolution over the frames, too (Baevski et al. 2020,
+    section 2).
     """
 
     def __init__(self, config: Config) -> None:
@@ -60,7 +60,7 @@ class SoundEmbedding(nn.Module):
         )
 
     def forward(self, signal: Float[Tensor, "batch channel step"]) -> Float[Tensor, "batch frame d_model"]:
-        """The embedding of each frame. Raises SoundError for a sound of another length or kind than the model reads."""
+        """The embedding of each frame. Raises SoundError for a sound with the wrong number of channels."""
         if signal.shape[1] != (self.sound.mel_bins or 1):
             raise SoundError(f"The sound has {signal.shape[1]} channels; this model reads {self.sound.mel_bins or 1}.")
         x = signal.to(next(self.parameters()).dtype)

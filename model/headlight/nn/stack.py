@@ -39,12 +39,12 @@ Sublayer = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class NormPlacement:
-    """Where the norms of a residual connection are; `title` is what a model card says.
+    """The placement of the norms of a residual connection; `title` is its name on a model card.
 
     `apply` computes the residual stream after a sublayer, from the sublayer's input, the residual stream, the norm, the
-    sublayer, and the norm of its output. `norm_before` and `norm_after` say which norms there are, `output_is_normed`
-    whether the stack needs no final norm, `norm_on_stream` whether the residual stream itself runs through the norm,
-    before or after the sublayer, and `has_residual` whether there is a residual connection at all.
+    sublayer, and the norm of its output. `norm_before` and `norm_after` say which norms exist, `output_is_normed`
+    whether the stack needs no final norm, `norm_on_stream` whether the residual stream itself passes through the norm,
+    before or after the sublayer, and `has_residual` whether there is a residual connection.
     """
 
     title: str
@@ -57,7 +57,7 @@ class NormPlacement:
 
     @property
     def only_adds(self) -> bool:
-        """Whether the output of a sublayer is added to the residual stream as it is, and no norm touches the stream."""
+        """Whether the sublayer's output is added to the residual stream unchanged, and no norm acts on the stream."""
         return self.has_residual and not self.norm_after and not self.norm_on_stream
 
 
@@ -110,7 +110,7 @@ NORM_PLACEMENTS: Registry[NormPlacement] = Registry(
 
 
 class ResidualConnection(nn.Module):
-    """Residual connection around a sublayer, with norms as the placement has them (and neither under "none")."""
+    """Residual connection around a sublayer, with the norms of the placement (and neither under "none")."""
 
     def __init__(self, config: Config, has_norm: bool = True) -> None:
         super().__init__()
@@ -126,14 +126,14 @@ class ResidualConnection(nn.Module):
         sublayer: Sublayer,
         residual: Float[Tensor, "batch pos d_model"] | None = None,
     ) -> Float[Tensor, "batch pos d_model"]:
-        """The residual stream (x where `residual` is None) plus the output of the sublayer, which reads x."""
+        """The residual stream (x if `residual` is None) plus the output of the sublayer, which reads x."""
         residual = x if residual is None else residual
         with_dropout = (lambda h: self.dropout(sublayer(h))) if self.training else sublayer
         return self.placement.apply(x, residual, self.norm, with_dropout, self.output_norm)
 
 
 class LaurelConnection(ResidualConnection):
-    """A residual connection with a low-rank map beside the sublayer; both together are divided by sqrt(2)."""
+    """A residual connection with a low-rank map parallel to the sublayer; the sum is divided by sqrt(2)."""
 
     def __init__(self, config: Config, has_norm: bool = True) -> None:
         super().__init__(config, has_norm)
@@ -145,7 +145,7 @@ class LaurelConnection(ResidualConnection):
         sublayer: Sublayer,
         residual: Float[Tensor, "batch pos d_model"] | None = None,
     ) -> Float[Tensor, "batch pos d_model"]:
-        """(The residual stream plus the output of the sublayer, plus the map of what the sublayer reads) / sqrt(2)."""
+        """(The residual stream + the output of the sublayer + the low-rank map of the sublayer's input) / sqrt(2)."""
         beside: list[Tensor] = []
 
         def both(h: Tensor) -> Tensor:
@@ -155,16 +155,16 @@ class LaurelConnection(ResidualConnection):
         return self.join(super().forward(x, both, residual), beside[0])
 
     def join(self, x: Float[Tensor, "*shape d_model"], beside: Float[Tensor, "*shape d_model"]) -> Tensor:
-        """The residual stream after the sublayer together with what the map beside it gives."""
+        """Joins the residual stream after the sublayer with the output of the low-rank map."""
         return (x + beside) * 2**-0.5
 
 
 @dataclass(frozen=True)
 class BlockContext:
-    """What a block reads besides the residual stream, and where it leaves keys and values.
+    """The inputs of a block besides the residual stream, and the callback for its keys and values.
 
-    `shared` are those of the earlier layer that this one reads, `give` hands its own to later ones; `token_vector` is
-    the vector that each token has for this layer.
+    `shared` are the keys and values of the earlier layer that this one reads, `give` passes its own to later ones;
+    `token_vector` is each token's vector for this layer.
     """
 
     attention: AttentionContext
@@ -180,8 +180,8 @@ class BlockContext:
 class Block(nn.Module):
     """Self-attention, cross-attention in a decoder with an encoder, and feed-forward, added to the residual stream.
 
-    A block without a feed-forward network ("none") ends with its attention; one whose tokens have a vector for each
-    layer adds what it reads of that, and may then multiply the residual stream.
+    A block without a feed-forward network ("none") ends with its attention; a block of a model with layer embeddings
+    adds the gated vector of its layer, and may then scale the residual stream.
     """
 
     def __init__(self, config: Config, cross: bool, layer: int) -> None:
@@ -192,11 +192,11 @@ class Block(nn.Module):
         self.self_attention_residual = connection(config, has_norm=config.first_norm or layer > 0)
         self.self_attention = Attention(config, layer)
         self.cross_attention_residual = ResidualConnection(config) if cross else None
-        # Source and text have no distance, so cross-attention has no positional encoding.
+        # Distances between source and text are undefined, so cross-attention has no positional encoding.
         self.cross_attention = Attention(config, layer, has_positions=False) if cross else None
         self.feed_forward_residual = ResidualConnection(config) if config.has_feed_forward else None
         self.feed_forward = make_feed_forward(own, layer)
-        # Unlike the other sublayers it reads the residual stream as it is, whatever the norm placement.
+        # Unlike the other sublayers it reads the residual stream unnormed, whatever the norm placement.
         ends_normed = own.replace(norm_placement="post-sublayer")
         has_embedding = config.layer_embedding.dim > 0
         self.layer_embedding_residual = ResidualConnection(ends_normed) if has_embedding else None
@@ -238,7 +238,7 @@ class Block(nn.Module):
     def keys_and_values(
         self, x: Float[Tensor, "batch pos d_model"], context: AttentionContext, hook: Hook
     ) -> KeysAndValues:
-        """What self-attention makes of the residual stream before this block for layers that share it."""
+        """The keys and values of self-attention that later layers share, from the residual stream before this block."""
         found: list[KeysAndValues] = []
         attention, self_hook = self.self_attention, with_prefix(hook, "self")
 
@@ -260,7 +260,7 @@ class AlternatingBlock(Block):
     def forward(
         self, x: Float[Tensor, "batch pos stream d_model"], given: BlockContext, hook: Hook
     ) -> Float[Tensor, "batch pos stream d_model"]:
-        """The residual streams after this block; `residual` is the active one as it was predicted."""
+        """The residual streams after this block; the hook point `residual` is the predicted active stream."""
         streams, updates = hook("residual_streams", x), self.alternating_updates
         predicted = updates.predict(streams, streams)
         read = hook("residual", predicted[..., updates.active, :])
@@ -307,10 +307,10 @@ class Stack(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def _make_layer_positional_encodings(self, config: Config) -> tuple[PositionalEncoding, ...]:
-        """The positional encoding of each layer: the stack's own, except where layers differ."""
+        """The positional encoding of each layer: the stack's own, unless layers differ."""
 
         def choice(each: Config) -> tuple[object, ...]:
-            """What tells encodings apart: the name, and of those that rotate how they do it."""
+            """The key of an encoding: its name, and the rotary settings if it rotates."""
             rotates = POSITIONAL_ENCODINGS[each.positional_encoding].rotate is not PositionalEncoding.rotate
             return each.positional_encoding, *((each.rope, each.head_dim) if rotates else ())
 
@@ -327,7 +327,7 @@ class Stack(nn.Module):
     def position_ids(self, indices: Int[Tensor, " pos"], hook: Hook) -> Shaped[Tensor, " pos"]:
         """The position ids given to the positional encodings, after edits; integers unless one is fractional.
 
-        Masks keep the indices. Raises EditError where an edit gives a token a position that an encoding does not have.
+        Masks keep the indices. Raises EditError if an edit gives a token a position that an encoding does not have.
         """
         if hook_scope(hook, "position_ids") is HookScope.NONE:
             return indices
@@ -348,7 +348,7 @@ class Stack(nn.Module):
         return ids if bool(fractional.any()) else ids.long()
 
     def same_for_lengths(self, length: int, other_length: int) -> bool:
-        """Whether every layer encodes positions alike in texts of two lengths (`PositionalEncoding`)."""
+        """Whether every layer encodes positions in the same way in texts of both lengths (`PositionalEncoding`)."""
         encodings = {self.positional_encoding, *self.layer_positional_encodings}
         return all(encoding.same_for_lengths(length, other_length) for encoding in encodings)
 
@@ -360,7 +360,8 @@ class Stack(nn.Module):
     ) -> list[AttentionContext]:
         """The attention context of each layer: its masks, padding, and `extra_mask`.
 
-        `encoding_positions` are the positions given to the positional encodings, if other than those of the masks.
+        `encoding_positions` are the positions given to the positional encodings, if they differ from those of the
+        masks.
         """
         layer_masks = self.config.per_layer.masks or ("none",) * len(self.blocks)
         allowed = {
@@ -388,7 +389,7 @@ class Stack(nn.Module):
         return [contexts[layer] for layer in layers]
 
     def cross_attention_context(self, positions: QueryKeyPositions) -> AttentionContext:
-        """The context of cross-attention: every token of the source is allowed, without positional encoding."""
+        """The context of cross-attention: every source token is allowed, and there is no positional encoding."""
         return AttentionContext(self.no_position, positions, combine_masks(("padding",), positions))
 
     def forward(
@@ -402,7 +403,7 @@ class Stack(nn.Module):
         cache: KVCache | None,
         ids: Int[Tensor, "batch token_pos"] | None = None,
     ) -> Float[Tensor, "batch pos embedding_dim"]:
-        """The residual stream after the last block and the final norm; `ids` are needed for embeddings of layers."""
+        """The residual stream after the last block and the final norm; layer embeddings need `ids`."""
         start, device = (cache.length if cache else 0), embedded.device
         keys = torch.arange(start + embedded.shape[1], device=device)
         queries, position_ids = keys[start:], self.position_ids(keys[start:], hook)
@@ -426,7 +427,7 @@ class Stack(nn.Module):
         hook: Hook,
         ids: Int[Tensor, "batch token_pos"] | None = None,
     ) -> tuple[Float[Tensor, "batch pos *stream d_model"], Float[Tensor, "batch pos layer layer_channel"] | None]:
-        """The residual stream(s) before the first block, and the vectors that tokens have for each layer, if any."""
+        """The residual stream(s) before the first block, and the tokens' vectors for each layer, if any."""
         x = hook("embedding", self.token_project_in(embedded))
         token_vectors = None if self.layer_embedding is None else self.layer_embedding(ids, x)
         x = x + hook("position_embedding", self.positional_encoding.embed(position_ids)[None].to(embedded.dtype))
@@ -445,9 +446,9 @@ class Stack(nn.Module):
         token_vectors: Float[Tensor, "#batch pos layer layer_channel"] | None = None,
         given: Mapping[int, KeysAndValues] = MappingProxyType({}),
     ) -> Float[Tensor, "batch pos embedding_dim"]:
-        """Run the blocks from `first_layer` on; `x` is the residual stream before it, `contexts` are those of all.
+        """Run the blocks from `first_layer` on; `x` is the residual stream before it, `contexts` those of all layers.
 
-        `token_vectors` are those of `begin`; `given` are keys and values of earlier layers that these blocks read.
+        `token_vectors` come from `begin`; `given` are the keys and values of earlier layers that these blocks read.
         """
         made = dict(given)
         for layer in range(first_layer, len(self.blocks)):

@@ -32,12 +32,12 @@ from headlight.origin import Origin
 
 ALL_POSITIONS = slice(None)
 Signal = Float[Tensor, "batch channel *place"]  # pixels of images, or spectrograms or samples of sounds
-MAX_PACKED = 1 << 27  # numbers of weights, which then take 256 MB
+MAX_PACKED = 1 << 27  # weights, which take 256 MB when packed
 RANDOM_INITIALIZERS = ("normal_", "uniform_", "kaiming_uniform_")  # of torch.nn.init and of tensors
 
 
 class Transformer(nn.Module):
-    """A whole model. Raises ConfigError or UnknownNameError where its config names a part that does not exist."""
+    """A whole model. Raises ConfigError or UnknownNameError if its config names a part that does not exist."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Transformer(nn.Module):
         POOLINGS[config.pooling]
         self.config = config
         self.new_parameters: tuple[str, ...] = ()
-        self.origin: Origin | None = None  # of the weights, where they were read from files
+        self.origin: Origin | None = None  # of the weights, if they were read from files
         self.embedding = nn.Embedding(config.vocabulary_size, config.embedding_dim)
         self.segment_embedding = (
             nn.Embedding(config.embedding.segments, config.embedding_dim) if config.embedding.segments else None
@@ -71,7 +71,7 @@ class Transformer(nn.Module):
     def _initialize_weights(self) -> None:
         """Normal with standard deviation 0.02, less in output projections of deep models (Radford et al. 2019, 2.3)."""
         if self.device.type == "meta":
-            return  # the parameters have no memory; drawing them would take most of the time all the same
+            return  # the parameters have no memory, but drawing them would still take most of the time
         for name, parameter in self.named_parameters():
             if parameter.dim() > 1:
                 writes_to_residual = name.endswith(("attention.output.weight", "down.weight"))
@@ -81,9 +81,9 @@ class Transformer(nn.Module):
                 nn.init.zeros_(parameter)
 
     def pack_weights(self) -> None:
-        """Pack the weights of linear maps besides, for products without gradients (`PackedWeight`).
+        """Also pack the weights of linear maps, for products without gradients (`PackedWeight`).
 
-        Not those of a large model: it takes ten seconds for a billion numbers.
+        Skips large models: packing takes ten seconds for a billion numbers.
         """
         linear_maps = self._linear_maps().values()
         if sum(linear.weight.numel() for linear in linear_maps) <= MAX_PACKED:
@@ -91,20 +91,20 @@ class Transformer(nn.Module):
                 linear.packed = PackedWeight.of(linear.weight, linear.bias)
 
     def unpack_weights(self) -> None:
-        """Give up the packed weights, where there is no memory for them."""
+        """Drop the packed weights if memory is short."""
         for linear in self._linear_maps().values():
             linear.packed = None
 
     @property
     def packed_bytes(self) -> int:
-        """What packed weights take of the memory."""
+        """The memory of the packed weights."""
         return sum(2 * linear.weight.numel() for linear in self._linear_maps().values() if linear.packed)
 
     def _linear_maps(self) -> dict[str, Linear]:
         return {name: module for name, module in self.named_modules() if isinstance(module, Linear)}
 
     def share_packed_weights(self, other: Transformer) -> None:
-        """Take over what another model with the same weights has packed."""
+        """Reuse the packed weights of another model with the same weights."""
         theirs = other._linear_maps()
         for name, linear in self._linear_maps().items():
             packed = theirs[name].packed if name in theirs else None
@@ -116,14 +116,14 @@ class Transformer(nn.Module):
         return self.embedding.weight.device
 
     def stack(self, name: str) -> Stack:
-        """The stack of that name, one of `config.stacks`."""
+        """The stack with this name, one of `config.stacks`."""
         found = self.get_submodule(name)
         assert isinstance(found, Stack)
         return found
 
     @property
     def signal_embedding(self) -> PatchEmbedding | SoundEmbedding | None:
-        """What embeds the patches of an image or the frames of a sound."""
+        """The embedding of image patches or of sound frames."""
         return self.patch_embedding or self.sound_embedding
 
     def embed(
@@ -134,9 +134,9 @@ class Transformer(nn.Module):
         source: bool = False,
         padding_mask: Bool[Tensor, "batch pos"] | None = None,
     ) -> Float[Tensor, "batch pos embedding_dim"]:
-        """Token embeddings, followed by those of patches or frames; `source` takes the encoder's own table, if any.
+        """Token embeddings, followed by those of patches or frames; `source` uses the encoder's own table, if any.
 
-        Where there are segment embeddings, the text is of the first segment.
+        If there are segment embeddings, the text belongs to the first segment.
         """
         table = self.source_embedding if source and self.source_embedding is not None else self.embedding
         embedded: Tensor = table(ids) * self.config.embedding.scale
@@ -151,7 +151,7 @@ class Transformer(nn.Module):
     def _kept_tokens(
         self, ids: Int[Tensor, "batch pos"], padding_mask: Bool[Tensor, "batch pos"] | None
     ) -> Float[Tensor, "batch pos"]:
-        """By what each embedding is multiplied: 0 for the dropped token and for padding, more the more are dropped."""
+        """The factor of each embedding: 0 for the dropped token and for padding, larger the more tokens are dropped."""
         tokens = torch.ones_like(ids, dtype=torch.bool) if padding_mask is None else padding_mask
         kept = tokens & (ids != self.config.embedding.dropped_token_id)
         share = kept.sum(-1, keepdim=True) / tokens.sum(-1, keepdim=True).clamp(min=1)
@@ -167,7 +167,7 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "batch key d_model"]:
         """The encoder's output, which the decoder attends to (its memory).
 
-        Of an image or a sound it is that of the tokens in `source`, usually none, and of the patches or frames.
+        For an image or a sound it covers the tokens in `source`, usually none, and the patches or frames.
         """
         embedded = self.embed(source, self._read_signal(signal, hook), source=True)
         self._check_length("source", embedded.shape[1], self.config.for_stack("encoder").context_length)
@@ -191,10 +191,10 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "batch pos d_model"]:
         """The residual stream after the final norm; an encoder-decoder needs `source`, or its `memory`.
 
-        `signal` is the image or the sound of a model that reads one; its patches or frames follow the tokens, in an
-        encoder-decoder those of `source`, which may be left out. `padding_mask` is True at tokens, `mask` forbids cells
-        besides those of the config, `cache` holds the tokens before `ids`. Raises TextError where the text is longer
-        than the context, ImageError where an image or a sound is missing or not read.
+        `signal` is the image or the sound of a model that reads one; its patches or frames follow the tokens (in an
+        encoder-decoder the tokens of `source`, which is then optional). `padding_mask` is True at tokens, `mask`
+        forbids more cells than the config, `cache` holds the tokens before `ids`. Raises TextError if the text is
+        longer than the context, ImageError if an image or a sound is missing or not supported.
         """
         signal_read = None if self.config.has_cross_attention else self._read_signal(signal, hook)
         embedded = self.embed(ids, signal_read, padding_mask=padding_mask)
@@ -228,7 +228,7 @@ class Transformer(nn.Module):
     def answerable(
         self, ids: Int[Tensor, "batch pos"], padding_mask: Bool[Tensor, "batch pos"] | None = None
     ) -> Bool[Tensor, "batch pos"] | None:
-        """The tokens that a pooling output head may use: no padding, and not the config's `pad_token_id`."""
+        """The tokens that a pooling output head may use: neither padding nor the config's `pad_token_id`."""
         pad_token_id = self.config.output_head_config.pad_token_id
         if pad_token_id is None:
             return padding_mask
@@ -272,7 +272,7 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "*shape token"] | None:
         """The output head applied to the residual stream after the final norm, at some positions or all.
 
-        [batch pos token]; [batch label] of the whole text, whatever the positions, where a classifier pools the
+        [batch pos token]; [batch label] of the whole text, whatever the positions, if a classifier pools the
         `answerable` tokens; None without an output head.
         """
         if isinstance(self.output_head, SequenceClassifier):
@@ -290,7 +290,7 @@ class Transformer(nn.Module):
 class _SkipRandomInit(TorchFunctionMode):
     """Skips random initialization, which has no effect on the meta device.
 
-    Torch would load its compiler for it, which takes a second and more in every process that opens a model.
+    Torch would load its compiler for it, which takes over a second in every process that opens a model.
     """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -307,7 +307,7 @@ def meta_model(config: Config) -> Transformer:
 
 
 def attention_at(model: Transformer, path: str) -> tuple[Attention, PositionalEncoding]:
-    """The attention at a path such as `decoder.3.self` and its positional encoding. Raises EditError for others."""
+    """The attention at a path like `decoder.3.self`, and its positional encoding. Raises EditError if none exists."""
     name, layer, kind = path.split(".") if path.count(".") == 2 else ("", "", "")
     stack = model.stack(name) if name in model.config.stacks else None
     layer_exists = stack is not None and layer.isdecimal() and len(layer) < 6 and int(layer) < len(stack.blocks)
@@ -328,11 +328,11 @@ def variant(
     scale: bool | None = None,
     pooling: str | None = None,
 ) -> Transformer:
-    """The same weights, shared and not copied, with other parts in place of those given here.
+    """The same weights, shared and not copied, with the given parts replaced.
 
-    `masks` may be their text form, `causal+window:8`; `pooling` matters to classifiers of whole texts alone. New
-    parameters (a learned table, a T5 bias) are zero and in `new_parameters`. Raises ConfigError or UnknownNameError for
-    a part that does not exist.
+    `masks` may be in text form, `causal+window:8`; `pooling` only matters to classifiers of whole texts. New parameters
+    (a learned table, a T5 bias) are zero and in `new_parameters`. Raises ConfigError or UnknownNameError for a part
+    that does not exist.
     """
     if masks is not None:
         masks = parse_masks(masks) if isinstance(masks, str) else tuple(masks)
@@ -356,12 +356,12 @@ def variant(
 
 
 def with_context_length(model: Transformer, context_length: int) -> Transformer:
-    """The same weights, shared, for texts of another length; a table of learned positions is then new, and zero."""
+    """The same weights, shared, for texts of another length; a new table of learned positions is zero."""
     return _with_config(model, model.config.replace(context_length=context_length))
 
 
 def describe_missing_weights(model: Transformer) -> str:
-    """Why the positional encoding of a variant changes nothing, and what it would take; empty where it acts."""
+    """Why the positional encoding of a variant has no effect, and what it would need; empty if it has an effect."""
     name = model.config.positional_encoding
     encoding = POSITIONAL_ENCODINGS[name]
     if not encoding.learned_weights or not model.new_parameters:
@@ -374,10 +374,10 @@ def describe_missing_weights(model: Transformer) -> str:
 
 
 def _with_config(model: Transformer, config: Config) -> Transformer:
-    """A model of another config that shares the weights of `model`; those that it lacks are zero."""
+    """A model with another config that shares the weights of `model`; missing weights are zero."""
     rewired = meta_model(config)
     source_state, shapes = model.state_dict(), {name: weight.shape for name, weight in rewired.state_dict().items()}
-    # Two encodings may give different tables the same name: only one of the same shape is the same.
+    # Two encodings may use the same name for different tables: a table is only shared if its shape is equal.
     weights = {
         name: source_state[name]
         for name, shape in shapes.items()

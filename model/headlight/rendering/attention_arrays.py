@@ -1,8 +1,8 @@
-"""Attention weights as other libraries give them, read as one array [layer head query key].
+"""Reads the attention weights of other libraries as one array [layer head query key].
 
-What is read: one array; a list of layers, as `outputs.attentions` of transformers; `generate()`'s tuple of such lists,
-one for each step; and the activation cache of TransformerLens. Arrays come from any library: with `__array__` or
-`__dlpack__`, on any device, in any precision.
+Accepted are one array; a list of layers, as `outputs.attentions` of transformers; the tuple of such lists that
+`generate()` returns, one per step; and an activation cache of TransformerLens. Arrays can come from any library with
+`__array__` or `__dlpack__`, on any device, in any precision.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from headlight.array_types import Float
 from headlight.errors import DataError
 
-ROW_TOLERANCE = 1e-2  # by which numbers of 16 bits, and sums of rows, miss 1 through rounding
+ROW_TOLERANCE = 1e-2  # rounding error of 16-bit numbers and row sums
 HeadWeights = Float[np.ndarray, "layer head query key"]
 _PATTERN = re.compile(r"blocks\.(\d+)\.attn\.hook_pattern")
 _EAGER = (
@@ -27,9 +27,9 @@ _SCORES = "attention weights are at least 0 and at most 1. Give them after the s
 
 
 def read_attention(attention: Any, *, has_keys: bool = False) -> HeadWeights:
-    """The weights of all heads.
+    """The weights of all heads; a layer without weights is empty. `has_keys`: the keys are those of another text.
 
-    `has_keys`: the keys are of another text. A layer without weights is empty. Raises DataError for what holds none.
+    Raises DataError if there are no weights.
     """
     layers = _layers(attention, has_keys)
     known = [layer for layer in layers if layer is not None]
@@ -39,7 +39,7 @@ def read_attention(attention: Any, *, has_keys: bool = False) -> HeadWeights:
     weights = np.zeros((len(layers), *shape), np.float32)
     for layer, array in enumerate(layers):
         if array is not None:
-            # Of a window only the last keys are there.
+            # With a sliding window, only the last keys are present.
             weights[layer, :, :, shape[2] - array.shape[2] :] = array.astype(np.float32)
     _require_weights(weights)
     return weights
@@ -68,7 +68,7 @@ def _layers(attention: Any, has_keys: bool) -> list[np.ndarray | None]:
 
 
 def _of_mapping(cache: Any) -> Any:
-    """The patterns of an activation cache, or the attentions of a model's output, whichever this is."""
+    """The patterns of an activation cache, or the attentions of a model output."""
     names = [str(name) for name in cache.keys()]  # noqa: SIM118 - an ActivationCache iterates over its values
     found = {int(match[1]): name for name in names if (match := _PATTERN.fullmatch(name))}
     if found:
@@ -85,7 +85,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _to_array(value: Any, what: str) -> np.ndarray:
-    """An array of numbers, copied from where it is; 16-bit floats that NumPy has no name for become 32-bit ones."""
+    """An array of numbers, copied to NumPy; 16-bit floats that NumPy lacks become 32-bit ones."""
     for method in ("detach", "cpu"):
         value = getattr(value, method, lambda value=value: value)()
     try:
@@ -98,8 +98,8 @@ def _to_array(value: Any, what: str) -> np.ndarray:
 
 
 def _through_torch(value: Any, what: str) -> np.ndarray:
-    """What NumPy cannot read, such as bfloat16."""
-    import torch  # only here: everything else needs NumPy alone
+    """Convert an array that NumPy cannot read, such as bfloat16."""
+    import torch  # imported only here: everything else needs only NumPy
 
     try:
         tensor = value if isinstance(value, torch.Tensor) else torch.utils.dlpack.from_dlpack(value)
@@ -121,7 +121,7 @@ def _of_array(array: np.ndarray) -> list[np.ndarray | None]:
 
 
 def _one_text(layer: Any, what: str) -> np.ndarray | None:
-    """The weights of a layer, [head query key], without the axis of the batch."""
+    """The weights of a layer, [head query key], without the batch axis."""
     if layer is None:
         return None
     if not _is_array(layer):
@@ -141,7 +141,7 @@ def _batch(count: int, remedy: str) -> DataError:
 
 
 def _of_generation(steps: Sequence[Sequence[Any]], has_keys: bool) -> list[np.ndarray | None]:
-    """The layers of a whole text that was generated: the rows of the prompt, then one for each step."""
+    """The layers of a generated text: the rows of the prompt, then one row per step."""
     if len({len(step) for step in steps}) != 1:
         raise DataError(f"The steps have {sorted({len(step) for step in steps})} layers; each is to have the same.")
     return [
@@ -155,14 +155,14 @@ def _rows_of_steps(steps: Sequence[np.ndarray | None], has_keys: bool) -> np.nda
     if not arrays:
         return None
     first = arrays[0].shape[1]  # the queries of the prompt
-    rows = [arrays[0], *(step[:, -1:] for step in arrays[1:])]  # without a cache each step has all rows again
+    rows = [arrays[0], *(step[:, -1:] for step in arrays[1:])]  # without a key/value cache, steps have all rows
     size = max(each.shape[2] for each in rows) if has_keys else first + len(rows) - 1
     if any(row.shape[0] != rows[0].shape[0] for row in rows):
         raise DataError("The steps of a layer have different numbers of heads; give one model's.")
     found = np.zeros((len(arrays[0]), first + len(rows) - 1, size), rows[0].dtype)
     for step, row in enumerate(rows):
         end = size if has_keys else first + step
-        row = row[:, :, :end]  # a cache of a fixed size has room for what is not written yet
+        row = row[:, :, :end]  # a cache of fixed size has unused columns
         start = 0 if step == 0 else first + step - 1
         found[:, start : start + row.shape[1], end - row.shape[2] : end] = row
     return found
@@ -185,7 +185,7 @@ def _common_shape(layers: Sequence[np.ndarray | None]) -> tuple[int, int, int]:
 
 
 def _require_weights(weights: HeadWeights) -> None:
-    """Raise DataError for numbers that no softmax gives."""
+    """Raise DataError for numbers that no softmax returns."""
     for what, bad in (
         ("NaN or infinite", ~np.isfinite(weights)),
         ("below 0", weights < -ROW_TOLERANCE),
@@ -198,9 +198,9 @@ def _require_weights(weights: HeadWeights) -> None:
 
 
 def token_texts(tokens: Any, name: str, count: int, axis: str, spare: int = 0) -> tuple[str, ...]:
-    """The tokens of an axis of `count` places, as texts; up to `spare` more are left out at the end.
+    """The tokens of an axis with `count` positions, as texts; up to `spare` extra ones at the end are dropped.
 
-    Raises DataError for another number of them.
+    Raises DataError for any other number of tokens.
     """
     if isinstance(tokens, (str, bytes)) or not hasattr(tokens, "__iter__"):
         raise DataError(f"{name} is a {type(tokens).__name__}; give a list of texts, one for each {axis}.")
@@ -222,6 +222,6 @@ def below_one(weights: HeadWeights) -> bool:
 
 
 def with_nowhere(weights: HeadWeights) -> Float[np.ndarray, "layer head query key_or_nowhere"]:
-    """The weights with one more key, which gets what a row lacks to sum to 1."""
+    """The weights with one more key, which gets the difference of a row's sum to 1."""
     rest = np.clip(1 - weights.sum(-1, keepdims=True, dtype=np.float64), 0, 1).astype(np.float32)
     return np.concatenate((weights, rest), axis=-1)

@@ -1,7 +1,7 @@
-"""The widgets that `headlight.widget` makes. This module alone needs anywidget, the extra `widget`.
+"""The widgets that `headlight.widget` creates; only this module needs anywidget, the extra `widget`.
 
-The browser draws with the script of a saved page. What is chosen travels as traits, in both directions; what a model
-computes anew travels as the metadata and numbers of an HtmlView.
+The browser draws with the same script as a saved page. Choices are synchronized as traits in both directions; newly
+computed values are sent as the metadata and numbers of an HtmlView.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from headlight.tracing.trace import NOT_FINITE
 _CHOICES = ("attention", "layer", "head", "heads", "query", "pinned")
 _TEXTS = ("text", "source")
 _HEAD_NAME = re.compile(r"(\d+)\.(\d+)")
-MAX_LIVE_CELLS = 1 << 16  # up to which float32 follows every letter: Jupyter drops what exceeds 1 MB a second
+MAX_LIVE_CELLS = 1 << 16  # up to which float32 is sent per keystroke: Jupyter drops data above 1 MB per second
 
 _Question = tuple[str | None, str | None, tuple[str, ...]]  # text, source, edits
 
 
 class AttentionWidget(anywidget.AnyWidget):
-    """The heads of one attention or trace. Each attribute can be read and set; a wrong one raises TraitError.
+    """The heads of one attention or trace. Each attribute can be read and set; an invalid value raises TraitError.
 
-    `attention` is the name of an attention, such as "decoder.self", `layer` and `head` its chosen head, `heads` all
-    that are chosen, as "2.3" for head 3 of layer 2, empty for one alone. `query` is the position that is asked about,
-    -1 for the last, `pinned` those whose rows are pinned, without any that a shorter text no longer has.
+    `attention` is the name of an attention, such as "decoder.self"; `layer` and `head` are its chosen head; `heads` are
+    all selected ones, as "2.3" for head 3 of layer 2, empty for a single one. `query` is the chosen position, -1 for
+    the last; `pinned` are the positions with pinned rows, without those beyond the end of a shortened text.
     """
 
     _esm = SCRIPT.read_text(encoding="ascii") + "\nexport default { render: headlight.renderWidget };\n"
     _name = Unicode().tag(sync=True)
     _view = Bytes().tag(sync=True)
-    _asked = Int().tag(sync=True)  # how often the browser has asked
-    _answered = Int().tag(sync=True)  # the last of these that Python has heard
+    _asked = Int().tag(sync=True)  # number of the browser's requests
+    _answered = Int().tag(sync=True)  # the last of them that Python has received
     error = Unicode(help="What was asked in the browser and cannot be, as a sentence.").tag(sync=True)
     attention = Unicode().tag(sync=True)
     layer = Int().tag(sync=True)
@@ -62,13 +62,13 @@ class AttentionWidget(anywidget.AnyWidget):
         super().__init__(_name=token_hex(8), _view=_pack(view), **first, **more)
 
     def show(self) -> HtmlView:
-        """What the widget shows now, as `Trace.show` gives it: `save` writes a file that needs no Python."""
+        """The current view, as from `Trace.show`: `save` writes a file that needs no Python."""
         state = {name: getattr(self, name) for name in _CHOICES}
         meta = self._shown.meta
         return replace(self._shown, meta={**meta, "state": {**meta["state"], **state}})
 
     def set_state(self, sync_data: Mapping[str, Any]) -> None:
-        """Take over what was chosen in the browser; what cannot be becomes `error`, and texts stay to be corrected."""
+        """Apply the choices of the browser; an invalid one sets `error`, and texts stay as typed."""
         with self.hold_sync():
             self.error = ""
             try:
@@ -80,7 +80,7 @@ class AttentionWidget(anywidget.AnyWidget):
         self._answered = sync_data.get("_asked", self._answered)
 
     def _ipython_display_(self, **_: Any) -> None:
-        """Show the view, which a saved notebook keeps, and the widget, which hides it."""
+        """Show the view, which a saved notebook keeps, and the widget, which hides the view."""
         saved = f'<div data-headlight-widget="{self._name}">{self.show()._repr_html_()}</div>'
         view = {"text/html": saved, "text/plain": self._shown.title}
         for data, metadata in ((view, {}), self._repr_mimebundle_() or ({}, {})):
@@ -139,10 +139,10 @@ class AttentionWidget(anywidget.AnyWidget):
 
 
 class ModelWidget(AttentionWidget):
-    """The heads of a model, which follow `text`, `source` and `edits`, each of which can be set, too.
+    """The heads of a model, updated when `text`, `source` or `edits` are set.
 
-    `text` and `source` are None where the model reads an image or a sound there. `trace` is what was computed. (An
-    element of `marimo.ui.anywidget` has a `text` of its own: there, read `value["text"]`.)
+    `text` or `source` is None if the model reads an image or a sound instead. `trace` is the current trace. (An element
+    of `marimo.ui.anywidget` has its own `text`: there, read `value["text"]`.)
     """
 
     text = Unicode(None, allow_none=True).tag(sync=True)
@@ -165,7 +165,7 @@ class ModelWidget(AttentionWidget):
         super().__init__(self._with_predictions(view, question, -1), **texts, edits=question[2])
 
     def _run(self, question: _Question) -> tuple[Trace, HtmlView]:
-        """The trace of text, source and edits, and its heads; the last one is known."""
+        """The trace of text, source and edits, and its view; the last one is cached."""
         if self._last is None or self._last[0] != question:
             trace = self._trace_of(question)
             self._last = question, trace, trace.show()
@@ -178,7 +178,7 @@ class ModelWidget(AttentionWidget):
         return run(self._checkpoint.model, self._checkpoint.tokenizer, text or "", question[2], source=source)
 
     def _with_predictions(self, view: HtmlView, question: _Question, query: int) -> HtmlView:
-        """The view with what the model predicts at a query, and predicted before it was changed."""
+        """The view with the predictions at a query, before and after the changes."""
         texts, edits = question[:2], question[2]
         if edits and (self._as_trained is None or self._as_trained[0] != texts):
             self._as_trained = texts, self._trace_of((*texts, ()))
@@ -204,7 +204,7 @@ class ModelWidget(AttentionWidget):
     def _follow_question(self, _: Any) -> None:
         question = (self.text, self.source, self.edits)
         trace, view = self._run(question)
-        if self.error:  # of what the browser had asked before Python did
+        if self.error:  # requests of the browser before this change by Python
             self.error = ""
             self.send_state([*_TEXTS, "edits"])
         with self.hold_sync():
@@ -222,7 +222,7 @@ def _within(value: int, first: int, end: int, name: str) -> int:
 
 
 def _light(view: HtmlView) -> HtmlView:
-    """The view that follows every letter: beyond MAX_LIVE_CELLS without the weights as float32."""
+    """The view per keystroke: beyond MAX_LIVE_CELLS without the float32 weights."""
     groups = view.meta["attention_groups"]
     cells = sum(each["layers"] * each["heads"] * each["rows"] * each["columns"] for each in groups)
     if not groups[0]["exact"] or cells <= MAX_LIVE_CELLS:
@@ -232,7 +232,7 @@ def _light(view: HtmlView) -> HtmlView:
 
 
 def _pack(view: HtmlView) -> bytes:
-    """The metadata and numbers as an answer of the page travels: a length, that much JSON, and the numbers."""
+    """The metadata and numbers in the format of the page's replies: JSON header, then binary payload."""
     text = json.dumps(view.meta, allow_nan=False).encode()
     header = len(text).to_bytes(4, "little") + text
     return header + bytes(-len(header) % 4) + view.numbers

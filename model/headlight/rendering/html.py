@@ -1,7 +1,7 @@
 """A trace as self-contained interactive HTML: all heads as thumbnails, one of them large, its lines and text.
 
-The same JavaScript modules draw it as on the page, bundled into one script; the numbers travel with it, so that a
-notebook or a saved file shows it without a network.
+The page's JavaScript modules draw it, bundled into one script; the numbers are embedded, so that a notebook or a saved
+file needs no network.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ from headlight.tracing.recompute import max_pool
 from headlight.tracing.trace import Trace
 from headlight.vision.patches import EncodedImage
 
-MAX_SPECTROGRAM_SIDE = 640  # bins and steps; more than a spectrogram has pixels to show
-MAX_THUMBNAIL_SIDE = 80  # cells; more than a thumbnail has pixels to show
+MAX_SPECTROGRAM_SIDE = 640  # bins and steps, more than the pixels of a spectrogram
+MAX_THUMBNAIL_SIDE = 80  # cells, more than the pixels of a thumbnail
 
 
 def quantize_weights(weights: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Weights as one byte each: 0 where attending is forbidden, else 1 to 255 for the square root of 0 to 1."""
+    """Weights as one byte each: 0 in masked cells, else 1 to 255 for the square root of 0 to 1."""
     shares = np.clip(weights, 0.0, 1.0)
     shares[np.isnan(shares)] = 0.0
     codes: np.ndarray = (1 + np.rint(254 * np.sqrt(shares))).astype(np.uint8) * allowed
     return codes
 
 
-SCRIPT = Path(__file__).parent / "standalone.bundle.js"  # made of the page's modules; see tests/javascript
-MAX_POOLED_CELLS = 1 << 22  # of all heads together; the weights of a longer text are max-pooled
-MAX_EXACT_CELLS = 1 << 19  # of all heads together, up to which every weight is there as float32 too
+SCRIPT = Path(__file__).parent / "standalone.bundle.js"  # built from the page's modules; see tests/javascript
+MAX_POOLED_CELLS = 1 << 22  # cells of all heads; beyond this, weights are max-pooled
+MAX_EXACT_CELLS = 1 << 19  # cells of all heads, up to which all weights are included as float32 too
 WEIGHTS_QUANTITY = {
     "name": "weights",
     "title": "Weights",
@@ -70,7 +70,7 @@ WEIGHTS_QUANTITY = {
 class AttentionData:
     """One attention: its weights and allowed cells, [layer head query key], and the texts of both axes.
 
-    `nowhere`: the last key is no token but what each row lacks to sum to 1.
+    `nowhere`: the last key is not a token, but the difference of each row's sum to 1.
     """
 
     group: AttentionGroup
@@ -91,7 +91,7 @@ class AttentionData:
 
 @dataclass(frozen=True)
 class HtmlView:
-    """HTML that draws itself: shown by a notebook as the value of a cell, or saved as a file."""
+    """Self-contained HTML: a notebook shows it as the value of a cell, or it is saved as a file."""
 
     title: str
     meta: Mapping[str, Any] = field(repr=False)
@@ -99,7 +99,7 @@ class HtmlView:
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     def _repr_html_(self) -> str:
-        """The HTML of a notebook cell; each has a shadow root of its own, so that several on one page keep apart."""
+        """The HTML of a notebook cell, in its own shadow root, so that several views on a page do not interfere."""
         name = f"headlight-{token_hex(8)}"
         encoded_numbers = base64.b64encode(zlib.compress(self.numbers, 6)).decode("ascii")
         start_call = f"headlight.openStandalone(document.getElementById({json.dumps(name)}), META, NUMBERS);"
@@ -115,7 +115,7 @@ class HtmlView:
         return f'<div id="{name}" class="headlight">{fallback}</div>\n<script>(() => {{\n{script}\n}})();</script>'
 
     def document(self) -> str:
-        """A whole HTML page that needs no other file."""
+        """A complete HTML page that needs no other file."""
         head = (
             '<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width">',
@@ -126,7 +126,7 @@ class HtmlView:
         return "\n".join(parts)
 
     def save(self, path: str | Path) -> None:
-        """Write `document()` to a file; to an .npz file what `headlight.show` was given. Raises OutputError."""
+        """Write `document()` to a file, or the input of `headlight.show` to an .npz file. Raises OutputError."""
         path = Path(path)
         if path.suffix == ".npz" and not self.arrays:
             raise OutputError("A trace is saved as .html; headlight trace --out FILE.npz writes its numbers.")
@@ -138,9 +138,9 @@ class HtmlView:
 
 
 def show_trace(trace: Trace, layer: int | None = None, head: int | None = None) -> HtmlView:
-    """A trace's heads as HTML, beginning with the head that is named, or else with `strongest_local_head`.
+    """A trace's heads as HTML, initially with the named head, or else with `strongest_local_head`.
 
-    Raises EditError where the trace holds no weights.
+    Raises EditError if the trace has no weights.
     """
     known = attention_groups(trace.config)
     if not known:
@@ -174,9 +174,9 @@ def show_attentions(
     state: Mapping[str, Any] = MappingProxyType({}),
     arrays: Mapping[str, np.ndarray] = MappingProxyType({}),
 ) -> HtmlView:
-    """Attentions as HTML; `texts` are those of queries and, where they are others, of keys.
+    """Attentions as HTML; `texts` are those of the queries and, if different, of the keys.
 
-    `fields` are the provenance as far as it is known, `arrays` what `save` writes to an .npz file.
+    `fields` are the known provenance fields, `arrays` the arrays that `save` writes to an .npz file.
     """
     groups, numbers = pack_attentions(attentions)
     text, source = texts
@@ -210,9 +210,9 @@ def _attention_data(trace: Trace, group: AttentionGroup) -> AttentionData:
 
 
 def pack_attentions(attentions: Sequence[AttentionData]) -> tuple[list[dict[str, Any]], bytes]:
-    """The metadata of each attention, and their numbers: a byte for each cell, one attention after the other.
+    """The metadata of each attention, and their numbers: one byte per cell, one attention after the other.
 
-    Up to MAX_EXACT_CELLS all weights follow as float32, from the next multiple of four on, NaN in cells not allowed.
+    Up to MAX_EXACT_CELLS, all weights follow as float32 from the next multiple of four, NaN in masked cells.
     """
     heads = sum(each.weights.shape[0] * each.weights.shape[1] for each in attentions)
     exact = sum(each.weights.size for each in attentions) <= MAX_EXACT_CELLS
@@ -233,7 +233,7 @@ def pack_attentions(attentions: Sequence[AttentionData]) -> tuple[list[dict[str,
 
 
 def _notes(groups: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Notes on what the view leaves out."""
+    """Notes on what the view omits."""
     longest = max((max(group["rows"], group["columns"]) for group in groups), default=0)
     if all(tuple(group["pooled_shape"]) == (group["rows"], group["columns"]) for group in groups):
         return []
@@ -241,10 +241,10 @@ def _notes(groups: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def patches_json(trace: Trace, *, with_image: bool = False) -> dict[str, Any] | None:
-    """Where the patches of an image are; None without one. `side` says whether it stands for the text or the source.
+    """The layout of an image's patches; None without an image. `side` says whether the image is the text or the source.
 
-    `region` is left, top, right, bottom as shares of its sides. `with_image` adds the part that the patches cover, as
-    red, green and blue bytes.
+    `region` is left, top, right, bottom as fractions of its width and height. `with_image` adds the part that the
+    patches cover, as RGB bytes.
     """
     side, text = ("source", trace.source) if trace.source else ("text", trace.text)
     if not isinstance(text, EncodedImage):
@@ -267,10 +267,10 @@ def patches_json(trace: Trace, *, with_image: bool = False) -> dict[str, Any] | 
 
 
 def sound_json(trace: Trace) -> dict[str, Any] | None:
-    """When the frames of a sound begin, and its spectrogram; None without one.
+    """The times of a sound's frames, and its spectrogram; None without a sound.
 
-    `frames_read` hold some of the recording of `seconds`; those after them hold silence. The spectrogram has `bins` of
-    frequency, from the lowest on, and `steps` of time over `frames_read`, as one byte each.
+    The first `frames_read` frames contain the recording of `seconds`; the others are silence. The spectrogram has
+    `bins` of frequency, from the lowest, and `steps` of time over `frames_read`, as one byte each.
     """
     side, text = ("source", trace.source) if trace.source else ("text", trace.text)
     if not isinstance(text, EncodedSound):
@@ -290,7 +290,7 @@ def sound_json(trace: Trace) -> dict[str, Any] | None:
 
 
 def choices_json(modalities: Sequence[str] = ("text",)) -> dict[str, Any]:
-    """The choices for what a model reads: plots, orders of heads, and the tables that put edits into words."""
+    """The choices for the inputs of a model: plots, orders of heads, and the tables that put edits into words."""
     metrics = [
         {"reads": kind, "name": name, "title": metric.title, "description": metric.description, "unit": metric.unit}
         for kind in dict.fromkeys("image" if kind == "image" else "text" for kind in modalities)
@@ -312,7 +312,7 @@ def choices_json(modalities: Sequence[str] = ("text",)) -> dict[str, Any]:
 
 
 def ablations_json(edits: Sequence[str], group: AttentionGroup) -> dict[str, list[tuple[int, int]]]:
-    """The heads (layer, head) that each edit switches off: those all of whose weights it sets to zero."""
+    """The heads (layer, head) that each edit switches off, by setting all their weights to zero."""
     return {edit: _ablated_heads(Intervention.parse(edit), group) for edit in edits if not is_patch(edit)}
 
 
@@ -338,7 +338,7 @@ def _group_json(each: AttentionData, block: np.ndarray) -> dict[str, Any]:
 
 
 def metric_values_json(metrics: Mapping[str, Float[np.ndarray, "layer head"]]) -> dict[str, list[float | None]]:
-    """The metrics of all heads for the browser, layer after layer; None in place of NaN."""
+    """The metrics of all heads for the browser, layer after layer; None instead of NaN."""
     rounded = np.stack([heads.ravel() for heads in metrics.values()]).astype(np.float64).round(4)
     rows = rounded.astype(object)
     rows[np.isnan(rounded)] = None
@@ -355,7 +355,7 @@ def _tokens_json(text: Encoded) -> list[dict[str, Any]]:
 
 
 def utf16_ends(text: Encoded) -> list[int]:
-    """Where each token ends in its text, in UTF-16 code units, as JavaScript counts."""
+    """The end of each token in its text, in UTF-16 code units, as in JavaScript."""
     return [len(text.text[:end].encode("utf-16-le", "surrogatepass")) // 2 for _, end in text.offsets]
 
 

@@ -1,4 +1,4 @@
-"""A model as a diagram: what it is built of, in the order in which a text runs through it, with true shapes."""
+"""A model as a diagram: its parts in the order in which a text passes through them, with actual shapes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Part:
-    """A box of the diagram: what it is called, details in lines of few words, and the shape of what leaves it.
+    """A box of the diagram: its title, short lines of details, and the shape of its output.
 
-    `kind` decides where the page goes when the box is opened.
+    `kind` decides what the page opens when the box is clicked.
     """
 
     kind: str
@@ -34,7 +34,8 @@ class Part:
 class Sublayer:
     """A branch of the residual stream, `parts` in order; its output is `added` to the stream, or else replaces it.
 
-    A `norm` stands on the stream itself: as `norm_on_stream` says, "before" the branch leaves it or "after" the sum.
+    A `norm` is on the stream itself if `norm_on_stream` is "before" (the branch leaves the stream) or "after" (the
+    sum).
     """
 
     kind: str
@@ -46,9 +47,9 @@ class Sublayer:
 
 @dataclass(frozen=True)
 class StackDiagram:
-    """An encoder or a decoder: what comes before its blocks, the block of one layer, and what comes after them.
+    """An encoder or a decoder: the parts before its blocks, the block of one layer, and the parts after the blocks.
 
-    `positions` are added to the embedding, where they are. In a `parallel` block all branches leave the stream at once.
+    `positions`, if any, are added to the embedding. In a `parallel` block all branches read the same stream.
     """
 
     name: str
@@ -66,14 +67,14 @@ class StackDiagram:
 
 @dataclass(frozen=True)
 class ModelDiagram:
-    """The stacks in the order they run, and the output head."""
+    """The stacks in running order, and the output head."""
 
     stacks: tuple[StackDiagram, ...]
     head: tuple[Part, ...]
 
 
 def model_diagram(config: Config, text_length: int, source_length: int = 0, layer: int = 0) -> ModelDiagram:
-    """The diagram of a model that reads a text (and a source) of so many tokens."""
+    """The diagram of a model that reads a text (and a source) with these numbers of tokens."""
     stacks = tuple(
         _stack(
             config, name, source_length if name == "encoder" and source_length else text_length, source_length, layer
@@ -102,7 +103,7 @@ def _stack(config: Config, name: str, length: int, source_length: int, layer: in
 
 
 def _inputs(config: Config, name: str, length: int) -> tuple[Part, ...]:
-    """The parts that turn each token of a stack's input, or each patch or frame, into a vector."""
+    """The parts that embed each token, patch or frame of a stack's input."""
     embedded, image = (length, config.embedding_dim), config.image
     if config.predicts_from_image or (config.reads_image and name == "encoder"):
         patches = f"{image.patch_rows} × {image.patch_columns} of {image.patch_height} × {image.patch_width} pixels"
@@ -127,7 +128,7 @@ def _inputs(config: Config, name: str, length: int) -> tuple[Part, ...]:
 
 
 def _added_positions(config: Config, length: int) -> Part | None:
-    """The position embeddings, where the positional encoding adds any."""
+    """The position embeddings, if the positional encoding adds any."""
     encoding = POSITIONAL_ENCODINGS[config.positional_encoding]
     if not encoding.adds_embeddings(config):
         return None
@@ -150,7 +151,7 @@ def _norm(config: Config, shape: Shape) -> Part:
 
 
 def _sublayers(config: Config, name: str, length: int, source_length: int, layer: int) -> tuple[Sublayer, ...]:
-    """Self-attention, cross-attention where there is any, and the feed-forward network of one layer."""
+    """Self-attention, cross-attention (if any), and the feed-forward network of one layer."""
     shape = (length, config.d_model)
     has_first_norm = config.first_norm or layer > 0
     sublayers = [_sublayer(config, "self", _self_attention(config, name, length, layer), has_first_norm)]
@@ -173,7 +174,7 @@ def _sublayers(config: Config, name: str, length: int, source_length: int, layer
 
 
 def _alternating(config: Config, length: int, sublayers: list[Sublayer]) -> list[Sublayer]:
-    """Sublayers of one stream, between what predicts all streams and what corrects them."""
+    """The sublayers of one stream, between the prediction and the correction of all streams."""
     count, active = config.alternating_updates.streams, config.alternating_updates.active
     shape = (length, count, config.d_model)
     predicted = Part(
@@ -185,7 +186,7 @@ def _alternating(config: Config, length: int, sublayers: list[Sublayer]) -> list
 
 
 def _sublayer(config: Config, kind: str, part: Part, has_norm: bool = True) -> Sublayer:
-    """A sublayer with its norms where the placement has them."""
+    """A sublayer with its norms, as the norm placement requires."""
     placement, norm = NORM_PLACEMENTS[config.norm_placement], _norm(config, part.shape)
     before = (norm,) if placement.norm_before and not placement.norm_on_stream and has_norm else ()
     after = (norm,) if placement.norm_after else ()
@@ -223,7 +224,7 @@ def _outputs(config: Config, length: int) -> tuple[Part, ...]:
 
 
 def _output_head(config: Config, length: int) -> tuple[Part, ...]:
-    """The parts that make logits, and what the logits stand for; empty for a model without an output head."""
+    """The parts that compute logits, and the meaning of the logits; empty for a model without an output head."""
     task = task_of(config)
     if not task.predicts:
         return ()

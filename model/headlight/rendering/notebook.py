@@ -1,6 +1,6 @@
-"""What `headlight.run` gives: a trace that shows its heads in a notebook.
+"""The result of `headlight.run`: a trace that shows its heads in a notebook.
 
-It stands above `headlight.tracing`, which records a trace and knows nothing of how it is drawn.
+This module is above `headlight.tracing`, which records traces and does not depend on rendering.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ Parameters = ParamSpec("Parameters")
 
 @dataclass(frozen=True, eq=False)
 class Trace(tracing.Trace):
-    """The recorded values of one forward pass (`headlight.tracing.trace.Trace`), which a notebook can show."""
+    """The recorded values of one forward pass (`headlight.tracing.trace.Trace`), with a notebook view."""
 
     def show(self, layer: int | None = None, head: int | None = None) -> HtmlView:
         """All heads as interactive HTML in a notebook: thumbnails, and one head as heatmap, lines, text and table.
 
-        It begins with the head that is named, or else with `strongest_local_head`; `save` writes a file. Raises
-        EditError where the trace holds no weights: of a long text `run` keeps them only with
-        `keep=("*.weights", "*.mask")`. Without masks the cells that any head attends to count as allowed.
+        The named head is shown first, or else `strongest_local_head`; `save` writes a file. Raises EditError if the
+        trace has no weights: for a long text `run` keeps them only with `keep=("*.weights", "*.mask")`. Without masks,
+        cells that any head attends to count as allowed.
         """
         return show_trace(self, layer, head)
 
 
 def _with_show(record: Callable[Parameters, tracing.Trace]) -> Callable[Parameters, Trace]:
-    """The same function, whose trace can be shown."""
+    """The same function, returning a trace with a notebook view."""
 
     @wraps(record)
     def record_and_wrap(*args: Parameters.args, **options: Parameters.kwargs) -> Trace:
@@ -51,5 +51,5 @@ run = _with_show(recording.run)
 def run_texts(
     model: Transformer, tokenizer: Tokenizer, texts: Sequence[str], interventions: Sequence[InterventionLike] = ()
 ) -> list[Trace]:
-    """A trace of each of several texts, with the same edits. Raises as `run`."""
+    """A trace of each text, with the same edits. Raises like `run`."""
     return [run(model, tokenizer, text, interventions) for text in texts]

@@ -1,4 +1,4 @@
-"""The plots of heads, where their colours end, and the orders of heads; PLOTS of heads/head_panel.js draws them."""
+"""The plots of heads, their colour ranges, and the orders of heads; PLOTS of heads/head_panel.js draws the plots."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from headlight.registry import Registry
 
 @dataclass(frozen=True)
 class Plot:
-    """One plot: its title, what the title leaves open, and what the model must read for it, if anything."""
+    """One plot: its title, a description, and the input that the model must have for it, if any."""
 
     title: str
     description: str = ""
     reads: Literal["", "text", "image", "sound"] = ""
 
 
-# The first one for what a model reads is its default.
+# The first one that suits a model's input is the default.
 PLOTS: Registry[Plot] = Registry(
     "plot",
     {
@@ -34,9 +34,9 @@ PLOTS: Registry[Plot] = Registry(
 
 @dataclass(frozen=True)
 class ColourRange:
-    """Where the colours of weights end: its title, and its description in a file.
+    """A colour range of weights: its title, and its description in a file.
 
-    They end at the `quantile` of the weights that are shown, from 0 to 1; None: always at 1.
+    Colours end at the `quantile`, from 0 to 1, of the shown weights; None: always at 1.
     """
 
     title: str
@@ -57,7 +57,7 @@ COLOUR_RANGES: Registry[ColourRange] = Registry(
 
 
 def plots_json() -> dict[str, list[dict[str, Any]]]:
-    """The plots and the colour ranges as the browser needs them."""
+    """The plots and the colour ranges for the browser."""
     return {
         name: [{"name": key, **asdict(row)} for key, row in rows]
         for name, rows in (("plots", PLOTS.items()), ("colour_ranges", COLOUR_RANGES.items()))
@@ -66,7 +66,7 @@ def plots_json() -> dict[str, list[dict[str, Any]]]:
 
 @dataclass(frozen=True)
 class HeadOrder:
-    """One order: its title, with {query} and {key} for the tokens that are chosen, and what it shows, in a sentence."""
+    """One order: its title, with {query} and {key} for the chosen tokens, and a sentence on what it shows."""
 
     title: str
     lesson: str
@@ -85,5 +85,5 @@ HEAD_ORDERS: Registry[HeadOrder] = Registry(
 
 
 def head_orders_json() -> list[dict[str, str]]:
-    """The orders as the browser needs them."""
+    """The orders for the browser."""
     return [{"name": name, **asdict(order)} for name, order in HEAD_ORDERS.items()]

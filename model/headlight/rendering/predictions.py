@@ -1,4 +1,4 @@
-"""What a model predicts, for the browser: the likeliest answers, before all changes and after."""
+"""A model's predictions for the browser: the likeliest answers, before and after all changes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from headlight.text.tokenizer import Encoded, Tokenizer
 from headlight.tracing.trace import Trace
 from headlight.vision.patches import EncodedImage
 
-MAX_CANDIDATES = 10  # candidates of one prediction
+MAX_CANDIDATES = 10  # candidates per prediction
 Answers = Callable[[int], Float[np.ndarray, " answer"]]  # the probability of every answer at one position
 
 
 def predictions_json(
     trace: Trace, tokenizer: Tokenizer, query: int, after: Answers, before: Answers | None = None
 ) -> list[dict[str, Any]]:
-    """The predictions at `query`, or at each masked token; `before` says what they were before all changes.
+    """The predictions at `query`, or at each masked token; `before` gives the probabilities before all changes.
 
-    Nothing, where the model has no head to say it with or says what is no number.
+    Empty if the model has no output head, or if its probabilities are not finite.
     """
     task = task_of(trace.config)
     if not task.predicts:
@@ -50,7 +50,7 @@ def predictions_json(
 
 
 def predicted_positions(config: Config, text: Encoded, mask_id: int | None, query: int) -> tuple[int, ...]:
-    """Where predictions of a text are shown: at each masked token, else at `query`; 0 for the label of a whole text."""
+    """The positions of a text's predictions: each masked token, else `query`; 0 for the label of a whole text."""
     task, last = task_of(config), len(text.ids) - 1
     if task.whole_text:
         return (0,)
@@ -59,7 +59,7 @@ def predicted_positions(config: Config, text: Encoded, mask_id: int | None, quer
 
 
 def answer_place(trace: Trace, position: int) -> tuple[str, str | None]:
-    """The words in front of the token that an answer is about, and the token; None where it is about the whole text."""
+    """The words before the token of an answer, and the token; None if the answer is about the whole text."""
     task = task_of(trace.config)
     if not task.whole_text:
         return task.preposition, trace.text.token_texts[position]
@@ -67,7 +67,7 @@ def answer_place(trace: Trace, position: int) -> tuple[str, str | None]:
 
 
 def _likeliest(before: Float[np.ndarray, " answer"], after: Float[np.ndarray, " answer"]) -> list[int]:
-    """The likeliest of both, most likely after the changes first."""
+    """The likeliest candidates before or after the changes, sorted by their probability after."""
     larger = np.maximum(before, after)
     count = min(MAX_CANDIDATES, len(larger))
     top = np.argpartition(-larger, count - 1)[:count]

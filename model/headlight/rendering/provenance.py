@@ -1,4 +1,4 @@
-"""The provenance of an exported file: the model, its input, its wiring and edits, and the numbers shown."""
+"""The provenance of an exported file: the model, its input, its variant and edits, and the numbers shown."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from headlight.tasks import task_of
 from headlight.text.tokenizer import MASK_TOKENS, Encoded
 from headlight.tracing.trace import Trace
 
-MAX_QUOTED = 120  # characters of a text in a line of words
-HASH_DIGITS = 12  # of a SHA-256 in a line of words
+MAX_QUOTED = 120  # characters of a text in the description
+HASH_DIGITS = 12  # characters of a SHA-256 in the description
 Provenance = Mapping[str, Any]  # texts, and lists of texts and numbers
-_SHARED = ("shown", "version", "date")  # by all sides of one file
+_SHARED = ("shown", "version", "date")  # shared by all sides of a file
 _EMPTY: Mapping[str, np.ndarray] = {"masked_positions": np.zeros(0, np.int64), "heads": np.zeros((0, 2), np.int64)}
 
 
 def provenance(trace: Trace, **more: Any) -> Provenance:
-    """The fields of a file with numbers of a trace; `more` are those that the trace does not know.
+    """The fields of a file with numbers of a trace; `more` are fields that the trace lacks.
 
-    `edits` are in force, live ones last by their names; `heads` are pairs of layer and head, empty for all heads.
+    `edits` are the applied ones, live edits last by name; `heads` are pairs of layer and head, empty for all heads.
     """
     source = trace.source.text if trace.source else ""
     masked = masked_positions(trace.text)
@@ -40,7 +40,7 @@ def provenance(trace: Trace, **more: Any) -> Provenance:
 
 
 def model_provenance(config: Config, origin: Origin | None, **more: Any) -> Provenance:
-    """The fields of a file with numbers of a model; `more` says what it read, how it was changed and what is shown."""
+    """The fields of a file with numbers of a model; `more` describes its input, its changes and what is shown."""
     return {
         "model": origin.name if origin else "",
         "model_sha256": origin.sha256 if origin else "",
@@ -66,9 +66,9 @@ def model_provenance(config: Config, origin: Origin | None, **more: Any) -> Prov
 
 
 def join_provenance(sides: Sequence[Provenance]) -> Provenance:
-    """The fields of a file with numbers of several runs: of one alone its own, else `side_a_text`, `side_b_text` ...
+    """The fields of a file with numbers of several runs: for one run its own, else `side_a_text`, `side_b_text` ...
 
-    The fields in _SHARED stand once.
+    The fields in _SHARED occur once.
     """
     if len(sides) == 1:
         return sides[0]
@@ -91,7 +91,7 @@ def masked_positions(text: Encoded) -> list[int]:
 def describe_provenance(fields: Provenance) -> list[str]:
     """The provenance in words, without edits, which the browser adds; the last part is version and date.
 
-    Where no model is known there is nothing else.
+    Without a known model, version and date are the only part.
     """
     made = f"{fields['version']}, {fields['date'][:10]}"
     if "model" not in fields:
@@ -110,7 +110,7 @@ def describe_provenance(fields: Provenance) -> list[str]:
 
 
 def provenance_json(fields: Provenance) -> dict[str, Any]:
-    """The fields, and the same in words, for the browser."""
+    """The fields, and their description in words, for the browser."""
     return {"provenance": fields, "provenance_parts": describe_provenance(fields)}
 
 
@@ -124,7 +124,7 @@ def _quoted(text: str) -> str:
 
 
 def _wiring(fields: Provenance) -> Iterator[str]:
-    """Mask, positional encoding, attention function and pooling by their titles."""
+    """The titles of mask, positional encoding, attention function and pooling."""
     titles = mask_titles()
     masks = [titles.get(name.partition(":")[0], name) + _argument(name) for name in fields["mask"].split("+")]
     yield f"mask: {' + '.join(masks)}{', and one for each layer' if fields['layer_masks'] else ''}"
@@ -149,11 +149,11 @@ def provenance_arrays(fields: Provenance) -> dict[str, np.ndarray]:
 
 
 def _empty_array(name: str) -> np.ndarray:
-    """An empty list, in the shape and type that its entries would have."""
+    """An empty array with the shape and type of the entries."""
     return next((array for field, array in _EMPTY.items() if name.endswith(field)), np.zeros(0, np.str_))
 
 
 def provenance_lines(fields: Provenance) -> list[str]:
-    """A line for each field; each begins with #, so that no spreadsheet takes it for a formula."""
+    """One line per field; each starts with #, so that spreadsheets do not read it as a formula."""
     texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in fields.items()}
     return [f"# {name}: {' '.join(text.splitlines())}" for name, text in texts.items()]

@@ -1,4 +1,4 @@
-"""show(): the attention of any library as interactive HTML, and of a file that holds some."""
+"""show(): the attention of any library, or of a file, as interactive HTML."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ FILE_ARRAYS, FILE_TOKENS = ("attention", *_GROUPS), ("tokens", "key_tokens", "ta
 def show(attention: Any, tokens: Sequence[str], keys: Sequence[str] | None = None) -> HtmlView:
     """Attention weights of any library as interactive HTML, which a notebook shows and `save` writes to a file.
 
-    `attention` is an array (layer, head, query, key), `outputs.attentions` of transformers, also of `generate()`, or an
-    ActivationCache of TransformerLens, of any array library. `tokens` are those of the queries, `keys` those of the
-    keys where they are others, as in cross-attention. Where rows sum to less than 1, a column "nowhere" has the rest.
-    Nothing is said of a model, because none is known. Raises DataError where weights or tokens cannot be shown.
+    `attention` is an array (layer, head, query, key) of any array library, `outputs.attentions` of transformers, also
+    of `generate()`, or an ActivationCache of TransformerLens. `tokens` are those of the queries, `keys` those of the
+    keys if they differ, as in cross-attention. If rows sum to less than 1, a column "nowhere" has the difference. The
+    HTML names no model, since none is known. Raises DataError if weights or tokens cannot be shown.
     """
     weights = read_attention(attention, has_keys=keys is not None)
     queries, columns = weights.shape[2:]
@@ -57,7 +57,7 @@ def show(attention: Any, tokens: Sequence[str], keys: Sequence[str] | None = Non
 
 
 def _made_now() -> Provenance:
-    """What is known of numbers that somebody handed over."""
+    """The known provenance of numbers passed by the caller."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return {"version": f"Headlight {headlight_version()}", "date": now}
 
@@ -69,7 +69,7 @@ def _one_attention(
     fields: Provenance,
     arrays: Mapping[str, np.ndarray],
 ) -> HtmlView:
-    """The view of one attention, with a column for what rows lack to sum to 1."""
+    """The view of one attention, with a column for the difference of row sums to 1."""
     queries = _encoded(tokens)
     keys, notes, has_rest = queries if key_tokens is None else _encoded(key_tokens), [], below_one(weights)
     if has_rest:
@@ -85,7 +85,7 @@ def _one_attention(
 
 
 def _encoded(tokens: Sequence[str]) -> Encoded:
-    """Tokens of which nothing but their texts is known; equal ones get the same number."""
+    """Tokens with only their texts known; equal texts get the same id."""
     numbers = {token: number for number, token in enumerate(dict.fromkeys(tokens))}
     ends = list(accumulate(map(len, tokens)))
     offsets = tuple((end - len(token), end) for token, end in zip(tokens, ends, strict=True))
@@ -94,9 +94,9 @@ def _encoded(tokens: Sequence[str]) -> Encoded:
 
 
 def open_file(path: str | Path) -> HtmlView:
-    """The attention in an .npz file that `headlight trace` wrote, or `save` of what `show` gives.
+    """The attention in an .npz file, written by `headlight trace` or by `save` on the result of `show`.
 
-    Raises DataError for a file that holds none.
+    Raises DataError for a file without attention.
     """
     arrays = _read_npz(Path(path))
     fields = _file_fields(arrays)
@@ -116,7 +116,7 @@ def open_file(path: str | Path) -> HtmlView:
 
 
 def _file_fields(arrays: Mapping[str, np.ndarray]) -> Provenance:
-    """What a file says of its numbers, if it says it as Headlight does."""
+    """The provenance in a file, if it has Headlight's format."""
     lists = ("masked_positions", "heads")
     fields = {
         name: array.tolist()
@@ -133,7 +133,7 @@ def _file_fields(arrays: Mapping[str, np.ndarray]) -> Provenance:
 def _encoder_decoder(
     arrays: Mapping[str, np.ndarray], tokens: Mapping[str, tuple[str, ...]], fields: Provenance
 ) -> HtmlView:
-    """The view of the three attentions of a file of an encoder-decoder."""
+    """The view of the three attentions in an encoder-decoder's file."""
     texts = {"source": _encoded(tokens["tokens"])}
     texts["text"] = _encoded(tokens.get("target_tokens", tokens["target_ids"]))
     attentions = []
@@ -148,7 +148,7 @@ def _encoder_decoder(
 
 
 def _read_npz(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of a file. Raises DataError for a file that is none, or that only a pickle could read."""
+    """The arrays of a file. Raises DataError for other files, and for pickled arrays."""
     try:
         with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile):

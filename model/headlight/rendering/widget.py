@@ -1,4 +1,4 @@
-"""widget(): heads in a notebook that Python reads and sets."""
+"""widget(): heads in a notebook, which Python code can read and set."""
 
 from __future__ import annotations
 
@@ -39,12 +39,11 @@ def widget(
     source: ModelInput | None = None,
     edits: Sequence[InterventionLike] = (),
 ) -> AttentionWidget:
-    """Heads as a widget for JupyterLab, VS Code, Colab and marimo, whose chosen head and query Python reads and sets.
+    """Heads as a widget for JupyterLab, VS Code, Colab and marimo; Python can read and set the chosen head and query.
 
-    `shown` is a checkpoint, which reads `text` (and `source`) with `edits`: each of them can be changed, in Python or
-    in the widget, and the heads follow. Or it is a trace, or the attention of any library with its tokens and keys, as
-    for `show`. Raises ImportError without the extra `widget`, and the errors of `run` or `show` for what cannot be
-    shown.
+    `shown` is a checkpoint, which reads `text` (and `source`) with `edits`: a change of these, in Python or in the
+    widget, updates the heads. Or it is a trace, or the attention of any library with its tokens and keys, as for
+    `show`. Raises ImportError without the extra `widget`, and the errors of `run` or `show` for invalid input.
     """
     try:
         from headlight.rendering.attention_widget import AttentionWidget, ModelWidget

@@ -1,1 +1,1 @@
-"""Recordings: reading WAV files, spectrograms, and frames described the way tokens are."""
+"""Recordings: reading WAV files, spectrograms, and frames as tokens."""

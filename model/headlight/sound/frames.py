@@ -1,4 +1,4 @@
-"""A sound as frames, described the way tokens are."""
+"""A sound as frames, which are represented like tokens."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from headlight.sound.recording import Recording
 from headlight.sound.spectrogram import log_mel_spectrogram
 from headlight.text.tokenizer import Encoded
 
-SHOWN = (16_000, 64, 400, 160)  # rate, mel bins, window and hop of a spectrogram of samples
+SHOWN = (16_000, 64, 400, 160)  # rate, mel bins, window and hop of the spectrogram for models of raw samples
 
 
 @dataclass(frozen=True, eq=False)
 class ProcessedSound:
     """A recording as a model reads it; the array is read-only.
 
-    `features` are the mel bins of each step, or the samples themselves. The recording takes `seconds`, of which
-    `seconds_read` are read; silence may follow.
+    `features` are the mel bins of each step, or the raw samples. The recording lasts `seconds`, of which `seconds_read`
+    are read; silence may follow.
     """
 
     features: Float[np.ndarray, "channel step"]
@@ -31,10 +31,10 @@ class ProcessedSound:
 
 
 def process_sound(recording: Recording, config: SoundConfig) -> ProcessedSound:
-    """A recording at the model's rate, as long as the model wants it, as a spectrogram or as samples.
+    """A recording at the model's sampling rate and length, as a spectrogram or as samples.
 
-    What is too long for a model of sounds of one length is cut off. Raises SoundError for a model of texts, for a
-    recording that is too short, and for one that is too long for a model of sounds of any length.
+    For a model with a fixed input length, a longer recording is cut. Raises SoundError for a model that reads no sound,
+    for a recording that is too short, and for one that is too long for a model with variable input length.
     """
     if not config.rate:
         raise SoundError("This model reads no sound.")
@@ -55,23 +55,23 @@ def process_sound(recording: Recording, config: SoundConfig) -> ProcessedSound:
 
 @dataclass(frozen=True)
 class EncodedSound(Encoded):
-    """The frames of a sound as tokens, named by the second at which each begins."""
+    """The frames of a sound as tokens, named by their start in seconds."""
 
     sound: ProcessedSound
     frame_seconds: float
 
     @property
     def input_ids(self) -> tuple[int, ...]:
-        """No token stands in front of the frames."""
+        """The index of the first frame: no token precedes the frames."""
         return ()
 
     @property
     def signal(self) -> Float[np.ndarray, "channel step"]:
-        """What the model hears."""
+        """The features that the model reads."""
         return self.sound.features
 
     def spectrogram(self) -> Float[np.ndarray, "bin step"]:
-        """The log-mel spectrogram of what is read of the recording: the model's own, or one made to be looked at."""
+        """The log-mel spectrogram of the part that is read: the model's own, or one only for display."""
         shown = self.sound.features
         if len(shown) == 1:
             shown = log_mel_spectrogram(torch.from_numpy(shown[0].copy()), *SHOWN).numpy()
@@ -79,12 +79,12 @@ class EncodedSound(Encoded):
 
     @property
     def read_count(self) -> int:
-        """How many frames hold some of the recording."""
+        """How many frames contain part of the recording."""
         return min(len(self.ids), round(self.sound.seconds_read / self.frame_seconds) or 1)
 
 
 def encode_sound(sound: ProcessedSound, config: SoundConfig) -> EncodedSound:
-    """The frames that the model makes of a sound, numbered from 0."""
+    """The frames of a sound, numbered from 0."""
     count = config.frame_count(sound.features.shape[1])
     names = tuple(f"{config.frame_seconds * frame:.2f} s" for frame in range(count))
     return EncodedSound(

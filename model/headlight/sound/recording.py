@@ -1,4 +1,4 @@
-"""Recordings: WAV files of every usual encoding as samples of one channel, at any rate."""
+"""Recordings: WAV files in all common encodings, as samples of one channel at any sampling rate."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from headlight.array_types import Float
 from headlight.errors import SoundError
 
 MAX_FILE_BYTES = 2**25  # bytes
-EXTENSIBLE = 0xFFFE  # the encoding then stands further back
-# By encoding (1: PCM, 3: floats) and bits.
+EXTENSIBLE = 0xFFFE  # the encoding then follows in the extension
+# By encoding (1: PCM, 3: float) and bits.
 NUMBER_TYPES = {
     (1, 8): "u1", (1, 16): "<i2", (1, 24): "u1", (1, 32): "<i4", (3, 32): "<f4", (3, 64): "<f8",
 }  # fmt: skip
 POSSIBLE = "PCM of 8, 16, 24 or 32 bits and floats of 32 or 64 bits are possible. Save it as WAV with 16 bits."
-RATES = (4_000, 192_000)  # samples a second
-RESAMPLING_MARGIN = 512  # samples of silence at least at both ends, so that the end does not ring into the beginning
+RATES = (4_000, 192_000)  # samples per second
+RESAMPLING_MARGIN = 512  # minimum samples of silence at both ends, so that the end does not ring into the start
 
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """Samples of one channel, from -1 to 1, `rate` of them a second."""
+    """Samples of one channel, from -1 to 1, `rate` of them per second."""
 
     samples: Float[np.ndarray, " sample"]
     rate: int
 
     @property
     def seconds(self) -> float:
-        """How long it takes."""
+        """The duration in seconds."""
         return len(self.samples) / self.rate
 
     def at_rate(self, rate: int) -> Float[np.ndarray, " resampled"]:
-        """The same sound with `rate` samples a second: its Fourier transform without what is too high, and back."""
+        """The same sound at another sampling rate: Fourier transform, cut of too high frequencies, inverse."""
         if rate == self.rate:
             return self.samples
-        step = self.rate // gcd(rate, self.rate)  # so many samples are a whole number of the new ones
+        step = self.rate // gcd(rate, self.rate)  # this many samples give a whole number of new samples
         margin = step * ceil(RESAMPLING_MARGIN / step)
         samples = np.pad(self.samples.astype(np.float64), (margin, margin + -len(self.samples) % step))
         count, start = (length * rate // self.rate for length in (len(samples), margin))
@@ -51,7 +51,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class WavFormat:
-    """What a WAV file says of its samples: their encoding (1: PCM, 3: floats), channels, samples a second and bits."""
+    """The format chunk of a WAV file: encoding (1: PCM, 3: float), channels, samples per second and bits."""
 
     encoding: int
     channels: int
@@ -71,21 +71,21 @@ def read_recording(path: str | Path) -> Recording:
 
 
 def decode_recording(raw: bytes) -> Recording:
-    """The sound of a WAV file, the mean of its channels.
+    """The sound of a WAV file, as the mean of its channels; the length is counted, not read from the header.
 
-    The length is counted, not taken from the header. Raises SoundError for other files, large ones and empty ones.
+    Raises SoundError for other files, large ones and empty ones.
     """
     if len(raw) > MAX_FILE_BYTES:
         raise SoundError(f"This sound file is larger than {MAX_FILE_BYTES >> 20} MB; cut out a part of it.")
     if raw[:4] != b"RIFF" or raw[8:12] != b"WAVE":
         raise SoundError("This is not a WAV file. Save the sound as WAV, with 16 bits, and choose that file.")
-    chunks = dict(reversed(list(_chunks(raw))))  # of two chunks of a name the first counts
+    chunks = dict(reversed(list(_chunks(raw))))  # the first of two chunks with the same name counts
     found = _read_format(chunks.get(b"fmt ", b""))
     return Recording(_read_samples(chunks.get(b"data", b""), found), found.rate)
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The chunks with their names, as far as the file goes."""
+    """The chunks with their names, up to the end of the file."""
     place = 12
     while place + 8 <= len(data):
         name, size = struct.unpack_from("<4sI", data, place)
@@ -112,11 +112,11 @@ def _read_format(chunk: bytes) -> WavFormat:
 
 
 def _read_samples(chunk: bytes, found: WavFormat) -> Float[np.ndarray, " sample"]:
-    """The mean of the channels, from -1 to 1; what is left of a broken sample at the end is dropped."""
+    """The mean of the channels, from -1 to 1; an incomplete sample at the end is dropped."""
     frame_bytes = found.channels * found.bits // 8
     count = len(chunk) // frame_bytes
     numbers = np.frombuffer(chunk[: count * frame_bytes], NUMBER_TYPES[found.encoding, found.bits])
-    if found.bits == 24:  # the sign stands in the last of three bytes
+    if found.bits == 24:  # the sign is in the last of three bytes
         wide = np.zeros((numbers.size // 3, 4), np.uint8)
         wide[:, 1:] = numbers.reshape(-1, 3)
         numbers = wide.view("<i4").ravel()

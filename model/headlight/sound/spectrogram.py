@@ -1,4 +1,4 @@
-"""Spectrograms: how strong each frequency is in each short piece of a sound, and the same in mel bins."""
+"""Spectrograms: the amplitude of each frequency in each short window of a sound, also in mel bins."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from torch import Tensor
 
 from headlight.array_types import Float
 
-# The mel scale of Slaney 1998 (Auditory Toolbox): even up to BREAK, by equal factors above.
+# The mel scale of Slaney 1998 (Auditory Toolbox): linear up to BREAK, logarithmic above.
 HERTZ_PER_MEL, BREAK = 200 / 3, 1_000.0
 MELS_AT_BREAK, MELS_PER_LOG = BREAK / HERTZ_PER_MEL, 27 / np.log(6.4)
 HIGHEST = 8_000.0  # hertz
-QUIETEST, RANGE = 1e-10, 8.0  # of power, and how far below the loudest bin a bin can be, in powers of ten
+QUIETEST, RANGE = 1e-10, 8.0  # smallest power, and the dynamic range below the loudest bin, in powers of ten
 
 
 def amplitudes(
     samples: Float[Tensor, "*row sample"], window: int, hop: int, centred: bool = False
 ) -> Float[Tensor, "*row frequency frame"]:
-    """The amplitude of every frequency in every frame: a Fourier transform of each piece, under a Hann window.
+    """The amplitude of every frequency in every frame, by a Fourier transform with a Hann window.
 
-    Frames begin `hop` samples apart; where they are `centred` the first has its middle at the first sample.
+    Frames start `hop` samples apart; if `centred`, the first is centred on the first sample.
     """
     hann = torch.hann_window(window, device=samples.device)
     return torch.stft(samples, window, hop, window=hann, center=centred, return_complex=True).abs()
@@ -31,7 +31,7 @@ def log_mel_spectrogram(
 ) -> Float[Tensor, "bin frame"]:
     """The logarithm of the power in each mel bin, at most RANGE below the loudest, shifted and scaled to about -1 to 1.
 
-    This is what Whisper reads (Radford et al. 2022, section 2.2).
+    Whisper reads this (Radford et al. 2022, section 2.2).
     """
     power = (amplitudes(samples, window, hop, centred=True)[:, :-1] ** 2).contiguous()
     filters = torch.from_numpy(mel_filters(rate, bins, window)).float()
@@ -40,7 +40,7 @@ def log_mel_spectrogram(
 
 
 def mel_filters(rate: int, bins: int, window: int) -> Float[np.ndarray, "frequency bin"]:
-    """How much of each frequency belongs to each bin: triangles, evenly spaced on the mel scale, of equal area."""
+    """The weight of each frequency in each mel bin: triangles of equal area, evenly spaced on the mel scale."""
     mels = np.linspace(0, MELS_AT_BREAK + np.log(HIGHEST / BREAK) * MELS_PER_LOG, bins + 2)
     above = BREAK * np.exp((mels - MELS_AT_BREAK) / MELS_PER_LOG)
     corners = np.where(mels < MELS_AT_BREAK, mels * HERTZ_PER_MEL, above)

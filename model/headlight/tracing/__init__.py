@@ -1,1 +1,1 @@
-"""Tracing: one forward pass, what it computed on the way, and edits of it."""
+"""Tracing: one forward pass, its intermediate values, and edits of them."""

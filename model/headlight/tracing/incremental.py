@@ -1,7 +1,7 @@
-"""continue_run(): continue an earlier run, so that a letter typed at the end of a text costs its own tokens alone.
+"""continue_run(): continue an earlier run, so that a letter typed at the end of a text costs only its own tokens.
 
 In a causal model the beginning of a text has the same values as before: its keys and values are cached, its rows of the
-trace are reused, and only the tokens after it are read. Where a token may depend on later ones, the whole text is read
+trace are reused, and only the tokens after it are read. If a token may depend on later ones, the whole text is read
 (`FinishedRun.shared_length`).
 """
 
@@ -28,16 +28,16 @@ from headlight.tracing.recompute import recompute_attention
 from headlight.tracing.run import RecordingHook, RunRequest, to_numpy
 from headlight.tracing.trace import Trace
 
-# These hold a number for each later key, too; mask and weights of a causal model are 0 there.
+# Values with numbers at later keys, too; mask and weights of a causal model are 0 there.
 _WITH_LATER_KEYS = tuple(f".{name}" for name in QUERY_KEY_HOOK_POINTS if name not in ("mask", "weights"))
 
 
 @dataclass(frozen=True, eq=False)
 class FinishedRun:
-    """A run's trace, and the cache from which a run on a text with the same beginning continues.
+    """A run's trace, and the cache to continue it on a text with the same beginning.
 
-    Keys and values are by the path of their attention, empty where a token may depend on later ones; `memory` is the
-    encoder's output. All of it is immutable; the model is not kept in memory.
+    Keys and values are listed by attention path, empty if a token may depend on later ones; `memory` is the encoder's
+    output. All of it is immutable; the model is not kept in memory.
     """
 
     request: RunRequest
@@ -48,9 +48,9 @@ class FinishedRun:
 
     @property
     def bytes(self) -> int:
-        """The size in memory; an array that repeats one part (one mask for all heads) counts the part once.
+        """The size in memory; if an array repeats one part (one mask for all heads), the part counts once.
 
-        One that layers share counts for each of them.
+        An array that layers share counts once for each layer.
         """
         tensors = [tensor for pair in self.key_values.values() for tensor in pair]
         if self.memory is not None:
@@ -58,10 +58,10 @@ class FinishedRun:
         return sum(tensor.nbytes for tensor in tensors) + sum(map(_bytes_of, self.trace.values.values()))
 
     def shared_length(self, model: Transformer, request: RunRequest) -> int:
-        """How many tokens at the beginning another run can skip: at most all but its last.
+        """The number of tokens at the beginning that another run can skip: at most all but its last.
 
-        0 where anything but the text differs, or where a token may depend on later ones: a mask that is not causal, an
-        edit, rotary frequencies that depend on the length, the label of a whole text, an image or a sound, scores whose
+        0 if anything but the text differs, or if a token may depend on later ones: a mask that is not causal, an edit,
+        rotary frequencies that depend on the length, the label of a whole text, an image or a sound, scores whose
         attention input is not recorded.
         """
         config, length = model.config, len(request.text.ids)
@@ -80,11 +80,11 @@ class FinishedRun:
     def extended_trace(
         self, model: Transformer, request: RunRequest, new: Mapping[str, np.ndarray], start: int
     ) -> Trace:
-        """The trace of the whole text, from this one's first `start` tokens and the recorded values of those after."""
+        """The trace of the whole text: this trace's first `start` tokens, and the new values of the later tokens."""
         recomputed = self._paths_with_later_keys()
         values, extended = dict(self.trace.values), dict[tuple[int, int], np.ndarray]()
         for path in new.keys() & values.keys():
-            pair = id(values[path]), id(new[path])  # which several paths may have: layers share a mask
+            pair = id(values[path]), id(new[path])  # may belong to several paths: layers share a mask
             if pair not in extended:
                 extended[pair] = _extended(path, values[path], new[path], start)
             values[path] = extended[pair]
@@ -97,12 +97,12 @@ class FinishedRun:
         return request.trace(model, values) if recomputed else trace
 
     def _attentions_to_recompute(self) -> set[str]:
-        """Those of the values with later keys, and those that give them their keys."""
+        """The attentions of the values with later keys, and the attentions whose keys they read."""
         own = {_attention_of(path) for path in self._paths_with_later_keys()}
         return own | {self.trace.config.key_value_path(path) for path in own}
 
     def _paths_with_later_keys(self) -> list[str]:
-        """The recorded values that have numbers for the keys after each query."""
+        """The paths of recorded values that have numbers for keys after each query."""
         stack = self.trace.config.stacks[-1]
         paths = (path for path in self.trace.values if path.endswith(_WITH_LATER_KEYS))
         return [path for path in paths if path.startswith(f"{stack}.") and ".self." in path]
@@ -110,7 +110,7 @@ class FinishedRun:
 
 @torch.inference_mode()
 def continue_run(previous: FinishedRun | None, model: Transformer, request: RunRequest) -> FinishedRun:
-    """What `run` gives for a request, without reading again the beginning that a previous run has read."""
+    """The result of `run` for a request, without rereading the beginning that a previous run has read."""
     start = previous.shared_length(model, request) if previous else 0
     if previous is None or start == 0:
         cache = None if looks_ahead(model.config, request.edits) else KVCache()
@@ -124,17 +124,17 @@ def continue_run(previous: FinishedRun | None, model: Transformer, request: RunR
 
 
 def looks_ahead(config: Config, edits: Sequence[Intervention]) -> bool:
-    """Whether a token's values may depend on a later one's, so that its keys and values hold for one text alone."""
+    """Whether a token's values may depend on later tokens, so that its keys and values are valid for one text only."""
     return not is_causal(config.masks) or not all(edit.row_local for edit in edits)
 
 
 def encodes_alike(model: Transformer, length: int, other_length: int) -> bool:
-    """Whether the predicting stack encodes positions in the same way in texts of two lengths."""
+    """Whether the predicting stack encodes positions in the same way for texts of these two lengths."""
     return model.stack(model.config.stacks[-1]).same_for_lengths(length, other_length)
 
 
 def _extended(path: str, earlier: np.ndarray, new: np.ndarray, start: int) -> np.ndarray:
-    """A value of the whole text: its rows of the first `start` tokens from an earlier run, and those after them."""
+    """A value of the whole text: the rows of the first `start` tokens from an earlier run, then the new rows."""
     token_axis, has_own_keys = _token_axis(path)
     if token_axis is None:
         return new
@@ -142,7 +142,7 @@ def _extended(path: str, earlier: np.ndarray, new: np.ndarray, start: int) -> np
     first, last = (value[:1] if repeats else value for value in (earlier, new))
     rows = (slice(None),) * token_axis
     shape = (*last.shape[:token_axis], start + last.shape[token_axis], *last.shape[token_axis + 1 :])
-    whole = np.zeros(shape, last.dtype)  # at the keys after a query, mask and weights are 0
+    whole = np.zeros(shape, last.dtype)  # mask and weights are 0 at keys after the query
     known = first[(*rows, slice(start))]
     known = known[..., :start] if has_own_keys else known
     whole[tuple(slice(size) for size in known.shape)] = known
@@ -150,9 +150,9 @@ def _extended(path: str, earlier: np.ndarray, new: np.ndarray, start: int) -> np
     return np.broadcast_to(whole, (new.shape[0], *shape[1:])) if repeats else whole
 
 
-@lru_cache(maxsize=4_096)  # of each letter every path is looked at
+@lru_cache(maxsize=4_096)  # called for every path at each letter
 def _token_axis(path: str) -> tuple[int | None, bool]:
-    """The axis of a value that counts the text's tokens, None without one; and whether its last one does, as keys."""
+    """The axis that counts the text's tokens, None if there is none, and whether the last axis counts them as keys."""
     hook_point = hook_point_of(path)
     axis = next((axis - 1 for axis in token_axes(hook_point)), None)
     is_of_source = axis is not None and is_source_axis(path, hook_point, hook_point.axes[axis])

@@ -2,9 +2,9 @@
 
     decoder.1.self.weights[3]=set:0        head 3 of layer 1 contributes nothing
     decoder.*.self.weights[0]=uniform      head 0 of every layer attends uniformly over the allowed keys
-    decoder.1.self.weights[3,5,2]=set:0    head 3 takes nothing from key 2 to query 5; the row's other weights stay
+    decoder.1.self.weights[3,5,2]=set:0    head 3 takes nothing from key 2 to query 5; other weights are unchanged
     decoder.1.self.mask[:,5,2]=set:0       in layer 1 query 5 may not attend to key 2; its other keys share the weight
-    decoder.1.self.scale[3]=scale:0.5      head 3 multiplies its scores by half as much
+    decoder.1.self.scale[3]=scale:0.5      the score scale of head 3 is halved
     decoder.*.self.scale=set:1             no layer divides scores by sqrt(head_dim)
     decoder.position_ids[5]=set:2.5        token 5 gets position id 2.5; masks still count it as token 5
     decoder.2.residual[4]=add:0.5          every channel of token 4 grows by 0.5
@@ -34,13 +34,13 @@ _EDIT_PATTERN = re.compile(r"([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+)
 _RANGE_PATTERN = re.compile(r"\s*(?:(\d{1,9})|(\d{0,9}):(\d{0,9}))\s*")
 _LAYER_PATTERN = re.compile(r"\.(\d+)\.")
 _SYNTAX_HINT = "An edit reads PATH[INDEX]=OPERATION:NUMBER, as in decoder.1.self.weights[3]=set:0."
-MAX_MAGNITUDE = 1e38  # of the number in an edit: a float32 holds it
+MAX_MAGNITUDE = 1e38  # of the number in an edit: within float32
 Range = tuple[int, int | None]
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The selected values, those of all tokens, which of them the mask allows (query x key), and the hook point."""
+    """The selected values, the values at all tokens, the cells that the mask allows, and the hook point."""
 
     values: Tensor
     all_tokens: Tensor | None
@@ -77,8 +77,8 @@ def _mean(selection: Selection, number: float) -> Tensor:
 
 
 def _uniform(selection: Selection, number: float) -> Tensor:
-    """The selected cells of a row share their sum evenly among those the mask allows, so the row's sum stays."""
-    assert selection.allowed is not None  # weights come after their mask
+    """The sum of a row's selected cells is spread evenly over its allowed cells, so the row's sum is unchanged."""
+    assert selection.allowed is not None  # the mask is seen before the weights
     total, count = selection.values.sum(-1, keepdim=True), selection.allowed.sum(-1, keepdim=True)
     return torch.where(count > 0, selection.allowed * total / count.clamp(min=1), selection.values)
 
@@ -87,10 +87,10 @@ def _uniform(selection: Selection, number: float) -> Tensor:
 class EditOperation:
     """The operation of an edit on the selected values.
 
-    `title` stands in a menu in front of the number; `description` completes a sentence about the value, with {number},
-    or {signed} for a number with its sign. `row_local` is False where a token's new values depend on other tokens.
-    `keeps_zero`: zeros, such as forbidden cells of the weights, stay 0 whatever the number. `hook_points` are the only
-    ones that it applies to (empty: all).
+    `title` precedes the number in a menu; `description` completes a sentence about the value, with {number}, or
+    {signed} for a number with its sign. `row_local` is False if a token's new values depend on other tokens.
+    `keeps_zero`: zeros, such as forbidden cells of the weights, stay 0 for every number. It applies only to
+    `hook_points` (empty: all).
     """
 
     apply: Callable[[Selection, float], Tensor]
@@ -130,7 +130,7 @@ class Intervention:
 
     @classmethod
     def parse(cls, text: str) -> Intervention:
-        """From its text form. Raises EditError or UnknownNameError with a sentence that says what is wrong."""
+        """Parse the text form. Raises EditError or UnknownNameError with a sentence about the fault."""
         match = _EDIT_PATTERN.fullmatch(text.strip())
         if not match:
             raise EditError(f"{text!r} is no edit. {_SYNTAX_HINT}")
@@ -160,9 +160,9 @@ class Intervention:
 
     @property
     def row_local(self) -> bool:
-        """Whether no token's new values depend on a later one's, so that cached keys and values stay valid.
+        """Whether no token's new values depend on a later token, so that cached keys and values stay valid.
 
-        False for position ids: a later step would ask for those of earlier tokens again.
+        False for position ids: a later step would need those of earlier tokens again.
         """
         if self._opens_later_keys:
             return False
@@ -170,7 +170,7 @@ class Intervention:
 
     @property
     def _opens_later_keys(self) -> bool:
-        """Whether a query may take something from a key after it that a causal mask forbids."""
+        """Whether the edit may let a query attend to a later key that a causal mask forbids."""
         hook_point = self.path.rpartition(".")[2]
         keeps_zero = EDIT_OPERATIONS[self.operation].keeps_zero or self.number == 0
         # A forbidden cell is 0 in the mask and in the weights; its masked score is not, so any edit may change it.
@@ -182,7 +182,7 @@ class Intervention:
     def matches(self, path: str) -> bool:
         """Whether this edit applies to the value at `path`."""
         if self.path.rpartition(".")[2] != path.rpartition(".")[2]:
-            return False  # as most are, of the hundred values of a forward pass
+            return False  # the quick case: most of the hundred values of a forward pass
         own_parts, other_parts = self.path.split("."), path.split(".")
         return len(own_parts) == len(other_parts) and all(
             part in ("*", other) for part, other in zip(own_parts, other_parts, strict=True)
@@ -193,8 +193,8 @@ class Intervention:
     ) -> Tensor:
         """The edited value.
 
-        Where a text grows token by token, or comes some rows at a time (of `total`), `start` is the position of the
-        value's first token, and indices of other tokens are skipped. Raises EditError for an index out of range.
+        If a text grows token by token, or is processed a few rows at a time (of `total`), `start` is the position of
+        the value's first token, and indices of other tokens are skipped. Raises EditError for an index out of range.
         """
         hook_point, operation = hook_point_of(path), EDIT_OPERATIONS[self.operation]
         if operation.hook_points and path.rpartition(".")[2] not in operation.hook_points:
@@ -212,7 +212,7 @@ class Intervention:
     def _slices(
         self, path: str, hook_point: HookPoint, value: Tensor, start: int | None, total: int | None = None
     ) -> list[slice]:
-        if len(self.index) >= value.dim():  # a classifier's answer is for the text, not for each token
+        if len(self.index) >= value.dim():  # a classifier's answer is about the whole text
             raise EditError(
                 f"The edit {self} counts along {len(self.index)} axes, but {path} has {value.dim() - 1} here."
             )
@@ -233,9 +233,9 @@ class Intervention:
 class InterventionHook:
     """A hook that applies interventions.
 
-    Use a new one for each run: it remembers each attention's mask for `uniform` and `mean`. `start` is None where the
-    whole text is read, else the position of the first token of this step, and `total` how many there are in all, where
-    that is known (`Intervention.apply`). `live` edits come after the others; they need whole values.
+    Use a new one for each run: it remembers each attention's mask for `uniform` and `mean`. `start` is None if the
+    whole text is read, else the position of the first token of this step; `total` is the number of tokens in all, if
+    known (`Intervention.apply`). `live` edits are applied after the others; they need whole values.
     """
 
     def __init__(
@@ -259,7 +259,7 @@ class InterventionHook:
         return HookScope.ROWS if edits else HookScope.NONE
 
     def for_rows(self, start: int, total: int) -> InterventionHook:
-        """The same edits for values that hold the rows from `start` on, of `total`."""
+        """The same edits for values with the rows from `start` on, out of `total`."""
         total_of_text = total if self.start is None else self.total
         hook = InterventionHook(self.interventions, start + (self.start or 0), total_of_text, self.live)
         hook.applied, hook.seen_paths = self.applied, self.seen_paths
@@ -290,7 +290,7 @@ class InterventionHook:
         return value
 
     def require_all_applied(self) -> None:
-        """Raise EditError if an edit matched no value: this model has none by that name."""
+        """Raise EditError if an edit matched no value: the model has no value of that name."""
         for intervention in self.interventions:
             if intervention not in self.applied:
                 raise EditError(
@@ -303,7 +303,7 @@ class InterventionHook:
                 raise EditError(f"{live_edit.name} changes nothing: this model has no value {live_edit.path}.")
 
     def _describe_paths(self, hook_point: str) -> str:
-        """At which paths this model has values of a hook point, as a sentence."""
+        """A sentence on the paths of a hook point in this model."""
         last: dict[str, int] = {}
         for path in (path for path in self.seen_paths if path.rpartition(".")[2] == hook_point):
             pattern, layer = _LAYER_PATTERN.sub(".*.", path), _LAYER_PATTERN.search(path)
@@ -323,20 +323,20 @@ def is_edited(trace: Trace, *paths: str) -> bool:
 
 
 def token_axes(hook_point: HookPoint) -> tuple[int, ...]:
-    """The axes of a value with its batch that count tokens (queries, not keys), pixels or steps of a sound."""
+    """The axes of a batched value that count tokens (queries, not keys), pixels or steps of a sound."""
     token_axis_names = ("pos", "query", "pixel_row", "pixel_column", "sound_step")
     return tuple(axis for axis, name in enumerate(hook_point.axes, 1) if name in token_axis_names)
 
 
 def is_source_axis(path: str, hook_point: HookPoint, name: str) -> bool:
-    """Whether an axis counts the source's tokens, which cross-attention has all from the start."""
+    """Whether an axis counts the source's tokens; cross-attention has all of them from the start."""
     return ".cross." in path and (name == "key" or hook_point.axes[0] == "key_value_head")
 
 
 def _clamp_to_dtype(result: Tensor, original: Tensor) -> Tensor:
     """Cast to the value's dtype and clamped to half its finite range; cells already at the minimum stay.
 
-    The minimum marks masked cells; a score that an edit makes huge must not look like one.
+    The minimum marks masked cells; a huge edited score must not look like one.
     """
     if original.is_floating_point():
         limit = torch.finfo(original.dtype).max / 2

@@ -1,9 +1,9 @@
-"""Live edits: any Python on the values of a pass, and patching, which puts values of another run in their place.
+"""Live edits: any Python function on the values of a pass, and patches, which insert values of another run.
 
     decoder.2.residual[5]=from:B[3]         token 5 of layer 2's input is token 3 of the run B
-    decoder.1.self.weighted_values[3]=from:B    head 3 gives what it gave in the run B
+    decoder.1.self.weighted_values[3]=from:B    head 3 outputs what it did in the run B
 
-They are kept with the trace, so that whatever is computed again from it applies them again.
+They are kept with the trace and applied again whenever a value is recomputed from it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _PATCH_HINT = "A patch reads PATH[INDEX]=from:RUN[INDEX], as in decoder.2.residu
 
 @dataclass(frozen=True)
 class LiveEdit:
-    """A function of a path and its value, with the axes of a trace: it gives another value, or changes this one.
+    """A function of a path and its value, with the axes of a trace: it returns another value, or changes it in place.
 
-    `path` is the only one that it changes, where that is known.
+    `path` is the only path that it changes, if known.
     """
 
     name: str
@@ -36,7 +36,7 @@ class LiveEdit:
     path: str = ""
 
     def apply(self, path: str, value: Tensor) -> Tensor:
-        """A batch after the edit, the same object where nothing changed. Raises EditError for another shape."""
+        """A batch after the edit, the same object if nothing changed. Raises EditError for another shape."""
         copies = [row.clone() for row in value]
         rows = [row if (given := self.hook(path, row)) is None else given for row in copies]
         for row, original in zip(rows, value, strict=True):
@@ -55,13 +55,13 @@ def is_patch(edit: object) -> bool:
 
 
 def patched_paths(edits: Sequence[object]) -> tuple[str, ...]:
-    """The paths whose values some edits take from another run: what that run has to keep."""
+    """The paths that some edits read from another run, which has to record them."""
     matches = [_PATCH_PATTERN.fullmatch(str(edit).strip()) for edit in edits if is_patch(edit)]
     return tuple(sorted({match[1] for match in matches if match}))
 
 
 def parse_patch(text: str, runs: Mapping[str, Mapping[str, np.ndarray]]) -> LiveEdit:
-    """A patch from its text form; `runs` are the values of other runs by name. Raises EditError for what is none."""
+    """A patch from its text form; `runs` are the values of other runs by name. Raises EditError if it is invalid."""
     match = _PATCH_PATTERN.fullmatch(text.strip())
     if not match:
         raise EditError(f"{text!r} is no patch. {_PATCH_HINT}")
@@ -100,7 +100,7 @@ def _slices(index: str | None, text: str) -> tuple[slice, ...]:
 
 
 def _cut(value: Tensor | np.ndarray, slices: tuple[slice, ...], text: str, owner: str) -> Tensor | np.ndarray:
-    """A part of a value. Raises EditError where it has no such part."""
+    """A part of a value. Raises EditError if it has no such part."""
     if len(slices) > value.ndim:
         raise EditError(f"{text!r} counts along {len(slices)} axes; the value has {value.ndim}.")
     for axis, part in enumerate(slices):

@@ -1,7 +1,7 @@
-"""Recompute what the trace of a long text leaves out: one head of an attention, a region of it, the logits of a token.
+"""Recompute values missing from the trace of a long text: an attention head, a region of it, the logits of a token.
 
-Scores and weights grow with the square of the text. Past a budget `run` keeps only what each attention read
-(RECOMPUTE_FROM); the network's own functions, with the same edits, compute from it the values that are shown.
+Scores and weights grow with the square of the text. Past a budget `run` records only the inputs of each attention
+(RECOMPUTE_FROM); the network's own functions, with the same edits, compute the shown values from them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def max_pool_axis(values: np.ndarray, side: int, axis: int) -> np.ndarray:
 
 
 def block_starts(length: int, side: int) -> list[int]:
-    """Where each of at most `side` blocks of almost equal size begins, and last where the last one ends."""
+    """The starts of at most `side` blocks of almost equal size, and the end of the last one."""
     count = min(length, side)
     return [block * length // count for block in range(count + 1)] if count else [0]
 
@@ -73,7 +73,7 @@ class RecomputedAttention:
     def compute(self, queries: slice, heads: slice = ALL_HEADS) -> dict[str, Shaped[Tensor, "head query key"]]:
         """The values of every hook point of QUERY_KEY_HOOK_POINTS for some queries and heads.
 
-        Where an edit applies, all heads are computed, because its index counts them.
+        If an edit applies, all heads are computed, because its index counts them.
         """
         values: dict[str, Tensor] = {}
         row_hook = hook_for_rows(self.hook, queries.start, self.q.shape[2])
@@ -89,16 +89,16 @@ class RecomputedAttention:
         return {name: value[0][heads] if has_edits else value[0] for name, value in values.items()}
 
     def chunks(self, queries: range) -> Iterator[slice]:
-        """Some of the queries, few enough at a time to compute all heads at once."""
+        """The queries in chunks that are small enough to compute all heads at once."""
         for chunk in query_chunks(len(queries), self.attention.heads * self.k.shape[2]):
             yield slice(queries.start + chunk.start, queries.start + chunk.stop)
 
 
 @torch.inference_mode()
 def recompute_attention(model: Transformer, trace: Trace, path: str) -> RecomputedAttention:
-    """The attention at `path` (`decoder.3.self`). Raises EditError where the trace lacks its input.
+    """The attention at `path` (`decoder.3.self`). Raises EditError if the trace lacks its input.
 
-    Where it reads the keys and values of an earlier layer, the trace holds the input of that one as well.
+    If it reads the keys and values of an earlier layer, the trace contains the input of that layer as well.
     """
     attention, _ = attention_at(model, path)
     name, layer, kind = path.split(".")
@@ -117,7 +117,7 @@ def recompute_attention(model: Transformer, trace: Trace, path: str) -> Recomput
 def attention_contexts(
     model: Transformer, trace: Trace, stack_name: str, hook: Hook
 ) -> tuple[list[AttentionContext], AttentionContext | None]:
-    """Positions and masks of a stack that reads the whole text: of self-attention by layer, and of cross-attention."""
+    """Positions and masks of a stack that reads the whole text, for self-attention by layer and for cross-attention."""
     stack, device = model.stack(stack_name), model.device
     tokens = torch.arange(len(trace.text_of_stack(stack_name).ids), device=device)
     position_ids = stack.position_ids(tokens, with_prefix(hook, stack_name))
@@ -136,7 +136,7 @@ def recompute_value(
 ) -> Shaped[np.ndarray, "head query key"]:
     """The value at `path` (`decoder.3.self.weights`) for some heads, queries and keys: from the trace, or recomputed.
 
-    Besides one chunk of queries (`query_chunks`), no array is larger than the result.
+    Apart from one chunk of queries (`query_chunks`), no array is larger than the result.
     """
     cells = tuple(slice(part.start, part.stop) for part in (heads, queries, keys))
     if path in trace.values:
@@ -159,9 +159,9 @@ def max_pooled_value(
     queries: range | None = None,
     keys: range | None = None,
 ) -> tuple[Float[np.ndarray, "head row column"], Bool[np.ndarray, "head row column"]]:
-    """The largest number of each block of cells of a value, at most `side` blocks a side, and whether any is allowed.
+    """The maximum of each block of cells of a value, at most `side` blocks a side, and whether any cell is allowed.
 
-    For some heads, queries and keys of the value at `path` (`decoder.3.self.weights`), None: for all.
+    For some heads, queries and keys (None: all) of the value at `path` (`decoder.3.self.weights`).
     """
     attention_path, _, hook_point = path.rpartition(".")
     attention = recompute_attention(model, trace, attention_path)
@@ -177,21 +177,21 @@ def max_pooled_value(
 
 
 class RowBlocks:
-    """The largest number of each block of rows, of rows that come some at a time, [head row column]."""
+    """The maximum of each block of rows, which are added a few at a time, [head row column]."""
 
     def __init__(self, starts: np.ndarray) -> None:
         self.starts = starts
         self.parts: list[list[np.ndarray]] = [[] for _ in starts[1:]]
 
     def add(self, rows: np.ndarray, first: int) -> None:
-        """Some rows, the first of which has this number."""
+        """Add some rows; `first` is the number of the first one."""
         last = first + rows.shape[1]
         for block in range(np.searchsorted(self.starts, first, "right") - 1, np.searchsorted(self.starts[:-1], last)):
             part = slice(max(self.starts[block] - first, 0), self.starts[block + 1] - first)
             self.parts[block].append(rows[:, part].max(1))
 
     def largest(self) -> np.ndarray:
-        """Of each block, [head block column]."""
+        """The maximum of each block, [head block column]."""
         return np.stack([np.maximum.reduce(parts) for parts in self.parts], axis=1)
 
 
@@ -199,7 +199,7 @@ class RowBlocks:
 def trace_logits(model: Transformer, trace: Trace, positions: slice = slice(None)) -> Float[Tensor, "*shape token"]:
     """The logits at some positions, [pos token]: recorded, or from the residual stream after the final norm.
 
-    [label] of the whole text where that is what is classified. Raises EditError for a model without an output head.
+    [label] if the whole text is classified. Raises EditError for a model without an output head.
     """
     if trace.logits is not None:
         logits = torch.tensor(trace.logits, device=model.device)
@@ -213,7 +213,7 @@ def trace_logits(model: Transformer, trace: Trace, positions: slice = slice(None
 
 
 def logits_at(model: Transformer, trace: Trace, position: int) -> Float[np.ndarray, " token"]:
-    """The logits at one position (of the whole text, where that is what is classified), as `trace_logits`."""
+    """The logits at one position (or of the whole text, if the model classifies it), as in `trace_logits`."""
     index = position % len(trace.text.ids)
     logits = trace_logits(model, trace, slice(index, index + 1))
     return to_numpy(logits if logits.dim() == 1 else logits[0])
@@ -221,9 +221,9 @@ def logits_at(model: Transformer, trace: Trace, position: int) -> Float[np.ndarr
 
 @torch.inference_mode()
 def logits_of_rows(model: Transformer, rows: Sequence[tuple[Trace, int]]) -> Float[np.ndarray, "row token"]:
-    """The logits at positions of several traces of a model whose head answers each token, as `logits_at`.
+    """The logits at positions of several traces, for a model whose head answers each token; see `logits_at`.
 
-    In one product, which reads the largest of all weights once; edits of logits are not applied.
+    One matrix product, which reads the largest weight matrix once; edits of logits are not applied.
     """
     path = f"{model.config.stacks[-1]}.final_residual"
     final = torch.tensor(np.stack([trace[path][position] for trace, position in rows]), device=model.device)
@@ -234,7 +234,7 @@ def logits_of_rows(model: Transformer, rows: Sequence[tuple[Trace, int]]) -> Flo
 
 
 def traced_tensor(model: Transformer, trace: Trace, path: str) -> Tensor:
-    """A recorded value on the model's device, in the type of its weights."""
+    """A recorded value on the model's device, in the dtype of its weights."""
     return torch.tensor(trace[path], device=model.device, dtype=model.embedding.weight.dtype)
 
 

@@ -28,14 +28,14 @@ from headlight.tracing.transformer_lens import native_edit
 from headlight.vision.image import ProcessedImage
 from headlight.vision.patches import encode_image
 
-MAX_CHARACTERS = 200_000  # longer texts take the tokenizer too long
-# Of a longer text the beginning is tokenized first: at least so many characters, and so many for each token that fits.
+MAX_CHARACTERS = 200_000  # the tokenizer is too slow for longer texts
+# The beginning of a longer text is tokenized first: at least BEGINNING_CHARACTERS, and CHARACTERS_PER_TOKEN per token.
 BEGINNING_CHARACTERS, CHARACTERS_PER_TOKEN = 8_000, 8
-WORD_CHARACTERS = 100  # at the end of a beginning; a word that is cut may have more tokens than the whole word
-ATTENTION_BYTES_BUDGET = 512 << 20  # for the query x key values of a trace, unless they are asked for by name
-# What is kept of a long text: enough to recompute everything else (model/headlight/tracing/recompute.py).
+WORD_CHARACTERS = 100  # at the end of a beginning; a truncated word may have more tokens than the whole word
+ATTENTION_BYTES_BUDGET = 512 << 20  # for the query x key values of a trace, unless requested by name
+# Recorded values of a long text: enough to recompute all others (model/headlight/tracing/recompute.py).
 RECOMPUTE_FROM = ("*.self.input", "*.cross.input", "*.residual", "*.final_residual")
-# What is asked for where a model that reads another kind of input is given a text.
+# Errors for a text if the model reads another kind of input.
 _WANTED = {
     "image": "This model reads images, not texts; give it one (on the command line: --image FILE).",
     "sound": "This model hears sounds, it reads no text; give it a recording (on the command line: --audio FILE).",
@@ -53,7 +53,7 @@ def to_numpy(value: Tensor) -> np.ndarray:
 def distinct_arrays(
     values: Mapping[str, Tensor], to_array: Callable[[str, Tensor], np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Values as arrays, by path; a value that layers share, as a mask, is one array."""
+    """Values as arrays, by path; a value that layers share, such as a mask, is one array."""
     distinct = {id(value): (path, value) for path, value in values.items()}
     arrays = {number: to_array(path, value) for number, (path, value) in distinct.items()}
     return {path: arrays[id(value)] for path, value in values.items()}
@@ -70,18 +70,18 @@ class RecordingHook:
         self.values: dict[str, Tensor] = {}
 
     def __call__(self, path: str, value: Tensor) -> Tensor:
-        """The value as the inner hook leaves it, recorded where it is to be kept."""
+        """The value after the inner hook, recorded if its path matches."""
         value = self.hook(path, value)
         if self.keeps(path):
             self.values[path] = value
         return value
 
     def scope(self, path: str) -> HookScope:
-        """All of a recorded value; of any other value as much as the inner hook needs."""
+        """The whole value if it is recorded; otherwise the scope of the inner hook."""
         return HookScope.ALL if self.keeps(path) else hook_scope(self.hook, path)
 
     def for_rows(self, start: int, total: int) -> Hook:
-        """The inner hook alone: a value that comes some rows at a time is not recorded."""
+        """The inner hook alone: values that are computed a few rows at a time are not recorded."""
         return hook_for_rows(self.hook, start, total)
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -95,14 +95,14 @@ def _keeps_all(path: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _pattern_matcher(keep: tuple[str, ...]) -> Callable[[str], bool]:
-    """Whether a path matches a pattern, remembered: every forward pass asks it of every value."""
+    """Whether a path matches a pattern; cached, because every forward pass checks every value."""
     matches = re.compile("|".join(map(translate, keep)) or r"(?!)").match
     return lru_cache(maxsize=4_096)(lambda path: matches(path) is not None)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One possible token or label: its display text, its id, and its probability among all."""
+    """One possible token or label: its display text, id and probability."""
 
     token: str
     id: int
@@ -111,7 +111,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What a run reads, the edits, and the patterns of the paths to record (None: all)."""
+    """The inputs of a run, the edits, and the patterns of the paths to record (None: all)."""
 
     text: Encoded
     source: Encoded | None
@@ -158,12 +158,12 @@ class RunRequest:
     def read(
         self, model: Transformer, record: RecordingHook, cache: KVCache | None = None, memory: Tensor | None = None
     ) -> Tensor | None:
-        """One forward pass over the tokens that the cache does not hold; gives the encoder's output (`memory`)."""
+        """One forward pass over the tokens that are not cached; returns the encoder's output (`memory`)."""
         memory = encode_memory(model, self.source, record) if memory is None else memory
         ids, start = token_tensor(self.text, model), cache.length if cache else 0
         signal = signal_tensor(self.text, model)
         final = model.encode_hidden(ids[:, start:], signal=signal, memory=memory, hook=record, cache=cache)
-        # The logits of a long text are larger than all other values: they are computed only where they are recorded.
+        # The logits of a long text are larger than all other values: they are computed only if recorded or edited.
         if self.wants_logits:
             model.logits(final, model.answerable(ids), record)
         return memory
@@ -196,17 +196,17 @@ def run(
     hook: LiveHook | None = None,
     runs: Mapping[str, Trace] = MappingProxyType({}),
 ) -> Trace:
-    """One forward pass over a text, an image or a sound (both processed), with edits, as a trace of what it computes.
+    """The trace of one forward pass over a text, a processed image or a processed sound, with edits.
 
     An encoder-decoder reads `source`, one of these, with its encoder and `text` (which may be empty) with its decoder;
-    one that labels whole texts reads the source with both where there is no text. `masked_positions` get the mask
-    token. `keep` lists patterns of paths to record; without any, everything is recorded, or for a text whose query
-    x key values would exceed ATTENTION_BYTES_BUDGET what they can be recomputed from (RECOMPUTE_FROM).
+    one that labels whole texts reads the source with both if the text is empty. `masked_positions` get the mask token.
+    `keep` lists patterns of paths to record. None records everything, or only RECOMPUTE_FROM if the query x key values
+    would exceed ATTENTION_BYTES_BUDGET; these can be recomputed from it.
 
-    `hook` is called with the path of every value and the value itself, without its batch axis; what it returns, or does
-    in place, goes on. An edit `decoder.2.residual[5]=from:B[3]` takes the value from the trace B of `runs`. Edits may
-    use the names of TransformerLens, `blocks.1.attn.hook_pattern[3]=set:0`, with the order of axes there. Raises
-    TextError for a text, ImageError for an image, SoundError for a sound, EditError for an edit that cannot be.
+    `hook` is called with the path of every value and the value itself, without its batch axis; the pass continues with
+    the value that it returns or changes in place. An edit `decoder.2.residual[5]=from:B[3]` takes the value from the
+    trace B of `runs`. Edits may use the names of TransformerLens, `blocks.1.attn.hook_pattern[3]=set:0`, with its order
+    of axes. Raises TextError, ImageError, SoundError or EditError for an invalid text, image, sound or edit.
     """
     request = RunRequest.encode(model, tokenizer, text, interventions, source, masked_positions, keep, hook, runs)
     return request.run(model)[0]
@@ -215,7 +215,7 @@ def run(
 def attention_bytes(
     config: Config, target: Encoded, source: Encoded | None, arrays: int = len(QUERY_KEY_HOOK_POINTS)
 ) -> int:
-    """How many bytes `arrays` query x key values would take in every layer and head, in 32 bits."""
+    """The bytes of `arrays` query x key values in every layer and head, in 32 bits."""
     source_length, length = len(source.ids) if source else 0, len(target.ids)
     cells = config.heads * config.layers * length * (length + source_length)
     encoder_cells = config.for_stack("encoder").heads * config.num_layers("encoder") * source_length**2 if source else 0
@@ -223,10 +223,10 @@ def attention_bytes(
 
 
 def encode_input(model: Transformer, tokenizer: Tokenizer, text: ModelInput) -> Encoded:
-    """The text, or the patches of an image, as the stack reads it that makes the prediction.
+    """The text, image or sound as the predicting stack reads it.
 
-    Raises TextError where a text is empty or too long or the model reads none, ImageError or SoundError where it reads
-    no image or no sound.
+    Raises TextError if a text is empty or too long or the model reads no text, ImageError or SoundError if it reads no
+    images or sounds.
     """
     if isinstance(text, SIGNALS) or not model.config.reads_text:
         return _encode_signal(model, tokenizer, text, of_source=False)
@@ -235,7 +235,7 @@ def encode_input(model: Transformer, tokenizer: Tokenizer, text: ModelInput) -> 
     if not model.config.has_cross_attention:
         return tokenizer.encode(text)
     start = tokenizer.from_ids((model.config.start_token_id,), "")
-    if task_of(model.config).whole_text:  # its decoder reads a text as the encoder does, shifted by one position
+    if task_of(model.config).whole_text:  # its decoder reads the encoder's text, shifted by one position
         return _concatenate(start, _without_last_token(tokenizer.encode(text)))
     target = tokenizer.target_tokenizer.encode(text, add_special_tokens=False)
     if {*start.ids, *target.ids[:1]} <= set(
@@ -248,7 +248,7 @@ def encode_input(model: Transformer, tokenizer: Tokenizer, text: ModelInput) -> 
 
 
 def candidates(trace: Trace, tokenizer: Tokenizer, position: int = -1, count: int = 5) -> tuple[Candidate, ...]:
-    """The most probable tokens at a position, or labels where the model predicts these, best first."""
+    """The most probable tokens (or labels, if the model predicts labels) at a position, best first."""
     probabilities = trace.probabilities(position)
     best = np.argsort(-probabilities, kind="stable")[:count]
     config = trace.config
@@ -257,22 +257,22 @@ def candidates(trace: Trace, tokenizer: Tokenizer, position: int = -1, count: in
 
 
 def prediction_positions(model: Transformer, tokenizer: Tokenizer, encoded: Encoded) -> tuple[int, ...]:
-    """The positions whose prediction is shown (`Task.prediction_positions`)."""
+    """The positions of the shown predictions (`Task.prediction_positions`)."""
     return task_of(model.config).prediction_positions(encoded.ids, tokenizer.mask_id)
 
 
 def native_edits(config: Config, edits: Sequence[InterventionLike]) -> tuple[InterventionLike, ...]:
-    """Edits as they were given, with the names of TransformerLens as paths. Raises EditError for an unknown name."""
+    """Edits with TransformerLens names replaced by paths. Raises EditError for an unknown name."""
     return tuple(native_edit(config, edit) if isinstance(edit, str) else edit for edit in _edit_list(edits))
 
 
 def parse_interventions(edits: Sequence[InterventionLike]) -> tuple[Intervention, ...]:
-    """Edits given as text or already parsed. Raises EditError or UnknownNameError for what is no edit."""
+    """Edits given as text or already parsed. Raises EditError or UnknownNameError for an invalid edit."""
     return tuple(map(_parse_intervention, _edit_list(edits)))
 
 
 def _edit_list(edits: Sequence[InterventionLike]) -> Sequence[InterventionLike]:
-    """The edits. Raises EditError for one text in place of a list."""
+    """The edits as a sequence. Raises EditError if they are one text in place of a list."""
     if isinstance(edits, str):
         raise EditError(f"{shortened(edits)!r} is one text; give a list of edits.")
     return edits
@@ -292,9 +292,9 @@ def _parse_intervention(edit: object) -> Intervention:
 
 
 def _encode_signal(model: Transformer, tokenizer: Tokenizer, given: ModelInput, of_source: bool) -> Encoded:
-    """The patches of an image behind the tokens of the only stack, or the frames of a sound.
+    """An image's patches, after the tokens of the only stack, or a sound's frames.
 
-    Raises TextError, ImageError or SoundError where the model reads another kind of input there.
+    Raises TextError, ImageError or SoundError if the model reads another kind of input there.
     """
     config = model.config
     if not isinstance(given, SIGNALS):
@@ -322,11 +322,11 @@ def _check_text(what: str, text: object, may_be_empty: bool = False) -> None:
 
 
 def _check_beginning(what: str, text: str, model: Transformer, tokenizer: Tokenizer) -> None:
-    """Raise TextError before a text is tokenized whole whose beginning alone has far more tokens than fit.
+    """Raise TextError if the beginning of a text has far more tokens than fit, before all of it is tokenized.
 
-    Beginnings are tokenized, each twice as long as the one before. A limit on characters would not do: a tokenizer may
-    drop characters, or make one token of thousands. The last tokens of a beginning do not count, and a quarter more
-    than fit is allowed, because a few tokens may change where the text continues.
+    Beginnings are tokenized, each twice as long as the one before. A limit on characters would not work: a tokenizer
+    may drop characters, or turn thousands into one token. The last tokens of a beginning do not count, and a quarter
+    more than fit is allowed, because a few tokens may change when the text continues.
     """
     limit = model.config.context_length
     size = max(BEGINNING_CHARACTERS, CHARACTERS_PER_TOKEN * limit)
@@ -341,8 +341,8 @@ def _check_beginning(what: str, text: str, model: Transformer, tokenizer: Tokeni
 def encode_source(model: Transformer, tokenizer: Tokenizer, source: ModelInput | None) -> Encoded | None:
     """The source as the encoder reads it: a text, the patches of an image or the frames of a sound.
 
-    None for a model of one stack, for which `source` must be None. Raises TextError, ImageError or SoundError for
-    another source.
+    None for a model of one stack, for which `source` must be None. Raises TextError, ImageError or SoundError for any
+    other source.
     """
     if not model.config.has_cross_attention:
         if source is not None:
@@ -363,7 +363,7 @@ def encode_source(model: Transformer, tokenizer: Tokenizer, source: ModelInput |
 
 
 def apply_mask_tokens(encoded: Encoded, positions: Sequence[int], tokenizer: Tokenizer) -> Encoded:
-    """The text with mask tokens at some positions. Raises TextError, ImageError or EditError where none can be."""
+    """The text with mask tokens at some positions. Raises TextError, ImageError or EditError if that is impossible."""
     if not positions:
         return encoded
     if encoded.signal is not None:
@@ -379,13 +379,13 @@ def apply_mask_tokens(encoded: Encoded, positions: Sequence[int], tokenizer: Tok
 
 
 def _without_last_token(encoded: Encoded) -> Encoded:
-    """An encoded text without its last token; the text it came from stays."""
+    """An encoded text without its last token; its `text` field is unchanged."""
     ids, tokens, pieces = encoded.ids[:-1], encoded.tokens[:-1], encoded.token_texts[:-1]
     return Encoded(encoded.text, ids, tokens, pieces, encoded.offsets[:-1], encoded.special_mask[:-1])
 
 
 def _concatenate(first: Encoded, second: Encoded) -> Encoded:
-    """Two encoded texts one after the other; the text is the second's."""
+    """Two encoded texts in a row; the `text` field is the second's."""
     return Encoded(
         second.text,
         first.ids + second.ids,
@@ -417,5 +417,5 @@ def encode_memory(model: Transformer, source: Encoded | None, hook: Hook = no_ho
 
 
 def signal_tensor(encoded: Encoded, model: Transformer) -> Tensor | None:
-    """The pixels of an image or what is heard of a sound, as a batch of one on the model's device; None for a text."""
+    """The pixels of an image or the signal of a sound, as a batch of one on the model's device; None for a text."""
     return None if encoded.signal is None else torch.tensor(encoded.signal, device=model.device)[None]

@@ -1,7 +1,7 @@
-"""continue_runs(): the runs of several texts by one model in one forward pass, each as `continue_run` gives it alone.
+"""continue_runs(): runs of several texts by one model in one forward pass, with the same results as `continue_run`.
 
-A forward pass of one letter spends its time on reading weights and on calls between modules; both cost the same for the
-letters of thirty people.
+A forward pass for one letter spends its time on reading weights and on calls between modules; both cost the same for
+the letters of thirty visitors.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from headlight.tracing.interventions import InterventionHook, token_axes
 from headlight.tracing.run import RecordingHook, RunRequest, distinct_arrays, to_numpy, token_tensor
 from headlight.tracing.trace import is_on_residual_stream
 
-MAX_BYTES = 64 << 20  # of all weights of one forward pass, padding included
-MAX_LENGTH = 256  # tokens of a text that is run together with others; a longer one fills the processor alone
+MAX_BYTES = 64 << 20  # of all attention weights of one forward pass, padding included
+MAX_LENGTH = 256  # tokens of a text that shares a pass; a longer text uses the processor fully by itself
 
 
 def can_run_together(model: Transformer, request: RunRequest) -> bool:
     """Whether a text's run may share a forward pass with others by the same model.
 
-    Not where it reads an image, a sound or a source, where logits are recorded, or where what happens at a token
-    depends on how long the text is.
+    It may not if it reads an image, a sound or a source, if logits are recorded, or if values at a token depend on the
+    length of the text.
     """
     config, encodings = model.config, model.stack(model.config.stacks[-1]).layer_positional_encodings
     length, masks = len(request.text.ids), "+".join((*config.masks, *config.per_layer.masks))
@@ -53,9 +53,9 @@ def can_run_together(model: Transformer, request: RunRequest) -> bool:
 def continue_runs(
     model: Transformer, requests: Sequence[tuple[RunRequest, FinishedRun | None]]
 ) -> list[FinishedRun | None]:
-    """What `continue_run` gives for each request and the run before it, all in one forward pass.
+    """The result of `continue_run` for each request and its previous run, all in one forward pass.
 
-    None for one that has to be run alone (`can_run_together`), and for one that fails, which then says why.
+    None for a request that must run alone (`can_run_together`) or that failed; running it alone raises its error.
     """
     longest = max((len(request.text.ids) for request, _ in requests), default=0)
     chosen = [
@@ -79,7 +79,7 @@ def _start(model: Transformer, request: RunRequest, previous: FinishedRun | None
 
 
 def _groups(model: Transformer, texts: Sequence[tuple[int, RunRequest, int]]) -> list[list[int]]:
-    """The numbers of texts in groups, each for one forward pass, whose padded weights stay within MAX_BYTES."""
+    """Groups of text numbers, one for each forward pass, whose padded weights stay within MAX_BYTES."""
     groups: list[list[int]] = []
     most, longest, cells = 0, 0, model.config.heads * model.config.num_layers(model.config.stacks[-1])
     for number, request, start in texts:
@@ -108,7 +108,7 @@ def _run(
 
 
 class RaggedRecording:
-    """A hook that applies to the rows of each text its own edits, and records the values that are kept of all."""
+    """A hook that applies each text's edits to its rows, and records the requested values of all texts."""
 
     def __init__(self, rows: RaggedRows, requests: Sequence[RunRequest]) -> None:
         self.rows, self.keep = rows, RecordingHook(_unchanged, requests[0].keep)
@@ -118,10 +118,10 @@ class RaggedRecording:
             if request.edits
         }
         self.failed: set[int] = set()
-        self.unedited: dict[str, Tensor] = {}  # recorded values as they were before somebody's edit
+        self.unedited: dict[str, Tensor] = {}  # recorded values before any text's edits
 
     def __call__(self, path: str, value: Tensor) -> Tensor:
-        """The value with each text's edits. Raises Cancelled once no answer is needed any more."""
+        """The value with each text's edits. Raises Cancelled once no answer is needed."""
         check_cancelled()
         unedited = value
         for text, edits in self.edits.items():
@@ -141,7 +141,7 @@ class RaggedRecording:
         part = self._part(path, value, text)
         try:
             edited = edits(path, part)
-        except HeadlightError:  # it is run again alone, and says it there
+        except HeadlightError:  # the text is run again alone, which raises the error
             self.failed.add(text)
             return value
         if edited is part:
@@ -161,13 +161,13 @@ class RaggedRecording:
     def finished(
         self, text: int, model: Transformer, request: RunRequest, previous: FinishedRun | None, cache: RaggedCache
     ) -> FinishedRun | None:
-        """The run of one text, which holds copies of its own values alone; None where it failed."""
+        """The run of one text, with copies of its own values only; None if it failed."""
         start, edits = self.rows.starts[text], self.edits.get(text)
         if text in self.failed:
             return None
         if edits and not start and set(request.edits) - edits.applied:
-            return None  # an edit of what this model has not
-        # Beside somebody's edit of a mask, others still hold theirs once for all heads and layers.
+            return None  # an edit of a value that this model lacks
+        # If one text edits a mask, the others still keep one mask for all heads and layers.
         own = {
             path: value if edits and edits.scope(path) is not HookScope.NONE else self.unedited.get(path, value)
             for path, value in self.keep.values.items()
@@ -184,7 +184,7 @@ class RaggedRecording:
 
 @lru_cache(maxsize=4_096)
 def _row_axis(path: str) -> int | None:
-    """The axis of a value that counts rows; None where each text has a place of its own on the first axis."""
+    """The axis of a value that counts rows; None if the first axis counts the texts."""
     axes = token_axes(hook_point_of(path))
     return axes[0] if axes and path.rpartition(".")[2] not in QUERY_KEY_HOOK_POINTS else None
 
@@ -194,7 +194,7 @@ def _edits(request: RunRequest, start: int, length: int) -> InterventionHook:
 
 
 def _copied(value: Tensor) -> np.ndarray:
-    """An array with memory of its own; what repeats one part, as one mask for all heads does, holds the part once."""
+    """An array with its own memory; if one part repeats (one mask for all heads), it is stored once."""
     if value.dim() > 1 and value.stride(0) == 0:
         return np.broadcast_to(to_numpy(value[:1]).copy(), value.shape)
     return to_numpy(value).copy()

@@ -1,7 +1,7 @@
 """Trace: the recorded values of one forward pass, frozen.
 
 A value's name is its path: `decoder.3.self.weights` are the self-attention weights of the decoder's fourth layer. The
-last part of a path is its hook point; HOOK_POINTS says which axes it has and what it means.
+last part of a path is its hook point; HOOK_POINTS lists its axes and meaning.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headlight.tracing.transformer_lens import transformer_lens_value
 
 
 def position_index(position: int, length: int) -> int:
-    """A position counted from 0, or from the end if it is negative. Raises TextError for one outside the text."""
+    """A position counted from 0, or from the end if negative. Raises TextError for one outside the text."""
     if not -length <= position < length:
         raise TextError(f"There is no token {position}: the text has {length}, counted from 0.")
     return position % length
@@ -44,15 +44,13 @@ NOT_FINITE = "What this model says is no number (NaN or infinite), so it predict
 OVERFLOW = "At {path} the numbers are NaN, infinite or too large to compute with. All that follows means nothing."
 
 
-@dataclass(frozen=True, eq=False)  # compared by identity: equal numbers would mean nothing
+@dataclass(frozen=True, eq=False)  # compared by identity, not by values
 class Trace:
     """The recorded values of one forward pass as read-only NumPy arrays without a batch axis; safe to keep and share.
-
-    `text` is what the predicting stack read (the decoder's text of an encoder-decoder, whose encoder read `source`);
-    of an image it is an EncodedImage, which knows where the patches lie. `values` maps a path to its array, for the
-    paths that `run` was asked to keep; `interventions` are the edits in force, in their text form; `origin` is where
-    the weights were read from, None for weights that were not read from files. `live_edits` are hooks and patches,
-    which changed the values at `live_paths`.
+    `text` is the input of the predicting stack (the decoder's text of an encoder-decoder, whose encoder read `source`);
+    for an image it is an EncodedImage with the positions of the patches. `values` maps each recorded path to its array;
+    `interventions` are the applied edits in their text form; `origin` names the files of the weights, None if they were
+    not read from files. `live_edits` are hooks and patches, which changed the values at `live_paths`.
     """
 
     config: Config
@@ -80,7 +78,7 @@ class Trace:
     def stack_layers(
         self, hook_point: str, kind: str = "self", stack: str | None = None
     ) -> Shaped[np.ndarray, "layer head query key"]:
-        """One hook point of attention in every layer of a stack, by default the one that makes the prediction."""
+        """One hook point of attention in every layer of a stack, by default the stack that makes the prediction."""
         name = stack or self.config.stacks[-1]
         paths = [f"{name}.{layer}.{kind}.{hook_point}" for layer in range(self.config.num_layers(name))]
         if not paths:
@@ -88,7 +86,7 @@ class Trace:
         return np.stack([self[path] for path in paths])
 
     def attention(self, kind: str = "self", stack: str | None = None) -> Float[np.ndarray, "layer head query key"]:
-        """The attention weights of every layer and head; a row sums to one, or to zero where no key is allowed."""
+        """The attention weights of every layer and head; a row sums to one, or to zero if no key is allowed."""
         return self.stack_layers("weights", kind, stack).astype(np.float32, copy=False)
 
     def text_of_stack(self, stack: str) -> Encoded:
@@ -97,14 +95,14 @@ class Trace:
 
     @property
     def logits(self) -> np.ndarray | None:
-        """What the output head gives: [pos token], [pos label], or [label] of the whole text; None if not recorded."""
+        """The logits: [pos token], [pos label], or [label] of the whole text; None if not recorded."""
         return self.values.get("logits")
 
     @property
     def overflow_note(self) -> str:
-        """A sentence where numbers are NaN, infinite or too large, as huge weights make them; else empty.
+        """A sentence if numbers are NaN, infinite or too large, for example because of huge weights; else empty.
 
-        It names the first recorded value of the residual stream that is.
+        It names the first such value recorded on the residual stream.
         """
         stream = ((path, value) for path, value in self.values.items() if is_on_residual_stream(path))
         first = next((path for path, value in stream if not _can_be_normalized(value)), None)
@@ -117,20 +115,20 @@ class Trace:
 
 
 def is_on_residual_stream(path: str) -> bool:
-    """Whether a path is of the residual stream, from the embedding to the logits."""
+    """Whether a path is on the residual stream, from the embedding to the logits."""
     hook_point = path.rpartition(".")[2]
     return hook_point.startswith("residual") or hook_point in ("embedding", "final_residual", "logits")
 
 
 def _can_be_normalized(value: np.ndarray) -> bool:
-    """Whether the squares of each vector have a finite sum in 32 bits; where they have none, RMSNorm gives zeros."""
+    """Whether the squares of each vector have a finite sum in 32 bits; otherwise RMSNorm gives zeros."""
     flat = value.astype(np.float32, copy=False).ravel()
     with np.errstate(over="ignore", invalid="ignore"):
-        # The sum over all vectors is fast to take, and finite for nearly all models.
+        # The sum over all vectors is fast to compute, and finite for nearly all models.
         return bool(np.isfinite(flat @ flat) or np.isfinite(np.square(value, dtype=np.float32).sum(-1)).all())
 
 
 def softmax(logits: Float[np.ndarray, " token"]) -> Float[np.ndarray, " token"]:
-    """Softmax: logits as probabilities."""
+    """Probabilities from logits: softmax."""
     exponentials = np.exp(logits.astype(np.float64) - logits.max())
     return np.asarray(exponentials / exponentials.sum(), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""The names of TransformerLens for values of a trace, such as `blocks.1.attn.hook_pattern`, with its order of axes."""
+"""TransformerLens names for values of a trace, such as `blocks.1.attn.hook_pattern`, with its order of axes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _OF_BLOCKS = {
     "attn.hook_rot_k": "self.rotated_k",
     "attn.hook_z": "self.weighted_values",
 }
-_HEAD_AFTER_POSITION = ("q", "k", "v", "rotated_q", "rotated_k", "weighted_values")  # there, and before it here
+_HEAD_AFTER_POSITION = ("q", "k", "v", "rotated_q", "rotated_k", "weighted_values")  # there; before it here
 _OF_STACK = {"hook_embed": "embedding", "hook_pos_embed": "position_embedding"}
 _BLOCK_PATTERN = re.compile(r"blocks\.(\d{1,6}|\*)\.(.+)")
 
 
 def transformer_lens_value(values: Mapping[str, np.ndarray], config: Config, name: str) -> np.ndarray | None:
-    """The value of that name in the stack that predicts, with its axes there; None for a name that has none."""
+    """The value with this name in the predicting stack, with TransformerLens' axes; None if there is none."""
     path = _path(config, name)
     if path not in values:
         return None
@@ -40,7 +40,7 @@ def transformer_lens_value(values: Mapping[str, np.ndarray], config: Config, nam
 
 
 def native_path(config: Config, text: str) -> str:
-    """A path and its index as a trace has them, for those of TransformerLens; any other text as it is."""
+    """The path and index of a trace for a TransformerLens name and index; other text is unchanged."""
     name, bracket, index = text.strip().partition("[")
     path = _path(config, name)
     if path.endswith("."):
@@ -53,9 +53,9 @@ def native_path(config: Config, text: str) -> str:
 
 
 def native_edit(config: Config, text: str) -> str:
-    """An edit whose value has a name of TransformerLens, indexed as there, in this project's form; any other as it is.
+    """A TransformerLens edit in Headlight's form; other edits are unchanged.
 
-    Raises EditError for a name that looks like one of TransformerLens' and is none.
+    Raises EditError for an unknown name that looks like one of TransformerLens.
     """
     place, equals, operation = text.strip().partition("=")
     name = place.partition("[")[0].strip()
@@ -64,7 +64,7 @@ def native_edit(config: Config, text: str) -> str:
     if _path(config, name).endswith("."):
         raise EditError(f"No value is called {shortened(name)!r}; the nearest names: {_nearest_names(config, name)}.")
     run, bracket, source_index = operation.partition("[")
-    if bracket and run.startswith("from:"):  # of the same value, so it counts along the same axes
+    if bracket and run.startswith("from:"):  # the same value, so the same axes
         operation = f"{run}[{native_path(config, f'{name}[{source_index}').partition('[')[2]}"
     return f"{native_path(config, place)}{equals}{operation}"
 
@@ -74,7 +74,7 @@ def _nearest_names(config: Config, name: str) -> str:
     if block is None:
         known = [*_OF_STACK, *(f"blocks.0.{kind}" for kind in _OF_BLOCKS)]
     else:
-        has_post = block[1] != "*" and not config.has_several_streams  # of which a block leaves no single one
+        has_post = block[1] != "*" and not config.has_several_streams  # no single stream to name
         kinds = [*_OF_BLOCKS, *(["hook_resid_post"] if has_post else [])]
         known = [f"blocks.{block[1]}.{kind}" for kind in kinds]
     return ", ".join(get_close_matches(shortened(name), known, n=3, cutoff=0.0))

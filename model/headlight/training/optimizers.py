@@ -1,4 +1,4 @@
-"""Optimizers and learning-rate schedules; precision and memory allocation on the machine that trains."""
+"""Optimizers and learning-rate schedules; precision and memory allocation on the training machine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Optimizers = list[torch.optim.Optimizer]
 
 
 def _weight_decay_groups(parameters: Iterable[nn.Parameter], options: OptimizerOptions) -> list[dict[str, object]]:
-    """Matrices with weight decay; norm weights and biases without."""
+    """Parameter groups: matrices with weight decay, norm weights and biases without."""
     chosen = list(parameters)
     return [
         {"params": [p for p in chosen if p.dim() > 1], "weight_decay": options.weight_decay},
@@ -57,8 +57,8 @@ def _adamw(parameters: Iterable[nn.Parameter], options: OptimizerOptions) -> tor
 def muon(model: Transformer, options: OptimizerOptions) -> Optimizers:
     """Muon for the matrices inside the blocks (Jordan et al. 2024), AdamW for the other parameters.
 
-    A matrix's update is scaled to the RMS of AdamW's, so that one learning rate can serve both.
-    Raises ConfigError if the installed torch has no Muon.
+    A matrix's update is scaled to the RMS of AdamW's, so that both can share one learning rate. Raises ConfigError if
+    the installed torch has no Muon.
     """
     if not hasattr(torch.optim, "Muon"):
         raise ConfigError(
@@ -93,7 +93,7 @@ def cosine(fraction_done: float, cooldown_start: float, min_lr_ratio: float) -> 
 def wsd(fraction_done: float, cooldown_start: float, min_lr_ratio: float) -> float:
     """Warmup-stable-decay: 1 until `cooldown_start`, then linear to `min_lr_ratio` (Hu et al. 2024, section 4).
 
-    Before the decay a run may be prolonged, or several decays may fork from it.
+    Before the decay, a run may be extended, or several decays may fork from it.
     """
     if fraction_done <= cooldown_start or cooldown_start >= 1:
         return 1.0
@@ -109,18 +109,18 @@ PRECISIONS: Registry[torch.dtype] = Registry("precision", {"float32": torch.floa
 def retain_freed_memory() -> None:
     """Make glibc keep freed memory instead of returning it to the system after each step.
 
-    Returning it costs a quarter of the time, and at times ten times as much, in page faults. Does nothing
-    without glibc.
+    Returning it costs a quarter of the time in page faults, and sometimes ten times as much. Does nothing without
+    glibc.
     """
     with contextlib.suppress(OSError, AttributeError):
         library = ctypes.CDLL("libc.so.6")
-        library.mallopt(-4, 0)  # M_MMAP_MAX: large blocks come from the heap, too
+        library.mallopt(-4, 0)  # M_MMAP_MAX: take large blocks from the heap, too
         library.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: never shrink the heap
-        library.mallopt(-2, 256 << 20)  # M_TOP_PAD: bytes by which the heap grows
+        library.mallopt(-2, 256 << 20)  # M_TOP_PAD: grow the heap by this many bytes
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
-    """The dtype of matrix products; `auto` is bfloat16 if that is faster than float32."""
+    """The dtype of matrix products; `auto` is bfloat16 if it is faster than float32."""
     if name != "auto":
         return PRECISIONS[name]
     if device.type == "cuda":
@@ -131,7 +131,7 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
 
 
 def _matmul_seconds(dtype: torch.dtype) -> float:
-    """The shortest time of a few products of matrices of a small model's size."""
+    """The shortest time of a few products of matrices as large as a small model's."""
     left, right = torch.ones(1024, 256, dtype=dtype), torch.ones(256, 1024, dtype=dtype)
     times = []
     for _ in range(8):

@@ -1,4 +1,4 @@
-"""A recipe: everything that decides how a model is trained, from a TOML file, from flags, or both."""
+"""A recipe: all settings of a model's training, from a TOML file, from flags, or both."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from headlight.training.objectives import EXAMPLE_OBJECTIVES, OBJECTIVES, TEXT_O
 from headlight.training.optimizers import OPTIMIZERS, PRECISIONS, SCHEDULES
 from headlight.validation import from_plain
 
-# The fields of a config that the objective and the tokenizer decide.
+# The config fields that the objective and the tokenizer set.
 DERIVED_FIELDS = ("architecture", "vocabulary_size", "masks", "output_head", "labels")
 MODEL_FIELDS = tuple(part.name for part in fields(Config) if part.name not in DERIVED_FIELDS)
 MODEL_DEFAULTS: dict[str, Any] = {"context_length": 128, "d_model": 256, "layers": 6, "heads": 8}
@@ -40,7 +40,7 @@ def option(default: Any, help_text: str) -> Any:
 
 @dataclass(frozen=True)
 class TokenizerOptions:
-    """How text becomes tokens."""
+    """The settings of the tokenizer."""
 
     folder: str = option("", "a folder whose tokenizer.json to use, instead of training one")
     kind: str = option("", f"{', '.join(TOKENIZER_TRAINERS)} (default: the objective's usual kind)")
@@ -50,7 +50,7 @@ class TokenizerOptions:
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """How the model is optimized. A step is one update of the weights."""
+    """The settings of the optimization. A step is one update of the weights."""
 
     batch_size: int = option(32, "rows (of context_length tokens) per step")
     micro_batch_size: int = option(0, "rows at a time, if a batch is too large for the memory (0: all)")
@@ -137,7 +137,7 @@ class TrainingOptions:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What to train, on which texts, examples of one's own or built-in task, and how."""
+    """The model to train, the texts, own examples or built-in task to train it on, and the settings."""
 
     objective: str = "causal"
     task: str = ""
@@ -150,9 +150,9 @@ class Recipe:
 
     @property
     def example_task(self) -> GeneratedTask | TextTask | None:
-        """The task that is trained on: a built-in one, or one's own examples; None where running text is.
+        """The task to train on: a built-in one, or own examples; None for running text.
 
-        Raises UnknownNameError, and DataError where the objective reads no files of examples.
+        Raises UnknownNameError, or DataError if the objective reads no files of examples.
         """
         if self.task:
             return EXAMPLE_TASKS[self.task]
@@ -165,7 +165,7 @@ class Recipe:
         return own_task(self.examples, answer, self.validation)
 
     def check(self) -> Recipe:
-        """The recipe itself. Raises DataError if something needed is missing, and for what cannot be built."""
+        """The recipe itself. Raises DataError if something is missing or cannot be built."""
         task = self.example_task
         if task:
             EXAMPLE_OBJECTIVES[self.objective]
@@ -180,12 +180,12 @@ class Recipe:
         self.training.check()
         self._check_tokenizer()
         TOKENIZER_TRAINERS[self.tokenizer.kind or "bpe"]
-        with torch.device("meta"):  # builds every part without a weight
+        with torch.device("meta"):  # builds every part without allocating weights
             Transformer(self.config(max(1, self.tokenizer.vocabulary_size)))
         return self
 
     def _check_tokenizer(self) -> None:
-        """Raise DataError for options that would be passed over, and for a vocabulary without entries."""
+        """Raise DataError for options without effect, and for an empty vocabulary."""
         given = self.tokenizer
         if given.vocabulary_size < 1:
             raise DataError(f"vocabulary_size is {given.vocabulary_size}; it must be at least 1.")
@@ -195,9 +195,9 @@ class Recipe:
             raise DataError(f"No tokenizer is trained, since {source} is used; leave out how one would be trained.")
 
     def config(self, vocabulary_size: int, labels: tuple[str, ...] = ()) -> Config:
-        """The model's config: the [model] section, and what objective, vocabulary and labels decide.
+        """The model's config: the [model] section, and the fields that objective, vocabulary and labels set.
 
-        Without `labels` they are the built-in task's; those of one's own examples are known once these are read.
+        Without `labels` they are the built-in task's; the labels of own examples are known once they are read.
         """
         derived = {"vocabulary_size": vocabulary_size, **OBJECTIVES[self.objective].config_values}
         if (task := self.example_task) and derived["output_head"] in LABEL_HEADS:
@@ -231,7 +231,7 @@ class RecipeFile:
 
 
 def load_recipe(path: Path) -> Recipe:
-    """A recipe from a TOML file. Raises DataError if it cannot be read, and as `parse_recipe` does."""
+    """A recipe from a TOML file. Raises DataError if it cannot be read or is invalid (`parse_recipe`)."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -256,7 +256,7 @@ def parse_recipe(table: Mapping[str, Any]) -> Recipe:
 
 
 def override_model(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The [model] section with some fields replaced. Raises DataError for fields that it does not have."""
+    """The [model] section with some fields replaced. Raises DataError for unknown fields."""
     if unknown := sorted(set(changes) - set(MODEL_FIELDS)):
         raise DataError(f"Unknown model fields: {', '.join(unknown)}. Known: {', '.join(MODEL_FIELDS)}.")
     return {**base, **changes}

@@ -1,4 +1,4 @@
-"""A training run's folder: tokenizer, encoded texts and snapshots, beside the checkpoint that the run exports."""
+"""A training run's folder: tokenizer, encoded texts and snapshots, next to the exported checkpoint."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ LATEST, BEFORE_COOLDOWN = "latest.pt", "before_cooldown.pt"
 
 @dataclass
 class Progress:
-    """How far a run is. `cooldown_began` is the (step, seconds) at which a wsd schedule began to decay.
-
-    `best_score` is the lowest validation loss so far (of a classifier: error), in rows of `best_context` tokens.
+    """The progress of a run. `cooldown_began` is the (step, seconds) at which a wsd schedule began to decay.
+    `best_score` is the lowest validation loss so far (for a classifier: error), on rows of `best_context` tokens.
     """
 
     step: int = 0
@@ -45,10 +44,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class StepReport:
-    """Where a run stands after a step, for a progress bar.
+    """The state of a run after a step, for a progress bar.
 
-    The loss is the mean of the last steps; `validation` is the mean over the validation texts of the last evaluation,
-    in nats per token, or the accuracy of a classifier. `fraction` is the part of the run that is done.
+    The loss is the mean of the last steps; `validation` is the last evaluation's mean over the validation texts, in
+    nats per token, or the accuracy of a classifier. `fraction` is the completed part of the run.
     """
 
     step: int
@@ -58,8 +57,8 @@ class StepReport:
 
 
 def write_snapshot(path: Path, progress: Progress, parts: Mapping[str, Any]) -> None:
-    """Write to another file, then rename it: a kill at any moment leaves the old snapshot or the new one."""
-    content = BytesIO()  # torch.save has an error of its own for a disk that is full
+    """Write to another file, then rename it: if the process is killed, the old or the new snapshot is complete."""
+    content = BytesIO()  # torch.save raises its own error for a full disk
     torch.save({"progress": asdict(progress), **parts}, content)
     make_folder(path.parent)
     with replacing(path) as file:
@@ -67,7 +66,7 @@ def write_snapshot(path: Path, progress: Progress, parts: Mapping[str, Any]) -> 
 
 
 def read_snapshot(path: Path) -> tuple[Progress, dict[str, Any]]:
-    """What `write_snapshot` wrote. Raises DataError if it cannot be read."""
+    """A snapshot written by `write_snapshot`. Raises DataError if it cannot be read."""
     try:
         parts = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch.load raises errors of many types
@@ -77,20 +76,20 @@ def read_snapshot(path: Path) -> tuple[Progress, dict[str, Any]]:
     return Progress(**progress, cooldown_began=None if began is None else (int(began[0]), float(began[1]))), parts
 
 
-RUN_FOLDER = "run"  # inside the checkpoint's folder: what only training needs
+RUN_FOLDER = "run"  # inside the checkpoint's folder: files that only training needs
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """The folder of one recipe's run; it keeps what is slow to compute for a resumed run.
+    """The folder of one recipe's run; it caches slow results for a resumed run.
 
-    Where `show` is given it is called after each step, and lines that would say the same are not logged.
+    If `show` is given it is called after each step, and lines with the same contents are not logged.
     """
 
     recipe: Recipe
     checkpoint_folder: Path
     log: Log
-    force: bool = False  # write into a folder that holds other files
+    force: bool = False  # also write into a folder that has other files
     show: Callable[[StepReport], None] | None = None
 
     def __post_init__(self) -> None:
@@ -101,9 +100,9 @@ class RunFolder:
         if not path.is_file():
             require_new_folder(self.checkpoint_folder, self.force)
         else:
-            stored, wanted = json.loads(path.read_bytes()), json.loads(content)  # both with lists for tuples
+            stored, wanted = json.loads(path.read_bytes()), json.loads(content)  # JSON has lists for tuples
             different = [name for name, value in wanted.items() if value != stored.get(name)]
-            if different and not any(self.path.rglob(LATEST)):  # a start that failed has learned nothing
+            if different and not any(self.path.rglob(LATEST)):  # a failed start has no snapshot to lose
                 shutil.rmtree(self.path)
             elif different:
                 raise DataError(
@@ -114,12 +113,12 @@ class RunFolder:
 
     @property
     def path(self) -> Path:
-        """The folder that only training needs."""
+        """The folder of files that only training needs."""
         return self.checkpoint_folder / RUN_FOLDER
 
     @property
     def start_folder(self) -> Path:
-        """The folder of the run that this one starts from, where its recipe names another recipe."""
+        """The folder of the run that this one starts from, if `init_from` names a recipe."""
         return self.path / "start"
 
     @property
@@ -129,7 +128,7 @@ class RunFolder:
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """The run's tokenizer: the task's, or trained on the mixture of texts, unless the recipe names a folder."""
+        """The run's tokenizer: from the recipe's folder if it names one, else the task's or trained on the texts."""
         if (self.path / TOKENIZER_FILE).is_file():
             return Tokenizer.load(self.path)
         if self.recipe.tokenizer.folder:
@@ -162,13 +161,13 @@ class RunFolder:
 
     @cached_property
     def task(self) -> ExampleTask | None:
-        """The task whose examples are read; None where running text is."""
+        """The task whose examples are read; None for running text."""
         task = self.recipe.example_task
         return task.open() if task else None
 
     @cached_property
     def config(self) -> Config:
-        """The config of the model that is trained."""
+        """The config of the trained model."""
         return self.recipe.config(self.tokenizer.vocabulary_size, self.task.labels if self.task else ())
 
     @cached_property
@@ -203,7 +202,7 @@ class RunFolder:
 def fork_run(parent: Path, folder: Path, force: bool = False) -> None:
     """Copy another run's snapshots, tokenizer and encoded texts, unless this run has its own.
 
-    The other run may go on. Raises DataError if it has no snapshot, CheckpointError where a folder has other files.
+    The other run may go on. Raises DataError if it has no snapshot, CheckpointError if a folder has other files.
     """
     source, target = parent / RUN_FOLDER, folder / RUN_FOLDER
     if (target / LATEST).is_file():

@@ -1,4 +1,4 @@
-"""TrainState: a model with its optimizers; its loss, one update, one evaluation, and its state for a snapshot."""
+"""TrainState: a model with its optimizers, its loss, updates, evaluations, and its state for a snapshot."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from headlight.training.objectives.batch import IGNORE_INDEX, Batch
 from headlight.training.optimizers import OPTIMIZERS, PRECISIONS, choose_precision
 from headlight.training.recipe import TrainingOptions
 
-ROWS_PER_CHUNK = 256  # 256 x 8,000 float32 logits are 8 MB, which fit a processor's cache
+ROWS_PER_CHUNK = 256  # 256 x 8,000 float32 logits are 8 MB and fit a processor's cache
 
 
 class _CrossEntropy(torch.autograd.Function):
-    """-log softmax(logits)[target], summed; smoothing spreads a part of the target evenly over all tokens.
+    """-log softmax(logits)[target], summed; label smoothing spreads a part of the target evenly over all tokens.
 
     The gradient, softmax(logits) - 1[target], is computed in the same pass: the large float32 copies of the logits
     that F.cross_entropy makes and reads several times cost a fifth of a training step.
@@ -69,10 +69,10 @@ def batch_loss(
     wanted: Float[Tensor, "row token"] | None,
     smoothing: float,
 ) -> Float[Tensor, ""]:
-    """The loss of a batch, summed over the rows: cross-entropy, or the distance from the wanted logits where given.
+    """The loss of a batch, summed over the rows: cross-entropy, or the distance to the batch's logits if given.
 
-    A softmax does not change with a constant that is added to all logits, so only their differences are compared; a
-    difference of several counts as itself and not squared (Huber 1964).
+    Adding a constant to all logits does not change their softmax, so only differences between logits are compared;
+    large errors count linearly, not squared (Huber 1964).
     """
     if wanted is None:
         return cross_entropy(logits, targets, smoothing)
@@ -83,7 +83,7 @@ def batch_loss(
 def logits_and_targets(model: Transformer, batch: Batch, encode_hidden: Any = None) -> tuple[Tensor, Tensor]:
     """The logits [target token] at the positions of a batch that have a target, and the targets.
 
-    A model that labels whole texts has one target for each row.
+    A model that labels whole texts has one target per row.
     """
     hidden = (encode_hidden or model.encode_hidden)(batch.ids, **batch.inputs)
     if task_of(model.config).whole_text:
@@ -107,7 +107,7 @@ class ValidationMetrics:
     exact: float
 
     def bits_per_byte(self, tokens: int, byte_count: int) -> float:
-        """The loss in bits per byte of a text with so many tokens and bytes."""
+        """The loss in bits per byte of a text with these numbers of tokens and bytes."""
         return self.loss / math.log(2) * tokens / byte_count
 
 
@@ -129,7 +129,7 @@ class TrainState:
 
     def train_step(self, batch: Batch, lr_factor: float, seed: int) -> float:
         """One update with `lr_factor` times the full learning rate; returns the loss in nats per target."""
-        torch.manual_seed(seed)  # of dropout: a resumed run computes what an uninterrupted one does
+        torch.manual_seed(seed)  # for dropout: a resumed run gives the same results as an uninterrupted one
         target_count, total = max(1, batch.target_count), 0.0
         for part in batch.split(self.training.micro_batch_size or len(batch.ids)):
             with self._autocast():
@@ -166,7 +166,7 @@ class TrainState:
 
     @contextmanager
     def use_ema_weights(self) -> Iterator[None]:
-        """Within the context the model has the moving average of its weights, if one is kept."""
+        """Within this context the model has the moving average of its weights, if one is kept."""
         if not self.ema_weights:
             yield
             return
@@ -183,7 +183,7 @@ class TrainState:
             parameter.copy_(weight)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that `load_state_dict` needs."""
+        """The state for `load_state_dict`."""
         return {
             "precision": next(name for name, kind in PRECISIONS.items() if kind == self.precision),
             "model": self.model.state_dict(),
@@ -192,8 +192,8 @@ class TrainState:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore a state; learning rates stay the recipe's, and so does a precision that the recipe names."""
-        if self.training.precision == "auto" and "precision" in state:  # its timing may choose differently this time
+        """Restore a state; learning rates, and the precision if named, are the recipe's."""
+        if self.training.precision == "auto" and "precision" in state:  # its timing may give another result
             self.precision = PRECISIONS[state["precision"]]
         self.model.load_state_dict(state["model"])
         for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):

@@ -1,4 +1,4 @@
-"""Training runs: the start from another model's weights, the loop, its model card, and the mean of several runs."""
+"""Training runs: initialization from another model, the training loop, model cards, and the mean of several runs."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ TOKEN_EMBEDDINGS = ("embedding.weight", "source_embedding.weight")
 def warm_start(folder: Path, model: Transformer, tokenizer: Tokenizer, log: Callable[[str], None]) -> None:
     """Copy the weights of the model in `folder` if name and shape agree, and embeddings token by token.
 
-    A decoder initializes an encoder and the other way round: causal language modeling is a good start for masked
-    language modeling (Gisserot-Boukhlef et al. 2025). Raises DataError if nothing fits.
+    A decoder can initialize an encoder and vice versa: causal language modeling is a good start for masked language
+    modeling (Gisserot-Boukhlef et al. 2025). Raises DataError if nothing fits.
     """
     other = load(folder)
     source = {_stack_neutral_name(name): parameter for name, parameter in other.model.named_parameters()}
@@ -66,7 +66,7 @@ def _stack_neutral_name(name: str) -> str:
 
 @torch.no_grad()
 def _copy_token_embeddings(other: Checkpoint, model: Transformer, tokenizer: Tokenizer) -> int:
-    """Copy embeddings token by token; start and end tokens get that of the other model's start token."""
+    """Copy embeddings token by token; start and end tokens get the embedding of the other model's start token."""
     target, source = model.embedding.weight, other.model.embedding.weight
     if target.shape[1] != source.shape[1]:
         return 0
@@ -87,7 +87,7 @@ def _copy_token_embeddings(other: Checkpoint, model: Transformer, tokenizer: Tok
 
 
 def _sources(recipe: Recipe, task: ExampleTask | None) -> list[str]:
-    """The lines of a model card on the training texts."""
+    """The part of a model card on the training texts."""
     if task:
         return [task.about]
     texts = (f"- {source.name}: {source.epochs:g}" for source in recipe.texts)
@@ -95,7 +95,7 @@ def _sources(recipe: Recipe, task: ExampleTask | None) -> list[str]:
 
 
 def in_millions(count: int) -> str:
-    """A large number for people: "2.6 M", "31,000"."""
+    """A large number in readable form: "2.6 M", "31,000"."""
     return f"{count / 1e6:.1f} M" if count >= 1e6 else f"{count:,}"
 
 
@@ -140,7 +140,7 @@ class Trainer:
     should_stop: Callable[[], bool] = lambda: False
     progress: Progress = field(default_factory=Progress)
     scores: dict[str, ValidationMetrics] = field(default_factory=dict)  # of the last evaluation
-    evaluated: tuple[int, int] | None = None  # the step and the context of that evaluation
+    evaluated: tuple[int, int] | None = None  # step and context length of that evaluation
 
     def __post_init__(self) -> None:
         retain_freed_memory()
@@ -160,7 +160,7 @@ class Trainer:
         self._resume()
 
     def _resume(self) -> None:
-        """Restore the latest snapshot or, if the schedule no longer decays there, the one from before the cooldown."""
+        """Restore the latest snapshot or, if the schedule no longer decays there, the one before the cooldown."""
         path = self.run_folder.path / LATEST
         if not path.is_file():
             return
@@ -169,7 +169,7 @@ class Trainer:
             path = self.run_folder.path / BEFORE_COOLDOWN  # written when the cooldown began
             progress, state = read_snapshot(path)
         if not (self.run_folder.checkpoint_folder / CONFIG).is_file():
-            progress.best_score = None  # the best model was exported elsewhere
+            progress.best_score = None  # the best model was exported by another run
         self.progress = progress
         self.train_state.load_state_dict(state)
         self.run_folder.log(
@@ -187,13 +187,13 @@ class Trainer:
                 save_step(self.run_folder.checkpoint_folder, self.train_state.model, self.progress.step)
 
     def fraction_done(self, step: int, seconds: float) -> float:
-        """The fraction of the run that is done at a step and a time, by the limit that is nearer."""
+        """The completed fraction of the run at a step and a time, by the nearer limit."""
         fractions = [step / self.training.steps] if self.training.steps else []
         fractions += [seconds / (60 * self.training.minutes)] if self.training.minutes else []
         return min(1.0, max(fractions))
 
     def _in_cooldown(self, step: int, seconds: float) -> bool:
-        """Whether a wsd schedule decays at this step and time."""
+        """Whether a wsd schedule is in its decay at this step and time."""
         if self.training.schedule != "wsd":
             return False
         if self.training.cooldown_start_step:
@@ -221,7 +221,7 @@ class Trainer:
         return min(self.training.short_context_length, full) if self.training.short_context_length and early else full
 
     def train(self) -> bool:
-        """Train to the end of the recipe; False if the run was stopped before."""
+        """Train to the end of the recipe; False if the run was stopped earlier."""
         self.keep_weights()
         meter = ProgressMeter(self.progress.tokens, self.fraction_done(self.progress.step, self.progress.seconds))
         last_step = last_save = time.monotonic()
@@ -274,7 +274,7 @@ class Trainer:
                 batch = self.objective.validation_batch(source, rows, self.context)
                 scores[source.name] = self.train_state.measure(batch)
             mean = sum(map(self._to_minimize, scores.values())) / max(1, len(scores))
-            if self.context != self.progress.best_context:  # losses in rows of another length say nothing about these
+            if self.context != self.progress.best_context:  # losses on rows of another length are not comparable
                 self.progress.best_score, self.progress.best_context = None, self.context
             if not scores or self.progress.best_score is None or mean < self.progress.best_score:
                 self.progress.best_score = mean if scores else None
@@ -304,7 +304,7 @@ class Trainer:
             self.run_folder.log(f"  {name:24} {metrics}")
 
     def _to_minimize(self, metrics: ValidationMetrics) -> float:
-        """The loss; for a classifier the fraction of errors, because its loss grows with its certainty."""
+        """The loss; for a classifier the error rate, because its loss grows with its confidence."""
         return 1 - metrics.accuracy if self._is_classifier else metrics.loss
 
     @property
@@ -312,7 +312,7 @@ class Trainer:
         return bool(self.train_state.model.config.labels)
 
     def _metrics_table(self, scores: dict[str, ValidationMetrics]) -> dict[str, dict[str, float]]:
-        """The metrics of each validation text, or of the held-out examples, that are logged."""
+        """The logged metrics of each validation text, or of the held-out examples."""
         table = {}
         for source in self.run_folder.validation_sources:
             if source.name in scores:
@@ -325,7 +325,7 @@ class Trainer:
         return table
 
     def _report_progress(self, meter: ProgressMeter) -> None:
-        """Show the step or, where steps are not shown, log a line with loss, learning rate and speed when it is due."""
+        """Show the step or, if steps are not shown, log a line with loss, learning rate and speed when it is due."""
         progress, fraction_done = self.progress, self.fraction_done(self.progress.step, self.progress.seconds)
         if self.run_folder.show:
             self.run_folder.show(StepReport(progress.step, meter.loss, self._validation_mean(), fraction_done))
@@ -342,13 +342,13 @@ class Trainer:
         )
 
     def _validation_mean(self) -> float | None:
-        """The mean loss of the last evaluation, of a classifier the accuracy; None before the first."""
+        """The mean loss of the last evaluation (for a classifier the accuracy); None before the first."""
         means = [one.accuracy if self._is_classifier else one.loss for one in self.scores.values()]
         return sum(means) / len(means) if means else None
 
 
 class ProgressMeter:
-    """Loss and speed since the last report, and the time that is left at the mean speed of the run."""
+    """Loss and speed since the last report, and the remaining time at the run's mean speed."""
 
     def __init__(self, tokens: int, fraction_done: float) -> None:
         self.losses: list[float] = []
@@ -377,7 +377,7 @@ class ProgressMeter:
 
 
 def train_mean_of_seeds(run_folder: RunFolder, should_stop: Callable[[], bool]) -> bool:
-    """Train once with each of the recipe's seeds, and export the mean of the weights; False if stopped before.
+    """Train once with each of the recipe's seeds, and export the mean of the weights; False if stopped earlier.
 
     Runs from the same pretrained weights end close enough to each other for their mean to be as good as their ensemble
     (Wortsman et al. 2022, "Model soups"); runs from random weights do not.
@@ -393,7 +393,7 @@ def train_mean_of_seeds(run_folder: RunFolder, should_stop: Callable[[], bool]) 
 
 
 def _one_seed(run_folder: RunFolder, seed: int) -> RunFolder:
-    """The folder of the run with one of the seeds, inside the folder of the whole."""
+    """The folder of the run with one of the seeds, inside the common folder."""
     recipe = run_folder.recipe
     training = replace(recipe.training, seed=seed, seeds=())
     return replace(
@@ -402,7 +402,7 @@ def _one_seed(run_folder: RunFolder, seed: int) -> RunFolder:
 
 
 def _export_mean(run_folder: RunFolder, folders: list[Path], each: list[Progress]) -> None:
-    """Evaluate and export the mean of models, with what was spent on all of them."""
+    """Evaluate and export the mean of models, with the total time and tokens of all runs."""
     recipe = run_folder.recipe
     finished = replace(recipe, training=replace(recipe.training, init_from="", ema_decay=0.0))
     mean = Trainer(replace(run_folder, recipe=finished))

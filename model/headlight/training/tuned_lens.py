@@ -1,8 +1,8 @@
-"""Fits a tuned lens: at each depth the affine map whose answers are closest to the model's own (Belrose et al. 2023).
+"""Fits a tuned lens: at each depth, the affine map whose predictions are closest to the model's (Belrose et al. 2023).
 
 The loss is the divergence of the lens's distribution from that of the model, KL(model || lens), as a mean over tokens;
-the model is frozen. Every map begins as the logit lens. Steps draw their texts from their number, so that a run that
-was stopped goes on as if it had not been.
+the model is frozen. Every map is initialized as the logit lens. Each step seeds its random texts with its number, so a
+resumed run gives the same result as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from headlight.training.optimizers import choose_precision
 from headlight.training.run_dir import Progress, read_snapshot, write_snapshot
 from headlight.training.train_step import cross_entropy
 
-ROWS_PER_CHUNK = 256  # whose logits are held at a time
+ROWS_PER_CHUNK = 256  # with logits in memory at a time
 LOG_EVERY = 50  # steps
 NATS_PER_BIT = math.log(2)
 
 
 @dataclass(frozen=True)
 class LensOptions:
-    """How a lens is fitted. The learning rate falls linearly to zero over the steps."""
+    """The settings of a fit. The learning rate falls linearly to zero over the steps."""
 
     steps: int = 400
     tokens: int = 1024  # of a step
@@ -44,7 +44,7 @@ class LensOptions:
 
 
 class LensFit:
-    """A lens on its way: its maps, the optimizer, and the step that comes next."""
+    """A lens during fitting: its maps, the optimizer, and the next step."""
 
     def __init__(self, model: Transformer, objective: TextObjective, options: LensOptions) -> None:
         self.model, self.objective, self.options, self.step = model, objective, options, 0
@@ -62,7 +62,7 @@ class LensFit:
         return TunedLens(self.maps["weight"].detach(), self.maps["bias"].detach())
 
     def run(self, snapshot: Path, log: Log, should_stop: Callable[[], bool] = lambda: False) -> bool:
-        """Fit to the last step, from a snapshot where there is one; False if it was stopped before."""
+        """Fit to the last step, from a snapshot if there is one; False if stopped earlier."""
         if snapshot.is_file():
             progress, parts = read_snapshot(snapshot)
             self._restore(progress.step, parts)
@@ -74,7 +74,7 @@ class LensFit:
         return self.step == self.options.steps
 
     def fit_step(self) -> float:
-        """One update; returns the mean divergence over depths before it, in nats per token."""
+        """One update; returns the mean divergence over depths before the update, in nats per token."""
         options = self.options
         context = min(options.context, self.model.config.context_length)
         generator = np.random.default_rng((options.seed, self.step))
@@ -100,7 +100,7 @@ class LensFit:
         total, lens = 0.0, TunedLens(self.maps["weight"], self.maps["bias"])
         for depth, stream in enumerate(streams):
             logits = read_depth(self.model, lens(depth, stream))
-            with torch.no_grad():  # the gradient of cross-entropy, without the copies that autograd would keep
+            with torch.no_grad():  # the gradient of cross-entropy, without autograd's copies
                 log_probabilities = logits.float().log_softmax(-1)
                 total -= entropy + (wanted * log_probabilities).sum().item()
                 gradient = log_probabilities.exp_().sub_(wanted).mul_(scale)
@@ -108,7 +108,7 @@ class LensFit:
         return total
 
     def save(self, snapshot: Path) -> None:
-        """Write what `run` goes on from."""
+        """Write the snapshot from which `run` resumes."""
         maps = {name: each.detach() for name, each in self.maps.items()}
         write_snapshot(snapshot, Progress(self.step), {"maps": maps, "optimizer": self.optimizer.state_dict()})
 
@@ -124,7 +124,7 @@ class LensFit:
 def residual_streams(
     model: Transformer, batch: Batch
 ) -> tuple[Float[Tensor, "depth row d_model"], Float[Tensor, "row d_model"]]:
-    """What enters each block of the predicting stack at each token of a batch, and what the output head reads."""
+    """The input of each block of the predicting stack at each token of a batch, and the input of the output head."""
     stack = model.config.stacks[-1]
     paths = [f"{stack}.{layer}.residual" for layer in range(model.config.num_layers(stack))]
     found: dict[str, Tensor] = {}
@@ -139,7 +139,7 @@ def residual_streams(
 
 
 def read_depth(model: Transformer, stream: Float[Tensor, "row d_model"]) -> Float[Tensor, "row token"]:
-    """The output head on a residual stream, behind the final norm."""
+    """The output head on a residual stream, after the final norm."""
     stack = model.stack(model.config.stacks[-1])
     logits: Tensor = model.output_head(stack.project_out(stack.final_norm(stream)))
     return logits
@@ -149,7 +149,7 @@ def read_depth(model: Transformer, stream: Float[Tensor, "row d_model"]) -> Floa
 def measure_lens(
     model: Transformer, lens: TunedLens, objective: TextObjective, texts: Sequence[TokenizedText], rows: int = 64
 ) -> dict[str, Any]:
-    """The numbers of LensLosses on at most so many rows of each held-out text; each text counts alike."""
+    """LensLosses on at most `rows` rows of each held-out text; texts have equal weights."""
     own, *by_depth = np.mean([_text_losses(model, lens, objective, text, rows) for text in texts], axis=0)
     logit_lens, tuned_lens = np.split(np.array(by_depth) - own, 2)
     return {

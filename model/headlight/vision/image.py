@@ -1,6 +1,6 @@
-"""Images: decoding and preprocessing.
+"""Images: decoding and preprocessing with Pillow.
 
-Pillow does both. It is an extra, imported with the first image, so that texts do without it.
+Pillow is an optional extra, imported with the first image, so that text models work without it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 IMAGE_FORMATS = ("PNG", "JPEG", "WEBP")
 MAX_FILE_BYTES = 2**25  # bytes
-MAX_PIXELS = 2**25  # of a decoded image, however small its file
+MAX_PIXELS = 2**25  # of a decoded image, even if its file is small
 _MAX_PIXELS_TEXT = f"{MAX_PIXELS / 1e6:.0f} million"
 _PILLOW_MODES = {1: "L", 3: "RGB", 4: "RGBA"}
-ImageArray = Shaped[np.ndarray, "height width *colour"]  # uint8: grey, red green blue, or this with transparency
+ImageArray = Shaped[np.ndarray, "height width *colour"]  # uint8: grey, RGB or RGBA
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
@@ -36,8 +36,8 @@ Box = tuple[float, float, float, float]  # left, top, right, bottom
 class ProcessedImage:
     """An image preprocessed for a model; the arrays are read-only.
 
-    `rgb` is the resized and cropped image that became `pixel_values`. `width` and `height` are those of the original
-    in pixels, as is `crop_region`, which may reach beyond it.
+    `rgb` is the resized and cropped image that became `pixel_values`. `width`, `height` and `crop_region` are in pixels
+    of the original; the region may extend beyond it.
     """
 
     pixel_values: Float[np.ndarray, "colour height width"]
@@ -80,9 +80,9 @@ def decode_image(raw: bytes, name: str = "This file") -> ImageArray:
 
 
 def process_image(array: ImageArray, config: ImageConfig) -> ProcessedImage:
-    """An image resized, cropped and normalized as the model's config says, in the end to the size that it reads.
+    """An image resized, cropped and normalized by the model's config, to the size that it reads.
 
-    Raises ImageError for a model of texts.
+    Raises ImageError for a text model.
     """
     if not config.channels:
         raise ImageError("This model reads texts, not images.")
@@ -91,7 +91,7 @@ def process_image(array: ImageArray, config: ImageConfig) -> ProcessedImage:
     image, region = _resize_and_crop(image, config)
     image = _resize(image, config.width, config.height, config.processor.resample)
     byte_values = np.asarray(image, dtype=np.float64).reshape(config.height, config.width, config.channels)
-    # Rounded after each step, as the reference does it.
+    # Rounded after each step, like the reference.
     scaled = (byte_values * config.processor.rescale_factor).astype(np.float32)
     mean, std = (np.array(numbers, np.float32) for numbers in (config.processor.mean, config.processor.std))
     normed = np.ascontiguousarray(((scaled - mean) / std).transpose(2, 0, 1))
@@ -101,7 +101,7 @@ def process_image(array: ImageArray, config: ImageConfig) -> ProcessedImage:
 
 
 def _resize_target(width: int, height: int, config: ImageConfig) -> tuple[int, int]:
-    """Width and height to which an image is resized before cropping."""
+    """The width and height of an image after resizing, before cropping."""
     processor = config.processor
     if not processor.shortest_edge:
         return processor.width or config.width, processor.height or config.height
@@ -126,7 +126,7 @@ def _to_standard_mode(image: Pillow) -> Pillow:
 
     if image.has_transparency_data:
         return image.convert("RGBA")
-    if image.mode.startswith("I"):  # 16 bits, of which the upper eight are kept
+    if image.mode.startswith("I"):  # 16 bits; the upper eight are kept
         return Image.fromarray((np.asarray(image).clip(0, 2**16 - 1) >> 8).astype(np.uint8))
     return image.convert("L" if image.mode in ("1", "L") else "RGB")
 
@@ -142,7 +142,7 @@ def _to_pillow(array: ImageArray) -> Pillow:
 
 
 def _convert_channels(image: Pillow, channels: int) -> Pillow:
-    """With as many channels as the model reads; transparency is blended with white."""
+    """The image with the channels that the model reads; transparency is blended with white."""
     from PIL import Image
 
     if image.mode == "RGBA" and channels < 4:
@@ -156,13 +156,13 @@ def _check_pixel_count(width: int, height: int, name: str) -> None:
 
 
 def require_pillow() -> None:
-    """Raise ImageError where Pillow is missing."""
+    """Raise ImageError if Pillow is missing."""
     if find_spec("PIL") is None:
         raise ImageError("Pictures need Pillow, which is not here: pip install 'attention-headlight[image]'.")
 
 
 def _resize_and_crop(image: Pillow, config: ImageConfig) -> tuple[Pillow, Box]:
-    """The image resized and center-cropped, and the region that is left in pixels of the original."""
+    """The image resized and center-cropped, and the remaining region in pixels of the original."""
     processor, (width, height) = config.processor, image.size
     if processor.resize:
         image = _resize(image, *_resize_target(width, height, config), processor.resample)
@@ -176,18 +176,18 @@ def _resize_and_crop(image: Pillow, config: ImageConfig) -> tuple[Pillow, Box]:
     return image.crop(box), (region[0], region[1], region[2], region[3])
 
 
-FINE = 4  # drawn so many times as large and averaged down, so that edges are smooth
+FINE = 4  # drawn larger by this factor and averaged down, for smooth edges
 Point = tuple[float, float]
 Shade = tuple[int, int, int]  # red, green, blue
 
 
 def _around(*radii: float) -> tuple[Point, ...]:
-    """Points around the centre, beginning at the top."""
+    """The points around the centre, starting at the top."""
     turns = (2 * pi * index / len(radii) for index in range(len(radii)))
     return tuple((radius * sin(turn), -radius * cos(turn)) for radius, turn in zip(radii, turns, strict=True))
 
 
-# Outlines around (0, 0) that reach about one unit to each side; y grows downwards.
+# Outlines around (0, 0) with a radius of about 1; y grows downwards.
 OUTLINES: dict[str, tuple[Point, ...]] = {
     "circle": _around(*[1.0] * 48),
     "square": ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
@@ -202,7 +202,7 @@ OUTLINES: dict[str, tuple[Point, ...]] = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A shape (a key of OUTLINES) of one colour, whose name is `colour`; centre and radius in pixels."""
+    """A shape (a key of OUTLINES) in the named `colour`; centre and radius in pixels."""
 
     shape: str
     colour: str
@@ -230,7 +230,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Figures on a ground of one shade, `side` x `side` pixels."""
+    """Figures on a background of one shade, `side` x `side` pixels."""
 
     side: int
     ground: Shade
@@ -243,7 +243,7 @@ class Drawing:
         return "; ".join(map(place, self.figures))
 
     def render(self, scale: int = 1) -> ImageArray:
-        """The pixels, [height width 3], each side `scale` times as long. Raises ImageError where Pillow is missing."""
+        """The pixels, [height width 3], each side `scale` times as long. Raises ImageError if Pillow is missing."""
         require_pillow()
         from PIL import Image, ImageDraw
 

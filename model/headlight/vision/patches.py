@@ -1,4 +1,4 @@
-"""An image as patches, described the way tokens are."""
+"""An image as patches, which are represented like tokens."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ CLASS_TOKEN = "[CLS]"
 
 @dataclass(frozen=True)
 class EncodedImage(Encoded):
-    """An image's patches as tokens, named "row,column", counted from 0 at the top left, after the class token if any.
+    """An image's patches as tokens, named "row,column" from 0 at the top left, after the class token if any.
 
-    `covered_region` is what the patches cover, in pixels of the original image; `patch_size` is the height and width of
-    a patch, in pixels of what the model reads.
+    `covered_region` is the area of the patches, in pixels of the original image; `patch_size` is the height and width
+    of a patch, in pixels of the model's input.
     """
 
     patch_rows: int
@@ -33,12 +33,12 @@ class EncodedImage(Encoded):
 
     @property
     def first_patch(self) -> int:
-        """The index of the patch at the top left: how many tokens stand before the patches."""
+        """The index of the first patch, which is the number of tokens before the patches."""
         return len(self.ids) - self.patch_rows * self.patch_columns
 
     @property
     def input_ids(self) -> tuple[int, ...]:
-        """The tokens in front of the patches."""
+        """The tokens before the patches."""
         return self.ids[: self.first_patch]
 
     @property
@@ -47,7 +47,7 @@ class EncodedImage(Encoded):
         return self.image.pixel_values
 
     def patch_boxes(self) -> tuple[Box, ...]:
-        """Where each patch lies, in pixels of the original image."""
+        """The region of each patch, in pixels of the original image."""
         left, top, right, bottom = self.covered_region
         width, height = (right - left) / self.patch_columns, (bottom - top) / self.patch_rows
         return tuple(
@@ -63,7 +63,7 @@ class EncodedImage(Encoded):
 
 
 def encode_image(image: ProcessedImage, config: ImageConfig, start: Encoded) -> EncodedImage:
-    """The tokens of `start` followed by the patches, with ids that go on counting."""
+    """The tokens of `start` followed by the patches, with consecutive ids."""
     patch_names = tuple(f"{row},{column}" for row in range(config.patch_rows) for column in range(config.patch_columns))
     left, top, right, bottom = image.crop_region
     covered_region = (
@@ -88,7 +88,7 @@ def encode_image(image: ProcessedImage, config: ImageConfig, start: Encoded) -> 
 
 
 def class_token_tokenizer(extra_tokens: Sequence[str] = ()) -> Tokenizer:
-    """The tokenizer of a model that reads images: its vocabulary are the tokens in front of the patches."""
+    """The tokenizer of a model that reads images: its vocabulary is the tokens before the patches."""
     tokens = [CLASS_TOKEN, *extra_tokens]
     backend = tokenizers.Tokenizer(models.WordLevel({token: n for n, token in enumerate(tokens)}, CLASS_TOKEN))
     backend.add_special_tokens(tokens)

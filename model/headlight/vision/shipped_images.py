@@ -1,4 +1,4 @@
-"""The shipped images and recordings by their names: scenes, drawings to write captions for, and sounds."""
+"""The shipped images and recordings by name: scenes, drawings for captioning, and sounds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def all_shipped_image_names() -> tuple[str, ...]:
 
 
 def shipped_image_names(config: Config | None = None) -> tuple[str, ...]:
-    """The names of the shipped images or recordings for a model (None: one of images alone), its first one first."""
+    """The names of the shipped images or recordings for a model (None: an image model), its first one first."""
     if config and config.reads_sound:
         return _names_in(SOUNDS)
     return _names_in(DRAWINGS if config and config.has_cross_attention else SCENES)

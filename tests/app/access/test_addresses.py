@@ -1,4 +1,4 @@
-"""Where browsers find the page."""
+"""Addresses under which browsers reach the page."""
 
 import json
 import socket
@@ -23,13 +23,13 @@ INTERFACES = {
         Interface(socket.AF_INET6, "fd00::20"),
         Interface(socket.AF_INET6, "fe80::1%wlan0"),
     ],
-    "eth0": [Interface(socket.AF_INET, "10.0.0.9")],  # its cable is out
+    "eth0": [Interface(socket.AF_INET, "10.0.0.9")],  # unplugged
 }
 
 
 @pytest.fixture
 def room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A laptop in a wireless network, with a container's bridge."""
+    """A laptop on a wireless network, with a container bridge interface."""
     monkeypatch.setattr(psutil, "net_if_addrs", lambda: INTERFACES)
     monkeypatch.setattr(
         psutil, "net_if_stats", lambda: {name: SimpleNamespace(isup=name != "eth0") for name in INTERFACES}

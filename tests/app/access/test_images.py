@@ -1,4 +1,4 @@
-"""Pictures: shipped ones for everybody, and a visitor's own."""
+"""Pictures: shipped ones for every visitor, and each visitor's own."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Runs of the page compute a few at a time, and none waits for one that waits itself."""
+"""A limited number of page runs compute at once; a waiting run blocks no other."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event, Lock

@@ -1,4 +1,4 @@
-"""The table of promises names tests that are there."""
+"""The table of promises names existing tests."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What one visitor brought is theirs alone, stays within bounds, and is deleted."""
+"""Uploads are private to their visitor, limited in size, and deleted."""
 
 import os
 import re
@@ -39,7 +39,7 @@ def guests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UploadSt
 
 
 def of_size(size: int) -> Extract:
-    """An upload that unpacks to one file of a size."""
+    """An upload that unpacks to one file of the given size."""
 
     def lay(root: Path, max_bytes: int) -> Path:
         if size > max_bytes:
@@ -145,7 +145,7 @@ def test_the_uploads_of_one_visitor_stay_within_bytes(tmp_path: Path, monkeypatc
     with pytest.raises(CheckpointError, match=r"take 3 MB of the 4 MB that you may keep here, and this one has 2 MB"):
         guests.add_upload(ANNA, "second", of_size(0), size=2 * megabyte)
     with pytest.raises(CheckpointError, match="too large"):
-        bring(guests, size=megabyte + 1)  # it unpacks to more than is left
+        bring(guests, size=megabyte + 1)  # unpacks to more than the remaining quota
     bring(guests, size=megabyte)
     with pytest.raises(CheckpointError, match="take 4 MB of the 4 MB"):
         bring(guests, size=0)

@@ -1,4 +1,4 @@
-"""A cookie tells one browser from another; nobody passes for somebody else."""
+"""A cookie identifies each browser; no visitor can impersonate another."""
 
 import asyncio
 from collections.abc import Iterator

@@ -24,13 +24,13 @@ OTHER = "she gave the cat the ball on the mat"
 
 
 def ask(left: object, right: object, **body: Any) -> tuple[CompareAnswer, bytes]:
-    """The answer as it travels."""
+    """The answer, decoded from its wire format."""
     answer, numbers = ask_worker("compare", sides=[left, right], **body)
     return msgspec.convert(answer, CompareAnswer), numbers
 
 
 def distances(answer: CompareAnswer, attention: int = 0) -> np.ndarray:
-    """The distance of each head, [layer head]; NaN where there is none."""
+    """The distance of each head, [layer head]; NaN if undefined."""
     return np.array(answer.attentions[attention].distance, dtype=float)
 
 
@@ -86,7 +86,7 @@ def test_parts_that_a_model_was_trained_with_are_no_note() -> None:
 
 
 def test_the_same_words_in_another_order_are_paired_by_word_unless_told_otherwise() -> None:
-    """A model without positions and mask does not know the order: its heads are equal up to the swap."""
+    """A model without positions and mask ignores word order: its heads are equal up to the swap."""
     side = {"model": "masked", "variant": {"positional_encoding": "none"}}
     sides = {**side, "text": "the cat saw the dog"}, {**side, "text": "the dog saw the cat"}
     by_word, _ = ask(*sides)

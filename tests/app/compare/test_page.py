@@ -1,4 +1,4 @@
-"""The Compare page in Streamlit: side A is the state, side B what is different from it."""
+"""The Compare page in Streamlit: side A is the state, side B the difference from it."""
 
 from functools import partial
 from pathlib import Path

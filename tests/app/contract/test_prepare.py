@@ -1,10 +1,10 @@
-"""Several threads may decode at once, from the first moment on."""
+"""Several threads may decode at once from the start."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-# Each answer is decoded by all threads at the same moment, its last field first: that is the last that msgspec learns.
+# All threads decode each answer at the same moment, last field first: msgspec learns that field last.
 PROGRAM = """
 import json, sys, threading
 import msgspec

@@ -1,4 +1,4 @@
-"""What goes to the browser is small and can be read back."""
+"""Replies to the browser are small and can be decoded."""
 
 from typing import ClassVar
 

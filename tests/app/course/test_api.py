@@ -1,4 +1,4 @@
-"""What the Course asks the server."""
+"""The routes of the Course."""
 
 from typing import Any
 from urllib.parse import parse_qsl
@@ -34,12 +34,12 @@ FREE = {
     if not (screen.model_controls or screen.is_long)
 }
 LONG = [f"{chapter}/{name}" for chapter, row in CHAPTERS.items() for name in row.screens if row.screens[name].is_long]
-# What screens without a model begin with, where they ask something.
+# The initial rows of screens without a model that ask a question.
 QUESTIONS = {path: rows for path, rows in FREE.items() if any(row.question for row in rows)}
 
 
 def ask(client: TestClient, route: str, **fields: Any) -> dict[str, Any]:
-    """The answer of a route."""
+    """The answer of a route as JSON."""
     return ask_route(client, route, **fields)[0]
 
 
@@ -102,7 +102,7 @@ def test_a_try_does_not_run_long_work_again_and_a_new_run_does(client: TestClien
         fields = {"chapter": "variants", "screen": "cost", "inputs": {"longest": "512", "head_dim": "4"}, "asks": True}
         return ask(client, "course_run", tries=tries, **fields)["rows"]
 
-    measured = asked(GIVE_UP)  # the times of this very run
+    measured = asked(GIVE_UP)  # run times differ between runs
     assert asked("2", "4") == measured
     assert asked() == [] and asked("4") != measured
 
@@ -115,7 +115,7 @@ def test_what_one_learner_ran_answers_another_no_sooner() -> None:
         with answering(EngineRequest(request.route, b"", visitor=visitor)):
             return answer_screen(request).answer.rows
 
-    measured = shown("anna")  # the times of this very run
+    measured = shown("anna")  # run times differ between runs
     assert shown("anna") == measured != shown("ben")
     assert shown("anna") == measured
 

@@ -1,4 +1,4 @@
-"""The Course as Streamlit runs it."""
+"""The Course page, run by Streamlit."""
 
 from typing import Any
 

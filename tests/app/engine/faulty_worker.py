@@ -1,4 +1,4 @@
-"""A worker whose requests misbehave as a stranger's file might make them."""
+"""A worker whose requests misbehave as a malicious file could make them."""
 
 import ctypes
 import json
@@ -16,12 +16,12 @@ from headlight_app.worker import loop
 
 
 def serve(connection: Connection) -> None:
-    """The real loop, with handlers of these tests."""
+    """The real worker loop with the handlers of these tests."""
     loop.run(connection, answer)
 
 
 def answer(request: EngineRequest) -> bytes:
-    """Do what the route is called."""
+    """Run the handler that the route names."""
     body = json.loads(request.body)
     return {
         "echo": lambda: str(body["text"]).encode(),
@@ -42,19 +42,19 @@ def _refuse() -> bytes:
 
 
 def _hang() -> bytes:
-    """Holds the interpreter lock, as the tokenizers library does, so that no thread of this process runs."""
+    """Hold the interpreter lock, as the tokenizers library does, so that no thread of this process runs."""
     ctypes.PyDLL(None).sleep(1_000)
     return b""
 
 
 def _spin() -> bytes:
-    """Computes for ever."""
+    """Loop forever."""
     while True:
         pass
 
 
 def _sleep(seconds: float) -> bytes:
-    """Work in steps, which can be stopped between two."""
+    """Work in steps; the job can be stopped between two of them."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         check_cancelled()
@@ -82,14 +82,14 @@ def put(
     stream: Stream | None = None,
     alike: str = "",
 ) -> Job:
-    """A request to this worker that waits in a lane."""
+    """Put a request to this worker into the queue of a lane."""
     job = Job(visitor, request(handler, body, alike), seconds, stream)
     lane.queue.put(job)
     return job
 
 
 def put_to_work(lane: WorkerPool, handler: str, body: str = "{}", stream: Stream | None = None) -> Job:
-    """The same for long work, once a worker is at it."""
+    """Like `put` for long work; returns after a worker has started it."""
     job = put(lane, handler, body, seconds=2_000.0, stream=stream)
     while job.visitor not in lane.queue.running:
         time.sleep(POLL_SECONDS)

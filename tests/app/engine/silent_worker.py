@@ -1,4 +1,4 @@
-"""A worker that never says that it is ready, and does not end when it is asked to."""
+"""A worker that never reports that it is ready and ignores SIGTERM."""
 
 import signal
 import time
@@ -6,6 +6,6 @@ from multiprocessing.connection import Connection
 
 
 def serve(connection: Connection) -> None:
-    """Start for ever."""
+    """Never finish starting."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     time.sleep(1_000)

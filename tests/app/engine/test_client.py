@@ -1,4 +1,4 @@
-"""What travels with a request, and to which worker."""
+"""The contents of a request, and the worker that receives it."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +32,7 @@ ANNA, BEN = "anna", "ben"
 
 @dataclass
 class Asked:
-    """An engine that remembers what it was asked, and answers that it is done."""
+    """An engine that records its requests and answers `Done`."""
 
     answer: bytes | Exception = field(default_factory=lambda: Reply(Done()).encode())
     jobs: list[tuple[Lane, Job]] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Asked:
         return job
 
     def lane(self) -> Lane:
-        """Where the last request went."""
+        """The lane of the last request."""
         return self.jobs[-1][0]
 
     @property
@@ -56,18 +56,18 @@ class Asked:
 
     @property
     def folders(self) -> list[str]:
-        """The names of the checkpoints that came with it."""
+        """The names of the checkpoints sent with it."""
         return [folder.name for folder in self.request.checkpoints]
 
 
 class Echo(QuestionRequest[Done], frozen=True, kw_only=True):
-    """A question that is answered with nothing."""
+    """A question with an empty answer."""
 
     route: ClassVar[str] = "echo"
 
 
 class Both(PageRequest[Done], frozen=True, kw_only=True):
-    """Two questions at once."""
+    """A request with two questions."""
 
     route: ClassVar[str] = "both"
 
@@ -75,18 +75,18 @@ class Both(PageRequest[Done], frozen=True, kw_only=True):
     second: Question
 
     def questions(self) -> tuple[Question, ...]:
-        """Both."""
+        """Both questions."""
         return self.first, self.second
 
 
 class Opened(OpenedRequest[Done], frozen=True, kw_only=True):
-    """What a page asks when it opens."""
+    """The request of a page when it opens."""
 
     route: ClassVar[str] = "opened"
 
 
 class Slow(Echo, frozen=True, kw_only=True):
-    """Long work."""
+    """A request of the long lane."""
 
     lane: ClassVar[Lane] = Lane.LONG
 
@@ -96,19 +96,19 @@ OTHER = Question(model="next", text="the dog")
 
 @pytest.fixture(autouse=True)
 def engine(anna: UploadStore, monkeypatch: pytest.MonkeyPatch) -> Asked:
-    """The engine that Anna asks."""
+    """An engine that receives Anna's requests."""
     asked = Asked()
     monkeypatch.setattr(subject, "engine", lambda: asked)
     return asked
 
 
 def bring(anna: UploadStore, visitor: str = ANNA) -> str:
-    """The name of a checkpoint that a visitor has uploaded."""
+    """Upload a checkpoint for a visitor; returns its name."""
     return anna.add_upload(visitor, "mine", lambda folder, max_bytes: folder).name
 
 
 def sides(question: Question) -> list[Request[Done]]:
-    """Requests that ask a question: alone, or as one of two."""
+    """Requests with a question, alone or as one of two."""
     return [Echo(question=question), Both(first=question, second=OTHER), Both(first=OTHER, second=question)]
 
 
@@ -275,7 +275,7 @@ def test_a_page_hears_that_the_server_stops(engine: Asked, monkeypatch: pytest.M
 
 @pytest.fixture
 def queues(monkeypatch: pytest.MonkeyPatch) -> dict[Lane, FairQueue]:
-    """The queues of an engine whose workers take nothing."""
+    """The queues of an engine whose workers take no jobs."""
     found = {lane: FairQueue() for lane in Lane}
     lanes = {lane: SimpleNamespace(queue=queue) for lane, queue in found.items()}
     monkeypatch.setattr(subject, "engine", lambda: SimpleNamespace(lanes=lanes))
@@ -301,7 +301,7 @@ def test_a_class_that_asks_at_once_after_a_quiet_minute_is_not_frightened(
     now = 0.0
     monkeypatch.setattr(fair_queue, "monotonic", lambda: now)
     queue = queues[Lane.SHORT]
-    for _ in range(3):  # their teacher's letters, of 20 ms each
+    for _ in range(3):  # the teacher's requests, 20 ms each
         now += 3.0
         queue.put(Job("teacher", EngineRequest("echo", b""), 1.0))
         letter = queue.take()

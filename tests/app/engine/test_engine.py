@@ -1,4 +1,4 @@
-"""The engine's processes: what goes wrong in one is one sentence for one person."""
+"""The engine's processes: a failure in one is a one-sentence error for one visitor."""
 
 import json
 import os
@@ -27,7 +27,7 @@ from tests.app.engine.faulty_worker import put, put_to_work, request
 
 LIMITS = WorkerLimits(module="tests.app.engine.faulty_worker")
 MEMORY = 1 << 30
-PATIENCE = 120  # seconds; a busy machine takes long to start a process
+PATIENCE = 120  # seconds; a busy machine is slow to start a process
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +209,7 @@ def test_newcomers_share_one_private_worker_while_the_others_are_in_use(
 
 
 class CountedStart(WorkerProcess):
-    """Notes how many processes start at the same time."""
+    """Records how many processes start at the same time."""
 
     counts: ClassVar[list[int]] = [0]
 
@@ -232,7 +232,7 @@ def test_the_processes_of_new_visitors_start_one_after_the_other() -> None:
 
 
 def process_of(lane: WorkerPool) -> psutil.Process:
-    """The process of a lane's one worker, once there is one."""
+    """The process of a lane's only worker; waits until it exists."""
     worker = lane.threads[0].worker
     assert isinstance(worker, WorkerProcess)
     while (process := worker.process) is None:
@@ -263,7 +263,7 @@ def test_what_has_ended_does_not_start_again() -> None:
     worker = WorkerProcess(LIMITS)
     worker.start()
     worker.end()
-    for _ in range(2):  # the one that was there, and a new one
+    for _ in range(2):  # neither the ended process nor a new one
         with pytest.raises(EngineError):
             worker.answer(Job("anna", request("process"), 60.0))
     assert worker.process is None

@@ -1,4 +1,4 @@
-"""Whose question comes next."""
+"""The order in which visitors' questions are answered."""
 
 from unittest.mock import patch
 
@@ -133,7 +133,7 @@ def test_whoever_waits_alike_is_taken_along_in_turn_and_nobody_starves(
     for each in jobs:
         queue.put(each)
     served: list[Job] = []
-    firsts: list[Job] = []  # those whose turn it was; the others cost nobody a turn
+    firsts: list[Job] = []  # jobs that took a turn; the others of a batch take none
     while len(served) < len(jobs):
         at_work: list[Job] = []
         for _ in range(workers):

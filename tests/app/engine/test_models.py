@@ -1,4 +1,4 @@
-"""Which model was trained with another positional encoding, and is else alike."""
+"""Models that differ only in the positional encoding they were trained with."""
 
 from headlight_app.engine.models import AvailableModel, trained_with
 from tests.model import toys

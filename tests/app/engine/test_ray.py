@@ -1,4 +1,4 @@
-"""Workers in a Ray cluster of two nodes: the same answers, none lost with a node, and uploads that stay one's own."""
+"""Workers in a Ray cluster of two nodes: same answers, none lost when a node fails, and private uploads."""
 
 import json
 import os
@@ -36,22 +36,22 @@ from headlight_app.engine.ray_worker import FOLDER_PREFIX, RayCluster, RayWorker
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning"),  # Ray's own logs
-    pytest.mark.flaky(reruns=1),  # a cluster beside three browsers is late at times
+    pytest.mark.flaky(reruns=1),  # beside three browsers the cluster is sometimes slow
 ]
-PATIENCE = 240  # seconds; a busy machine takes long to find out that a node is gone
+PATIENCE = 240  # seconds; a busy machine is slow to detect a lost node
 ROOT = Path(__file__).parents[3]
 SHIPPED = body("trace", model="stories-causal", text="the cat sat on the mat")
 
 
 @pytest.fixture(scope="module")
 def port() -> int:
-    """Where the cluster lets clients in."""
+    """The port of the cluster for clients."""
     return free_port()
 
 
 @pytest.fixture(scope="module")
 def nodes(port: int) -> Iterator[Cluster]:
-    """A cluster with one node, and room for more. Its processes find the worker of these tests."""
+    """A cluster with one node, to which others can be added. Its processes can import the worker of these tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
         made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "ray_client_server_port": port})
@@ -62,7 +62,7 @@ def nodes(port: int) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def cluster(nodes: Cluster, port: int) -> RayCluster:
-    """The same for those who ask it, once it lets clients in, which takes long on a busy machine."""
+    """A client of that cluster; waits until it accepts clients, which is slow on a busy machine."""
     found, until = RayCluster(f"ray://127.0.0.1:{port}"), monotonic() + PATIENCE
     while True:
         try:
@@ -86,7 +86,7 @@ def answered(job: Job) -> str:
 
 
 def nodes_of(lane: WorkerPool) -> set[str]:
-    """Where the workers of a lane are."""
+    """The nodes on which the workers of a lane run."""
     return {thread.worker.node for thread in lane.threads if isinstance(thread.worker, RayWorker)}
 
 
@@ -122,7 +122,7 @@ def test_questions_that_wait_together_travel_together_and_each_gets_its_own_answ
 
     monkeypatch.setattr(RayWorker, "_converse", listen)
     names = ("anna", "ben", "cleo", "dan")
-    with lane.queue.changed:  # nobody takes one before all wait
+    with lane.queue.changed:  # no job is taken before all are queued
         echoes = [put(lane, "echo", json.dumps({"text": name}), name, alike="letters") for name in names]
         refused = put(lane, "refuse", visitor="eva", alike="letters")
         crashed = put(lane, "crash", visitor="finn", alike="letters")
@@ -140,7 +140,7 @@ def test_questions_that_wait_together_travel_together_and_each_gets_its_own_answ
 
 
 def another_node(nodes: Cluster) -> Node:
-    """A second node. Ray gives it half a minute to start, which a busy machine may need more of."""
+    """A second node; retried because a busy machine may exceed Ray's start limit of half a minute."""
     until = monotonic() + PATIENCE
     while True:
         try:
@@ -157,7 +157,7 @@ def test_no_answer_is_lost_with_a_node(lane: WorkerPool, nodes: Cluster) -> None
             thread.worker.stop()
         for job in [put(lane, "sleep", '{"seconds": 1}', visitor) for visitor in ("anna", "ben")]:
             answered(job)
-    with lane.queue.changed:  # nobody takes one before all wait, so that each node gets three
+    with lane.queue.changed:  # no job is taken before all are queued, so each node gets three
         asked = [
             put(lane, "sleep", '{"seconds": 1}', f"visitor {number}", alike=("letters", "heads")[number % 2])
             for number in range(6)
@@ -180,7 +180,7 @@ def test_closing_does_not_wait_for_what_hangs(cluster: RayCluster, monkeypatch: 
 
 @pytest.fixture
 def engine(cluster: RayCluster, anna: UploadStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    """A whole engine in the cluster, which pages ask."""
+    """A complete engine in the cluster, used by the pages."""
     made = Engine(1, 1 << 20, cluster.address)
     monkeypatch.setattr(client, "engine", lambda: made)
     yield made
@@ -210,12 +210,12 @@ def test_an_answer_is_what_this_machine_says_too(engine: Engine) -> None:
     )
     assert far_numbers == near_numbers
     candidates = [said.pop("predictions")[0].pop("candidates") for said in (far, near)]
-    for value in ("before", "after"):  # another machine may add in another order
+    for value in ("before", "after"):  # another machine may sum in another order
         found, wanted = ([one.pop(value) for one in each] for each in candidates)
         np.testing.assert_allclose(found, wanted, atol=1e-5)
     assert candidates[0] == candidates[1]
     assert far | {"milliseconds": 0} == near | {"milliseconds": 0}
-    for name, job in jobs.items():  # answered together, while the first of them was at work
+    for name, job in jobs.items():  # answered in one batch, after the first
         tokens = unpack(job.future.result(timeout=PATIENCE))[0]["tokens"]
         assert "".join(token["text"] for token in tokens if not token["special"]) == texts[name]
 
@@ -246,13 +246,13 @@ def test_an_upload_travels_to_its_visitors_worker_alone(
     assert ask("ben", "own_models").models == ()
     engine.close()
     until = monotonic() + PATIENCE
-    while places[0].parent.exists():  # which the closing of a server does not wait for
+    while places[0].parent.exists():  # deleted after the server has closed
         assert monotonic() < until, "what was sent is deleted with the worker"
         sleep(POLL_SECONDS)
 
 
 def test_an_address_without_a_cluster_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, answer in (("is_initialized", False), ("shutdown", None)):  # whatever other tests are connected to
+    for name, answer in (("is_initialized", False), ("shutdown", None)):  # independent of other tests' connections
         monkeypatch.setattr(ray, name, lambda answer=answer: answer)
     with pytest.raises(EngineError, match="no Ray cluster at 'nowhere'"):
         Engine(address="nowhere")

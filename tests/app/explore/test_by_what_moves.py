@@ -1,4 +1,4 @@
-"""Every picture of attention shows weights, or what they move: the same switch for thumbnails, maps, rows and files."""
+"""Every attention picture shows weights or moved values: one switch for thumbnails, maps, rows and files."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_its_address_its_program_and_its_command() -> None:
     assert "moved_values(model, trace, path).length[head]" in python_code(resolved, state)
     assert "headlight sinks" in shell_code(resolved, state)
     rewired = resolve(make_question("next", TEXT, measure="moved", positional_encoding="none"))
-    assert "headlight sinks" not in shell_code(rewired, state)  # the command opens models as trained
+    assert "headlight sinks" not in shell_code(rewired, state)  # the command opens models without changes
 
 
 def test_sinks_are_named_where_they_matter() -> None:

@@ -1,4 +1,4 @@
-"""Changes to the model as the page asks for them: compared with the model as trained, or refused by a sentence."""
+"""Changes to the model from the page: compared with the trained model, or refused with a message."""
 
 import re
 from pathlib import Path

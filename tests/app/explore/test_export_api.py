@@ -1,4 +1,4 @@
-"""Exports over the routes, as the browser asks for them."""
+"""Exports over the routes, as the browser requests them."""
 
 import base64
 import io

@@ -1,4 +1,4 @@
-"""A program that reproduces the view is run as it stands, and must find the numbers of the view."""
+"""Exported programs run unchanged and must reproduce the numbers of the view."""
 
 import json
 import shlex
@@ -37,12 +37,12 @@ HOSTILE = (
 
 
 def assert_equal_but_for_rounding(found: np.ndarray, expected: np.ndarray) -> None:
-    """The page may have gone on from the text before, a program reads the whole at once."""
+    """Equal up to rounding: the page may continue the previous run, a program reads the whole text at once."""
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
 def executed(program: str, toys: Path, name: str = "numbers") -> Any:
-    """What a name stands for once a program has run, in a place where its model is found."""
+    """The value of a name after running a program with the toy models available."""
     here: dict[str, Any] = {}
     exec(compile(program.replace(MODELS_PLACEHOLDER, str(toys)), "program", "exec"), here)
     return here[name]
@@ -119,7 +119,7 @@ def test_odd_text_stays_text_in_python_and_in_the_shell(text: str, toys: Path, t
     question = make_question("next", text)
     numbers = run_shell(shell_code(resolve(question), State()), toys, tmp_path)
     made = head_view(resolve(question), State())
-    # The page computes letter by letter, the shell at once: the last bit of a weight may differ.
+    # The page computes incrementally, the shell all at once: the last bit of a weight may differ.
     shown = made.cell_states == SHOWN
     np.testing.assert_allclose(numbers["attention"][0, 0][shown], made.values[shown], rtol=1e-6)
 
@@ -135,7 +135,7 @@ def test_the_shell_patches_from_the_same_text(toys: Path, tmp_path: Path) -> Non
 
 
 def run_shell(program: str, toys: Path, folder: Path) -> dict[str, np.ndarray]:
-    """What the first line of a shell's program writes."""
+    """The arrays that the first command of a shell program writes."""
     words = shlex.split(program, comments=True)
     words = words[: words.index("python")]
     assert words[0] == "headlight"

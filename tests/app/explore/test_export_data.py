@@ -1,4 +1,4 @@
-"""Numbers as files, read back as somebody else would read them."""
+"""Numbers as files, read back with common tools."""
 
 import csv
 import io

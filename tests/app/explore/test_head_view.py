@@ -1,4 +1,4 @@
-"""The picture of the chosen heads says what it shows, and shows it."""
+"""The picture of the chosen heads and its description."""
 
 from pathlib import Path
 from typing import Any
@@ -249,7 +249,7 @@ def test_points_and_metrics_reach_the_browser() -> None:
     found, _ = ask_worker("head_metrics", **{"model": "next", "text": TEXT})
     assert found["metrics"] == ask_worker("trace", model="next", text=TEXT)[0]["attention_groups"][0]["metrics"]
     assert len(found["metrics"]["entropy"]) == 8
-    assert found["metrics"]["next"] == [None] * 8  # which the mask forbids
+    assert found["metrics"]["next"] == [None] * 8  # masked
     cross, _ = ask_worker("head_metrics", **{"model": "both", "text": "", "source": TEXT, "attention": "decoder.cross"})
     assert set(cross["metrics"]) == {"entropy"}
 

@@ -1,4 +1,4 @@
-"""What the picture shows of the input: the numbers that the first layer reads, and the positions."""
+"""The input in the picture: the vectors that the first layer reads, and the positions."""
 
 import numpy as np
 import pytest

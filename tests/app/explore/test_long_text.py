@@ -1,4 +1,4 @@
-"""A long text is answered without its weights, and they are made layer by layer for who looks: the same ones."""
+"""The answer to a long text omits the weights; they are recomputed layer by layer on request, with equal values."""
 
 import numpy as np
 import pytest

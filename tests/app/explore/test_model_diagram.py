@@ -1,4 +1,4 @@
-"""The diagram of a model says how it is built, family by family."""
+"""The diagram of a model shows its architecture, family by family."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def diagram(**choices: Any) -> ModelDiagram:
 
 
 def branches(stack: StackDiagram) -> list[list[str]]:
-    """The kinds of the parts of each sublayer; a norm on the stream itself in brackets, where it stands."""
+    """The kinds of the parts of each sublayer in order; a norm on the stream itself is in brackets."""
     return [
         [
             *(["(norm)"] if sublayer.norm_on_stream == "before" else []),

@@ -1,4 +1,4 @@
-"""Explore as Streamlit runs it."""
+"""The Explore page, run by Streamlit."""
 
 import pytest
 

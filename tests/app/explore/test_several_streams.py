@@ -1,4 +1,4 @@
-"""A model of several residual streams on the page: every answer is right, or says why there is none."""
+"""A model with several residual streams on the page: every answer is right or explains why there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tabs "Steps" and "Layers" ask the backend: numbers of the trace, and a sentence where there are none."""
+"""Requests of the tabs "Steps" and "Layers": numbers of the trace, or a message if there are none."""
 
 import math
 from pathlib import Path
@@ -27,7 +27,7 @@ def ask(route: str, model: str = "next", text: str = TEXT, **body: Any) -> tuple
 
 
 def split(meta: dict[str, Any], numbers: np.ndarray) -> dict[str, list[np.ndarray]]:
-    """The values of each step, as the browser cuts them."""
+    """The values of each step, split as in the browser."""
     found, start = {}, 0
     for step in meta["steps"]:
         counts = [value["count"] for value in step["values"]]
@@ -148,7 +148,7 @@ def test_a_click_masks_a_token_whose_truth_is_still_known() -> None:
     plain, _ = ask("logit_lens", "masked")
     meta, numbers = ask("logit_lens", "masked", masked_positions=[2])
     assert meta["targets"] == plain["targets"]
-    assert meta["targets"][0] == meta["targets"][-1] == -1 < min(meta["targets"][1:-1])  # [CLS] and [SEP] are no words
+    assert meta["targets"][0] == meta["targets"][-1] == -1 < min(meta["targets"][1:-1])  # [CLS] and [SEP] are not words
     assert ask("logit_lens", "masked", "the [MASK] sat")[0]["targets"][2] == -1
     surprise = ask("negative_log_likelihood", "masked", masked_positions=[2])[1]
     assert surprise[2] == pytest.approx(numbers.reshape(meta["depths"], -1, 12)[-1, 2, -1])
@@ -312,7 +312,7 @@ def test_heads_taken_away_change_what_the_edit_changes(model: str) -> None:
 @pytest.mark.parametrize("model", ["next", "mood"])
 def test_a_patched_head_restores_what_the_edit_restores(model: str) -> None:
     stack, other = "decoder" if model == "next" else "encoder", "the dog sat on a mat"
-    token = {"next": 7, "mood": 1}[model]  # another than that of the other text
+    token = {"next": 7, "mood": 1}[model]  # not the answer of the other text
     body: dict[str, Any] = {"other_text": other, "token": token, "query": 3}
     for patch, path in (("heads", "self.weighted_values"), ("residual", "residual")):
         meta, numbers = ask("patching", model, **body, patch=patch, layer=1)
@@ -347,7 +347,7 @@ def test_the_example_for_a_story_is_another_word_that_the_model_expects_there() 
 
 
 def search(model: str = "next", **body: Any) -> dict[str, Any]:
-    """A search that is taken to its end, an answer after the other."""
+    """A search continued answer by answer until it is done."""
     meta: dict[str, Any] = {"search": {}}
     while not meta.get("done"):
         meta, _ = ask("head_search", model, **body, search=meta["search"])

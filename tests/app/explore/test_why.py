@@ -1,4 +1,4 @@
-"""Why a head looks there: the answers of the server agree with the analysis, and add up."""
+"""Why a head looks at a token: the server's answers agree with the analysis and add up."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_cell_that_cannot_be_gets_a_sentence(cell: dict[str, Any], sentence: s
 def test_a_cell_says_what_its_weight_carries() -> None:
     meta, _ = ask("cell_ledger", attention="decoder.1.self", head=3, query=0, key=0)
     shown = meta["weight"], meta["length_share"], meta["direction_share"]
-    assert shown == pytest.approx((1, 1, 1), abs=1e-5)  # the first token has no other to look at
+    assert shown == pytest.approx((1, 1, 1), abs=1e-5)  # the first token can look only at itself
 
 
 def test_the_parts_of_a_removal_make_the_whole_change() -> None:

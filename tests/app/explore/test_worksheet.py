@@ -1,4 +1,4 @@
-"""A worksheet over the route, and which exercises fit what is shown."""
+"""A worksheet over the route, and the choice of exercises for the current view."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""What pages other than Explore export, over the routes as the browser asks for them."""
+"""Exports of the pages other than Explore, requested over the routes as the browser does."""
 
 import base64
 import csv

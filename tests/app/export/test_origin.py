@@ -1,4 +1,4 @@
-"""What a figure says of itself is the state that it was made from, whatever that is."""
+"""The provenance of a figure is the state it was made from, for every state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures as PDF, opened again."""
+"""Figures as PDF, read back."""
 
 import base64
 import builtins

@@ -1,4 +1,4 @@
-"""The programs that Compare, Generate and Positions copy are run as they stand, and find what the pages show."""
+"""Programs copied from Compare, Generate and Positions run unchanged and reproduce the pages' numbers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ def executed(
     heads: Sequence[Sequence[int]] = ((1, 3),),
     **asked: Any,
 ) -> dict[str, Any]:
-    """What the names of a program mean once it has run where its model is found; `shown` is what it prints last."""
+    """The names of a program after running it with the toy models available; `shown` is its last output."""
     sides = [{"question": to_builtins(each), "attention_group": group, "heads": heads} for each in (question, *more)]
     meta, _ = ask_worker("export_program", sides=sides, **asked)
     here: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Each page as Streamlit runs it. What happens in the browser is tested in tests/browser."""
+"""Each page, run by Streamlit. The browser side is tested in tests/browser."""
 
 import json
 import os
@@ -28,7 +28,7 @@ from tests.app.pages import component_data, open_app, scripted, unfolded
 
 
 def address(at: AppTest) -> dict[str, str]:
-    """The address as its parameters; those that the test put there itself come back as lists."""
+    """The query parameters of the address; AppTest returns those set by the test as lists."""
     return {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
 
 
@@ -110,11 +110,11 @@ def test_a_widget_writes_the_address() -> None:
 
 def test_a_request_sent_before_the_browser_heard_of_presenter_mode_does_not_end_it() -> None:
     at = open_app(model="next", text="the dog")
-    presenter_toggle(at).set_value(False)  # as it is
+    presenter_toggle(at).set_value(False)  # its current value
     sent_with = at._tree
     at.query_params["presenter"] = "1"
     assert presenter_toggle(at.run()).value
-    at._tree = sent_with  # the widgets as the browser still knows them
+    at._tree = sent_with  # the widgets that the browser still has
     at.query_params["text"] = "the cat"
     assert presenter_toggle(at.run()).value
     assert address(at) == {"model": "next", "text": "the cat", "presenter": "1"}
@@ -220,7 +220,7 @@ def test_a_request_with_an_older_address_takes_nothing_back(monkeypatch: pytest.
     at = scripted(page)
     at.button[0].click().run()
     assert address(at) == {"text": "the dog"}
-    at.query_params.clear()  # what the browser knew when it sent the next click
+    at.query_params.clear()  # the address when the browser sent the next click
     at.run()
     assert at.text[0].value == "the dog"
     assert address(at) == {"text": "the dog"}, "the browser hears the newest again"
@@ -342,7 +342,7 @@ def test_several_notes_on_the_weights_are_folded(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("headlight_app.models.answers.cards.nonfinite_warning", lambda name, device: "")
     (folded,) = open_app(model="next").sidebar.expander
     assert folded.label == "2 notes on its weights"
-    told = folded.caption[0].value.replace("\\", "")  # Markdown's signs are escaped
+    told = folded.caption[0].value.replace("\\", "")  # Markdown characters are escaped
     assert all(note in told for note in notes)
 
 

@@ -1,4 +1,4 @@
-"""A page opens with a model that suits it, and says so where that is another than the one that was chosen."""
+"""A page opens with a suitable model and reports if that is not the chosen one."""
 
 from collections.abc import Callable
 
@@ -14,14 +14,14 @@ from tests.app.pages import scripted
 
 
 def written(page: Callable[[], None], **query: str) -> list[str]:
-    """What a page writes, run a second time: it is said for as long as the page and the model stay."""
+    """The text of a page in its second run: the message stays while page and model do."""
     at = scripted(page, **query)
     assert not at.exception
     return [text.value for text in at.run().text]
 
 
 def show_generate() -> None:
-    """The model with which Generate opens, and what is said about it."""
+    """Show the model with which Generate opens, and the message about it."""
     state, words = suitable_state(generate, current_state(), available_models())
     st.text(state.model)
     st.text(words)

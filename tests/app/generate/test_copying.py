@@ -1,4 +1,4 @@
-"""Generate says where a token comes from, of a text that grows and of masks that are filled."""
+"""Generate shows the sources of a token, for growing texts and for filled masks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Generate page as Streamlit runs it."""
+"""The Generate page, run by Streamlit."""
 
 from functools import partial
 

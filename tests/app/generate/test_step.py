@@ -1,4 +1,4 @@
-"""The steps of Generate: each answer is what the model says, wherever one comes from."""
+"""The steps of Generate: each answer equals the model's, regardless of the steps before it."""
 
 import re
 import shutil
@@ -33,27 +33,27 @@ GREEDY = {"temperature": 0}
 
 
 def reply(**body: Any) -> Reply[GenerateAnswer]:
-    """The answer as it travels."""
+    """The answer, decoded from its wire format."""
     answer, numbers = ask_worker("generate", **body)
     return Reply(msgspec.convert(answer, GenerateAnswer), numbers)
 
 
 def ask(**body: Any) -> tuple[StepAnswer, np.ndarray]:
-    """A step, and the attention behind it."""
+    """A step and its attention weights."""
     found = reply(**body)
     assert found.answer.step is not None
     return found.answer.step, np.frombuffer(found.numbers, "<f4")
 
 
 def read_tokens(**body: Any) -> ReadTokens:
-    """The tokens that were read."""
+    """The tokens of the text."""
     found = reply(with_tokens=True, **body).answer.tokens
     assert found is not None
     return found
 
 
 def steps(count: int, **body: Any) -> list[StepAnswer]:
-    """Several steps, each with what the one before chose."""
+    """Several steps, each with the tokens chosen so far."""
     written: list[list[int]] = []
     made = []
     for _ in range(count):
@@ -64,7 +64,7 @@ def steps(count: int, **body: Any) -> list[StepAnswer]:
 
 
 def test_steps_are_those_of_generate() -> None:
-    prefix_cache.cache_clear()  # another test may have asked about this text
+    prefix_cache.cache_clear()  # another test may have cached this text
     model, tokenizer = open_checkpoint("next").model, open_checkpoint("next").tokenizer
     rule = {"temperature": 0.7, "top_k": 20, "top_p": 0.9, "seed": 4}
     made = steps(6, model="next", text=TEXT, sampling=rule)

@@ -1,4 +1,4 @@
-"""A server with models that read pictures and sounds."""
+"""A server with models for pictures and sounds."""
 
 import os
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def seers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def known_too(known: None, seers: Path) -> None:
-    """The page knows these models besides the toys."""
+    """Offer these models on the page besides the toys."""
     os.environ["HEADLIGHT_MODELS"] += os.pathsep + str(seers)
 
 
@@ -40,5 +40,5 @@ def server() -> Starlette:
 @pytest.fixture
 def client(server: Starlette) -> Iterator[TestClient]:
     with TestClient(server) as client:
-        client.get("/")  # which gives the visitor's cookie
+        client.get("/")  # sets the visitor's cookie
         yield client

@@ -1,4 +1,4 @@
-"""Models that read pictures and sounds, and how the page is asked about them."""
+"""Models for pictures and sounds, and requests about them."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ LABELS = ("cat", "house", "chess board")
 
 
 def save_seers(folder: Path) -> Path:
-    """A folder with models that read pictures: one names what it sees, one is bare, one writes about it; one hears."""
+    """A folder with models for pictures (a classifier, a bare encoder, a captioner) and one for sounds."""
     for name, top, labels in (("seer", "sequence-classifier", LABELS), ("bare", "none", ())):
         torch.manual_seed(1)
         config = Config(

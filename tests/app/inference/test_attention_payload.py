@@ -1,4 +1,4 @@
-"""The cache, and what the page knows about models."""
+"""The trace cache, and the page's information about models."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What can be exchanged in a model is what the registries hold, and nothing beside them."""
+"""The exchangeable parts of a model are exactly those of the registries."""
 
 from dataclasses import replace
 

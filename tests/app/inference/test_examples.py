@@ -1,4 +1,4 @@
-"""What an example promises is there to see, in the shipped models."""
+"""The shipped models show what the examples promise."""
 
 import numpy as np
 import pytest

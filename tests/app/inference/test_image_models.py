@@ -1,4 +1,4 @@
-"""A model of pictures as the page asks it, and pictures that come and go as files."""
+"""Requests of the page about an image model, and the upload and removal of picture files."""
 
 from pathlib import Path
 from typing import Any
@@ -98,7 +98,7 @@ def test_a_visitor_brings_a_picture_and_looks_at_it(client: TestClient, seers: P
 
 def test_nobody_else_finds_it_however_they_ask(client: TestClient, server: Starlette) -> None:
     name = bring(client, photo(40))["name"]
-    ask(client, image=name)  # its trace is kept now
+    ask(client, image=name)  # its trace is now cached
     with TestClient(server) as other:
         for cookie in (False, True):
             if cookie:

@@ -1,4 +1,4 @@
-"""Pictures as models read them: drawn by the project, or a visitor's own, which come with their request."""
+"""Pictures as models read them: shipped drawings, or a visitor's own, sent with the request."""
 
 import importlib.util
 import io
@@ -24,7 +24,7 @@ READS = ImageConfig(channels=3, height=12, width=12, patch_height=4, patch_width
 
 
 def photo(side: int = 20, kind: str = "PNG", seed: int = 0) -> bytes:
-    """A file of noise, which no format makes small."""
+    """An image file of noise, which no format compresses well."""
     file = io.BytesIO()
     noise = np.random.default_rng(seed).integers(0, 256, (side, side, 3), dtype=np.uint8)
     Image.fromarray(noise).save(file, kind)
@@ -32,7 +32,7 @@ def photo(side: int = 20, kind: str = "PNG", seed: int = 0) -> bytes:
 
 
 def drawing_script(folder: str) -> Any:
-    """The script beside the pictures of a folder."""
+    """The drawing script in a folder of pictures, as a module."""
     spec = importlib.util.spec_from_file_location("drawing", assets_dir() / "pictures" / folder / "draw.py")
     assert spec and spec.loader
     script = importlib.util.module_from_spec(spec)
@@ -48,7 +48,7 @@ def test_the_drawn_pictures_are_what_their_script_draws() -> None:
         assert path.stat().st_size < 10_000
         kept, drawn = np.asarray(Image.open(path)).astype(int), np.asarray(script.draw(name)).astype(int)
         assert kept.shape == drawn.shape == (224, 224, 3)
-        # Versions of Pillow may round an edge another way.
+        # Versions of Pillow may round an edge differently.
         assert np.abs(kept - drawn).mean() < 0.5
 
 

@@ -1,4 +1,4 @@
-"""The page begins with a sentence that suits the model which is open."""
+"""The page opens with a sentence that suits the open model."""
 
 import json
 import shutil
@@ -40,7 +40,7 @@ def test_an_encoder_decoder_begins_with_what_it_would_write(tmp_path: Path, monk
         )
         ids = [step.chosen_token for step in steps if step.chosen_token != checkpoint.tokenizer.end_id]
         assert written.source
-        # The library's WordPiece training breaks ties by chance: what is written may be short, nothing, or marks alone.
+        # The library's WordPiece training breaks ties at random: the text may be short, empty or only punctuation.
         assert written.text == checkpoint.tokenizer.decode(ids)
 
 

@@ -1,4 +1,4 @@
-"""Open models stay within their bytes, whoever asks for how many."""
+"""Open models stay within the memory limit, whatever models are requested."""
 
 import gc
 from pathlib import Path

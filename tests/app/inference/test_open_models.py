@@ -1,4 +1,4 @@
-"""What is kept between questions, and for whom."""
+"""Models and traces kept between questions, and which visitors may use them."""
 
 import os
 import shutil
@@ -41,7 +41,7 @@ def bring(visitor: str, toy: Path) -> VisitorCheckpoint:
 
 
 def asked_by(visitor: str) -> AbstractContextManager[None]:
-    """Within it a worker answers a visitor, with whom travels what they brought."""
+    """Context in which a worker answers a visitor, with that visitor's uploads."""
     brought = upload_store().owned_by(visitor)
     folders = tuple(VisitorFolder(one.name, one.title, str(one.folder)) for one in brought)
     return answering(EngineRequest("", b"", folders))

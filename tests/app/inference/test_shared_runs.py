@@ -1,4 +1,4 @@
-"""Questions of several people, prepared in one forward pass: each answer is the one that it has alone."""
+"""Questions of several visitors in one forward pass: each answer equals that of a separate run."""
 
 import json
 from typing import Any
@@ -33,7 +33,7 @@ def asked(visitor: str, question: dict[str, Any]) -> EngineRequest:
 
 
 def told(request: EngineRequest) -> tuple[Any, np.ndarray]:
-    """What is answered, but for the time that it took."""
+    """The answer without its run time."""
     kind, content = outcome(request)
     if kind == b"S":
         return content, np.zeros(0)
@@ -42,7 +42,7 @@ def told(request: EngineRequest) -> tuple[Any, np.ndarray]:
 
 
 def assert_close(one: Any, other: Any) -> None:
-    """Equal, numbers within 1e-4: metrics are rounded to as much."""
+    """Equal, with numbers within 1e-4, to which metrics are rounded."""
     if isinstance(one, dict):
         assert one.keys() == other.keys()
         for name in one:

@@ -1,4 +1,4 @@
-"""A model that hears, on the page: its frames before the silence, its own recordings, and what is made of them."""
+"""A sound model on the page: frames before the silence, shipped recordings, and their transcripts."""
 
 import base64
 import zlib
@@ -22,7 +22,7 @@ from tests.model import toys
 from tests.model.sound.wav_files import wav
 
 pytestmark = pytest.mark.usefixtures("known_too")
-HEARD, FRAMES = 15, 30  # of 0.02 seconds: a recording of 0.3 in a model that hears 0.6
+HEARD, FRAMES = 15, 30  # frames of 0.02 s: a recording of 0.3 s, a model input of 0.6 s
 TEXT = "the cat"
 
 

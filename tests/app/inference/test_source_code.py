@@ -1,4 +1,4 @@
-"""The code that computed an answer, under the formula of the part in use."""
+"""The source code that computed an answer, below the formula of its part."""
 
 import pytest
 

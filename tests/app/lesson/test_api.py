@@ -1,4 +1,4 @@
-"""What the page of lessons asks the server, and what it is not told."""
+"""The routes of the Lessons page, and what they must not reveal."""
 
 import json
 from typing import Any
@@ -27,12 +27,12 @@ HEADS, PENCIL, OWN = "heads-that-look-back", "attention-with-a-pencil", "heads-o
 
 
 def ask(client: TestClient, route: str, **fields: Any) -> dict[str, Any]:
-    """The answer of a route."""
+    """The answer of a route as JSON."""
     return ask_route(client, route, **fields)[0]
 
 
 def question(name: str, step: int, seed: int) -> Question:
-    """A question with its answer, as only the server has it."""
+    """A question with its answer, which only the server has."""
     lesson = lessons()[name]
     place = Place(lesson, lesson.steps[step], lesson.first_model, seed, open_shipped)
     found = question_of(place, place.scope())

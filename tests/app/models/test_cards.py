@@ -1,4 +1,4 @@
-"""The card of a checkpoint: right numbers, and nothing that a stranger wrote is HTML."""
+"""The card of a checkpoint: right numbers, and no HTML from untrusted text."""
 
 from html.parser import HTMLParser
 
@@ -17,7 +17,7 @@ def listed(name: str) -> ListedModel:
 
 
 class Reader(HTMLParser):
-    """The elements and the text of some HTML."""
+    """Collects the elements and the text of HTML."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What the Models page is told of a checkpoint: right words and right numbers."""
+"""The Models page gets the right words and numbers about a checkpoint."""
 
 import shutil
 from pathlib import Path
@@ -28,7 +28,7 @@ def listed(name: str) -> ListedModel:
 
 
 def told(name: str) -> contract.ListedModel:
-    """What the page is told of a model."""
+    """The list entry that the page gets for a model."""
     return next(model for model in answer_models(ModelsRequest()).answer.models if model.name == name)
 
 

@@ -1,4 +1,4 @@
-"""What the engine does with a checkpoint that somebody brings."""
+"""How the engine opens a visitor's checkpoint."""
 
 import shutil
 from pathlib import Path
@@ -14,7 +14,7 @@ from headlight_app.models.contract import DownloadRequest, ExtractUploadRequest
 
 @pytest.fixture
 def asked(toys: Path, tmp_path: Path) -> ExtractUploadRequest:
-    """A request to lay out the files of a toy, which were sent."""
+    """A request to unpack the uploaded files of a toy."""
     files = sorted((toys / "next").iterdir())
     (tmp_path / "sent").mkdir()
     for number, file in enumerate(files):

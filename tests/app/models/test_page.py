@@ -1,4 +1,4 @@
-"""What the Models page says of a checkpoint that was brought."""
+"""What the Models page says about a visitor's checkpoint."""
 
 import tempfile
 from collections.abc import Iterable
@@ -103,7 +103,7 @@ def test_a_folder_of_ones_own_is_closed_and_an_upload_removed(
 
 
 def _own_section(at: AppTest) -> tuple[list[str], str]:
-    """The buttons that take a model off the page, and the sentence above."""
+    """The buttons that remove a model from the page, and the sentence above them."""
     labels = [button.label for button in at.button if str(button.key).startswith("remove ")]
     return labels, next(each.value for each in at.caption if each.value.startswith("Only your browser"))
 

@@ -1,4 +1,4 @@
-"""Uploads: what opens belongs to its visitor, what does not open is deleted."""
+"""Uploads: those that open belong to their visitor, the others are deleted."""
 
 import shutil
 from io import BytesIO
@@ -25,12 +25,12 @@ pytestmark = pytest.mark.usefixtures("anna")
 
 
 def packed(folder: Path, **more: bytes) -> BytesIO:
-    """The files of a folder, and more, as a zip."""
+    """The files of a folder and additional files as a zip."""
     return BytesIO(zipped(files_of(folder) | more, top=""))
 
 
 def config_of(name: str) -> Config:
-    """The config of a model that opens."""
+    """The config of a model; raises if it does not open."""
     ask(OpenCheckpointRequest(model=name))
     return next(entry.config for entry in available_models() if entry.name == name)
 

@@ -1,4 +1,4 @@
-"""The Positions page: the positional encoding in charts, with its formula and code."""
+"""The Positions page: charts of the positional encoding, with its formula and code."""
 
 import json
 import math
@@ -37,7 +37,7 @@ def test_every_positional_encoding_is_explained_and_drawn(model: str, encoding: 
     ],
 )
 def test_what_was_never_learned_is_explained(encoding: str, words: str) -> None:
-    """The model was trained with rotations: whatever table it gets instead is new."""
+    """The model was trained with rotations: any table that replaces them is untrained."""
     at = alone("positions", model="next", positional_encoding=encoding)
     (said,) = [info.value for info in at.info]
     assert words in said and "no positional encoding" in said and f'positional_encoding = "{encoding}"' in said
@@ -59,7 +59,7 @@ def test_what_was_measured_is_shown_as_it_stands_in_the_files() -> None:
 
 
 def bits(loss: dict[str, float]) -> str:
-    """A loss in nats as the page shows it."""
+    """A loss given in nats, as the page shows it in bits."""
     mean, error = (loss[name] / math.log(2) for name in ("mean", "standard_error"))
     return f"{mean:.3f}<small>± {error:.3f}"
 

@@ -1,4 +1,4 @@
-"""Rooms: who sees what, what counts, and where everything ends."""
+"""Rooms: visibility, counting of answers, and limits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ LOOK_UP = "course/attention/look-up"
 
 @dataclass
 class Clock:
-    """A clock that a test sets."""
+    """A clock set by the test."""
 
     now: float = 0.0
 
@@ -48,7 +48,7 @@ class Clock:
 
 
 def browser(name: str, address: str = "") -> Browser:
-    """A browser at an address of its own, if none is given."""
+    """A browser, at its own address if none is given."""
     return Browser(name, address or f"10.0.0.{name}", "http://room:8501")
 
 
@@ -57,7 +57,7 @@ TEACHER = browser("teacher")
 
 @dataclass
 class Class:
-    """A room that TEACHER has opened, and what students do in it."""
+    """A room opened by TEACHER, with the actions of its students."""
 
     clock: Clock = field(default_factory=Clock)
 
@@ -79,7 +79,7 @@ class Class:
         return self.rooms.panel(who, RoomPanelRequest(code=self.code, show=show, admit=admit))
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """What the teacher sees of each question."""
+        """The answer counts of each question that the teacher sees."""
         return {each.place: {one.name: one.count for one in each.answers} for each in self.panel().questions}
 
     def end(self, who: Browser = TEACHER) -> None:

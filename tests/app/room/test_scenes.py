@@ -1,4 +1,4 @@
-"""The scenes that a server offers to the person at its machine."""
+"""The scenes that a server offers to a browser on its own machine."""
 
 import json
 import socket
@@ -23,7 +23,7 @@ Interface = namedtuple("Interface", "family address")
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A list with which the server was started."""
+    """The scene file with which the server was started."""
     path = tmp_path / "lesson.json"
     path.write_text(LIST)
     monkeypatch.setenv(SCENES_VARIABLE, str(path))

@@ -1,4 +1,4 @@
-"""What breaks off, or says what no page says, ends quietly."""
+"""Broken connections and malformed messages end without a traceback."""
 
 import asyncio
 import logging
@@ -24,7 +24,7 @@ TRACE: msgspec.json.Decoder[Any] = msgspec.json.Decoder(TraceRequest)
 
 
 class Runtime:
-    """Streamlit's runtime as its WebSocket knows it."""
+    """The part of Streamlit's runtime that its WebSocket uses."""
 
     def __init__(self) -> None:
         self.messages: list[BackMsg] = []
@@ -42,7 +42,7 @@ class Runtime:
 
 
 def of_widget(name: str) -> bytes:
-    """A message that says something of a widget."""
+    """A message with the state of a widget."""
     message = BackMsg()
     message.rerun_script.widget_states.widgets.add(id=name, bool_value=True)
     content: bytes = message.SerializeToString()
@@ -76,7 +76,7 @@ def test_a_browser_that_leaves_while_it_is_told_something_leaves_no_traceback(ha
         with suppress(WebSocketDisconnect):
             await page.send_bytes(b"the page")
         await page.close()
-        await page.close()  # as Streamlit does with one that is closed
+        await page.close()  # as Streamlit does for a closed session
 
     async def receive() -> Message:
         return {"type": "websocket.connect"}

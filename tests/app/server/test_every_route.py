@@ -1,4 +1,4 @@
-"""Every route with all that a visitor may name: the right lane, the right answer, and nothing for a stranger."""
+"""Every route with every kind of model name: right lane, right answer, and no access to other visitors' uploads."""
 
 import base64
 import json
@@ -28,7 +28,7 @@ from tests.app.conftest import LocalEngine
 OWNER, STRANGER = "anna", "stranger"
 TEXT = "the cat sat on the mat"
 TABLE = {"name": "table", "axes": ["query"], "labels": [["0", "1"]], "values": base64.b64encode(bytes(8)).decode()}
-# What each request needs besides a model. A model is named by its question, by each of two, or by itself.
+# The fields of each request besides a model, which is named in its question, in each of two, or in a field of its own.
 QUESTIONS: dict[str, dict[str, Any]] = {
     "trace": {},
     "head_matrix": {"path": "decoder.1.self.weights"},
@@ -100,7 +100,7 @@ WITHOUT_A_MODEL = (
     *("check_image", "extract_upload", "download"),
 )
 TOYS = {"token_labels": "tags", "experts": "tags", "label_effects": "mood", "tasks_page": "mood", "beam_search": "both"}
-# Their answers tell the folder, the date, or how far they came in the time that they have.
+# Their answers contain the folder, the date, or the progress within a time limit.
 VARY = (
     *("compare", "generate", "head_search", "compare_page", "model_card", "weight_report"),
     *("export_origin", "export_code", "export_page", "export_program", "lesson_step"),
@@ -109,7 +109,7 @@ ROUTES = (*QUESTIONS, *SIDES, *NAMED, *INPUTS)
 
 
 class RememberingEngine(LocalEngine):
-    """The engine of this process, which remembers what it was asked, and in which lane."""
+    """The engine of this process; it records its requests and their lanes."""
 
     def __init__(self) -> None:
         self.lanes: list[Lane] = []
@@ -125,14 +125,14 @@ class RememberingEngine(LocalEngine):
 
 @pytest.fixture
 def engine(anna: UploadStore, monkeypatch: pytest.MonkeyPatch) -> RememberingEngine:
-    """An engine that the owner asks."""
+    """An engine that receives the owner's requests."""
     remembering = RememberingEngine()
     monkeypatch.setattr(client, "engine", lambda: remembering)
     return remembering
 
 
 def upload(folder: Path) -> str:
-    """The name of an upload of the owner."""
+    """Add an upload of the owner; returns its name."""
 
     def lay(root: Path, max_bytes: int) -> Path:
         return Path(shutil.copytree(folder, root / "model"))
@@ -141,12 +141,12 @@ def upload(folder: Path) -> str:
 
 
 def opened_path(folder: Path) -> str:
-    """The name of a folder that the owner opened by its path."""
+    """Open a folder by its path for the owner; returns its name."""
     return upload_store().add_folder(OWNER, folder).name
 
 
 def about(route: str, model: str) -> dict[str, Any]:
-    """The JSON of a request of a route about a model."""
+    """The JSON of a route's request about a model."""
     if route in QUESTIONS:
         return body(route, model=model, text=TEXT, **QUESTIONS[route])
     if route in SIDES:
@@ -159,13 +159,13 @@ def about(route: str, model: str) -> dict[str, Any]:
 
 
 def send(route: str, fields: dict[str, Any]) -> bytes:
-    """What the engine answers to the JSON of a request, as the server asks it."""
+    """The engine's answer to the JSON of a request, submitted as the server does."""
     content = json.dumps(fields).encode()
     return submit(decode_request(msgspec.json.Decoder(ANSWERS[route][0]), content), content).future.result()
 
 
 def ask_about(route: str, model: str, *names: str) -> tuple[str, bytes]:
-    """What a route says of a model without the time it took; one of `names` stands as MODEL."""
+    """A route's answer about a model without its run time; `names` are replaced by MODEL."""
     told, numbers = unpack(send(route, about(route, model)))
     text = re.sub(r'"milliseconds": [\d.e-]+', "", json.dumps(told))
     for name in names:
@@ -186,7 +186,7 @@ def test_every_route_is_walked_over() -> None:
 def test_the_owner_gets_the_answer_and_a_stranger_nothing(
     route: str, bring: Callable[[Path], str], engine: RememberingEngine, toys: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if route == "thumbnails":  # which long texts alone need
+    if route == "thumbnails":  # requested for long texts only
         monkeypatch.setattr("headlight_app.inference.resolved_question.MAX_WEIGHTS_BYTES", 0)
     mine = bring(toys / toy(route))
     names = mine, "mine", toy(route)
@@ -228,6 +228,6 @@ def test_a_picture_or_recording_travels_with_the_request_of_its_owner_alone(
         holder.get("question", holder)["image"] = name
     for visitor, files, lane in ((OWNER, {name: b"\x89PNG of the owner"}, Lane.PRIVATE), (STRANGER, {}, None)):
         CURRENT_VISITOR.set(visitor)
-        with suppress(HeadlightError):  # no worker can read this file
+        with suppress(HeadlightError):  # workers cannot read this file
             send(route, fields)
         assert engine.requests[-1].images == files and engine.lanes[-1] is (lane or ANSWERS[route][0].lane)

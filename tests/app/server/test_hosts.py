@@ -1,4 +1,4 @@
-"""Only the server's own names are answered, and only its own page may change things."""
+"""The server answers only requests to its own names; only its own page may change state."""
 
 from typing import Any
 

@@ -18,13 +18,13 @@ from tests.browser.server import free_port
 
 @pytest.fixture
 def opened_models() -> list[str]:
-    """The models that the browser would have opened."""
+    """The models that the browser would open."""
     return []
 
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch, opened_models: list[str]) -> Iterator[list[tuple[str, int, bool]]]:
-    """What would have been served."""
+    """The recorded calls of the server, which does not start."""
     calls: list[tuple[str, int, bool]] = []
 
     def serve(options: argparse.Namespace) -> int:

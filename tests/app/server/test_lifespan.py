@@ -1,4 +1,4 @@
-"""What a server does beside the page."""
+"""The background tasks of a server."""
 
 import gc
 import itertools
@@ -26,7 +26,7 @@ def lay(root: Path, max_bytes: int) -> Path:
 
 @pytest.fixture
 def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UploadStore:
-    """A register of this test's own, and a server where nobody is."""
+    """An upload store for this test, and a server without visitors."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     made = UploadStore(1_000)
     monkeypatch.setattr(lifespan, "upload_store", lambda: made)

@@ -1,4 +1,4 @@
-"""The outline of a page within Streamlit's empty HTML, and the headers of every answer."""
+"""The page outline added to Streamlit's empty HTML, and the headers of every response."""
 
 import pytest
 from starlette.applications import Starlette

@@ -1,4 +1,4 @@
-"""Whoever asks too fast waits, and keeps nobody else waiting."""
+"""A visitor who sends requests too fast waits, without delaying others."""
 
 import pytest
 from starlette.applications import Starlette
@@ -30,7 +30,7 @@ APP = Starlette(routes=[Route("/", text, methods=["GET", "POST"]), WebSocketRout
 
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long requests waited, on a clock that stands still."""
+    """The waiting times of requests, on a stopped clock."""
     times: list[float] = []
 
     async def sleep(seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Rooms over HTTP: the way in, and what each browser may."""
+"""Rooms over HTTP: joining, and the permissions of each browser."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ async def page(request: Request) -> Response:
 
 @pytest.fixture
 def enter() -> Enter:
-    """Gives a browser at an address, which has the page open."""
+    """Creates a browser at an address with the page open."""
     app = Starlette(routes=[Route("/", page), *routes()], middleware=[Middleware(VisitorMiddleware)])
 
     def browser(address: str) -> TestClient:
@@ -39,7 +39,7 @@ def enter() -> Enter:
 
 
 def ask(client: TestClient, route: str, **fields: Any) -> dict[str, Any]:
-    """What a route of the room says."""
+    """The answer of a room route."""
     answer = client.post(f"/api/room_{route}", json=fields)
     assert answer.status_code == 200 and answer.headers["cache-control"] == "no-store"
     return unpack(answer.content)[0]

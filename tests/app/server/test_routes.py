@@ -1,4 +1,4 @@
-"""What components ask the backend directly."""
+"""Direct requests of components to the backend."""
 
 import asyncio
 import json
@@ -240,7 +240,7 @@ def test_visitors_get_their_own_answers(client: TestClient) -> None:
 
 
 def numbered(number: int) -> bytes:
-    """A reply that tells which request it answers."""
+    """A reply with the number of the request it answers."""
     return Reply(NumberedAnswer(request_number=number)).encode()
 
 
@@ -272,12 +272,12 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> FairQueue:
 def test_a_superseded_question_is_dropped_before_it_costs_anything(waiting: FairQueue) -> None:
     async def all_three() -> list[dict[str, Any]]:
         asked = [asyncio.create_task(subject.respond(_request(1), TRACE))]
-        await asyncio.sleep(0)  # so that it is in the queue
+        await asyncio.sleep(0)  # lets the request enter the queue
         first = taken(waiting)
         asked += [asyncio.create_task(subject.respond(_request(number), TRACE)) for number in (2, 3)]
         await asyncio.sleep(0)
         assert first.cancelled.is_set(), "its worker may let go of it"
-        first.finish(numbered(1))  # which was done already
+        first.finish(numbered(1))  # it was already done
         waiting.done(first)
         newest = taken(waiting)
         newest.finish(numbered(json.loads(newest.request.body)["request_number"]))
@@ -304,7 +304,7 @@ def test_a_question_is_stopped_when_its_browser_has_gone(waiting: FairQueue) -> 
 
 
 def _request(number: int, gone: asyncio.Event | None = None) -> HttpRequest:
-    """A request of one browser, which stays until it is `gone`."""
+    """A request of one browser, which stays connected until `gone` is set."""
     body = b'{"client_id": "anna", "request_number": %d, "question": {"model": "next"}}' % number
     messages = iter([{"type": "http.request", "body": body, "more_body": False}])
 

@@ -1,4 +1,4 @@
-"""Modules and Streamlit's own files are answered from memory, each compressed once."""
+"""Modules and Streamlit's own files are served from memory, each compressed once."""
 
 import zlib
 from pathlib import Path
@@ -21,7 +21,7 @@ STREAMLITS = [
 
 
 def browser(*, compresses: bool = True) -> TestClient:
-    """A browser before a server that has nothing but shared files."""
+    """A client of a server that has only the shared files."""
     return TestClient(Starlette(middleware=[Middleware(SharedFiles, compresses=compresses)]))
 
 

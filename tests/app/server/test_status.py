@@ -1,4 +1,4 @@
-"""The figures of the server: the operator sees them, anybody else an unknown page."""
+"""The server's status figures: visible to the operator, a 404 for other visitors."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +20,7 @@ TOKEN = "a-long-secret"
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
-    """A server at which one letter is at work and two wait."""
+    """A server with one request running and two waiting."""
     queue = FairQueue()
     for visitor in ("anna", "ben", "cleo"):
         queue.put(Job(visitor, EngineRequest("trace", b"{}"), 1.0))

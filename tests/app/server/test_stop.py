@@ -1,4 +1,4 @@
-"""A server that is told to end does so, whatever its workers do and whoever keeps it waiting."""
+"""A server stops on request, even with hanging workers and slow clients."""
 
 import os
 import signal
@@ -18,8 +18,8 @@ from tests.browser.server import TRACEBACK, free_port
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM that a program can answer")
 ROOT = Path(__file__).parents[3]
-PATIENCE = 120  # seconds; a busy machine is no failure
-# A server with one upload, whose only worker for letters hangs with the interpreter lock.
+PATIENCE = 120  # seconds; enough for a busy machine
+# A server with one upload, whose only worker of the short lane hangs while holding the interpreter lock.
 SERVE = """
 import sys
 from dataclasses import replace
@@ -54,7 +54,7 @@ if __name__ == "__main__":
 
 @contextmanager
 def serving(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
-    """The server, which leaves what is temporary in a folder."""
+    """Run the server with its temporary files in a folder."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(folder)}
     command = [sys.executable, "-c", SERVE, str(port)]
     with subprocess.Popen(
@@ -67,7 +67,7 @@ def serving(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
 
 
 def half_a_request(port: int, process: subprocess.Popen[str]) -> socket.socket:
-    """Somebody on a slow line, who is waited for."""
+    """A slow client: connect and send half a request, for which the server waits."""
     while True:
         assert process.poll() is None, process.communicate()
         try:
@@ -102,7 +102,7 @@ def test_ctrl_c_leaves_no_traceback_while_a_worker_and_the_server_start(module: 
     ) as process:
         try:
             assert process.stderr is not None
-            imported = (line.rpartition("|")[2].strip() for line in process.stderr)  # a line for each module
+            imported = (line.rpartition("|")[2].strip() for line in process.stderr)  # one line per module
             assert [name for name in islice((name for name in imported if name == module), count)] == [module] * count
             os.killpg(process.pid, signal.SIGINT)
             assert TRACEBACK not in process.communicate(timeout=PATIENCE)[1]

@@ -1,4 +1,4 @@
-"""What a browser says of a widget and no page would say leaves the page as it was."""
+"""Forged widget states leave the page unchanged."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +20,7 @@ REPORTS = (
 
 
 def forged(name: str) -> Iterator[WidgetState]:
-    """A widget's state in every kind, and in JSON that no component of ours writes."""
+    """The state of a widget as every value type, and as JSON that no component sends."""
     for kind in KINDS:
         state = WidgetState(id=name)
         if kind.name == "file_uploader_state_value":
@@ -36,7 +36,7 @@ def forged(name: str) -> Iterator[WidgetState]:
 
 
 def protos(block: Block) -> Iterator[Any]:
-    """What the page sends, element by element."""
+    """The elements that the page sends."""
     for node in block.children.values():
         if getattr(node, "proto", None) is not None:
             yield node.proto
@@ -48,7 +48,7 @@ def protos(block: Block) -> Iterator[Any]:
 def test_a_state_that_no_page_sends_is_ignored(
     page: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(WStates, "__getitem__", WStates.__getitem__)  # as it is after this test
+    monkeypatch.setattr(WStates, "__getitem__", WStates.__getitem__)  # restored after this test
     ignore_misfits()
     at = alone(page, model="next") if page else open_app(model="next")
     names = {proto.id for proto in protos(at._tree) if str(getattr(proto, "id", "")).startswith("$$")}

@@ -1,4 +1,4 @@
-"""State and the address say the same."""
+"""The state and the URL correspond."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What the views of the Tasks page are told is what the model computes."""
+"""The views of the Tasks page get what the model computes."""
 
 import json
 import shutil
@@ -66,7 +66,7 @@ def test_a_label_loses_what_it_loses_without_each_token_and_each_head() -> None:
     assert len(numbers) == 1 + count + meta["layers"] * meta["heads"]
     assert numbers[0] == pytest.approx(without(), abs=1e-4)
     for position, number in zip(meta["positions"], numbers[1:], strict=False):
-        # With pooling by the first token, to hide a token is to hide it from all others.
+        # With first-token pooling, hiding a token means masking it for all others.
         assert number == pytest.approx(without(f"encoder.*.self.mask[:,:,{position}]=set:0"), abs=1e-4)
     for head, number in enumerate(numbers[1 + count :]):
         edit = f"encoder.{head // 4}.self.weights[{head % 4}]=set:0"

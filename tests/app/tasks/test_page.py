@@ -1,4 +1,4 @@
-"""The Tasks page as Streamlit runs it."""
+"""The Tasks page, run by Streamlit."""
 
 import pytest
 

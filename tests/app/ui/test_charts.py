@@ -1,4 +1,4 @@
-"""Figures show tokens as text, and numbers as they are."""
+"""Figures show tokens as text and numbers unchanged."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A model card shows its words; nothing in it acts or is fetched."""
+"""A model card shows its text; it runs no script and fetches nothing."""
 
 import re
 

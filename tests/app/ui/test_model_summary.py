@@ -1,4 +1,4 @@
-"""A model in a few words."""
+"""The one-line summary of a model."""
 
 from headlight.config import Config
 from headlight_app.ui.model_summary import describe_heads

@@ -1,4 +1,4 @@
-"""The JavaScript as the browser fetches it."""
+"""The JavaScript modules that the browser fetches."""
 
 import posixpath
 import re

@@ -1,4 +1,4 @@
-"""Terms that the page explains lead to screens of the course that there are."""
+"""The terms that the page explains link to existing screens of the course."""
 
 import pytest
 

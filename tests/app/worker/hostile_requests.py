@@ -1,6 +1,6 @@
-"""Requests made to do harm, over all routes and screens: each ends in an answer or in one sentence.
+"""Malicious requests over all routes and screens: each ends in an answer or a one-sentence error.
 
-A case is a number, the seed of everything in it: `python -m tests.bench hostile --questions 20000 --checkpoints 0`
+A case is given by a number, its random seed: `python -m tests.bench hostile --questions 20000 --checkpoints 0`
 """
 
 import json
@@ -25,7 +25,7 @@ from headlight_app.worker.serve import outcome
 from headlight_app.worker.table import ANSWERS
 
 MAX_SECONDS = 10.0
-MOST = 8  # values of a list, where it needs no more
+MOST = 8  # values of a list, unless it needs more
 MISFITS: tuple[Any, ...] = (
     *(None, True, "", "x", "\0", "\ud800", "=1+1", "NaN", -1, 0, 0.5, 1e308, -1e308, 10**400, 2**63, -(2**63)),
     *([], [0], [[]], ["\ud800"], {}, {"a": 1}, "a" * 50_000),
@@ -46,7 +46,7 @@ GOOD_EDITS = (
     *("decoder.1.self.weights[0]=set:0", "decoder.*.self.output=scale:1e38", "encoder.0.self.weights[0,0,1]=set:0.5"),
     *("decoder.0.self.mask[0,1]=set:0", "decoder.0.feed_forward.output=scale:-1e300"),
 )
-EDITS = (*GOOD_EDITS * 200, *map("".join, product(PATHS, INDICES, OPERATIONS)))  # half of them fit
+EDITS = (*GOOD_EDITS * 200, *map("".join, product(PATHS, INDICES, OPERATIONS)))  # half of them are valid
 MODELS = ("induction", "positions-decoder-rope", "sort", "sentiment", "entities", "tiny-vit", "no such model", "")
 PARTS = {
     "text": TEXTS,
@@ -86,7 +86,7 @@ Draw = Random
 
 @dataclass(frozen=True)
 class Case:
-    """One request: its route, its JSON, what came of it, and the seconds of processor time that it took."""
+    """One request: its route, its JSON, its outcome, and its processor time in seconds."""
 
     route: str
     content: bytes
@@ -95,25 +95,25 @@ class Case:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it ended otherwise than with an answer or a sentence in time."""
+        """Whether it ended without an answer or error sentence, or too late."""
         return "Something went wrong" in self.said or self.seconds > MAX_SECONDS
 
 
 def cases(count: int, first: int = 0) -> Iterator[Case]:
-    """So many cases, from a seed on, the routes in turn."""
+    """`count` cases from a first seed on, cycling through the routes."""
     for seed in range(first, first + count):
         yield ask(*hostile_content(seed))
 
 
 def hostile_content(seed: int) -> tuple[str, bytes]:
-    """The route of a seed, and a body for it."""
+    """The route for a seed, and a request body."""
     routes = http_requests()
     kind = routes[seed % len(routes)]
     return kind.route, content_of(kind, Random(seed))
 
 
 def content_of(kind: type[Request[Any]], draw: Draw) -> bytes:
-    """A body for a kind of request."""
+    """The body of a kind of request."""
     value = course_request(draw) if "inputs" in kind.__struct_fields__ else _value(draw, kinds.type_info(kind), "")
     return json.dumps(value).encode()
 
@@ -130,7 +130,7 @@ def ask(route: str, content: bytes) -> Case:
 
 
 def course_request(draw: Draw) -> dict[str, Any]:
-    """A screen with inputs at and past the ends of what its controls take."""
+    """A screen with inputs at and beyond the limits of its controls."""
     chapter = draw.choice([*CHAPTERS])
     screen = draw.choice([*CHAPTERS[chapter].screens])
     controls = CHAPTERS[chapter].screens[screen].controls
@@ -158,7 +158,7 @@ def _input(draw: Draw, control: Any) -> Any:
 
 
 def _value(draw: Draw, kind: Any, name: str) -> Any:
-    """A value that fits its type, or now and then one that does not."""
+    """A value that fits its type, or occasionally one that does not."""
     if draw.random() < 0.015:
         return draw.choice(MISFITS)
     if isinstance(kind, kinds.Metadata):

@@ -1,4 +1,4 @@
-"""Whatever is asked ends in an answer or in a sentence; many more cases by hand, with the module's own command."""
+"""Every request ends in an answer or a one-sentence error; `hostile_requests` names the command for more cases."""
 
 import json
 from collections.abc import Sequence
@@ -18,18 +18,18 @@ QUESTION = {"model": "induction", "text": "a b c"}
 
 
 class Extreme(Random):
-    """Draws every field, the least (`end` 0) or the greatest (1) of numbers, and the first of anything else."""
+    """Draws every field: the smallest (`end` 0) or largest (1) number, and the first of other values."""
 
     def __init__(self, end: int) -> None:
         super().__init__(end)
         self.end = end
 
     def random(self) -> float:
-        """More than the odds of a misfit, and less than those of a field."""
+        """Above the probability of a misfit, below that of a field."""
         return 0.2
 
     def choice(self, among: Sequence[Any]) -> Any:  # type: ignore[override]
-        """One of two ends, if there are numbers to choose from."""
+        """The smallest or largest number; the first of other values."""
         given = [each for each in among if not isinstance(each, kinds.NoneType)]
         return given[self.end if len(given) > 1 and isinstance(given[1], int | float) else 0]
 

@@ -18,7 +18,7 @@ from headlight_app.worker.first_table import FIRST_ANSWERS
 from headlight_app.worker.serve import DEVICE_FULL, outcome
 
 ROOT = Path(__file__).parents[3]
-# Arrays that caches have dropped, between small ones that they keep.
+# Freed cache arrays between small ones that are kept.
 HOLES = """
 import numpy as np
 import psutil

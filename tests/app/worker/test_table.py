@@ -1,4 +1,4 @@
-"""Every request has one row, a function that answers it, and bounds for all that it may hold."""
+"""Every request has one row, a function that answers it, and limits for all its values."""
 
 import inspect
 import re
@@ -66,7 +66,7 @@ BOUNDS: dict[type, Callable[[Any], bool]] = {
 
 
 def unbounded(kind: Any, path: str) -> Iterator[str]:
-    """The paths of values that a stranger may make as large as they like."""
+    """The paths of values whose size is not limited."""
     if isinstance(kind, kinds.Metadata):
         kind = kind.type
     if (is_bounded := BOUNDS.get(type(kind))) and not is_bounded(kind):

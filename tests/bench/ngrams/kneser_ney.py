@@ -42,7 +42,7 @@ class KneserNey:
         return probability[len(self.tables) - 1 :]
 
     def text_likelihood(self, text: TokenizedText) -> TextLikelihood:
-        """The same measure as that of a neural model: every token but the first."""
+        """The likelihood of a text, measured as for a neural model: every token but the first."""
         return likelihood_from_probabilities(self.probabilities(text.ids.astype(np.int64)), text)
 
     def distribution(self, before: Int[np.ndarray, " before"]) -> Float[np.ndarray, " token"]:
@@ -69,7 +69,7 @@ class KneserNey:
 
     @classmethod
     def load(cls, folder: Path, size: int, order: int) -> KneserNey:
-        """Read what `save` wrote."""
+        """Read the files written by `save`."""
         return cls(size, tuple(DiscountTable.load(folder / str(length), size + 1) for length in range(1, order + 1)))
 
 

@@ -72,7 +72,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def warn_of_overlap(sources: Sequence[TextSource], texts: Sequence[Path]) -> None:
-    """Say which texts are measured on although the n-gram models have counted them."""
+    """Warn about texts that are measured although the n-gram models have counted them."""
     for source in sources:
         if source.path.resolve() in [text.resolve() for text in texts]:
             log_to_stderr(f"{source.name} is measured on and counted, too: the n-gram models have seen its tokens.")
@@ -108,7 +108,7 @@ def _two_sided_columns(ngram: TwoSidedNgram, checkpoint: Checkpoint, source: Tex
 
 
 def ngram_cloze(ngram: Ngram, tokenizer: Tokenizer, path: Path) -> ClozeResult:
-    """A cloze test of an n-gram model: after the sentence's last tokens, or between those around the mask."""
+    """A cloze test of an n-gram model: the context is the sentence's last tokens, or the tokens around the mask."""
     sentences = cloze_sentences(path, masked=isinstance(ngram, TwoSidedNgram))
     return ClozeResult(path.stem, tuple(_ngram_answer(ngram, tokenizer, sentence) for sentence in sentences))
 

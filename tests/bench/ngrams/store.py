@@ -14,7 +14,7 @@ from tests.bench.ngrams.kneser_ney import KneserNey, count_kneser_ney
 from tests.bench.ngrams.two_sided import TwoSidedNgram, count_two_sided
 
 ORDER = 5
-FORMAT_VERSION = 2  # of the saved tables; tables of another version are counted anew
+FORMAT_VERSION = 2  # of the saved tables; tables of another version are recounted
 SOURCES_FILE = "sources.json"
 
 
@@ -63,11 +63,11 @@ class NgramStore:
         return folder
 
     def _fingerprint(self) -> list[object]:
-        """What the tables depend on besides the tokenizer."""
+        """The inputs of the tables other than the tokenizer."""
         stats = [(source, source.path.stat()) for source in self.sources]
         files = [[str(source.path.resolve()), stat.st_size, stat.st_mtime_ns, source.epochs] for source, stat in stats]
         return [FORMAT_VERSION, ORDER, *files]
 
     def _mark_complete(self, folder: Path) -> None:
-        """Write the file that says that all tables are there."""
+        """Write the file that marks the tables as complete."""
         (folder / SOURCES_FILE).write_text(json.dumps(self._fingerprint(), indent=2) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Discounted counts of tokens after contexts, as sorted arrays: what the n-gram models are made of."""
+"""Discounted counts of tokens after contexts, as sorted arrays: the tables of the n-gram models."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class DiscountTable:
 
     @classmethod
     def load(cls, stem: Path, radix: int) -> DiscountTable:
-        """Read what `save` wrote."""
+        """Read the files written by `save`."""
         return cls(radix, *(np.load(f"{stem}.{name}.npy", mmap_mode="r") for name in TABLE_ARRAYS))
 
 

@@ -82,7 +82,7 @@ def test_ngrams_answer_the_cloze_tests_of_both_kinds_of_model(tmp_path: Path) ->
     gaps.write_text("the cat [MASK] on the mat | sat\n[MASK] small bird sang | zzz the\n", encoding="utf-8")
     kneser_ney = NgramStore(tmp_path, toys.causal(), [TextSource(train)], lambda text: None).kneser_ney()
     result = ngram_cloze(kneser_ney, toys.causal(), ends)
-    assert [answer.rank for answer in result.answers] == [0, None]  # "cat" is what follows there
+    assert [answer.rank for answer in result.answers] == [0, None]  # only "cat" occurs in this context
     two_sided = NgramStore(tmp_path, toys.masked(), [TextSource(train)], lambda text: None).two_sided()
     result = ngram_cloze(two_sided, toys.masked(), gaps)
     assert result.answers[0].rank == 0 and result.answers[1].guesses[0] == "a"

@@ -1,4 +1,4 @@
-"""The two-sided 5-gram, on texts small enough to see what it must know."""
+"""The two-sided 5-gram, on texts small enough to calculate by hand."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ lines = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=6), min_size=1
 
 
 def text(*rows: list[int], weight: float = 1.0) -> TokenizedText:
-    """A text whose every row is a document of one line."""
+    """A text in which each row is a document of one line."""
     sizes = np.array([len(row) for row in rows])
     starts = np.cumsum(sizes) - sizes
     ids = np.concatenate([np.array(row, dtype=np.int64) for row in rows])
@@ -68,7 +68,7 @@ def test_both_sides_together_know_more_than_either() -> None:
 def test_a_masked_neighbour_is_no_context() -> None:
     model = count_two_sided([text([0, 1, 2], [3, 4, 2])], 9)
     scores = model.token_scores(masked_batch([0, 1, 2], 0, 1))
-    assert scores[1][1] == pytest.approx(scores[1][4])  # b and d stand before c alike, and a is not shown
+    assert scores[1][1] == pytest.approx(scores[1][4])  # b and d are equally frequent before c, and a is masked
 
 
 def test_a_text_with_more_epochs_weighs_more() -> None:

@@ -99,7 +99,7 @@ class TwoSidedNgram:
 
     @classmethod
     def load(cls, folder: Path, size: int) -> TwoSidedNgram:
-        """Read what `save` wrote."""
+        """Read the files written by `save`."""
         contexts = {offsets: np.load(folder / f"{number}.contexts.npy") for number, offsets in enumerate(BACKOFF)}
         tables = {offsets: DiscountTable.load(folder / str(number), size + 2) for number, offsets in enumerate(BACKOFF)}
         return cls(size, contexts, tables)
@@ -125,7 +125,7 @@ def _batch_stream(batch: MaskedBatch, size: int) -> tuple[TokenStream, Indices]:
 
 
 def count_two_sided(texts: Sequence[TokenizedText], size: int) -> TwoSidedNgram:
-    """The model of some texts, cut into sequences like those it will be asked about; a text counts `epochs` times."""
+    """The model of some texts, cut into sequences like the ones to be predicted; a text counts `epochs` times."""
     if size + 2 > 55_000:
         raise DataError(f"The two-sided 5-gram packs four token ids into one number; {size} tokens are too many.")
     edge = np.full(2, size)

@@ -27,7 +27,7 @@ const HEADS = [
   { layer: 0, head: 1 },
 ];
 
-/** A reads two tokens, B three, the last two of which are A's. */
+/** A has two tokens, B three; the last two equal A's. */
 function comparison() {
   /** @type {CompareAnswer} */
   const answer = {

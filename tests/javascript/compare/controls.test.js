@@ -1,4 +1,4 @@
-// What is said of each side's wiring.
+// The description of each side's architecture.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// Patches of the Compare page: when A can take a value of B's run, what is asked then, and what stays of B.
+// Patches of the Compare page: when A can take a value of B's run, and the resulting questions.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

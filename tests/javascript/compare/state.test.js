@@ -1,4 +1,4 @@
-// The two questions of the Compare page, and what is chosen for them.
+// The two questions of the Compare page, and the choices behind them.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// What formulas say when they are read aloud.
+// Formulas as spoken text.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// What a learner has changed stands in the address, and nothing else does.
+// The address contains the learner's changed inputs, and nothing else.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The core path: what is next, how long the rest takes, and what a browser keeps of it.
+// The core path: the next station, the remaining time, and the stored progress.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

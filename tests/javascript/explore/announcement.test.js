@@ -1,4 +1,4 @@
-// What is said of a prediction after a change, and when.
+// The announcement of a prediction after a change.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The list of edits: what each action makes of it, undo and redo.
+// The list of edits: each action, undo and redo.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The head that an example speaks of.
+// The head that an example refers to.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

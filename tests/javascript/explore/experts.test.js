@@ -1,4 +1,4 @@
-// Which experts a token goes to is cut out of the numbers of a whole text.
+// A token's experts, read from the numbers of a whole text.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

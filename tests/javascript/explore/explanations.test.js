@@ -1,4 +1,4 @@
-// What a switched-off head and rankings of tokens say in words.
+// Explanations in words: a switched-off head, and rankings of tokens.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

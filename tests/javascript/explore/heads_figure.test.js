@@ -1,4 +1,4 @@
-// Figures for print: what stands out on the screen stands out on paper.
+// Figures for print have the same emphasis as the screen.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -73,7 +73,7 @@ test("the line of a query strikes no name out", () => {
     /** @type {Found<HeadViewAnswer>} */ ({ meta: { ...META, columns }, numbers: weights }),
   );
   const meta = { queries: 2, explained_variance: [0.8, 0.1] };
-  const numbers = new Float32Array([0.5, 0.6, 1, 0, -1, 0, -0.9, 0.7]); // the second query and the first key lie level
+  const numbers = new Float32Array([0.5, 0.6, 1, 0, -1, 0, -0.9, 0.7]); // the second query is level with the first key
   const plane = /** @type {Found<QkProjectionAnswer>} */ ({ meta, numbers });
   const shown = { page, matrix, heads: ["Layer 0 · Head 0"], locked: [1], plane };
   const { shapes } = drawHeads("qk_projection", shown, 85, "").figure;

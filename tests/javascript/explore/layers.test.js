@@ -1,4 +1,4 @@
-// What the panels of "Layers" and the walkthrough make of the server's numbers.
+// The panels of "Layers" and the walkthrough, computed from the server's numbers.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -98,7 +98,7 @@ const FLOW = {
   ),
 };
 
-/** A text of three tokens, of which two take part. */
+/** A flow through two of a text's three tokens. */
 function layout() {
   const edges = readEdges(FLOW);
   return layoutFlow(edges, flowColumns(edges, 2, ["The", " dog", " sat"].map(token), null), {

@@ -1,4 +1,4 @@
-// The ledger of a cell: its largest pairs of writers, and the parts of the model that paths name.
+// The ledger of a cell: its largest pairs of writers, and the model's part for each path.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// A model as a diagram: where its parts stand, and where they lead.
+// A model as a diagram: the places of its parts, and their links.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// All heads as one figure, and beside each layer its numbers.
+// All heads in one figure, with each layer's numbers beside it.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// A page of Explore without a browser: its state, and the changes that were made.
+// A page of Explore without a browser: its state, and a record of the changes.
 
 import { ExploreState } from "../../../app/headlight_app/explore/frontend/state.js";
 import { DEFAULT_CHOICE } from "../../../app/headlight_app/ui/frontend/state/state.js";

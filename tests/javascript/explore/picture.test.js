@@ -1,4 +1,4 @@
-// The picture from text to prediction: its parts, what they open, and where the heads of a layer stand.
+// The diagram from text to prediction: its parts, their views, and the places of a layer's heads.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// What Explore asks: the question as the page's fields name it, and the details of each request beside it.
+// The requests of Explore: the question from the page's fields, and the details of each request.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ import { AS_TRAINED, createPage } from "./page.js";
 
 const VARIANT = { ...AS_TRAINED, scale: "off" };
 
-/** What was sent, from then on. @param {import("node:test").TestContext} context */
+/** The requests sent from now on. @param {import("node:test").TestContext} context */
 function requests(context) {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const fetched = context.mock.method(globalThis, "fetch", async () => packed('{"superseded":true}'));

@@ -1,4 +1,4 @@
-// Which heads and tokens are chosen, and which heads are off.
+// The chosen heads and tokens, and the switched-off heads.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -112,6 +112,6 @@ test("the last token is -1 in the address, but not of an image's patches", () =>
     region: /** @type {[number, number, number, number]} */ ([0, 0, 1, 1]),
   };
   assert.equal(urlPosition(createPage({}, { patches }).page, 2), 2);
-  const source = { ...patches, side: /** @type {const} */ ("source") }; // whose text is a caption
+  const source = { ...patches, side: /** @type {const} */ ("source") }; // its text is a caption
   assert.equal(urlPosition(createPage({}, { patches: source }).page, 2), -1);
 });

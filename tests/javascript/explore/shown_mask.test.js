@@ -1,4 +1,4 @@
-// What the sidebar is told of the mask on the page.
+// The mask of the page, as passed to the sidebar.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The target of an encoder-decoder: the model's own until somebody types one.
+// The target of an encoder-decoder: the model's own until the visitor types one.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ function stateOf(text, source) {
   return new ExploreState({ ...choice, text, source }, known, { model: "writer", device: "cpu", measure: "" });
 }
 
-/** The target in what is asked, and whether the model writes it. @param {ExploreState} state */
+/** The target in the request, and whether the model writes it. @param {ExploreState} state */
 function asked(state) {
   const { question, writes_target } = state.traceRequest;
   return [question.text, writes_target];

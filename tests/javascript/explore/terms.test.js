@@ -1,4 +1,4 @@
-// Which terms the tokens of a text need.
+// The terms explained for the tokens of a text.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The guided start: which heads it tries on the sentence that stands there.
+// The guided start: the heads that it tries on the current sentence.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// Why an answer leads: the parts by what they add to the difference of two logits.
+// Why an answer leads: the parts, ranked by their contribution to the difference of two logits.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

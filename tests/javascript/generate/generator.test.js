@@ -11,7 +11,7 @@ const PROMPT = [{ text: "Once", special: false, space_before: false }];
 const END = 9;
 
 /**
- * A server whose model writes 1, 2, 3 and so on; `asked` holds what it was asked.
+ * A server whose model writes 1, 2, 3 and so on; `asked` lists its requests.
  * @param {(generated: readonly GeneratedToken[]) => void} [before] may throw
  */
 function counting(before = () => {}) {

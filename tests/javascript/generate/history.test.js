@@ -1,4 +1,4 @@
-// What was generated, step by step, and the lines that were left.
+// The generated tokens, step by step, and the abandoned lines.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

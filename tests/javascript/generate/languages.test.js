@@ -1,4 +1,4 @@
-// The language of a translation stands in its text, and the menu says what people call it.
+// A translation's language token in its text, and the language's name in the menu.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// What a browser keeps of a lesson: the seed, the answers and where one is; and nothing of another version.
+// A browser's stored work on a lesson: seed, answers and step of the current version.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// First answers as bars: an option keeps its place, and no word of a student's own is among them.
+// First answers as bars: options keep their order, and no student's own words are shown.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

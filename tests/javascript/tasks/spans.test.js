@@ -1,4 +1,4 @@
-// Which part of a recording a token listens to.
+// The part of a recording that a token listens to.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// What the views of the page Tasks say of an answer.
+// The descriptions of an answer in the views of the Tasks page.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The address follows what was chosen, without Streamlit.
+// The address follows the choices, without Streamlit.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { AddressBar, addressQuery, linkAddress } from "../../../app/headlight_ap
 const DEFAULTS = { model: "", text: null, layer: -1, edits: [], pinned: [] };
 
 /**
- * An address bar in a browser that is not there, and what it wrote.
+ * An address bar in a simulated browser, and the addresses written.
  * @param {import("node:test").TestContext} context
  */
 function bar(context) {
@@ -82,7 +82,7 @@ test("another model that Streamlit has written stays in the address", (context) 
   place.search = "?model=sort";
   context.mock.timers.tick(400);
   assert.deepEqual(written, []);
-  settings.model = "sort"; // the page has heard of it
+  settings.model = "sort"; // the page has received it
   made.changed();
   context.mock.timers.tick(400);
   assert.deepEqual(written, ["/explore?model=sort&text=the+cat"]);

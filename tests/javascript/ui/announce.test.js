@@ -1,4 +1,4 @@
-// Of several changes the last is said, once, after a pause.
+// Of several changes only the last is announced, once, after a pause.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

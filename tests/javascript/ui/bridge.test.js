@@ -1,4 +1,4 @@
-// A component and Streamlit in step: what is taken over, and what is reported when.
+// Synchronization of a component with Streamlit: adopted values and reports.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { defineComponent, Reporter } from "../../../app/headlight_app/ui/fronten
 /** @typedef {Record<string, unknown>} Value */
 
 /**
- * A reporter of a choice, with what it told; timers are the test's.
+ * A reporter of a choice, and its reports; the test controls the timers.
  * @param {import("node:test").TestContext} context @param {() => boolean} [isBusy]
  */
 function reporting(context, isBusy) {
@@ -48,7 +48,7 @@ test("a change that leaves all as it was is not reported, and counts as heard", 
   assert.ok(reporter.isHeard);
   page.head = 1;
   reporter.changed();
-  page.head = 0; // back within the moment: Streamlit hears of it, since it may have heard of the first
+  page.head = 0; // undone within the delay: reported anyway, since Streamlit may have received the first
   reporter.changed();
   tick(300);
   assert.deepEqual(reported, [{ name: "settled", head: 0, serial: 6 }]);
@@ -139,7 +139,7 @@ test("a report that is on its way keeps its number when the page gives the rest 
   page.text = "b";
   reporter.changed();
   tick(300);
-  reporter.discard(); // before Streamlit has answered
+  reporter.discard(); // before Streamlit has confirmed it
   page.head = 1;
   reporter.changed();
   tick(300);
@@ -183,7 +183,7 @@ test("nothing is reported after the end, or where there is nothing to say", (con
   assert.deepEqual(reported, []);
 });
 
-/** A component that notes what becomes of each of its pages, and two places in a document. */
+/** A component that records the life cycle of each of its pages, and two places in a document. */
 function mounting() {
   const places = [1, 2].map(() => /** @type {HTMLElement} */ (Object.assign(new EventTarget(), { isConnected: true })));
   /** @type {string[][]} */

@@ -1,4 +1,4 @@
-// The colours of weights: from 0 to 1, or as far as what is shown.
+// The colour range of weights: from 0 to 1, or up to the shown weights.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// Charts of figures for print, and the line that says where a figure is from.
+// Charts of figures for print, and the provenance line of a figure.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -45,7 +45,7 @@ function endsOf(shape) {
   return [shape.x, shape.y, shape.x + width, shape.y + height];
 }
 
-/** Cells below the diagonal, as a causal mask leaves them. @param {number} count */
+/** Cells of a causal mask, on and below the diagonal. @param {number} count */
 function causalTable(count) {
   const names = Array.from({ length: count }, (_, place) => `w${place}`);
   const rows = names.map((label, row) => ({
@@ -55,7 +55,7 @@ function causalTable(count) {
   return { columns: names, rows };
 }
 
-/** The curves that are no line of a grid, an axis or a legend. @param {Figure} figure */
+/** The data curves, without lines of the grid, axes and legend. @param {Figure} figure */
 function curvesOf({ shapes }) {
   const lines = shapes.filter((shape) => shape.kind === "polyline");
   return lines.filter(({ points, stroke_width }) => stroke_width === 0.35 && points[1] !== points[3]);

@@ -1,4 +1,4 @@
-// Heads that are off, by an edit of their own or of their layer.
+// Heads switched off by their own edit or by their layer's.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The selected heads as a matrix: what is asked for, and what the bytes of a group say.
+// The selected heads as a matrix: its request, and its values from a group's bytes.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -24,13 +24,13 @@ import { createPage, GROUP } from "../explore/page.js";
 /** @import { Found, HeadViewAnswer } from "../../../app/headlight_app/ui/frontend/types.js" */
 
 const CAUSAL = [255, 0, 0, 128, 128, 0, 1, 128, 255];
-/** The bytes of all heads: each looks back only. */
+/** The bytes of all heads, all causal. */
 const BYTES = Uint8Array.from({ length: 6 * 9 }, (_, cell) => CAUSAL[cell % 9]);
 const AXIS = { labels: ["The", " dog"], tokens: [[0], [1, 2]] };
 /** @type {HeadViewAnswer} */
 const META = { rows: AXIS, columns: AXIS, signed: true, scale: "linear", low: -2, high: 2, per_head: 1, rules: [] };
 
-/** An exact answer: the matrix, one head, and which cells are shown. */
+/** An exact answer: the matrix, one head, and the states of the cells. */
 function found() {
   const numbers = new Float32Array(4 + 4 + 1);
   numbers.set([1, -2, 0.5, 0, 1, -2, 0.5, 0]);

@@ -1,4 +1,4 @@
-// The metrics of heads: with the answer, later, or not at all, which is said.
+// The metrics of heads: with the answer, later, or replaced by an error sentence.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

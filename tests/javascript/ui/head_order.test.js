@@ -1,4 +1,4 @@
-// The order of heads holds until another is asked for.
+// The order of heads stays until another is requested.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ const BEST_FIRST = ["0,1", "0,2", "1,0", "1,1", "0,0", "1,2"];
 /** @param {ReturnType<typeof headOrder>} order */
 const names = ({ heads }) => heads.map(String);
 
-/** A page whose server knows no metrics yet. @param {string} sort */
+/** A page whose server has no metrics yet. @param {string} sort */
 function sortedPage(sort) {
   const { page, state } = createPage({ sort });
   return { page: Object.assign(page, { server: { get: () => null } }), state };
@@ -58,7 +58,7 @@ test("heads wait in their places for numbers that are on their way", () => {
 
 const PAIR_ORDER = { ...GROUP, metrics: {} };
 
-/** A page whose server knows the weights of some pairs. @param {Record<string, number[]>} known */
+/** A page whose server has the weights of some pairs. @param {Record<string, number[]>} known */
 function pairPage(known) {
   const bytes = new Uint8Array(GROUP.layers * GROUP.heads * 9).fill(1);
   const { page, state } = createPage({ sort: "query_key", query: 2, key: 1 }, { bytes });

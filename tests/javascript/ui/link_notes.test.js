@@ -1,4 +1,4 @@
-// What is said of a link to others.
+// The notes about a shared link.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

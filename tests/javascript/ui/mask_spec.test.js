@@ -1,4 +1,4 @@
-// Masks as the address names them.
+// Masks as written in the address.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

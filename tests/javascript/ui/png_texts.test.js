@@ -1,4 +1,4 @@
-// Texts in a PNG: chunks behind the header, with a checksum that readers check.
+// Texts in a PNG: chunks after the header, with a checksum.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The line that says where a picture's numbers are from.
+// The provenance line of a picture.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

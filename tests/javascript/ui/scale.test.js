@@ -1,4 +1,4 @@
-// Number axes: their marks, and where values lie.
+// Number axes: their marks, and the places of values.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

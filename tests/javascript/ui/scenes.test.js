@@ -1,4 +1,4 @@
-// The list of scenes: what a file or a link adds, and what a person changes.
+// The list of scenes: additions from files and links, and the user's changes.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// Questions to the server: what is sent, what comes back, and what a failure says.
+// Questions to the server: requests, answers and errors.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

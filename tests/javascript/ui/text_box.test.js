@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setText } from "../../../app/headlight_app/ui/frontend/text_box.js";
 
-/** A box as far as it is used here. @param {string} value @param {number} selectionStart @param {number} selectionEnd */
+/** The used parts of a box. @param {string} value @param {number} selectionStart @param {number} selectionEnd */
 function createBox(value, selectionStart, selectionEnd) {
   let selections = 0;
   const box = { value, selectionStart, selectionEnd, select: () => selections++ };

@@ -1,4 +1,4 @@
-// Answers and weights as they travel.
+// The binary format of answers and weights.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

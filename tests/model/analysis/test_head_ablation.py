@@ -1,4 +1,4 @@
-"""Head ablation in batches equals one run for each head with the edit; a search finds what makes another answer."""
+"""Batched head ablation equals one run per head with the edit; a search finds heads that change the answer."""
 
 from itertools import combinations
 from typing import Any
@@ -23,7 +23,7 @@ from tests.model.toys import traced
 def one_run_per_head(
     model: Transformer, attention: str, position: int, token: int, edits: list[str], **more: Any
 ) -> list[float]:
-    """The log-probability after a run of its own for each head."""
+    """The log-probability after a separate run for each head."""
     found = []
     for head in range(4):
         trace = traced(model, *edits, f"{attention}.weights[{head}]=set:0", **more)
@@ -125,13 +125,13 @@ def edit_of(path: str, head: int) -> str:
 
 
 def answer(model: Transformer, position: int, edits: list[str], **more: str) -> int:
-    """What a run of its own answers."""
+    """The answer of a separate run."""
     logits = traced(model, *edits, **more)["logits"]
     return int((logits[position] if logits.ndim == 2 else logits).argmax())
 
 
 def searched(model: Transformer, position: int, edits: list[str], most: int = 8, /, **more: str) -> HeadSearch:
-    """A search that is taken to its end, for the answer that the edits leave."""
+    """A completed search for the answer after the edits."""
     search, token = HeadSearch(), answer(model, position, edits, **more)
     while not search.is_done(most):
         search = advance_search(model, traced(model, *edits, *search.edits, **more), search, position, token)
@@ -139,7 +139,7 @@ def searched(model: Transformer, position: int, edits: list[str], most: int = 8,
 
 
 def smallest_sets(model: Transformer, position: int, edits: list[str], most: int) -> list[set[str]]:
-    """By brute force: all smallest sets of heads without which the answer is another one."""
+    """All smallest sets of heads whose removal changes the answer, by brute force."""
     heads, before = [edit_of(*head) for head in all_heads(model)], answer(model, position, edits)
     for size in range(1, most + 1):
         sets = [set(off) for off in combinations(heads, size) if answer(model, position, [*edits, *off]) != before]
@@ -151,7 +151,7 @@ def smallest_sets(model: Transformer, position: int, edits: list[str], most: int
 @pytest.mark.parametrize(("seed", "bonus", "size"), [(0, 0, 1), (2, 2, 2), (2, 4, 3)])
 def test_a_search_finds_a_smallest_set_of_heads(seed: int, bonus: int, size: int) -> None:
     model = toys.decoder(seed=seed)
-    edits = [f"logits[5,{answer(model, 5, [])}]=add:{bonus}"]  # the answer hangs on more heads than one
+    edits = [f"logits[5,{answer(model, 5, [])}]=add:{bonus}"]  # the answer depends on several heads
     search = searched(model, 5, edits)
     assert search.is_changed and len(search.heads) == size
     assert set(search.edits) in smallest_sets(model, 5, edits, size)
@@ -177,7 +177,7 @@ def test_what_a_search_says_is_what_runs_with_its_edits_answer(
         answer(model, position, [*edits, *search.edits[:count]], **more) for count in range(len(search.heads) + 1)
     ]
     assert [lead.likeliest for lead in search.leads] == answers
-    assert set(answers[:-1]) <= {before}  # it ends with the first other answer
+    assert set(answers[:-1]) <= {before}  # the search ends when the answer changes
     assert search.is_changed == (answers[-1] != before)
     margins = [lead.margin for lead in search.leads]
     assert margins == sorted(margins, reverse=True)

@@ -1,4 +1,4 @@
-"""Head metrics, against rows small enough to work out by hand and against traces."""
+"""Head metrics, compared with small rows computed by hand and with traces."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A head switched off: direct effect, responses and norms make the change, each as its definition says."""
+"""A head switched off: direct effect, responses and norms add up to the change, each by its definition."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOKEN = 7
 
 
 def assert_adds_up(model: Transformer, path: str, head: int, *edits: str, position: int = 4, source: str = "") -> None:
-    """What the parts say is the whole change, as two runs measure it."""
+    """The parts add up to the change between two runs."""
     more = {"source": source} if source else {}
     before = traced(model, *edits, **more)
     after = traced(model, *edits, f"{path}.weights[{head}]=set:0", **more)
@@ -54,7 +54,7 @@ def test_heads_of_every_attention_and_edited_texts() -> None:
 
 
 def test_direct_effect_responses_and_norm_by_hand() -> None:
-    """Pre-norm RMSNorm: writes through the scale before, and what the new scale makes of the stream after."""
+    """Pre-norm RMSNorm: outputs at the old scale, and the effect of the new scale on the stream afterwards."""
     model, position = toys.decoder(feed_forward="none"), 5
     before, after = traced(model), traced(model, "decoder.0.self.weights[3]=set:0")
     found = remove_head(model, traced(model, keep=KEEP), "decoder.0.self", 3, position, TOKEN)

@@ -13,11 +13,11 @@ from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
 from tests.model.toys import traced
 
-ALL = 1e-9  # a threshold that leaves out nothing
+ALL = 1e-9  # a threshold that keeps every edge
 
 
 def importances_by_sum(edges: tuple[Edge, ...]) -> dict[tuple[int, int, str], list[float]]:
-    """The shares of each sum: those of a feed-forward's are given alone, without its stream."""
+    """The importances of each sum; a feed-forward's sum has no edge for its stream."""
     sums = defaultdict(list)
     for edge in edges:
         sums[edge.layer, edge.target, "feed_forward" if edge.kind == "feed_forward" else "attention"].append(

@@ -1,4 +1,4 @@
-"""The ledger of an attention cell: parts and terms add up to the score, and each part is what its definition says."""
+"""The ledger of an attention cell: parts and terms add up to the score, and each part follows its definition."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ from tests.model.toys import traced
 
 
 def assert_adds_up(model: Transformer, trace: Trace, head: int = 1, query: int = 5, key: int = 2) -> None:
-    """In every attention of the model, at a cell that it has."""
+    """Check every attention of the model, at an existing cell."""
     for group in attention_groups(model.config):
         for layer in range(group.layers):
             path = group.path(layer)
@@ -44,7 +44,7 @@ def assert_adds_up(model: Transformer, trace: Trace, head: int = 1, query: int =
 
 
 def assert_sums_to_score(found: Ledger) -> None:
-    """Parts and terms make the score, with no more than rounding left over."""
+    """Parts and terms add up to the score, up to rounding."""
     size = np.abs(found.parts).sum() + sum(map(abs, found.terms.values()))
     assert found.parts.shape == (len(found.query_writers), len(found.key_writers))
     assert found.parts.sum() + sum(found.terms.values()) == pytest.approx(found.score, rel=1e-6, abs=1e-5)
@@ -94,7 +94,7 @@ def test_parts_and_terms_add_up_for_every_architecture_option(
 @pytest.mark.parametrize("placement", NORM_PLACEMENTS)
 @pytest.mark.parametrize("encoding", ["rope", "disentangled", "relative"])
 def test_every_norm_placement_of_every_stack(placement: str, encoding: str) -> None:
-    def small(model: Transformer) -> Transformer:  # without norms values grow past what float32 adds up to 1e-5
+    def small(model: Transformer) -> Transformer:  # without norms, values are too large for sums within 1e-5
         for parameter in model.parameters():
             parameter.data *= 0.5 if placement == "none" else 1
         return model
@@ -258,7 +258,7 @@ def test_the_previous_token_head_writes_the_keys_of_induction_heads() -> None:
     trace = run(checkpoint.model, checkpoint.tokenizer, text)
     last = len(trace.text.ids) - 1
     previous = int(trace.attention()[0, :, np.arange(1, last + 1), np.arange(last)].mean(0).argmax())
-    for head in (1, 2):  # which look for the word after an earlier "pan"
+    for head in (1, 2):  # these look for the word after an earlier "pan"
         key = int(trace["decoder.1.self.weights"][head, last].argmax())
         assert trace.text.tokens[key] == "fan"
         found = cell_ledger(checkpoint.model, trace, Cell("decoder.1.self", head, last, key))

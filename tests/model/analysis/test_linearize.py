@@ -27,7 +27,7 @@ def test_a_component_is_divided_by_the_scale_of_the_sum(name: str) -> None:
     norm = NORMS[name].make(8, 1e-5, False).double()
     parts = table()
     once, twice = linearize(norm, parts, 0), linearize(norm, 2 * parts, 0)
-    assert torch.allclose(once, twice, atol=1e-4)  # but for the epsilon, all twice as long is nothing new
+    assert torch.allclose(once, twice, atol=1e-4)  # up to the epsilon, doubling all parts changes nothing
     swapped = linearize(norm, parts.flip(0), 0)
     assert torch.allclose(swapped.flip(0), once)
 
@@ -42,7 +42,7 @@ def test_a_bias_goes_to_the_bias_row() -> None:
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_the_components_of_an_activation_add_up_to_the_activation_of_their_sum(name: str) -> None:
     parts = table()
-    parts[:, 0] = 0.0  # a channel that is still
+    parts[:, 0] = 0.0  # a silent channel
     assert torch.allclose(
         linearize_activation(ACTIVATIONS[name], parts, 1).sum(0), ACTIVATIONS[name](parts.sum(0)), atol=1e-12
     )

@@ -1,4 +1,4 @@
-"""Direct logit attribution: components add up to the logit, and each is what its definition says."""
+"""Direct logit attribution: components add up to the logit, and each follows its definition."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ def test_contributions_add_up_with_projected_embeddings_and_capped_logits() -> N
             EmbeddingConfig(dim=8, projection=project, scale=2.0),
             OutputHeadConfig(logit_scale=0.5, logit_soft_cap=3.0),
         )
-        if project == "all":  # its top must read the width that it has
+        if project == "all":  # the output head must read the model's width
             embed = EmbeddingConfig(dim=16, projection=project)
         model = toys.decoder(embedding=embed, output_head_config=answer, tied_embeddings=project == "tokens")
         assert_adds_up(model, traced(model), 2)
@@ -157,7 +157,7 @@ def test_each_contribution_by_hand() -> None:
 
 
 def test_ablating_a_head_of_the_last_layer_costs_its_contribution_with_a_linearized_norm() -> None:
-    """In a parallel block nothing reads what a head of the last layer wrote but the final norm."""
+    """In a parallel block only the final norm reads the output of a head of the last layer."""
     model = toys.decoder(parallel_residual=True, norm="layernorm", bias=True)
     before, after = traced(model), traced(model, "decoder.1.self.weights[2]=set:0")
     norm = model.stack("decoder").final_norm

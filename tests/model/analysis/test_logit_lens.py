@@ -1,4 +1,4 @@
-"""Logit lens, against the model's own output and against NumPy."""
+"""The logit lens, compared with the model's own output and with NumPy."""
 
 import numpy as np
 import pytest
@@ -118,7 +118,7 @@ def classifier(pooling: str, head: str = "sequence-classifier") -> Transformer:
 
 
 def label_shares(model: Transformer, rows: np.ndarray) -> np.ndarray:
-    """RMSNorm and a bare label head, in NumPy; whatever the rows are pooled from."""
+    """RMSNorm and a bare label head, in NumPy, for rows from any pooling."""
     project = model.output_head.projection
     logits = rows @ project.weight.double().numpy().T + project.bias.double().numpy()  # type: ignore[union-attr, operator]
     powers = np.exp(logits - logits.max(-1, keepdims=True))

@@ -1,4 +1,4 @@
-"""A weight and what it moves: shares by hand, and sinks that are found."""
+"""Attention weights and moved values: shares by hand, and detection of sinks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_rows_of_every_attention_add_up_to_one() -> None:
 
 
 def test_a_head_that_attends_to_a_token_without_a_value_is_a_sink() -> None:
-    """The first token's score is raised, and its value nearly taken away, in one head."""
+    """In one head the first token's score is raised and its value scaled to nearly zero."""
     model = toys.decoder()
     edits = ("decoder.1.self.scores[2,:,0]=add:5", "decoder.1.self.v[2,0]=scale:0.001")
     (sink, *others) = attention_sinks(model, traced(model, *edits))

@@ -1,4 +1,4 @@
-"""Neurons of a feed-forward: they add up to its contribution, and each is what its definition says."""
+"""Neurons of a feed-forward: they add up to its contribution, and each follows its definition."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ ANSWER = 7
 
 
 def assert_adds_up(model: Transformer, trace: Trace, position: int, layer: int) -> NeuronAttribution:
-    """The neurons, the bias and edits make the feed-forward's component of the logit, and are told apart."""
+    """The neurons, the bias and the edits add up to the feed-forward's component of the logit, listed separately."""
     found = attribute_neurons(model, trace, layer, position, ANSWER)
     components = attribute_logits(model, trace, position)
     row = components.components.index(Component("feed_forward", layer))
@@ -144,7 +144,7 @@ def test_they_are_found_in_inference_mode_and_leave_no_gradients() -> None:
 
 
 class Experts(nn.Module):
-    """A mixture of experts would be a feed-forward that is no sum over neurons."""
+    """A feed-forward that is not a sum over neurons, such as a mixture of experts."""
 
     def forward(self, x: torch.Tensor, hook: Any) -> torch.Tensor:
         neurons: torch.Tensor = hook("neurons", hook("input", x))

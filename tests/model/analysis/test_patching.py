@@ -17,7 +17,7 @@ EDIT = "decoder.0.self.scores[2]=scale:0.5"
 
 
 def restored(found: PatchingMap, patched: Trace) -> float:
-    """The share of the difference that a run with a patch has back."""
+    """The share of the difference that a patched run recovers."""
     logits = patched["logits"][found.position]
     difference = float(logits[found.other_answer] - logits[found.answer])
     return (difference - found.before) / (found.after - found.before)
@@ -70,7 +70,7 @@ def test_the_cross_attention_after_a_patched_head_is_held_too() -> None:
     edits += [f"decoder.1.{kind}.weighted_values=from:A" for kind in ("self", "cross")]
     patched = run(model, tokenizer, TEXT, edits, source="a bird", runs={"A": trace, "B": other})
     assert found.direct_heads[0, 1] == pytest.approx(restored(found, patched), abs=1e-3)
-    assert abs(found.direct_heads[0, 1] - found.heads[0, 1]) > 1e-4  # the other heads carry some of it
+    assert abs(found.direct_heads[0, 1] - found.heads[0, 1]) > 1e-4  # other heads carry part of the effect
 
 
 @pytest.mark.parametrize("parts", [{"layers": 3}, *toys.UNUSUAL], ids=["own keys", "shared keys", "streams"])
@@ -91,7 +91,7 @@ def test_what_a_head_says_to_a_later_head_is_computed_in_two_runs(part: str, par
         patched = run(model, tokenizer, TEXT, [patch], runs={"C": heard})
         assert found[layer, head] == pytest.approx(restored(difference, patched), abs=1e-3)
     if parts in toys.UNUSUAL and part != "q":
-        np.testing.assert_allclose(found, 0, atol=1e-3)  # what layer 2 reads is made in front of all heads
+        np.testing.assert_allclose(found, 0, atol=1e-3)  # layer 2 reads keys computed before all heads
     else:
         assert np.abs(found).max() > 1e-3
 
@@ -118,7 +118,7 @@ def test_the_induction_head_carries_the_word_that_was_exchanged(induction: tuple
     trace, other = (run(model, tokenizer, text, keep=KEEP) for text in texts)
     found = patching_map(model, trace, other)
     exchanged = 2  # after <|endoftext|> and "cat"
-    assert found.residual[0, exchanged] == pytest.approx(1, abs=1e-3)  # it alone sets the texts apart
+    assert found.residual[0, exchanged] == pytest.approx(1, abs=1e-3)  # the texts differ only here
     assert np.abs(np.delete(found.residual[0], exchanged)).max() < 1e-3
     assert found.heads[1].max() > 2 * found.heads[0].max()  # the second layer copies
 

@@ -1,4 +1,4 @@
-"""What the Positions page draws of an encoding that learns by distance."""
+"""The Positions page's profile of an encoding learned by distance."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Attention rollout and head metrics of traces, against cases small enough to work out by hand."""
+"""Attention rollout and head metrics of traces, compared with small cases computed by hand."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ REPEATED = "the cat sat on the mat and the dog ran away"
 
 
 def encoded(*pieces: str, special: tuple[int, ...] = ()) -> Encoded:
-    """A text of pieces; equal pieces are equal tokens."""
+    """A text from pieces; equal pieces have equal ids."""
     known = sorted(set(pieces))
     marks = tuple(place in special for place in range(len(pieces)))
     ids = tuple(known.index(piece) for piece in pieces)
@@ -23,7 +23,7 @@ def encoded(*pieces: str, special: tuple[int, ...] = ()) -> Encoded:
 
 
 def trace_of_weights(weights: np.ndarray, text: Encoded, causal: bool = False) -> Trace:
-    """A trace of one layer that holds nothing but these weights [head query key] and the mask."""
+    """A trace of one layer with only these weights [head query key] and the mask."""
     heads, size, _ = weights.shape
     config = toys.config(layers=1, heads=heads)
     mask = np.tril(np.ones((heads, size, size), dtype=bool)) if causal else np.ones((heads, size, size), dtype=bool)
@@ -44,7 +44,7 @@ def test_an_induction_head_has_that_metric() -> None:
     text = encoded("<s>", " Tom", " saw", " Ann", ".", " Tom", " saw", special=(0,))
     weights = np.zeros((1, 7, 7), dtype=np.float32)
     weights[0, :, 0] = 1
-    weights[0, 5] = [0, 0, 0.75, 0.25, 0, 0, 0]  # the second Tom looks at what followed the first
+    weights[0, 5] = [0, 0, 0.75, 0.25, 0, 0, 0]  # the second Tom looks at the token after the first
     weights[0, 6] = [0, 0, 0, 0.5, 0.5, 0, 0]
     values = head_metrics(trace_of_weights(weights, text, causal=True))
     assert values["induction"].item() == pytest.approx((0.75 + 0.5) / 2)
@@ -52,7 +52,7 @@ def test_an_induction_head_has_that_metric() -> None:
     assert values["special"].item() == pytest.approx(4 / 6)
     assert values["first"].item() == pytest.approx(4 / 6)
     assert values["same-word"].item() == 0.0
-    assert np.isnan(values["next"]).all()  # the mask forbids it
+    assert np.isnan(values["next"]).all()  # masked
 
 
 def test_same_word_ignores_case_and_space() -> None:
@@ -68,7 +68,7 @@ def test_punctuation_is_no_word() -> None:
     weights = np.zeros((1, 5, 5), dtype=np.float32)
     weights[0, :, 1] = 1
     values = head_metrics(trace_of_weights(weights, text, causal=True))
-    assert values["same-word"].item() == 0.0  # of the second "one" alone
+    assert values["same-word"].item() == 0.0  # only of the second "one"
     assert values["punctuation"].item() == pytest.approx(1.0)
 
 
@@ -78,7 +78,7 @@ def test_every_metric_gives_a_number_for_each_head() -> None:
     assert set(values) == set(HEAD_METRICS)
     for metric, heads in values.items():
         assert heads.shape == (2, 4)
-        if metric in ("next", "punctuation"):  # what comes after is masked, and there is no mark in this text
+        if metric in ("next", "punctuation"):  # later tokens are masked; no punctuation here
             assert np.isnan(heads).all(), metric
         elif not HEAD_METRICS[metric].unit:
             assert np.all(heads >= 0), metric
@@ -106,7 +106,7 @@ def test_rows_of_the_rollout_sum_to_one(weights: np.ndarray) -> None:
 
 
 def test_rollout_of_two_layers_by_hand() -> None:
-    layer = np.array([[1, 0], [1, 0]], dtype=np.float32)  # the second token looks at the first alone
+    layer = np.array([[1, 0], [1, 0]], dtype=np.float32)  # the second token looks only at the first
     reached = attention_rollout(np.stack([layer[None], layer[None]]))
     assert reached[0] == pytest.approx(np.array([[1, 0], [0.5, 0.5]]))
     assert reached[1] == pytest.approx(np.array([[1, 0], [0.75, 0.25]]))

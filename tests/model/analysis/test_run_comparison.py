@@ -156,7 +156,7 @@ def test_the_distance_is_symmetric_and_from_0_to_1(seed: int, other: int) -> Non
 
 
 def test_keys_without_a_partner_are_tokens_that_the_other_lacks() -> None:
-    """A key that only one text has is a key of weight 0 in the other."""
+    """A key in only one text counts as a key of weight 0 in the other."""
     one, other = rows(4, 5), rows(4, 6, seed=1)
     pairs = ((0, 0), (1, 2), (4, 5))
     whole = [np.zeros((4, 8)), np.zeros((4, 8))]

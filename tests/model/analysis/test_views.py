@@ -89,7 +89,7 @@ def test_a_label_has_a_gradient_too() -> None:
     up, down = (attention_gradient(model, trace, "encoder.0.self", 0, label) for label in (0, 1))
     shares = np.exp(trace["logits"].astype(np.float64))
     shares /= shares.sum()
-    assert up * shares[0] == pytest.approx(-down * shares[1], abs=1e-5)  # what one gains the other loses
+    assert up * shares[0] == pytest.approx(-down * shares[1], abs=1e-5)  # one label's gain is the other's loss
 
 
 def test_no_prediction_or_no_attention_gets_a_sentence() -> None:

@@ -15,7 +15,7 @@ from tests.model import toys
 
 
 def spoilt(folder: Path, number: float, *names: str, count: int = 1) -> Path:
-    """A checkpoint with a few weights that are `number`."""
+    """A checkpoint with a few weights set to `number`."""
     model = toys.decoder()
     with torch.no_grad():
         for name in names:

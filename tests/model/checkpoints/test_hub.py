@@ -56,7 +56,7 @@ class Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         self.server.asked.append(path)
         if path.startswith("/api/models/down/"):
-            self.close_connection = True  # as a network does that fails
+            self.close_connection = True  # simulates a network failure
             return
         status, raw, code = answer(path, self.server.files)
         self.send_response(status)
@@ -70,7 +70,7 @@ class Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def log_message(self, *told: object) -> None:
-        """Silence."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def hub(tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def asking(home: Path, endpoint: str, *verbs: list[str]) -> list[tuple[int, str]]:
-    """Exit status and output of each command, in a process of its own: the library reads its address once."""
+    """Exit status and output of each command, in a separate process: the library reads the endpoint only once."""
     program = f"""
 import contextlib, io, json, sys
 from headlight.cli.main import main

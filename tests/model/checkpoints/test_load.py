@@ -1,4 +1,4 @@
-"""Checkpoint folders: what is saved is loaded again, and each fault is refused with a sentence."""
+"""Checkpoint folders: saved models load unchanged, and each fault is refused with a message."""
 
 import json
 import os
@@ -89,20 +89,20 @@ def edited(folder: Path, change: Callable[[dict[str, torch.Tensor]], object]) ->
 
 
 class Runs:
-    """An object whose unpickling makes a folder."""
+    """An object whose unpickling creates a folder."""
 
     def __reduce__(self) -> tuple[Callable[[str], None], tuple[str]]:
         return os.mkdir, ("ran",)
 
 
 def replaced(path: Path) -> Path:
-    """The path of a removed file."""
+    """Remove a file; returns its path."""
     path.unlink()
     return path
 
 
 def pickled(folder: Path, content: object, without: int = 0) -> Path:
-    """A pickle in place of the weights, with so many of its last bytes cut off."""
+    """Replace the weights by a pickle, with `without` bytes cut off its end."""
     path = replaced(folder / WEIGHTS).with_name("pytorch_model.bin")
     torch.save({"decoder.final_norm.weight": content}, path)
     path.write_bytes(path.read_bytes()[: path.stat().st_size - without])
@@ -197,7 +197,7 @@ VALUES: st.SearchStrategy[Any] = st.one_of(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A good checkpoint, to be damaged repeatedly."""
+    """A valid checkpoint, to be damaged repeatedly."""
     return saved(tmp_path_factory.mktemp("spoilt"))
 
 

@@ -1,4 +1,4 @@
-"""How much memory a program may take."""
+"""The memory limit of a program."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What is said of families that do not open."""
+"""The error messages for unsupported families."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Uploads: a checkpoint is found in them, and hostile ones are refused before anything is written."""
+"""Uploads: the checkpoint inside is found, and malicious ones are refused before anything is written."""
 
 import io
 import random
@@ -23,7 +23,7 @@ TINY = UploadLimits(max_bytes=10_000_000, max_files=50, max_compression_ratio=10
 
 
 def with_entry(name: str, content: bytes = b"x", mode: int = 0, **fields: int) -> bytes:
-    """A good checkpoint with one more entry, with forged metadata."""
+    """A valid checkpoint with an additional entry that has forged metadata."""
     raw = io.BytesIO()
     with zipfile.ZipFile(raw, "w") as archive:
         for known, inside in GOOD.items():
@@ -38,7 +38,7 @@ def with_entry(name: str, content: bytes = b"x", mode: int = 0, **fields: int) -
 
 
 def patched(raw: bytes, at: int, value: int, which: int = -1) -> bytes:
-    """Two bytes of an entry of the central directory changed."""
+    """The archive with two bytes of a central directory entry changed."""
     places = [place for place in range(len(raw)) if raw[place : place + 4] == b"PK\x01\x02"]
     broken = bytearray(raw)
     struct.pack_into("<H", broken, places[which] + at, value)
@@ -55,7 +55,7 @@ def renamed(raw: bytes, old: bytes, new: bytes) -> bytes:
 
 
 def grown() -> bytes:
-    """An entry that claims to be small and is not."""
+    """A large entry that claims to be small."""
     raw = bytearray(zipped(GOOD | {"vocab.txt": b"\0" * 5_000_000}))
     for mark, at in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
         place = bytes(raw).rfind(mark)

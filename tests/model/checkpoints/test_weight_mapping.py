@@ -1,10 +1,10 @@
-"""Names of tensors in sentences."""
+"""Tensor names in messages."""
 
 from headlight.checkpoints.weight_mapping import join_names
 
 
 def test_a_tensor_name_with_a_line_break_stays_on_the_line() -> None:
-    """A damaged file may hold any name; a sentence about it is one line."""
+    """A damaged file may contain any name; a message about it is one line."""
     assert join_names(["\ntransformer.wte.weight", "a\tb", "größe"]) == "\\ntransformer.wte.weight, a\\tb, größe"
 
 

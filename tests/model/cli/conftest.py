@@ -1,4 +1,4 @@
-"""One checkpoint of each build, which the tests of the commands ask."""
+"""One checkpoint of each architecture for the tests of the commands."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -32,7 +32,7 @@ TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {
 
 @pytest.fixture(scope="package")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of these models, a picture and a recording."""
+    """A folder with these models, a picture and a recording."""
     folder = tmp_path_factory.mktemp("models")
     for name, make in MODELS.items():
         save(folder / name, make(), TOKENIZERS.get(name, toys.masked)(), dtype="float32")

@@ -1,4 +1,4 @@
-"""`headlight check`: a learner's file in a process of its own, with sentences whatever it does."""
+"""`headlight check`: a learner's file in a separate process, with a message for every outcome."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from headlight.code_exercises.diagnoses import Finding
 from tests.model.code_exercises.files import IMPORTS, SCALED, with_slip
 from tests.shell import Shell
 
-PATIENCE = ("--seconds", "280")  # a busy machine takes long to start Python
+PATIENCE = ("--seconds", "280")  # a busy machine is slow to start Python
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def checked(file: Path, text: str, capsys: pytest.CaptureFixture[str], *argument
 def test_a_right_file_has_the_status_0_and_what_it_prints_does_not_spoil_the_json(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (file.parent / "helper.py").write_text("factor = 1\n")  # beside the file, as learners have it
+    (file.parent / "helper.py").write_text("factor = 1\n")  # beside the file, like a learner's own modules
     text = f"import helper\n{IMPORTS}print('hello')\n{SCALED}"
     status, answer = checked(file, text, capsys)
     assert status == 0 and answer["passed"] and not answer["problem"]

@@ -49,8 +49,8 @@ def test_each_module_is_the_command(
     module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", [module, "predct"])
-    monkeypatch.delitem(sys.modules, "headlight_app.command", raising=False)  # else runpy warns that it is there
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # what is kept compiled would have these tests' shape checks
+    monkeypatch.delitem(sys.modules, "headlight_app.command", raising=False)  # otherwise runpy warns
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # cached bytecode would include the shape checks
     with pytest.raises(SystemExit) as ended:
         runpy.run_module(module, run_name="__main__")
     assert ended.value.code == 2

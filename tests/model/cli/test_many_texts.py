@@ -1,4 +1,4 @@
-"""Commands over many texts, and with two: `trace --texts`, `metrics`, `--patch-from`, `patching`."""
+"""Commands with many texts or with two: `trace --texts`, `metrics`, `--patch-from`, `patching`."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ def test_metrics_are_means_over_the_texts_that_give_occasion(models: Path, texts
     found = json.loads(printed)["decoder.self"]
     one, other = (head_metrics(run(MODELS["decoder"](), toys.causal(), text)) for text in TEXTS)
     np.testing.assert_allclose(found["previous"], (one["previous"] + other["previous"]) / 2, rtol=1e-5)
-    assert found["next"] == [[None] * 4] * 2  # a causal mask hides it
+    assert found["next"] == [[None] * 4] * 2  # hidden by the causal mask
     in_words = shell(["metrics", TEXTS[0], "--model", str(models / "decoder")])
     assert "entropy" in in_words and "no text gives occasion for it" in in_words
 
@@ -64,7 +64,7 @@ def test_the_map_of_patches_is_that_of_python(models: Path, shell: Shell) -> Non
     for kind in PATCHES:
         np.testing.assert_allclose(found[kind], getattr(wanted, kind), atol=1e-5)
     assert shell(asked).count("  layer") == 3
-    into = ["--into", "blocks.1.attn.hook_k[:,1]"]  # as TransformerLens has it
+    into = ["--into", "blocks.1.attn.hook_k[:,1]"]  # TransformerLens's name
     paths = path_patching(model, trace, other, "decoder.1.self.k[1]", answers=(7, 11))
     told = json.loads(shell([*asked, *into, "--json"]))
     np.testing.assert_allclose(told["heads"], paths, atol=1e-5)

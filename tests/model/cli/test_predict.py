@@ -1,4 +1,4 @@
-"""`headlight predict` and `headlight models`, and what every verb has in common."""
+"""`headlight predict` and `headlight models`, and the common behaviour of all commands."""
 
 import json
 import os
@@ -25,7 +25,7 @@ TEXT = "the cat sat on the mat"
 
 
 def predicted(models: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
-    """What `headlight predict --json` prints: JSON and nothing else."""
+    """The JSON that `headlight predict --json` prints; it prints nothing else."""
     assert main(["predict", "--json", "--models", str(models), *arguments]) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
@@ -174,7 +174,7 @@ def test_help_names_every_choice(command: str, names: set[str], capsys: pytest.C
 
 
 def test_json_is_ascii(models: Path) -> None:
-    """And the exit status of a real process is that of `main`."""
+    """A real process prints ASCII and exits with the status of `main`."""
 
     def process(*arguments: str) -> subprocess.CompletedProcess[bytes]:
         environment = {**os.environ, "PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"}

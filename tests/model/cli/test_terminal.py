@@ -1,4 +1,4 @@
-"""A command ends in a sentence, whatever becomes of its output, its files and its terminal."""
+"""A command ends with a message if its output, a file or its terminal fails."""
 
 import os
 import resource
@@ -22,7 +22,7 @@ from headlight.file_writing import replacing, write_files
 from headlight.training.run_dir import Progress, write_snapshot
 from tests.browser.server import free_port
 
-SMALL_FILE = 20_000  # bytes: as on a disk that is full after so many
+SMALL_FILE = 20_000  # bytes; simulates a disk that is full afterwards
 ADVICE = "Make room, or give another place."
 
 
@@ -92,7 +92,7 @@ def test_who_interrupts_an_import_gets_no_traceback(tmp_path: Path, command: str
 
 @contextmanager
 def small_disk() -> Iterator[None]:
-    """Meanwhile no file may be larger than SMALL_FILE."""
+    """Limit the size of files to SMALL_FILE."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (SMALL_FILE, hard))
     try:
@@ -138,7 +138,7 @@ def test_an_impossible_folder_is_a_sentence(tmp_path: Path, write: Callable[...,
 
 def test_of_files_that_belong_together_none_changes_alone(tmp_path: Path) -> None:
     write_files(tmp_path, {"weights": b"old", "config": b"old"})
-    (tmp_path / "config.part").mkdir()  # where the second one is written first
+    (tmp_path / "config.part").mkdir()  # the second file's temporary path
     with pytest.raises(OutputError, match="config cannot be written"):
         write_files(tmp_path, {"weights": b"new", "config": b"new"})
     assert (tmp_path / "weights").read_bytes() == b"old" and not (tmp_path / "weights.part").exists()

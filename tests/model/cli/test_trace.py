@@ -21,7 +21,7 @@ Traced = Callable[..., dict[str, np.ndarray]]
 
 @pytest.fixture
 def traced(models: Path, tmp_path: Path, shell: Shell) -> Traced:
-    """Runs `headlight trace` and reads its numbers as a stranger would: without pickles."""
+    """Runs `headlight trace` and reads its numbers without pickles."""
 
     def trace(model: str, *arguments: str) -> dict[str, np.ndarray]:
         out = tmp_path / "out.npz"

@@ -1,4 +1,4 @@
-"""`headlight sinks`, `rankings` and `without`: as JSON, in words, and a sentence for what cannot be asked."""
+"""`headlight sinks`, `rankings` and `without`: JSON, text, and a message for invalid requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXT, SINK = "the cat sat on the mat", ("decoder.1.self.scores[2,:,0]=add:5", "d
 
 @pytest.fixture
 def ask(models: Path, capsys: pytest.CaptureFixture[str]) -> Any:
-    """What a command prints."""
+    """Returns the output of a command."""
 
     def printed(verb: str, *arguments: str, model: str = "plain", status: int = 0) -> str:
         assert main([verb, TEXT, "--model", str(models / model), *arguments]) == status

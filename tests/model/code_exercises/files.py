@@ -1,4 +1,4 @@
-"""Files as a learner writes them: right ones, and one slip in each of the others."""
+"""Files as a learner writes them: correct ones, and others with one slip each."""
 
 IMPORTS = "import copy\nimport math\nimport torch\nfrom torch import nn\n"
 SCALED = """
@@ -62,7 +62,7 @@ PARTS = {
 }
 RIGHT = "\n".join((IMPORTS, *PARTS.values()))
 
-# exercise, what is written, what stands there instead, and what the answer then says
+# exercise, right code, replacement, and a part of the resulting sentence
 SLIPS: tuple[tuple[str, str, str, str], ...] = (
     ("scaled_dot_product_attention", "Q @ K.transpose(-2, -1)", "K @ Q.transpose(-2, -1)", "rows and columns are"),
     ("scaled_dot_product_attention", " / math.sqrt(Q.size(-1))", "", "are not divided by √d_k"),
@@ -133,7 +133,7 @@ SLIPS: tuple[tuple[str, str, str, str], ...] = (
 
 
 def with_slip(exercise: str, written: str, instead: str) -> str:
-    """The right file with something else in one place of one exercise."""
+    """The correct file with one place of one exercise replaced."""
     part = PARTS[exercise]
     assert written in part, f"{written!r} is not in the solution of {exercise}"
     return RIGHT.replace(part, part.replace(written, instead))

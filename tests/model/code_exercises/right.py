@@ -1,4 +1,4 @@
-"""Right solutions of the exercises, in several styles."""
+"""Correct solutions of the exercises in several styles."""
 
 import copy
 import math
@@ -10,7 +10,7 @@ from torch.nn import functional
 
 
 def with_axes(mask: Tensor, scores: Tensor) -> Tensor:
-    """The mask with the axes of the scores."""
+    """The mask reshaped to the axes of the scores."""
     mask = mask[:, None, :] if mask.dim() == 2 else mask
     return mask[:, None] if scores.dim() == 4 else mask
 
@@ -46,7 +46,7 @@ def attention_with_einsum(
 def attention_with_large_number(
     query: Tensor, key: Tensor, value: Tensor, mask: Any = None, dropout: Any = None
 ) -> list[Tensor]:
-    """With -1e9 in place of minus infinity, as in the Annotated Transformer, and twice as many bits."""
+    """With -1e9 instead of minus infinity, as in the Annotated Transformer, and in float64."""
     query, key, value = (each.double() for each in (query, key, value))
     scores = torch.matmul(query, key.mT).div(query.shape[-1] ** 0.5)
     if mask is not None:
@@ -60,7 +60,7 @@ def attention_with_large_number(
 def attention_fused(
     query: Tensor, key: Tensor, value: Tensor, mask: Any = None, dropout: Any = None
 ) -> tuple[Tensor, Tensor]:
-    """PyTorch's own, with an identity matrix in place of the values for the weights."""
+    """PyTorch's own function; for the weights the values are the identity matrix."""
     allowed = None if mask is None else with_axes(mask, query).bool()
     rate = dropout.p if dropout is not None and dropout.training else 0.0
     identity = torch.eye(key.shape[-2]).expand(*key.shape[:-1], -1)
@@ -77,7 +77,7 @@ def scaled_dot_product_attention(Q: Tensor, K: Tensor, V: Tensor) -> tuple[Tenso
 class SingleHeadAttention(nn.Module):
     def __init__(self, embed_dim: int) -> None:
         super().__init__()
-        self.value_proj = nn.Linear(embed_dim, embed_dim, bias=False)  # another order than that of the exercise
+        self.value_proj = nn.Linear(embed_dim, embed_dim, bias=False)  # not the order of the exercise
         self.W_q = nn.Linear(embed_dim, embed_dim, bias=False)
         self.W_k = nn.Linear(embed_dim, embed_dim, bias=False)
 
@@ -108,7 +108,7 @@ class MultiHeadedAttention(nn.Module):
 
 
 class FusedHeads(nn.Module):
-    """With layers of other names, rearranged by unflatten, and PyTorch's own attention."""
+    """With other layer names, `unflatten`, and PyTorch's own attention."""
 
     def __init__(self, h: int, d_model: int, dropout: float = 0.1) -> None:
         super().__init__()

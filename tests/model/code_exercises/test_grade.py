@@ -1,4 +1,4 @@
-"""Right solutions pass in every style; each misconception is told apart and never called right."""
+"""Correct solutions pass in every style; each misconception is recognized and never accepted."""
 
 import re
 from collections.abc import Callable
@@ -55,14 +55,14 @@ MODULE_ROWS = (
 
 
 def loaded(text: str) -> dict[str, Any]:
-    """What a file defines."""
+    """The names that a file defines."""
     names: dict[str, Any] = {}
     exec(compile(text, "my_attention.py", "exec"), names)
     return names
 
 
 def told(findings: list[Finding]) -> str:
-    """All that the answer says of what the mistakes look like."""
+    """All descriptions of likely mistakes in the findings."""
     return " ".join(diagnosis.looks_like for finding in findings for diagnosis in finding.diagnoses)
 
 
@@ -85,7 +85,7 @@ def test_a_slip_is_named(slip: tuple[str, str, str, str]) -> None:
 
 
 def with_steps(row: Misconception) -> Callable[..., Any]:
-    """A function of somebody with this misconception."""
+    """The attention function of a learner with this misconception."""
 
     def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         answer = compute(Case(query=query, key=key, value=value, mask=mask), change(**row.steps))
@@ -95,7 +95,7 @@ def with_steps(row: Misconception) -> Callable[..., Any]:
 
 
 def module_with_steps(row: Misconception) -> type[nn.Module]:
-    """A module of somebody with this misconception."""
+    """The attention module of a learner with this misconception."""
 
     class Heads(nn.Module):
         def __init__(self, h: int, d_model: int, dropout: float) -> None:
@@ -127,7 +127,7 @@ def test_no_two_misconceptions_say_the_same() -> None:
     for row in MISCONCEPTIONS.values():
         hints = row.diagnosis.hints
         assert hints.nudge.endswith("?") or hints.nudge.endswith(".")
-        assert hints.show_me not in hints.concrete  # the last rung tells what the one before does not
+        assert hints.show_me not in hints.concrete  # the last hint reveals more than the previous one
 
 
 sizes = st.integers(1, 5)
@@ -164,7 +164,7 @@ def test_a_wrong_output_is_recognized_for_any_shape(batch: int, tokens: int, cha
     case = causal(example(batch, batch, queries=tokens, keys=tokens, channels=channels))
     wrong = wrong_answer(case, MISCONCEPTIONS[name])
     if wrong is None or agrees(wrong.output, right_answer(case).output):
-        return  # it cannot be made, or makes no difference here
+        return  # the mistake is impossible or has no effect here
     (diagnosis,) = recognize(case, wrong.output)
     twin = next(row for row in MISCONCEPTIONS.values() if row.diagnosis == diagnosis)
     found = wrong_answer(case, twin)
@@ -209,7 +209,7 @@ def test_the_answer_shows_shapes_the_first_number_that_differs_and_the_rung_that
     assert re.search(r"output\[0, 0, 0\] is -?\d\.\d{4}, and\s+-?\d\.\d{4}\s+is right", nudge)
     assert "It looks as if" not in nudge and "It looks as if" in concrete
     assert "math.sqrt(" not in concrete and "math.sqrt(" in code
-    assert concrete.count("√d_k. With many") == 1  # said once, then "The same as above."
+    assert concrete.count("√d_k. With many") == 1  # written once, then "The same as above."
 
 
 def test_a_notebooks_check_prints_and_gives_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:

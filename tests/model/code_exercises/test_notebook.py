@@ -1,4 +1,4 @@
-"""The exercises as files with gaps: valid, never written over another file, and checked when they are run."""
+"""The exercises as files with gaps: valid, never overwriting a file, and checked when run."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from tests.model.code_exercises.files import IMPORTS, PARTS, with_slip
 
 
 def run_notebook(solutions: dict[str, str], capsys: pytest.CaptureFixture[str]) -> str:
-    """What the code cells print, with these solutions in the gaps."""
+    """The output of the code cells with these solutions in the gaps."""
     names: dict[str, Any] = {}
     for cell in json.loads(notebook_text())["cells"]:
         if cell["cell_type"] == "code":

@@ -1,4 +1,4 @@
-"""A small decoder and a small encoder, opened as a screen is given them."""
+"""A small decoder and a small encoder, opened as for a screen."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.model import toys
 
 @pytest.fixture
 def one_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Times are measured once, where a test is not about them."""
+    """Measure times only once in tests that are not about them."""
     monkeypatch.setattr(timing, "ROUNDS", 1)
 
 

@@ -1,4 +1,4 @@
-"""What a screen shows, for tests that look at it."""
+"""The contents of a screen, for tests."""
 
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ TOY = Checkpoint(toys.decoder(), toys.causal(), "")
 
 
 def compute(screen: Screen, model: Checkpoint = TOY, /, **inputs: str) -> tuple[Row, ...]:
-    """The rows for some inputs, the defaults elsewhere; one model stands for all that the screen asks for."""
+    """The rows for some inputs and defaults otherwise; one model serves as every model of the screen."""
     return screen.rows(**screen.parse(inputs) | dict.fromkeys(screen.model_controls, model))
 
 
@@ -27,5 +27,5 @@ def verdict(answer: Answer) -> Verdict:
 
 
 def sentences(answer: Answer) -> str:
-    """All that verdicts say."""
+    """The text of all verdicts."""
     return " ".join(each.text for each in pictures(answer, Verdict))

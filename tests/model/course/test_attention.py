@@ -1,4 +1,4 @@
-"""Attention on typed numbers is torch's own."""
+"""Attention on typed numbers equals PyTorch's."""
 
 import pytest
 import torch
@@ -77,7 +77,7 @@ def test_learned_matrices_reach_the_goal_that_a_learner_designs_for(goal: str) -
 
 
 def test_the_previous_token_head_wrote_the_key_of_the_induction_head() -> None:
-    """The default of the screen: its answer is the head of layer 0 that looks one word back, and all adds up."""
+    """With the screen's defaults the answer is the previous-token head of layer 0, and all parts add up."""
     model = load(find_checkpoint("induction"))
     rows = WHO_WROTE.rows(**{**WHO_WROTE.parse({}), "model": model})
     assert rows[0].question is not None and rows[0].question.right == "layer 0, head 1"

@@ -1,4 +1,4 @@
-"""Sentences and formulas of the course that once said what is not so, each held against what is computed."""
+"""Sentences and formulas of the course that were once wrong, each compared with computed values."""
 
 import re
 
@@ -131,7 +131,7 @@ def test_a_busy_moment_does_not_change_a_measured_time(monkeypatch: pytest.Monke
     clock, readings = [0.0], [0]
 
     def read() -> float:
-        """Actions take 1 and 2 ms, except in the third round, in which the machine is busy."""
+        """A clock: actions take 1 and 2 ms, but 50 times longer in the third round, as on a busy machine."""
         number, begins = divmod(readings[0], 2)
         readings[0] += 1
         if begins:

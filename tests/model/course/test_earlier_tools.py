@@ -1,4 +1,4 @@
-"""Taggers from before the Transformer, against sums over all labellings."""
+"""Taggers from before the Transformer, compared with sums over all labellings."""
 
 from itertools import pairwise, product
 from time import process_time

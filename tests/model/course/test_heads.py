@@ -1,4 +1,4 @@
-"""Chapter 4: what its screens compute, held against arithmetic."""
+"""Chapter 4: its screens compared with arithmetic."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The screens of the chapters on tokens, positions and heads: they run as they open, and bad values get a sentence."""
+"""Screens of the chapters on tokens, positions and heads: defaults run, and bad values get a message."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def opened() -> dict[str, Checkpoint]:
 
 
 def answer(opened: dict[str, Checkpoint], chapter: str, screen: str, **inputs: str) -> Answer:
-    """What a screen shows."""
+    """The answer of a screen."""
     row = CHAPTERS[chapter].screens[screen]
     values = row.parse(inputs)
     for name in row.model_controls:

@@ -1,4 +1,4 @@
-"""Where a screen leads: a link to another page carries the learner's own model and text, and their mask."""
+"""Links of a screen to other pages include the learner's own model, text and mask."""
 
 from collections.abc import Mapping
 from urllib.parse import parse_qsl
@@ -54,13 +54,13 @@ OWN = {
 
 
 def typed(screen: Screen, name: str) -> str:
-    """A value that no screen begins with."""
+    """A value that is not a default of any screen."""
     control = screen.controls[name]
     return f"{control.default} indeed"[: control.longest] if isinstance(control, TextControl) else "a-model-of-my-own"
 
 
 def is_carried(links: Mapping[str, Mapping[str, str]], value: str) -> bool:
-    """Whether a link names a model, or has a text; of several lines it may have the first."""
+    """Whether a link contains the model or text; for several lines the first is enough."""
     sides = [dict(parse_qsl(link.get("side_b", ""))) for link in links.values()]
     fields = [field for link in (*links.values(), *sides) for field in link.items()]
     carried = [text for name, text in fields if name in ("model", "text", "source") and text]

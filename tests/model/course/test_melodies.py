@@ -1,4 +1,4 @@
-"""Melodies are what the words about them say, and a decoder writes about any sound."""
+"""Melodies agree with their descriptions, and a decoder describes any sound."""
 
 import pytest
 import torch
@@ -22,12 +22,12 @@ from headlight.course.modalities.sound_screen import SOUND_SAMPLES, parse_sounds
 
 @pytest.fixture(autouse=True)
 def few_melodies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A training that takes less than a second."""
+    """Train for less than a second."""
     monkeypatch.setattr(melody_screen, "MELODIES", 60)
 
 
 def sign(difference: torch.Tensor) -> int:
-    """Whether a tone is higher (1) or lower (-1): a few steps of the Fourier transform are noise, or a glide's end."""
+    """1 for a higher tone, -1 for a lower one, 0 for a few Fourier bins: noise or the end of a glide."""
     return int(difference > 3) - int(difference < -3)
 
 

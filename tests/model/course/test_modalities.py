@@ -1,4 +1,4 @@
-"""Beyond text: patches, graphs, sounds and proteins as sequences, and what attention finds in them."""
+"""Beyond text: patches, graphs, sounds and proteins as sequences, and attention over them."""
 
 import io
 import json
@@ -57,7 +57,7 @@ EDGES = st.tuples(st.integers(1, len(NAMES)), st.sets(st.sampled_from(POSSIBLE_E
 
 
 def graph_of(drawn: Edges) -> Graph:
-    """Up to six atoms with any bonds."""
+    """A graph of up to six atoms with any bonds."""
     count, edges = drawn
     return Graph(NAMES[:count], tuple(sorted((one, other) for one, other in edges if other < count)))
 
@@ -155,7 +155,7 @@ def test_a_sound_finds_itself_again(names: list[str]) -> None:
     shares = sum_by_sound(weights[frame_of(0)], len(sounds))
     again = torch.tensor([each.frequencies == sounds[0].frequencies for each in sounds])
     torch.testing.assert_close(shares.sum(), torch.tensor(1.0))
-    # E4 is 329.6 Hz, which a frame of 64 ms does not tell from 330.
+    # E4 is 329.6 Hz; a frame of 64 ms cannot distinguish it from 330 Hz.
     if not {"E4", "330"} <= set(names) and not bool(again.all()):
         assert float(shares[again].mean()) > float(shares[~again].max())
 

@@ -1,4 +1,4 @@
-"""Chapter 2: what its screens compute, held against the formulas of the papers."""
+"""Chapter 2: its screens compared with the formulas of the papers."""
 
 from dataclasses import replace
 from math import cos, pi, sin
@@ -64,14 +64,14 @@ def test_neighbours_blur_without_the_fast_channels() -> None:
         for dropped in (slice(0, 0), slice(0, 16), slice(16, 32))
     )
     assert fast_left < everything < slow_left and slow_left > 0.999
-    assert encodings[:, :16].any()  # what was given stays as it was
+    assert encodings[:, :16].any()  # the input is unchanged
 
 
 @given(st.integers(0, 200), st.integers(0, 200), st.integers(0, 200), st.integers(0, 3))
 def test_turned_arrows_keep_their_product_where_both_move(query: int, key: int, shift: int, pair: int) -> None:
     arrows, angle = torch.tensor([[1.0, 0.0], [0.6, 0.8]]), (query - key) * 100.0 ** (-2 * pair / 8)
     here, there = (turn(arrows, torch.tensor([query, key]) + move, pair, 8, 100.0) for move in (0, shift))
-    expected = 0.6 * cos(angle) + 0.8 * sin(angle)  # of the key, turned back by the distance
+    expected = 0.6 * cos(angle) + 0.8 * sin(angle)  # the key rotated back by the distance
     assert float(here[0] @ here[1]) == pytest.approx(expected, abs=1e-4)
     assert float(there[0] @ there[1]) == pytest.approx(float(here[0] @ here[1]), abs=1e-6)
 
@@ -86,7 +86,7 @@ def test_only_without_positions_and_mask_order_goes_unnoticed(encoding: str, mas
     is_bag = encoding == "none" and masks == "none"
     assert (max(found.differences) < 1e-4) is is_bag
     assert (found.mean_difference < 1e-4) is is_bag
-    assert len(found.words) == 7  # the start of the text too
+    assert len(found.words) == 7  # including the start token
 
 
 @given(st.lists(st.sampled_from(["cat", "dog", "sea", "ran"]), min_size=2, max_size=8), st.integers(0, 99))

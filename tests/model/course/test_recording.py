@@ -1,4 +1,4 @@
-"""WAV files of every kind, and files that are damaged, lie or are none."""
+"""WAV files of every kind, and damaged, inconsistent or other files."""
 
 import io
 import wave

@@ -1,4 +1,4 @@
-"""Every screen of the course, as its row says it: its defaults work, and bad values get a sentence."""
+"""Every screen of the course, as its row defines it: its defaults work, and bad values get a message."""
 
 import inspect
 import json
@@ -51,7 +51,7 @@ CONTROLS = {
     for name, control in screen.controls.items()
 }
 SHIPPED = ("ladder-7-depth", "positions-decoder-none", "positions-encoder-none", "translate", "stories-masked")
-# Inputs with which a control changes what is shown, and what is chosen before where it is shown without a meaning.
+# Inputs for which a control visibly changes the screen, if small changes of the default would not.
 SENSIBLE = {
     "architectures/summary.text": "Ben sang. In the barn, Nora sat on the drum. The drum was in the barn. Tim slept.",
     "block/last-steps.word": "bed",
@@ -64,8 +64,8 @@ SENSIBLE = {
     "beyond-text/melody.sounds": "C4, E4, G4",
 }
 SEEING = ("image", "image-to-text")
-SMALL = ("ladder-1-attention", "entities")  # few layers and heads, or labels in place of tokens
-# Screens whose answer is a law, or the same in every shipped model and for each value that is tried.
+SMALL = ("ladder-1-attention", "entities")  # few layers and heads, or labels instead of tokens
+# Screens whose answer is a law, or the same for every shipped model and every value tried.
 STEADY = {
     *(f"positions/{name}" for name in ("order", "rope")),
     *(f"block/{name}" for name in ("averages", "residual")),
@@ -80,7 +80,7 @@ NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 @lru_cache(maxsize=1)
 def drawn_commands() -> set[str]:
-    """The commands of LaTeX that the page draws."""
+    """The LaTeX commands that the page can render."""
     return set(re.findall(r"[A-Za-z]+", FORMULAS.read_text(encoding="utf-8")))
 
 
@@ -91,20 +91,20 @@ def opened(name: str) -> Checkpoint:
 
 
 def values(screen: Screen, **inputs: str) -> dict[str, Any]:
-    """What `compute` is given, with the models opened."""
+    """The arguments of `compute`, with opened models."""
     found = screen.parse(inputs)
     return found | {name: opened(found[name]) for name in screen.model_controls}
 
 
 def brief(screen: Screen) -> dict[str, str]:
-    """The inputs of the shortest training, where a screen trains for so many steps."""
+    """The inputs of the shortest training, if the screen trains."""
     steps = screen.controls.get("steps")
     return {"steps": f"{steps.low:g}"} if isinstance(steps, NumberControl) else {}
 
 
 @cache
 def first_rows(path: str) -> tuple[Row, ...]:
-    """What a screen begins with, computed once for all tests of it."""
+    """The initial rows of a screen, computed once for all its tests."""
     screen = SCREENS[path]
     return screen.rows(**values(screen, **(brief(screen) if screen.is_long else {})))
 
@@ -128,7 +128,7 @@ def test_a_screen_shows_something_to_those_who_only_scroll(path: str) -> None:
 
 
 def check_question(question: Question) -> None:
-    """The right answer is right; each known mistake is wrong, with a sentence of its own; hints do not tell it."""
+    """The right answer is accepted, each known mistake is refused with its own message; hints do not reveal it."""
     assert len(set(question.options)) == len(question.options)
     assert question.is_answer(question.right)
     assert mark(question, (question.right,)).is_right is not isinstance(question, Goal), "nothing is reached at first"
@@ -195,7 +195,7 @@ def test_a_bad_value_gets_a_sentence_that_names_the_control(path: str) -> None:
 
 
 def ends(control: Control) -> list[str]:
-    """Texts at the ends of what the control can read."""
+    """Texts at the limits of what the control can read."""
     match control:
         case MatrixControl(switches=True) if len(control.default) == 1:
             return ["0", "1"]
@@ -214,7 +214,7 @@ def ends(control: Control) -> list[str]:
 
 
 def others(path: str, control: Control) -> list[str]:
-    """Values as a learner may choose them."""
+    """Other values that a learner may choose."""
     match control:
         case MatrixControl():
             return [re.sub(r"[^,;]+", number, control.default, count=1) for number in ("0", "1")]
@@ -235,7 +235,7 @@ def others(path: str, control: Control) -> list[str]:
 
 
 def fits(control: ModelControl, name: str) -> bool:
-    """Whether a screen's picker has a model."""
+    """Whether a screen's model picker offers a model."""
     try:
         control.require(opened(name).model.config)
     except InputError:
@@ -245,9 +245,9 @@ def fits(control: ModelControl, name: str) -> bool:
 
 @cache
 def shown(path: str, *changed: tuple[str, str]) -> tuple[str, tuple[str, ...]]:
-    """A digest of what a screen shows once these inputs are changed, and its right answers. Raises HeadlightError.
+    """A digest of a screen with these inputs changed, and its right answers. Raises HeadlightError.
 
-    Of a goal it is what is said to be missing.
+    For a goal the answer is its message about what is missing.
     """
     screen = SCREENS[path]
     inputs = brief(screen) | dict(changed)
@@ -260,7 +260,7 @@ def shown(path: str, *changed: tuple[str, str]) -> tuple[str, tuple[str, ...]]:
 
 
 def before(path: str) -> tuple[tuple[str, str], ...]:
-    """What is chosen before a control is changed: that with which alone it is shown."""
+    """The input that must be set first for a control to be shown."""
     screen, _, control = CONTROLS[path]
     other, _, shown_with = control.when.partition("=")
     values = shown_with.split(",")
@@ -268,7 +268,7 @@ def before(path: str) -> tuple[tuple[str, str], ...]:
 
 
 def has_another_value(control: Control) -> bool:
-    """Whether there is another value without a file of one's own: of the models that see, one is shipped."""
+    """Whether another value exists without uploading a file: only one image model is shipped."""
     is_vision_model = isinstance(control, ModelControl) and control.needs in SEEING
     return not is_vision_model and not isinstance(control, RecordingControl)
 
@@ -279,9 +279,9 @@ def test_each_control_changes_what_is_shown_and_its_ends_compute_or_say_why_not(
 ) -> None:
     row, name, control = CONTROLS[path]
     screen = path.removesuffix(f".{name}")
-    first_rows(screen)  # with the values that a screen begins with its shapes are checked, with others no more
+    first_rows(screen)  # shapes are checked with the defaults only
     request.getfixturevalue("unchecked_shapes_in_test")
-    needed = [] if row.is_long else ends(control)  # the ends of what runs for seconds run for minutes
+    needed = [] if row.is_long else ends(control)  # slow screens would take minutes at the limits
     answers = {shown(screen, *before(path))}
     for number, text in enumerate((*needed, *others(path, control))):
         if text == control.default or (number >= len(needed) and len(answers) > 1):
@@ -295,14 +295,14 @@ def test_each_control_changes_what_is_shown_and_its_ends_compute_or_say_why_not(
 
 @pytest.mark.parametrize("path", [path for path, screen in SCREENS.items() if not screen.is_long])
 def test_another_value_changes_the_right_answer(path: str, request: pytest.FixtureRequest) -> None:
-    """Mostly with values that the test of each control has tried already."""
+    """Mostly reuses the values of the test above."""
     _, right = shown(path)
     request.getfixturevalue("unchecked_shapes_in_test")
     assert any(answers not in ((), right) for answers in right_answers_elsewhere(path)) == (path not in STEADY)
 
 
 def right_answers_elsewhere(path: str) -> Iterator[tuple[str, ...]]:
-    """The right answers of a screen with other values, one control after the other."""
+    """The right answers of a screen with other values of one control at a time."""
     for name, control in SCREENS[path].controls.items():
         for text in (*ends(control), *others(f"{path}.{name}", control)):
             with suppress(HeadlightError):
@@ -393,7 +393,7 @@ def test_a_model_that_a_screen_cannot_run_on_is_refused() -> None:
 @pytest.mark.parametrize("model", SMALL)
 @pytest.mark.parametrize("path", [path for path, screen in SCREENS.items() if "model" in screen.model_controls])
 def test_a_model_that_is_listed_answers_the_screen_as_it_opens(path: str, model: str) -> None:
-    """As the page opens it: a layer or head that the model has not gives way to its last one."""
+    """As on the page: a missing layer or head is replaced by the model's last one."""
     screen, config = SCREENS[path], opened(model).model.config
     if screen.is_long or not REQUIREMENTS[screen.model_controls["model"].needs].suits(config):
         return

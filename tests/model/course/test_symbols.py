@@ -1,4 +1,4 @@
-"""Every symbol of the course's formulas is explained, and the table of symbols explains no other."""
+"""Every symbol of the course's formulas is explained, and the table of symbols has no unused ones."""
 
 import pytest
 
@@ -12,7 +12,7 @@ FORMULAS = {
 
 @pytest.mark.parametrize("path", FORMULAS)
 def test_each_symbol_of_a_screen_is_explained(path: str) -> None:
-    for symbol in symbols_of(path, FORMULAS[path]):  # raises KeyError for one that is not
+    for symbol in symbols_of(path, FORMULAS[path]):  # raises KeyError for an unexplained one
         assert symbol.words and name_of(symbol.latex) == symbol.name
 
 

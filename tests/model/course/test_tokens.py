@@ -1,4 +1,4 @@
-"""Chapter 1: what its screens compute, held against calculations of another kind."""
+"""Chapter 1: its screens compared with independent calculations."""
 
 from collections import Counter
 from dataclasses import replace
@@ -131,10 +131,10 @@ def test_a_step_of_the_tiny_net_is_gradient_descent() -> None:
     words = words_of("The cat drinks milk. The dog drinks water.")
     run = train_word_vectors(words, context=2, dim=3, steps=1, learning_rate=0.5)
     before, after = run.frames
-    assert before.loss == pytest.approx(np.log(len(run.words)), abs=0.5)  # it knows nothing yet
+    assert before.loss == pytest.approx(np.log(len(run.words)), abs=0.5)  # untrained
     torch.testing.assert_close(after.embedding, before.embedding - 0.5 * before.gradient)
     ids = run.ids(["cat", "walrus"])
-    assert ids[1] == UNKNOWN and not before.gradient[UNKNOWN].any()  # no text has it, so nothing moves it
+    assert ids[1] == UNKNOWN and not before.gradient[UNKNOWN].any()  # it does not occur in the text
     assert after.gradient[ids[0]].any()
 
 
@@ -201,7 +201,7 @@ def test_a_run_that_cannot_be_or_is_not_wanted() -> None:
 
 
 def checkpoint() -> Checkpoint:
-    """A small decoder that adds sinusoids."""
+    """A small decoder with sinusoidal positions."""
     return Checkpoint(toys.decoder(positional_encoding="sinusoidal"), toys.causal(), "")
 
 
@@ -241,7 +241,7 @@ def test_a_word_has_one_vector_before_any_layer_and_then_its_own() -> None:
 
 def test_a_sentence_is_the_mean_of_its_tokens() -> None:
     opened = Checkpoint(toys.encoder(), toys.masked(), "")
-    texts = ["the cat", "the dog ran"] * BATCH_SIZE  # of different lengths, and more than fit into a batch
+    texts = ["the cat", "the dog ran"] * BATCH_SIZE  # different lengths, more than one batch
     vectors = text_vectors(opened, texts)
     assert len(vectors) == len(texts)
     for text, vector in zip(texts, vectors, strict=True):

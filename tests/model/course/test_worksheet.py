@@ -14,7 +14,7 @@ ROW = re.compile(r"(?:the|cat|sat) +(-?[\d.]+(?: +-?[\d.]+)*)(?= |$)")
 
 
 def matrices(page: str, widths: tuple[int, ...]) -> list[list[torch.Tensor]]:
-    """The matrices that stand side by side on a page, block by block."""
+    """The matrices printed side by side on a page, block by block."""
     lines = [ROW.findall(line) for line in page.splitlines()]
     rows = [
         [[float(each) for each in cells.split()] for cells in found] for found in lines if len(found) == len(widths)

@@ -1,4 +1,4 @@
-"""Generated tasks: every example is right, the same seed draws the same, and what is held out is never trained on."""
+"""Generated tasks: every example is right, seeds are reproducible, and held-out examples are never trained on."""
 
 import re
 from datetime import date, timedelta

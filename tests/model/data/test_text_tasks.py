@@ -1,4 +1,4 @@
-"""Tasks on texts: what is read, that no text is on both sides of the split, and batches of similar length."""
+"""Tasks on texts: files read, no text on both sides of the split, and batches of similar length."""
 
 import lzma
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Cloze tests: which tokens count, how files are read, and the shipped sentences."""
+"""Cloze tests: accepted tokens, file format, and the shipped sentences."""
 
 from pathlib import Path
 
@@ -55,7 +55,7 @@ def test_in_place_of_a_mask_only_words_of_one_token_count() -> None:
 def test_at_the_end_a_word_of_one_token_with_its_space_counts() -> None:
     tokenizer = toys.causal()
     tokens = accepted_ids(tokenizer, ClozeSentence("the cat sat on the", ("mat", "zebra")))
-    assert len(tokenizer.encode_batch([" zebra"])[0]) > 1  # its beginning may be another word's
+    assert len(tokenizer.encode_batch([" zebra"])[0]) > 1  # its first token may begin another word
     assert {tokenizer.token_text(token) for token in tokens} == {" mat"}
 
 

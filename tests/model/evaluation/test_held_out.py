@@ -1,4 +1,4 @@
-"""The hand-written sentences to measure task models on: how the files are read, and what the shipped ones hold."""
+"""The hand-written sentences for measuring task models: file format and contents of the shipped files."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -85,7 +85,7 @@ def test_each_task_on_texts_has_a_hundred_sentences() -> None:
 
 def test_the_shipped_reviews_are_balanced() -> None:
     reviews = hand_written_examples("sentiment")
-    for half in (reviews[:60], reviews[60:]):  # of films, and of things
+    for half in (reviews[:60], reviews[60:]):  # about films, and about things
         assert Counter(review.answer for review in half) == {"negative": 30, "positive": 30}
     assert len({review.text.lower() for review in reviews}) == len(reviews)
 
@@ -98,7 +98,7 @@ def test_the_shipped_entities_are_of_every_type_and_some_sentences_have_none() -
     begun = Counter(tag for each in tags for tag in each if tag.startswith("B-"))
     assert set(begun) == {"B-PER", "B-LOC", "B-ORG"} and min(begun.values()) >= 30
     for each in tags:
-        for before, tag in pairwise(["O", *each]):  # only a name that has begun can go on
+        for before, tag in pairwise(["O", *each]):  # I- tags only continue a name
             assert tag == "O" or tag in begun or (tag.startswith("I-") and before[2:] == tag[2:])
 
 

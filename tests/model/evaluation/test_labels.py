@@ -1,4 +1,4 @@
-"""Scores of labels, the baselines that they stand beside, and the words that have them."""
+"""Scores of labels, their baselines, and the splitting into labelled words."""
 
 import torch
 from torch.nn import functional
@@ -87,5 +87,5 @@ def test_each_word_gets_its_most_frequent_label() -> None:
 
 def test_bigrams_of_answers_guess_what_usually_follows() -> None:
     bigrams = AnswerBigrams([["a", "red", "dog"], ["a", "red", "cat"], ["a", "big", "cat"], ["the", "cat"]])
-    assert bigrams.tokens_right(["a", "red", "dog"]) == 3  # "dog" and "cat" are as common after "red": the first counts
+    assert bigrams.tokens_right(["a", "red", "dog"]) == 3  # "dog" and "cat" are tied after "red": the first wins
     assert bigrams.tokens_right(["the", "red", "fox"]) == 0 and bigrams.tokens_right(["a", "big", "cat"]) == 2

@@ -1,4 +1,4 @@
-"""Losses at several lengths and of shuffled words: the same targets everywhere, and what each encoding makes of it."""
+"""Losses at several lengths and for shuffled words: same targets everywhere, and results of each encoding."""
 
 import os
 import re
@@ -136,7 +136,7 @@ def test_the_shipped_tables_are_of_shipped_models(path: Path) -> None:
 def test_a_small_part_measured_again_says_what_the_shipped_table_says(path: Path) -> None:
     names = [one.name for one in read_extrapolation(path).models]
     opened = {name: load(assets_dir() / "models" / name) for name in names}
-    first = opened[names[0]]  # all of a series have its tokenizer
+    first = opened[names[0]]  # all models of a series share a tokenizer
     separator = first.tokenizer.start_id if task_of(first.model.config).continues_text else None
     texts = [expand_path(found) for found in re.findall(r"--text '?([^ ']+)", read_extrapolation(path).command)]
     tokens = [tokenize_source(TextSource(text), first.tokenizer, separator) for text in texts]

@@ -1,4 +1,4 @@
-"""Masked tokens are the same every time and as many as they should be; ranks are counted right."""
+"""Masked tokens are reproducible and of the right number; ranks are counted correctly."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_padding_changes_no_answer(text: TokenizedText) -> None:
 
 def test_hits_are_counted_by_rank() -> None:
     ids = np.array([[0, 1, 2, 3, 4, 5]])
-    asked = [MaskedBatch(ids, ids)]  # each token from 0 to 5 is asked for once
+    asked = [MaskedBatch(ids, ids)]  # each token from 0 to 5 is a target once
     assert top_k_accuracy(Fixed(np.array([9.0, 8, 7, 6, 5, 4])), asked).top5_hits == 5
     counted = top_k_accuracy(
         Fixed(np.array([0.0, 0, 0, 0, 0, 9])), asked

@@ -1,4 +1,4 @@
-"""Bits per byte: every token counted once, with enough before it, and the same as one forward over a short text."""
+"""Bits per byte: every token counts once, with enough context; for short texts as in one forward pass."""
 
 import math
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_each_token_but_the_first_is_a_target_once(length: int, context: int, ro
             for place in np.flatnonzero(targets != IGNORE_INDEX):
                 asked.append(int(targets[place]))
                 assert targets[place] == row[place] + 1
-                assert place + 1 >= min(context // 2, targets[place])  # tokens before it that the model sees
+                assert place + 1 >= min(context // 2, targets[place])  # length of the visible context
     assert sorted(asked) == list(range(1, length))
 
 

@@ -1,4 +1,4 @@
-"""BLEU: all translations of a sentence count, and sentences may have different numbers of them."""
+"""BLEU: all reference translations count, and their number may differ between sentences."""
 
 import pytest
 

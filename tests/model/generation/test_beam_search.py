@@ -67,7 +67,7 @@ def test_the_log_probability_of_a_beam_is_that_of_its_tokens() -> None:
 def test_a_finished_beam_stays_as_it_is() -> None:
     model, tokenizer = toys.both(output_head_config=OutputHeadConfig(bias=True)), toys.masked()
     assert tokenizer.end_id is not None
-    with torch.no_grad():  # every token is as likely as the others, and the end somewhat more
+    with torch.no_grad():  # all tokens equally likely, the end token slightly more
         for parameter in model.parameters():
             parameter.zero_()
         model.get_parameter("output_head.projection.bias")[tokenizer.end_id] = 1.0
@@ -86,7 +86,7 @@ def test_edits_reach_every_beam() -> None:
         text = TEXT + "".join(map(tokenizer.token_text, beam.tokens[:-1]))
         logits = run(model, tokenizer, text, [EDIT]).logits
         assert logits is not None
-        if list(tokenizer.encode(text).ids[-3:]) == list(beam.tokens[:-1]):  # the text reads back as the same tokens
+        if list(tokenizer.encode(text).ids[-3:]) == list(beam.tokens[:-1]):  # the text tokenizes to the same tokens
             row = logits[-1].astype(np.float64)
             expected = row[beam.tokens[-1]] - np.log(np.exp(row - row.max()).sum()) - row.max()
             assert beam.log_probabilities[-1] == pytest.approx(expected, abs=1e-4)

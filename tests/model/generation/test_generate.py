@@ -75,7 +75,7 @@ CROSS_EDITS = [
 
 
 def steps(model: Transformer, *edits: str, **choices: Any) -> list[GenerationStep]:
-    """All steps of a generation without chance, unless told otherwise."""
+    """All steps of a generation, greedy by default."""
     cross = model.config.has_cross_attention
     tokenizer = toys.masked() if cross else toys.causal()
     others = {"source": toys.source(model, SOURCE), "steps": 6, "temperature": 0.0, **choices}
@@ -83,7 +83,7 @@ def steps(model: Transformer, *edits: str, **choices: Any) -> list[GenerationSte
 
 
 def full_forward(model: Transformer, step: GenerationStep, *edits: str) -> torch.Tensor:
-    """The logits of the step's text, read whole at once, with the edits; those past the text's end wait."""
+    """The logits of one pass over the step's whole text with the edits; edits past its end are inactive."""
     hook: Hook = InterventionHook([Intervention.parse(edit) for edit in edits], start=0) if edits else no_hook
     source = token_tensor(step.source, model) if step.source else None
     signal = signal_tensor(step.source, model) if step.source else None
@@ -93,7 +93,7 @@ def full_forward(model: Transformer, step: GenerationStep, *edits: str) -> torch
 
 
 def assert_equals_full_forward(model: Transformer, *edits: str, **choices: Any) -> list[GenerationStep]:
-    """Every step's rows are those of the full forward, and the chosen token is their likeliest."""
+    """Every step's rows equal the full forward pass, and its most likely token is chosen."""
     generated = steps(model, *edits, **choices)
     assert generated
     for step in generated:
@@ -184,7 +184,7 @@ def test_each_step_reads_what_the_one_before_chose() -> None:
 
 
 def chosen(**choices: Any) -> list[int]:
-    """The tokens of one generation with chance."""
+    """The tokens of one sampled generation."""
     return [step.chosen_token for step in steps(toys.decoder(), temperature=choices.pop("temperature", 1.0), **choices)]
 
 
@@ -299,7 +299,7 @@ INDEX = {"head": "1", "key_value_head": "0", "query": "3:", "pos": "3:", "key": 
 
 
 def edit_text_of(site: str, path: str) -> str:
-    """A change of some of the values at a path, from the fourth token on."""
+    """An edit of some values at a path, from the fourth token on."""
     index = ",".join(INDEX.get(axis, "0") for axis in HOOK_POINTS[site].axes)
     return f"{path}[{index}]={'set:0' if site == 'mask' else 'scale:0.5'}"
 

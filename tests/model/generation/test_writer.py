@@ -1,4 +1,4 @@
-"""SamplingConfig, TextGenerator and fill_mask: probabilities, steps from any prefix, masks from the most certain on."""
+"""SamplingConfig, TextGenerator, fill_mask: probabilities, steps from any prefix, most certain masks first."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ TEXT = "the cat"
     ],
 )
 def test_top_k_and_top_p_renormalize_what_they_keep(choice: dict[str, Any], left: list[float]) -> None:
-    order = [2, 0, 3, 1]  # the likeliest token need not come first
+    order = [2, 0, 3, 1]  # the most likely token is not the first
     logits = np.log(np.array([0.5, 0.25, 0.15, 0.1])[order])
     shares = SamplingConfig(**choice).sample(logits, 0).probabilities
     np.testing.assert_allclose(shares[np.argsort(order)], left, atol=1e-9)

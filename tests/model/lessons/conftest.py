@@ -38,7 +38,7 @@ Some words on {{tokens():.0f}} tokens.
 
 @lru_cache(maxsize=8)
 def open_shipped(name: str) -> Checkpoint:
-    """A shipped model by its name."""
+    """Open a shipped model by name."""
     return load(find_checkpoint(name), name=name)
 
 
@@ -49,5 +49,5 @@ def opened() -> Callable[[str], Checkpoint]:
 
 @pytest.fixture
 def text() -> str:
-    """A lesson without a fault."""
+    """A valid lesson."""
     return LESSON.format(model="ladder-7-depth")

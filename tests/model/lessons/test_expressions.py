@@ -1,4 +1,4 @@
-"""Expressions compute what the analyses compute, and nothing but what they may."""
+"""Expressions compute the same as the analyses, and only permitted operations."""
 
 import ast
 from typing import Any

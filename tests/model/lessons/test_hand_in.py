@@ -1,4 +1,4 @@
-"""What is handed in: marks are computed anew, a changed digit is reported, and no file stops the others."""
+"""Hand-ins: marks are recomputed, a changed digit is reported, and a bad file does not stop the others."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ from headlight.questions.marking import GIVE_UP, HINT
 from tests.model import toys
 from tests.model.lessons.conftest import open_shipped
 
-LESSON = lessons()["attention-with-a-pencil"]  # on numbers alone: fast, and different for each seed
+LESSON = lessons()["attention-with-a-pencil"]  # without a model: fast, different for each seed
 STUDENTS = 30
 
 

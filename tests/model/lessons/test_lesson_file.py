@@ -1,4 +1,4 @@
-"""A lesson is read, and each fault is said with its line."""
+"""Lesson files are read, and each fault is reported with its line."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The shipped lessons: nothing is wrong in them, and another text has other right answers."""
+"""The shipped lessons: they have no faults, and another text has other right answers."""
 
 from functools import lru_cache
 
@@ -14,12 +14,12 @@ from tests.model.lessons.conftest import open_shipped
 
 FOLDER = assets_dir() / "lessons"
 LESSONS = {name: lesson for name, lesson in lessons().items() if (FOLDER / f"{name}.md").exists()}
-OTHER_MODELS = ("positions-decoder-rope", "ladder-7-depth")  # in place of a checkpoint that a learner brings
+OTHER_MODELS = ("positions-decoder-rope", "ladder-7-depth")  # used as a learner's own checkpoint
 
 
 @lru_cache(maxsize=128)
 def questions(name: str, seed: int, model: str = "") -> tuple[Question, ...]:
-    """All questions of a lesson, as one learner has them."""
+    """All questions of a lesson for one learner's seed."""
     lesson = LESSONS[name]
     places = (Place(lesson, step, model or lesson.first_model, seed, open_shipped) for step in lesson.steps)
     return tuple(question for place in places if (question := question_of(place, place.scope())))

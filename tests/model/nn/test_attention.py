@@ -1,4 +1,4 @@
-"""Attention against F.scaled_dot_product_attention, which shares no line with it."""
+"""Attention compared with F.scaled_dot_product_attention, an independent implementation."""
 
 from collections.abc import Callable
 from itertools import product
@@ -19,7 +19,7 @@ QUERIES, KEYS, BATCH = 6, 9, 2
 
 
 def attention(**choices: Any) -> Attention:
-    """Random, large enough that rows are uneven."""
+    """Random attention, with weights large enough for uneven rows."""
     torch.manual_seed(0)
     made = Attention(config(**choices)).eval().requires_grad_(False)
     for parameter in made.parameters():
@@ -28,7 +28,7 @@ def attention(**choices: Any) -> Attention:
 
 
 def fused(made: Attention, x: Tensor, memory: Tensor, look: AttentionContext) -> Tensor:
-    """The same attention by torch's own function."""
+    """The same attention by PyTorch's own function."""
 
     def heads(projected: Tensor, count: int) -> Tensor:
         return projected.reshape(*projected.shape[:2], count, -1).transpose(1, 2)
@@ -47,7 +47,7 @@ def fused(made: Attention, x: Tensor, memory: Tensor, look: AttentionContext) ->
 
 
 def scheme(name: str) -> PositionalEncoding:
-    """A positional encoding whose tables are not zero."""
+    """A positional encoding with nonzero tables."""
     torch.manual_seed(1)
     return POSITIONAL_ENCODINGS[name](config(), bidirectional=False)
 
@@ -57,7 +57,7 @@ def scheme(name: str) -> PositionalEncoding:
     [
         (position, masks, sharing, value_width, scale, bias)
         for position, masks, (sharing, value_width, scale, bias) in product(
-            sorted(set(POSITIONAL_ENCODINGS) - {"disentangled"}),  # which needs weights in each layer
+            sorted(set(POSITIONAL_ENCODINGS) - {"disentangled"}),  # it needs weights in each layer
             [(), ("causal",), ("causal", "window:3")],
             [(4, 0, True, False), (2, 6, True, True), (1, 3, False, False)],
         )
@@ -83,7 +83,7 @@ def test_cross_attention_looks_at_another_length() -> None:
 
 
 def kept(made: Attention, x: Tensor) -> Callable[[str], Tensor]:
-    """What one causal self-attention hands to its tap, by name."""
+    """The values that a causal self-attention passes to its hook, by name."""
     values: dict[str, Tensor] = {}
     pair = QueryKeyPositions(torch.arange(x.shape[1]), torch.arange(x.shape[1]))
     made(

@@ -1,4 +1,4 @@
-"""Kernels against references: torch's own for softmax, slow loops for hard and linear."""
+"""Kernels compared with references: PyTorch's softmax, slow loops for hard and linear."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ CHANNELS = 4
 
 
 def case(seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Queries, keys, a bias, and a mask in which the first row of everything is empty."""
+    """Queries, keys, a bias, and a mask whose first row is always empty."""
     generator = torch.Generator().manual_seed(seed)
     batch, heads, queries, keys = SHAPE
     q = torch.randn(batch, heads, queries, CHANNELS, generator=generator) * 2
@@ -30,7 +30,7 @@ def case(seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def weights(name: str, q: Tensor, k: Tensor, scale: float, bias: Tensor, allowed: Tensor) -> Tensor:
-    """All three steps of a kernel."""
+    """The weights from all three steps of a kernel."""
     kernel = ATTENTION_FUNCTIONS[name]
     return kernel.normalize(kernel.mask(kernel.score(q, k, scale, bias), allowed), allowed)
 
@@ -39,10 +39,10 @@ def weights(name: str, q: Tensor, k: Tensor, scale: float, bias: Tensor, allowed
 @given(st.integers(0, 10_000))
 def test_softmax_is_torchs_own(scale: float, seed: int) -> None:
     q, k, bias, allowed = case(seed)
-    values = torch.eye(SHAPE[3]).expand(*SHAPE[:2], -1, -1)  # with unit vectors as values the output is the weights
+    values = torch.eye(SHAPE[3]).expand(*SHAPE[:2], -1, -1)  # with unit vectors as values, output = weights
     penalty = bias.expand(SHAPE).masked_fill(~allowed, -torch.inf)
     wanted = functional.scaled_dot_product_attention(q, k, values, attn_mask=penalty, scale=scale)
-    wanted = wanted.masked_fill(~allowed.any(-1, keepdim=True), 0.0)  # NaN or zero there, by torch's version
+    wanted = wanted.masked_fill(~allowed.any(-1, keepdim=True), 0.0)  # NaN or zero, depending on PyTorch's version
     torch.testing.assert_close(weights("softmax", q, k, scale, bias, allowed), wanted)
 
 
@@ -80,7 +80,7 @@ def test_hard_shares_a_tie_evenly_among_allowed_keys() -> None:
 @pytest.mark.parametrize("channels", [4, 16, 64])
 @pytest.mark.parametrize("keys", [2, 3, 5, 8, 17, 50])
 def test_equal_keys_tie_however_many_there_are(keys: int, channels: int) -> None:
-    """A matrix product adds up its edge columns in another order, and the same key then scores a last bit more."""
+    """A matrix product sums its edge columns in another order, so equal keys may differ in the last bit."""
     generator = torch.Generator().manual_seed(keys)
     q = torch.randn(1, 2, 3, channels, generator=generator)
     k = torch.randn(1, 2, 1, channels, generator=generator).repeat(1, 1, keys, 1)
@@ -129,7 +129,7 @@ def test_gradients_are_finite_with_an_empty_row(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(ATTENTION_FUNCTIONS))
 def test_what_is_written_into_masked_scores_is_what_is_weighed(name: str) -> None:
-    """An edit may let a query look where the mask did not; the row still sums to one."""
+    """An edit may allow a query to attend to masked keys; the row still sums to one."""
     q, k, bias, allowed = case(0)
     kernel = ATTENTION_FUNCTIONS[name]
     masked = torch.full_like(kernel.mask(kernel.score(q, k, 0.5, bias), allowed), 2.0)

@@ -1,4 +1,4 @@
-"""Mixtures of experts: what the router chooses is seen, and an edit of it is heard."""
+"""Mixtures of experts: the router's choice is recorded, and an edit of it takes effect."""
 
 from __future__ import annotations
 

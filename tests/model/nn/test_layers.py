@@ -31,7 +31,7 @@ needs_packing = pytest.mark.skipif(not CAN_PACK, reason="no FBGEMM for this proc
 
 
 def short_layer(bias: bool = True) -> Linear:
-    """A layer whose weights are those of a file of bfloat16."""
+    """A layer with weights as loaded from a bfloat16 file."""
     torch.manual_seed(0)
     layer = Linear(300, 200, bias=bias).requires_grad_(False)
     layer.weight.copy_(layer.weight.bfloat16())
@@ -57,7 +57,7 @@ def test_products_of_packed_weights_are_as_exact_as_others(bias: bool) -> None:
 def test_weights_that_half_precision_would_change_are_not_packed(weight: float) -> None:
     layer = short_layer()
     layer.weight[100] = weight
-    assert PackedWeight.of(layer.weight, layer.bias) is None or weight == 1e-12  # beside which others are large
+    assert PackedWeight.of(layer.weight, layer.bias) is None or weight == 1e-12  # tiny beside the others
     layer.weight[:] = weight
     assert PackedWeight.of(layer.weight, layer.bias) is None
 

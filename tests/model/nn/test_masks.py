@@ -1,4 +1,4 @@
-"""Masks: which query may attend to which key, alone and combined."""
+"""Masks: the keys to which each query may attend, alone and combined."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ LENGTHS = st.integers(1, 12)
 
 
 def pair(length: int, real: torch.Tensor | None = None) -> QueryKeyPositions:
-    """A text that looks at itself."""
+    """The positions of a self-attention."""
     return QueryKeyPositions(torch.arange(length), torch.arange(length), real)
 
 
@@ -69,7 +69,7 @@ def test_several_masks_allow_what_each_of_them_allows(length: int, masks: list[s
 
 @given(LENGTHS, LENGTHS)
 def test_later_queries_see_the_same_alone_as_among_all(length: int, first: int) -> None:
-    """What the cache of generation stands on."""
+    """The key-value cache of generation relies on this."""
     start = min(first, length) - 1
     late = QueryKeyPositions(torch.arange(start, length), torch.arange(length))
     masks = ("causal", "window:4")
@@ -137,7 +137,7 @@ def test_the_text_form_joins_masks_with_plus_and_calls_no_mask_none() -> None:
 
 
 def test_a_mask_added_with_an_argument_is_checked_parsed_applied_and_extended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No name of a mask is a special case: a row says all there is to know."""
+    """Mask names have no special cases: a row defines everything."""
     argument = MaskArgument("step", "2", int, lambda text, old_length, new_length: f"{text}{new_length}")
     row = replace(
         MASKS["window"], argument=argument, allowed=lambda pair, step: (pair.distance % step == 0)[None, None]

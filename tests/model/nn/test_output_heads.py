@@ -1,4 +1,4 @@
-"""Output heads: language models, and classifiers with every pooling, which leave out padding."""
+"""Output heads: language models, and classifiers with every pooling, which ignores padding."""
 
 from typing import Any
 
@@ -62,7 +62,7 @@ def test_poolings_take_the_first_the_mean_the_maximum_and_the_last() -> None:
 
 
 def pool(name: str, hidden: Tensor, padding_mask: Tensor) -> list[float]:
-    """What a sequence classifier of two channels and two labels reads, with its projection the identity."""
+    """The pooled input of a sequence classifier of two channels and two labels, by an identity projection."""
     head = OUTPUT_HEADS["sequence-classifier"](toys.config(d_model=2, heads=1, labels=("a", "b"), pooling=name))
     head.projection.weight.data = torch.eye(2)  # type: ignore[union-attr]
     head.projection.bias.data = torch.zeros(2)  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Every positional encoding against its paper, written again in reference.py."""
+"""Every positional encoding compared with its paper, reimplemented in reference.py."""
 
 from collections.abc import Callable
 from itertools import product
@@ -30,7 +30,7 @@ AT = torch.arange(7)
 
 
 def acting_methods(scheme: PositionalEncoding) -> set[str]:
-    """The methods through which an encoding reaches the model."""
+    """The methods through which an encoding acts on the model."""
     x = torch.randn(1, scheme.heads, len(AT), 4, generator=torch.Generator().manual_seed(0))
     acts = {
         "embed": bool(scheme.embed(AT).any()),
@@ -63,7 +63,7 @@ def test_each_encoding_acts_in_exactly_one_place(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(POSITIONAL_ENCODINGS))
 def test_no_scheme_depends_on_which_positions_are_asked_together(name: str) -> None:
-    """What the cache of generation stands on: one position alone is the same as that one among all."""
+    """The cache of generation relies on this: a position alone gives the same as among all."""
     scheme, later = POSITIONAL_ENCODINGS[name](config()), AT[4:5]
     x = torch.randn(1, 4, len(AT), 4)
     torch.testing.assert_close(scheme.embed(later), scheme.embed(AT)[4:5])

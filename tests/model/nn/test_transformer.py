@@ -28,7 +28,7 @@ SIGNALS = {"captioner": PIXELS, "listener": torch.randn(2, 20, 18, generator=tor
 
 
 def logits(model: Transformer, ids: Tensor = IDS, **others: Any) -> Tensor:
-    """A forward, with a source or an image for the models that read one."""
+    """The logits of a forward pass, with a source or an image for models that read one."""
     signal = SIGNALS.get("captioner" if model.config.reads_image else "listener" if model.config.reads_sound else "")
     if signal is not None:
         others.setdefault("signal", signal[: len(ids)])
@@ -39,7 +39,7 @@ def logits(model: Transformer, ids: Tensor = IDS, **others: Any) -> Tensor:
     return answered
 
 
-# Each norm and each feed-forward at each place of the norms, in each architecture.
+# Each norm and each feed-forward, for each norm placement and architecture.
 PARTS = sorted({*product(NORMS, ["gelu"]), *product(["layernorm"], FEED_FORWARDS)})
 
 
@@ -119,7 +119,7 @@ def test_of_dropped_tokens_each_text_of_a_batch_has_its_own_share() -> None:
 
 
 def filled(lengths: tuple[int, ...], to: int) -> Tensor:
-    """Which tokens of a padded batch are real."""
+    """A mask of the non-padding tokens of a batch."""
     return torch.arange(to) < torch.tensor(lengths)[:, None]
 
 
@@ -148,7 +148,7 @@ def test_a_mask_given_to_a_run_takes_more_away(architecture: str) -> None:
 
 @pytest.mark.parametrize("placement", sorted(NORM_PLACEMENTS))
 def test_the_stream_adds_up(placement: str) -> None:
-    """What a block reads is what the one before it left, and pre-norm only ever adds to it."""
+    """A block reads the output of the previous one, and pre-norm blocks only add to the stream."""
     model, seen = toys.model(norm_placement=placement), dict[str, Tensor]()
     logits(model, hook=lambda name, value: seen.setdefault(name, value))
     start = seen["decoder.embedding"] + seen["decoder.position_embedding"]

@@ -11,7 +11,7 @@ from headlight import ATTENTION_FUNCTIONS, MASKS, POSITIONAL_ENCODINGS, run
 from tests.model import toys
 
 LENGTH = 7
-# The second row sees nothing and the fourth only what comes after it, which no causal mask allows.
+# The second row sees nothing, and the fourth only later keys, which causal masks forbid.
 CUSTOM = "custom:1000000/0000000/1110000/0000111/1111100/1111110/0111101"
 WRITTEN = {
     "causal": "causal",
@@ -55,7 +55,7 @@ def test_rows_sum_to_one_or_are_empty(position: str, kernel: str, masks: tuple[s
     ("position", "kernel"), list(product(sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS)))
 )
 def test_training_survives_rows_that_see_nothing(position: str, kernel: str) -> None:
-    """A batch with a text that is all padding, and a query that the mask leaves nothing: gradients stay finite."""
+    """Gradients stay finite with a text of only padding and a fully masked query."""
     model = toys.decoder(
         positional_encoding=position, attention_function=kernel, masks=("causal", CUSTOM)
     ).requires_grad_(True)

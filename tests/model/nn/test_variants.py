@@ -1,4 +1,4 @@
-"""variant(): the same weights wired another way, shared and never random."""
+"""variant(): the same weights in another configuration, shared and never random."""
 
 from typing import Any
 
@@ -101,7 +101,7 @@ def test_a_variant_of_a_variant_still_names_what_is_zero() -> None:
     assert variant(learned, positional_encoding="rope").new_parameters == ()
 
 
-@pytest.mark.parametrize(("context", "width"), [(24, 16), (32, 4)])  # the second: both schemes' tables are as large
+@pytest.mark.parametrize(("context", "width"), [(24, 16), (32, 4)])  # in the second both tables are of equal size
 def test_a_learned_table_is_never_taken_for_t5_biases(context: int, width: int) -> None:
     model = toys.model(positional_encoding="learned", context_length=context, d_model=width)
     rewired = variant(model, positional_encoding="relative")

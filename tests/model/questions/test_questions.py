@@ -1,4 +1,4 @@
-"""Questions of every kind: what is right, what is said of a mistake, and how many tries there are."""
+"""Questions of every kind: right answers, messages for mistakes, and number of tries."""
 
 import pytest
 import torch

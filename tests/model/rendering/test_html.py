@@ -41,7 +41,7 @@ hostile = st.lists(st.sampled_from(SNIPPETS) | st.text(max_size=4), max_size=6).
 
 
 class Elements(HTMLParser):
-    """Which elements a parser sees, and what stands in the script."""
+    """Collects the elements that a parser sees and the text of the script."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Elements(HTMLParser):
 
 
 def script_data(view: HtmlView) -> tuple[dict[str, Any], bytes]:
-    """What the script holds: the words and the numbers."""
+    """The metadata and the numbers in the script."""
     script = Elements(view._repr_html_()).script
     meta, numbers = (
         re.search(r"^const META = (.*);$", script, re.M),

@@ -1,4 +1,4 @@
-"""What a file says of where its numbers are from."""
+"""The provenance of the numbers in a file."""
 
 import hashlib
 import io
@@ -52,7 +52,7 @@ def test_wiring_and_edits_are_those_of_the_run() -> None:
 def test_tokens_that_were_masked_are_known_to_their_trace() -> None:
     trace = run(toys.encoder(), toys.masked(), "the [MASK] 🐈 sat on the mat", masked_positions=(4, 7))
     fields = provenance(trace)
-    assert fields["masked_positions"] == [4, 7]  # and neither the mask that was typed nor what is unknown
+    assert fields["masked_positions"] == [4, 7]  # not the typed [MASK] or the unknown token
     assert "masked: token 4, 7" in describe_provenance(fields)
     assert provenance(run(toys.decoder(), toys.causal(), TEXT))["masked_positions"] == []
 

@@ -1,4 +1,4 @@
-"""show(): the attention of any library, cell for cell, and a sentence for what cannot be shown."""
+"""show(): the attention of any library, cell by cell, and a message for unsupported input."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +29,7 @@ def weights(layers: int = 2, heads: int = 3, queries: int = 5, keys: int = 5, ca
 
 
 def shown(view: HtmlView, group: int = 0) -> np.ndarray:
-    """The weights that travel with a view, 0 in cells that no head may attend to."""
+    """The weights stored in a view, 0 in cells masked in every head."""
     meta, numbers = view.meta, view.numbers
     shapes = [(each["layers"], each["heads"], each["rows"], each["columns"]) for each in meta["attention_groups"]]
     sizes = [int(np.prod(shape)) for shape in shapes]
@@ -43,7 +43,7 @@ def keys_of(view: HtmlView) -> list[str]:
 
 
 class Exchanged:
-    """An array that only DLPack can hand over."""
+    """An array accessible only through DLPack."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor = tensor
@@ -56,7 +56,7 @@ class Exchanged:
 
 
 class Cache:
-    """As TransformerLens' ActivationCache: keys, items by name, iteration over values."""
+    """Mimics TransformerLens' ActivationCache: keys, items by name, iteration over values."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self.values = values

@@ -1,4 +1,4 @@
-"""widget(): what is chosen and asked travels both ways, and what cannot be becomes a sentence."""
+"""widget(): choices and requests are synchronized both ways, and invalid ones get a message."""
 
 import json
 import re
@@ -22,7 +22,7 @@ def heads() -> ModelWidget:
 
 
 def drawn(shown: AttentionWidget) -> tuple[dict[str, Any], bytes]:
-    """What the browser draws: the metadata and the numbers."""
+    """The metadata and the numbers that the browser draws."""
     end = 4 + int.from_bytes(shown._view[:4], "little")
     return json.loads(shown._view[4:end]), shown._view[end + -end % 4 :]
 

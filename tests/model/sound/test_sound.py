@@ -1,4 +1,4 @@
-"""Recordings at any rate, the spectrogram of them, and what a model that hears makes of them."""
+"""Recordings at any rate, their spectrogram, and the input of a sound model."""
 
 import math
 from typing import Any
@@ -20,7 +20,7 @@ from headlight.vision.shipped_images import find_image
 from tests.model import toys
 from tests.model.sound.wav_files import encoded, tone, wav_file
 
-EDGE = 0.05  # seconds at both ends, where a tone that is cut off is no tone alone
+EDGE = 0.05  # seconds at both ends, where cutting distorts the tone
 
 
 @pytest.mark.parametrize("rate", [8_000, 11_025, 22_050, 44_100, 48_000, 96_000])
@@ -60,7 +60,7 @@ def test_a_sound_is_cut_or_filled_with_silence_to_what_is_heard() -> None:
     short, long = (process_sound(toys.noise(seconds), toys.HEARS) for seconds in (0.1, 3.0))
     assert short.features.shape == long.features.shape == (20, 18)
     assert (short.seconds_read, long.seconds, long.seconds_read) == pytest.approx((0.1, 3.0, 0.18))
-    silent = short.features[:, 12:]  # frames that reach no sample of it
+    silent = short.features[:, 12:]  # frames past the recording's end
     assert np.ptp(silent) == 0 and silent.max() == short.features.min()
 
 

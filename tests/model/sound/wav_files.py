@@ -8,7 +8,7 @@ from headlight.sound.recording import Recording
 
 
 def wav_file(encoding: int, bits: int, channels: int, rate: int, body: bytes, said: int | None = None) -> bytes:
-    """A WAV file; `said` is the length that it claims to have."""
+    """A WAV file; `said` is the length stated in its header."""
     form = struct.pack("<HHIIHH", encoding, channels, rate, rate * channels * bits // 8, channels * bits // 8, bits)
     size = len(body) if said is None else said
     chunks = b"fmt " + struct.pack("<I", len(form)) + form + b"data" + struct.pack("<I", size) + body
@@ -16,13 +16,13 @@ def wav_file(encoding: int, bits: int, channels: int, rate: int, body: bytes, sa
 
 
 def tone(rate: int, hertz: float = 440.0, seconds: float = 1.0) -> np.ndarray:
-    """A sine."""
+    """A sine wave."""
     found: np.ndarray = 0.5 * np.sin(2 * np.pi * hertz * np.arange(round(rate * seconds)) / rate)
     return found
 
 
 def encoded(samples: np.ndarray, encoding: int, bits: int) -> bytes:
-    """Samples as the file has them."""
+    """Samples in the encoding of the file."""
     if encoding == 3:
         return samples.astype("<f4").tobytes()
     if bits == 8:

@@ -1,4 +1,4 @@
-"""Expressions of published tokenizers are linear in the text; what may take for ever is found, or not understood."""
+"""Published tokenizers' regular expressions are linear; others are recognized as slow or not understood."""
 
 from time import process_time
 

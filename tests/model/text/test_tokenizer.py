@@ -1,4 +1,4 @@
-"""Text to tokens and back, for every kind, whatever the text holds."""
+"""Text to tokens and back, for every kind of tokenizer and any text."""
 
 import json
 import re
@@ -101,7 +101,7 @@ def test_the_bytes_of_a_character_are_told_apart() -> None:
     assert bpe.encode("\u0301", add_special_tokens=False).token_texts == (
         "◌\u0301₁",
         "◌\u0301₂",
-    )  # an accent without its letter
+    )  # an accent without a base letter
 
 
 def test_a_masked_byte_leaves_the_others_their_numbers() -> None:
@@ -111,7 +111,7 @@ def test_a_masked_byte_leaves_the_others_their_numbers() -> None:
 
 
 def sentencepiece() -> Tokenizer:
-    """Byte-pair encoding of SentencePiece, as Llama has it: what it does not know it spells in bytes."""
+    """SentencePiece's byte-pair encoding as in Llama: unknown characters are encoded as bytes."""
     pieces = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "a", "b", "▁a"]
     vocabulary = {piece: number for number, piece in enumerate(pieces)}
     backend = tokenizers.Tokenizer(models.BPE(vocabulary, [("▁", "a")], unk_token="<unk>", byte_fallback=True))
@@ -122,7 +122,7 @@ def sentencepiece() -> Tokenizer:
 
 BYTES = {"byte-level": bpe, "sentencepiece": sentencepiece()}
 every_byte = pytest.mark.parametrize("made", BYTES.values(), ids=BYTES)
-# Latin with accents (whole and combining), Greek, Cyrillic, Hebrew, Arabic, Devanagari, Han, emoji and what joins them.
+# Latin with accents (precomposed and combining), Greek, Cyrillic, Hebrew, Arabic, Devanagari, Han, emoji and joiners.
 SCRIPTS = st.text(st.sampled_from("ab éñﬁe\u0301Ωжשمक漢字🐈👩\u200d👧🏽€"), max_size=12)
 
 
@@ -135,7 +135,7 @@ def test_each_part_of_a_character_is_named_after_it(made: Tokenizer, text: str) 
         joined = re.sub(f"◌?{character}₁(◌?{character}[₂₃₄])+", character, joined)
     assert joined == text
     assert "".join(group_texts(encoded, word_groups(encoded))) == text
-    assert made.from_ids(encoded.ids, "").token_texts == encoded.token_texts  # written by a model, without its text
+    assert made.from_ids(encoded.ids, "").token_texts == encoded.token_texts  # from ids alone, as generated
     assert made.join_tokens(encoded.ids) == text
 
 
@@ -144,7 +144,7 @@ def test_each_part_of_a_character_is_named_after_it(made: Tokenizer, text: str) 
 def test_parts_are_counted_from_one_in_each_character(made: Tokenizer, text: str) -> None:
     encoded = made.encode(text, add_special_tokens=False)
     numbers = [re.findall("[₁₂₃₄]", name) for name in encoded.token_texts]
-    assert all(len(found) <= 1 for found in numbers)  # these vocabularies have no token across two characters
+    assert all(len(found) <= 1 for found in numbers)  # no token of these vocabularies spans two characters
     previous = 0
     for found in numbers:
         number = "₁₂₃₄".index(found[0]) + 1 if found else 0

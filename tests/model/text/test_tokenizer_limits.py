@@ -1,4 +1,4 @@
-"""A tokenizer of a stranger cannot make a text longer than memory; honest ones are left alone."""
+"""A malicious tokenizer cannot expand a text beyond memory; ordinary ones are not affected."""
 
 import json
 import struct
@@ -21,7 +21,7 @@ PREPENDED = normalizers.Sequence([normalizers.Prepend("a" * 1_000_000) for _ in 
 
 
 def charsmap(longest: int) -> normalizers.Normalizer:
-    """A table that may put a long string in a character's place."""
+    """A table that may replace a character by a long string."""
     return normalizers.Precompiled(struct.pack("<I", 0) + b"a" * longest + b"\0")
 
 
@@ -64,7 +64,7 @@ def test_a_decoder_that_spells_a_letter_as_a_book_is_refused(tmp_path: Path) -> 
 
 
 def spelled(**parts: Any) -> dict[str, Any]:
-    """A small tokenizer.json with some of its parts replaced."""
+    """A small tokenizer.json with some parts replaced."""
     values: dict[str, Any] = json.loads(tokenizers.Tokenizer(models.WordLevel({"a": 0}, unk_token="a")).to_str())
     return values | parts
 

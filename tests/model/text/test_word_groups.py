@@ -13,7 +13,7 @@ from tests.model import toys
 
 
 def cut(*parts: str, special: tuple[int, ...] = ()) -> Encoded:
-    """A text cut into these pieces; special ones are no part of it."""
+    """A text split into these pieces, without the special ones."""
     spans, text = [], ""
     for place, part in enumerate(parts):
         spans.append((0, 0) if place in special else (len(text), len(text) + len(part)))
@@ -50,7 +50,7 @@ def test_the_bytes_of_one_sign_are_one_group() -> None:
 
 
 def spans(text: str, *offsets: tuple[int, int], special: tuple[int, ...] = ()) -> Encoded:
-    """A text whose tokens come from these characters."""
+    """A text whose tokens have these character spans."""
     parts = tuple(text[start:end] for start, end in offsets)
     marks = tuple(place in special for place in range(len(offsets)))
     return Encoded(text, tuple(range(len(offsets))), parts, parts, offsets, marks)
@@ -63,9 +63,9 @@ def spans(text: str, *offsets: tuple[int, int], special: tuple[int, ...] = ()) -
         (spans("[MASK]", (0, 1), (0, 6), (5, 6), special=(1,)), ((0,), (1,), (2,))),  # typed, and special all the same
         (spans("[MASK][MASK]", (1, 5), (7, 11), special=(0, 1)), ((0,), (1,))),
         (spans("cats", (0, 2), (2, 3), (3, 4), special=(1,)), ((0,), (1,), (2,))),
-        (spans("cat", (0, 2), (2, 2), (2, 3)), ((0,), (1,), (2,))),  # a token of no character stands alone
+        (spans("cat", (0, 2), (2, 2), (2, 3)), ((0,), (1,), (2,))),  # a token without characters is a group of its own
         (spans("cat", (1, 1), (1, 1)), ((0,), (1,))),
-        (spans("😀!", (0, 1), (0, 2)), ((0,), (1,))),  # the second token has more than that character
+        (spans("😀!", (0, 1), (0, 2)), ((0,), (1,))),  # the second token spans more than that character
     ],
 )
 def test_what_belongs_to_no_word_stands_alone(text: Encoded, groups: tuple[tuple[int, ...], ...]) -> None:
@@ -81,7 +81,7 @@ def test_every_token_is_in_one_group_and_in_order(text: str) -> None:
 def test_a_separator_ends_a_sentence() -> None:
     text = cut("[CLS]", "a", "b", "[SEP]", "c", "[SEP]", special=(0, 3, 5))
     assert sentence_numbers(text, separator=3) == (0, 0, 0, 0, 1, 1)
-    assert sentence_numbers(text, separator=5) == (0,) * 6  # what ends the text begins no other
+    assert sentence_numbers(text, separator=5) == (0,) * 6  # the end of the text begins no new sentence
     assert sentence_numbers(text, separator=None) == (0,) * 6
 
 

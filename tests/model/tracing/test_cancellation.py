@@ -1,4 +1,4 @@
-"""A run that nobody wants any more ends between two values, and leaves nothing behind."""
+"""A cancelled run ends between two values and leaves nothing behind."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Edits of hook points that are no vectors: weights, masks, the scale, and position ids."""
+"""Edits of hook points that are not vectors: weights, masks, the scale, and position ids."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_every_positional_encoding_follows_edited_position_ids(position: str) ->
     before, edited = run_edited(model), run_edited(model, "decoder.position_ids[5]=set:2")
     assert edited["decoder.position_ids"].tolist() == [0, 1, 2, 3, 4, 2, 6]
     assert np.abs(edited["logits"][5:] - before["logits"][5:]).max() > 1e-3
-    np.testing.assert_array_equal(edited["logits"][:5], before["logits"][:5])  # nobody before it sees it
+    np.testing.assert_array_equal(edited["logits"][:5], before["logits"][:5])  # earlier tokens do not see it
     np.testing.assert_array_equal(edited["decoder.0.self.mask"], before["decoder.0.self.mask"])
     moved = run_edited(model, "decoder.position_ids=add:3")
     distance = np.abs(moved["logits"] - before["logits"]).max()

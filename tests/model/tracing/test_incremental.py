@@ -1,4 +1,4 @@
-"""continue_run(): equal to the whole run after any letters typed and deleted; what looks ahead is computed whole."""
+"""continue_run(): equal to a full run after any typing and deleting; runs that look ahead are fully recomputed."""
 
 import gc
 import re
@@ -44,7 +44,7 @@ LABELS: dict[str, Any] = {"labels": ("noun", "verb"), "tied_embeddings": False}
 
 
 def assert_same(ours: Trace, whole: Trace) -> None:
-    """The same values at the same paths, within 1e-5 of the largest (the numbers of masked scores left aside)."""
+    """The same values at the same paths, within 1e-5 of the largest (masked scores are ignored for it)."""
     assert (ours.text, ours.source, ours.interventions) == (whole.text, whole.source, whole.interventions)
     assert list(ours.values) == list(whole.values)
     for path, value in whole.values.items():
@@ -55,7 +55,7 @@ def assert_same(ours: Trace, whole: Trace) -> None:
 
 @contextmanager
 def tokens_read(model: Transformer, stack: str = "") -> Iterator[list[int]]:
-    """How many tokens a stack, by default the predicting one, reads in each forward pass."""
+    """The number of tokens that a stack, by default the predicting one, reads in each forward pass."""
     counts: list[int] = []
     handle = model.stack(stack or model.config.stacks[-1]).register_forward_pre_hook(
         lambda module, args: counts.append(args[0].shape[1])
@@ -71,7 +71,7 @@ def go_on(previous: FinishedRun | None, model: Transformer, *arguments: Any, **o
 
 @st.composite
 def choices(draw: st.DrawFn) -> dict[str, Any]:
-    """Any parts of a small model; most are causal, not all."""
+    """Any parts of a small model; most models are causal."""
     head = draw(
         st.sampled_from(["language-model", "language-model", "none", "token-classifier", "sequence-classifier"])
     )
@@ -93,7 +93,7 @@ def choices(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-# What layers of a decoder may have each for themselves.
+# Parts that differ between the layers of a decoder.
 OF_LAYERS = st.fixed_dictionaries(
     {
         "per_layer": st.sampled_from((*LAYERS, *toys.LAYERS_OF_TWO[1:])),
@@ -111,7 +111,7 @@ OF_LAYERS = st.fixed_dictionaries(
 
 @st.composite
 def edits_of(draw: st.DrawFn, paths: list[str]) -> str:
-    """An edit of any value by any operation; not all can be."""
+    """An edit of any value by any operation; some are invalid."""
     path = draw(st.sampled_from(paths))
     operation = draw(st.sampled_from(sorted(EDIT_OPERATIONS)))
     axes = HOOK_POINTS[path.rpartition(".")[2]].axes
@@ -155,7 +155,7 @@ def test_letters_typed_and_deleted_give_what_the_whole_run_gives(
 
 
 def continued(model: Transformer, following: str = TEXT + "t", **question: Any) -> tuple[Trace, int]:
-    """The trace of a text after TEXT, which equals the whole run's, and how many tokens the network read for it."""
+    """The trace of a text continued from TEXT, checked against a full run, and the number of tokens read for it."""
     tokenizer = toys.masked() if model.config.has_cross_attention else toys.causal()
     question = {"source": toys.source(model, SOURCE), **question}
     before = go_on(None, model, tokenizer, TEXT, **question)

@@ -1,4 +1,4 @@
-"""Edits: their text form, every operation, and what they leave alone."""
+"""Edits: their text form, every operation, and unaffected values."""
 
 from string import Formatter
 
@@ -20,7 +20,7 @@ def run_edited(model: Transformer | None = None, *edits: str) -> Trace:
 
 
 def index_ranges() -> st.SearchStrategy[str]:
-    """One axis of an index, as a person may write it."""
+    """One axis of an index, in any allowed notation."""
     numbers = st.integers(0, 999).map(str)
     ranges = st.tuples(st.integers(0, 9), st.integers(1, 9)).map(lambda span: f"{span[0]}:{sum(span)}")
     open_ranges = st.one_of(st.just(":"), numbers.map("{}:".format), st.integers(1, 999).map(":{}".format))

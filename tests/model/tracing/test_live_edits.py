@@ -1,4 +1,4 @@
-"""Live edits: a hook or a patch is applied and recorded like an edit, and applied again by what is computed later."""
+"""Live edits: a hook or a patch is applied and recorded like an edit, and applied again in later computations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EDIT = "decoder.1.self.scores[2]=scale:0.5"
 
 
 def halve(path: str, value: torch.Tensor) -> torch.Tensor | None:
-    """The same as EDIT."""
+    """A hook equivalent to EDIT."""
     if path != "decoder.1.self.scores":
         return None
     value[2] *= 0.5

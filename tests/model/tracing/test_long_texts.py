@@ -1,4 +1,4 @@
-"""Attention over a long text runs in chunks of queries or fused, with the same result as at once."""
+"""Attention over a long text runs in chunks of queries or fused, with the same result as in one pass."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def final_residual(model: Transformer, hook: Hook = no_hook) -> np.ndarray:
 def at_once_and_chunked(
     model_: Transformer, monkeypatch: pytest.MonkeyPatch, edits: tuple[str, ...] = ()
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What comes out at usual length, and what does where everything is long."""
+    """The output in one pass, and in chunks as for long texts."""
 
     def make_hook() -> Hook:
         return InterventionHook([Intervention.parse(edit) for edit in edits]) if edits else no_hook

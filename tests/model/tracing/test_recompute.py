@@ -1,4 +1,4 @@
-"""Values that the trace of a long text leaves out are recomputed as the forward pass computed them."""
+"""Values omitted from the trace of a long text are recomputed as in the forward pass."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -31,12 +31,12 @@ RECOMPUTED = ("bias", "scores", "mask", "masked_scores", "weights")
 def full_and_lean_trace(
     model: Transformer, monkeypatch: pytest.MonkeyPatch, edits: tuple[str, ...] = ()
 ) -> tuple[Trace, Trace]:
-    """The same run kept whole, and kept as a long text's is."""
+    """The trace of a run with all values, and with those kept for a long text."""
     source, words = toys.source(model, TEXT), masked() if model.config.has_cross_attention else causal()
     full = run(model, words, TEXT, edits, source=source)
     monkeypatch.setattr(
         import_module("headlight.tracing.run"), "ATTENTION_BYTES_BUDGET", 0
-    )  # the package calls its function run, too
+    )  # headlight.tracing.run is also a function
     return full, run(model, words, TEXT, edits, source=source)
 
 

@@ -1,4 +1,4 @@
-"""run(): one forward pass, recorded and unchanged; what a Trace guarantees."""
+"""run(): one recorded, unchanged forward pass; the guarantees of a Trace."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError
@@ -40,12 +40,12 @@ TEXT, SOURCE = "the cat sat on the mat", "a small bird sang"
 
 
 def decoder(**others: Any) -> Trace:
-    """One run of each architecture; sizes that differ wherever they may."""
+    """A decoder run; as in the runs below, sizes differ wherever possible."""
     return run(toys.decoder(key_value_heads=2, head_dim=6, value_head_dim=5, d_ff=11), toys.causal(), TEXT, **others)
 
 
 def encoder(**others: Any) -> Trace:
-    """With one masked word."""
+    """An encoder run with one masked word."""
     return run(
         toys.encoder(head_dim=6, value_head_dim=5, d_ff=11), toys.masked(), TEXT, masked_positions=(2,), **others
     )
@@ -85,7 +85,7 @@ def mixture(**others: Any) -> Trace:
 
 
 def shared_keys(**others: Any) -> Trace:
-    """Three streams, a layer that reads keys and values of the one before, a vector of each token for each layer."""
+    """Three streams, a layer that reads the previous one's keys and values, and per-layer token embeddings."""
     sizes = {"key_value_heads": 2, "head_dim": 6, "value_head_dim": 5, "d_ff": 11}
     layers = {"layer_embedding": LayerEmbeddingConfig(dim=7), "per_layer": PerLayerConfig(key_value_layers=(0, 0))}
     streams = AlternatingUpdatesConfig(streams=3)
@@ -126,7 +126,7 @@ def test_some_models_together_have_every_hook_point() -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_recording_does_not_change_the_logits(name: str) -> None:
-    """The answer is bit for bit that of a forward which nobody watches, whatever is kept."""
+    """The logits are bitwise equal, whatever is recorded."""
     everything, nothing = RUNS[name](), RUNS[name](keep=("logits",))
     np.testing.assert_array_equal(everything["logits"], nothing["logits"])
 
@@ -238,14 +238,14 @@ def test_a_blank_text_gets_a_sentence(text: str) -> None:
         run(toys.both(), toys.masked(), "", source=text)
 
 
-@pytest.mark.usefixtures("unchecked_shapes_in_test")  # which would refuse them first
+@pytest.mark.usefixtures("unchecked_shapes_in_test")  # the shape checks would refuse them first
 @pytest.mark.parametrize("given", [["the cat", "the dog"], None, 7, b"the cat"])
 def test_what_is_no_text_gets_a_sentence_that_says_so(given: Any) -> None:
     said = rf"The text is a {type(given).__name__}; one text is read at a time, as a str\."
     for question in (run, generate_first, fill_mask):
         with pytest.raises(TextError, match=said):
             question(toys.encoder() if question is fill_mask else toys.decoder(), toys.masked(), given)
-    if given is not None:  # which is an empty source
+    if given is not None:  # None is an empty source
         with pytest.raises(TextError, match=rf"The source is a {type(given).__name__}"):
             run(toys.both(), toys.masked(), "", source=given)
 

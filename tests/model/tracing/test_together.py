@@ -1,4 +1,4 @@
-"""continue_runs(): each text's run in a forward pass with others equals its run alone."""
+"""continue_runs(): each text's run in a shared forward pass equals its separate run."""
 
 from typing import Any
 
@@ -162,7 +162,7 @@ def test_a_forward_pass_takes_so_many_texts_as_their_weights_have_room(monkeypat
     model = toys.decoder()
     requests = [encoded(model, text, []) for text in BEGINNINGS]
     longest = max(len(request.text.ids) for request in requests)
-    monkeypatch.setattr(together, "MAX_BYTES", 4 * 2 * 4 * 2 * longest**2)  # of two texts, in two layers of four heads
+    monkeypatch.setattr(together, "MAX_BYTES", 4 * 2 * 4 * 2 * longest**2)  # two texts, two layers, four heads
     passes: list[int] = []
     model.stack("decoder").blocks[0].register_forward_pre_hook(lambda module, args: passes.append(args[0].shape[1]))
     found = continue_runs(model, [(request, None) for request in requests])

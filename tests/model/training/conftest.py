@@ -1,4 +1,4 @@
-"""A small world to train in: one text of a few words, and a model that learns it in seconds."""
+"""A small training set-up: one text of a few words, and a model that learns it in seconds."""
 
 import random
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-torch.set_num_threads(1)  # models this small wait for a second thread longer than it works
+torch.set_num_threads(1)  # for models this small, more threads only add waiting time
 
 WHO = ["The cat", "The dog", "A bird", "My friend", "The old man", "A small girl"]
 DOES = ["sat on", "ran to", "looked at", "slept near", "walked past"]
@@ -22,7 +22,7 @@ def story(seed: int, lines: int = 300) -> str:
 
 @pytest.fixture
 def texts(tmp_path: Path) -> tuple[Path, Path]:
-    """A text to learn from and one to measure on."""
+    """A training text and a validation text."""
     learn, valid = tmp_path / "learn.txt", tmp_path / "valid.txt"
     learn.write_text(story(1), encoding="utf-8")
     valid.write_text(story(2, lines=60), encoding="utf-8")
@@ -31,7 +31,7 @@ def texts(tmp_path: Path) -> tuple[Path, Path]:
 
 @pytest.fixture
 def flags(texts: tuple[Path, Path], tmp_path: Path) -> list[str]:
-    """What `headlight train` needs for a run of a second."""
+    """The arguments of `headlight train` for a run of one second."""
     learn, valid = texts
     files = f"--text {learn}=2 --validation {valid} --out {tmp_path / 'out'} --vocabulary-size 300"
     sizes = "--layers 1 --d-model 32 --heads 2 --context-length 32 --batch-size 8 --warmup-steps 5"

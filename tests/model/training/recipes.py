@@ -1,4 +1,4 @@
-"""Recipes of tasks, for models that learn them in seconds."""
+"""Recipes for tasks and models that learn them in seconds."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ precision = "float32"
 
 
 def write_recipe(folder: Path, task: str, steps: int = 4, model: str = "", training: str = "") -> Path:
-    """A recipe of a task, with more lines for its model and its training."""
+    """Write a task's recipe, with additional lines for its model and training."""
     path, model = folder / f"{task}.toml", model or MODEL_OF.get(task, "")
     path.write_text(RECIPE.format(objective=OBJECTIVE_OF[task], task=task, steps=steps, model=model, training=training))
     return path

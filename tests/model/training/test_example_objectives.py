@@ -1,4 +1,4 @@
-"""Batches of examples: what is read, what the targets are, and where there are none."""
+"""Batches of examples: inputs, targets, and positions without targets."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def test_an_answer_is_written_behind_the_start_token_and_ends() -> None:
     assert tokenizer.decode(batch.ids[0].tolist()) == "2021-03-03"
     assert batch.targets[0].tolist() == [*batch.ids[0, 1:].tolist(), tokenizer.end_id]
     assert batch.source is not None and tokenizer.decode(batch.source[0].tolist()) == "third of March 2021"
-    assert int(batch.source[0, -1]) == tokenizer.end_id  # as a typed source has it
+    assert int(batch.source[0, -1]) == tokenizer.end_id  # as for a typed source
 
 
 def test_a_drawing_is_read_as_the_model_reads_images() -> None:

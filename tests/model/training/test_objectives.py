@@ -1,4 +1,4 @@
-"""Batches hold what their objective says, and the same seed draws the same batch."""
+"""Batches follow their objective, and the same seed draws the same batch."""
 
 from pathlib import Path
 
@@ -78,7 +78,7 @@ def test_the_next_token_is_the_target_everywhere(causal: Causal) -> None:
     assert batch.ids.shape == (40, 16) and batch.mask is None
     assert torch.equal(batch.ids[:, 1:], batch.targets[:, :-1])
     typed = batch.ids[:, 0].eq(made.start_id or 0)
-    assert 8 < int(typed.sum()) < 36  # about half begin as a typed text does
+    assert 8 < int(typed.sum()) < 36  # about half begin like a typed text
     firsts = {int(text.ids[at]) for at in text.line_starts}
     assert {int(number) for number in batch.ids[typed, 1]} <= firsts
 

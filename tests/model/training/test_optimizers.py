@@ -1,4 +1,4 @@
-"""Optimizers take each weight once; schedules decay as their papers say."""
+"""Optimizers include each weight once; schedules decay as in their papers."""
 
 import math
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ def test_wsd_is_constant_then_decays_linearly() -> None:
     assert [wsd(done, 0.8, 0.0) for done in (0.0, 0.5, 0.8)] == [1.0, 1.0, 1.0]
     assert math.isclose(wsd(0.9, 0.8, 0.0), 0.5) and wsd(1.0, 0.8, 0.0) == 0.0
     assert wsd(1.0, 0.8, 0.25) == 0.25
-    assert wsd(0.99, 1.0, 0.0) == 1.0  # no cooldown has begun
+    assert wsd(0.99, 1.0, 0.0) == 1.0  # the cooldown has not begun
 
 
 def test_unknown_schedules_list_the_known_ones() -> None:

@@ -1,4 +1,4 @@
-"""Examples of one's own: the example of the readme, each kind of file, and the rows that cannot be read."""
+"""Own training examples: the README's example, each kind of file, and unreadable rows."""
 
 import json
 import lzma

@@ -1,4 +1,4 @@
-"""What a training prints: a bar on a terminal, lines elsewhere, and nothing twice."""
+"""The output of a training: a bar on a terminal, lines elsewhere, and nothing twice."""
 
 import re
 from pathlib import Path
@@ -15,14 +15,14 @@ pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Standard error is a terminal of 100 columns."""
+    """Make standard error a terminal of 100 columns."""
     for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "100"}.items():
         monkeypatch.setenv(name, value)
 
 
 @pytest.fixture
 def lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Standard error is a file."""
+    """Make standard error a file."""
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(trainer, "REPORT_INTERVAL_SECONDS", 0.0)

@@ -42,7 +42,7 @@ NAMES = {"PER": ("Anna", "Ben", "Ida"), "LOC": ("Oslo", "Rome", "Bern"), "ORG": 
 
 @pytest.fixture(autouse=True)
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A little of each task, where the recipes look for it."""
+    """Write a little data of each task to the folder of the recipes."""
     monkeypatch.setenv("HEADLIGHT_DATA", str(tmp_path))
     words = ["good", "bad"]
     reviews = [f"{n % 2}\tfilm {n} was {words[1 - n % 2]} .\tmade up" for n in range(200)]
@@ -67,7 +67,7 @@ def test_a_model_is_trained_and_measured(task: str, tmp_path: Path, capsys: pyte
     out = tmp_path / "out"
     assert train([str(write_recipe(tmp_path, task)), "--out", str(out)]) == 0
     assert load(out).model.config.labels == EXAMPLE_TASKS[task].labels
-    count = 1 if task == "translate" else 9  # an untrained model writes on and on
+    count = 1 if task == "translate" else 9  # an untrained model never stops writing
     capsys.readouterr()
     assert main(["evaluate", str(out), "--task", task, "--examples", str(count), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)["examples"]
@@ -162,7 +162,7 @@ def test_the_texts_of_the_examples_are_masked_anew_in_training_and_alike_in_vali
 
 @pytest.fixture
 def two_stages(tmp_path: Path) -> Path:
-    """A recipe of a classifier that starts from a recipe of masked texts."""
+    """A classifier's recipe that starts from a recipe for masked texts."""
     first = tmp_path / "first.toml"
     recipe = write_recipe(tmp_path, "sentiment")
     recipe.rename(first).write_text(first.read_text().replace("sequence-classification", "masked-examples"))

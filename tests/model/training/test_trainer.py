@@ -1,4 +1,4 @@
-"""A run learns, stops, resumes as if it had not stopped, forks, and exports a checkpoint that opens."""
+"""A run learns, stops, resumes exactly, forks, and exports a checkpoint that opens."""
 
 import argparse
 import json
@@ -40,7 +40,7 @@ def all_weights(run: Trainer) -> torch.Tensor:
 
 
 def train_until(run: Trainer, steps: int) -> Trainer:
-    """Train until the run has done that many steps."""
+    """Train until the run has done this number of steps."""
     run.should_stop = lambda: run.progress.step >= steps
     run.train()
     return run
@@ -82,7 +82,7 @@ def test_a_resumed_run_is_exactly_an_uninterrupted_one(choice: str, flags: list[
         "wordpiece" if masked else "bpe", [story(1)], 300, MASKED_SPECIAL_TOKENS if masked else CAUSAL_SPECIAL_TOKENS
     )
     tokenizer.save(tmp_path / "tokenizer")  # the library's WordPiece training breaks ties at random
-    size = flags.index("--vocabulary-size")  # of a tokenizer that would be trained
+    size = flags.index("--vocabulary-size")  # used only for training a tokenizer
     flags = [*flags[:size], *flags[size + 2 :], *CHOICES[choice], "--tokenizer", str(tmp_path / "tokenizer")]
     whole = start_run(flags, tmp_path / "whole")
     assert whole.train()
@@ -105,7 +105,7 @@ def test_the_mask_rate_falls_to_the_final_mask_rate(flags: list[str], tmp_path: 
 
     run.train_state.train_step = recorded  # type: ignore[method-assign]
     run.train()
-    assert min(target_rates[:10]) > 0.3 and target_rates[-1] < 0.15  # warmup has as many targets as the stable part
+    assert min(target_rates[:10]) > 0.3 and target_rates[-1] < 0.15  # as many targets in warmup as in the stable part
     assert target_rates[10:] == sorted(target_rates[10:], reverse=True)
 
 
@@ -125,7 +125,7 @@ def test_a_prolonged_run_resumes_from_before_its_cooldown(flags: list[str], tmp_
     wsd = ["--schedule", "wsd", "--cooldown-fraction", "0.25"]
     start_run(flags, tmp_path / "out", *wsd).train()
     more = start_run(flags, tmp_path / "out", *wsd, "--steps", "40")
-    assert more.progress.step == 15 and more.lr_factor == 1.0  # the cooldown of 20 steps begins at 15, that of 40 later
+    assert more.progress.step == 15 and more.lr_factor == 1.0  # with 20 steps the cooldown begins at 15
     assert start_run(flags, tmp_path / "out", *wsd).progress.step == 20
 
 
@@ -199,7 +199,7 @@ def test_a_missing_text_is_an_error_at_once_and_leaves_no_run_behind(
 ) -> None:
     with pytest.raises(DataError, match="no file nowhere"):
         start_run(flags, tmp_path / "out", flag, "nowhere.txt")
-    start_run(flags, tmp_path / "out")  # the corrected command finds nothing in its way
+    start_run(flags, tmp_path / "out")  # the corrected command starts normally
     with pytest.raises(CheckpointError, match="is a file; give a folder"):
         start_run(flags, tmp_path / "learn.txt")
 
@@ -216,7 +216,7 @@ def test_the_best_model_is_the_one_that_is_kept(flags: list[str], tmp_path: Path
     run = start_run(flags, tmp_path / "out")
     run.evaluate()
     before = (tmp_path / "out" / "model.safetensors").read_bytes()
-    run.progress.best_score = 0.0  # nothing will be better
+    run.progress.best_score = 0.0  # no later score is better
     run.train_step()
     run.evaluate()
     assert (tmp_path / "out" / "model.safetensors").read_bytes() == before
@@ -246,7 +246,7 @@ def test_a_resumed_run_keeps_the_precision_that_was_chosen(
 def test_losses_in_rows_of_another_length_are_not_compared(flags: list[str], tmp_path: Path) -> None:
     run = start_run(flags, tmp_path / "out", "--short-context-length", "8", "--short-context-fraction", "0.5")
     run.evaluate()
-    run.progress.best_score = 0.0  # of short rows
+    run.progress.best_score = 0.0  # a score of short rows
     run.progress.step = 10
     run.evaluate()
     assert run.progress.best_score and run.progress.best_context == 32

@@ -1,4 +1,4 @@
-"""Fitting a tuned lens: its gradient is autograd's, it learns, and a stopped fit goes on as if it had not been."""
+"""Fitting a tuned lens: its gradient equals autograd's, it learns, and a stopped fit resumes exactly."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tests.model.training.test_trainer import start_run
 
 @pytest.fixture
 def pretrained(flags: list[str], tmp_path: Path) -> Path:
-    """A small decoder, trained for a moment."""
+    """A small decoder after a few training steps."""
     folder = tmp_path / "pretrained"
     assert train([*flags, "--out", str(folder), "--steps", "5"]) == 0
     return folder

@@ -1,4 +1,4 @@
-"""Pictures: files to pixels, pixels to what a model reads, and patches told as tokens."""
+"""Pictures: files to pixels, pixels to model input, and patches as tokens."""
 
 import io
 import subprocess
@@ -34,7 +34,7 @@ from tests.model.toys import READS
 
 
 def written(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
-    """The bytes of a file."""
+    """The bytes of an image file."""
     file = io.BytesIO()
     image.save(file, kind, **options)
     return file.getvalue()
@@ -47,7 +47,7 @@ def test_a_file_is_read_pixel_by_pixel(kind: str, mode: str, colours: tuple[int,
     read = decode_image(written(Image.fromarray(pixels), kind, lossless=True, exact=True))
     if kind == "PNG":
         np.testing.assert_array_equal(read, pixels)
-    else:  # which knows no grey
+    else:  # WebP has no greyscale
         np.testing.assert_array_equal(read, np.asarray(Image.fromarray(pixels).convert(mode if colours else "RGB")))
 
 
@@ -65,7 +65,7 @@ def test_other_kinds_of_pixels_are_read_as_they_look() -> None:
 def test_a_photograph_is_turned_the_way_its_camera_says() -> None:
     image = Image.fromarray(np.array([[0, 0, 0, 255]], dtype=np.uint8))
     exif = image.getexif()
-    exif[0x0112] = 6  # a quarter turn to the right
+    exif[0x0112] = 6  # rotate by 90° clockwise
     assert decode_image(written(image, exif=exif)).tolist() == [[0], [0], [0], [255]]
 
 
@@ -94,7 +94,7 @@ def test_a_broken_file_is_a_picture_or_refused(kind: str, places: list[tuple[int
 
 
 def bomb(width: int, height: int) -> bytes:
-    """A PNG of nothing but zeros: a few kB that would fill the memory."""
+    """A PNG of zeros: a few kB that would fill the memory."""
 
     def chunk(name: bytes, body: bytes) -> bytes:
         return len(body).to_bytes(4, "big") + name + body + zlib.crc32(name + body).to_bytes(4, "big")

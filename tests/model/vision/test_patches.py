@@ -1,4 +1,4 @@
-"""A picture's patches in place of tokens: the same edits, the same heads, the same wiring."""
+"""A picture's patches instead of tokens: the same edits, heads and variants."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from tests.model import toys
 
 
 def seen(edits: tuple[str, ...] = (), model: Transformer | None = None) -> Trace:
-    """What the toy that reads pictures does with noise."""
+    """The trace of the image toy for a picture of noise."""
     model = model or toys.seer()
     return run(model, class_token_tokenizer(), process_image(toys.photo(), model.config.image), edits)
 
@@ -32,7 +32,7 @@ def test_the_encoder_of_a_captioner_reads_patches_alone() -> None:
     trace = run(model, toys.masked(), "the cat", source=toys.source(model, ""))
     assert isinstance(trace.source, EncodedImage) and not isinstance(trace.text, EncodedImage)
     assert trace.source.tokens == ("0,0", "0,1", "0,2", "1,0", "1,1", "1,2") and trace.source.first_patch == 0
-    boxes = trace.source.patch_boxes()  # of a picture of 40 x 31 pixels
+    boxes = trace.source.patch_boxes()  # the picture has 40 x 31 pixels
     assert boxes[0] == pytest.approx((0, 0, 40 / 3, 15.5)) and boxes[5] == pytest.approx((80 / 3, 15.5, 40, 31))
 
 

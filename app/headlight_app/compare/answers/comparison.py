@@ -1,4 +1,4 @@
-"""Two runs compared: their corresponding tokens, the distance of each head, and what both predict."""
+"""Two runs compared: their corresponding tokens, the distance of each head, and both predictions."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ from headlight_app.inference.attention_payload import (
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 
 SIDE_NAMES = ("A", "B")
-MAX_CANDIDATES = 8  # of each side
-MAX_WEIGHTS = 1 << 26  # of all heads of one side: 12 x 12 heads at 680 tokens
+MAX_CANDIDATES = 8  # candidates of each side
+MAX_WEIGHTS = 1 << 26  # weights of all heads of one side: 12 x 12 heads at 680 tokens
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Side:
         return self.resolved.tokenizer
 
     def prediction_positions(self, query: int) -> tuple[int, ...]:
-        """The positions whose predictions are shown: each masked token, else `query`, where -1 is the last token."""
+        """The positions whose predictions are shown: all masked tokens, else `query`; -1 is the last token."""
         ids, task = self.trace.text.ids, task_of(self.trace.config)
         if task.fills_masks and (masked_positions := task.prediction_positions(ids, self.tokenizer.mask_id)):
             return masked_positions
@@ -71,19 +71,19 @@ class Side:
 
 @dataclass(frozen=True)
 class AttentionPair:
-    """An attention of the left side, and the one of the right side that it is compared with."""
+    """An attention of the left side, and its counterpart on the right side."""
 
     left: AttentionGroup
     right: AttentionGroup
 
     @property
     def shared_shape(self) -> tuple[int, int]:
-        """The numbers of layers and heads that both have."""
+        """The numbers of layers and heads that both sides have."""
         return min(self.left.layers, self.right.layers), min(self.left.heads, self.right.heads)
 
 
 def answer_compare(request: CompareRequest) -> Reply[CompareAnswer]:
-    """Compare two questions. Raises TextError for what cannot be compared."""
+    """Compare two questions. Raises TextError if they cannot be compared."""
     started = perf_counter()
     left, right = (_side(name, question) for name, question in zip(SIDE_NAMES, request.sides, strict=True))
     texts = {"text": (left.trace.text, right.trace.text)}
@@ -105,7 +105,7 @@ def answer_compare(request: CompareRequest) -> Reply[CompareAnswer]:
 
 
 def _side(name: str, question: Question) -> Side:
-    """One side of a request. Raises TextError with the side's name in front where it cannot be run."""
+    """One side of a request. Raises TextError, prefixed with the side's name, if it cannot be run."""
     try:
         resolved = resolve(question)
         _require_short_enough(resolved)
@@ -137,7 +137,7 @@ def _side_answer(side: Side, offset: int = 0) -> tuple[SideAnswer, bytes]:
 
 
 def _unknown_note(side: Side) -> str:
-    """How much of what a side reads its model has no token for; empty where that is nothing."""
+    """A note on the number of unknown tokens of a side; empty if there are none."""
     ids = [*side.trace.text.ids, *(side.trace.source.ids if side.trace.source else ())]
     unknown = side.tokenizer.unknown_id
     if unknown is None or unknown not in ids:
@@ -150,7 +150,7 @@ def _unknown_note(side: Side) -> str:
 
 
 def pair_attentions(left: Side, right: Side) -> tuple[AttentionPair, ...]:
-    """The attentions to compare: those of equal name, else self-attention with self-attention, cross with cross."""
+    """The attentions to compare, paired by name, or else by kind: self with self, cross with cross."""
     left_groups, right_groups = attention_groups(left.trace.config), attention_groups(right.trace.config)
     pairs = []
     for attention_group in left_groups:
@@ -223,7 +223,7 @@ def _compared_prediction(left: Side, right: Side, left_position: int, right_posi
 def _over_both_vocabularies(
     left: Side, one: np.ndarray, right: Side, other: np.ndarray
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """All answers that either side has, and their probabilities [side answer], NaN where a side has no such answer."""
+    """The union of both sides' answers, and their probabilities [side answer], NaN if a side has no such answer."""
     left_names = _answer_names(left, len(one))
     if left.tokenizer is right.tokenizer and len(one) == len(other):
         return left_names, np.stack((one, other)).astype(np.float64)
@@ -252,7 +252,7 @@ def _vocabulary_texts(tokenizer: Tokenizer, count: int) -> tuple[str, ...]:
 def _merge_vocabularies(
     left_names: tuple[str, ...], right_names: tuple[str, ...]
 ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
-    """The union of two vocabularies without spaces around their tokens, and the index of each token of both in it."""
+    """The union of two vocabularies of stripped tokens, and the index in it of each token of both."""
     texts = [name.strip() or name for name in (*left_names, *right_names)]
     names = tuple(dict.fromkeys(texts))
     index_of = {name: number for number, name in enumerate(names)}

@@ -23,7 +23,7 @@ from headlight_app.state.variants import pools
 
 
 def answer_compare_page(request: ComparePageRequest) -> Reply[ComparePageAnswer]:
-    """All that the page shows before the first answer."""
+    """Everything that the page shows before the first answer."""
     entry, trained_models = find_model(request.model), dict(request.trained_models)
     example = opening(entry, request, opening_example(entry, request.device))
     answer = ComparePageAnswer(
@@ -43,15 +43,15 @@ def answer_compare_page(request: ComparePageRequest) -> Reply[ComparePageAnswer]
 
 
 def opening_example(entry: CatalogEntry, device: str = "auto") -> Example:
-    """The example on side A until the person types: one in which a word is repeated."""
+    """The example on side A until the visitor types: one with a repeated word."""
     examples = opening_examples(entry, device)
     return examples[min(3, len(examples) - 1)]
 
 
 def default_difference(config: Config, trained_models: dict[str, str]) -> Difference:
-    """The difference of B until one is chosen: the positional encoding, or the mask where there is none.
+    """The difference of B until the visitor chooses one: the positional encoding, or the mask if there is none.
 
-    B is a model that was trained with another encoding where there is one; else A's own weights, rewired.
+    B is a model trained with another encoding if one exists; else A's own weights, rewired.
     """
     if trained_models:
         return _with_encoding("", trained_models[_other_encoding(trained_models)])
@@ -71,12 +71,12 @@ def _with_encoding(encoding: str, model: str | UnsetType = UNSET) -> Difference:
 
 
 def _other_encoding(trained_models: dict[str, str]) -> str:
-    """The encoding that says most beside another: none, where a model was trained so."""
+    """The most instructive other encoding: none if a model was trained without one."""
     return "none" if "none" in trained_models else next(iter(trained_models))
 
 
 def encoding_presets(entry: CatalogEntry, trained_models: dict[str, str]) -> list[Preset]:
-    """The open model beside one that was trained with another positional encoding, which is then rewired as well."""
+    """The open model beside a model trained with another positional encoding, and the same with that model rewired."""
     if not trained_models:
         return []
     encoding = entry.config.positional_encoding
@@ -107,7 +107,7 @@ def presets(entry: CatalogEntry) -> list[Preset]:
     if task_of(config).fills_masks:
         tired, wide = (f"The dog did not cross the road because it was too {word}." for word in ("tired", "wide"))
         milk, letter = "The [MASK] drank the milk.", "The [MASK] read the letter."
-        # Only where "it" looks ahead can the last word change what it looks at.
+        # The last word can change the attention of "it" only in a bidirectional model.
         return [
             *found,
             _texts_preset("Too tired or too wide", tired, wide),
@@ -123,5 +123,5 @@ def _texts_preset(title: str, text: str, other: str) -> Preset:
 
 
 def _other_models(request: ComparePageRequest) -> list[Preset]:
-    """The open model beside others."""
+    """The open model beside each of the others."""
     return [Preset(title=f"Compared with {title}", side_b=Difference(model=name)) for name, title in request.others]

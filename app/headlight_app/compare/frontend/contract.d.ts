@@ -12,7 +12,7 @@ import type {
   Variant,
 } from "../../ui/frontend/contract.js";
 
-/** One of the two runs. Its notes say what should be known before believing it. */
+/** One of the two runs. Its notes are caveats about the run. */
 export interface SideAnswer {
   tokens: Token[];
   source_tokens: Token[] | null;
@@ -28,7 +28,7 @@ export interface ComparedAttention {
   distance: (number | null)[][];
 }
 
-/** A possible token or label: its probability in A (left) and in B; None where that side cannot predict it. */
+/** A possible token or label: its probability in A (left) and in B; None if that side cannot predict it. */
 export interface ComparedCandidate {
   text: string;
   left: number | null;
@@ -44,7 +44,7 @@ export interface ComparedPrediction {
   candidates: ComparedCandidate[];
 }
 
-/** Both sides, and how they correspond: pairs of positions in their texts, and in their sources where both have one. */
+/** Both sides, and the corresponding positions of their texts, and of their sources if both have one. */
 export interface CompareAnswer {
   sides: [SideAnswer, SideAnswer];
   alignment: string;
@@ -54,21 +54,21 @@ export interface CompareAnswer {
   milliseconds: number;
 }
 
-/** Two questions compared; without an `alignment` the one that suits the texts. `query` is a position in A. */
+/** Two questions to compare; without an `alignment`, the one that suits the texts is used. */
 export interface CompareRequest extends Request {
   sides: [Question, Question];
   alignment?: string;
   query?: number;
 }
 
-/** Something worth comparing: its title, the text of side A (None: the present one), and what is different in B. */
+/** A suggested comparison: its title, the text of side A (None: the current text), and the difference of B. */
 export interface Preset {
   title: string;
   text: string | null;
   side_b: Difference;
 }
 
-/** A model to choose for side B: `kind` is what all models like it do, `purpose` what this one does. */
+/** A model to choose for side B: `kind` is the task of its type of model, `purpose` that of this model. */
 export interface ModelRow {
   name: string;
   title: string;
@@ -79,7 +79,7 @@ export interface ModelRow {
   trained_models: Record<string, string>;
 }
 
-/** The page before the first answer. `parts` are those that can be replaced, by the fields of a Variant. */
+/** The page before the first answer. `parts` are the replaceable parts, by the fields of a Variant. */
 export interface ComparePageAnswer {
   example: ExampleAnswer;
   default_side_b: Difference;

@@ -1,4 +1,4 @@
-"""The answers of the Course: the rows of a chapter, and what a screen computes from a learner's inputs."""
+"""The answers of the Course: the rows of a chapter, and the results of a screen for a learner's inputs."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from headlight_app.inference.images import own_file
 from headlight_app.inference.open_models import open_checkpoint
 from headlight_app.inference.source_code import source_of
 
-_Run = tuple[str, str, str, tuple[tuple[str, str], ...]]  # whose, chapter, screen, inputs
+_Run = tuple[str, str, str, tuple[tuple[str, str], ...]]  # visitor, chapter, screen, inputs
 
 
 def answer_chapter(request: ChapterRequest) -> Reply[ChapterAnswer]:
-    """The contents of the course, and what its rows say of one chapter: the first, where none is named."""
+    """The contents of the course, and the rows of one chapter: the first if none is named."""
     name = request.chapter or next(iter(CHAPTERS))
     answer = ChapterAnswer(
         contents=tuple(_contents_entry(each, chapter) for each, chapter in CHAPTERS.items()),
@@ -52,15 +52,15 @@ def answer_chapter(request: ChapterRequest) -> Reply[ChapterAnswer]:
 
 
 def answer_screen(request: ScreenRequest) -> Reply[ScreenAnswer]:
-    """What a screen shows for its inputs. Raises HeadlightError.
+    """The results of a screen for its inputs. Raises HeadlightError.
 
-    The screen's own row says whether it is long work, not the route by which a client asks it.
+    The screen's own row decides whether it is a long run, not the route of the request.
     """
     screen = find_screen(request.chapter, request.screen)
     if screen.is_long and not isinstance(request, RunRequest):
         raise InputError(f"The screen {request.screen!r} works for seconds. Press Run, or ask the route course_run.")
     values = screen.parse(request.inputs)
-    named = dict(values)  # in links a model is a name
+    named = dict(values)  # links contain the name of a model
     for name, control in screen.controls.items():
         if isinstance(control, RecordingControl) and values[name] is not None:
             values[name] = hear_recording(own_file(values[name]))
@@ -70,7 +70,7 @@ def answer_screen(request: ScreenRequest) -> Reply[ScreenAnswer]:
     needs_files = any(isinstance(control, ModelControl | RecordingControl) for control in screen.controls.values())
     if screen.is_long and not needs_files:
         run = (current_request().visitor, request.chapter, request.screen, tuple(sorted(request.inputs.items())))
-        if not request.tries or run not in _kept_rows():  # without a try it is a run, and no answer to what it asked
+        if not request.tries or run not in _kept_rows():  # a request without tries is a new run
             _kept_rows()[run] = screen.rows(**values)
         rows = _kept_rows()[run]
     else:
@@ -81,7 +81,7 @@ def answer_screen(request: ScreenRequest) -> Reply[ScreenAnswer]:
     else:
         rows, asked = withhold(rows, request.tries)
         questions = list(map(_asked_question, asked))
-    links = screen.links(named)  # of inputs that could be computed
+    links = screen.links(named)  # only for inputs that could be computed
     answer = ScreenAnswer(
         rows=tuple(map(plain, rows)),
         links=links,
@@ -94,18 +94,18 @@ def answer_screen(request: ScreenRequest) -> Reply[ScreenAnswer]:
 
 @lru_cache(maxsize=1)
 def _kept_rows() -> LRUCache[_Run, tuple[Row, ...]]:
-    """What screens that run for seconds have shown a visitor: another try at a question must not run them again."""
+    """The rows of long screens, by visitor and inputs: another try at a question must not run them again."""
     return LRUCache(16)
 
 
 def _asked_question(asked: Asked) -> AskedQuestion:
-    """A question as it stands after the tries."""
+    """The state of a question after the tries."""
     seen = {name: getattr(asked.question, name) for name in ("kind", "text", "options", "rows", "columns")}
     return msgspec.convert({"place": asked.place} | seen | asdict(asked.mark), AskedQuestion)
 
 
 def answer_run(request: RunRequest) -> Reply[ScreenAnswer]:
-    """The same of a screen that runs for seconds."""
+    """The same for a screen that runs for seconds."""
     return answer_screen(request)
 
 

@@ -1,4 +1,4 @@
-// The table of contents: all chapters, and the screens of the one that is open.
+// The table of contents: all chapters, and the screens of the open chapter.
 
 import { createButton, createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
 
@@ -7,8 +7,8 @@ import { createButton, createElement, updateChildren } from "../../ui/frontend/d
 /** @typedef {(chapter: string, screen: string) => void} Open */
 
 /**
- * @param {HTMLElement} nav @param {ContentsEntry[]} contents @param {string} chapter that is open, "" on the start page
- * @param {string} screen that is looked at @param {Progress} progress @param {Open} open
+ * @param {HTMLElement} nav @param {ContentsEntry[]} contents @param {string} chapter the open one, "" on the start page
+ * @param {string} screen the current one @param {Progress} progress @param {Open} open
  */
 export function drawContents(nav, contents, chapter, screen, progress, open) {
   const start = createElement("li", "", [link("Map of the course", !chapter, "map", () => open("", ""))]);
@@ -45,7 +45,7 @@ function link(title, isCurrent, testId, follow) {
 }
 
 /**
- * The ways to the chapter before and the chapter after.
+ * Buttons for the previous and the next chapter.
  * @param {HTMLElement} footer @param {ContentsEntry[]} contents @param {string} chapter @param {Open} open
  */
 export function drawTurns(footer, contents, chapter, open) {

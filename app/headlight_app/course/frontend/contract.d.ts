@@ -2,7 +2,7 @@
 
 import type { Request } from "../../ui/frontend/contract.js";
 
-/** One side of a matrix; those of one name grow and shrink together. */
+/** One side of a matrix; axes of the same name are resized together. */
 export interface Axis {
   name: string;
   least: number;
@@ -10,7 +10,7 @@ export interface Axis {
   labels: string[];
 }
 
-/** Something that a learner can change, and the text of the value that it begins with. */
+/** Something that a learner can change, and the text of its initial value. */
 export interface ControlRow {
   name: string;
   title: string;
@@ -34,7 +34,7 @@ export interface NumberControl extends ControlRow {
   step: number;
 }
 
-/** A number that begins a row of random ones. */
+/** The seed of random numbers. */
 export interface SeedControl extends ControlRow {
   kind: "seed";
   low: number;
@@ -42,7 +42,7 @@ export interface SeedControl extends ControlRow {
   step: number;
 }
 
-/** A layer or head of the model that the control `model` chooses. */
+/** A layer or head of the model chosen by the control `model`. */
 export interface PartControl extends ControlRow {
   kind: "part";
   low: number;
@@ -51,31 +51,31 @@ export interface PartControl extends ControlRow {
   part: string;
 }
 
-/** One of several options, which have titles. */
+/** One of several options with titles. */
 export interface ChoiceControl extends ControlRow {
   kind: "choice";
   options: Record<string, string>;
 }
 
-/** A text of several lines at most. */
+/** A text with a limited number of lines. */
 export interface TextControl extends ControlRow {
   kind: "text";
   longest: number;
   lines: number;
 }
 
-/** A model that meets the requirement of the name `needs`. */
+/** A model that meets the requirement named `needs`. */
 export interface ModelControl extends ControlRow {
   kind: "model";
   needs: string;
 }
 
-/** A WAV file of the learner's own, by the name that the server has given it. */
+/** A WAV file of the learner, by the name that the server has given it. */
 export interface RecordingControl extends ControlRow {
   kind: "recording";
 }
 
-/** Another screen, and the inputs that it is to have. */
+/** Another screen, with inputs for it. */
 export interface ScreenLink {
   chapter: string;
   screen: string;
@@ -88,14 +88,14 @@ export interface ScreenCode {
   code: string;
 }
 
-/** A symbol of a screen's formulas: how it is written, its name in the table of symbols, and what it means. */
+/** A symbol of a screen's formulas: its LaTeX, its name in the table of symbols, and its meaning. */
 export interface SymbolRow {
   latex: string;
   name: string;
   words: string;
 }
 
-/** A screen as its row says it; `see_also` are screens that go on from this one. */
+/** The row of a screen; `see_also` are screens that continue from this one. */
 export interface ScreenRow {
   name: string;
   title: string;
@@ -117,7 +117,7 @@ export interface ScreenRow {
   see_also: ScreenLink[];
 }
 
-/** A screen in the contents: what it is about, how long it takes, and its number on the core path (0: not on it). */
+/** A screen in the contents: its subject, its duration, and its number on the core path (0: not on it). */
 export interface ScreenTitle {
   name: string;
   title: string;
@@ -141,12 +141,12 @@ export interface ChapterAnswer {
   screens: ScreenRow[];
 }
 
-/** The rows of a chapter; of the first where none is named. */
+/** The rows of a chapter; of the first if none is named. */
 export interface ChapterRequest extends Request {
   chapter?: string;
 }
 
-/** A screen's question, and what became of the tries so far, of which `given` is the last. */
+/** A screen's question, and the outcome of the tries so far; `given` is the last try. */
 export interface AskedQuestion {
   place: number;
   kind: "choice" | "design" | "draw" | "flip" | "number" | "order" | "point";
@@ -163,7 +163,7 @@ export interface AskedQuestion {
   is_right: boolean;
 }
 
-/** Rows of pictures, and the parameters of a link to each page where one can go on. */
+/** Rows of pictures, and the parameters of a link to each page on which the learner can continue. */
 export interface ScreenAnswer {
   rows: Record<string, unknown>[];
   links: Record<string, Record<string, string>>;
@@ -172,7 +172,7 @@ export interface ScreenAnswer {
   question: AskedQuestion | null;
 }
 
-/** What a screen shows for its inputs, texts by the names of its controls. */
+/** The results of a screen for its inputs, which are texts by the names of its controls. */
 export interface ScreenRequest extends Request {
   chapter: string;
   screen: string;
@@ -184,7 +184,7 @@ export interface ScreenRequest extends Request {
   tries?: string[];
 }
 
-/** The same of a screen that runs for seconds. */
+/** The same for a screen that runs for seconds. */
 export type RunRequest = ScreenRequest;
 
 /** What each route is asked, and what it answers. */

@@ -1,19 +1,19 @@
-// What a learner has changed, by screen and control, as it stands in the address.
+// The changes of a learner, by screen and control, as in the address.
 
 /** @import { Control, CourseModel, ScreenRow } from "./types.js" */
 /** @typedef {Readonly<Record<string, string>>} Inputs texts by the names of controls */
 
-const SHARED = "own"; // in place of a file that is its owner's alone: RecordingControl in Python
+const SHARED = "own"; // replaces the name of a private file: RecordingControl in Python
 
-/** What was changed on the screens of a chapter; the rest is as the rows say. */
+/** The changed inputs of the screens of a chapter; all others have the defaults of their rows. */
 export class ChangedInputs {
   /** @type {Map<string, Inputs>} */
   #byScreen = new Map();
-  /** What nobody else can open, by screen and control. @type {Set<string>} */
+  /** Inputs that only this learner can open, by screen and control. @type {Set<string>} */
   #private = new Set();
   #models;
 
-  /** @param {string} encoded as in an address: `look-up.sharpness=3` @param {CourseModel[]} models */
+  /** @param {string} encoded as in the address: `look-up.sharpness=3` @param {CourseModel[]} models */
   constructor(encoded = "", models = []) {
     this.#models = models;
     for (const [path, text] of new URLSearchParams(encoded)) {
@@ -22,7 +22,7 @@ export class ChangedInputs {
     }
   }
 
-  /** What was changed on a screen. @param {string} screen */
+  /** The changed inputs of a screen. @param {string} screen */
   of(screen) {
     return this.#byScreen.get(screen) ?? {};
   }
@@ -34,8 +34,8 @@ export class ChangedInputs {
   }
 
   /**
-   * Changes some inputs of a screen; what is as it began is forgotten. What was chosen for one model is made to fit the
-   * next; what is typed is left as it is.
+   * Changes some inputs of a screen; inputs that equal their defaults are dropped. If the model changes, layers and
+   * heads that it lacks are corrected; typed numbers are not.
    * @param {ScreenRow} screen @param {Inputs} patch
    */
   change(screen, patch) {
@@ -47,21 +47,21 @@ export class ChangedInputs {
     this.#byScreen.set(screen.name, Object.fromEntries(kept.map((name) => [name, fitted[name]])));
   }
 
-  /** The texts, with the model's last layer or head for one that it has not. @param {ScreenRow} screen @param {Inputs} texts */
+  /** The texts, with the model's last layer or head for one that it lacks. @param {ScreenRow} screen @param {Inputs} texts */
   #fit(screen, texts) {
     const last = (/** @type {Control} */ control) => lastPart(control, this.#models, texts.model) ?? Infinity;
     const beyond = screen.controls.filter((control) => Number(texts[control.name]) > last(control));
     return { ...texts, ...Object.fromEntries(beyond.map((control) => [control.name, String(last(control))])) };
   }
 
-  /** All screens, as they stand in an address. */
+  /** All screens, encoded for the address. */
   encode() {
     return encodeInputs(this.#byScreen, this.#private);
   }
 }
 
 /**
- * The last layer or head of a model that a control can choose; null for other controls, or where the model is unknown.
+ * The last layer or head of a model that a control can choose; null for other controls, or if the model is unknown.
  * @param {Control} control @param {CourseModel[]} models @param {string} chosen
  */
 export function lastPart(control, models, chosen) {
@@ -75,7 +75,7 @@ function startValues({ controls }) {
 }
 
 /**
- * Inputs by screen, as they stand in an address; of what is private it says that there was something.
+ * Inputs by screen, encoded for the address; private ones are replaced by a placeholder.
  * @param {ReadonlyMap<string, Inputs>} byScreen @param {ReadonlySet<string>} [hidden] by screen and control
  */
 export function encodeInputs(byScreen, hidden = new Set()) {
@@ -91,7 +91,7 @@ export function encodeInputs(byScreen, hidden = new Set()) {
 }
 
 /**
- * Whether a field holds no number, or one that is not possible.
+ * Whether the text of a field is not a number, or is out of range.
  * @param {string} text @param {{ low?: number, high?: number }} [limits]
  */
 export function isInvalid(text, { low = -Infinity, high = Infinity } = {}) {

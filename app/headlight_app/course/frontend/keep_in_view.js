@@ -1,12 +1,12 @@
-// A screen that was asked for stays at the top of the window while those above it grow with their answers.
+// Keeps a requested screen at the top of the window while the screens above it grow with their answers.
 
 import { listenTo } from "../../ui/frontend/dom/dom.js";
 
-const TAKES_OVER = ["wheel", "touchmove", "pointerdown", "keydown"]; // from then on the person scrolls
+const TAKES_OVER = ["wheel", "touchmove", "pointerdown", "keydown"]; // these events end it: the learner scrolls
 
 /**
- * Scrolls to an element, and again whenever what it stands in changes its height.
- * @param {HTMLElement} element @param {HTMLElement} list what it stands in
+ * Scrolls to an element, and again whenever its container changes its height.
+ * @param {HTMLElement} element @param {HTMLElement} list its container
  * @returns {() => void} ends it
  */
 export function keepInView(element, list) {

@@ -6,12 +6,12 @@ import { encodeInputs } from "./inputs.js";
 /** @import { ContentsEntry, Link, ScreenLink } from "./types.js" */
 /** @typedef {(link: ScreenLink) => HTMLAnchorElement} LinkTo */
 /**
- * What the pictures of a screen stand in: how wide it is in pixels, and where a part of one may lead, to another screen
- * or to Explore. @typedef {{ width: number, linkTo: LinkTo, explore: Link }} Surroundings
+ * The surroundings of a screen's pictures: the width in pixels, and the links from their parts to other screens and to
+ * Explore. @typedef {{ width: number, linkTo: LinkTo, explore: Link }} Surroundings
  */
 
 /**
- * The link, named as the screen is; a plain click is followed on the page, any other is the browser's.
+ * A link with the title of its screen. A plain click opens the screen on this page; the browser handles all others.
  * @param {ContentsEntry[]} contents @param {ScreenLink} link
  * @param {(chapter: string, screen: string, inputs: string) => void} open
  */

@@ -1,4 +1,4 @@
-// The Course: a chapter's screens one below the other, each asking the server for itself once it comes near.
+// The Course: the screens of a chapter, one below the other; each requests its numbers once it is near the window.
 
 import { reportPlace } from "../../room/frontend/answers.js";
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
@@ -23,9 +23,9 @@ import { createStart } from "./start.js";
 const KEYS = /** @type {const} */ ([
   ["j", 1],
   ["k", -1],
-]); // to the next screen, and the one before
-const READING_LINE = 120; // pixels below the top of the window: the screen that is read has begun above it
-const NEAR = "600px"; // below the window, from where on a screen asks for its numbers
+]); // to the next and the previous screen
+const READING_LINE = 120; // pixels below the top of the window: the current screen begins above this line
+const NEAR = "600px"; // below the window: the distance at which a screen requests its numbers
 
 class CoursePage {
   #elements;
@@ -41,7 +41,7 @@ class CoursePage {
   #inputs;
   /** @type {ChapterAnswer | null} */
   #chapter = null;
-  #isStart = true; // the start page is shown, and no chapter
+  #isStart = true; // whether the start page is shown instead of a chapter
   /** @type {ScreenView[]} */
   #screens = [];
 
@@ -79,8 +79,8 @@ class CoursePage {
   }
 
   /**
-   * What was chosen past this page, as by Back. A screen and its inputs belong to a chapter: in another one nothing counts
-   * that was chosen here and not reported yet.
+   * Choices made outside this page, for example with Back. A screen and its inputs belong to a chapter: if the chapter
+   * has changed, unreported choices made here are dropped.
    * @param {CourseData} data
    */
   #news({ state, serial }) {
@@ -104,12 +104,12 @@ class CoursePage {
     reportPlace("");
   }
 
-  /** Shows the chapter of the address, and the screen where one is named; whether it is on the page. */
+  /** Shows the chapter of the address, and the screen if it names one; returns whether the chapter is shown. */
   async #open() {
     const { chapter, screen } = this.#choice;
     reportPlace(placeOf(chapter, screen));
     this.#elements.problem.hidden = true;
-    // Where a link names a chapter that is not here, the first one is shown, with the sentence that says so.
+    // If a link names a missing chapter, the first one is shown, with the server's sentence about it.
     const answer = (await this.#fetch(chapter)) ?? (chapter ? await this.#fetch("") : null);
     if (!answer || chapter !== this.#choice.chapter) return false;
     this.#isStart = !chapter;
@@ -120,7 +120,7 @@ class CoursePage {
     return true;
   }
 
-  /** Where a person has gone, the keyboard and a screen reader go on. @param {string} screen */
+  /** Moves the focus to the opened screen or chapter, for keyboards and screen readers. @param {string} screen */
   #focus(screen) {
     const { root, number, title } = this.#elements;
     const found = this.#screens.find(({ row }) => row.name === screen)?.element;
@@ -139,7 +139,7 @@ class CoursePage {
     this.#endKeeping = keepInView(found.element, this.#elements.screens);
   }
 
-  /** The rows of a chapter; null, with a sentence on the page, where there are none. @param {string} chapter */
+  /** The rows of a chapter; null if there are none, with a sentence on the page. @param {string} chapter */
   async #fetch(chapter) {
     const { problem } = this.#elements;
     const show = (/** @type {string} */ sentence) => {
@@ -230,7 +230,7 @@ class CoursePage {
     });
   }
 
-  /** The way to the next screen; whoever takes it has done with this one. @param {string} path */
+  /** A button to the next screen, which marks this one as done. @param {string} path */
   #createNext(path) {
     const contents = this.#chapter?.contents ?? [];
     const finish = (/** @type {string} */ chapter, /** @type {string} */ screen) => {
@@ -245,7 +245,7 @@ class CoursePage {
   }
 
   /**
-   * Goes to a chapter, or to one of its screens, there on wish with inputs as an address has them.
+   * Goes to a chapter, or to one of its screens, optionally with inputs encoded as in the address.
    * @param {string} chapter @param {string} screen @param {string} [inputs]
    */
   async #go(chapter, screen, inputs = "") {
@@ -271,7 +271,7 @@ class CoursePage {
     if (next && this.#chapter) this.#go(this.#chapter.chapter, next.row.name);
   };
 
-  /** What was chosen goes into the address. @param {Partial<CourseChoice>} patch */
+  /** Reports the choices, for the address. @param {Partial<CourseChoice>} patch */
   #report(patch) {
     this.#choice = { ...this.#choice, ...patch, course_inputs: this.#inputs.encode() };
     reportPlace(placeOf(this.#choice.chapter, this.#choice.screen));

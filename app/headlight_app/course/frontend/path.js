@@ -1,4 +1,4 @@
-// The screens of the course in the order of the core path: which is next, and how long the rest takes.
+// The screens of the course in the order of the core path: the next one, and the time that the rest takes.
 
 /** @import { ContentsEntry, ScreenTitle } from "./contract.js" */
 /** @import { Progress } from "./progress.js" */
@@ -11,7 +11,7 @@ export function allStations(contents) {
   );
 }
 
-/** Those of the core path, in its order. @param {ContentsEntry[]} contents */
+/** The screens of the core path, in its order. @param {ContentsEntry[]} contents */
 export function corePath(contents) {
   return allStations(contents)
     .filter(({ core }) => core)
@@ -19,7 +19,7 @@ export function corePath(contents) {
 }
 
 /**
- * The screen that comes after another: along the core path where that one is on it, else in its chapter and the next.
+ * The screen after another one: along the core path if that one is on it, else in its chapter and the next.
  * @param {ContentsEntry[]} contents @param {string} path @returns {Station | undefined}
  */
 export function nextStation(contents, path) {
@@ -31,7 +31,7 @@ export function nextStation(contents, path) {
 }
 
 /**
- * How far one has come on the core path: "7 of 20, 25 minutes left".
+ * The progress on the core path: "7 of 20 done, 25 minutes left".
  * @param {ContentsEntry[]} contents @param {Progress} progress
  */
 export function describeProgress(contents, progress) {
@@ -42,7 +42,7 @@ export function describeProgress(contents, progress) {
   return `${core.length - open.length} of ${core.length} done, ${minutes} ${minutes === 1 ? "minute" : "minutes"} left`;
 }
 
-/** What a room calls a screen, a chapter, or the start page. @param {string} chapter @param {string} screen */
+/** The name in a room of a screen, a chapter, or the start page. @param {string} chapter @param {string} screen */
 export function placeOf(chapter, screen) {
   return ["course", chapter, screen].filter(Boolean).join("/");
 }

@@ -1,4 +1,5 @@
-// What a learner has done, kept in this browser, and in a file on wish: screens that are done, where they were, and whether they are asked.
+// A learner's progress, kept in this browser and optionally in a file: the screens done, the last one, and whether
+// questions come first.
 
 const KEY = "headlight-course";
 
@@ -15,7 +16,7 @@ export class Progress {
     this.#kept = read(storage);
   }
 
-  /** The screen that was read last, "" before the first. */
+  /** The last screen visited, "" before the first. */
   get last() {
     return this.#kept.last;
   }
@@ -43,17 +44,17 @@ export class Progress {
     this.#keep({ last: path });
   }
 
-  /** Begins anew; whether questions come first stays as it was chosen. */
+  /** Clears the progress; keeps the choice whether questions come first. */
   forget() {
     this.#keep({ done: [], last: "" });
   }
 
-  /** All of it, as a file holds it. */
+  /** The progress as the text of a file. */
   get text() {
     return JSON.stringify(this.#kept);
   }
 
-  /** Adds what a file holds to what is done here; whether there was anything. @param {string} text */
+  /** Adds the progress of a file to the progress here; returns whether the file contained any. @param {string} text */
   load(text) {
     const { done, last, showsAtOnce } = parse(text);
     if (!done.length) return false;
@@ -67,7 +68,7 @@ export class Progress {
     try {
       this.#storage.setItem(KEY, JSON.stringify(this.#kept));
     } catch {
-      // A browser that keeps nothing still shows the course; only the marks are gone after a reload.
+      // Without storage the course still works; only the marks are lost on a reload.
     }
   }
 }
@@ -77,11 +78,11 @@ function read(storage) {
   try {
     return parse(storage.getItem(KEY) ?? "");
   } catch {
-    return parse(""); // a browser that lets nobody read what it keeps
+    return parse(""); // a browser that denies access to its storage
   }
 }
 
-/** What was kept; nothing, where the text is not what this module writes. @param {string} text @returns {Kept} */
+/** The stored progress; empty if this module did not write the text. @param {string} text @returns {Kept} */
 function parse(text) {
   try {
     const { done, last, showsAtOnce } = JSON.parse(text);

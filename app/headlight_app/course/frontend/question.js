@@ -1,4 +1,4 @@
-// The question of a screen: what is answered, hints, what is said of a wrong answer, and a way past it.
+// The question of a screen: fields for the answer, hints, a comment on a wrong answer, and a way to skip it.
 
 import { createButton, createElement } from "../../ui/frontend/dom/dom.js";
 import { titleNodes } from "./formulas/formula.js";
@@ -10,13 +10,13 @@ import { createOrder } from "./questions/order.js";
 import { createPoint } from "./questions/point.js";
 
 /** @import { AskedQuestion } from "./contract.js" */
-/** @typedef {(answer: string) => void} Answer what a learner tries */
+/** @typedef {(answer: string) => void} Answer called with the answer that a learner tries */
 /** @typedef {(question: AskedQuestion, answer: Answer) => HTMLElement} Kind */
 
 export const HINT = "?"; // in place of an answer: headlight.course.questions
 export const GIVE_UP = "!";
 
-/** Kinds of questions, as headlight.questions.kinds has them. @type {Record<AskedQuestion["kind"], Kind>} */
+/** Kinds of questions, as in headlight.questions.kinds. @type {Record<AskedQuestion["kind"], Kind>} */
 const KINDS = {
   choice: createChoice,
   number: createNumber,
@@ -35,7 +35,7 @@ export function isGoal(question) {
 /** @param {AskedQuestion} question @param {Answer} answer */
 export function createQuestion(question, answer) {
   const element = createElement("div", `question${question.is_settled ? " settled" : ""}`, [], { testid: "question" });
-  element.tabIndex = -1; // once it is settled it has no button to keep the focus
+  element.tabIndex = -1; // a settled question has no button that could keep the focus
   element.append(createElement("p", "asked", titleNodes(question.text)));
   if (!question.is_settled) element.append(KINDS[question.kind](question, answer));
   for (const hint of question.hints) element.append(createElement("p", "hint", hint));

@@ -1,4 +1,4 @@
-// A screen read aloud by a voice of this machine; where the browser has none there is no button.
+// Reads a screen aloud with a voice of this machine; without such a voice there is no button.
 
 import { createButton } from "../../ui/frontend/dom/dom.js";
 
@@ -10,7 +10,7 @@ export function createReadAloud(screen) {
   const speech = window.speechSynthesis;
   const button = createButton("plain read-aloud", READ, "read-aloud", () => {
     const stops = button.textContent === STOP;
-    speech.cancel(); // whatever is being read, here or on another screen
+    speech.cancel(); // stops reading, here or on another screen
     const voice = localVoice();
     button.textContent = READ;
     if (stops || !voice) return;
@@ -27,17 +27,17 @@ export function createReadAloud(screen) {
     button.hidden = !localVoice();
   };
   show();
-  speech?.addEventListener("voiceschanged", show); // a browser finds its voices late
+  speech?.addEventListener("voiceschanged", show); // browsers load their voices late
   return button;
 }
 
-/** An English voice that needs no network. */
+/** An English voice that works offline. */
 function localVoice() {
   const voices = window.speechSynthesis?.getVoices() ?? [];
   return voices.find(({ localService, lang }) => localService && lang.startsWith("en"));
 }
 
-/** What a screen says, in its order; formulas in words, then their symbols. @param {HTMLElement} screen */
+/** The text of a screen in reading order; formulas in words, then their symbols. @param {HTMLElement} screen */
 function textOf(screen) {
   return [...screen.querySelectorAll(READABLE)]
     .map((element) => (element.localName === "math" ? element.ariaLabel : element.textContent)?.trim() ?? "")

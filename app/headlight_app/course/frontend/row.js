@@ -8,7 +8,7 @@ import { createPicture } from "./pictures/pictures.js";
 /** @import { Row } from "./types.d.ts" */
 
 /**
- * Rows one below the other; those that are folded stand together under the heading of the first.
+ * Rows one below the other; folded rows are together under the heading of the first of them.
  * @param {Row[]} rows @param {Surroundings} surroundings @param {{ isOpen: boolean }} fold kept from answer to answer
  * @returns {HTMLElement[]}
  */

@@ -1,4 +1,4 @@
-// One screen: its lesson, its controls, and the pictures of what the server computed for them.
+// One screen: its lesson, its controls, and the pictures that the server computes for them.
 
 import { reportAnswer } from "../../room/frontend/answers.js";
 import { announce } from "../../ui/frontend/dom/announce.js";
@@ -17,19 +17,19 @@ import { createRows } from "./row.js";
 /** @import { LinkTo } from "./links.js" */
 
 const LONG = "Press Run: it works for some seconds, and asks you before it shows what came of it.";
-const FIRST_ANSWER = ".question :is(input, button:not(:disabled))"; // it keeps the focus of the one that was answered
+const FIRST_ANSWER = ".question :is(input, button:not(:disabled))"; // receives the focus after an answer
 
 /**
- * What a screen needs of the page it is on.
+ * The parts of the page that a screen needs.
  * @typedef {object} ScreenPlace
  * @property {string} api @property {string} pages the address of all pages @property {CourseModel[]} models
  * @property {Pick<ScreenRequest, "chapter" | "device">} request
  * @property {() => Record<string, string>} inputs the text of each control
  * @property {(patch: Inputs) => void} change
  * @property {LinkTo} linkTo a link to another screen
- * @property {() => boolean} asksFirst whether the question comes before what the screen shows
- * @property {() => void} finish the question is settled
- * @property {() => HTMLElement | null} createNext the way to the next screen
+ * @property {() => boolean} asksFirst whether the question comes before the results
+ * @property {() => void} finish called when the question is settled
+ * @property {() => HTMLElement | null} createNext a button to the next screen
  */
 
 export class ScreenView {
@@ -42,9 +42,9 @@ export class ScreenView {
   /** @type {ScreenAnswer | null} */
   #answer = null;
   #running = false;
-  /** What the learner has answered for these inputs. @type {string[]} */
+  /** The learner's answers for these inputs. @type {string[]} */
   #tries = [];
-  /** Whether they asked to be asked although the screen is done. */
+  /** Whether the learner has requested the question although the screen is done. */
   #again = false;
   #fold = { isOpen: false };
   /** @type {ReturnType<typeof setInterval> | undefined} */
@@ -63,7 +63,7 @@ export class ScreenView {
     this.#board.draw(place.inputs());
   }
 
-  /** The screen has come near: it asks for its numbers. */
+  /** Call when the screen is near the window: requests its numbers. */
   begin() {
     if (!this.#answer && !this.row.is_long) this.#ask();
   }
@@ -73,7 +73,7 @@ export class ScreenView {
     clearInterval(this.#clock);
   }
 
-  /** Shows or withholds anew, because the learner has changed whether they are asked first. */
+  /** Requests the screen again, after the learner has changed whether questions come first. */
   restart() {
     this.#tries = [];
     this.#again = false;
@@ -94,7 +94,7 @@ export class ScreenView {
     this.#board.draw(this.#place.inputs());
     if (this.row.is_long) return this.#stop();
     const question = this.#parts.rows.querySelector(".question");
-    if (question instanceof HTMLElement) question.inert = true; // it is about the inputs before, and goes in a moment
+    if (question instanceof HTMLElement) question.inert = true; // it is about the previous inputs, and will be replaced
     this.#ask();
   }
 
@@ -124,7 +124,7 @@ export class ScreenView {
     this.#draw();
   }
 
-  /** @param {string} sentence "" where all is well */
+  /** @param {string} sentence "" if there is no problem */
   #showProblem(sentence) {
     showProblem({ problem: this.#parts.problem, answer: this.#parts.rows }, sentence);
   }
@@ -137,7 +137,7 @@ export class ScreenView {
     this.element.ariaBusy = String(running);
   }
 
-  /** What the button of long work says: what it does, and for how long the work has been going on. @param {boolean} running */
+  /** The label of the button for long runs: its action, and the seconds since the start. @param {boolean} running */
   #showElapsed(running) {
     const { run } = this.#parts;
     const started = Date.now();
@@ -183,8 +183,8 @@ export class ScreenView {
 }
 
 /**
- * The tries that stay when inputs change: where the change is the answer, questions before it stay settled, and its
- * hints given.
+ * The tries to keep when inputs change: if the change is the answer, earlier questions stay settled, and hints stay
+ * visible.
  * @param {ScreenAnswer | null} answer
  */
 function keptTries(answer) {
@@ -194,7 +194,7 @@ function keptTries(answer) {
 }
 
 /**
- * What a screen is asked: its inputs, and which of them name a model, or a file that its owner alone may open.
+ * The request of a screen: its inputs, and the names of those that are models or private files.
  * @param {ScreenRow} row @param {Record<string, string>} inputs
  */
 export function screenRequest({ name, controls }, inputs) {
@@ -204,7 +204,7 @@ export function screenRequest({ name, controls }, inputs) {
 }
 
 /**
- * A link to another page, with what is chosen here.
+ * A link to another page, with the choices made here.
  * @param {string} pages @param {string} page @param {Record<string, string>} link
  */
 function createPageLink(pages, page, link) {

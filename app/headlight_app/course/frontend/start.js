@@ -1,4 +1,4 @@
-// The start page of the course: the core path as a map, and below it all chapters with what is done.
+// The start page of the course: the core path as a map, and below it all chapters with their progress.
 
 import { saveFile } from "../../ui/frontend/dom/clipboard.js";
 import { createButton, createElement } from "../../ui/frontend/dom/dom.js";
@@ -58,7 +58,7 @@ function createSave(progress) {
   return createButton("plain", "Save it to a file", "save-progress", save);
 }
 
-/** A file of another browser, to go on from there. @param {Progress} progress @param {() => void} redraw */
+/** A field for a file of another browser, to continue there. @param {Progress} progress @param {() => void} redraw */
 function createLoad(progress, redraw) {
   const told = createElement("span", "problem", "", { role: "alert", hidden: true });
   const field = createElement("input", "", [], { type: "file", accept: ".json", testid: "load-progress" });

@@ -1,4 +1,4 @@
-// What the Course gets from Python besides what the contract says, and the pictures of model/headlight/course.
+// Data that the Course gets from Python besides the contract, and the pictures of model/headlight/course.
 
 import type { ModelDiagramAnswer } from "../../ui/frontend/contract.js";
 import type {
@@ -17,37 +17,37 @@ export type * from "./contract.js";
 export interface CourseModel {
   name: string;
   title: string;
-  /** The requirements of screens that it meets. */
+  /** The requirements of screens that the model meets. */
   suits: string[];
-  /** How many layers and heads it has. */
+  /** The numbers of its layers and heads. */
   parts: Record<string, number>;
 }
 
-/** What a link holds: a chapter, the screen that is looked at, and what was changed, encoded as a query is. */
+/** The content of a link: a chapter, the current screen, and the changed inputs, encoded like a query. */
 export interface CourseChoice {
   chapter: string;
   screen: string;
   course_inputs: string;
 }
 
-/** What Streamlit says. */
+/** The data from Streamlit. */
 export interface CourseData {
   api: string;
-  /** What stands before the names of pages in their addresses. */
+  /** The prefix of the addresses of pages. */
   pages: string;
   state: CourseChoice;
   models: CourseModel[];
   device: string;
   serial: number;
   presenter: string;
-  /** "1" within another page, which asks in its place: a screen is alone, and shown at once. */
+  /** "1" within another page, which asks its own questions: only one screen, shown at once. */
   embedded: string;
 }
 
 export type Control = ScreenRow["controls"][number];
 export type RangeControl = NumberControl | SeedControl | PartControl;
 
-/** A number as it travels: what is not finite is a word, which Number() reads. */
+/** A number in an answer: infinite ones and NaN are words that Number() parses. */
 export type Numeric = number | string;
 
 interface CommonPicture {
@@ -128,13 +128,13 @@ export interface TablePicture extends CommonPicture {
   columns: string[];
   rows: Numeric[][];
   digits: number;
-  /** Where the last cell of each row leads in the web; none, or "" for a row. */
+  /** The web addresses of the last cells of the rows; empty, or "" for a row without one. */
   addresses: string[];
 }
 export interface ModelDiagramPicture extends CommonPicture {
   kind: "model_diagram";
   diagram: ModelDiagramAnswer;
-  /** Whether its parts lead to Explore, with what the screen's link says. */
+  /** Whether its parts link to Explore, with the parameters of the screen's link. */
   enterable: boolean;
 }
 export interface ClaimsPicture extends CommonPicture {
@@ -196,15 +196,15 @@ export type Picture =
   | VerdictPicture;
 
 export interface Row {
-  /** Seen once its heading is opened. */
+  /** Hidden until its heading is opened. */
   folded: boolean;
   pictures: Picture[];
   title: string;
   text: string;
 }
 
-/** The parameters of a link to Explore, where a screen has one. */
+/** The parameters of a link to Explore, if a screen has one. */
 export type Link = Record<string, string> | null;
 
-/** What a screen shows: each row is one of `headlight.course.pictures`. */
+/** The answer of a screen: each row is one of `headlight.course.pictures`. */
 export type ScreenAnswer = Omit<PlainScreenAnswer, "rows"> & { rows: Row[] };

@@ -1,4 +1,4 @@
-"""Numbers as files: the picture on the screen, or any value by its path; every digit that 32 bits hold."""
+"""Numbers as files: the displayed view, or any value by its path, in full float32 precision."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from headlight_app.export.answers.number_files import LabelledArray, require_siz
 from headlight_app.inference.head_selection import selected_attention, selected_heads
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
-MAX_COMPUTED = 1 << 25  # numbers of a whole value, of which a file may then hold a part: 128 MB
+MAX_COMPUTED = 1 << 25  # numbers computed for one value, even if the file has only a part of it: 128 MB
 _TOKEN_AXES = ("pos", "query", "key")
 _FULL_RANGE: Range = (0, None)
 
 
 def displayed_array(resolved: ResolvedQuestion, choice: HeadChoice, max_values: int) -> LabelledArray:
-    """The picture: rows and columns as they are shown, nothing (NaN) where it shows nothing."""
+    """The displayed view: rows and columns as shown, NaN in cells that are not shown."""
     view = head_view(resolved, choice)
     require_size(view.values.size, max_values)
     attention_group = selected_attention(resolved.config, choice.attention)
@@ -65,7 +65,7 @@ def neuron_array(resolved: ResolvedQuestion, asked: AttributedNeurons, max_value
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A part of a value: the size of each axis of the whole, and the range of positions that the part has of it."""
+    """A part of a value: the axis sizes of the whole value, and the range of each axis in the part."""
 
     axes: tuple[str, ...]
     sizes: tuple[int, ...]
@@ -76,9 +76,9 @@ class _Part:
 def value_array(resolved: ResolvedQuestion, path: str, max_values: int) -> LabelledArray:
     """The value at a path, or a part of it: `decoder.1.self.weights[3]` is head 3 of that attention.
 
-    The names of TransformerLens are known, too.
+    TransformerLens names are accepted, too.
 
-    Raises EditError for what cannot be read, is not there, or is too much for one file.
+    Raises EditError for a path that cannot be parsed, a missing value, or a value too large for one file.
     """
     path = native_path(resolved.config, path.strip())
     name, index = _parse_path(path)
@@ -88,7 +88,7 @@ def value_array(resolved: ResolvedQuestion, path: str, max_values: int) -> Label
         _axis_labels(axis, name, resolved.trace, size)[span.start : span.stop]
         for axis, size, span in zip(part.axes, part.sizes, part.ranges, strict=True)
     ]
-    single = {place for place, (first, end) in enumerate(index) if end == first + 1}  # asked for by its number
+    single = {place for place, (first, end) in enumerate(index) if end == first + 1}  # axes indexed by a single number
     kept = [place for place in range(len(part.axes)) if place not in single] or [len(part.axes) - 1]
     file_stem = "".join(character if character.isalnum() else "-" for character in path).strip("-")
     return LabelledArray(
@@ -101,7 +101,7 @@ def value_array(resolved: ResolvedQuestion, path: str, max_values: int) -> Label
 
 
 def _read_pairs(resolved: ResolvedQuestion, name: str, index: Sequence[Range], max_values: int) -> _Part:
-    """A part of a value of pairs of tokens; of a long text nothing else is computed."""
+    """A part of a query-key value; only that part of a long text is computed."""
     axes = hook_point_of(name).axes
     sizes = tuple(_axis_length(axis, name, resolved.trace) for axis in axes)
     ranges = _index_ranges(name, axes, index, sizes)
@@ -113,7 +113,7 @@ def _read_pairs(resolved: ResolvedQuestion, name: str, index: Sequence[Range], m
 
 
 def _read_value(resolved: ResolvedQuestion, name: str, index: Sequence[Range], max_values: int) -> _Part:
-    """A part of any other value, which is computed as a whole."""
+    """A part of any other value; the whole value is computed."""
     axes = hook_point_of(name).axes
     count = math.prod(_axis_length(axis, name, resolved.trace) for axis in axes)
     if count > MAX_COMPUTED:
@@ -122,7 +122,7 @@ def _read_value(resolved: ResolvedQuestion, name: str, index: Sequence[Range], m
         value = resolved.value(name)
     except EditError as error:
         raise _missing_value(name) from error
-    axes = axes[len(axes) - value.ndim :]  # a classifier's answer is for the text, not for each token
+    axes = axes[len(axes) - value.ndim :]  # a classifier's output has no token axis
     ranges = _index_ranges(name, axes, index, value.shape)
     part = value[tuple(slice(span.start, span.stop) for span in ranges)]
     require_size(part.size, max_values)
@@ -134,7 +134,7 @@ def _missing_value(name: str) -> EditError:
 
 
 def _parse_path(path: str) -> tuple[str, tuple[Range, ...]]:
-    """A path, and the index behind it where there is one; read as an edit's is."""
+    """A path and its optional index, parsed like those of an edit."""
     try:
         intervention = Intervention.parse(f"{path}=scale:1")
     except UnknownNameError:
@@ -148,14 +148,14 @@ def _parse_path(path: str) -> tuple[str, tuple[Range, ...]]:
 
 
 def _axis_length(axis: str, path: str, traced: Trace) -> int:
-    """How many places an axis of a value has."""
+    """The length of an axis of a value."""
     if axis in _TOKEN_AXES:
         return len(_axis_text(axis, path, traced).ids)
     return AXIS_SIZES[axis](traced.config.for_path(path))
 
 
 def _axis_text(axis: str, path: str, traced: Trace) -> Encoded:
-    """The text whose tokens an axis counts."""
+    """The text whose tokens an axis indexes."""
     counts_keys = axis == "key" or hook_point_of(path).axes[0] == "key_value_head"
     counts_source = path.startswith("encoder.") or (".cross." in path and counts_keys)
     return traced.source if counts_source and traced.source is not None else traced.text
@@ -167,12 +167,12 @@ def _axis_labels(axis: str, path: str, traced: Trace, size: int) -> tuple[str, .
 
 
 def _numbered_labels(names: Sequence[str]) -> tuple[str, ...]:
-    """Places in front keep equal names apart, and a spreadsheet from taking a token for a formula."""
+    """Labels prefixed with their index, so that they are unique and no spreadsheet reads them as formulas."""
     return tuple(f"{index} {name}" for index, name in enumerate(names))
 
 
 def _index_ranges(name: str, axes: Sequence[str], index: Sequence[Range], sizes: Sequence[int]) -> tuple[range, ...]:
-    """The places that an index names along each axis; all of them where it says nothing."""
+    """The range that an index selects along each axis; the whole axis if the index omits it."""
     full = (*index, *[_FULL_RANGE] * (len(axes) - len(index)))
     for axis, (first, end), size in zip(axes, full, sizes, strict=True):
         if (first + 1 if end is None else end) > size:

@@ -1,4 +1,4 @@
-"""An example of another text for Patching: the one in view with one word exchanged, so that the answer is another."""
+"""An example text for Patching: the current text with one word replaced, so that the answer changes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from headlight_app.inference.open_models import find_model
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 
 MAX_TRIED, MAX_PROCESSOR_SECONDS = 24, 2.0  # texts; each is a run of the model
-MAX_WORDS, WORDS_EACH = 16, 4  # that are exchanged, and for each the likeliest in its place
-MIN_LETTERS = 3  # of both words: shorter ones rarely carry what a text is about
+MAX_WORDS, WORDS_EACH = 16, 4  # words to replace, and the likeliest replacements for each
+MIN_LETTERS = 3  # of both words: shorter words are rarely content words
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class _Word:
     end: int
 
     def takes(self, other: str) -> bool:
-        """Whether another word may stand in the place of this one."""
+        """Whether another word may replace this one."""
         alike = self.text[:1].isupper() == other[:1].isupper() and self.text.isdigit() == other.isdigit()
         return alike and _is_word(other) and other.casefold() != self.text.casefold()
 
 
 def answer_patching_example(request: PatchingExampleRequest) -> Reply[PatchingExampleAnswer]:
-    """The text in view with one word exchanged; empty where none that was tried changes the answer."""
+    """The current text with one word replaced; empty if no tried replacement changes the answer."""
     resolved = resolve(request.question)
     if resolved.config.reads_signal or not task_of(resolved.config).predicts:
         return Reply(PatchingExampleAnswer(text=""))
@@ -60,18 +60,18 @@ def answer_patching_example(request: PatchingExampleRequest) -> Reply[PatchingEx
 
 
 def _read(resolved: ResolvedQuestion) -> Encoded:
-    """The text in which a word is exchanged: the source, where there is one."""
+    """The text in which a word is replaced: the source if there is one."""
     return resolved.trace.source or resolved.trace.text
 
 
 def _exchanged_texts(resolved: ResolvedQuestion, position: int) -> Iterator[str]:
-    """Texts with one word exchanged, those first that the model itself finds likely where it predicts words."""
+    """Texts with one word replaced; if the model predicts words, its likeliest replacements come first."""
     encoded, task = _read(resolved), task_of(resolved.config)
     words = _words(encoded)
     if task.predicts_tokens and not resolved.config.has_cross_attention:
         words = [word for word in words if 0 < word.place <= position or not task.continues_text]
         pairs = _likely_pairs(resolved, words[-MAX_WORDS:])
-        pairs.sort(key=lambda pair: pair[0].place == position)  # what answers is exchanged last: it tells the least
+        pairs.sort(key=lambda pair: pair[0].place == position)  # the queried word comes last: it tells the least
     else:
         pairs = [(word, other) for other in _example_words(resolved) for word in words if word.takes(other)]
     for word, other in pairs[:: max(1, len(pairs) // MAX_TRIED)]:
@@ -79,7 +79,7 @@ def _exchanged_texts(resolved: ResolvedQuestion, position: int) -> Iterator[str]
 
 
 def _likely_pairs(resolved: ResolvedQuestion, words: list[_Word]) -> list[tuple[_Word, str]]:
-    """Each word with those that the model finds likeliest in its place, the likeliest first of all."""
+    """Each word with its likeliest replacements by the model, the likeliest pair first."""
     found: list[tuple[float, _Word, str]] = []
     before = int(task_of(resolved.config).continues_text)
     for word in words:
@@ -93,7 +93,7 @@ def _likely_pairs(resolved: ResolvedQuestion, words: list[_Word]) -> list[tuple[
 
 
 def _example_words(resolved: ResolvedQuestion) -> list[str]:
-    """The words of the model's examples that are one token of its vocabulary, each once."""
+    """The distinct words of the model's examples that are one token of its vocabulary."""
     texts = (example.source or example.text for example in examples_for(find_model(resolved.question.model)))
     return [*dict.fromkeys(word.text for text in texts for word in _words(resolved.tokenizer.encode(text)))]
 

@@ -1,4 +1,4 @@
-"""The view of the chosen heads: values with labels for rows and columns, and the rules by which they were made."""
+"""The view of the chosen heads: values with labels for rows and columns, and the rules applied to them."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from headlight_app.inference.head_selection import (
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
 MAX_CELLS = 1 << 24  # cells of all selected heads together: 64 MB
-MAX_LONG_TEXT_HEADS = 4  # of a long text in one view
-MAX_SIDE_CELLS = 384  # rows and columns of a long text's view; more than a screen has pixels to show
+MAX_LONG_TEXT_HEADS = 4  # heads of a long text in one view
+MAX_SIDE_CELLS = 384  # rows or columns of a long text's view; a screen cannot show more
 FORBIDDEN, SHOWN, LEFT_OUT = 0, 1, 2  # the states of a cell
 Head = tuple[int, int]  # layer and head
 
@@ -41,7 +41,7 @@ Head = tuple[int, int]  # layer and head
 class HeadView:
     """The values of the chosen heads combined, [row column], and of each head by itself, `per_head`, [head row column].
 
-    `cell_states` has for each cell FORBIDDEN, SHOWN or LEFT_OUT (too small). `rules` say in words how it was made.
+    `cell_states` is FORBIDDEN, SHOWN or LEFT_OUT (too small) for each cell. `rules` describe the computation in words.
     """
 
     rows: Axis
@@ -78,13 +78,13 @@ class HeadValues:
 
 
 def head_view(resolved: ResolvedQuestion, choice: HeadChoice) -> HeadView:
-    """What `choice` asks to see of its heads, of a text of any length. Raises HeadlightError where that cannot be."""
+    """The view that `choice` requests, of a text of any length. Raises HeadlightError if that is impossible."""
     choice = structs.replace(choice, quantity=shown_quantity(resolved, choice))
     attention_group, quantity = selected_attention(resolved.config, choice.attention), QUANTITIES[choice.quantity]
     heads = selected_heads(choice, attention_group)
     request, description = quantity_request(resolved, choice, attention_group)
     head_values = (_pooled_heads if resolved.is_long else _exact_heads)(request, choice, heads)
-    # A weight that the mask forbids counts as 0 where heads are combined; a score does not count.
+    # When heads are combined, a masked weight counts as 0; a masked score does not count.
     combined = combine_heads(head_values.values, head_values.allowed | quantity.additive, choice.head_reduction)
     any_allowed = head_values.allowed.any(0)
     cuts_rows = quantity.additive and choice.top_mass < 100 and not resolved.is_long
@@ -109,7 +109,7 @@ def head_view(resolved: ResolvedQuestion, choice: HeadChoice) -> HeadView:
 
 
 def _exact_heads(request: QuantityRequest, choice: HeadChoice, heads: Sequence[Head]) -> HeadValues:
-    """Every number of the tokens that are shown."""
+    """Every number of the displayed tokens."""
     resolved, attention_group, quantity = request.resolved, request.attention_group, QUANTITIES[choice.quantity]
     texts = [encoded_text(resolved.trace, which) for which in (attention_group.queries, attention_group.keys)]
     if len(heads) * len(texts[0].ids) * len(texts[1].ids) > MAX_CELLS:
@@ -132,7 +132,7 @@ def _exact_heads(request: QuantityRequest, choice: HeadChoice, heads: Sequence[H
 
 
 def _with_nowhere(found: HeadValues, rest: np.ndarray) -> HeadValues:
-    """Weights with a column for the share of each head's sink, `rest`, [head row 1], which stands for no token."""
+    """Weights with a column for `rest`, [head row 1], the share of each head's sink, which is not a token."""
     return HeadValues(
         np.concatenate((found.values, rest), axis=-1),
         np.concatenate((found.allowed, np.ones_like(rest, dtype=bool)), axis=-1),
@@ -143,7 +143,7 @@ def _with_nowhere(found: HeadValues, rest: np.ndarray) -> HeadValues:
 
 
 def _pooled_heads(request: QuantityRequest, choice: HeadChoice, heads: Sequence[Head]) -> HeadValues:
-    """The region of a long text that is zoomed to: exact where it is small enough, else the largest of each block."""
+    """The zoomed region of a long text: exact if it is small enough, else the maximum of each block."""
     resolved, attention_group, quantity = request.resolved, request.attention_group, QUANTITIES[choice.quantity]
     if not quantity.hook_point:
         known = ", ".join(each.title.lower() for each in QUANTITIES.values() if each.hook_point)
@@ -179,7 +179,7 @@ def _pooled_heads(request: QuantityRequest, choice: HeadChoice, heads: Sequence[
 
 
 def _pooled_axis(token_texts: Sequence[str], span: range) -> Axis:
-    """Tokens, or blocks of them where there are more than MAX_SIDE_CELLS; a block has the label of its first."""
+    """Tokens, or blocks of tokens if there are more than MAX_SIDE_CELLS; a block has its first token's label."""
     count = min(MAX_SIDE_CELLS, len(span))
     starts = [span.start + block * len(span) // count for block in range(count)] + [span.stop]
     groups: TokenGroups = tuple(tuple(range(first, end)) for first, end in pairwise(starts))
@@ -197,7 +197,7 @@ def _describe_region(queries: range, keys: range, lengths: Sequence[int]) -> tup
 def quantity_request(
     resolved: ResolvedQuestion, choice: HeadChoice, attention_group: AttentionGroup
 ) -> tuple[QuantityRequest, str]:
-    """The inputs of a quantity, and its meaning, in words: the other head's number, the gradient's token."""
+    """The inputs of a quantity, and its description, with the other head or the gradient's token."""
     layer, head = selected_heads(choice, attention_group)[0]
     other_head = parse_head(choice.other_head, attention_group) or (layer, (head + 1) % attention_group.heads)
     request = QuantityRequest(resolved, attention_group, choice.other_text, other_head)
@@ -220,7 +220,7 @@ def quantity_request(
 
 
 def head_qk_projection(resolved: ResolvedQuestion, group: AttentionGroup, layer: int, head: int) -> QKProjection:
-    """Queries and keys of a head in one plane; a layer or head past the last counts as the last."""
+    """Queries and keys of a head in two dimensions; layer and head are clamped to the last."""
     path, head = group.path(min(layer, group.layers - 1)), min(head, group.heads - 1)
     traced = resolved.trace_of(f"{path}.rotated_q", f"{path}.rotated_k")
     return qk_projection(traced, path, head)

@@ -1,4 +1,4 @@
-"""Pictures of heads as answers to a request: a header, and numbers for the browser to paint."""
+"""Answers about heads: a JSON header, and numbers for the browser to paint."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def answer_trace(request: TraceRequest) -> Reply[TraceAnswer]:
     """All heads as bytes, tokens and predictions."""
     start = perf_counter()
     resolved = resolve(request.question)
-    if request.writes_target:  # the target that an encoder-decoder writes is that of the model as trained
+    if request.writes_target:  # the model as trained writes the target, whatever is edited
         target = write_target(resolved.checkpoint, resolved.location, resolved.source or "")
         resolved = resolved.with_input(text=target)
     reply = trace_reply(resolved, request.query)
@@ -72,9 +72,9 @@ def answer_trace(request: TraceRequest) -> Reply[TraceAnswer]:
 
 
 def trace_reply(resolved: ResolvedQuestion, query: int = -1) -> Reply[TraceAnswer]:
-    """All that Explore paints, and the byte codes of all heads.
+    """Everything that Explore paints, and the byte codes of all heads.
 
-    Raises HeadlightError where the question has no answer; its text is what the person should read.
+    Raises HeadlightError if the question has no answer; its message is shown to the visitor.
     """
     traced, tokenizer = resolved.trace, resolved.tokenizer
     groups, codes = _with_faded_heads(resolved, *group_answers(resolved))
@@ -105,7 +105,7 @@ def trace_reply(resolved: ResolvedQuestion, query: int = -1) -> Reply[TraceAnswe
 def _with_faded_heads(
     resolved: ResolvedQuestion, answers: list[AttentionGroupAnswer], codes: bytes
 ) -> tuple[list[AttentionGroupAnswer], bytes]:
-    """The same, and behind all codes those that heads that are off would have in the model as trained."""
+    """Answers and codes, with the trained model's codes of the ablated heads appended."""
     faded = []
     for answer, group in zip(answers, attention_groups(resolved.config), strict=True):
         heads = tuple(sorted({head for ablated in answer.ablations.values() for head in ablated}))
@@ -120,7 +120,7 @@ def _with_faded_heads(
 def _with_metrics(
     answer: AttentionGroupAnswer, group: AttentionGroup, traced: Trace, tokenizer: Tokenizer
 ) -> AttentionGroupAnswer:
-    """The same with its metrics where they are as good as free, and whether its text is a pair of sentences."""
+    """The answer with its metrics if they are cheap, and whether its text is a sentence pair."""
     text = traced.source if group.queries == "source" and traced.source else traced.text
     return structs.replace(
         answer,
@@ -148,14 +148,14 @@ def answer_head_matrix(request: HeadMatrixRequest) -> Reply[HeadMatrixAnswer]:
 
 
 def answer_head_view(request: HeadViewRequest) -> Reply[HeadViewAnswer]:
-    """The view of the chosen heads; `per_head` asks for each head by itself besides."""
+    """The view of the chosen heads; `per_head` also requests each head separately."""
     return head_view_reply(head_view(resolve(request.question), request.choice), request.per_head)
 
 
 def head_view_reply(view: HeadView, with_heads: bool) -> Reply[HeadViewAnswer]:
-    """A view as float32 [row column], and last a byte of state for each cell.
+    """A view as float32 [row column], followed by a state byte for each cell.
 
-    Where it is `with_heads`, every head by itself follows the numbers, float32 [head row column].
+    With `with_heads`, each head separately comes between the two, float32 [head row column].
     """
     per_head = view.per_head if with_heads else view.per_head[:0]
     low, high = view.colour_limits
@@ -174,7 +174,7 @@ def head_view_reply(view: HeadView, with_heads: bool) -> Reply[HeadViewAnswer]:
 
 
 def answer_thumbnails(request: ThumbnailsRequest) -> Reply[ThumbnailsAnswer]:
-    """The byte codes of all heads of one layer of a long text, [head row column], as `trace` gives them of others."""
+    """The byte codes of all heads of one layer of a long text, [head row column], as in `trace` for shorter texts."""
     resolved, layer = resolve(request.question), request.layer
     group = selected_attention(resolved.config, request.attention)
     if layer >= group.layers:
@@ -184,7 +184,7 @@ def answer_thumbnails(request: ThumbnailsRequest) -> Reply[ThumbnailsAnswer]:
 
 
 def answer_qk_projection(request: QkProjectionRequest) -> Reply[QkProjectionAnswer]:
-    """Queries and then keys of the chosen head in one plane, float32 [token axis], and what part its axes hold."""
+    """Queries, then keys of a head in two dimensions, float32 [token axis], and each axis's explained variance."""
     resolved = resolve(request.question)
     group = selected_attention(resolved.config, request.attention)
     projection = head_qk_projection(resolved, group, request.layer, request.head)
@@ -194,7 +194,7 @@ def answer_qk_projection(request: QkProjectionRequest) -> Reply[QkProjectionAnsw
 
 
 def answer_head_metrics(request: HeadMetricsRequest) -> Reply[HeadMetricsAnswer]:
-    """The metrics of all heads of one attention, for texts so long that no answer carries them along."""
+    """The metrics of all heads of one attention, for texts too long to include them in every answer."""
     resolved = resolve(request.question)
     group, traced = selected_attention(resolved.config, request.attention), resolved.trace
     if not has_weights(traced, group):
@@ -203,7 +203,7 @@ def answer_head_metrics(request: HeadMetricsRequest) -> Reply[HeadMetricsAnswer]
 
 
 def answer_query_key_weights(request: QueryKeyWeightsRequest) -> Reply[QueryKeyWeightsAnswer]:
-    """The weight from `query` to `key` in all heads of one attention, float32 [layer head]; NaN where it is masked."""
+    """The weight from `query` to `key` in all heads of one attention, float32 [layer head]; NaN if masked."""
     resolved = resolve(request.question)
     group = selected_attention(resolved.config, request.attention)
     places = (request.query, request.key)

@@ -1,4 +1,4 @@
-"""What the first layer reads: a vector for each token, and what the positional encoding makes of its position."""
+"""The input of the first layer: a vector for each token, and the positional encoding of its position."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headlight_app.explore.contract import InputVectorsAnswer, InputVectorsReque
 from headlight_app.inference.arrays import pack_arrays
 from headlight_app.inference.resolved_question import resolve
 
-MAX_TOKENS = 64  # the last of a text
+MAX_TOKENS = 64  # the last tokens of a text
 MAX_CHANNELS = 1_024
 Places = Literal["added", "rotated", "scores", ""]
 
@@ -41,7 +41,7 @@ def answer_input_vectors(request: InputVectorsRequest) -> Reply[InputVectorsAnsw
 def _positions(
     encoding: PositionalEncoding, ids: Positions, added: np.ndarray
 ) -> tuple[Places, Float[np.ndarray, "pos width"]]:
-    """What a positional encoding has for each position, and where it enters."""
+    """The values of a positional encoding for each position, and where they enter."""
     if added.any():
         return "added", added
     if isinstance(encoding, Rope):

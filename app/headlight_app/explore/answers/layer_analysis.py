@@ -53,17 +53,17 @@ from headlight_app.explore.contract import (
 )
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 
-# All that the tab needs besides what every question keeps: one forward pass for all of its plots.
+# All values the tab needs beyond those every question keeps: one forward pass for all of its plots.
 KEEP_PATTERNS = tuple(sorted({*logit_lens.KEEP, *residual_stream.KEEP, *information_flow.KEEP, *head_ablation.KEEP}))
-TOP_TOKENS = 5  # tokens for one depth, and tokens that a feed-forward promotes
-MAX_LABELS = 10  # for one depth
+TOP_TOKENS = 5  # answers per depth, and tokens that a feed-forward promotes
+MAX_LABELS = 10  # labels per depth
 MAX_LENS_TOKENS = 32  # tokens of the logit lens in one answer
-MAX_MULTIPLICATIONS = 10**10  # multiplications that an answer may take where logits are made for it
-# Of edges, by the number that stands for them.
+MAX_MULTIPLICATIONS = 10**10  # multiplications for the logits of one answer
+# An edge's kind is sent as its index here.
 EDGE_KINDS = ("residual", "self", "cross", "feed_forward", "layer_embedding")
-HEADS_PER_EDGE = 3  # of one edge
-MAX_HEADS_OFF = 10  # heads that a search switches off
-SEARCH_SECONDS = 0.5  # of a search in one answer, so that people see it go on
+HEADS_PER_EDGE = 3  # sent for each edge
+MAX_HEADS_OFF = 10  # maximum number of heads that a search switches off
+SEARCH_SECONDS = 0.5  # of search in one answer, so that its progress is visible
 NATS_PER_BIT = float(np.log(2))
 TUNED_LENS_EXPLANATION = (
     "Tuned: at each layer an affine map, fitted so that what follows says the model's own answer as closely as it can. "
@@ -71,9 +71,9 @@ TUNED_LENS_EXPLANATION = (
 
 
 def answer_logit_lens(request: LogitLensRequest) -> Reply[LogitLensAnswer]:
-    """The logit lens for `count` tokens from `first` on, behind a column for the text where that is what is labelled.
+    """The logit lens for `count` tokens from `first` on; if the whole text is labelled, its column comes first.
 
-    Numbers: for each depth and column the likeliest answers, their shares, the true token's rank and its surprisal.
+    Numbers for each depth and column: the likeliest answers, their shares, the true token's rank and surprisal.
     """
     resolved = resolve(request.question)
     logit_lens.require_output_head(resolved.model)
@@ -130,7 +130,7 @@ def _lens_rows(found: logit_lens.LensOutput) -> np.ndarray:
 
 
 def lens_explanation(config: Config) -> str:
-    """The map that the lens applies to each layer, and the titles of its columns, in the page's words."""
+    """The explanation on the page: the map that the lens applies to each layer, and the titles of its columns."""
     task, placement = task_of(config), NORM_PLACEMENTS[config.norm_placement]
     norm = "the final norm and " if config.final_norm and not placement.output_is_normed else ""
     norm = f"the streams are merged into one; then {norm}" if config.has_several_streams else norm
@@ -159,7 +159,7 @@ def answer_residual_norms(request: ResidualNormsRequest) -> Reply[ResidualNormsA
 
 
 def answer_experts(request: ExpertsRequest) -> Reply[ExpertsAnswer]:
-    """To which experts each layer sends each token, and their shares, [layer token 2 chosen]."""
+    """The experts to which each layer sends each token, and their shares, [layer token 2 chosen]."""
     resolved = resolve(request.question)
     config, experts = resolved.config, resolved.config.experts
     layers = tuple(range(experts.dense_layers, config.layers)) if experts.count else ()
@@ -175,10 +175,10 @@ def answer_experts(request: ExpertsRequest) -> Reply[ExpertsAnswer]:
 
 
 def answer_negative_log_likelihood(request: NegativeLogLikelihoodRequest) -> Reply[NegativeLogLikelihoodAnswer]:
-    """How surprising each true token was to the whole model (bits, NaN where none is known), from `first` on.
+    """The surprisal of each true token for the whole model (bits, NaN if unknown), from `first` on.
 
-    The answer has the tokens that take a moment to compute; the next request asks from `first` + `count` on. `shifted`
-    says that the true token of a position is the one after it.
+    The answer has as many tokens as can be computed quickly; the next request starts at `first` + `count`. `shifted`
+    says that the true token of a position is the next one.
     """
     resolved = resolve(request.question)
     model, traced = resolved.model, extended_trace(resolved)
@@ -252,9 +252,9 @@ def answer_information_flow(request: InformationFlowRequest) -> Reply[Informatio
 
 
 def answer_head_ablation(request: HeadAblationRequest) -> Reply[HeadAblationAnswer]:
-    """By how much the log-probability (bits) of an answer changes without head `first` of an attention, and the next.
+    """The change of an answer's log-probability (bits) without each head of an attention, from head `first` on.
 
-    The answer has the heads that one batch holds; the next request asks from `first` + `count` on.
+    The answer has the heads of one batch; the next request starts at `first` + `count`.
     """
     resolved = resolve(request.question)
     model, traced, tokenizer = resolved.model, extended_trace(resolved), resolved.tokenizer
@@ -278,9 +278,9 @@ def answer_head_ablation(request: HeadAblationRequest) -> Reply[HeadAblationAnsw
 
 
 def answer_head_search(request: HeadSearchRequest) -> Reply[HeadSearchAnswer]:
-    """Heads without which the likeliest answer at `query` is another one: a search goes on for SEARCH_SECONDS.
+    """Heads without which the likeliest answer at `query` changes: a search continues for SEARCH_SECONDS.
 
-    The answer holds how far it has come, and the next request hands that back until it is done.
+    The answer contains the search state, and the next request sends it back until the search is done.
     """
     resolved = resolve(request.question)
     model, search = resolved.model, msgspec.convert(request.search, HeadSearch, from_attributes=True)
@@ -308,7 +308,7 @@ def answer_head_search(request: HeadSearchRequest) -> Reply[HeadSearchAnswer]:
 
 
 def attribution_assumptions(config: Config) -> list[str]:
-    """The assumptions under which parts add up, in the page's words."""
+    """The assumptions under which the contributions add up, as sentences for the page."""
     sentences = []
     if (
         config.final_norm
@@ -332,7 +332,7 @@ def attribution_assumptions(config: Config) -> list[str]:
 
 
 def extended_trace(resolved: ResolvedQuestion) -> Trace:
-    """A trace that holds what every question keeps and what this tab needs."""
+    """A trace with the values that every question keeps and those that this tab needs."""
     return replace(resolved.trace, values={**resolved.trace_of(*KEEP_PATTERNS).values, **resolved.trace.values})
 
 
@@ -351,7 +351,7 @@ def _position(query: int, traced: Trace) -> int:
 
 
 def target_answer(resolved: ResolvedQuestion, query: int, token: int = -1) -> tuple[int, int, np.ndarray]:
-    """The position, the token (or label) whose logit is meant, and all logits there; token -1 is the likeliest."""
+    """The position, the requested token (or label), and all logits there; token -1 is the likeliest."""
     position = _position(query, resolved.trace)
     logits = resolved.logits(position)
     if token >= len(logits):
@@ -360,12 +360,12 @@ def target_answer(resolved: ResolvedQuestion, query: int, token: int = -1) -> tu
 
 
 def answer_text(traced: Trace, tokenizer: Tokenizer, token: int) -> str:
-    """A token as text, or a label by its name."""
+    """The text of a token, or the name of a label."""
     return label_text(traced.config, token) if task_of(traced.config).predicts_labels else tokenizer.token_text(token)
 
 
 def extreme_logits(row: np.ndarray, sign: int, traced: Trace, tokenizer: Tokenizer) -> tuple[PromotedToken, ...]:
-    """The largest numbers of a row (the smallest where `sign` is -1), with the tokens they belong to."""
+    """The largest numbers of a row (the smallest if `sign` is -1), with their tokens."""
     signed, count = -sign * row, min(TOP_TOKENS, len(row))
     extreme = np.argpartition(signed, count - 1)[:count]
     ranked = extreme[np.argsort(signed[extreme], kind="stable")]

@@ -1,4 +1,4 @@
-"""Answers for one feed-forward of Layers: its neurons that matter for an answer, and one neuron more closely."""
+"""Answers for one feed-forward of Layers: its most important neurons for an answer, and details of one neuron."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from headlight_app.explore.answers.layer_analysis import answer_text, extended_t
 from headlight_app.explore.contract import NeuronAnswer, NeuronRequest, NeuronsAnswer, NeuronsRequest
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 
-MAX_LISTED = 12  # neurons, the largest
+MAX_LISTED = 12  # the neurons with the largest contributions
 
 
 @dataclass(frozen=True, eq=False)
 class AttributedNeurons:
-    """The neurons of a layer, for the answer that was asked about; `trace` holds their activations."""
+    """The neurons of a layer for the requested answer; `trace` contains their activations."""
 
     trace: Trace
     layer: int
@@ -33,7 +33,7 @@ class AttributedNeurons:
 
 
 def attributed_neurons(resolved: ResolvedQuestion, layer: int, query: int, token: int) -> AttributedNeurons:
-    """The neurons of a layer that a request asks about. Raises HeadlightError where there are none."""
+    """The requested neurons of a layer. Raises HeadlightError if there are none."""
     traced = extended_trace(resolved)
     path = neurons_path(traced, layer)
     traced = replace(traced, values={**traced.values, path: resolved.value(path)})
@@ -45,7 +45,7 @@ def attributed_neurons(resolved: ResolvedQuestion, layer: int, query: int, token
 def answer_neurons(request: NeuronsRequest) -> Reply[NeuronsAnswer]:
     """The neurons of a layer that add most to the logit of an answer, or take most from it.
 
-    Numbers: for each its number, its activation there, and what it adds.
+    Numbers for each neuron: its index, its activation there, and its contribution.
     """
     resolved = resolve(request.question)
     asked = attributed_neurons(resolved, request.layer, request.query, request.token)
@@ -67,7 +67,9 @@ def answer_neurons(request: NeuronsRequest) -> Reply[NeuronsAnswer]:
 
 
 def answer_neuron(request: NeuronRequest) -> Reply[NeuronAnswer]:
-    """One neuron: what it adds to the answer, what its output vector promotes, and its activation at each token."""
+    """One neuron: its contribution to the answer, the tokens its output vector promotes, and its activation at each
+    token.
+    """
     resolved, neuron = resolve(request.question), request.neuron
     asked = attributed_neurons(resolved, request.layer, request.query, request.token)
     (row,) = neuron_vocabulary(resolved.model, asked.trace, asked.layer, asked.position, (neuron,))

@@ -44,12 +44,12 @@ from headlight_app.inference.source_code import code_sections
 
 
 def answer_explore_page(request: ExplorePageRequest) -> Reply[ExplorePageAnswer]:
-    """All that the page shows before the first answer."""
+    """Everything that the page shows before the first answer."""
     return Reply(page_answer(request))
 
 
 def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
-    """The instrument before the first answer of a model."""
+    """The content of Explore before a model's first answer."""
     entry = find_model(request.model)
     config, examples = entry.config, opening_examples(entry, request.device)
     functions = ATTENTION_FUNCTIONS.items()
@@ -72,7 +72,7 @@ def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
 
 
 def catalogue(config: Config) -> Catalogue:
-    """The choices for a model, by its kind of input and what can be computed of it."""
+    """The choices for a model, by its kind of input and the available quantities."""
     quantities = [quantity_json(name) for name, row in QUANTITIES.items() if row.exists(config)]
     return msgspec.convert(choices_json(config.modalities) | {"quantities": quantities}, Catalogue)
 
@@ -83,7 +83,7 @@ def answer_explore_charts(request: ExploreChartsRequest) -> Reply[ExploreChartsA
     try:
         chart, numbers = _head_chart(resolved, choice)
     except HeadlightError:
-        chart, numbers = None, b""  # the picture above says why
+        chart, numbers = None, b""  # the view above shows the error
     answer = ExploreChartsAnswer(
         predictions=predictions(resolved, choice.query),
         changed=resolved.is_changed,
@@ -121,7 +121,7 @@ def answer_source_code(request: SourceCodeRequest) -> Reply[SourceCodeAnswer]:
 
 
 def _colour_limits(view: HeadView, colour_range: ColourRange) -> tuple[float, float]:
-    """The numbers at the two ends of the colours; those of weights end where the page's do."""
+    """The numbers at the two ends of the colours; for weights, the same as on the page."""
     shown = view.values[view.cell_states == SHOWN]
     if colour_range.quantile is None or view.quantity.scale != "probability" or not shown.any():
         return view.colour_limits

@@ -1,4 +1,4 @@
-"""Answers for Patching: how much of another text's answer comes back with one of its values."""
+"""Answers for Patching: how much of another text's answer one of its values restores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 def answer_patching(request: PatchingRequest) -> Reply[PatchingAnswer]:
     """The share of the logit difference that each patch of a layer restores, from `first` on.
 
-    The answer has the patches that one batch holds; the next request asks from `first` + `count` on.
+    The answer has the patches of one batch; the next request starts at `first` + `count`.
     """
     resolved = resolve(request.question)
     stack = request.stack or resolved.config.stacks[-1]
@@ -49,7 +49,7 @@ def answer_patching(request: PatchingRequest) -> Reply[PatchingAnswer]:
 
 
 def patch_of(resolved: ResolvedQuestion, stack: str, patch: PatchKind, receiver: str) -> PatchKind | Receiver:
-    """What is patched: a kind of value, or what a head such as "4.6" hears. Raises TextError where that is none."""
+    """The patch: a kind of value, or an input of a head such as "4.6". Raises TextError if it has no input to patch."""
     if patch not in RECEIVING_PARTS:
         return patch
     layer, _, head = receiver.partition(".")
@@ -61,7 +61,7 @@ def patch_of(resolved: ResolvedQuestion, stack: str, patch: PatchKind, receiver:
 def patched_runs(
     resolved: ResolvedQuestion, request: PatchingRequest, stack: str, patch: PatchKind | Receiver
 ) -> PatchedRuns:
-    """The run of a question and that of the other text. Raises TextError where there is none."""
+    """The run of a question and the run of the other text. Raises TextError if there is no other text."""
     if not request.other_text.strip():
         raise TextError("Type another text of equally many tokens, whose values are put in the place of this one's.")
     position, answer, _ = target_answer(resolved, request.query, request.token)
@@ -72,5 +72,5 @@ def patched_runs(
 
 
 def other_answer(other: ResolvedQuestion, position: int) -> int:
-    """The likeliest answer to the other text at a position, or at its end where it is shorter."""
+    """The likeliest answer to the other text at a position, or at its end if it is shorter."""
     return int(other.logits(min(position, len(other.trace.text.ids) - 1)).argmax())

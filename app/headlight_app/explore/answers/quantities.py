@@ -1,4 +1,4 @@
-"""The quantities that a head's view can show: for each query and key a number, and whether the mask allows it."""
+"""The quantities that a head's view can show: a number for each query and key, and whether the mask allows it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from headlight_app.contract.state import HeadChoice
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
 HeadArrays = tuple[np.ndarray, np.ndarray]  # numbers and allowed cells, both [head query key]
-Compute = Callable[["QuantityRequest", int], HeadArrays]  # of all heads of a layer
+Compute = Callable[["QuantityRequest", int], HeadArrays]  # computes all heads of a layer
 JoinKeys = Callable[["QuantityRequest", int, TokenGroups], np.ndarray]  # numbers, [head query group]
 
 
@@ -31,7 +31,7 @@ JoinKeys = Callable[["QuantityRequest", int, TokenGroups], np.ndarray]  # number
 class QuantityRequest:
     """The inputs of a quantity: a question, and one kind of attention in it.
 
-    A difference subtracts `other_text` or `other_head` (layer, head); a gradient is that of the probability of `token`
+    A difference subtracts `other_text` or `other_head` (layer, head); a gradient is taken of the probability of `token`
     at `position`.
     """
 
@@ -44,7 +44,7 @@ class QuantityRequest:
 
     @property
     def about_other_text(self) -> ResolvedQuestion:
-        """The same question about the other text (of a picture or a sound: its name); nothing is masked in it."""
+        """The same question about the other text (or the name of an image or sound), without masked positions."""
         config = self.resolved.config
         is_signal = not config.reads_text or (config.reads_signal and self.attention_group.keys == "source")
         field = "image" if is_signal else "source" if self.attention_group.keys == "source" else "text"
@@ -53,10 +53,10 @@ class QuantityRequest:
 
 @dataclass(frozen=True)
 class Expression:
-    """How Python writes a quantity for `head` of the attention at `path`, from `trace`.
+    """The Python code that computes a quantity for `head` of the attention at `path`, from `trace`.
 
-    `imports` is a line of Python; a trace that does not hold everything must hold the `hook_points`. `other` is the
-    question whose trace the code calls `other`. A <word> in the code stands for a number of the request.
+    `imports` is a line of Python; a partial trace must keep the `hook_points`. `other` is the question whose trace the
+    code calls `other`. A <word> in the code is a placeholder for a value of the request.
     """
 
     code: str
@@ -67,13 +67,13 @@ class Expression:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity: its title in the menu, its description in half a sentence, and how it is computed for a layer.
+    """A quantity: its title in the menu, a short description, and its computation for a layer.
 
-    `signed` numbers have a sign that matters. `scale` is "probability" (0 to 1, painted by its square root), "sqrt" or
-    "linear". An `additive` quantity may be summed over the tokens of a word, and cut to its largest; `join_keys`
-    computes it for the keys of words where that is no sum of numbers. One that is the value of a `hook_point` can be
-    recomputed for one region of a long text; others need all heads of a layer. One `of_all_heads` is the same for each.
-    `note` says what it leaves out of a model, `exists` whether a model has it.
+    The sign of `signed` numbers matters. `scale` is "probability" (0 to 1, painted by its square root), "sqrt" or
+    "linear". An `additive` quantity can be summed over the tokens of a word, and limited to its largest values;
+    `join_keys` computes it for whole words if it is not a plain sum. The value of a `hook_point` can be recomputed for
+    one region of a long text; other quantities need all heads of a layer. A quantity `of_all_heads` is the same for
+    each head. `note` names the parts of a model it ignores, `exists` says whether a model has it.
     """
 
     title: str
@@ -92,7 +92,7 @@ class Quantity:
 
 
 def _recorded(hook_point: str, is_masked: bool = True) -> Compute:
-    """The values of a hook point; those before the mask show what it takes away."""
+    """The values of a hook point; without the mask, all of them count as allowed."""
 
     def compute(request: QuantityRequest, layer: int) -> HeadArrays:
         values = request.resolved.value(f"{request.attention_group.path(layer)}.{hook_point}")
@@ -147,7 +147,7 @@ def _contacts(request: QuantityRequest, layer: int) -> HeadArrays:
 
 
 def _rollout_note(request: QuantityRequest) -> str:
-    """The parts of this model that a rollout leaves out."""
+    """The parts of this model that a rollout ignores."""
     config = request.resolved.config
     if not has_residual(request):
         return "without a residual stream, because this model has no residual connections"
@@ -304,7 +304,7 @@ QUANTITIES: Registry[Quantity] = Registry(
 
 
 def shown_quantity(resolved: ResolvedQuestion, choice: HeadChoice) -> str:
-    """The quantity that a choice shows: in the place of weights what they move, where that is asked for."""
+    """The displayed quantity of a choice: "moved" replaces the weights if the question requests it."""
     return "moved" if choice.quantity == "weights" and resolved.shows_moved else choice.quantity
 
 

@@ -1,4 +1,4 @@
-"""The lines of the running program that each step of a walkthrough runs."""
+"""The lines of the running program behind each step of a walkthrough."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from headlight_app.inference.resolved_question import resolve
 
 
 def answer_step_code(request: StepCodeRequest) -> Reply[StepCodeAnswer]:
-    """The lines that each step of an attention and of the prediction runs, by the step's name."""
+    """The lines of code of each step of an attention and of the prediction, by the step's name."""
     model = resolve(request.question).model
     return Reply(StepCodeAnswer(code=attention_step_code(model, request.attention) | prediction_step_code(model)))
 
 
 def attention_step_code(model: Transformer, attention: str) -> dict[str, tuple[CodeExcerptAnswer, ...]]:
-    """Which code each step of the attention at a path runs, in this model with these parts."""
+    """The code of each step of the attention at a path, for the parts of this model."""
     attention_module, scheme = attention_at(model, attention)
     name, layer, kind = attention.split(".")
     block = model.stack(name).blocks[int(layer)]
@@ -71,7 +71,7 @@ def attention_step_code(model: Transformer, attention: str) -> dict[str, tuple[C
 
 
 def prediction_step_code(model: Transformer) -> dict[str, tuple[CodeExcerptAnswer, ...]]:
-    """Which code each step from the last layer to the probabilities runs; nothing without an output head."""
+    """The code of each step from the last layer to the probabilities; empty without an output head."""
     stack, head = model.stack(model.config.stacks[-1]), model.output_head
     if not isinstance(head, PredictionHead):
         return {}
@@ -101,7 +101,7 @@ def _bias_methods(scheme: PositionalEncoding) -> tuple[CodeExcerptAnswer, ...]:
 
 
 def _method_code(instance: object, *names: str) -> tuple[CodeExcerptAnswer, ...]:
-    """Methods of a thing's class as they run here; those of torch's own classes are left out."""
+    """Methods of an object's class; those of torch's own classes are left out."""
     methods = (getattr(type(instance), name, None) for name in names)
     return tuple(_function_code(method) for method in methods if method and method.__module__.startswith("headlight."))
 
@@ -114,7 +114,7 @@ def _function_code(function: Callable[..., Any]) -> CodeExcerptAnswer:
 
 
 def _statement_code(*operations: str, owner: type = Attention) -> tuple[CodeExcerptAnswer, ...]:
-    """The statements of a class that do these things (`_operations`), each once."""
+    """The statements of a class that do any of these operations (see `_operations`), each once."""
     statements = _statements(owner)
     missing = [name for name in operations if all(name not in done for done, _ in statements)]
     assert not missing, f"{owner.__name__} does not do {missing}, of which the walkthrough shows the code."
@@ -123,7 +123,7 @@ def _statement_code(*operations: str, owner: type = Attention) -> tuple[CodeExce
 
 @lru_cache(maxsize=2)
 def _statements(owner: type) -> tuple[tuple[frozenset[str], CodeExcerptAnswer], ...]:
-    """Every simple statement of a class in the order of its lines: what it does, and its code."""
+    """Every simple statement of a class in line order: its operations, and its code."""
     lines, first = inspect.getsourcelines(owner)
     kinds = (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr)
     nodes = [node for node in ast.walk(ast.parse("".join(lines))) if isinstance(node, kinds)]
@@ -140,7 +140,7 @@ def _statements(owner: type) -> tuple[tuple[frozenset[str], CodeExcerptAnswer], 
 
 
 def _operations(statement: ast.stmt) -> Iterator[str]:
-    """Effects of a statement: the hook points it names, the methods it calls, what it sets in self, and products."""
+    """The operations of a statement: its hook points, method calls, assignments to self, and matrix products."""
     for node in ast.walk(statement):
         match node:
             case ast.Call(func=ast.Name(id="hook"), args=[ast.Constant(value=str(hook_point)), *_]):

@@ -1,4 +1,4 @@
-"""Which tokens a view shows, and which it joins to words."""
+"""The tokens that a view shows, and those it joins to words."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ HIDDEN_TOKEN_TITLES = {"special": "special tokens", "first": "first token"}
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """The rows or columns of a view: what each reads, and which tokens it stands for."""
+    """The rows or columns of a view: their labels, and the tokens that each covers."""
 
     labels: tuple[str, ...]
     tokens: TokenGroups
 
 
 class TokenFilter:
-    """Which tokens a picture shows, and how they are put together, for queries (0) and keys (1)."""
+    """Which tokens a view shows and how they are grouped, for queries (0) and keys (1)."""
 
     def __init__(
         self, choice: HeadChoice, quantity: Quantity, tokenizer: Tokenizer, queries: Encoded, keys: Encoded
@@ -46,7 +46,7 @@ class TokenFilter:
         return len(self.kept_positions[1]) < len(self.texts[1].ids)
 
     def apply(self, values: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers and allowed cells, [head query key], as [head row column]."""
+        """Numbers and allowed cells, [head query key], converted to [head row column]."""
         values = values[:, self.kept_positions[0]][..., self.kept_positions[1]].astype(np.float32)
         allowed = allowed[:, self.kept_positions[0]][..., self.kept_positions[1]]
         if self.renormalizes:
@@ -59,13 +59,13 @@ class TokenFilter:
         ) > 0
 
     def join_queries(self, values: np.ndarray) -> np.ndarray:
-        """Numbers whose keys are joined to words already, [head query column], as [head row column]."""
+        """Numbers whose keys are already joined to words, [head query column], converted to [head row column]."""
         columns = tuple((column,) for column in range(values.shape[-1]))
         return aggregate_by_group(values[:, self.kept_positions[0]], self._groups_among_kept(0), columns)
 
     @property
     def renormalizes(self) -> bool:
-        """Whether rows are made to sum to one again; differences and lengths have no such sum."""
+        """Whether rows are renormalised to sum to one; differences and lengths are not."""
         return bool(self.choice.renormalize) and self.quantity.scale == "probability" and self.hides_keys
 
     def axis(self, side: int) -> Axis:
@@ -86,7 +86,7 @@ class TokenFilter:
         ]
 
     def _segments(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """Which sentence asks and which is looked at, where the text is a pair."""
+        """The chosen query and key sentences ("a" or "b"); empty unless the text is a pair."""
         queries, keys = self.texts
         has_segments = queries is keys and max(sentence_numbers(queries, tokenizer.end_id)) > 0
         return tuple(self.choice.segments.split("-")) if self.choice.segments and has_segments else ()
@@ -101,7 +101,7 @@ class TokenFilter:
         return tuple(group for group in remaining if group)
 
     def _groups_among_kept(self, side: int) -> TokenGroups:
-        """The groups, counted among the kept tokens."""
+        """The groups as indices among the kept tokens."""
         index_of = {position: index for index, position in enumerate(self.kept_positions[side])}
         return tuple(tuple(index_of[place] for place in group) for group in self.groups[side])
 

@@ -1,4 +1,4 @@
-"""Attention step by step, and what the last layer becomes, as a component asks for it: numbers, formulas, shapes."""
+"""Attention and prediction step by step: numbers, formulas and shapes for the walkthrough."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 
 
 def answer_walkthrough(request: WalkthroughRequest) -> Reply[WalkthroughAnswer]:
-    """The steps of one head between two tokens, then those of the prediction at the query, by their numbers.
+    """The steps of one head between two tokens, then those of the prediction at the query, with their numbers.
 
-    A `key` of -1 is the one with the largest weight, a `token` of -1 the likeliest answer.
+    A `key` of -1 is the most attended key, a `token` of -1 the likeliest answer.
     """
     resolved = resolve(request.question)
     model, attention, head, key = resolved.model, request.attention, request.head, request.key
-    attention_at(model, attention)  # an unknown path would keep nothing, and the error would not name it
+    attention_at(model, attention)  # fails for an unknown path, which would keep nothing
     traced = _trace(resolved, attention)
     query = _valid_query(request.query, traced[f"{attention}.q"].shape[1])
     if key < 0:
@@ -69,14 +69,14 @@ def _valid_query(query: int, length: int) -> int:
 def _prediction(
     resolved: ResolvedQuestion, traced: Trace, attention: str, query: int, answer: int
 ) -> PredictionWalkthrough | None:
-    """The steps after the last layer, where the query is a token of the stack that makes the prediction."""
+    """The steps after the last layer; None if the query is not in the stack that makes the prediction."""
     if attention.partition(".")[0] != resolved.config.stacks[-1]:
         return None
     return prediction_steps.prediction_walkthrough(resolved.model, traced, query, answer)
 
 
 def _words(traced: Trace, attention: str, query: int, key: int) -> dict[str, str]:
-    """What the explanations of steps name: the two tokens, and the numbers of each."""
+    """The placeholders of the explanations: the query's and key's text, and the model width."""
     stack, _, kind = attention.split(".")
     places = {"query": (stack, query), "key": ("encoder" if kind == "cross" else stack, key)}
     texts = {name: (traced.text_of_stack(side), place) for name, (side, place) in places.items()}
@@ -99,7 +99,7 @@ def _step_answer(step: WalkthroughStep, traced: Trace, attention: str, words: di
 
 
 def _shape(path: str, traced: Trace, attention: str) -> StepShape:
-    """The axes and sizes of a value, which the trace need not hold."""
+    """The axes and sizes of a value, which need not be in the trace."""
     if path == "logits":
         return _logits_shape(traced)
     hook_point = path.rpartition(".")[2]

@@ -34,7 +34,7 @@ from headlight_app.inference.resolved_question import resolve
 
 
 def answer_logit_difference(request: LogitDifferenceRequest) -> Reply[LogitDifferenceAnswer]:
-    """The contribution of each component to the logit of one answer, less that to the logit of another."""
+    """The contribution of each component to the logit of one answer, minus its contribution to another's."""
     resolved = resolve(request.question)
     position, token, _ = target_answer(resolved, request.query, request.token)
     _, other, _ = target_answer(resolved, request.query, request.other)
@@ -45,7 +45,7 @@ def answer_logit_difference(request: LogitDifferenceRequest) -> Reply[LogitDiffe
 
 
 def answer_cell_ledger(request: CellLedgerRequest) -> Reply[CellLedgerAnswer]:
-    """Who wrote the query and the key of a cell, and what each pair adds to its score."""
+    """The components that wrote the query and the key of a cell, and what each pair adds to its score."""
     resolved = resolve(request.question)
     cell = ledger.Cell(request.attention, request.head, request.query, request.key)
     found = ledger.cell_ledger(resolved.model, resolved.trace_of(*ledger.KEEP), cell)
@@ -65,7 +65,7 @@ def answer_cell_ledger(request: CellLedgerRequest) -> Reply[CellLedgerAnswer]:
 
 
 def answer_head_removal(request: HeadRemovalRequest) -> Reply[HeadRemovalAnswer]:
-    """What becomes of the logit of an answer without a head, largest responses first."""
+    """How the logit of an answer changes without a head, largest responses first."""
     resolved = resolve(request.question)
     require_head(request.head, attention_at(resolved.model, request.attention)[0].heads)
     position, token, _ = target_answer(resolved, request.query, request.token)

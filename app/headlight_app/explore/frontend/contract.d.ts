@@ -23,12 +23,12 @@ export interface QueryRequest extends QuestionRequest {
   query?: number;
 }
 
-/** The same about one possible answer there, a token or a label; -1 is the likeliest. */
+/** A request about one possible answer at a position, a token or a label; -1 is the likeliest. */
 export interface TargetRequest extends QueryRequest {
   token?: number;
 }
 
-/** A part of the model that is not as trained: its field of a Variant, its title, what it was and what it is. */
+/** A replaced part of the model: its Variant field, its title, and its names before and after. */
 export interface PartDifference {
   field: string;
   title: string;
@@ -36,7 +36,7 @@ export interface PartDifference {
   now: string;
 }
 
-/** All that Explore paints at each letter; the numbers are the byte codes of each attention group in turn. */
+/** Everything Explore paints after a keystroke; the numbers are the byte codes of each attention group in turn. */
 export interface TraceAnswer {
   tokens: Token[];
   source_tokens: Token[] | null;
@@ -55,7 +55,7 @@ export interface TraceAnswer {
   milliseconds: number;
 }
 
-/** All heads as bytes, tokens and predictions. Where it `writes_target`, the model writes the text itself. */
+/** All heads as bytes, tokens and predictions. With `writes_target`, the model generates the target text itself. */
 export interface TraceRequest extends QueryRequest {
   writes_target?: boolean;
 }
@@ -72,13 +72,13 @@ export interface HeadMatrixRequest extends QuestionRequest {
   head?: number;
 }
 
-/** The rows or columns of a view: what each reads, and which tokens it stands for. */
+/** The rows or columns of a view: their labels, and the tokens that each covers. */
 export interface MatrixAxis {
   labels: string[];
   tokens: number[][];
 }
 
-/** How a view is drawn, from `low` to `high`. Float32 numbers [row column] follow, `per_head` heads, then states. */
+/** How to draw a view, from `low` to `high`. Float32 numbers [row column], `per_head` heads and cell states follow. */
 export interface HeadViewAnswer {
   rows: MatrixAxis;
   columns: MatrixAxis;
@@ -95,7 +95,7 @@ export interface ChoiceRequest extends QuestionRequest {
   choice: Partial<HeadChoice>;
 }
 
-/** The view of the chosen heads; `per_head` asks for each head by itself besides. */
+/** The view of the chosen heads; `per_head` also requests each head separately. */
 export interface HeadViewRequest extends ChoiceRequest {
   per_head?: boolean;
 }
@@ -112,13 +112,13 @@ export interface ThumbnailsRequest extends QuestionRequest {
   layer?: number;
 }
 
-/** How many of the points are queries, and what part of the variance both axes hold. */
+/** The number of query points, and the share of the variance that each axis explains. */
 export interface QkProjectionAnswer {
   queries: number;
   explained_variance: [number, number];
 }
 
-/** Queries and then keys of a head in one plane, float32 [token axis]. */
+/** Queries, then keys of a head projected to two dimensions, float32 [token axis]. */
 export interface QkProjectionRequest extends QuestionRequest {
   attention?: string;
   layer?: number;
@@ -130,12 +130,12 @@ export interface HeadMetricsAnswer {
   metrics: Record<string, (number | null)[]>;
 }
 
-/** The metrics of all heads of one attention, for texts so long that no answer carries them along. */
+/** The metrics of all heads of one attention, for texts too long to include them in every answer. */
 export interface HeadMetricsRequest extends QuestionRequest {
   attention?: string;
 }
 
-/** The numbers say it all: float32 [layer head], NaN where the mask forbids the key. */
+/** The numbers are float32 [layer head], NaN if the mask forbids the key. */
 export type QueryKeyWeightsAnswer = object;
 
 /** The weight from one query to one key in all heads of one attention. */
@@ -145,14 +145,14 @@ export interface QueryKeyWeightsRequest extends QuestionRequest {
   key: number;
 }
 
-/** A value of one step; its numbers follow those of the value before. */
+/** A value of one step; its numbers follow those of the previous value. */
 export interface StepValueAnswer {
   symbol: string;
   axis: string | null;
   count: number;
 }
 
-/** The axes of a recorded value, and how long each is. */
+/** The axes of a recorded value, and their sizes. */
 export interface StepShape {
   hook_point: string;
   axes: string[];
@@ -171,13 +171,13 @@ export interface StepAnswer {
   values: StepValueAnswer[];
 }
 
-/** A token or label by its number, and its text. */
+/** A token or label: its id and its text. */
 export interface NamedAnswer {
   id: number;
   text: string;
 }
 
-/** The steps, and the likeliest answers with the index of the chosen one: -1 where no prediction follows. */
+/** The steps, and the likeliest answers with the index of the chosen one: -1 if there is no prediction. */
 export interface WalkthroughAnswer {
   query: number;
   key: number;
@@ -193,23 +193,23 @@ export interface WalkthroughRequest extends TargetRequest {
   key?: number;
 }
 
-/** Lines of the program that ran, and where they stand. */
+/** Lines of the executed program, and their location. */
 export interface CodeExcerptAnswer {
   location: string;
   code: string;
 }
 
-/** The lines that each step runs, by its name. */
+/** The lines of code of each step, by the step's name. */
 export interface StepCodeAnswer {
   code: Record<string, CodeExcerptAnswer[]>;
 }
 
-/** The lines that each step of an attention and of the prediction runs. */
+/** The lines of code of each step of an attention and of the prediction. */
 export interface StepCodeRequest extends QuestionRequest {
   attention?: string;
 }
 
-/** What two lenses lose at each depth but the last, in bits per byte of held-out texts. */
+/** The extra loss of reading the model at each depth but the last, by two lenses, in bits per byte of held-out */
 export interface LensLossesAnswer {
   measured_on: string[];
   bits_per_byte: number;
@@ -246,36 +246,36 @@ export interface ResidualNormsAnswer {
 /** The norm of the residual stream after each layer at each token. */
 export type ResidualNormsRequest = QuestionRequest;
 
-/** The `layers` that have experts, and how many are `chosen` for a token, of how many. */
+/** The `layers` that have experts, the number of `experts`, and how many are `chosen` for each token. */
 export interface ExpertsAnswer {
   layers: number[];
   experts: number;
   chosen: number;
 }
 
-/** To which experts each layer sends each token. */
+/** The experts to which each layer sends each token. */
 export type ExpertsRequest = QuestionRequest;
 
-/** Of `count` tokens from `first` on; `shifted` where the true token of a position is the one after it. */
+/** Surprisal of `count` tokens from `first` on; `shifted` if the true token of a position is the next one. */
 export interface NegativeLogLikelihoodAnswer {
   first: number;
   count: number;
   shifted: boolean;
 }
 
-/** The surprisal of each true token in bits, NaN where none is known, for as many as take a moment to compute. */
+/** The surprisal of each true token in bits, NaN if unknown, for as many tokens as can be computed quickly. */
 export interface NegativeLogLikelihoodRequest extends QuestionRequest {
   first?: number;
 }
 
-/** A part of a logit: a head, a feed-forward, an embedding, biases. */
+/** A component that contributes to a logit: a head, a feed-forward, an embedding, biases. */
 export interface ComponentAnswer {
   kind: string;
   layer: number;
   head: number;
 }
 
-/** A token, and what is added to its logit. */
+/** A token, and the amount added to its logit. */
 export interface PromotedToken {
   text: string;
   logit: number;
@@ -288,7 +288,7 @@ export interface PromotedTokens {
   suppressed: PromotedToken[];
 }
 
-/** The contribution of each component to the logit of an answer; `assumptions` name the parts held fixed for it. */
+/** The contribution of each component to the logit of an answer; `assumptions` lists the parts held fixed. */
 export interface LogitAttributionAnswer {
   position: number;
   preposition: string;
@@ -304,7 +304,7 @@ export interface LogitAttributionAnswer {
 /** The contribution of each part to the logit of an answer, and the tokens that each feed-forward promotes. */
 export type LogitAttributionRequest = TargetRequest;
 
-/** The contribution of each component to the logit of one answer, less that to the logit of another. */
+/** The contribution of each component to the logit of one answer, minus its contribution to another's. */
 export interface LogitDifferenceAnswer {
   components: ComponentAnswer[];
 }
@@ -324,12 +324,12 @@ export interface InformationFlowAnswer {
   threshold: number;
 }
 
-/** The edges of the flow graph to one token that carry at least a share of `threshold`. */
+/** The edges of the flow graph to one token with a share of at least `threshold`. */
 export interface InformationFlowRequest extends QueryRequest {
   threshold?: number;
 }
 
-/** Of `count` heads from `first` on; `before` is the log-probability of the answer with all heads, in bits. */
+/** Results for `count` heads from `first` on; `before` is the answer's log-probability with all heads, in bits. */
 export interface HeadAblationAnswer {
   first: number;
   count: number;
@@ -340,13 +340,13 @@ export interface HeadAblationAnswer {
   text: string;
 }
 
-/** By how many bits the log-probability of an answer changes without each head of an attention, from `first` on. */
+/** The change in bits of an answer's log-probability without each head of an attention, from head `first` on. */
 export interface HeadAblationRequest extends TargetRequest {
   attention?: string;
   first?: number;
 }
 
-/** Of `count` patches of a layer from `first` on, out of `patches`: float32 shares of the logit difference. */
+/** Results for `count` of a layer's `patches`, from `first` on: float32 shares of the logit difference. */
 export interface PatchingAnswer {
   first: number;
   count: number;
@@ -358,7 +358,7 @@ export interface PatchingAnswer {
   after: number;
 }
 
-/** How much of another text's answer each patch of a layer brings back, from patch `first` on. */
+/** How much of another text's answer each patch of a layer restores, from patch `first` on. */
 export interface PatchingRequest extends TargetRequest {
   other_text: string;
   patch?: "direct_heads" | "heads" | "k" | "q" | "residual" | "v";
@@ -368,15 +368,15 @@ export interface PatchingRequest extends TargetRequest {
   first?: number;
 }
 
-/** A text to patch from; empty where no example is known. */
+/** A text to patch from; empty if no example was found. */
 export interface PatchingExampleAnswer {
   text: string;
 }
 
-/** The text in view with one word exchanged by another of as many tokens, after which the answer is another. */
+/** The current text with one word replaced by another of equally many tokens, so that the answer changes. */
 export type PatchingExampleRequest = TargetRequest;
 
-/** A number with the name of what it is of, such as the path of a head. */
+/** A number with a name, such as the path of a head. */
 export interface NamedNumber {
   name: string;
   value: number;
@@ -394,7 +394,7 @@ export interface CellLedgerAnswer {
   direction_share: number;
 }
 
-/** Who wrote the query and the key of a cell of an attention, and what each pair adds to its score. */
+/** The components that wrote the query and the key of a cell, and what each pair adds to its score. */
 export interface CellLedgerRequest extends QuestionRequest {
   attention?: string;
   head?: number;
@@ -416,13 +416,13 @@ export interface HeadRemovalAnswer {
   repairs_itself: boolean;
 }
 
-/** What becomes of the logit of an answer without a head of an attention, and by which parts. */
+/** How the logit of an answer changes without a head of an attention, and which parts change it. */
 export interface HeadRemovalRequest extends TargetRequest {
   attention?: string;
   head?: number;
 }
 
-/** A ranking of the tokens that an answer stands on, and how it fares where tokens are deleted in its order. */
+/** A ranking of tokens by importance for an answer, and its result when tokens are deleted in its order. */
 export interface TokenRanking {
   name: string;
   title: string;
@@ -431,7 +431,7 @@ export interface TokenRanking {
   insertion_area: number;
 }
 
-/** Rankings under test; numbers are float32, of each ranking: scores [token], deletion [step], insertion [step]. */
+/** Tested rankings; the numbers of each are float32: scores [token], deletion [step], insertion [step]. */
 export interface TokenRankingsAnswer {
   text: string;
   preposition: string;
@@ -443,24 +443,24 @@ export interface TokenRankingsAnswer {
   best_insertion: string;
 }
 
-/** Which ranking of the tokens explains an answer, put to the test on this text. */
+/** A test on this text: which ranking of the tokens explains the answer? */
 export type TokenRankingsRequest = TargetRequest;
 
-/** A head that is switched off, and the margin that this leaves. */
+/** A head that is switched off, and the margin after that. */
 export interface AblatedHead {
   path: string;
   head: number;
   margin: number;
 }
 
-/** How an answer stands: its log-probability, how far its logit leads, and which answer is the likeliest. */
+/** The state of an answer: its log-probability, the lead of its logit, and the likeliest answer. */
 export interface AnswerLead {
   log_probability: number;
   margin: number;
   likeliest: number;
 }
 
-/** How far a search has come: `leads` are those before all heads that are off, and after each. */
+/** The progress of a search: `leads` are those before any head is off, and after each. */
 export interface HeadSearchState {
   heads: AblatedHead[];
   leads: AnswerLead[];
@@ -469,7 +469,7 @@ export interface HeadSearchState {
   stuck: boolean;
 }
 
-/** How far the search is: at most `most` of `heads` are switched off. `likeliest` is the answer given now. */
+/** The progress of a search: at most `most` of `heads` are switched off. `likeliest` is the current answer. */
 export interface HeadSearchAnswer {
   search: HeadSearchState;
   position: number;
@@ -481,7 +481,7 @@ export interface HeadSearchAnswer {
   likeliest: string;
 }
 
-/** Heads without which the likeliest answer is another one; each request goes on from what the last one found. */
+/** Heads without which the likeliest answer changes; each request continues from the previous result. */
 export interface HeadSearchRequest extends QueryRequest {
   search?: Partial<HeadSearchState>;
 }
@@ -505,7 +505,7 @@ export interface NeuronsRequest extends TargetRequest {
   layer?: number;
 }
 
-/** One neuron: what it adds, and what its output vector promotes. Numbers: its activation at each token. */
+/** One neuron: its contribution, and the tokens that its output vector promotes. */
 export interface NeuronAnswer {
   layer: number;
   neuron: number;
@@ -516,7 +516,7 @@ export interface NeuronAnswer {
   suppressed: PromotedToken[];
 }
 
-/** One neuron of a feed-forward more closely. */
+/** Details of one neuron of a feed-forward. */
 export interface NeuronRequest extends TargetRequest {
   layer?: number;
   neuron?: number;
@@ -529,18 +529,18 @@ export interface InputVectorsAnswer extends ArraysAnswer {
   places: "" | "added" | "rotated" | "scores";
 }
 
-/** What the first layer of a stack reads: a vector for each token, and its position. */
+/** The input of the first layer of a stack: a vector for each token, and its position. */
 export interface InputVectorsRequest extends QuestionRequest {
   stack?: string;
 }
 
-/** An attention function, and whether a factor of its scores is another temperature. */
+/** An attention function, and whether scaling its scores acts as a temperature. */
 export interface AttentionFunctionRow {
   name: string;
   has_temperature: boolean;
 }
 
-/** The page before the first answer. `images` are the names of pictures, or of */
+/** The page before the first answer. */
 export interface ExplorePageAnswer {
   examples: ExampleAnswer[];
   opening: ExampleAnswer;
@@ -557,7 +557,7 @@ export interface ExplorePageAnswer {
   writes_pdf: boolean;
 }
 
-/** The labels of a chart's rows or columns, and the position that each begins with. */
+/** The labels of a chart's rows or columns, and the first position of each. */
 export interface ChartAxis {
   labels: string[];
   positions: number[];
@@ -575,7 +575,7 @@ export interface HeadChart {
   rules: string[];
 }
 
-/** Predictions over `answers` ("all labels"), and the chosen heads: None where there is none to show. */
+/** Predictions over `answers` ("all labels"), and the chosen heads: None if there are none to show. */
 export interface ExploreChartsAnswer {
   predictions: Prediction[];
   changed: boolean;
@@ -588,29 +588,29 @@ export interface SourceCodeAnswer {
   sections: CodeSection[];
 }
 
-/** A request about what is on the screen: the question, and the state in which its answer is looked at. */
+/** A request about the current view: the question, and the page state in which its answer is shown. */
 export interface StateRequest extends QuestionRequest {
   state: Partial<State>;
 }
 
-/** Numbers as a file: of the value at `path`, or, without one, of the picture itself. */
+/** A file of numbers: the value at `path`, or the displayed view if `path` is empty. */
 export interface ExportNumbersRequest extends StateRequest {
   format: string;
   path?: string;
 }
 
-/** Every neuron of a feed-forward as a file: its activation, its weight towards an answer, what it adds. */
+/** A file of all neurons of a feed-forward: activation, weight towards an answer, contribution. */
 export interface ExportNeuronsRequest extends TargetRequest {
   layer?: number;
   format: string;
 }
 
-/** All heads, and the picture on the screen with its exact numbers, as one HTML file that needs no network. */
+/** All heads and the displayed view with its exact numbers, as one HTML file that works offline. */
 export interface ExportPageRequest extends StateRequest {
   view_key?: string;
 }
 
-/** The view as a page to print for a class. */
+/** The view as a printable page for a class. */
 export interface ExportWorksheetRequest extends StateRequest {
   figure: string;
   link: string;
@@ -618,7 +618,7 @@ export interface ExportWorksheetRequest extends StateRequest {
   omitted?: string;
 }
 
-/** The view as Python and as lines for a shell. */
+/** The view as a Python program and as shell commands. */
 export type ExportCodeRequest = StateRequest;
 
 /** What each route is asked, and what it answers. */

@@ -1,4 +1,4 @@
-// Sentences to begin with, and what there is to see in them.
+// Example sentences, and hints about what to see in them.
 
 import { drawExampleButtons } from "../../ui/frontend/dom/dom.js";
 import { codeWeights } from "../../ui/frontend/heads/query_key_order.js";
@@ -27,7 +27,7 @@ export function drawExamples(page) {
   });
 }
 
-/** Once the answer to an example is here, the head that its line speaks of is the chosen one. @param {ExplorePage} page */
+/** Selects the head named by an example's hint once the example's answer has arrived. @param {ExplorePage} page */
 export function followExample(page) {
   const { chosen } = memory(page);
   const { question } = page.state.answer;
@@ -40,7 +40,7 @@ export function followExample(page) {
 }
 
 /**
- * The head that comes first in the example's order, or in which its query looks most at its key.
+ * The first head in the example's order, or the head whose query attends most to its key.
  * @param {ExplorePage} page @param {ExampleAnswer} example
  */
 export function spokenOf(page, { sort, query, key }) {
@@ -56,7 +56,7 @@ export function spokenOf(page, { sort, query, key }) {
 }
 
 /**
- * With a sentence of ours on the page: what there is to see in its heads; else what the picture is for.
+ * For an example sentence, the hint about its heads; else a hint about the picture.
  * @param {ExplorePage} page @param {string} tab
  */
 export function drawHint(page, tab) {

@@ -1,4 +1,4 @@
-// The gallery of images or recordings in place of the sentence, or of the source, for models that read one.
+// The gallery of images or recordings that replaces the sentence or the source for models that read one.
 
 import { SignalGallery } from "../../ui/frontend/signal_gallery/signal_gallery.js";
 import { remembered } from "../../ui/frontend/state/memory.js";
@@ -17,7 +17,7 @@ const memory = remembered((/** @type {ExplorePage} */ page) => ({
 }));
 
 /**
- * Shows the gallery for a model of pictures or sounds, and hides it for all others.
+ * Shows the gallery for a model of images or sounds, and hides it for all others.
  * @param {ExplorePage} page
  */
 export function drawGallery(page) {
@@ -28,7 +28,7 @@ export function drawGallery(page) {
   const writes = has_source || !images;
   (writes ? box : gallery).append(status);
   box.hidden = !writes;
-  if (images && writes && gallery.nextElementSibling !== box) box.before(gallery); // a caption stands below its picture
+  if (images && writes && gallery.nextElementSibling !== box) box.before(gallery); // a caption is below its image
   examples.hidden = Boolean(images);
   memory(page).gallery.draw(images ?? [], Boolean(hears), page.server.imageName());
 }

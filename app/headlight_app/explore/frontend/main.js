@@ -1,4 +1,4 @@
-// Explore: keeps what the person chose, asks the server, paints, and tells Streamlit once things have settled.
+// Explore: keeps the visitor's choices, requests answers, paints, and reports to Streamlit after a pause.
 
 import { AddressBar } from "../../ui/frontend/address.js";
 import { CHOICE_EVENT, defineComponent, Reporter } from "../../ui/frontend/bridge.js";
@@ -26,10 +26,10 @@ import { createView, drawAnswer, drawAround, drawArrival, drawChoice, drawProble
 /** @import { Packed } from "../../ui/frontend/wire.js" */
 /** @import { Choice, ExploreData, ExplorePage, Tab, TraceAnswer } from "./types.js" */
 
-const PATIENCE = 100; // milliseconds that a choice may wait for the answer that shows it
+const PATIENCE = 100; // milliseconds that a choice may wait for its answer before it is painted
 
 /**
- * The instrument as a component; above its tabs `answerView` may show the answer in a way of its own.
+ * The instrument as a component; `createAnswerView` may add its own view of the answer above the tabs.
  * @template {ExploreData} [Data=ExploreData] @param {(page: ExplorePage, place: HTMLElement, data: Data) => Tab | null} createAnswerView
  */
 export function defineInstrument(createAnswerView) {
@@ -73,7 +73,7 @@ class Explore {
     drawMode(this);
     if (data.takes_focus) this.view.elements.text.focus();
     const observer = new ResizeObserver(() => this.#fit());
-    observer.observe(elements.answer); // on stage the board is no box of its own
+    observer.observe(elements.answer); // in presenter mode the board is not a box of its own
     this.#endings = [
       () => observer.disconnect(),
       listenTo(window, { popstate: () => this.#goBack() }),
@@ -86,7 +86,7 @@ class Explore {
   }
 
   /**
-   * A run of the script: there may be other data, or another theme.
+   * Called at each run of the script: the data or the theme may have changed.
    * @param {ExploreData} data @param {(name: string, value: unknown) => void} [tell]
    */
   update(data, tell) {
@@ -96,7 +96,7 @@ class Explore {
     this.reporter.settle = data.pause;
     state.catalogue = data;
     clearMeasurements(this);
-    if (data.state.task !== state.choice.task) this.reporter.discard(); // the text of one task is not that of the next
+    if (data.state.task !== state.choice.task) this.reporter.discard(); // each task has its own text
     const moved = JSON.stringify(state.settings) !== JSON.stringify(data.settings);
     state.settings = data.settings;
     const adopted = this.#adopt(data);
@@ -105,14 +105,14 @@ class Explore {
     drawGallery(this);
     if (adopted || moved) this.#ask();
     else if (state.problem)
-      drawProblem(this); // the answer on the screen is an older one
+      drawProblem(this); // the displayed answer is out of date
     else if (state.latestAnswer) drawAnswer(this);
   }
 
   /** @param {(name: string, value: unknown) => void} tell */
   #connect(tell) {
     this.reporter.connect((name, value) => {
-      this.#address.write(); // first: Streamlit hears the address with the report
+      this.#address.write(); // first: Streamlit reads the address with the report
       tell(name, value);
     });
   }
@@ -128,7 +128,7 @@ class Explore {
   }
 
   /**
-   * The one way in which a choice changes: remember it, repaint, ask again where the model is concerned, report.
+   * The only way to change a choice: stores it, repaints, requests a new answer if the model is concerned, and reports.
    * @param {Partial<Choice>} patch
    */
   change(patch) {
@@ -145,8 +145,8 @@ class Explore {
   }
 
   /**
-   * An answer on its way draws everything, the choice too: drawn twice, each would come later. One that takes long is
-   * not waited for.
+   * Draws a choice at once, or with its answer if one is requested, because drawing twice would delay both. A slow
+   * answer is not waited for.
    * @param {boolean} asks
    */
   #drawChoice(asks) {
@@ -163,7 +163,7 @@ class Explore {
     this.#late = 0;
   }
 
-  /** Back, before Streamlit has heard of a change: it says nothing where the address is what it knows. */
+  /** The back button before a change was reported: Streamlit does not rerun if it already knows the address. */
   #goBack() {
     this.#address.cancel();
     if (!this.reporter.isPending) return;
@@ -171,7 +171,7 @@ class Explore {
     this.update(this.#data);
   }
 
-  /** What a link says: an opening sentence or head that nobody touched stays unsaid. */
+  /** The state in a link; an unchanged opening sentence or head is omitted from the URL. */
   #linked() {
     const { state } = this;
     const { choice, catalogue } = state;
@@ -181,7 +181,7 @@ class Explore {
       ...state.told,
       ...(choice.text === text && !catalogue.writes_target ? { text: null } : {}),
       source: choice.source === catalogue.examples[0].source ? null : choice.source,
-      image: choice.image.startsWith(catalogue.own_image_prefix) ? "" : choice.image, // private, and gone after a while
+      image: choice.image.startsWith(catalogue.own_image_prefix) ? "" : choice.image, // private and temporary
       ...(isDefaultHead ? { layer: -1, head: -1 } : {}),
     };
     const { link_settings: settings, link_defaults: defaults, longest_link: longest } = catalogue;
@@ -189,7 +189,7 @@ class Explore {
   }
 
   /**
-   * Takes over what the address says, but what the person changed since Streamlit last heard from here.
+   * Adopts the choices in the address, except changes that have not been reported to Streamlit yet.
    * @param {ExploreData} data
    */
   #adopt(data) {
@@ -225,7 +225,7 @@ class Explore {
     this.#loadRest();
   }
 
-  /** What the first heads do not need comes after them: the closed tabs, the menu Export and the guided start. */
+  /** Loads everything that the first heads do not need: the closed tabs, the menu Export and the guided tour. */
   async #loadRest() {
     if (this.#isLoadingRest) return;
     this.#isLoadingRest = true;
@@ -258,7 +258,7 @@ class Explore {
     tellMaskChanged();
   }
 
-  /** Plots follow the width that they have; their height is their own affair. */
+  /** Plots follow the available width. Each plot sets its own height. */
   #fit() {
     const width = this.view.elements.answer.clientWidth;
     if (width === this.#width) return;
@@ -272,7 +272,7 @@ class Explore {
 }
 
 /**
- * What other components change is a choice like any other; `serial` tells them when Streamlit has heard.
+ * Applies changes made by other components as ordinary choices; `serial` tells them when Streamlit was notified.
  * @param {ExplorePage} page @returns {() => void} ends it
  */
 function listenToChoices(page) {
@@ -280,7 +280,7 @@ function listenToChoices(page) {
     event.preventDefault();
     page.change(event.detail.patch);
     event.detail.serial = page.reporter.serial;
-    if ("presenter" in event.detail.patch) page.reporter.flush(); // the frame around the page follows it
+    if ("presenter" in event.detail.patch) page.reporter.flush(); // the page frame follows it
   };
   return listenTo(document, { [CHOICE_EVENT]: exchange });
 }

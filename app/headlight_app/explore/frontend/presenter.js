@@ -1,4 +1,4 @@
-// Presenter mode: large type and thick lines for a projector; what is seldom needed goes into one small menu.
+// Presenter mode: large type and thick lines for a projector; rarely used parts move into one small menu.
 
 import { closest } from "../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
@@ -11,7 +11,9 @@ import { remembered } from "../../ui/frontend/state/memory.js";
 
 const IN_MENU = [".order", ".examples", ".changes-bar", ".export"];
 
-/** @typedef {{ part: HTMLElement, home: Comment }} Moved what the menu takes, and what keeps its place */
+/**
+ * @typedef {{ part: HTMLElement, home: Comment }} Moved a part in the menu, and the placeholder at its original place
+ */
 
 const memory = remembered(() => ({
   menu: /** @type {HTMLElement | null} */ (null),
@@ -36,7 +38,7 @@ export function listenToPresenter(page, place) {
   return end;
 }
 
-/** What is drawn follows the class by `--type`. @param {ExplorePage} page */
+/** Applies presenter mode; drawings follow the class through `--type`. @param {ExplorePage} page */
 export function drawPresenter(page) {
   const { root, text, source } = page.view.elements;
   const { choice } = page.state;
@@ -50,5 +52,5 @@ export function drawPresenter(page) {
     if (presenter) menu?.append(part);
     else home.after(part);
   }
-  clearLayout(page); // thumbnails are laid out anew
+  clearLayout(page); // thumbnails are laid out again
 }

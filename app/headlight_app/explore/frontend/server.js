@@ -1,4 +1,4 @@
-// What Explore asks the server, past Streamlit: one packed answer for each question.
+// Explore's requests to the server, without Streamlit: one packed answer for each question.
 
 import { askRoute, post } from "../../ui/frontend/server.js";
 import { signalUrl } from "../../ui/frontend/signal_gallery/signal_gallery.js";
@@ -9,7 +9,7 @@ import { readFloats } from "../../ui/frontend/wire.js";
 /** @import { ExploreState } from "./state.js" */
 /** @import { ExploreAnswer, ExplorePage, ExploreServer } from "./types.js" */
 
-const CACHE_SIZE = 48; // answers to questions about one text
+const CACHE_SIZE = 48; // requests per answer
 
 /** @typedef {{ found: Found | null, revision: number }} Entry */
 
@@ -18,12 +18,12 @@ export class HttpServer {
   #state;
   #onArrival;
   #ended = new AbortController();
-  /** What was asked about an answer, by route and question. @type {WeakMap<ExploreAnswer, Map<string, Entry>>} */
+  /** The requests about an answer, by route and parameters. @type {WeakMap<ExploreAnswer, Map<string, Entry>>} */
   #details = new WeakMap();
 
   /**
    * @param {string} api address of the routes @param {ExploreState} state
-   * @param {(route: string) => void} onArrival what `get` was asked of a route is here
+   * @param {(route: string) => void} onArrival called when the answer to a `get` has arrived
    */
   constructor(api, state, onArrival) {
     this.api = api;
@@ -31,7 +31,7 @@ export class HttpServer {
     this.#onArrival = onArrival;
   }
 
-  /** Nobody wants an answer any more. */
+  /** Aborts all requests. */
   end() {
     this.#ended.abort();
   }
@@ -44,7 +44,7 @@ export class HttpServer {
     return post(this.api, route, request, signal);
   }
 
-  /** The image at hand; an empty name in the address is the first drawn one. */
+  /** The current image; an empty name in the address is the first image. */
   imageName() {
     return this.#state.choice.image || this.#state.catalogue.images?.[0] || "";
   }
@@ -62,8 +62,8 @@ export class HttpServer {
   }
 
   /**
-   * What a route says about the answer on the screen, or null until it is here. It is asked after `wait` milliseconds,
-   * and not at all if by then nobody wants it any more.
+   * A route's result for the displayed answer, or null until it has arrived. It is requested after `wait` milliseconds,
+   * unless it is no longer needed by then.
    * @template {keyof Routes} Name @param {Name} route @param {Details<Routes[Name]["request"]>} details
    * @returns {Found<Routes[Name]["answer"]> | null}
    */
@@ -101,18 +101,18 @@ export class HttpServer {
         route,
         { question: answer.question, ...details },
         this.#ended.signal,
-        () => {}, // the question on the screen says so
+        () => {}, // the question itself shows that the server is busy
       );
       entry.found = { meta, numbers: meta.error ? new Float32Array() : readFloats(buffer, start) };
       if (answer === this.#state.latestAnswer) this.#onArrival(route);
     } catch {
-      known.delete(key); // asked again with the next change
+      known.delete(key); // requested again with the next change
     }
   }
 }
 
 /**
- * What a route says of the answer on the screen, with its numbers; an error where it says why it cannot.
+ * A route's result for the displayed answer, with its numbers. Throws an error with the server's reason if it fails.
  * @template {keyof Routes} Name @param {ExplorePage} page @param {Name} route
  * @param {Details<Routes[Name]["request"]>} details @returns {Promise<Found<Routes[Name]["answer"]>>}
  */

@@ -1,4 +1,4 @@
-// The mask of the answer on the page, for the sidebar to paint on.
+// The mask of the displayed answer, for painting in the sidebar.
 
 import { parseMask } from "../../ui/frontend/mask_spec.js";
 import { headCodes } from "../../ui/frontend/state/head_matrix.js";
@@ -6,7 +6,7 @@ import { headCodes } from "../../ui/frontend/state/head_matrix.js";
 /** @import { ShownMask } from "../../ui/frontend/mask_events.js" */
 /** @import { ExplorePage } from "./types.js" */
 
-/** The mask of the last answer: the heads of a self-attention have no code where it forbids. @param {ExplorePage} page */
+/** The mask of the last answer: in self-attention, masked cells have the code 0. @param {ExplorePage} page */
 export function shownMask(page) {
   const { latestAnswer } = page.state;
   const group = latestAnswer?.attention_groups.findLast(({ kind }) => kind === "self");

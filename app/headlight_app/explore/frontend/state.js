@@ -1,4 +1,4 @@
-// What was chosen and answered on Explore.
+// The choices and answers on Explore.
 
 import { State } from "../../ui/frontend/state/state.js";
 import { EditHistory } from "./edits/edit_history.js";
@@ -9,7 +9,7 @@ import { EditHistory } from "./edits/edit_history.js";
 /** @extends {State<Choice, ExploreCatalogue, ExploreAnswer>} */
 export class ExploreState extends State {
   history = new EditHistory();
-  /** Whether the target is the model's own: an encoder-decoder writes it until somebody types one. */
+  /** Whether an encoder-decoder generates the target, until the visitor types one. */
   writesTarget;
   #problem = "";
   #answered = 0;
@@ -22,46 +22,46 @@ export class ExploreState extends State {
     this.settings = settings;
   }
 
-  /** What was chosen, as Streamlit and links say it. @returns {ToldChoice} */
+  /** The choice in the format of Streamlit and links. @returns {ToldChoice} */
   get told() {
     return { ...this.choice, text: this.writesTarget ? null : this.choice.text };
   }
 
-  /** A whole new choice, as Streamlit says it. @param {ToldChoice} told */
+  /** Replaces the whole choice by one from Streamlit. @param {ToldChoice} told */
   adopt(told) {
     this.writesTarget = told.text === null;
     this.replace({ ...told, text: told.text ?? this.catalogue.opening.text });
   }
 
-  /** What is wrong, in place of an answer. */
+  /** The problem shown instead of an answer. */
   get problem() {
     return this.#problem;
   }
 
-  /** The number of the question that the screen answers. */
+  /** The number of the question whose answer is displayed. */
   get answered() {
     return this.#answered;
   }
 
-  /** What the model is asked, of all that was chosen. @returns {Question} */
+  /** The part of the choice that forms the question to the model. @returns {Question} */
   get question() {
     const chosen = { ...this.choice, ...this.settings };
     const fields = this.catalogue.question_fields.map((name) => [name, chosen[name]]);
     return /** @type {Question} */ (Object.fromEntries(fields));
   }
 
-  /** What asks for all heads; a target that is not known yet is written by the model. @returns {TraceRequest} */
+  /** The request for all heads; the model generates the target if it is not known yet. @returns {TraceRequest} */
   get traceRequest() {
     const text = this.writesTarget ? this.#writtenTarget() : this.choice.text;
     return { question: { ...this.question, text: text ?? "" }, query: this.choice.query, writes_target: text === null };
   }
 
-  /** Whether a change concerns the model. @param {Partial<Choice>} patch */
+  /** Whether a change requires a new answer. @param {Partial<Choice>} patch */
   asks(patch) {
     return [...this.catalogue.question_fields, "query"].some((name) => name in patch);
   }
 
-  /** What the model writes for the source, where that is known already. */
+  /** The model's target for the source, if already known. */
   #writtenTarget() {
     const { opening, examples, images } = this.catalogue;
     if (images) return null;
@@ -69,7 +69,7 @@ export class ExploreState extends State {
   }
 
   /**
-   * Edits have the names of the answer from then on: a link may name values as TransformerLens does.
+   * Adopts the edit names of the answer: a link may use TransformerLens names.
    * @override
    * @param {ExploreAnswer} answer
    */
@@ -82,8 +82,8 @@ export class ExploreState extends State {
   }
 
   /**
-   * Without an answer nobody knows what the model writes: the text of another question is not it.
-   * @param {string} sentence @param {number} [number] of the question that has no answer
+   * Records a problem. The generated target is then unknown, because the previous one belongs to another question.
+   * @param {string} sentence @param {number} [number] of the failed question
    */
   fail(sentence, number = this.#answered) {
     if (this.writesTarget && number !== this.#answered) this.correct({ text: this.#writtenTarget() ?? "" });

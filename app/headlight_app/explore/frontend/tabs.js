@@ -1,4 +1,5 @@
-// The panels that the picture opens, which are rows of TABS in Python: each has a module that draws it. Only the open one is drawn.
+// The panels that the picture opens, which are the rows of TABS in Python. Each has a module that draws it. Only the
+// open panel is drawn.
 
 import { askUntilAnswered, failureText } from "../../ui/frontend/server.js";
 import { remembered } from "../../ui/frontend/state/memory.js";
@@ -6,15 +7,18 @@ import { drawHint } from "./examples.js";
 
 /** @import { ExploreAnswer, ExplorePage, Tab, TabRow } from "./types.js" */
 
-const ROOT = new URL("../../", import.meta.url); // the package, as its modules are served
+const ROOT = new URL("../../", import.meta.url); // the package's URL
 
-/** The tabs whose modules are here, and the answer that each has drawn. */
+/** The loaded tabs, and the answer that each has drawn. */
 const memory = remembered((/** @type {ExplorePage} */ _) => ({
   tabs: /** @type {Map<string, Tab>} */ (new Map()),
   drawn: /** @type {Map<string, ExploreAnswer>} */ (new Map()),
 }));
 
-/** Fetches the module of the open tab, which is drawn when it is here; gives what fetches the others. @param {ExplorePage} page */
+/**
+ * Fetches the module of the open tab, which is drawn when it arrives; returns a function that fetches the others.
+ * @param {ExplorePage} page
+ */
 export function loadTabs(page) {
   const { tabs: rows } = page.state.catalogue;
   const open = activeTab(page);
@@ -30,7 +34,7 @@ export function loadTabs(page) {
 }
 
 /**
- * Fetches the modules of some rows into a map; the open one is drawn when it is here.
+ * Fetches the modules of some rows into a map; the open one is drawn when it arrives.
  * @param {ExplorePage} page @param {TabRow[]} rows @param {Map<string, Tab>} loaded @param {() => string} active
  */
 export function loadModules(page, rows, loaded, active) {
@@ -44,10 +48,10 @@ export function loadModules(page, rows, loaded, active) {
   }
 }
 
-/** A module by its path from the package, fetched again while the network fails. @param {string} module */
+/** Imports a module by its path in the package, and retries while the network fails. @param {string} module */
 export function fetchModule(module) {
   const address = new URL(module, ROOT).href;
-  // Some browsers remember that a module did not come, by its address.
+  // Some browsers cache the failed import of a URL.
   return askUntilAnswered((attempt) => import(attempt ? `${address}?${attempt}` : address));
 }
 
@@ -63,24 +67,24 @@ export function drawActiveTab(page, fresh = false) {
   if (!answer) return;
   const open = activeTab(page);
   const { tabs, drawn } = memory(page);
-  // Until its module is here, a click on what is drawn would be lost.
+  // Until the module is loaded, clicks would be lost.
   for (const [name, panel] of Object.entries(page.view.panels)) panel.hidden = name !== open || !tabs.has(open);
   page.view.elements.board.dataset.tab = open;
   drawHint(page, open);
   const tab = tabs.get(open);
   if (!tab) return;
-  // A tab that was closed when the answer came has all of it still to draw.
+  // A tab that was closed when the answer arrived must draw all of it.
   const stale = drawn.get(open) !== answer;
   drawn.set(open, answer);
   tab.draw(page, fresh || stale);
 }
 
-/** The pointer is at another token: the open tab shows it as cheaply as it can. @param {ExplorePage} page */
+/** Marks the token under the pointer in the open tab, without a full redraw. @param {ExplorePage} page */
 export function markActiveTab(page) {
   memory(page).tabs.get(activeTab(page))?.markPointer?.(page);
 }
 
-/** What the open tab shows, to be exported; null where it shows no picture. @param {ExplorePage} page */
+/** The drawing of the open tab for export; null if it has none. @param {ExplorePage} page */
 export async function exportOpenTab(page) {
   return (await memory(page).tabs.get(activeTab(page))?.exported?.(page)) ?? null;
 }

@@ -1,4 +1,4 @@
-// Which terms Explore explains, and where: beneath the tokens, the heads and the head's metrics.
+// The terms that Explore explains, below the tokens, the heads and the head's metrics.
 
 import { createElement, inlineText, updateChildren } from "../../ui/frontend/dom/dom.js";
 import { find } from "../../ui/frontend/dom/elements.js";
@@ -7,7 +7,7 @@ import { createTermLine } from "../../ui/frontend/terms.js";
 
 /** @import { ExplorePage, Token } from "./types.js" */
 
-const MANY_PIECES = 1.8; // of a word, on average
+const MANY_PIECES = 1.8; // average per word
 const UNKNOWN = /^(\[UNK\]|<unk>)$/;
 
 const memory = remembered((/** @type {ExplorePage} */ page) => {
@@ -27,8 +27,7 @@ function termLine(page, names, token) {
 }
 
 /**
- * What the tokens have that needs a word, and the token that it speaks of: one that was not typed, one for what the
- * model does not know, and spaces.
+ * The terms to explain for some tokens, each with an example token: special and unknown tokens, word pieces, spaces.
  * @param {Pick<Token, "text" | "special">[]} tokens @returns {[string, string][]}
  */
 export function termsOf(tokens) {
@@ -43,8 +42,8 @@ export function termsOf(tokens) {
 }
 
 /**
- * Whether most words are cut into pieces, as those of a language are that the model has not read. A model that reads
- * letter by letter cuts none.
+ * Whether most words are split into pieces, as in a language unknown to the model. A model that reads letter by letter
+ * splits none.
  * @param {Pick<Token, "text" | "special">[]} tokens
  */
 function isCut(tokens) {

@@ -1,16 +1,16 @@
-// The texts that people type: a sentence, or the source of an encoder-decoder and the target that it writes itself.
+// The typed texts: a sentence, or the source of an encoder-decoder and the target that it generates itself.
 
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 
 /** @import { ExplorePage } from "./types.js" */
 
-/** What is given up with the tokens of a text. */
+/** Choices that are reset when the text changes. */
 export const ANOTHER_TEXT = { masked_positions: [], pinned: [], query: -1, target_token: -1 };
 
 /** @param {ExplorePage} page */
 export function listenToTexts(page) {
   const { text, source, writeTarget } = page.view.elements;
-  text.readOnly = source.readOnly = false; // what is typed before somebody listens would be lost
+  text.readOnly = source.readOnly = false; // input before the listeners exist would be lost
   text.oninput = () => {
     const { masked_positions, pinned } = page.state.choice;
     page.state.writesTarget = false;
@@ -23,7 +23,7 @@ export function listenToTexts(page) {
       query: -1,
       target_token: -1,
     });
-    fitHeights([text, source]); // last: while the server works there is time for it
+    fitHeights([text, source]); // last: there is time for it while the server computes
   };
   source.oninput = () => {
     page.change({ source: source.value, target_token: -1, ...(page.state.writesTarget ? ANOTHER_TEXT : {}) });
@@ -36,7 +36,7 @@ export function listenToTexts(page) {
   };
 }
 
-/** Shows the texts, and whose the target is. @param {ExplorePage} page */
+/** Shows the texts, and whether the model wrote the target. @param {ExplorePage} page */
 export function drawTexts(page) {
   const { text, source, sourceBox, caption, writeTarget } = page.view.elements;
   const { writesTarget, catalogue, choice } = page.state;
@@ -54,7 +54,7 @@ export function drawTexts(page) {
 }
 
 /**
- * Marked tokens before the edited place stay; behind it the tokens are other ones now.
+ * The marked positions before the edit; the tokens after it have changed.
  * @param {ExplorePage} page @param {string} text @param {number[]} positions
  */
 function keptPositions(page, text, positions) {

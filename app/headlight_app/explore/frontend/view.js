@@ -1,4 +1,4 @@
-// What is on the page around the tabs: the sentence, notes and problems, tokens and predictions.
+// The page around the tabs: the sentence, notes and problems, tokens and predictions.
 
 import { createElement } from "../../ui/frontend/dom/dom.js";
 import { elementsOf, find, findByTestId } from "../../ui/frontend/dom/elements.js";
@@ -53,7 +53,7 @@ export function exploreElements(place) {
     ...headElements(place),
     tokenIds: button("token-ids"),
     caption: find(place, '[for="sentence"]'),
-    writeTarget: button("write-target"), // lets the model write the target in place of the person's own
+    writeTarget: button("write-target"), // lets the model generate the target instead of the typed one
     text: find(place, "#sentence", HTMLTextAreaElement),
     source: find(place, "#source", HTMLTextAreaElement),
     sourceBox: find(place, ".source"),
@@ -75,7 +75,7 @@ export function exploreElements(place) {
   };
 }
 
-/** What is wrong, above the older answer. @param {ExplorePage} page */
+/** Shows the problem above the older answer. @param {ExplorePage} page */
 export function drawProblem(page) {
   showProblem(page.view.elements, page.state.problem);
   drawEdits(page);
@@ -105,7 +105,10 @@ export function drawAnswer(page) {
   markPainted(page);
 }
 
-/** What stands around the open panel: the picture above it, and beside it why the answer leads. @param {ExplorePage} page */
+/**
+ * Draws around the open panel: the picture above it, and the reasons for the answer beside it.
+ * @param {ExplorePage} page
+ */
 export function drawAround(page) {
   if (!page.state.latestAnswer) return;
   drawPicture(page);
@@ -113,7 +116,7 @@ export function drawAround(page) {
   drawLedger(page);
 }
 
-/** The ledger of a clicked weight; its module is fetched with the first one. @param {ExplorePage} page */
+/** Draws the ledger of a clicked weight; its module is fetched at the first click. @param {ExplorePage} page */
 function drawLedger(page) {
   const open = memory(page);
   if (!page.state.choice.pinned.length && !open.ledger) return;
@@ -125,7 +128,7 @@ function drawLedger(page) {
 }
 
 /**
- * Something that was asked about the answer is here: only what shows it is drawn anew.
+ * Redraws only the parts that show a newly arrived result about the answer.
  * @param {ExplorePage} page @param {string} route
  */
 export function drawArrival(page, route) {
@@ -134,7 +137,7 @@ export function drawArrival(page, route) {
   if (!isAround || (route === "input_vectors" && activeTab(page) === "tokens")) page.view.redraw();
 }
 
-/** What can be shown anew without the server: the open tab, and the edits in force. @param {ExplorePage} page */
+/** Redraws without a request: the open tab, and the active edits. @param {ExplorePage} page */
 export function drawChoice(page) {
   drawTokenIds(page);
   drawEdits(page);
@@ -143,7 +146,7 @@ export function drawChoice(page) {
   drawAround(page);
 }
 
-/** Under each token its number in the vocabulary, where somebody wishes. @param {ExplorePage} page */
+/** Shows each token's id in the vocabulary if the visitor chose that. @param {ExplorePage} page */
 function drawTokenIds(page) {
   const { tokenIds, tokens, sourceTokens } = page.view.elements;
   const shown = page.state.choice.token_ids === "1";
@@ -152,7 +155,7 @@ function drawTokenIds(page) {
   for (const strip of [tokens, sourceTokens]) strip.classList.toggle("with-ids", shown);
 }
 
-/** Says, for whoever watches from outside, which question the page on the screen answers. @param {ExplorePage} page */
+/** Exposes the number of the displayed question, for tests. @param {ExplorePage} page */
 function markPainted(page) {
   const question = page.state.latestAnswer?.question;
   const { dataset } = page.view.elements.root;

@@ -1,4 +1,4 @@
-"""Exports of every page: the origin of what it shows, its numbers as a file, its figure as PDF."""
+"""Exports of every page: provenance, links, numbers as a file, figures as PDF."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def answer_export_origin(request: ExportOriginRequest) -> Reply[ExportOriginAnsw
 
 
 def answer_link(request: LinkRequest) -> Reply[LinkAnswer]:
-    """The address of a state, as parameters, and the names of what is too long to stand in one."""
+    """The query of a state, and the names of the parameters that a URL cannot contain."""
     state = _encoded_state(request)
     query, everything = encode_state(state), encode_state(state, omit=False)
     omitted = tuple(name for name in everything if name not in query)
@@ -56,7 +56,7 @@ def answer_link(request: LinkRequest) -> Reply[LinkAnswer]:
 def _encoded_state(request: LinkRequest) -> State:
     state = request.state
     if not any(entry.name == state.model and entry.config.reads_source_text for entry in available_models()):
-        state = state.change(source=None)  # of a model that reads none
+        state = state.change(source=None)  # this model reads no source
     if request.side_b is not None:
         state = state.change(side_b=encode_side_b(request.side_b))
     if request.sampling is not None:
@@ -67,18 +67,18 @@ def _encoded_state(request: LinkRequest) -> State:
 
 
 def answer_export_table(request: ExportTableRequest) -> Reply[FileAnswer]:
-    """Numbers that a page shows, as a file of a format that says where they are from."""
+    """Numbers that a page shows as a file with their provenance."""
     array = _labelled_array(request.table, request.shown)
     return number_file(array, request.format, join_provenance(_provenance_of_sides(request)))
 
 
 def answer_export_pdf(request: ExportPdfRequest) -> Reply[FileAnswer]:
-    """A figure that the browser has laid out, as PDF. Raises HeadlightError where the extra for it is missing."""
+    """A figure that the browser has laid out as PDF. Raises HeadlightError if reportlab is not installed."""
     return Reply(FileAnswer(name="headlight.pdf", type="application/pdf"), render_pdf(request.figure))
 
 
 def _labelled_array(table: Table, description: str) -> LabelledArray:
-    """A table as the files have it. Raises TextError where numbers and labels do not fit."""
+    """A table as an array with labels. Raises TextError if numbers and labels do not match."""
     shape = tuple(map(len, table.labels))
     if len(shape) != len(table.axes) or 4 * prod(shape) != len(table.values):
         raise TextError("A table has a label for each place, and a number for each cell.")
@@ -87,7 +87,7 @@ def _labelled_array(table: Table, description: str) -> LabelledArray:
 
 
 def _provenance_of_sides(request: SidesRequest[Any]) -> list[Provenance]:
-    """The origin of each run that a page shows."""
+    """The provenance of each run that a page shows."""
     return [
         question_provenance(resolve(side.question), request.shown, side.heads, side.attention_group)
         for side in request.sides

@@ -1,4 +1,4 @@
-"""Numbers as files: CSV, JSON and NPZ with names along each axis; every digit that 32 bits hold."""
+"""Numbers as CSV, JSON or NPZ files with names along each axis, at full float32 precision."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from headlight.registry import Registry
 from headlight.rendering.provenance import Provenance, provenance_arrays, provenance_lines
 from headlight_app.contract.reply import FileAnswer, Reply
 
-CELL_START = re.compile(r""",(?=["=+\-@\t])""")  # in a comment line, where a spreadsheet would begin a cell with more
+CELL_START = re.compile(r""",(?=["=+\-@\t])""")  # in a comment line, where a spreadsheet would start a formula
 NUMBER = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledArray:
-    """Numbers with names: `labels` name the positions along each axis; `heads` are those of a picture."""
+    """Numbers with names: `labels` name the positions along each axis; `heads` are the shown heads."""
 
     name: str
     description: str
@@ -37,7 +37,7 @@ class LabelledArray:
 
 @dataclass(frozen=True)
 class FileFormat:
-    """A file format, and how many numbers a file holds at most."""
+    """A file format, and the maximum of numbers per file."""
 
     extension: str
     media_type: str
@@ -46,14 +46,14 @@ class FileFormat:
 
 
 def number_file(array: LabelledArray, name: str, made_from: Provenance) -> Reply[FileAnswer]:
-    """Numbers as a file of the format of that name."""
+    """Numbers as a file in the format `name`."""
     file_format = FILE_FORMATS[name]
     answer = FileAnswer(name=f"{array.name}.{file_format.extension}", type=file_format.media_type)
     return Reply(answer, file_format.write(array, made_from))
 
 
 def require_size(size: int, max_values: int) -> None:
-    """Raise EditError for more numbers than a file holds."""
+    """Raise EditError if there are more than `max_values` numbers."""
     if size > max_values:
         raise EditError(
             f"That is {size:,} numbers; such a file holds at most {max_values:,}, and NPZ "
@@ -63,11 +63,11 @@ def require_size(size: int, max_values: int) -> None:
 
 
 def _write_csv(array: LabelledArray, made_from: Provenance) -> bytes:
-    """CSV: its origin in comment lines, then one or two axes as a table, more as a line for each number.
+    """CSV: the provenance in comment lines, then a table for one or two axes, or a line per number for more axes.
 
     `pandas.read_csv(file, comment="#")` and R's `read.csv(file, comment.char = "#")` read it back: texts are quoted.
     """
-    # The shortest digits that read back as the same 32 bits.
+    # The shortest digits that parse to the same float32.
     digits = array.values.astype(str).astype(float) if array.values.dtype.kind == "f" else array.values
     out = io.StringIO()
     for line in provenance_lines(made_from):
@@ -89,13 +89,13 @@ def _write_csv(array: LabelledArray, made_from: Provenance) -> bytes:
 
 
 def inert(text: str) -> str:
-    """A text that no spreadsheet takes for a formula: an apostrophe stands before one that begins like a formula."""
+    """A text that spreadsheets do not read as a formula: one that starts like a formula gets an apostrophe in front."""
     begins = len(text) > 1 and text[0] in "=+-@\t\r"
     return f"'{text}" if begins and not NUMBER.fullmatch(text) else text
 
 
 def _write_json(array: LabelledArray, made_from: Provenance) -> bytes:
-    """The shortest digits that read back as the same 32 bits; null where there is no number."""
+    """JSON, with the shortest digits that parse to the same float32; null for non-finite values."""
     document = {
         "description": array.description,
         "provenance": made_from,
@@ -115,7 +115,7 @@ def _json_numbers(values: np.ndarray) -> Any:
 
 
 def _write_npz(array: LabelledArray, made_from: Provenance) -> bytes:
-    """Plain arrays: `values`, `axes`, `description`, the names along each axis as `labels_AXIS`, and what it is."""
+    """Plain arrays: `values`, `axes`, `description`, the names along each axis as `labels_AXIS`, and the provenance."""
     labels = {f"labels_{axis}": np.array(names, np.str_) for axis, names in zip(array.axes, array.labels, strict=True)}
     out = io.BytesIO()
     arrays = {"values": array.values, "axes": np.array(array.axes), "description": np.array(array.description)}

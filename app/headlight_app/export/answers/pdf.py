@@ -10,10 +10,10 @@ from typing import Any
 from headlight.errors import HeadlightError, TextError
 from headlight_app.export.contract import AnyShape, Circle, Curve, Figure, Heatmap, Polyline, Rectangle, Stamp, TextLine
 
-POINTS_PER_MM = 72 / 25.4  # of a printer, in a millimetre
-MAX_CELLS = 1 << 22  # of one picture inside
-FONTS = {False: ("Vera", "Vera.ttf"), True: ("VeraBd", "VeraBd.ttf")}  # by whether the text is bold; they are embedded
-DASHES = [1.0, 0.8]  # millimetres drawn, and not drawn
+POINTS_PER_MM = 72 / 25.4  # PostScript points
+MAX_CELLS = 1 << 22  # per heatmap or image
+FONTS = {False: ("Vera", "Vera.ttf"), True: ("VeraBd", "VeraBd.ttf")}  # by bold; embedded
+DASHES = [1.0, 0.8]  # millimetres of dash and gap
 MISSING_REPORTLAB = (
     "PDF needs one more package on the machine that serves this page: pip install 'attention-headlight[pdf]'. "
     "SVG and PNG need nothing, and most programs print an SVG as PDF."
@@ -21,12 +21,12 @@ MISSING_REPORTLAB = (
 
 
 def writes_pdf() -> bool:
-    """Whether the library is there."""
+    """Whether reportlab is installed."""
     return find_spec("reportlab") is not None
 
 
 def render_pdf(figure: Figure) -> bytes:
-    """The figure as PDF, its fonts within. Raises HeadlightError where the library is missing."""
+    """The figure as PDF with embedded fonts. Raises HeadlightError if reportlab is not installed."""
     try:
         from reportlab.pdfbase import pdfmetrics
         from reportlab.pdfbase.ttfonts import TTFont
@@ -37,10 +37,10 @@ def render_pdf(figure: Figure) -> bytes:
         pdfmetrics.registerFont(TTFont(name, file))
     out = io.BytesIO()
     size = (figure.width * POINTS_PER_MM, figure.height * POINTS_PER_MM)
-    # Helvetica, with which reportlab begins, is never embedded: journals refuse such a file.
+    # reportlab's default Helvetica is never embedded, and journals reject such files.
     canvas = Canvas(out, pagesize=size, pageCompression=1, initialFontName=FONTS[False][0])
     canvas.setTitle((figure.title or figure.subject)[:200])
-    canvas.setAuthor("")  # left empty; reportlab would say "anonymous"
+    canvas.setAuthor("")  # otherwise reportlab writes "anonymous"
     canvas.setSubject(figure.subject)
     canvas.setKeywords(figure.keywords)
     canvas.setCreator("Headlight")
@@ -55,7 +55,7 @@ def render_pdf(figure: Figure) -> bytes:
 
 
 def _draw(canvas: Any, shape: AnyShape, palette: Sequence[str]) -> None:
-    """Draw a shape on a canvas of millimetres."""
+    """Draw a shape on a canvas in millimetres."""
     match shape:
         case Rectangle():
             canvas.rect(shape.x, shape.y, shape.width, shape.height, **_set_fill(canvas, shape))
@@ -74,7 +74,7 @@ def _draw(canvas: Any, shape: AnyShape, palette: Sequence[str]) -> None:
 
 
 def _set_fill(canvas: Any, shape: Rectangle | Circle) -> dict[str, int]:
-    """Sets the colours of a shape, and gives whether it is filled and framed."""
+    """Set the colours of a shape. Returns the arguments that say whether it is stroked and filled."""
     if shape.fill:
         canvas.setFillColor(shape.fill)
     if shape.stroke:
@@ -123,7 +123,7 @@ def _draw_text(canvas: Any, shape: TextLine) -> None:
 
 
 def _draw_heatmap(canvas: Any, shape: Heatmap, palette: Sequence[str]) -> None:
-    """A map of cells that can be told apart one by one, or, of small ones, as a picture."""
+    """Draw a heatmap: as separate cells if they have gaps, otherwise as a bitmap."""
     if shape.rows * shape.columns != len(shape.codes) or len(shape.codes) > MAX_CELLS:
         raise TextError("A map has as many codes as cells.")
     if shape.gap > 0:

@@ -1,4 +1,4 @@
-"""What a page shows as a program that computes it again, with `headlight` alone."""
+"""Exports what a page shows as a Python program that uses only `headlight`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODEL_PLACEHOLDER, MODELS_PLACEHOLDER = "THE FOLDER OF YOUR MODEL", "THE FOLDER 
 
 
 def answer_export_program(request: ExportProgramRequest) -> Reply[ProgramAnswer]:
-    """What a page shows as Python."""
+    """The program for what a page shows."""
     if request.length:
         lines = _position_lines(request)
     elif request.sampling:
@@ -37,7 +37,7 @@ def answer_export_program(request: ExportProgramRequest) -> Reply[ProgramAnswer]
 
 
 def _side_lines(sides: tuple[Side, ...]) -> list[str]:
-    """The weights of the heads of each side, as `numbers_a`, `numbers_b` ..."""
+    """The lines that compute each side's head weights, as `numbers_a`, `numbers_b` ..."""
     names: set[str] = set()
     body: list[str] = []
     for letter, side in zip(ascii_lowercase, sides, strict=False):
@@ -50,7 +50,7 @@ def _side_lines(sides: tuple[Side, ...]) -> list[str]:
 
 
 def _weights(trace: str, side: Side) -> Iterator[str]:
-    """The weights of a side's heads, or what they move, if it shows any: of one head, or the mean over several."""
+    """The expression for a side's weights, or what they move: of one head, or the mean over several."""
     stack, _, kind = side.attention_group.partition(".")
     array = f'{trace}[f"{stack}.{{layer}}.{kind}.weights"][head]'
     if side.question.measure == "moved":
@@ -66,21 +66,21 @@ def _weights(trace: str, side: Side) -> Iterator[str]:
 
 
 def _of_all_heads(side: Side, config: Config) -> Side:
-    """The same side with each head of its attention named, where it names none."""
+    """The same side, with all heads of its attention group if it names none."""
     groups = [group for group in attention_groups(config) if group.name == side.attention_group and not side.heads]
     heads = tuple((layer, head) for group in groups for layer in range(group.layers) for head in range(group.heads))
     return replace(side, heads=side.heads or heads)
 
 
 def _only_side(request: ExportProgramRequest) -> Side:
-    """The one side of a request. Raises TextError where there are others."""
+    """The only side of a request. Raises TextError if there are several."""
     if len(request.sides) != 1:
         raise TextError(f"A program of steps or positions is about one side; {len(request.sides)} were given.")
     return request.sides[0]
 
 
 def _generation_lines(request: ExportProgramRequest, sampling: Sampling) -> list[str]:
-    """The step after the tokens that were generated: its candidates, and the weights of the head that is shown."""
+    """The lines for the step after the generated tokens: the chosen token, and the weights of the shown heads."""
     side = _only_side(request)
     resolved = resolve(side.question)
     fills_masks = task_of(resolved.config).fills_masks
@@ -108,7 +108,7 @@ def _generation_lines(request: ExportProgramRequest, sampling: Sampling) -> list
 
 
 def _copying_lines(config: Config) -> Iterator[str]:
-    """Where the token comes from, as the page says it; not of a model that reads two texts."""
+    """The lines that trace where the token was copied from; none for an encoder-decoder."""
     if config.has_cross_attention:
         return
     position = "step.position" if task_of(config).fills_masks else "-1"
@@ -117,7 +117,7 @@ def _copying_lines(config: Config) -> Iterator[str]:
 
 
 def _position_lines(request: ExportProgramRequest) -> list[str]:
-    """The arrays of a positional encoding."""
+    """The lines that compute the arrays of a positional encoding."""
     side = _only_side(request)
     resolved = resolve(side.question)
     names = ", ".join(sorted(used_names(resolved) - {"run"}))
@@ -134,7 +134,7 @@ def _position_lines(request: ExportProgramRequest) -> list[str]:
 
 
 def opening_lines(resolved: ResolvedQuestion) -> tuple[str, ...]:
-    """The lines that open a model, and wire it as the question says."""
+    """The lines that load a question's model and build its variant."""
     return f"loaded = load({model_arguments(resolved.question)})", *variant_lines(resolved.question)
 
 
@@ -144,12 +144,12 @@ def image_name(resolved: ResolvedQuestion) -> str:
 
 
 def own_image(resolved: ResolvedQuestion) -> str:
-    """A placeholder for an image that a visitor brought, whose file only they have; empty for a shipped image."""
+    """A placeholder for a visitor's own image, whose file only they have; empty for a shipped image."""
     return IMAGE_PLACEHOLDER if resolved.question.image.startswith(OWN_IMAGE_PREFIX) else ""
 
 
 def used_names(resolved: ResolvedQuestion) -> set[str]:
-    """What a program that runs a question imports of `headlight`."""
+    """The names of `headlight` that a program for a question imports."""
     question, config = resolved.question, resolved.config
     names = {
         "find_checkpoint": can_be_found(question),
@@ -166,12 +166,12 @@ def used_names(resolved: ResolvedQuestion) -> set[str]:
 
 
 def can_be_found(question: Question) -> bool:
-    """Whether others can open the model by its name; what a visitor brought they know by their own folder."""
+    """Whether a program can find the model by its name: any but the visitor's own checkpoints."""
     return all(folder.name != question.model for folder in current_request().checkpoints)
 
 
 def own_folder(question: Question) -> str:
-    """The folder of a visitor's own model: where they opened it on this machine; of an upload only they know it."""
+    """The folder of a visitor's own model on this machine; a placeholder for an upload."""
     own = next((each for each in current_request().checkpoints if each.name == question.model), None)
     return own.folder if own and not own.sent else MODEL_PLACEHOLDER
 

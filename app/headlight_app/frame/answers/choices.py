@@ -11,7 +11,7 @@ from headlight_app.inference.open_models import available_devices
 
 
 def answer_frame(request: FrameRequest) -> Reply[FrameAnswer]:
-    """The sidebar's choices for every model: the parts that can be replaced, and where to compute."""
+    """The sidebar's choices for all models: the replaceable parts, and the devices."""
     choices = {field: PartChoices(title=title, names=names) for field, (title, names) in variant_choices().items()}
     unlisted = {name: row.title for name, row in MASKS.items() if not row.selectable}
     return Reply(

@@ -2,7 +2,7 @@
 
 import type { MaskArgument, PartChoices } from "../../ui/frontend/contract.js";
 
-/** The parts by the fields of a Variant, the masks that only a link may name, and the devices of the workers. */
+/** The parts by field of Variant, the masks that only a link can select, and the devices of the workers. */
 export interface FrameAnswer {
   choices: Record<string, PartChoices>;
   unlisted_masks: Record<string, string>;

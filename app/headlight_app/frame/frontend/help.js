@@ -1,4 +1,4 @@
-// The sheet of keys and gestures. The key ? opens it outside text boxes.
+// The sheet of keys and gestures; outside text boxes, the key ? opens it.
 
 import { defineComponent } from "../../ui/frontend/bridge.js";
 import { listenTo } from "../../ui/frontend/dom/dom.js";
@@ -16,9 +16,9 @@ function listen(place) {
   const button = findByTestId(place, "help-button");
   button.onclick = open;
   sheet.onclick = (event) => {
-    if (event.target === sheet) sheet.close(); // beside the sheet's own content
+    if (event.target === sheet) sheet.close(); // a click on the backdrop
   };
-  button.hidden = false; // from now on it does what it says
+  button.hidden = false; // now that it works
   return listenTo(document, {
     keydown: (/** @type {KeyboardEvent} */ event) => {
       if (!isShortcut(event, "?")) return;

@@ -1,4 +1,4 @@
-// The mask as a table of cells, a row for each query: who clicks or drags over cells paints them open or closed.
+// The mask as a table of cells, a row for each query; clicking or dragging over cells opens or closes them.
 
 import { createElement, hidpiContext, inlineText } from "../../ui/frontend/dom/dom.js";
 import { find } from "../../ui/frontend/dom/elements.js";
@@ -7,11 +7,11 @@ import { GRID_STEPS } from "../../ui/frontend/dom/keyboard.js";
 /** @import { ShownMask } from "../../ui/frontend/mask_events.js" */
 /** @typedef {[query: number, key: number]} Cell */
 
-const SMALLEST = 9; // pixels of a cell's side; past that the table scrolls
+const SMALLEST = 9; // pixels of a cell's side; below this the table scrolls
 const LARGEST = 28;
-const LEGIBLE = 13; // pixels of a row that has its token beside it
-const NAMES = 71; // pixels that the tokens take
-const OPEN = 0.45; // how strong the colour of an open cell is
+const LEGIBLE = 13; // smallest row height in pixels for a token label
+const NAMES = 71; // width of the token labels in pixels
+const OPEN = 0.45; // opacity of an open cell
 const LEGEND = "Filled: sees. A dot: painted by you.";
 
 export class MaskPainter {
@@ -20,13 +20,13 @@ export class MaskPainter {
   #paint;
   /** @type {ShownMask} */
   #mask = { tokens: [], allowed: new Uint8Array(), painted: "" };
-  /** Cells that are turned round, as the address names them. @type {Set<string>} */
+  /** Inverted cells, named as in the URL. @type {Set<string>} */
   #turned = new Set();
   /** @type {Cell | null} */
   #at = null;
-  /** The value that dragged-over cells take; null outside a drag. @type {boolean | null} */
+  /** The value set by the current drag; null outside a drag. @type {boolean | null} */
   #opens = null;
-  /** Where the table was when a drag began: layout changes meanwhile move no row under the pointer. */
+  /** The table's position at the start of a drag, so that layout changes do not shift the rows under the pointer. */
   #frame = new DOMRect();
 
   /** @param {HTMLElement} part @param {(cells: string) => void} paint */
@@ -42,8 +42,8 @@ export class MaskPainter {
   }
 
   /**
-   * @param {ShownMask | null} mask of the answer on the page; null where no page shows one
-   * @param {string} cells that are painted now, of which the answer may not know yet
+   * @param {ShownMask | null} mask of the current answer; null if the page shows none
+   * @param {string} cells the cells that are painted now; the answer may not include them yet
    */
   draw(mask, cells) {
     if (this.#opens !== null) return; // during a drag
@@ -85,7 +85,7 @@ export class MaskPainter {
     this.#move(cell);
   }
 
-  /** All cells from the last one to this, because a quick pointer leaves some out. @param {Cell} cell */
+  /** Paint all cells from the last one to this, because a fast pointer skips some. @param {Cell} cell */
   #move(cell) {
     const [row, column] = this.#at ?? cell;
     const steps = Math.max(Math.abs(cell[0] - row), Math.abs(cell[1] - column), 1);
@@ -125,7 +125,7 @@ export class MaskPainter {
     return [clamp(Math.floor(down * this.#size), this.#size), clamp(Math.floor(right * this.#size), this.#size)];
   }
 
-  /** Writes each query's token beside its row, where the rows are high enough; gives the side of a cell. */
+  /** Draw the token beside each row if the rows are high enough. Returns the side of a cell. */
   #nameRows() {
     const { tokens } = this.#mask;
     const width = this.#part.clientWidth || 220;
@@ -139,7 +139,7 @@ export class MaskPainter {
     return names.hidden ? sideIn(width) : side;
   }
 
-  /** Paints the table, and says what the cell at hand allows. @param {Cell | null} cell */
+  /** Draw the table, and describe the current cell. @param {Cell | null} cell */
   #show(cell) {
     this.#at = cell;
     const size = this.#size;

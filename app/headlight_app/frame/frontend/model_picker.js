@@ -1,4 +1,4 @@
-// The sidebar's list of models, by what they do: a group for each kind, and in small the name of each model.
+// The sidebar's list of models: a group for each kind, and each model's purpose with its name in small type.
 
 import { defineComponent } from "../../ui/frontend/bridge.js";
 import { createElement } from "../../ui/frontend/dom/dom.js";
@@ -15,13 +15,13 @@ class ModelPicker {
   #drawn = "";
   /** @type {(() => void)[]} */
   #waiting = [];
-  /** A choice is reported at once. */
+  /** Always false: choices are reported at once. */
   isPending = false;
 
   /** @param {HTMLElement} place */
   constructor(place) {
     this.#select = findByTestId(place, "model-picker", HTMLSelectElement);
-    this.end = listenToLeaving(place, this); // links name the earlier model until Streamlit has heard
+    this.end = listenToLeaving(place, this); // links name the previous model until Streamlit has received the choice
   }
 
   get isHeard() {
@@ -30,7 +30,7 @@ class ModelPicker {
 
   flush() {}
 
-  /** Resolves once Streamlit has heard which model was chosen. @returns {Promise<void>} */
+  /** Resolves once Streamlit has received the chosen model. @returns {Promise<void>} */
   heard() {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
@@ -43,10 +43,10 @@ class ModelPicker {
     if (this.isHeard) for (const resolve of this.#waiting.splice(0)) resolve();
     const drawn = JSON.stringify(groups);
     // An open list stays open.
-    const face = createElement("button", "", [document.createElement("selectedcontent")]); // where a list can be styled
+    const face = createElement("button", "", [document.createElement("selectedcontent")]); // for browsers that can style a select
     if (this.#drawn !== drawn) select.replaceChildren(face, ...groups.map(createModelGroup));
     this.#drawn = drawn;
-    if (turn === this.#turn) select.value = chosen; // else there was a newer choice
+    if (turn === this.#turn) select.value = chosen; // otherwise a newer choice is pending
     select.onchange = () => tell("settled", { model: select.value, turn: ++this.#turn });
     select.disabled = false;
   }

@@ -1,5 +1,5 @@
-// The sidebar's model variant: which mask, positions and kernel replace those that a model was trained with. The page's
-// heads hear of a change at once and report it to Streamlit; on a page without heads it is reported from here.
+// The sidebar's model variant: the mask, positional encoding and other parts that replace the trained ones. A component
+// with heads on the page gets a change at once and reports it to Streamlit; without one, this component reports it.
 
 import { chooseElsewhere, defineComponent } from "../../ui/frontend/bridge.js";
 import { createButton, createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
@@ -12,8 +12,8 @@ import { MaskPainter } from "./mask_painter.js";
 /** @import { Variant } from "../../ui/frontend/contract.js" */
 /** @import { VariantData, VariantField } from "./types.d.ts" */
 
-const FULL_ONLY = "attention_function"; // a part that simple mode leaves out
-const PATIENCE = 3000; // milliseconds in which Streamlit still speaks of an older choice
+const FULL_ONLY = "attention_function"; // hidden in simple mode
+const PATIENCE = 3000; // milliseconds for which Streamlit may still send an older choice
 /** @type {Variant} */
 const AS_TRAINED = { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" };
 
@@ -28,7 +28,7 @@ class ModelVariant {
   #variant;
   #turn;
   #painter;
-  /** The last report, by the number that the page's heads gave it. */
+  /** The serial number of the last report by the component with the heads. */
   #awaited = 0;
   #until = 0;
   #drawn = "";
@@ -50,7 +50,7 @@ class ModelVariant {
   /** @param {VariantData} data @param {(name: string, value: unknown) => void} tell */
   update(data, tell) {
     this.#tell = tell;
-    const isOther = data.model !== this.#data.model; // whose first run knows nothing of what was chosen before it
+    const isOther = data.model !== this.#data.model; // its first run does not include earlier choices
     this.#data = data;
     const behind = !isOther && Date.now() < this.#until && (data.serial < this.#awaited || data.turn < this.#turn);
     if (!behind) this.#variant = { ...data.variant };
@@ -112,14 +112,14 @@ class ModelVariant {
     return createElement("label", field === FULL_ONLY ? "part full-only" : "part", parts);
   }
 
-  /** What a part is, in a line. @param {VariantField["field"]} field */
+  /** A line that explains a part. @param {VariantField["field"]} field */
   #createTerm(field) {
     const line = createTermLine([this.#data.terms[field]]);
     line.classList.toggle("full-only", field === FULL_ONLY);
     return line;
   }
 
-  /** The models that were trained with other positional encodings, and are else alike. @param {[string, string][]} options */
+  /** Options for models that differ only in the positional encoding they were trained with. @param {[string, string][]} options */
   #openable(options) {
     const models = options.filter(([value]) => value in this.#data.trained_models);
     const openable = models.map(([value, name]) => {
@@ -130,7 +130,7 @@ class ModelVariant {
     return openable.length ? [group("Open the model trained with", openable)] : [];
   }
 
-  /** The effect of another positional encoding on the model, and a link to a model trained with it. @param {VariantField} part @param {string} chosen */
+  /** A note on a replaced positional encoding, and a link to a model trained with it. @param {VariantField} part @param {string} chosen */
   #rewiredNote({ field, options, trained }, chosen) {
     const title = options.find(([value]) => value === chosen)?.[1];
     if (field !== "positional_encoding" || !chosen || !title) return [];
@@ -142,7 +142,7 @@ class ModelVariant {
     return [note];
   }
 
-  /** Goes to another model, which has its own positional encoding; all else stays. @param {string} model */
+  /** Open another model with its own positional encoding; other choices stay. @param {string} model */
   #open(model) {
     const isRewired = this.#variant.positional_encoding !== "";
     this.#variant = { ...this.#variant, positional_encoding: "" };

@@ -1,4 +1,4 @@
-// The key p, and the way out of presenter mode, on every page. Explore switches at once and reports it with all else.
+// The key p and the button that leave presenter mode, on every page. Explore switches at once and reports it itself.
 
 import { chooseElsewhere, defineComponent } from "../../ui/frontend/bridge.js";
 import { listenTo } from "../../ui/frontend/dom/dom.js";
@@ -16,7 +16,7 @@ class PresenterMode {
     this.#leave = findByTestId(place, "leave-presenter");
     this.#leave.onclick = () => this.#switch();
     this.end = listenTo(document, { keydown: this.#pressed });
-    this.#leave.ariaKeyShortcuts = "p"; // from now on
+    this.#leave.ariaKeyShortcuts = "p"; // now that it works
   }
 
   /** @param {{ presenter: boolean }} data @param {(name: string, value: unknown) => void} tell */

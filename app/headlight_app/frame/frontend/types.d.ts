@@ -3,7 +3,7 @@ import type { MaskArguments } from "../../ui/frontend/mask_spec.js";
 import type { ModelGroup } from "../../ui/frontend/model_options.js";
 import type { Term } from "../../ui/frontend/terms.js";
 
-/** One list of the sidebar; options are pairs of a value and a title, `trained` the title of what the model was trained with. */
+/** One list of the sidebar; options are pairs of a value and a title, `trained` is the title of the trained choice. */
 export interface VariantField {
   field: "masks" | "positional_encoding" | "attention_function" | "pooling";
   title: string;
@@ -11,27 +11,27 @@ export interface VariantField {
   options: [string, string][];
 }
 
-/** What Streamlit says. */
+/** The data from Streamlit. */
 export interface VariantData {
   model: string;
   fields: VariantField[];
-  /** One sentence on each part. */
+  /** One sentence about each part. */
   terms: Record<string, Term>;
   variant: Variant;
-  /** By positional encoding, the name of the model that was trained with it and is else alike. */
+  /** By positional encoding, the model that was trained with it and differs in nothing else. */
   trained_models: Record<string, string>;
   /** The masks that the model was trained with. */
   trained_masks: string;
   /** Whether the model was trained with scores divided by √d. */
   trained_scale: boolean;
   mask_arguments: MaskArguments;
-  /** The last change of this session that Streamlit has heard from another component. */
+  /** The number of the last applied report of another component. */
   serial: number;
-  /** The last change that it has heard from this one. */
+  /** The number of the last change received from this component. */
   turn: number;
 }
 
-/** What Streamlit says of the models, in groups of those that do the same; `turn` counts the choices it has heard. */
+/** The models from Streamlit, grouped by kind; `turn` counts the choices that it has received. */
 export interface ModelPickerData {
   groups: ModelGroup[];
   chosen: string;

@@ -1,4 +1,4 @@
-"""Where a written token comes from: heads that copied it, and passages of the prompt."""
+"""Where a generated token comes from: heads that copied it, and passages of the prompt."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def answer_copying(request: CopyingRequest) -> Reply[CopyingAnswer]:
 
 
 def _step(resolved: ResolvedQuestion, request: CopyingRequest) -> GenerationStep:
-    """The step that wrote the token, with all that its explanation needs."""
+    """The step that generated the token, with all values needed to explain it."""
     question, model, tokenizer = resolved.question, resolved.model, resolved.tokenizer
     if task_of(resolved.config).fills_masks:
         masked, filled = question.masked_positions, dict(request.generated)

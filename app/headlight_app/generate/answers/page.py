@@ -1,4 +1,4 @@
-"""The Generate page before its first answer: examples, and the head that it begins with."""
+"""The Generate page before its first answer: examples, and the default head."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headlight_app.inference.open_models import find_model, open_model
 
 
 def answer_generate_page(request: GeneratePageRequest) -> Reply[GeneratePageAnswer]:
-    """Examples, and the head to begin with."""
+    """Examples, and the default head."""
     entry = find_model(request.model)
     answer = GeneratePageAnswer(
         examples=tuple(ExampleAnswer(**asdict(one)) for one in prompt_examples(entry, request.device)),

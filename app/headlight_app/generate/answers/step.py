@@ -39,12 +39,12 @@ from headlight_app.inference.prefix_cache import prefix_cache
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 
 MAX_CANDIDATES = 12
-MAX_SPANS = 48  # of a recording, whose frames are too many to be listed
+MAX_SPANS = 48  # spans of a recording, whose frames are too many to list
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """One step, the prefix with its key/value cache where one is kept, and how many tokens were read for it."""
+    """One step, the prefix with its key/value cache if there is one, and the number of tokens read for the step."""
 
     step: GenerationStep
     prefix: Prefix | None
@@ -58,9 +58,9 @@ class StepResult:
 
 
 def answer_generate(request: GenerateRequest) -> Reply[GenerateAnswer]:
-    """The step after those in `generated`. Where all masks are filled there is only the text.
+    """The step after those in `generated`; only the text if all masks are filled.
 
-    Nothing is kept for the visitor: the same steps get the same answer.
+    The server keeps no state for the visitor: the same steps get the same answer.
     """
     started, resolved = perf_counter(), resolve(request.question)
     question, tokenizer, generated = resolved.question, resolved.tokenizer, request.generated
@@ -73,7 +73,7 @@ def answer_generate(request: GenerateRequest) -> Reply[GenerateAnswer]:
             return Reply(GenerateAnswer(step=None, tokens=_read_tokens(text, None, tokenizer)))
         result = _fill_mask(resolved, sampling, generated)
     else:
-        use_cache = request.use_cache and question.measure != "moved"  # a cache does not hand its values over
+        use_cache = request.use_cache and question.measure != "moved"  # the cache does not return its values
         result = _continue_text(resolved, sampling, generated, use_cache)
     answer, numbers = _step_answer(resolved, result, sampling, generated)
     answer = structs.replace(answer, milliseconds=(perf_counter() - started) * 1_000)
@@ -82,14 +82,14 @@ def answer_generate(request: GenerateRequest) -> Reply[GenerateAnswer]:
 
 
 def _sampling_config(sampling: Sampling) -> SamplingConfig:
-    top_p = sampling.top_p if sampling.top_p < 1 else None  # the sum of all may round to 1 before the last token
+    top_p = sampling.top_p if sampling.top_p < 1 else None  # at 1, rounding could drop the last tokens
     return SamplingConfig(sampling.temperature, sampling.top_k or None, top_p, sampling.seed)
 
 
 def _step_answer(
     resolved: ResolvedQuestion, result: StepResult, sampling: SamplingConfig, generated: GeneratedTokens
 ) -> tuple[StepAnswer, bytes]:
-    """One step for the browser, and the attention of the query that was asked."""
+    """One step for the browser, and the attention of the step's query."""
     step, row, tokenizer = result.step, result.logits, resolved.tokenizer
     sample, shares, order = sampling.sample(row, len(generated)), softmax(row), np.argsort(-row, kind="stable")
     groups, numbers = _asking_rows(resolved, step)
@@ -114,7 +114,7 @@ def _step_answer(
 
 
 def _candidates(order: np.ndarray, shares: np.ndarray, sample: Sample, tokenizer: Tokenizer) -> tuple[Candidate, ...]:
-    """The likeliest tokens and the chosen one: their shares of the whole vocabulary, and their chances by the rule."""
+    """The likeliest tokens and the chosen one: the model's probabilities, and those after the sampling settings."""
     likeliest = [int(token) for token in order[:MAX_CANDIDATES]]
     shown = likeliest if sample.chosen in likeliest else [*likeliest, sample.chosen]
     return tuple(
@@ -135,7 +135,7 @@ def _entropy_in_bits(shares: np.ndarray) -> float:
 def _continue_text(
     resolved: ResolvedQuestion, sampling: SamplingConfig, generated: GeneratedTokens, use_cache: bool
 ) -> StepResult:
-    """The next token of a text; with `use_cache` only the tokens after a prefix that was read before are read."""
+    """The next token of a text; with `use_cache`, only the tokens after a cached prefix are read."""
     question, model, tokenizer = resolved.question, resolved.model, resolved.tokenizer
     keep, source = _kept(resolved), resolved.source
     if question.masked_positions:
@@ -161,14 +161,14 @@ def _continue_text(
 
 
 def _kept(resolved: ResolvedQuestion) -> tuple[str, ...]:
-    """The values that a step keeps; all values of an attention where what they move is shown."""
+    """The values that a step keeps; the attention values only if the page shows what the weights move."""
     stack = resolved.config.stacks[-1]
     values = (f"{stack}.*.v",) if resolved.question.measure == "moved" else ()
     return f"{stack}.*.weights", "logits", *values
 
 
 def _fill_mask(resolved: ResolvedQuestion, sampling: SamplingConfig, generated: GeneratedTokens) -> StepResult:
-    """The surest of the masks that are left."""
+    """The prediction of the most certain remaining mask."""
     question, model, tokenizer = resolved.question, resolved.model, resolved.tokenizer
     masked_positions, keep = question.masked_positions, _kept(resolved)
     filled = dict(generated)
@@ -187,7 +187,7 @@ def _fill_mask(resolved: ResolvedQuestion, sampling: SamplingConfig, generated: 
 
 
 def _asking_rows(resolved: ResolvedQuestion, step: GenerationStep) -> tuple[tuple[AttentionGroupAnswer, ...], bytes]:
-    """What the row that the step was asked of shows, for every head that reads the text or the source."""
+    """The row of the step's query, for every head that reads the text or the source."""
     moved = resolved.question.measure == "moved"
     answers, chunks, offset = [], [], 0
     for attention_group in attention_groups(step.config):
@@ -208,7 +208,7 @@ def _asking_rows(resolved: ResolvedQuestion, step: GenerationStep) -> tuple[tupl
 
 
 def _kv_cache(result: StepResult, model: Transformer) -> KvCache:
-    """The cached keys and values, layer by layer; or the reason why there are none."""
+    """The cached keys and values, layer by layer, or the reason why there are none."""
     layer_sizes = result.prefix.cache_sizes() if result.prefix else ()
     layers = tuple(
         CachedLayer(
@@ -266,7 +266,7 @@ def sound_spans(sound: EncodedSound) -> tuple[range, ...]:
 
 
 def _span_tokens(sound: EncodedSound) -> Iterator[TextToken]:
-    """A token for each span, named by its time: its weight is the sum of what its frames have."""
+    """A token for each span, named by its time; its weight is the sum over its frames."""
     for span in sound_spans(sound):
         first, end = (sound.frame_seconds * frame for frame in (span.start, span.stop))
         words = f"{first:.2f}–{end:.2f} s" + ", silence" * (span.start >= sound.read_count)
@@ -274,12 +274,12 @@ def _span_tokens(sound: EncodedSound) -> Iterator[TextToken]:
 
 
 def _text_tokens(encoded: Encoded, tokenizer: Tokenizer) -> tuple[TextToken, ...]:
-    """The tokens that the model read, and which of them follow a space that their text leaves out."""
+    """The tokens that the model read, and which of them follow a space that is not in their text."""
     rows, previous_end = [], 0
     for token, (start, end) in zip(token_answers(encoded, tokenizer), encoded.offsets, strict=True):
         between = encoded.text[previous_end:start] + encoded.text[start:end][:1]
         space_before = end > start and any(map(str.isspace, between)) and not token.text[:1].isspace()
-        is_apart = space_before or isinstance(encoded, EncodedImage)  # patches are no letters of one word
+        is_apart = space_before or isinstance(encoded, EncodedImage)  # patches are not parts of a word
         rows.append(TextToken(**structs.asdict(token), space_before=is_apart))
         previous_end = max(previous_end, end)
     return tuple(rows)

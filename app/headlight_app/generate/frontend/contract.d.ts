@@ -9,7 +9,7 @@ import type {
   Token,
 } from "../../ui/frontend/contract.js";
 
-/** A token of the text as it is read; `space_before`: there is a space before it that its text does not have. */
+/** A token of the text as read; `space_before`: a space precedes it that is not in the token's text. */
 export interface TextToken extends Token {
   space_before: boolean;
 }
@@ -30,7 +30,7 @@ export interface CachedLayer {
   bytes: number;
 }
 
-/** The key/value cache, and how many query heads there are. Without layers, `reason` says why nothing is kept. */
+/** The key/value cache, and the number of query heads. Without layers, `reason` says why nothing is cached. */
 export interface KvCache {
   layers: CachedLayer[];
   model_layers: number;
@@ -38,7 +38,7 @@ export interface KvCache {
   reason: string;
 }
 
-/** One step: candidates before and after the sampling settings, and the one that was `chosen`, of this `rank`. */
+/** One step: candidates before and after the sampling settings, and the `chosen` token with its `rank`. */
 export interface StepAnswer {
   position: number;
   chosen: number;
@@ -58,13 +58,13 @@ export interface StepAnswer {
   milliseconds: number;
 }
 
-/** The next step, or None once all masks are filled; and the tokens of the text, where they were asked for. */
+/** The next step, or None once all masks are filled; and the tokens of the text if requested. */
 export interface GenerateAnswer {
   step: StepAnswer | null;
   tokens: ReadTokens | null;
 }
 
-/** The step after those in `generated`; `use_cache` reads only what has not been read before. */
+/** The step after those in `generated`; with `use_cache`, only tokens that are not cached are read. */
 export interface GenerateRequest extends QuestionRequest {
   sampling?: Partial<Sampling>;
   generated?: [number, number][];
@@ -72,7 +72,7 @@ export interface GenerateRequest extends QuestionRequest {
   with_tokens?: boolean;
 }
 
-/** What a head takes from one earlier occurrence of a token: its weight, and what it adds to the token's logit. */
+/** A head that copies from an earlier occurrence of a token: its weight, and its addition to the token's logit. */
 export interface CopyingHead {
   path: string;
   head: number;
@@ -81,7 +81,7 @@ export interface CopyingHead {
   logit: number;
 }
 
-/** A passage of the prompt: its text, the prompt `without` it, and what is `copied` and `moved` from it (logits). */
+/** A passage of the prompt: its text, the prompt `without` it, and the logits `copied` and `moved` from it. */
 export interface PassageAnswer {
   text: string;
   without: string;
@@ -89,7 +89,7 @@ export interface PassageAnswer {
   moved: number;
 }
 
-/** Where a token comes from: the heads that took it from its earlier `occurrences`, and the prompt's passages. */
+/** Where a token comes from: the heads that copied it from its earlier `occurrences`, and the prompt's passages. */
 export interface CopyingAnswer {
   text: string;
   occurrences: number[];
@@ -99,14 +99,14 @@ export interface CopyingAnswer {
   rest: number;
 }
 
-/** Where the `token` that follows those in `generated` comes from; it stands at `position`. */
+/** Where the `token` at `position`, which follows those in `generated`, comes from. */
 export interface CopyingRequest extends QuestionRequest {
   generated?: [number, number][];
   position: number;
   token: number;
 }
 
-/** The component's report of its text: generated tokens belong to it alone, or to what is written of an image. */
+/** The component's report of its text; the generated tokens belong to this text and image only. */
 export interface GenerateReport {
   text: string;
   source: string;
@@ -116,7 +116,7 @@ export interface GenerateReport {
   generated: [number, number][];
 }
 
-/** Examples, the first of which stands there until the person types, and the head to begin with. */
+/** Examples, the first of which is shown until the visitor types, and the default head. */
 export interface GeneratePageAnswer {
   examples: ExampleAnswer[];
   default_head: [number, number];

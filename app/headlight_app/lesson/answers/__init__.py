@@ -1,1 +1,1 @@
-"""What answers the requests of lessons, in a worker."""
+"""The worker's answers for lessons."""

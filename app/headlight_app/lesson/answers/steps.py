@@ -1,4 +1,4 @@
-"""The answers of lessons: steps with their questions, a teacher's notes, and the file that a learner hands in."""
+"""Answers for lessons: steps with their questions, a teacher's notes, and the hand-in file of a learner."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from headlight_app.lesson.contract import (
     StepRequest,
 )
 
-SEEDS = 3  # whose answers a teacher sees, where a lesson has no texts
+SEEDS = 3  # seeds whose answers a teacher sees if a lesson has no texts
 _Computed = tuple[StepAnswer, Question | None]
 
 
@@ -61,7 +61,7 @@ def _row(lesson: Lesson) -> LessonRow:
 
 
 def _model(lesson: Lesson, asked: OfLessonRequest[Any]) -> str:
-    """The model of the lesson, or the one that the learner chose. Raises InputError for one that does not suit it."""
+    """The model of the lesson, or the learner's choice. Raises InputError if the model does not suit the lesson."""
     name = (asked.model if lesson.chooses_model else "") or lesson.first_model
     needs = REQUIREMENTS[lesson.needs]
     if name and not needs.suits(open_checkpoint(name, asked.device).model.config):
@@ -74,7 +74,7 @@ def _place(lesson: Lesson, asked: OfLessonRequest[Any], step: int, seed: int) ->
 
 
 def answer_step(request: StepRequest) -> Reply[StepAnswer]:
-    """A step after a learner's tries. Raises HeadlightError."""
+    """A step after a learner's attempts. Raises HeadlightError."""
     answer, question = _computed(request)
     if question is None:
         return Reply(answer)
@@ -86,7 +86,7 @@ def answer_step(request: StepRequest) -> Reply[StepAnswer]:
 
 
 def _computed(request: StepRequest) -> _Computed:
-    """The step and its question, with the right answer; another try at it does not run the model again."""
+    """The step, and its question with the right answer; cached, so that another attempt does not rerun the model."""
     lesson = lessons()[request.lesson]
     place = _place(lesson, request, request.step, request.seed)
     location = open_model(place.model, request.device)[0] if place.model else None
@@ -129,7 +129,7 @@ def _sheet_line(place: Place) -> SheetLine | None:
 
 
 def answer_hand_in(request: HandInRequest) -> Reply[FileAnswer]:
-    """What a learner hands in, as a file. Raises HeadlightError."""
+    """The hand-in file of a learner. Raises HeadlightError."""
     lesson = lessons()[request.lesson]
     model = model_title(_model(lesson, request))
     made = hand_in(lesson, request.seed, model, request.name.strip(), request.answers)

@@ -3,7 +3,7 @@
 import type { AskedQuestion } from "../../course/frontend/contract.js";
 import type { FileAnswer, Request } from "../../ui/frontend/contract.js";
 
-/** A lesson in the list. One that `chooses_model` runs on what the learner opens, which must meet `needs`. */
+/** A lesson in the list. If it `chooses_model`, it runs on the learner's open model, which must meet `needs`. */
 export interface LessonRow {
   name: string;
   title: string;
@@ -22,10 +22,10 @@ export interface LessonsAnswer {
   lessons: LessonRow[];
 }
 
-/** The lessons that can be taken. */
+/** All available lessons. */
 export type LessonsRequest = Request;
 
-/** About a lesson as one learner has it; the model counts where the lesson lets them choose it. */
+/** A request about one learner's lesson; `model` counts only if the lesson lets the learner choose it. */
 export interface OfLessonRequest extends Request {
   lesson: string;
   seed: number;
@@ -43,20 +43,20 @@ export interface StepAnswer {
   question: AskedQuestion | null;
 }
 
-/** A step of a lesson, after what the learner has tried: "?" is a hint and "!" giving up. */
+/** A step of a lesson after the learner's attempts: "?" requests a hint, and "!" gives up. */
 export interface StepRequest extends OfLessonRequest {
   step: number;
   tries?: string[];
 }
 
-/** The right answer for those who have one of the lesson's texts, or one of some seeds. */
+/** The right answer for one of the lesson's texts or seeds. */
 export interface SheetLine {
   text: string;
   question: string;
   right: string;
 }
 
-/** What a teacher is told of a step, and its right answers. */
+/** A teacher's notes on a step, and its right answers. */
 export interface NotesAnswer {
   title: string;
   notes: string[];
@@ -68,7 +68,7 @@ export interface NotesRequest extends OfLessonRequest {
   step: number;
 }
 
-/** The file of what a learner has answered, step by step, with a digest. */
+/** The hand-in file: a learner's answers step by step, with a digest. */
 export interface HandInRequest extends OfLessonRequest {
   name?: string;
   answers: string[][];

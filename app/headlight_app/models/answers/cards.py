@@ -1,4 +1,4 @@
-"""Cards of checkpoints on the Models page, and the lists of all that can be opened."""
+"""Cards of checkpoints on the Models page, and the lists of models."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def model_task(listed: ListedModel) -> str:
 
 
 def answer_models(request: ModelsRequest) -> Reply[ModelsAnswer]:
-    """All models that everybody can open here, and what is broken."""
+    """All models available to every visitor, including broken ones."""
     return Reply(ModelsAnswer(models=tuple(map(_listed_answer, listed_models(refresh=request.refresh)))))
 
 
 def answer_own_models(request: OwnModelsRequest) -> Reply[ModelsAnswer]:
-    """The models that the asking visitor uploaded."""
+    """The models that the visitor of this request uploaded."""
     return Reply(ModelsAnswer(models=tuple(map(_listed_answer, own_models()))))
 
 
@@ -72,7 +72,7 @@ def answer_model_card(request: ModelCardRequest) -> Reply[ModelCardAnswer]:
 
 
 def answer_weight_report(request: WeightReportRequest) -> Reply[WeightReportAnswer]:
-    """How weights were loaded, and which are not finite. Raises CheckpointError where the model cannot be opened."""
+    """How weights were loaded, and which are not finite. Raises CheckpointError if the model cannot be opened."""
     name, device = request.model, request.device
     notes = open_checkpoint(name, device).notes or ("All weights were loaded.",)
     return Reply(WeightReportAnswer(notes=tuple(notes), warning=nonfinite_warning(name, device)))
@@ -98,7 +98,7 @@ def _listed_answer(listed: ListedModel) -> contract.ListedModel:
 
 
 def opening_problem(listed: ListedModel) -> str:
-    """Why a model cannot be opened; empty where it can."""
+    """Why a model cannot be opened; empty if it can."""
     allowed, needed = model_pool().budget, listed.metadata.memory_bytes
     if needed > allowed:
         return f"It takes {format_bytes(needed)} of memory; {format_bytes(allowed)} are allowed here."
@@ -124,7 +124,7 @@ def _details(listed: ListedModel, config: Config) -> dict[str, str]:
 
 
 def _input_details(tokenizer: str, config: Config) -> dict[str, str]:
-    """The tokens of a text, or the patches of an image, as the model reads them."""
+    """The details of a model's inputs: tokens of a text, patches of an image, or frames of a sound."""
     image = config.image
     images = {
         "Images": f"{image.height:,} × {image.width:,} pixels",
@@ -154,12 +154,12 @@ def _describe_feed_forward(config: Config) -> str:
 
 
 def format_count(number: int) -> str:
-    """A large number in three digits: 6.57 M."""
+    """A large number with three digits: 6.57 M."""
     return _format_unit(number, (("B", 10**9), ("M", 10**6), ("k", 10**3), ("", 1)))
 
 
 def format_bytes(number: int) -> str:
-    """Bytes in three digits: 13.2 MB."""
+    """Bytes with three digits: 13.2 MB."""
     return _format_unit(number, (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1)))
 
 

@@ -21,9 +21,9 @@ from headlight_app.models.contract import (
 
 
 def answer_extract_upload(request: ExtractUploadRequest) -> Reply[FolderAnswer]:
-    """Check the files that were sent, and lay them out.
+    """Check the files of an upload, and unpack them.
 
-    Raises CheckpointError, and leaves nothing, for what holds no checkpoint.
+    Raises CheckpointError, and leaves no files, if they do not contain a checkpoint.
     """
     sent, folder, names = Path(request.sent), Path(request.folder), request.names
     limits = UploadLimits(max_bytes=request.max_bytes)
@@ -40,13 +40,13 @@ def answer_extract_upload(request: ExtractUploadRequest) -> Reply[FolderAnswer]:
 
 
 def answer_open_checkpoint(request: OpenCheckpointRequest) -> Reply[Done]:
-    """Open a model ahead of the next question. Raises CheckpointError where it cannot be opened."""
+    """Open a model ahead of the next question. Raises CheckpointError if it cannot be opened."""
     open_checkpoint(request.model)
     return Reply(Done())
 
 
 def answer_download(request: DownloadRequest) -> Reply[FolderAnswer]:
-    """Download a model of the Hugging Face Hub; gives its folder in the cache. Raises CheckpointError."""
+    """Download a model of the Hugging Face Hub, and return its folder in the cache. Raises CheckpointError."""
     if not is_hub_id(request.hub_id):
         raise CheckpointError(
             f"{request.hub_id[:80]!r} is neither a folder of this machine, by its absolute path, nor the id of a model."

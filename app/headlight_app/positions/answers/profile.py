@@ -28,7 +28,7 @@ NATS_PER_BIT = math.log(2)
 
 
 def answer_position_profile(request: PositionProfileRequest) -> Reply[PositionProfileAnswer]:
-    """The arrays of a position profile, those that the encoding has; see `PositionProfile`."""
+    """The arrays that a positional encoding has; see `PositionProfile`."""
     resolved = resolve(request.question)
     profile = resolved.position_profile(request.length, request.stack, request.layer)
     encoding, section = POSITIONAL_ENCODINGS[profile.encoding], positional_encoding_section(profile.encoding)
@@ -46,7 +46,7 @@ def answer_position_profile(request: PositionProfileRequest) -> Reply[PositionPr
 
 
 def answer_position_losses(request: PositionLossesRequest) -> Reply[PositionLossesAnswer]:
-    """Measurements of models that differ in their positional encoding alone; one table for each architecture."""
+    """Measurements of models that differ only in their positional encoding; one table for each architecture."""
     tables = (_loss_table(*each) for each in shipped_extrapolations().items())
     return Reply(PositionLossesAnswer(tables=tuple(tables)))
 
@@ -74,5 +74,5 @@ def _loss_row(measured: ModelLosses) -> LossRow:
 
 
 def _in_bits(loss: Loss) -> MeasuredLoss:
-    """The unit of surprisal on all pages; what trains and measures counts in nats, as PyTorch does."""
+    """Pages show bits; training and measurements use nats, like PyTorch."""
     return MeasuredLoss(mean=loss.mean / NATS_PER_BIT, standard_error=loss.standard_error / NATS_PER_BIT)

@@ -2,7 +2,7 @@
 
 import type { ArraysAnswer, Question, QuestionRequest } from "../../ui/frontend/contract.js";
 
-/** The arrays that an encoding has, with its formula and its code; `missing` says what was never learned. */
+/** The arrays of an encoding, with its formula and code; `missing` says which weights were never trained. */
 export interface PositionProfileAnswer extends ArraysAnswer {
   title: string;
   description: string;
@@ -19,13 +19,13 @@ export interface PositionProfileRequest extends QuestionRequest {
   layer?: number | null;
 }
 
-/** Bits per token, over the texts that were measured. */
+/** Bits per token, over the measured texts. */
 export interface MeasuredLoss {
   mean: number;
   standard_error: number;
 }
 
-/** A model as it was measured: its loss at each length, None where that is undefined, and with shuffled words. */
+/** A measured model: its loss at each length, None if undefined, and with shuffled words. */
 export interface LossRow {
   question: Question;
   title: string;
@@ -33,7 +33,7 @@ export interface LossRow {
   shuffled: MeasuredLoss;
 }
 
-/** The losses of models of one architecture that differ in their encoding alone. */
+/** The losses of models of one architecture that differ only in their encoding. */
 export interface LossTable {
   architecture: string;
   lengths: number[];

@@ -2,13 +2,13 @@
 
 import type { Request } from "../../ui/frontend/contract.js";
 
-/** A page and all that is chosen on it, as an address without "?" says it. */
+/** A page and all choices on it, as a query string without "?". */
 export interface View {
   page: string;
   query: string;
 }
 
-/** How many students gave an answer, or are at a place. */
+/** The number of students with an answer, or at a place. */
 export interface Count {
   name: string;
   count: number;
@@ -20,13 +20,13 @@ export interface QuestionCounts {
   answers: Count[];
 }
 
-/** The student whose view the teacher has asked for, and the view once it has come. */
+/** The student whose view the teacher has requested, and the view once it has arrived. */
 export interface ShownMember {
   number: number;
   view: View | null;
 }
 
-/** What only the teacher of a room learns. */
+/** The state of a room, for its teacher only. */
 export interface RoomPanelAnswer {
   code: string;
   view: View;
@@ -41,57 +41,57 @@ export interface RoomPanelAnswer {
   shown: ShownMember | null;
 }
 
-/** What a browser in a room learns: what it is there, its number if it is a student's, and whether it is shown. */
+/** A browser's role in a room, a student's number, and whether the teacher requested this student's view. */
 export interface RoomVisitAnswer {
   role: "student" | "teacher" | "waiting";
   number: number;
   is_shown: boolean;
 }
 
-/** It is done. */
+/** An empty answer: the request succeeded. */
 export type RoomDone = object;
 
-/** Opens a room, whose link leads to a view, in place of the one that its teacher had open. */
+/** Opens a room whose link leads to a view; it replaces the teacher's previous room. */
 export interface RoomOpenRequest extends Request {
   view: Partial<View>;
 }
 
-/** What the teacher sees. */
+/** The teacher's view of the room, after applying the teacher's decisions. */
 export interface RoomPanelRequest extends Request {
   code: string;
   show?: number | null;
   admit?: boolean;
 }
 
-/** Ends a room of one's own. */
+/** Ends the teacher's own room. */
 export interface RoomEndRequest extends Request {
   code: string;
 }
 
-/** A browser is in a room, at a place. It joins with the first; `view` counts where the teacher has asked for it. */
+/** Reports a browser's place in a room. The first visit joins; `view` is used only if the teacher requested it. */
 export interface RoomVisitRequest extends Request {
   code: string;
   place?: string;
   view?: View | null;
 }
 
-/** A student's answer to the question at a place. The first one counts. */
+/** A student's answer to the question at a place. Only the first answer counts. */
 export interface RoomAnswerRequest extends Request {
   code: string;
   place: string;
   answer: string;
 }
 
-/** The name of a file of scenes and its text; both empty where the server has none for this browser. */
+/** The name and text of a file of scenes; both empty if the server has none for this browser. */
 export interface OfferedScenesAnswer {
   name: string;
   text: string;
 }
 
-/** The scenes with which a server was started, for the person at its machine. */
+/** The scenes given at server start, for browsers on the server's machine. */
 export type OfferedScenesRequest = Request;
 
-/** A student leaves. The answers given stay, so that nobody answers twice by coming back. */
+/** A student leaves. Their answers are kept, so that a returning student cannot answer twice. */
 export interface RoomLeaveRequest extends Request {
   code: string;
 }

@@ -1,4 +1,4 @@
-// First answers as bars: the words of each come from the question as the server asks it, never from a student.
+// First answers as bars. Their labels come from the server's question, never from a student.
 
 import { SHOWN } from "./answers.js";
 
@@ -12,7 +12,7 @@ const MAX_BARS = 8;
 const OTHERS = "something else";
 
 /**
- * One bar for each option, or for the most frequent answers. What was typed is one bar until the teacher shows it.
+ * One bar per option, or per frequent answer. Typed answers are one bar until the teacher shows them.
  * @param {Asked} question @param {Count[]} answers @param {boolean} showsTyped @returns {Bar[]}
  */
 export function countBars(question, answers, showsTyped) {
@@ -57,7 +57,7 @@ const KINDS = {
   flip: () => "handed a change in",
 };
 
-/** Whether what was answered is shown only once the teacher says so. @param {Asked} question */
+/** Whether the answers are typed, and so hidden until the teacher shows them. @param {Asked} question */
 export function isTyped({ kind }) {
   return kind === "number";
 }

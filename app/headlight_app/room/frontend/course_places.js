@@ -1,4 +1,4 @@
-// Screens of the course as places: their numbers and titles, and the question that each asks a learner.
+// Course screens as places: their numbers and titles, and the question on each.
 
 import { ChangedInputs } from "../../course/frontend/inputs.js";
 import { screenRequest } from "../../course/frontend/screen.js";
@@ -12,7 +12,7 @@ const contents = remembered((/** @type {Document} */ _page) => ({
   asked: null,
 }));
 
-/** "2.3 Look up"; "" for a screen that is not there. @param {string} api @param {string[]} names @returns {Promise<string>} */
+/** "2.3 Look up"; "" for an unknown screen. @param {string} api @param {string[]} names @returns {Promise<string>} */
 export async function titleScreen(api, [chapter, screen]) {
   const known = contents(document);
   known.asked ??= askRoute(api, "course_chapter", {}).then(({ meta }) => meta.contents);
@@ -24,7 +24,7 @@ export async function titleScreen(api, [chapter, screen]) {
   return within < 0 ? "" : `${place + 1}.${within + 1} ${all[place].screens[within].title}`;
 }
 
-/** The question of a screen as it begins; null where it asks none. @param {string} api @param {string[]} names */
+/** The question of a screen in its initial state; null if it has none. @param {string} api @param {string[]} names */
 export async function describeScreen(api, [chapter, screen]) {
   const { meta } = await askRoute(api, "course_chapter", { chapter });
   const row = meta.screens.find(({ name }) => name === screen);

@@ -1,13 +1,13 @@
-// Steps of lessons as places: their titles, and the question that each asks. Learners have texts of their own, and so
-// options of their own: those of several are put together.
+// Lesson steps as places: their titles, and the question of each. Learners get different texts, and so different
+// options; the options of all texts are merged.
 
 import { askRoute } from "../../ui/frontend/server.js";
 
 /** @import { Asked } from "./counts.js" */
 
-const SEEDS = 8; // by a lesson's seed a learner has one of its few texts
+const SEEDS = 8; // a lesson's seed selects one of its few texts
 
-/** "Sharp and soft, step 2"; "" for a step that is not there. @param {string} api @param {string[]} names @returns {Promise<string>} */
+/** "Sharp and soft, step 2"; "" for an unknown step. @param {string} api @param {string[]} names @returns {Promise<string>} */
 export async function titleStep(api, [lesson, step]) {
   const { lessons } = (await askRoute(api, "lessons", {})).meta;
   const row = lessons.find(({ name }) => name === lesson);
@@ -15,7 +15,7 @@ export async function titleStep(api, [lesson, step]) {
   return row.steps[Number(step)] ? `${row.title}, step ${Number(step) + 1}` : "";
 }
 
-/** The question of a step; null where it asks none. @param {string} api @param {string[]} names @returns {Promise<Asked | null>} */
+/** The question of a step; null if it has none. @param {string} api @param {string[]} names @returns {Promise<Asked | null>} */
 export async function describeStep(api, [lesson, step]) {
   const asked = Array.from({ length: SEEDS }, (_, seed) => askRoute(api, "lesson_step", { lesson, seed, step: +step }));
   const questions = (await Promise.all(asked)).flatMap(({ meta }) => meta.question ?? []);
@@ -26,7 +26,7 @@ export async function describeStep(api, [lesson, step]) {
 }
 
 /**
- * The names along an axis, or numbers where they are not the same for all.
+ * The names along an axis, or numbers if they differ between the questions.
  * @param {Asked[]} questions @param {"rows" | "columns"} axis
  */
 function shared(questions, axis) {

@@ -1,4 +1,4 @@
-// The teacher's sheet: the way in for the class, then what it answers, where it is, and one student's view.
+// The teacher's sheet: the link for the class, then its answers and places, and one student's view.
 
 import { sceneAddress } from "../../frame/frontend/scenes/scene_list.js";
 import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
@@ -11,10 +11,10 @@ import { Places } from "./places.js";
 /** @import { RoomPanelAnswer, RoomPanelRequest, View } from "./contract.js" */
 /** @import { Bar } from "./counts.js" */
 /** @import { Invitation, RoomData } from "./types.js" */
-/** @typedef {{ view: () => View, opened: (code: string) => void, ended: () => void }} Told what the room does meanwhile */
+/** @typedef {{ view: () => View, opened: (code: string) => void, ended: () => void }} Told callbacks of the room */
 
-const PAUSE = 2000; // milliseconds between two looks
-const SURE = 4000; // milliseconds in which a second press ends the room
+const PAUSE = 2000; // milliseconds between two requests
+const SURE = 4000; // milliseconds in which a second click ends the room
 
 export class RoomPanel {
   #data;
@@ -55,7 +55,7 @@ export class RoomPanel {
     clearTimeout(this.#timer);
   }
 
-  /** This browser teaches a room. @param {string} code */
+  /** Show the panel of this teacher's room. @param {string} code */
   follow(code) {
     this.#code = code;
     this.#look();
@@ -85,7 +85,7 @@ export class RoomPanel {
     after.onclick = () => this.#turn(-1);
   }
 
-  /** The way to this very view; in a room, the way into it. @param {Invitation} invitation */
+  /** Open the sheet with the link to the current view or, in a room, to the room. @param {Invitation} invitation */
   #invite({ address, site, picture }) {
     if (!this.#code) this.#drawWayIn("Invite the room", this.#told.view(), address, site, picture);
     if (!this.#elements.sheet.open) this.#elements.sheet.showModal();
@@ -153,7 +153,7 @@ export class RoomPanel {
     try {
       await this.#ask({});
     } catch (error) {
-      if (!(error instanceof TypeError)) return this.#gone(); // the room has ended; a network comes back
+      if (!(error instanceof TypeError)) return this.#gone(); // the room has ended; after a network failure it tries again
     }
     this.#wait();
   }
@@ -163,7 +163,7 @@ export class RoomPanel {
     this.#timer = setTimeout(() => this.#look(), PAUSE);
   }
 
-  /** @param {number} step to a question that was answered earlier, or later */
+  /** @param {number} step 1 for the question answered before, -1 for the one answered after */
   #turn(step) {
     const questions = this.#seen?.questions ?? [];
     const next = questions[this.#shownQuestion() + step];
@@ -175,10 +175,10 @@ export class RoomPanel {
     return Math.max(0, this.#seen?.questions.findIndex(({ place }) => place === this.#chosen) ?? 0);
   }
 
-  /** Draws what the teacher sees; a question at a place that the server does not know is left out. @param {RoomPanelAnswer} seen */
+  /** Draw the panel, without questions at places that the server does not know. @param {RoomPanelAnswer} seen */
   async #show(seen) {
     const titles = await Promise.all(seen.questions.map(({ place }) => this.#places.title(place).catch(() => "")));
-    if (seen.code !== this.#code) return; // it has ended meanwhile
+    if (seen.code !== this.#code) return; // the room has ended
     this.#seen = { ...seen, questions: seen.questions.filter((_, at) => titles[at]) };
     await this.#draw();
   }
@@ -225,7 +225,7 @@ export class RoomPanel {
     if (shown.view) view.href = sceneAddress({ name: "", ...shown.view }, this.#data.pages, true);
   }
 
-  /** The chosen question, or the next of those where one is asked. @param {RoomPanelAnswer} seen */
+  /** Draw the chosen question, or else the next place that has a question. @param {RoomPanelAnswer} seen */
   async #drawQuestion(seen) {
     const { question, answers, answered, typed, before, after } = this.#elements;
     for (const { place, answers: counts } of seen.questions.slice(this.#shownQuestion())) {
@@ -266,7 +266,7 @@ export class RoomPanel {
 }
 
 /**
- * Tells the document where it leaves a place for the room: above the page, or so wide within the header.
+ * Reserve space for the room: a line above the page, or a width in the header.
  * @param {boolean} isAbove @param {string} width
  */
 export function markRoom(isAbove, width) {
@@ -281,7 +281,7 @@ function createBar({ label, count }, total) {
   return createElement("li", "", [createElement("span", "label", label), bar, createElement("b", "", count)]);
 }
 
-/** A text that stays untouched where it is the same, so that nobody hears it again. @param {HTMLElement} element @param {string} text */
+/** Set a text only if it changed, so that screen readers do not repeat it. @param {HTMLElement} element @param {string} text */
 function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }

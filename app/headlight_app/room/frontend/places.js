@@ -1,4 +1,4 @@
-// What a place is called, and what is asked there, as the server says it.
+// The title and the question of a place, from the server.
 
 import { describeScreen, titleScreen } from "./course_places.js";
 import { describeStep, titleStep } from "./lesson_places.js";
@@ -7,9 +7,9 @@ import { describeStep, titleStep } from "./lesson_places.js";
 /** @import { PageRow } from "../../frame/frontend/scenes/scene_list.js" */
 
 /**
- * How places of one kind are described, by the names behind the kind.
+ * Describes the places of one kind, by the names after the kind.
  * @typedef {object} Describer
- * @property {(api: string, names: string[]) => Promise<string>} title "" for what is not there
+ * @property {(api: string, names: string[]) => Promise<string>} title "" for an unknown place
  * @property {(api: string, names: string[]) => Promise<Asked | null>} question
  */
 
@@ -33,7 +33,7 @@ export class Places {
     this.#pages = pages;
   }
 
-  /** What a place is called; "" for one that is not there. @param {string} place */
+  /** The title of a place; "" for an unknown one. @param {string} place */
   title(place) {
     const [kind, ...names] = place.split("/");
     const page = this.#pages.find(({ name }) => name === kind);
@@ -42,7 +42,7 @@ export class Places {
     return once(this.#titles, place, () => describer.title(this.#api, names));
   }
 
-  /** The question that is asked at a place; null where there is none. @param {string} place */
+  /** The question at a place; null if there is none. @param {string} place */
   async question(place) {
     const [kind, ...names] = place.split("/");
     const describer = DESCRIBERS[kind];
@@ -52,7 +52,7 @@ export class Places {
 }
 
 /**
- * What was made once for a name; again where it failed.
+ * The value for a name, made once; a failed one is made again.
  * @template Value @param {Map<string, Promise<Value>>} known @param {string} name @param {() => Promise<Value>} make
  */
 function once(known, name, make) {

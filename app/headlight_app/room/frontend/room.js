@@ -1,4 +1,4 @@
-// The room that this browser is in: a student's line, which goes on after a reload, or the teacher's panel.
+// This browser's room: a student's status line, which survives a reload, or the teacher's panel.
 
 import { sceneAt } from "../../frame/frontend/scenes/scene_list.js";
 import { defineComponent } from "../../ui/frontend/bridge.js";
@@ -13,7 +13,7 @@ import { markRoom, RoomPanel } from "./panel.js";
 /** @import { RoomData } from "./types.js" */
 
 const PAUSE = 5000; // milliseconds between two visits
-const SHOWN_PAUSE = 1000; // while the teacher shows the view
+const SHOWN_PAUSE = 1000; // while the teacher shows this student's view
 
 class Room {
   #data;
@@ -62,21 +62,21 @@ class Room {
     this.#panel.end();
   }
 
-  /** The view on the screen, without presenter mode. @returns {View} */
+  /** The current view, without presenter mode. @returns {View} */
   #view() {
     const { page = "", query = "" } = sceneAt(location, this.#data.pages) ?? {};
     return { page, query };
   }
 
-  /** @param {string} code of the room that this browser is in from now on; "" for none */
+  /** Store the code of this browser's room in the cookie. @param {string} code "" for none */
   #keep(code) {
     this.#code = code;
     const age = code ? "" : "; max-age=0";
-    // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API needs https, which a class seldom has
+    // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API needs https, which classrooms rarely have
     document.cookie = `${this.#data.cookie}=${code}; path=/; samesite=lax${age}`;
   }
 
-  /** Tells the server that this browser is here, and learns what the room wants of it; again after a pause. */
+  /** Report this browser's place to the server and apply its reply; repeats after a pause. */
   async #visit() {
     const code = this.#code;
     const place = reportedPlace() || this.#view().page;
@@ -114,7 +114,7 @@ class Room {
     }
   }
 
-  /** This browser is in no room any more. @param {string} sentence that says why; "" where the student knows */
+  /** Leave the room in this browser. @param {string} sentence the reason; "" if the student left */
   #forget(sentence) {
     clearTimeout(this.#timer);
     this.#isMember = this.#isShown = false;
@@ -128,7 +128,7 @@ class Room {
     this.#forget("");
   }
 
-  /** @param {string} sentence "" takes the line away */
+  /** @param {string} sentence "" hides the line */
   #say(sentence) {
     const { line, said, leave } = this.#elements;
     if (said.textContent !== sentence) said.textContent = sentence;

@@ -1,6 +1,6 @@
 import type { PageRow } from "../../frame/frontend/scenes/scene_list.js";
 
-/** The address of a view for the class, and where the server itself is; `number` tells one invitation from the next. */
+/** The URL of a view for the class, and that of the server; each invitation has its own `number`. */
 export interface Invitation {
   number: number;
   address: string;
@@ -8,14 +8,14 @@ export interface Invitation {
   picture: string;
 }
 
-/** What Streamlit says. */
+/** The data from Streamlit. */
 export interface RoomData {
   api: string;
   pages: PageRow[];
-  /** The name of the cookie that holds the code of the room that this browser is in. */
+  /** The name of the cookie with the code of this browser's room. */
   cookie: string;
   presenter: boolean;
-  /** The titles of models that this browser alone can open, by the names that addresses have for them. */
+  /** The titles of models that only this browser can open, by their names in URLs. */
   own_models: Record<string, string>;
   invitation: Invitation | null;
 }

@@ -1,4 +1,4 @@
-"""The beams of a search as Tasks shows them."""
+"""The answer of the beam search on Tasks."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MAX_STEPS = 64  # tokens that a search writes
 
 
 def answer_beam_search(request: BeamSearchRequest) -> Reply[BeamSearchAnswer]:
-    """The beams that are kept after each step, each with the number of the beam that it continues; and the texts.
+    """The beams kept after each step, each with the index of its parent, and the final texts.
 
-    What is written begins anew, under the question's edits and variant.
+    The search ignores the question's text, but applies its edits and variant.
     """
     resolved = resolve(request.question)
     edits, width = resolved.question.edits, request.beam_width
@@ -35,7 +35,7 @@ def answer_beam_search(request: BeamSearchRequest) -> Reply[BeamSearchAnswer]:
 
 
 def _beam(beam: Hypothesis, previous: Sequence[Hypothesis], tokenizer: Tokenizer) -> Beam:
-    """A beam as one token after another beam; one that was finished before continues itself without a token."""
+    """A beam as its parent plus one token; a beam that was already finished is its own parent, without a token."""
     rests = beam in previous
     return Beam(
         parent=previous.index(beam) if rests else [one.tokens for one in previous].index(beam.tokens[:-1]),

@@ -1,4 +1,4 @@
-"""Labels as Tasks shows them: those of all tokens, and what the label of a whole text rests on."""
+"""The answers about labels on Tasks: labels of all tokens, and the effects of tokens and heads on a text's label."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from headlight_app.tasks.contract import (
 
 LABELS_PER_TOKEN = 3
 MAX_LABELS = 1 << 18  # of all tokens together, in an export
-SMALLEST_SHARE = 1e-7  # that float32 tells from none
+SMALLEST_SHARE = 1e-7  # that float32 distinguishes from 0
 
 
 def answer_token_labels(request: TokenLabelsRequest) -> Reply[TokenLabelsAnswer]:
-    """The likeliest labels of every token, with their probabilities as trained and now."""
+    """The likeliest labels of every token, with their probabilities in the trained and in the changed model."""
     resolved = resolve(request.question)
     task = task_of(resolved.config)
     if not task.predicts_labels or task.whole_text:
@@ -66,7 +66,7 @@ def _label_shares(resolved: ResolvedQuestion) -> Float[np.ndarray, "token label"
 
 
 def answer_label_effects(request: LabelEffectsRequest) -> Reply[LabelEffectsAnswer]:
-    """The log-odds of a label of the whole text: as it is, without each token, and without each head."""
+    """The log-odds of a label of the whole text: with everything, without each token, and without each head."""
     resolved = resolve(request.question)
     model, traced = resolved.model, extended_trace(resolved)
     require_text_classifier(model)
@@ -111,7 +111,7 @@ def _log_softmax(logits: Float[np.ndarray, "row label"]) -> Float[np.ndarray, "r
 
 
 def _log_odds(log_probabilities: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-    """log(p / (1 - p)), within what float32 tells apart."""
+    """log(p / (1 - p)), clipped to the range that float32 can distinguish."""
     other = np.maximum(-np.expm1(np.minimum(log_probabilities, 0.0)), SMALLEST_SHARE)
     found: np.ndarray = np.maximum(log_probabilities, np.log(SMALLEST_SHARE)) - np.log(other)
     return found

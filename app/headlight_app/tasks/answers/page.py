@@ -1,4 +1,4 @@
-"""The Tasks page before its first answer: the attention and the head to begin with, besides Explore's own data."""
+"""The data of Tasks before the first answer: the initial attention and head, besides Explore's own data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headlight_app.tasks.views import TASK_VIEWS
 
 
 def answer_tasks_page(request: TasksPageRequest) -> Reply[TasksPageAnswer]:
-    """All that the page shows before the first answer."""
+    """All data that the page needs before the first answer."""
     entry, kind = find_model(request.model), TASK_VIEWS[request.task].attention
     answer = TasksPageAnswer(
         **asdict(page_answer(request)),
@@ -33,14 +33,14 @@ def answer_tasks_page(request: TasksPageRequest) -> Reply[TasksPageAnswer]:
         return Reply(answer)
     try:
         head = _sharpest_head(entry, request.device, open_model(entry.name, request.device)[0], groups[0])
-    except (HeadlightError, RuntimeError):  # the next question tells the visitor what is wrong
+    except (HeadlightError, RuntimeError):  # the next question reports the error
         head = (0, 0)
     return Reply(replace(answer, default_attention=groups[0].name, default_head=head))
 
 
 @cached(LRUCache(256), key=lambda entry, device, location, group: (location, group))
 def _sharpest_head(entry: CatalogEntry, device: str, location: ModelLocation, group: AttentionGroup) -> tuple[int, int]:
-    """The head that aligns answer and text most clearly in the model's first example, as the model was trained."""
+    """The head of the trained model that aligns answer and text most clearly in its first example."""
     example = opening_examples(entry, device)[0]
     question = Question(model=entry.name, text=example.text, source=example.source, device=device)
     return clearest_alignment(resolve(question).trace, group)

@@ -1,4 +1,4 @@
-"""Two sentences compared by their pooled vectors: the pairs of tokens that make the cosine, and each head's effect."""
+"""Two sentences compared by their pooled vectors: each token pair's part of the cosine, and each head's effect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from headlight_app.tasks.contract import (
 
 
 def answer_sentence_similarity(request: SentenceSimilarityRequest) -> Reply[SentenceSimilarityAnswer]:
-    """The cosine of two sentences, and what each pair of tokens adds to it."""
+    """The cosine of two sentences, and the contribution of each pair of tokens."""
     resolved, found = _compare(request)
     one, other = (trace.text.token_texts for trace in found.traces)
     answer = SentenceSimilarityAnswer(
@@ -37,7 +37,7 @@ def answer_sentence_similarity(request: SentenceSimilarityRequest) -> Reply[Sent
 
 
 def answer_similarity_heads(request: SimilarityHeadsRequest) -> Reply[SimilarityHeadsAnswer]:
-    """The cosine without each head, in both sentences."""
+    """The cosine with each head switched off in both sentences."""
     resolved, found = _compare(request)
     (group,) = attention_groups(resolved.config) or (None,)
     layers, heads = (group.layers, group.heads) if group else (0, 0)
@@ -48,7 +48,7 @@ def answer_similarity_heads(request: SimilarityHeadsRequest) -> Reply[Similarity
 
 
 def _compare(request: SimilarityRequest[Any]) -> tuple[ResolvedQuestion, Similarity]:
-    """Both sentences, read with the edits of the question. Raises TextError where one is empty."""
+    """Both sentences, read with the edits of the question. Raises TextError if one is empty."""
     resolved = resolve(request.question)
     if not (resolved.question.text.strip() and request.other_text.strip()):
         raise TextError("Type two sentences: their vectors are compared.")

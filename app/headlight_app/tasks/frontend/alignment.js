@@ -1,4 +1,4 @@
-// An answer and its text in two rows of tokens, with lines from each token of the answer to what was looked at for it.
+// An answer and its text as two rows of tokens, with lines from each token of the answer to the tokens it looked at.
 
 import { svg } from "../../ui/frontend/charts/svg.js";
 import {
@@ -16,11 +16,11 @@ import { alignmentWeights } from "./alignment_weights.js";
 
 /** @import { Alignment, AlignmentWeights, ExplorePage, OutputToken } from "./types.js" */
 
-const MOST = 40; // tokens of a side; more are seen on the map alone
+const MOST = 40; // tokens on each side; larger alignments are shown only as a map
 const FAINTEST = 0.03; // weight of a line
-const NAMED = 3; // tokens that the words name
+const NAMED = 3; // tokens named in the sentence
 
-/** @typedef {{ output: number | null, input: number | null }} Pointed by their places */
+/** @typedef {{ output: number | null, input: number | null }} Pointed by their indices */
 
 const memory = remembered((/** @type {HTMLElement} */ _) => ({
   built: "",
@@ -46,7 +46,7 @@ export function drawAlignment(page, place, alignment) {
   markAlignment(page, place);
 }
 
-/** The pointer is elsewhere: lines and tokens that belong to it stand out. @param {ExplorePage} page @param {HTMLElement} place */
+/** Highlights the tokens under the pointer and their lines. @param {ExplorePage} page @param {HTMLElement} place */
 export function markAlignment(page, place) {
   const { drawn } = memory(place);
   const [inputs, outputs] = rowsOf(place);
@@ -121,7 +121,7 @@ function listen(page, place, chip, pointed) {
   listenToChip(chip, { read: point, left: leave });
 }
 
-/** Points at the same cell in the instrument, where that shows the same attention.
+/** Sets the pointer to the same cell in the heads' panel, if that shows the same attention.
  * @param {ExplorePage} page @param {HTMLElement} place @param {Pointed | null} pointed */
 function hover(page, place, pointed) {
   const { drawn } = memory(place);
@@ -151,7 +151,7 @@ function pointedTokens(page, place, { attention, outputs, inputs }) {
   return { output: outputOf(choice.query), input: null };
 }
 
-/** Side by side where both rows have room, else one below the other with the text at the left. @param {HTMLElement} place */
+/** Rows above each other if both have room, else columns with the text at the left. @param {HTMLElement} place */
 function arrange(place) {
   const board = /** @type {HTMLElement} */ (place.firstElementChild);
   board.classList.remove("upright");

@@ -1,4 +1,4 @@
-// The weights by which an answer and a text are aligned: those of the heads that the instrument shows, else of a layer.
+// The weights that align an answer and a text: those of the selected heads, else the mean of a layer.
 
 import { askFloats } from "../../explore/frontend/server.js";
 import { combineHeads, headCodes } from "../../ui/frontend/state/head_matrix.js";
@@ -7,10 +7,10 @@ import { decodeWeight } from "../../ui/frontend/weight_code.js";
 
 /** @import { AlignmentWeights, AttentionGroup, ExplorePage, Head } from "./types.js" */
 
-const REQUEST_DELAY = 40; // milliseconds; a head that is only passed over is not asked about
+const REQUEST_DELAY = 40; // milliseconds; heads that the pointer only passes over are not requested
 
 /**
- * Null where a text is so long that its weights are not all here. Until the exact ones are, they are those of byte codes.
+ * Null if a text is so long that some weights are missing. Until the exact ones arrive, they are decoded byte codes.
  * @param {ExplorePage} page @param {string} attention @returns {AlignmentWeights | null}
  */
 export function alignmentWeights(page, attention) {
@@ -21,7 +21,7 @@ export function alignmentWeights(page, attention) {
   return { at: (query, key) => numbers[query * group.columns + key] || 0, title };
 }
 
-/** The same for an export: all of them are here, and exact. @param {ExplorePage} page @param {string} attention @returns {Promise<AlignmentWeights>} */
+/** The same for an export: complete and exact. @param {ExplorePage} page @param {string} attention @returns {Promise<AlignmentWeights>} */
 export async function exactWeights(page, attention) {
   const group = page.state.answer.attention_groups.find(({ name }) => name === attention);
   if (!group) throw new Error("This model has no attention that connects the answer with what was read.");
@@ -31,8 +31,8 @@ export async function exactWeights(page, attention) {
 }
 
 /**
- * Exact weights of some heads, [query key], once they are here. @param {ExplorePage} page @param {string} attention
- * @param {Head[]} heads @param {string} reduction by which several become one
+ * Exact weights of some heads, [query key]; null until they arrive. @param {ExplorePage} page @param {string} attention
+ * @param {Head[]} heads @param {string} reduction of several heads to one
  */
 export function knownWeights(page, attention, heads, reduction) {
   const found = page.server.get("head_view", weightsQuery(attention, heads, reduction), REQUEST_DELAY);

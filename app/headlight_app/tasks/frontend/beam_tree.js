@@ -1,16 +1,16 @@
-// The beams of a search as a tree, on the screen and in figures: what was kept after each step, and which beam it continues.
+// The beams of a search as a tree, on the screen and in figures: the beams kept after each step, and their parents.
 
 import { addWords, textWidth } from "../../ui/frontend/charts/figure_text.js";
 import { inlineText } from "../../ui/frontend/dom/dom.js";
 
 /** @import { Beam, Figure } from "./types.js" */
 
-const [ROW, GAP, HEIGHT, ENDING, PADDING] = [2.8, 2.1, 2, 1.2, 0.75]; // of the size of words
-const MOST_NAME = 11; // of that size
+const [ROW, GAP, HEIGHT, ENDING, PADDING] = [2.8, 2.1, 2, 1.2, 0.75]; // in font sizes
+const MOST_NAME = 11; // in font sizes
 
 /** @typedef {{ x: number, y: number, width: number, beam: Beam, lasts: "best" | "kept" | "" }} Node */
 
-/** Which nodes lead to a beam that is left at the end, and which to the best. @param {Beam[][]} steps */
+/** Marks the nodes that lead to one of the final beams, and those that lead to the best. @param {Beam[][]} steps */
 export function survivors(steps) {
   /** @type {Node["lasts"][][]} */
   const lasts = steps.map((beams) => beams.map(() => ""));
@@ -25,7 +25,7 @@ export function survivors(steps) {
   return lasts;
 }
 
-/** The figure, in pixels, takes the tree's size. @param {Figure} figure @param {Beam[][]} steps */
+/** Draws the tree, and sets the size of the figure in pixels. @param {Figure} figure @param {Beam[][]} steps */
 export function addTree(figure, steps) {
   const { size } = figure.look;
   const lasts = survivors(steps);

@@ -1,4 +1,4 @@
-// The beams of a search as a tree: what was kept after each step, and which beam it continues.
+// The beams of a search as a tree: the beams kept after each step, and their parents.
 
 import { beginSheet, lookOf } from "../../ui/frontend/charts/figure_text.js";
 import { figureSheet } from "../../ui/frontend/charts/svg.js";
@@ -57,7 +57,7 @@ function createTree(page, { steps }) {
   return createElement("div", "tree", [sheet], { tabIndex: 0 });
 }
 
-/** The beams that are left: a click makes one the target. @param {ExplorePage} page @param {BeamSearchAnswer} meta */
+/** The final beams: a click makes one the target. @param {ExplorePage} page @param {BeamSearchAnswer} meta */
 function createRanking(page, { steps, texts }) {
   return createElement("ol", "ranking", [
     ...(steps.at(-1) ?? []).map((beam, rank) => {

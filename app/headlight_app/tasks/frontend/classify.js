@@ -1,4 +1,4 @@
-// Classify: the labels of a text, and what each token and each head adds to one of them.
+// Classify: the labels of a text, and the effect of each token and each head on one of them.
 
 import { drawCellTable, headWords, layerRows } from "../../explore/frontend/layers/cell_table.js";
 import { selectHeadOf } from "../../explore/frontend/layers/layer_panel.js";
@@ -21,7 +21,7 @@ import { exportedClassification, shareOf } from "./export/classification.js";
 /** @import { Candidate, Effects, ExplorePage, LabelEffectsAnswer, TasksData } from "./types.js" */
 /** @import { Option } from "../../ui/frontend/charts/charts.js" */
 
-const REQUEST_DELAY = 120; // milliseconds; who types on asks nothing of the letters between
+const REQUEST_DELAY = 120; // milliseconds; the intermediate texts of fast typing are not requested
 
 const memory = remembered((/** @type {ExplorePage} */ _) => ({ drawn: /** @type {Float32Array | null} */ (null) }));
 
@@ -57,7 +57,7 @@ export default {
   },
 };
 
-/** How the head makes one vector of all tokens; another way than in training breaks what it has learned. @param {ExplorePage} page */
+/** The menu of poolings; any other than the trained one breaks what the head has learned. @param {ExplorePage} page */
 function drawPooling(page) {
   const { poolings, trained_pooling: trained } = /** @type {TasksData} */ (page.state.catalogue);
   /** @type {Option[]} */

@@ -9,13 +9,13 @@ export interface PoolingRow {
   title: string;
 }
 
-/** Explore's own data, the ways to pool, and the one that the model was trained with. */
+/** Explore's own data, the poolings, and the pooling that the model was trained with. */
 export interface TasksPageAnswer extends ExplorePageAnswer {
   poolings: PoolingRow[];
   trained_pooling: string;
 }
 
-/** The likeliest labels of each token, and which was the likeliest `as_trained`; `names` are those of all labels. */
+/** The likeliest labels of each token, the likeliest ones `as_trained`, and the names of all labels. */
 export interface TokenLabelsAnswer {
   labels: Candidate[][];
   as_trained: string[];
@@ -23,7 +23,7 @@ export interface TokenLabelsAnswer {
   names: string[];
 }
 
-/** The likeliest labels of each token; `every_label` asks for all. */
+/** The likeliest labels of each token; all labels if `every_label`. */
 export interface TokenLabelsRequest extends QuestionRequest {
   every_label?: boolean;
 }
@@ -47,7 +47,7 @@ export interface SimilarityRequest extends QuestionRequest {
   other_text: string;
 }
 
-/** The tokens of both sentences, and the cosine of their vectors; float32 numbers follow that sum to it. */
+/** The tokens of both sentences, and the cosine of their vectors; float32 numbers follow, which sum to the cosine. */
 export interface SentenceSimilarityAnswer {
   tokens: string[];
   other_tokens: string[];
@@ -57,20 +57,20 @@ export interface SentenceSimilarityAnswer {
   is_told: boolean;
 }
 
-/** How similar two sentences are, and which pairs of tokens make them so. */
+/** The similarity of two sentences, and the contribution of each pair of tokens. */
 export type SentenceSimilarityRequest = SimilarityRequest;
 
-/** The cosine with all heads; float32 numbers follow, [layer head]: that without each head, in both sentences. */
+/** The cosine with all heads; float32 numbers follow, [layer head]: the cosine with a head off in both sentences. */
 export interface SimilarityHeadsAnswer {
   cosine: number;
   layers: number;
   heads: number;
 }
 
-/** How similar two sentences are without each head. */
+/** The similarity of two sentences without each head. */
 export type SimilarityHeadsRequest = SimilarityRequest;
 
-/** A beam: the number of the beam before it that it continues, and by which token; one that rests has none. */
+/** A beam: the index of its parent in the previous step, and its new token; a finished beam adds no token. */
 export interface Beam {
   parent: number;
   token: string;
@@ -79,14 +79,14 @@ export interface Beam {
   finished: boolean;
 }
 
-/** The beams that are kept after each step, and the texts of the last ones, the best first. */
+/** The beams kept after each step, and the texts of the final ones, the best first. */
 export interface BeamSearchAnswer {
   steps: Beam[][];
   texts: string[];
   length_penalty: number;
 }
 
-/** A beam search for the source of a question, whose text is written anew. */
+/** A beam search for the source of a question; it ignores the question's text. */
 export interface BeamSearchRequest extends QuestionRequest {
   beam_width?: number;
 }

@@ -1,4 +1,4 @@
-// Describe: the words of a caption, each beneath the picture as it was looked at when the word was written.
+// Describe: the words of a caption, each beneath the picture shaded by the weights of the step that wrote it.
 
 import { shadePatch } from "../../ui/frontend/charts/colours.js";
 import { createElement, hidpiContext, inlineText, onHover, updateChildren } from "../../ui/frontend/dom/dom.js";
@@ -11,7 +11,7 @@ import { exportedLooks } from "./export/looks.js";
 /** @import { Drawable } from "../../ui/frontend/plots/image_overlay.js" */
 /** @import { AlignmentWeights, ExplorePage, Patches } from "./types.js" */
 
-const LONGER_SIDE = 90; // of a picture, in pixels, at most: a patch has whole ones
+const LONGER_SIDE = 90; // maximal pixels; a patch has a whole number of pixels
 
 /** @param {ExplorePage} page @param {string} name */
 const part = (page, name) => findByTestId(page.view.elements.root, name);
@@ -25,7 +25,7 @@ export default {
     const weights = cross && alignmentWeights(page, cross.name);
     if (!image || !weights) return;
     const place = part(page, "described");
-    const words = tokens.slice(1); // the first one was given, as the start
+    const words = tokens.slice(1); // without the start token
     const known = [...place.children];
     updateChildren(
       place,
@@ -71,7 +71,7 @@ function createWord(page, query) {
   return button;
 }
 
-/** Frames the pictures of the queries at hand. @param {ExplorePage} page */
+/** Frames the pictures of the active queries. @param {ExplorePage} page */
 function mark(page) {
   const hot = activeQueries(page);
   for (const [query, button] of [...part(page, "described").children].entries())

@@ -1,4 +1,4 @@
-// Tasks: the instrument of Explore, and above its tabs the answer as the task wants it seen.
+// Tasks: the page Explore, with the task's own view of the answer above the tabs.
 
 import { defineInstrument } from "../../explore/frontend/main.js";
 import { loadModules } from "../../explore/frontend/tabs.js";
@@ -7,7 +7,7 @@ import { remembered } from "../../ui/frontend/state/memory.js";
 
 /** @import { ExplorePage, Tab, TasksData } from "./types.js" */
 
-/** The views whose modules are here. */
+/** The views whose modules are loaded. */
 const memory = remembered((/** @type {ExplorePage} */ _) => /** @type {Map<string, Tab>} */ (new Map()));
 
 /** @param {ExplorePage} page @param {HTMLElement} place @param {TasksData} data @returns {Tab} */

@@ -1,4 +1,4 @@
-// Sort: the number that each place gets, beside the numbers as they were read.
+// Sort: the number predicted for each place, beside the numbers that were read.
 
 import { announce } from "../../ui/frontend/dom/announce.js";
 import { formatPercent } from "../../ui/frontend/dom/dom.js";
@@ -60,7 +60,7 @@ export default {
 };
 
 /**
- * The answer of each place, and how many are right: none where not all that was read are numbers.
+ * The answer for each place, and how many are right: 0 if some of the read tokens are not numbers.
  * @param {string[]} read @param {TokenLabelsAnswer} meta @returns {{ outputs: OutputToken[], right: number }}
  */
 export function sortedOutputs(read, { labels, as_trained, changed }) {
@@ -76,7 +76,7 @@ export function sortedOutputs(read, { labels, as_trained, changed }) {
   return { outputs, right: isKnown ? outputs.filter(({ wrong }) => !wrong).length : 0 };
 }
 
-/** What was read in place of what was typed, which is not sorted then; empty where they are the same. @param {string} typed @param {string[]} read */
+/** A note if the numbers that were read differ from the typed ones; else empty. @param {string} typed @param {string[]} read */
 export function readText(typed, read) {
   const isSame = typed.trim().split(/\s+/).join(" ") === read.join(" ");
   if (isSame) return "";

@@ -1,4 +1,4 @@
-// Tag: each token with the label that it gets, in the colour of what the label is about.
+// Tag: each token with its label, in the colour of the label's entity type.
 
 import { HEAD_COLOURS } from "../../ui/frontend/charts/colours.js";
 import {
@@ -19,7 +19,7 @@ import { allLabels, exportedTags } from "./export/labels.js";
 
 /** @import { Candidate, ExplorePage, TokenLabelsAnswer } from "./types.js" */
 
-const NOTHING = "O"; // the label of what belongs to nothing, as in CoNLL 2003
+const NOTHING = "O"; // the label of tokens outside of entities, as in CoNLL 2003
 const NAME_KINDS = new Map([
   ["PER", "person"],
   ["LOC", "place"],
@@ -77,7 +77,7 @@ export function labelKinds(names) {
   return [...new Set(names.map(labelKind))].filter((kind) => kind !== NOTHING);
 }
 
-/** A kind of name, and in words what it stands for where that is known. @param {string} kind */
+/** An entity type, with its meaning in words if it is known. @param {string} kind */
 export function legendText(kind) {
   return NAME_KINDS.has(kind) ? `${kind}: ${NAME_KINDS.get(kind)}` : kind;
 }
@@ -121,7 +121,7 @@ function createLegend(kinds) {
   });
 }
 
-/** The token at hand, its label in words, and where the heads on the screen looked. @param {ExplorePage} page */
+/** Marks the active token, and describes its labels and where the shown heads look. @param {ExplorePage} page */
 function mark(page) {
   const { pointer, choice } = page.state;
   const place = memory(page).hovered ?? pointer?.query ?? choice.query;

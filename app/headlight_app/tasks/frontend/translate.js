@@ -1,4 +1,4 @@
-// Translate: the source, the target as it is written, and the cross-attention between them.
+// Translate: the source, the target token by token, and the cross-attention between them.
 
 import { askFloats } from "../../explore/frontend/server.js";
 import { fillSelect } from "../../ui/frontend/charts/charts.js";
@@ -56,24 +56,24 @@ export default {
   },
 };
 
-/** The tokens of both sides, and which attention connects them; null where there is none. @param {ExplorePage} page */
+/** The tokens of both sides, and the attention that connects them; null if there is none. @param {ExplorePage} page */
 function writtenAlignment(page) {
   const { tokens, source_tokens, attention_groups } = page.state.answer;
   const cross = attention_groups.find(({ kind }) => kind === "cross");
   if (!cross || !source_tokens) return null;
   const step = writtenUpTo(page);
   const outputs = tokens
-    .slice(1) // the first one was given, as the start
+    .slice(1) // without the start token
     .map(({ text }, query) => ({ text, query, note: "", wrong: false, ahead: query > step }));
   return { attention: cross.name, inputs: source_tokens, outputs, verb: "was written looking at" };
 }
 
-/** The beams that the page shows; null where it shows none. @param {ExplorePage} page */
+/** The beams that the page shows; null if it shows none. @param {ExplorePage} page */
 async function searchedBeams(page) {
   return showsBeams(page) ? (await askFloats(page, "beam_search", beamsQuery(page))).meta : null;
 }
 
-/** The query that wrote the last token of those shown. @param {ExplorePage} page */
+/** The query that predicted the last shown token. @param {ExplorePage} page */
 function writtenUpTo(page) {
   const { query } = page.state.choice;
   const last = page.state.answer.tokens.length - 2;
@@ -94,7 +94,7 @@ function drawSteps(page, step, count) {
   on.disabled = isWhole;
   play.disabled = count === 0;
   play.textContent = isPlaying ? "Pause" : isWhole ? "Write it again" : "Go on";
-  back.onclick = () => show(page, Math.max(0, writtenUpTo(page) - 1), count); // two clicks may come before one drawing
+  back.onclick = () => show(page, Math.max(0, writtenUpTo(page) - 1), count); // two clicks may precede one redraw
   on.onclick = () => show(page, writtenUpTo(page) + 1, count);
   play.onclick = () => (isPlaying ? pause(page) : start(page, isWhole ? 0 : step, count));
 }
@@ -102,7 +102,7 @@ function drawSteps(page, step, count) {
 /** @param {ExplorePage} page @param {number} step @param {number} count */
 function show(page, step, count) {
   stop(page);
-  chooseQuery(page, step >= count - 1 ? count : step); // with the last token all is written
+  chooseQuery(page, step >= count - 1 ? count : step); // the last token completes the text
 }
 
 /** @param {ExplorePage} page @param {number} step @param {number} count */

@@ -1,4 +1,4 @@
-// What Python sends to the page Tasks besides what Explore needs, and what its views draw.
+// Data from Python for the page Tasks besides Explore's, and the data that its views draw.
 
 import type { ExploreData, TabRow } from "../../explore/frontend/types.js";
 import type { TasksPageAnswer } from "./contract.js";
@@ -10,32 +10,32 @@ export interface TasksData extends ExploreData, Pick<TasksPageAnswer, "poolings"
   task_views: TabRow[];
 }
 
-/** A token of the answer, the query whose row gave it, and what stands beneath it. */
+/** A token of the answer, the query that predicted it, and a note beneath it. */
 export interface OutputToken {
   text: string;
   query: number;
   note: string;
   wrong: boolean;
-  /** Not written yet, at the step that is shown. */
+  /** Whether it is not yet written at the shown step. */
   ahead: boolean;
 }
 
-/** Tokens that lines connect: `inputs` are the keys of an attention, `outputs` what its queries gave. */
+/** Tokens that lines connect: `inputs` are the keys of an attention, `outputs` the predictions of its queries. */
 export interface Alignment {
   attention: string;
   inputs: { text: string; special: boolean; masked: boolean }[];
   outputs: OutputToken[];
-  /** Introduces what an output looked at. */
+  /** The words between an output and the tokens it looked at. */
   verb: string;
 }
 
-/** The weight from a query to a key, and of which heads it is. */
+/** The weights from queries to keys, and the name of their heads. */
 export interface AlignmentWeights {
   at(query: number, key: number): number;
   title: string;
 }
 
-/** The log-odds of a label: of the text, without each token by its position, and without each head of each layer. */
+/** The log-odds of a label: for the text, without each token (by position), and without each head of each layer. */
 export interface Effects {
   label: string;
   all: number;

@@ -1,16 +1,16 @@
-// The address says what was chosen, soon after it was chosen and without Streamlit, so that a reload loses nothing.
+// Writes choices into the address soon after they were made, without Streamlit, so that a reload loses nothing.
 
 const PAUSE = 300; // milliseconds without a change
 const VARIANT_PARTS = ["masks", "positional_encoding", "attention_function", "scale", "pooling"];
 
-/** @typedef {Record<string, unknown>} State everything that was chosen, by the names that a link has for it */
+/** @typedef {Record<string, unknown>} State all choices, by their names in a link */
 
 /**
- * What to write: `settings` are those choices of the state that Streamlit alone changes.
+ * What to write: `settings` are the choices that only Streamlit changes.
  * @typedef {{ state: State, settings: State, defaults: State, longest: number }} Linked see `addressQuery`
  */
 
-/** Writes what was chosen into the address. */
+/** Writes the choices into the address. */
 export class AddressBar {
   #state;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -21,13 +21,13 @@ export class AddressBar {
     this.#state = state;
   }
 
-  /** Something was chosen: the address follows in a moment. */
+  /** Call after a choice: the address follows in a moment. */
   changed() {
     this.cancel();
     this.#timer = setTimeout(() => this.write(), PAUSE);
   }
 
-  /** Writes it at once, unless Streamlit has written other settings: its state is the newer one, and on its way here. */
+  /** Writes it at once, unless Streamlit has written other settings: then its newer state is about to arrive. */
   write() {
     this.cancel();
     const { state, settings, defaults, longest } = this.#state();
@@ -45,7 +45,7 @@ export class AddressBar {
 }
 
 /**
- * A state as the parameters of a link: what differs from the defaults. Null for texts that are too long for an address.
+ * The parameters of a link: the choices that differ from the defaults. Null if the texts are too long for an address.
  * @param {State} state @param {State} defaults @param {number} longest characters of all texts together
  */
 export function addressQuery(state, defaults, longest) {
@@ -59,7 +59,7 @@ export function addressQuery(state, defaults, longest) {
   return query.toString();
 }
 
-/** One parameter for each choice that was made; a variant's parts are one each. @param {State} state @returns {Record<string, string>} */
+/** One parameter for each choice and each part of a variant. @param {State} state @returns {Record<string, string>} */
 function parameters({ variant, ...state }) {
   const all = { ...state, ...(variant ?? {}) };
   const made = Object.entries(all).filter(([, value]) => value !== null && value !== undefined);
@@ -67,7 +67,7 @@ function parameters({ variant, ...state }) {
 }
 
 /**
- * A file of an earlier version has the parts of a variant beside everything else.
+ * Files of earlier versions contain the parts of a variant at the top level.
  * @param {State} state
  */
 export function withVariant(state) {
@@ -77,8 +77,8 @@ export function withVariant(state) {
 }
 
 /**
- * This page's address with another query, to be shared.
- * @param {string} here @param {string} query @param {string} origin where others find the page; empty for where it is
+ * This page's address with another query, for sharing.
+ * @param {string} here @param {string} query @param {string} origin the public origin; empty: the current one
  */
 export function linkAddress(here, query, origin) {
   const link = new URL(new URL(here).pathname, origin || here);
@@ -86,7 +86,7 @@ export function linkAddress(here, query, origin) {
   return link.href;
 }
 
-/** A choice as a parameter of an address. @param {unknown} value */
+/** A choice as the value of a query parameter. @param {unknown} value */
 export function encode(value) {
   return Array.isArray(value) ? value.join(";") : String(value ?? "");
 }

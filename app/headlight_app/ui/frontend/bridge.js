@@ -1,17 +1,17 @@
-// The bridge to Streamlit: how a component is mounted, takes over what Streamlit says, and reports what was chosen.
+// The bridge to Streamlit: mounts a component, takes over data from Streamlit, and reports choices.
 
 import { listenToReadings } from "./dom/announce.js";
 import { listenToTouch } from "./touch_hint.js";
 
 const SETTLE = 250; // milliseconds without a change before the rest of the page follows
-const PATIENCE = 750; // milliseconds that a report waits for an answer; who leaves the page by then leaves the change behind
-const SOON = 50; // milliseconds in which an answer that came late is on the screen
+const PATIENCE = 750; // milliseconds that a report waits for an answer; changes are lost if the page closes first
+const SOON = 50; // milliseconds until an answer that came late is on the screen
 
-export const CHOICE_EVENT = "headlight-choice"; // of one component for another, which reports it
+export const CHOICE_EVENT = "headlight-choice"; // a component's choice, reported by another component
 
 /**
- * Something is chosen that another component on the page may paint at once and report with its own choices.
- * @param {Record<string, unknown>} patch @returns {number | null} the number of its report; null where no page took it
+ * Offers a choice to another component on the page, which may paint it at once and report it with its own choices.
+ * @param {Record<string, unknown>} patch @returns {number | null} the number of its report; null if it was not taken
  */
 export function chooseElsewhere(patch) {
   /** @type {{ patch: Record<string, unknown>, serial?: number }} */
@@ -21,7 +21,7 @@ export function chooseElsewhere(patch) {
 }
 
 /**
- * What Streamlit calls at each run, at each change of data and of the theme.
+ * The argument of Streamlit's call, at each run and each change of data or of the theme.
  * @template Data
  * @typedef {object} Run
  * @property {HTMLElement} parentElement
@@ -30,18 +30,18 @@ export function chooseElsewhere(patch) {
  */
 
 /**
- * What stands in a place where a component is mounted.
+ * A mounted component.
  * @template Data @typedef {object} Mounted
  * @property {(data: Data, tell: (name: string, value: unknown) => void) => void} update
  * @property {() => void} end
  */
 
 /**
- * A component for Streamlit; `mount` makes what stands in a place, once.
+ * A component for Streamlit; `mount` is called once for each place.
  *
- * Streamlit asks for a clean-up of every run that another run overtook, in any order and while the component stays on
- * the screen: two changes while the modules are on their way are enough. Only a place that has left the document is
- * cleaned up; a return to the page gets new elements.
+ * Streamlit requests a clean-up for every run that another run overtook, in any order and while the component stays on
+ * the screen: two changes while the modules load are enough. So a place is cleaned up only once it has left the
+ * document; a return to the page gets new elements.
  * @template Data @param {(place: HTMLElement, data: Data) => Mounted<Data>} mount
  * @returns {(run: Run<Data>) => () => void}
  */
@@ -70,7 +70,7 @@ export function defineComponent(mount) {
 }
 
 /**
- * The part of `whole` that `part` has names for.
+ * The entries of `whole` whose names are in `part`.
  * @template {object} Part @param {Part} whole @param {Part} part @returns {Part}
  */
 export function pick(whole, part) {
@@ -78,28 +78,28 @@ export function pick(whole, part) {
   return /** @type {Part} */ (Object.fromEntries(names.map((name) => [name, whole[name]])));
 }
 
-/** @typedef {Record<string, unknown>} Choices by the names that Streamlit hands them back with */
+/** @typedef {Record<string, unknown>} Choices by their names in Streamlit */
 
 /**
- * Keeps a page and Streamlit in step, choice by choice: each change has a number, only what is news to a side is taken
- * over, and only what was chosen here is reported. So a choice here never undoes one that was made beside it.
+ * Synchronises a page and Streamlit, choice by choice: each change has a number, a side takes over only values that are
+ * new to it, and only choices made here are reported. So a choice here never undoes one made elsewhere on the page.
  */
 export class Reporter {
   serial = 0;
   #hasBegun = false;
   #submittedSerial = 0;
-  /** What was submitted and not heard yet. @type {Choices} */
+  /** Submitted, but not yet acknowledged by Streamlit. @type {Choices} */
   #submitted = {};
-  /** What was last said or chosen, as JSON. @type {Map<string, string>} */
+  /** The values last received or chosen, as JSON. @type {Map<string, string>} */
   #known = new Map();
-  /** What was chosen here and not heard yet, with the number of the change. @type {Map<string, number>} */
+  /** Choices made here and not yet acknowledged, with the number of the change. @type {Map<string, number>} */
   #own = new Map();
   #waits = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   #isPending = false;
   #heardSerial = 0;
-  /** Of the last report: no later one has the same number, for Streamlit applies each number once. */
+  /** The number of the last report. Later reports need other numbers: Streamlit applies each number once. */
   #toldSerial = 0;
   /** @type {(() => void)[]} */
   #waiting = [];
@@ -109,8 +109,8 @@ export class Reporter {
   #isBusy;
 
   /**
-   * @param {() => Choices | null} collect what is chosen now; null where nothing is to be reported
-   * @param {() => boolean} [isBusy] whether an answer is on its way, after which a report comes cheaper
+   * @param {() => Choices | null} collect the current choices; null if there is nothing to report
+   * @param {() => boolean} [isBusy] whether an answer is pending; a report should wait for it
    * @param {number} [settle] milliseconds without a change before the rest of the page follows
    */
   constructor(collect, isBusy = () => false, settle = SETTLE) {
@@ -125,9 +125,9 @@ export class Reporter {
   }
 
   /**
-   * What the page is to take over from Streamlit: all that it says, but what the person chose here since it last heard.
-   * Null where that is no news.
-   * @template {Choices} Said @param {Said} said @param {number} serial of the last report that Streamlit has heard
+   * The values that the page should take over from Streamlit: all that it sent, except choices made here and not yet
+   * acknowledged. Null if nothing is new.
+   * @template {Choices} Said @param {Said} said @param {number} serial of the last report that Streamlit acknowledged
    * @returns {Said | null}
    */
   news(said, serial) {
@@ -152,7 +152,7 @@ export class Reporter {
     for (const [name, change] of this.#own) if (change <= serial) this.#own.delete(name);
   }
 
-  /** What differs from what was known has been chosen here. @param {Choices | null} choices */
+  /** Values that differ from the known ones were chosen here. @param {Choices | null} choices */
   #note(choices) {
     for (const [name, value] of Object.entries(choices ?? {})) {
       const text = JSON.stringify(value);
@@ -162,7 +162,7 @@ export class Reporter {
     }
   }
 
-  /** Something was chosen: where that is news, it is reported once nothing has changed for a moment. */
+  /** Call after a choice: if it is new, it is reported once nothing has changed for a moment. */
   changed() {
     const choices = this.#collect();
     const told = Object.entries(choices ?? {});
@@ -180,12 +180,12 @@ export class Reporter {
     this.#timer = setTimeout(() => this.#sendWhenIdle(), wait);
   }
 
-  /** An answer has come: a report that waited for it follows once the answer is on the screen. */
+  /** Call when an answer has arrived: a report that waited for it follows once the answer is on the screen. */
   idle() {
     if (this.#waits) this.schedule(SOON);
   }
 
-  /** Whether Streamlit does not know yet what was chosen here. */
+  /** Whether choices made here are still unreported. */
   get isPending() {
     return this.#isPending;
   }
@@ -195,17 +195,17 @@ export class Reporter {
     return this.#heardSerial === this.serial;
   }
 
-  /** Reports at once what Streamlit does not know yet. */
+  /** Reports unreported choices at once. */
   flush() {
     if (this.#isPending) this.#send();
   }
 
-  /** Resolves once Streamlit has heard all that was reported. @returns {Promise<void>} */
+  /** Resolves once Streamlit has acknowledged every report. @returns {Promise<void>} */
   heard() {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** What was not reported yet is given up; what Streamlit said last is then news here. */
+  /** Drops unreported choices; the values that Streamlit sent last then count as new. */
   discard() {
     this.cancel();
     this.serial = this.#toldSerial;
@@ -221,8 +221,8 @@ export class Reporter {
   }
 
   /**
-   * Reports something of another origin, such as a file. What is handed back is taken over, but for what is chosen here
-   * from now on; what was chosen before gives way.
+   * Reports something from another source, such as a file. Streamlit's answer overrides the choices made before, but
+   * not those made from now on.
    * @param {Choices} value
    */
   submit(value) {
@@ -234,7 +234,7 @@ export class Reporter {
     this.#tell("settled", { ...value, serial: this.serial });
   }
 
-  /** Where an answer is on its way only after it: a run of the script and its charts would make that one slower. */
+  /** Waits for a pending answer first: a run of the script with its charts would slow it down. */
   #sendWhenIdle() {
     if (!this.#isBusy()) return this.#send();
     this.#waits = this.#isPending = true;
@@ -248,7 +248,7 @@ export class Reporter {
     this.#note(choices);
     this.#toldSerial = this.serial;
     const own = Object.entries(choices).filter(([name]) => this.#own.has(name));
-    // Of two reports that follow each other closely Streamlit may hear the last alone: it says what was submitted too.
+    // Of two reports in quick succession Streamlit may receive only the last, so each repeats what was submitted.
     this.#tell("settled", { ...this.#submitted, ...Object.fromEntries(own), serial: this.serial });
   }
 }

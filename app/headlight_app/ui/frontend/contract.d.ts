@@ -1,6 +1,6 @@
 // Written from headlight_app/contract by tests/javascript/contracts.py.
 
-/** The parts that replace a model's own, by their names in the registries; empty where it stays as trained. */
+/** The parts that replace a model's own, by their registry names; an empty one stays as trained. */
 export interface Variant {
   masks: string;
   positional_encoding: string;
@@ -9,7 +9,7 @@ export interface Variant {
   pooling: string;
 }
 
-/** All that decides an answer. `image` is the name of a picture: empty is the first. */
+/** The settings that determine an answer, besides model and texts. `image` is a picture's name; empty is the first. */
 export interface Asked {
   image: string;
   variant: Variant;
@@ -20,14 +20,14 @@ export interface Asked {
   masked_positions: number[];
 }
 
-/** All that decides what a model computes; two equal ones have the same answer. */
+/** Everything that determines what a model computes: equal questions have equal answers. */
 export interface Question extends Asked {
   model: string;
   text: string;
   source: string;
 }
 
-/** Something that the engine is asked, under the name `route`, for at most `seconds`. */
+/** A request to the engine, named by its `route`, which may take `seconds`. */
 export interface Request {
   client_id?: string;
   request_number?: number;
@@ -64,7 +64,7 @@ export interface HeadChoice extends Asked {
   target_token: number;
 }
 
-/** The state of the page. `text` and `source` are None until the person types. */
+/** The state of the page. `text` and `source` are None until the visitor types. */
 export interface State extends HeadChoice {
   model: string;
   text: string | null;
@@ -92,7 +92,7 @@ export interface State extends HeadChoice {
   embedded: string;
 }
 
-/** How to draw: temperature 0 takes the likeliest token; a `top_k` of 0 and a `top_p` of 1 keep all tokens. */
+/** How to sample: temperature 0 takes the likeliest token; `top_k` 0 and `top_p` 1 keep all tokens. */
 export interface Sampling {
   temperature: number;
   top_k: number;
@@ -100,7 +100,7 @@ export interface Sampling {
   seed: number;
 }
 
-/** The parts of a Variant that were chosen for B; an empty one is as B's model was trained. */
+/** The parts of a Variant that were chosen for B; an empty part is B's model as trained. */
 export interface VariantDifference {
   masks?: string;
   positional_encoding?: string;
@@ -109,7 +109,7 @@ export interface VariantDifference {
   pooling?: string;
 }
 
-/** The choices for side B; the rest is as in side A. */
+/** The choices for side B; unset fields are as in side A. */
 export interface Difference {
   model?: string;
   text?: string;
@@ -123,7 +123,7 @@ export interface Difference {
   head_chosen?: string;
 }
 
-/** A token as the model reads it; `end` is where it ends in its text, in units of UTF-16. */
+/** A token as the model reads it; `end` is the offset of its end in the text, in UTF-16 code units. */
 export interface Token {
   text: string;
   id: number;
@@ -156,7 +156,7 @@ export interface AttentionGroupAnswer {
   shows: string;
 }
 
-/** Where the patches of an image lie, and whether it stands for the text or the source. */
+/** The patches of an image; `side` says whether the image is the text or the source. */
 export interface Patches {
   side: "source" | "text";
   rows: number;
@@ -165,7 +165,7 @@ export interface Patches {
   region: [number, number, number, number];
 }
 
-/** When the frames of a sound begin, and its spectrogram; `side` says whether it stands for the text or the source. */
+/** The frames of a sound, and its spectrogram; `side` says whether the sound is the text or the source. */
 export interface Sound {
   side: "source" | "text";
   frames_read: number;
@@ -176,7 +176,7 @@ export interface Sound {
   bytes: string;
 }
 
-/** A possible token (or label): its text with white space, and its probability before and after all changes. */
+/** A candidate token (or label): its text with white space, and its probability before and after the changes. */
 export interface Candidate {
   text: string;
   id: number;
@@ -184,7 +184,7 @@ export interface Candidate {
   after: number;
 }
 
-/** The prediction at one position; the page writes `title`, `preposition`, and the token there. */
+/** The prediction at one position; the page shows `title`, `preposition` and the token at the position. */
 export interface Prediction {
   position: number;
   title: string;
@@ -193,7 +193,7 @@ export interface Prediction {
   candidates: Candidate[];
 }
 
-/** An example: its texts, one line on what to look at, the order of heads that suits it, a query and a key. */
+/** An example: its texts, a hint what to look at, a suitable order of heads, a query and a key. */
 export interface ExampleAnswer {
   text: string;
   source: string;
@@ -203,7 +203,7 @@ export interface ExampleAnswer {
   key: string;
 }
 
-/** A quantity of a head, such as its weights or scores; an additive one may be summed over cells. */
+/** A quantity of a head, such as its weights or scores; an additive one can be summed over cells. */
 export interface QuantityRow {
   name: string;
   title: string;
@@ -212,14 +212,14 @@ export interface QuantityRow {
   additive: boolean;
 }
 
-/** An order of heads that is no metric's; `title` has {query} and {key} for tokens. */
+/** An order of heads that is not a metric; `title` has the placeholders {query} and {key} for tokens. */
 export interface HeadOrderRow {
   name: string;
   title: string;
   lesson: string;
 }
 
-/** A metric of heads, and whether it is of heads that read a text (or the frames of a sound), or an image. */
+/** A metric of heads; `reads` is "text" for heads that read a text or sound frames, or "image". */
 export interface MetricRow {
   reads: "image" | "text";
   name: string;
@@ -228,7 +228,7 @@ export interface MetricRow {
   unit: string;
 }
 
-/** A way to draw a head; `reads` is what the model must read for it, or empty. */
+/** A way to draw a head; `reads` is the input that the model must have for it, or empty. */
 export interface PlotRow {
   name: string;
   title: string;
@@ -236,7 +236,7 @@ export interface PlotRow {
   reads: "" | "image" | "sound" | "text";
 }
 
-/** Colours end at this quantile of the weights shown; None: at 1. */
+/** The colour scale ends at this quantile of the shown weights; None: at 1. */
 export interface ColourRangeRow {
   name: string;
   title: string;
@@ -253,7 +253,7 @@ export interface EditOperationRow {
   hook_points: string[];
 }
 
-/** How an edit reads. */
+/** An edit in words. */
 export interface EditSentenceRow {
   text: string;
   operation: string;
@@ -280,13 +280,13 @@ export interface Catalogue {
   hook_points: Record<string, HookPointRow>;
 }
 
-/** A part of a model that can be replaced: its title, and the title of each choice by its name. */
+/** A replaceable part of a model: its title, and the titles of its choices by name. */
 export interface PartChoices {
   title: string;
   names: Record<string, string>;
 }
 
-/** The argument behind the colon of a mask: its title, how it begins, its control, and the limits of a number. */
+/** A mask's argument after the colon: its title, its default, its control, and the limits of a number. */
 export interface MaskArgument {
   title: string;
   default: string;
@@ -294,14 +294,14 @@ export interface MaskArgument {
   limits: [number, number];
 }
 
-/** A part of the program: its title, its formula in LaTeX where it has one, and its source. */
+/** A part of the program: its title, its LaTeX formula (may be empty), and its source. */
 export interface CodeSection {
   title: string;
   formula: string;
   code: string;
 }
 
-/** A box: its title, details in lines of few words, and the shape of its output. Its kind says where it leads. */
+/** A box: its title, short lines of details, and the shape of its output. Its kind sets what a click opens. */
 export interface DiagramPart {
   kind: string;
   title: string;
@@ -309,7 +309,7 @@ export interface DiagramPart {
   shape: number[];
 }
 
-/** A branch of the residual stream; its output is `added` to the stream, or else replaces it. */
+/** A branch of the residual stream; its output is `added` to the stream or replaces it. */
 export interface SublayerDiagram {
   kind: string;
   parts: DiagramPart[];
@@ -318,7 +318,7 @@ export interface SublayerDiagram {
   norm_on_stream: "" | "after" | "before";
 }
 
-/** An encoder or a decoder, with the block of one `layer`. */
+/** An encoder or a decoder, shown with the block of one `layer`. */
 export interface StackDiagram {
   name: string;
   title: string;
@@ -333,39 +333,39 @@ export interface StackDiagram {
   residual_shape: number[];
 }
 
-/** The stacks in the order they run, and what turns the output of the last one into the answer. */
+/** The stacks in running order, and the output head of the last one. */
 export interface ModelDiagramAnswer {
   stacks: StackDiagram[];
   head: DiagramPart[];
 }
 
-/** The shape of each array, in the order of the numbers. */
+/** The shape of each array, in the order of the binary numbers. */
 export interface ArraysAnswer {
   shapes: Record<string, number[]>;
 }
 
-/** A sentence in place of an answer. */
+/** An error sentence instead of an answer. */
 export interface Refusal {
   error: string;
 }
 
-/** A newer question has taken the place of this one. */
+/** A newer question has replaced this one. */
 export interface Replaced {
   superseded: boolean;
 }
 
-/** A file: its name and media type; the numbers are its bytes. */
+/** A file's name and media type; its bytes follow as the binary part. */
 export interface FileAnswer {
   name: string;
   type: string;
 }
 
-/** The name under which a picture or a recording that was sent is asked for. */
+/** The name of an uploaded picture or recording, for later requests. */
 export interface ImageAnswer {
   name: string;
 }
 
-/** Why a question of this visitor has no answer yet, as a sentence; empty where none waits for others. */
+/** A sentence on why this visitor's question is still waiting; empty if it is not. */
 export interface WaitingAnswer {
   sentence: string;
 }

@@ -1,10 +1,10 @@
-// A table of all heads, a row for each layer: a click or the arrow keys choose one. What a cell shows is drawn by others.
+// A table of all heads, a row for each layer: a click or the arrow keys choose one. Callers draw the cells' content.
 
 import { closest, createElement, updateChildren } from "./dom/dom.js";
 import { GRID_STEPS } from "./dom/keyboard.js";
 
 /**
- * How many layers and heads there are; `name` tells attentions of the same size apart.
+ * The numbers of layers and heads; `name` distinguishes attentions of the same size.
  * @typedef {{ name: string, layers: number, heads: number }} HeadTableShape
  * @typedef {(layer: number, head: number) => void} ChooseHead
  */
@@ -16,7 +16,7 @@ export class HeadTable {
   /** @type {HTMLElement[][]} */
   #cells = [];
 
-  /** @param {HTMLElement} element what is to hold the table @param {ChooseHead} choose */
+  /** @param {HTMLElement} element container of the table @param {ChooseHead} choose */
   constructor(element, choose) {
     this.#element = element;
     this.#choose = choose;
@@ -24,8 +24,8 @@ export class HeadTable {
   }
 
   /**
-   * Makes the cells, where there is another number of them than before.
-   * @param {HeadTableShape} shape @param {() => Node[]} content what a new cell holds
+   * Creates the cells if the shape has changed.
+   * @param {HeadTableShape} shape @param {() => Node[]} content of a new cell
    */
   layout({ name, layers, heads }, content = () => []) {
     const shape = `${name} ${layers}x${heads}`;
@@ -53,7 +53,7 @@ export class HeadTable {
     const testid = `${this.#element.dataset.testid}-${layer}-${head}`;
     const onclick = () => this.#choose(layer, head);
     const cell = createElement("div", "head-cell", content, { role: "gridcell", testid, onclick });
-    for (const picture of cell.children) picture.ariaHidden = "true"; // the cell's name says what it shows
+    for (const picture of cell.children) picture.ariaHidden = "true"; // the cell's label describes it
     return cell;
   }
 
@@ -73,9 +73,9 @@ export class HeadTable {
 }
 
 /**
- * Names a cell, and says whether it is chosen.
+ * Labels a cell and marks whether it is chosen.
  * @param {HTMLElement} cell @param {string} label @param {boolean} chosen
- * @param {boolean} focusable whether the tab key lands on it
+ * @param {boolean} focusable whether it is a tab stop
  */
 export function labelCell(cell, label, chosen, focusable = chosen) {
   cell.classList.toggle("chosen", chosen);

@@ -1,21 +1,21 @@
-// Leaving the page loses nothing: choices are reported before anything else on the page is used.
+// Reports choices before the visitor uses anything else, so that leaving the page loses nothing.
 
 import { listenTo } from "./dom/dom.js";
 
 /**
- * What reports choices to Streamlit.
+ * A reporter of choices to Streamlit.
  * @typedef {object} Reports
  * @property {boolean} isPending whether something is still to be reported
  * @property {boolean} isHeard whether Streamlit has answered the last report
- * @property {() => void} flush reports at once
+ * @property {() => void} flush report at once
  * @property {() => Promise<void>} heard resolves once Streamlit has answered the last report
  */
 
-const PATIENCE = 3000; // milliseconds that a link waits for Streamlit to hear what was chosen
+const PATIENCE = 3000; // milliseconds that a link waits for Streamlit to acknowledge the choices
 
 /**
- * Reports at once where the person turns to something else: another part of the page, another tab, a link.
- * @param {Element} root what is the component's own @param {Reports} reporter
+ * Reports at once if the visitor turns to something else: another part of the page, another tab, a link.
+ * @param {Element} root of the component @param {Reports} reporter
  * @returns {() => void} ends it
  */
 export function listenToLeaving(root, reporter) {
@@ -33,7 +33,7 @@ export function listenToLeaving(root, reporter) {
     event.preventDefault();
     event.stopImmediatePropagation();
     reporter.flush();
-    // The link as it is drawn now names an older state; the run that hears the report draws it anew.
+    // The link still contains an older state; the run that follows the report redraws it.
     const late = new Promise((resolve) => setTimeout(resolve, PATIENCE));
     Promise.race([reporter.heard(), late]).then(() => link.click());
   };

@@ -1,16 +1,16 @@
-// The page that draws heads and the sidebar are two components: the sidebar asks what mask the answer on the page shows.
+// The sidebar and the page that draws heads are separate components: the sidebar asks for the mask that the page shows.
 
 import { listenTo } from "./dom/dom.js";
 
 /**
- * The mask that an answer was computed with. `allowed`, a cell for each query and key row by row, is 0 where the query does
- * not see the key; `painted` are the cells that were turned round in it. Without tokens the text is too long to paint.
+ * The mask that an answer was computed with. `allowed`, one cell for each query and key, row by row, is 0 if the query
+ * does not see the key; `painted` lists the inverted cells. Without tokens the text is too long to paint.
  * @typedef {{ tokens: string[], allowed: Uint8Array, painted: string }} ShownMask
  */
 
 const [ASK, CHANGED] = ["headlight-mask", "headlight-mask-changed"];
 
-/** What the page shows now; null where none shows a mask. @returns {ShownMask | null} */
+/** The mask that the page shows; null if it shows none. @returns {ShownMask | null} */
 export function askMask() {
   /** @type {{ mask: ShownMask | null }} */
   const detail = { mask: null };
@@ -26,7 +26,7 @@ export function answerMask(read) {
   return listenTo(document, { [ASK]: answer });
 }
 
-/** There is another answer on the page. */
+/** Call when the page shows another answer. */
 export function tellMaskChanged() {
   document.dispatchEvent(new CustomEvent(CHANGED));
 }

@@ -1,10 +1,10 @@
-// Masks as the address names them: a kind, and for some kinds an argument behind a colon: "causal+window:4". Cells that a
-// person has painted, a query and a key each, turn round what the masks before them say: "causal+painted:3-1.4-1".
+// Masks as written in the address: a kind, and for some kinds an argument after a colon: "causal+window:4". Painted
+// cells, a query and a key each, invert the masks before them: "causal+painted:3-1.4-1".
 
-/** `base` are the masks that are painted over. @typedef {{ kind: string, argument: string, base: string }} MaskSpec */
+/** `base`: the masks below the painted cells. @typedef {{ kind: string, argument: string, base: string }} MaskSpec */
 
 /**
- * The argument behind a mask's colon, by its row in Python.
+ * The argument of a mask, as described by its row in Python.
  * @typedef {{ title: string, default: string, control: "number" | "cells", limits: [number, number] }} MaskArgument
  */
 /** @typedef {Partial<Record<string, MaskArgument>>} MaskArguments by the mask's kind */
@@ -26,8 +26,8 @@ export function parseMask(spec) {
 }
 
 /**
- * A mask of a kind that was just chosen, with the argument to begin with where it needs one.
- * @param {string} kind @param {MaskArguments} maskArguments @param {string} before the mask that is on, which is painted
+ * A mask of a kind that was just chosen, with its default argument if it needs one.
+ * @param {string} kind @param {MaskArguments} maskArguments @param {string} before the current mask, to paint over
  */
 export function defaultMask(kind, maskArguments, before) {
   const argument = maskArguments[kind];

@@ -1,12 +1,12 @@
-// A list of models by what they do: a group for each kind, and behind what a model does, in small, its name.
+// A list of models by purpose: a group for each kind; each option is the purpose, followed by the name in small type.
 
 import { createElement } from "./dom/dom.js";
 
 /**
- * A model in a list: what it does, its name as people read it, and whether it can be chosen.
+ * A model in a list: its purpose, its display name, and whether it can be chosen.
  * @typedef {{ name: string, title: string, purpose: string, enabled: boolean }} PickedModel
  */
-/** @typedef {{ kind: string, models: PickedModel[] }} ModelGroup models that do the same */
+/** @typedef {{ kind: string, models: PickedModel[] }} ModelGroup models of the same kind */
 
 /** @param {ModelGroup} group */
 export function createModelGroup({ kind, models }) {

@@ -1,9 +1,9 @@
-// Presenter mode on a page of ours: a class, which the style sheet and `--type` follow.
+// Presenter mode: a class on the page's root, which sets styles and `--type`.
 
 import { fitHeights } from "./text_box.js";
 
 /**
- * Switches it. Boxes are as high as their text, which is of another size now.
+ * Switches it, and fits the boxes to their text, whose font size has changed.
  * @param {HTMLElement} root @param {boolean} presenter @param {Iterable<HTMLTextAreaElement>} boxes
  */
 export function togglePresenter(root, presenter, boxes) {

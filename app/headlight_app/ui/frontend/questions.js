@@ -1,4 +1,4 @@
-// Questions of every page: the newest counts, and a problem stands above an older answer.
+// Requests of every page: only the newest counts, and an error is shown above the older answer.
 
 import { clientId, failureText, isAbort, post, tellWaiting } from "./server.js";
 
@@ -30,10 +30,10 @@ export class Questions {
   }
 
   /**
-   * Asks in place of all questions before; null where a newer question has taken this one's place.
+   * Asks a question, which replaces all earlier ones; null if a newer question has replaced this one.
    * @template {keyof Routes} Name @param {Name} route @param {Routes[Name]["request"]} request
-   * @param {Unanswered} [unanswered] where it is given, a question that the network lost is asked again
-   * @param {(sentence: string) => void} [waiting] is told why a question waits that others keep waiting
+   * @param {Unanswered} [unanswered] if given, the question is repeated after network failures
+   * @param {(sentence: string) => void} [waiting] receives the reason if the question has to wait for others
    * @returns {Promise<Answered<Routes[Name]["answer"]> | null>}
    */
   async ask(route, request, unanswered, waiting) {
@@ -56,7 +56,7 @@ export class Questions {
     }
   }
 
-  /** The answer that is on its way is not wanted any more. */
+  /** Cancels the pending question. */
   stop() {
     this.#asking?.abort();
     this.#asking = null;
@@ -64,7 +64,7 @@ export class Questions {
 }
 
 /**
- * Says what is wrong above the answer, which is an older one then, and by the boxes of the text; "": all is well.
+ * Shows an error above the answer, which is an older one then, and marks the text boxes; "" clears both.
  * @param {{ problem: HTMLElement, answer: HTMLElement, status?: HTMLElement, text?: HTMLElement, texts?: HTMLElement[] }} elements
  * @param {string} sentence
  */

@@ -1,20 +1,20 @@
-// What components ask the server itself, past Streamlit: one packed answer for each question.
+// Requests of components to the server, without Streamlit: one packed answer for each question.
 
 import { unpack } from "./wire.js";
 
 /** @import { FileAnswer, FileRoute, ImageAnswer, Refusable, Routes, WaitingAnswer } from "./types.js" */
 /** @import { Packed } from "./wire.js" */
 
-const FIRST_PAUSE = 500; // milliseconds until a question that was lost is asked again
+const FIRST_PAUSE = 500; // milliseconds until a lost question is repeated
 const LONGEST_PAUSE = 8000;
-const LONG_WAIT = 1000; // milliseconds after which a question that waits says why, and after which it says so again
+const LONG_WAIT = 1000; // milliseconds until the reason for a wait is shown first
 const LOOK_AGAIN = 2000;
 
 /**
- * Asks the server, and where `unanswered` is given again and again while the network loses the question.
+ * Asks the server; if `unanswered` is given, repeats the question while the network fails.
  * @param {string} api address of the routes @param {string} route @param {unknown} body @param {AbortSignal} [signal]
  * @param {Unanswered} [unanswered]
- * @template [Meta=Record<string, unknown>] what the route's answer says beside its numbers
+ * @template [Meta=Record<string, unknown>] the JSON part of the route's answer
  * @returns {Promise<Packed<Meta>>}
  */
 export async function post(api, route, body, signal, unanswered) {
@@ -32,10 +32,10 @@ export async function post(api, route, body, signal, unanswered) {
   return unpack(await answer.arrayBuffer());
 }
 
-/** @typedef {(sentence: string) => void} Unanswered says that the server does not answer, once for each attempt */
+/** @typedef {(sentence: string) => void} Unanswered reports that the server does not answer, once for each attempt */
 
 /**
- * What is fetched, after growing pauses fetched again while the network fails.
+ * Repeats a fetch, with growing pauses, while the network fails.
  * @template Answer @param {(attempt: number) => Promise<Answer>} fetched @param {Unanswered} [unanswered]
  */
 export async function askUntilAnswered(fetched, unanswered = () => {}) {
@@ -51,7 +51,7 @@ export async function askUntilAnswered(fetched, unanswered = () => {}) {
   }
 }
 
-/** A failure as a sentence for the person. @param {unknown} error */
+/** An error as a sentence for the visitor. @param {unknown} error */
 export function failureText(error) {
   if (error instanceof TypeError) return "The server does not answer. Is Headlight still running?";
   return error instanceof Error ? error.message : String(error);
@@ -62,13 +62,13 @@ export function isAbort(error) {
   return error instanceof DOMException && error.name === "AbortError";
 }
 
-/** A random name, by which the server drops questions that this page has replaced by newer ones. */
+/** A random name, with which the server drops questions that this page has replaced by newer ones. */
 export function clientId() {
   return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16)).join("");
 }
 
 /**
- * What a route says; where it says why it cannot, an error with that sentence.
+ * The answer of a route. If the route refuses, throws an error with its sentence.
  * @template {keyof Routes} Name @param {string} api @param {Name} route @param {Routes[Name]["request"]} request
  * @param {AbortSignal} [signal] @param {Unanswered} [unanswered] @returns {Promise<Packed<Routes[Name]["answer"]>>}
  */
@@ -80,7 +80,7 @@ export async function askRoute(api, route, request, signal, unanswered) {
 }
 
 /**
- * Tells why a question has no answer yet, once it has waited for a second and then every two, until it is answered.
+ * Tells why a question has no answer yet, after one second and then every two, until it is answered.
  * @param {string} api @param {AbortSignal} answered @param {(sentence: string) => void} tell
  */
 export async function tellWaiting(api, answered, tell) {
@@ -93,7 +93,7 @@ export async function tellWaiting(api, answered, tell) {
       const { meta } = unpack(await answer.arrayBuffer());
       if (meta.sentence && !answered.aborted) tell(meta.sentence);
     } catch {
-      return; // the question itself says what is wrong
+      return; // the question itself reports the failure
     }
   }
 }
@@ -109,7 +109,7 @@ export async function fetchFile(api, route, request) {
 }
 
 /**
- * Sends a file of the visitor's own; gives the name by which only they can use it from then on.
+ * Uploads a visitor's file; returns the name with which only this visitor can use it.
  * @param {string} api @param {BodyInit} body @param {string} type
  */
 export async function uploadFile(api, body, type) {

@@ -1,7 +1,7 @@
 // Keys for the whole page, outside text boxes.
 
 /**
- * Whether a key was pressed alone, outside of what takes letters.
+ * Whether a key was pressed without modifiers, outside of text fields.
  * @param {KeyboardEvent} event @param {string} key
  */
 export function isShortcut(event, key) {

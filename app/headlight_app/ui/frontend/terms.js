@@ -1,12 +1,12 @@
-// Terms explained where they stand: one line, and a link to the screen of the course that goes on.
+// Terms explained next to their use: one line, with a link to the screen of the course that explains more.
 
 import { createElement } from "./dom/dom.js";
 
 /** @typedef {{ sentence: string, chapter: string, screen: string }} Term */
 
 /**
- * A line that explains some terms. Each sentence leads to the course, with all that was chosen.
- * @param {Term[]} terms @param {() => void} [beforeLeaving] @param {string} [token] that a sentence speaks of
+ * A line that explains some terms. Each sentence links to the course and keeps all choices.
+ * @param {Term[]} terms @param {() => void} [beforeLeaving] @param {string} [token] for the place {token} in a sentence
  */
 export function createTermLine(terms, beforeLeaving = () => {}, token = "") {
   return createElement("p", "term", [...terms.flatMap((term) => [createTerm(term, beforeLeaving, token), " "])]);

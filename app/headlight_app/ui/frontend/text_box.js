@@ -1,8 +1,8 @@
-// The boxes that people type a text in.
+// The boxes for typing a text.
 
 const TALLEST = 120; // pixels
 
-/** As high as its text, within bounds. @param {Iterable<HTMLTextAreaElement>} boxes */
+/** Makes boxes as high as their text, up to a limit. @param {Iterable<HTMLTextAreaElement>} boxes */
 export function fitHeights(boxes) {
   for (const box of boxes) {
     box.style.height = "auto";
@@ -11,12 +11,12 @@ export function fitHeights(boxes) {
 }
 
 /**
- * Writes a text only where it is another one, so that the caret stays.
+ * Writes a text only if it differs, so that the caret stays.
  * @param {HTMLTextAreaElement} box @param {string} text
  */
 export function setText(box, text) {
   if (box.value === text) return;
   const isAllSelected = box.value !== "" && box.selectionStart === 0 && box.selectionEnd === box.value.length;
   box.value = text;
-  if (isAllSelected) box.select(); // the next letter replaces it, as it would have replaced the text before
+  if (isAllSelected) box.select(); // the next letter replaces it, as it would have replaced the old text
 }

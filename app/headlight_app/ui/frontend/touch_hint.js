@@ -1,12 +1,12 @@
-// What a title says where there is no pointer to wait with: press and hold, or tap on what is no control.
+// Shows titles on touch screens, which cannot hover: press and hold a control, or tap on anything else.
 
 import { createElement, listenTo } from "./dom/dom.js";
 
 const HOLD = 450; // milliseconds
-const DRIFT = 10; // pixels that a resting finger may move
+const DRIFT = 10; // pixels that a holding finger may move
 const CONTROLS = "button, a, select, input, textarea, summary, label, [role=button]";
 
-/** @param {HTMLElement} place whose titles are told @returns {() => void} ends it */
+/** @param {HTMLElement} place whose titles are shown @returns {() => void} ends it */
 export function listenToTouch(place) {
   /** @type {HTMLElement | undefined} */
   let hint;

@@ -1,4 +1,4 @@
-// What whatever draws heads works on; what the server says is in the contracts.
+// Types for drawing heads; the server's answers are in the contracts.
 
 import type { CompareRoutes } from "../../compare/frontend/contract.js";
 import type { CourseRoutes } from "../../course/frontend/contract.js";
@@ -42,20 +42,20 @@ export type {
 } from "./export/contract.js";
 export type * from "./export/types.js";
 
-/** Whose tokens an attention's queries or keys are. */
+/** The stack whose tokens are the queries or keys of an attention. */
 export type Side = AttentionGroupAnswer["queries"];
 
-/** How numbers become colours: a share of one, a root of what is largest, or as they are. */
+/** How numbers become colours: as a share of 1, as a root of the share of the largest, or as they are. */
 export type Scale = HeadViewAnswer["scale"];
 
-/** In a saved page all weights may follow the byte codes as float32: they are `exact`. */
+/** `exact`: in a saved page, all weights as float32 follow the byte codes. */
 export interface AttentionGroup extends AttentionGroupAnswer {
   exact?: boolean;
 }
 
 export type Metrics = ExploreRoutes["head_metrics"]["answer"]["metrics"];
 
-/** Where patches lie; in a saved page with the image. */
+/** The positions of patches; in a saved page with the image. */
 export interface ShownPatches extends Patches {
   image?: EmbeddedImage;
 }
@@ -67,13 +67,13 @@ export interface EmbeddedImage {
   bytes: string;
 }
 
-/** What is drawn of an answer. */
+/** The part of an answer that is drawn. */
 export interface Answer
   extends Pick<
     TraceAnswer,
     "tokens" | "source_tokens" | "predictions" | "changed" | "no_prediction_reason" | "notes" | "maskable"
   > {
-  /** Of a trace in a notebook only its texts are known. */
+  /** For a trace in a notebook, only the texts are known. */
   question: Pick<Question, "text" | "source"> & Partial<Question>;
   attention_groups: AttentionGroup[];
   patches: ShownPatches | null;
@@ -81,10 +81,10 @@ export interface Answer
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** What was chosen about heads, and what drawings of them tell of the question. */
+/** The choices about heads, and the parts of the question that drawings of heads need. */
 export type DisplayChoice = Omit<HeadChoice, "image" | "variant" | "device" | "measure">;
 
-/** An edit taken apart; `at` says what is picked along each axis: "3", "2:5", or nothing. */
+/** A parsed edit; `at` is the selection along each axis: "3", "2:5", or empty. */
 export interface ParsedEdit {
   path: string;
   hookPoint: string;
@@ -97,7 +97,7 @@ export interface ParsedEdit {
   title: string;
 }
 
-/** Words about an edit: text, and tokens of the sentence. */
+/** A description of an edit: text, and tokens of the sentence. */
 export type Words = (string | { token: Pick<Token, "text"> })[];
 
 /** Layer and head. */
@@ -109,7 +109,7 @@ export interface Pair {
   key: number;
 }
 
-/** What the pointer is over, as positions; null where it is over none. */
+/** The positions under the pointer; null if there are none. */
 export interface Pointer {
   query: number | null;
   key: number | null;
@@ -121,29 +121,29 @@ export interface HeadMatrix {
   columns: MatrixAxis;
   height: number;
   width: number;
-  /** NaN where attending is forbidden. */
+  /** NaN if the mask forbids the cell. */
   numbers: Float32Array;
-  /** The same for each of several heads. */
+  /** The numbers of each head, if there are several. */
   per_head: Float32Array[];
   /** FORBIDDEN, SHOWN or LEFT_OUT for each cell. */
   states: Uint8Array | null;
   signed: boolean;
   scale: Scale;
-  /** The numbers at the two ends of the colours. */
+  /** The numbers at the two ends of the colour scale. */
   low: number;
   high: number;
-  /** By what the colours end at `high`, where they are fitted to what is shown. */
+  /** The rule that set `high`, if the colours are fitted to the shown numbers. */
   fitted?: ColourRangeRow;
-  /** Whether these are the numbers themselves, not their byte codes. */
+  /** Whether these are the exact numbers, not decoded byte codes. */
   exact: boolean;
   quantity: QuantityRow;
-  /** Every rule by which it was made. */
+  /** Descriptions of all steps that made the matrix. */
   rules: string[];
   rowOf: Map<number, number>;
   columnOf: Map<number, number>;
 }
 
-/** What can be asked on any page. */
+/** All routes of all pages. */
 export type Routes = CompareRoutes &
   CourseRoutes &
   LessonRoutes &
@@ -159,32 +159,32 @@ export type FileRoute = {
   [Name in keyof Routes]: Routes[Name]["answer"] extends FileAnswer ? Name : never;
 }[keyof Routes];
 
-/** What is said in place of an answer, or the answer. */
+/** An answer, or a refusal in its place. */
 export type Refusable<Said> = Said & Partial<Refusal>;
 
 /** The answer to a question about what is on the screen. */
 export interface Found<Said = object> {
   meta: Refusable<Said>;
   numbers: Float32Array<ArrayBuffer>;
-  /** Made of the numbers, once. */
+  /** Built from the numbers once. */
   matrix?: HeadMatrix;
 }
 
-/** What a request asks besides the question on the screen. */
+/** The fields of a request besides the question on the screen. */
 export type Details<Asked> = Omit<Asked, "question" | "client_id" | "request_number">;
 
-/** What drawings of heads ask. */
+/** The routes that drawings of heads use. */
 export type HeadRoutes = Pick<ExploreRoutes, "head_view" | "head_metrics" | "query_key_weights" | "qk_projection">;
 
-/** Where answers come from: over the network, or out of a saved page. */
+/** The source of answers: the network, or a saved page. */
 export interface Server {
-  /** What a route says, or null until it is here: then the page is drawn again. `wait` is in milliseconds. */
+  /** The answer of a route; null until it arrives, which redraws the page. `wait` is in milliseconds. */
   get<Name extends keyof HeadRoutes>(
     route: Name,
     details: Details<HeadRoutes[Name]["request"]>,
     wait?: number,
   ): Found<HeadRoutes[Name]["answer"]> | null;
-  /** The byte codes of one layer of a group whose heads are sent later; null where they are of no use any more. */
+  /** The byte codes of one layer of a group whose heads are sent later; null if they are no longer needed. */
   getLayerCodes(group: AttentionGroup, layer: number): Promise<Uint8Array | null>;
   /** The name of the image that was read. */
   imageName(): string;
@@ -194,25 +194,25 @@ export interface Server {
 /** What is on the screen. */
 export interface View {
   readonly elements: HeadElements;
-  /** Draws what is open; `fresh` where there is a new answer or other colours, else only a choice has changed. */
+  /** Redraws the open parts; `fresh` after a new answer or other colours, not if only a choice has changed. */
   redraw(fresh?: boolean): void;
-  /** The pointer is over other tokens: draws only marks, where that is enough. */
+  /** Call when the pointer is over other tokens: redraws only marks, if that is enough. */
   markPointer(): void;
 }
 
-/** What draws and controls heads works on a page: what was chosen and answered, what is on the screen, what can be asked. */
+/** A page, for all code that draws or controls heads: the choices and the answer, the screen, and the server. */
 export interface Page {
   readonly state: State;
   readonly view: View;
   readonly server: Server;
-  /** The one way in which a choice changes. */
+  /** The only way to change a choice. */
   change(patch: Partial<DisplayChoice>): void;
 }
 
 /** Elements of heads_tab.html, and of the page around it. */
 export type HeadElements = ReturnType<typeof headElements>;
 
-/** The colours and the font in force, and by how much type is enlarged. */
+/** The current colours and font, and the factor of the font size. */
 export interface CanvasStyle {
   ink: string;
   quiet: string;
@@ -225,28 +225,28 @@ export interface CanvasStyle {
   type: number;
 }
 
-/** One way to draw a matrix. `only` for what reads texts or images. */
+/** One way to draw a matrix. */
 export interface Plot {
-  /** Where it is drawn; on the canvas where nothing else is said. */
+  /** The element to draw on; by default the canvas. */
   element?: "prose" | "sheet";
   draw(page: Page, matrix: HeadMatrix, width: number, canvas: HTMLCanvasElement): void;
-  /** Paints only marks anew. */
+  /** Repaints only marks. */
   mark?(page: Page, matrix: HeadMatrix): void;
   /** The tokens under the pointer. */
   tokenAt(page: Page, event: MouseEvent, click?: boolean): Pointer | null;
-  /** How many tokens further a key leads. */
+  /** The number of tokens that an arrow key moves by. */
   arrowStep?(page: Page, key: string): number;
   scaleText?(matrix: HeadMatrix): string;
 }
 
-/** What a saved page holds beside its numbers; `views` are packed answers, as base64, by their route and question. */
+/** The JSON of a saved page; `saved_views` are packed answers, as base64, by their route and question. */
 export interface SavedPage extends Omit<Answer, "bytes" | "maskable">, Catalogue {
   state: Partial<DisplayChoice>;
   saved_views: Record<string, string>;
   provenance_parts: string[];
 }
 
-/** "head-title" is headTitle. */
+/** "head-title" becomes "headTitle". */
 export type CamelCase<Name extends string> = Name extends `${infer Word}-${infer Rest}`
   ? `${Word}${Capitalize<CamelCase<Rest>>}`
   : Name;

@@ -1,6 +1,6 @@
-// Attention weights as one byte each: 0 is a cell where attending is forbidden, 1 to 255 the square root of the weight.
+// Attention weights as one byte each: 0 if the mask forbids the cell, 1 to 255 for the square root of the weight.
 
-/** @param {number} weight from 0 to 1; NaN where attending is forbidden */
+/** @param {number} weight from 0 to 1; NaN if the mask forbids the cell */
 export function encodeWeight(weight) {
   return Number.isNaN(weight) ? 0 : 1 + Math.round(254 * Math.sqrt(Math.min(Math.max(weight, 0), 1)));
 }

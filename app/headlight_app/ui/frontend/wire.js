@@ -1,4 +1,4 @@
-// Answers as they travel: a few words about numbers, and the numbers themselves.
+// The format of answers: JSON header, then binary payload.
 
 /**
  * @template [Meta=Record<string, unknown>]
@@ -9,7 +9,7 @@
  */
 
 /**
- * An answer is a length, that much JSON, and raw numbers that begin at the next multiple of four.
+ * An answer is the length of the JSON, the JSON, and raw numbers that begin at the next multiple of four.
  * @template [Meta=Record<string, unknown>] @param {ArrayBuffer} buffer @returns {Packed<Meta>}
  */
 export function unpack(buffer) {
@@ -19,7 +19,7 @@ export function unpack(buffer) {
 }
 
 /**
- * As many whole numbers of four bytes as there are; single bytes may follow them.
+ * As many complete float32 as there are; fewer than four bytes may be left at the end.
  * @param {ArrayBuffer} buffer @param {number} start
  */
 export function readFloats(buffer, start) {

@@ -1,1 +1,1 @@
-"""Which tokens an answer stands on: rankings of them, how faithful each is, and where a token was copied from."""
+"""The tokens that an answer depends on: rankings of them, how faithful each is, and where a token was copied from."""

@@ -1,14 +1,15 @@
 """ALTI-Logit: how much each token of a text adds to the logit of an answer (Ferrando et al. 2023, section 3.3).
 
-At the predicting token every attention writes a sum over the tokens that it reads. What each of them adds to the logit
-is exact, with norms frozen at their scale (`attribution`). But in a deeper layer the vector of a token is itself a
-mixture of all tokens before it. ALTI (Ferrando et al. 2022) estimates how much of each: in one layer the proximity of a
-term to the whole, |y| - |y - term| in the 1-norm, never below zero, as a share of all terms; through layers the
-product of these matrices. What a layer's token adds is shared out among the tokens of the text in these proportions.
+At the predicting token every attention writes a sum over the tokens that it reads. The contribution of each to the
+logit is exact, with norms frozen at their current scale (`attribution`). But in a deeper layer the vector of a token is
+itself a mixture of all tokens before it. ALTI (Ferrando et al. 2022) estimates the proportions: in one layer the
+proximity of a term to the whole, |y| - |y - term| in the 1-norm, never below zero, as a share of all terms; through
+layers the product of these matrices. The contribution of a layer's token is divided among the tokens of the text in
+these proportions.
 
-So tokens and `rest` add up to the logit. `rest` is what feed-forward networks, biases and edits add at the predicting
-token, which no attention brought there; the mixing leaves the feed-forward networks out, too, because they do not move
-anything between tokens.
+So tokens and `rest` add up to the logit. `rest` is the contribution of feed-forward networks, biases and edits at the
+predicting token, which no attention moved there; the mixing omits the feed-forward networks as well, because they do
+not move anything between tokens.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from headlight.nn.transformer import Transformer
 from headlight.tracing.trace import Trace, position_index
 
 KEEP = (*STREAM_KEEP, "*.residual*", "*.self.output", "*.self.weights", "*.self.v", "*.final_residual", "logits")
-QUERIES_AT_ONCE = 16  # whose terms are held at a time
+QUERIES_AT_ONCE = 16  # whose terms are in memory at a time
 
 
 @dataclass(frozen=True)
 class TokenAttribution:
-    """What each token adds to a logit, and the `rest`, which belongs to none."""
+    """The contribution of each token to a logit, and the `rest`, which belongs to no token."""
 
     tokens: Float[np.ndarray, " token"]
     rest: float
@@ -43,10 +44,10 @@ class TokenAttribution:
 
 @torch.inference_mode()
 def alti_logit(model: Transformer, trace: Trace, position: int, answer: int) -> TokenAttribution:
-    """What each token of a text adds to the logit of an answer at a position; the trace holds KEEP.
+    """The contribution of each token of a text to the logit of an answer at a position; the trace holds KEEP.
 
-    Raises ConfigError for an encoder-decoder, whose answers come from two texts, and for several residual streams, and
-    as `attribute_logits`.
+    Raises ConfigError for an encoder-decoder, whose answers come from two texts, and for several residual streams;
+    otherwise raises as `attribute_logits`.
     """
     require_one_stream(trace.config, "ALTI-Logit")
     if trace.config.has_cross_attention:
@@ -74,7 +75,7 @@ def alti_logit(model: Transformer, trace: Trace, position: int, answer: int) -> 
 def _contributions(
     model: Transformer, trace: Trace, path: str, layer: int, weights: torch.Tensor, values: torch.Tensor
 ) -> Float[torch.Tensor, "query key"]:
-    """ALTI's matrix of one layer: the share of each token in what another one holds after the attention."""
+    """ALTI's matrix of one layer: the share of each token in every token after the attention."""
     block = model.stack(path.partition(".")[0]).blocks[layer]
     assert isinstance(block, Block)
     residual = block.self_attention_residual

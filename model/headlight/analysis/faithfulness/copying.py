@@ -1,11 +1,11 @@
-"""Copying: where in a text a written token may come from, which heads copied it, and what each passage added to it.
+"""Copying: where in a text a generated token may come from, which heads copied it, and each passage's contribution.
 
-A head copies where it looks from the predicting token at an earlier occurrence of the written token, and what it takes
-there adds to that token's logit (Elhage et al. 2021, "induction heads"); it suppresses where this lowers the logit
-("copy suppression", McDougall et al. 2023). Both are exact, with norms frozen at their scale (`attribution`), and are
-told relative to the mean of all tokens' logits, because what adds to every logit alike changes no probability. The
-passages share out the logit by ALTI-Logit, which follows what earlier layers moved between tokens, and estimates how.
-Left out are tokens that were made out of the text without standing in it, and heads that copy by way of a later layer.
+A head copies if it attends from the predicting token to an earlier occurrence of the generated token, and the moved
+value raises that token's logit (Elhage et al. 2021, "induction heads"); it suppresses if this lowers the logit ("copy
+suppression", McDougall et al. 2023). Both are exact, with norms frozen at their current scale (`attribution`), and are
+measured relative to the mean of all tokens' logits, because a change of all logits alike changes no probability. The
+logit is divided among the passages by ALTI-Logit, which estimates what earlier layers moved between tokens. Not covered
+are tokens derived from the text without occurring in it, and heads that copy through a later layer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from headlight.text.tokenizer import Encoded
 from headlight.tracing.trace import Trace, position_index
 
 KEEP = ALTI_KEEP
-LEAST_LOGIT = 0.05  # that a head must add or take to be named
+LEAST_LOGIT = 0.05  # that a head must add or subtract to be named
 _LINE_ENDS, _SENTENCE_ENDS = re.compile(r"\n+"), re.compile(r"(?<=[.!?])[\"'”’)]*\s+")
 
 
@@ -45,7 +45,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class Copy:
-    """What a head takes from one earlier occurrence of a token: its weight, and what it adds to the token's logit."""
+    """A head's copy of one earlier occurrence of a token: its weight, and its contribution to the token's logit."""
 
     path: str
     head: int
@@ -56,11 +56,11 @@ class Copy:
 
 @dataclass(frozen=True)
 class Copying:
-    """Where a written token comes from.
+    """The sources of a generated token.
 
-    `occurrences` are the earlier positions that hold the same token, `heads` what heads take from them, largest first.
-    Of each passage, `copied` is what heads take from its occurrences, and `moved` what it adds to the token's logit in
-    every way (`alti_logit`); `rest` is what no passage adds.
+    `occurrences` are the earlier positions of the same token, `heads` are the heads' copies of them, largest first. For
+    each passage, `copied` is the sum of the heads' copies from its occurrences, and `moved` its total contribution to
+    the token's logit (`alti_logit`); `rest` belongs to no passage.
     """
 
     occurrences: tuple[int, ...]
@@ -71,7 +71,7 @@ class Copying:
 
     @property
     def source(self) -> int | None:
-        """The passage from which most is copied; None where nothing is copied from any."""
+        """The passage from which most is copied; None if nothing is copied."""
         best = int(np.argmax(self.copied)) if self.copied else 0
         return best if self.copied and self.copied[best] > 0 else None
 
@@ -93,9 +93,9 @@ def cut_passages(text: Encoded) -> tuple[Passage, ...]:
 def trace_copying(
     model: Transformer, trace: Trace, position: int, token: int, passages: Sequence[Passage] = ()
 ) -> Copying:
-    """Where a token that is predicted at a position comes from; the trace holds KEEP.
+    """The sources of a token that is predicted at a position; the trace holds KEEP.
 
-    Raises ConfigError for an encoder-decoder, whose words come from two texts, and as `attribute_logits`.
+    Raises ConfigError for an encoder-decoder, whose words come from two texts; otherwise raises as `attribute_logits`.
     """
     place = position_index(position, len(trace.text.ids))
     found = alti_logit(model, trace, place, token)
@@ -110,7 +110,7 @@ def trace_copying(
 
 
 def _copies(model: Transformer, trace: Trace, place: int, token: int, keys: Sequence[int]) -> tuple[Copy, ...]:
-    """What every head takes from some keys at the predicting token, where it is worth a name."""
+    """Every head's copies of some keys at the predicting token, if large enough to be named."""
     if not keys:
         return ()
     stack = trace.config.stacks[-1]
@@ -132,7 +132,7 @@ def _copies(model: Transformer, trace: Trace, place: int, token: int, keys: Sequ
 
 
 def _relative_logits(attribution: LogitAttribution, token: int) -> Float[np.ndarray, " component"]:
-    """What each component adds to a token's logit, less what it adds to the logits of all tokens on average."""
+    """Each component's contribution to a token's logit, minus its mean contribution to the logits of all tokens."""
     weight = attribution.unembedding.weight
     direction = (weight[token] - weight.mean(0)).to(attribution.contributions)
     return np.asarray((attribution.contributions @ direction).cpu())

@@ -1,10 +1,10 @@
-"""Which ranking of the tokens explains an answer: each is put to the test by deleting tokens in its order.
+"""Rankings of the tokens that explain an answer, each tested by deleting tokens in its order.
 
-A ranking is faithful where the answer's probability falls fast as the tokens that it puts first are deleted, and rises
-fast as they are put back first (Petsiuk et al. 2018, "RISE": deletion and insertion). Beside all of them stands random
-order. A deleted token keeps its place, but no token attends to it and it is not pooled (Li et al. 2016, "erasure").
-The token at which the answer is predicted stays, since nothing could be predicted there without it. Left out is that a
-text with holes is unlike any that the model was trained on.
+A ranking is faithful if the answer's probability falls fast when its first tokens are deleted, and rises fast when they
+are restored first (Petsiuk et al. 2018, "RISE": deletion and insertion). All are compared with random order. A deleted
+token keeps its place, but no token attends to it and it is not pooled (Li et al. 2016, "erasure"). The token at which
+the answer is predicted stays, since nothing could be predicted there without it. A caveat: a text with holes differs
+from all texts that the model was trained on.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from headlight.tracing.run import signal_tensor, token_tensor
 from headlight.tracing.trace import Trace, position_index
 
 KEEP = (*alti.KEEP, "*.weights")
-TOKENS_PER_BATCH = 2048  # of copies of a text, each with other tokens deleted
+TOKENS_PER_BATCH = 2048  # of copies of a text, each with different tokens deleted
 MOST_STEPS = 10  # of a curve
 RANDOM_ORDERS = 5
-LEAST_PROBABILITY = 1e-30  # whose logarithm is taken
+LEAST_PROBABILITY = 1e-30  # lower bound before the logarithm
 Scores = Float[np.ndarray, " token"]
 
 
@@ -58,7 +58,7 @@ class AnswerPlace:
             final = self.model.encode_hidden(copies, signal=signals, padding_mask=mask, hook=hook)
             answerable = mask if signals is not None else self.model.answerable(copies, mask)
             logits = self.model.logits(final, answerable, hook, slice(self.position, self.position + 1))
-            assert logits is not None  # models without an output head were refused before
+            assert logits is not None  # models without an output head were rejected before
             found.append(logits.flatten(0, -2).float().softmax(-1)[:, self.answer].cpu().numpy())
         return np.concatenate(found)
 
@@ -75,7 +75,7 @@ def _rollout(place: AnswerPlace) -> Scores:
 
 
 def _pools(trace: Trace) -> bool:
-    """Whether the answer is that of all tokens together."""
+    """Whether the answer belongs to all tokens together."""
     return task_of(trace.config).whole_text and trace.config.pooling in ("mean", "max")
 
 
@@ -117,11 +117,11 @@ RANKINGS: Registry[Ranking] = Registry(
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """A ranking under test: the score of each token, and the probability of the answer as tokens go or come.
+    """A ranking under test: the score of each token, and the answer's probability as tokens are deleted or inserted.
 
-    `order` are the tokens that can be deleted, first ones first. In `deletion` the first `steps[i]` of them are gone,
-    in `insertion` only these are there. The areas are means of the curves over the share of tokens: of deletion a small
-    one is good, of insertion a large one. `scores` are NaN in random order, whose curves are means.
+    `order` lists the deletable tokens by rank. In `deletion` the first `steps[i]` of them are missing, in `insertion`
+    only these are present. The areas are means of the curves over the share of tokens: a small area is good for
+    deletion, a large one for insertion. `scores` are NaN in random order, whose curves are means.
     """
 
     scores: Scores
@@ -150,15 +150,15 @@ def compare_rankings(
 ) -> dict[str, Faithfulness]:
     """Every ranking of RANKINGS for an answer at a position, and "random"; the trace holds KEEP.
 
-    Raises ConfigError for an encoder-decoder or a model that predicts nothing, TextError where no token can be deleted
-    or the answer does not exist.
+    Raises ConfigError for an encoder-decoder or a model that predicts nothing, TextError if no token can be deleted or
+    the answer does not exist.
     """
     place, candidates = _require(model, trace, position, answer)
     found = {}
     for name, ranking in RANKINGS.items():
         try:
             scores = ranking.scores(place).astype(np.float64)
-        except ConfigError:  # ALTI-Logit of a text that is labelled as a whole
+        except ConfigError:  # ALTI-Logit does not apply to a text that is labelled as a whole
             continue
         found[name] = _tested(place, scores, [candidates[np.argsort(-scores[candidates], kind="stable")]])
     generator = np.random.default_rng(seed)
@@ -167,8 +167,8 @@ def compare_rankings(
 
 
 def most_faithful(found: Mapping[str, Faithfulness]) -> tuple[str, str]:
-    """The rankings with the smallest area of deletion and the largest of insertion; "random" where none beats it."""
-    names = sorted(found, key=lambda name: name != "random")  # which wins where another is no better
+    """The rankings with the smallest area of deletion and the largest of insertion; "random" if none beats it."""
+    names = sorted(found, key=lambda name: name != "random")  # first, so it wins ties
     return min(names, key=lambda name: found[name].deletion_area), max(
         names, key=lambda name: found[name].insertion_area
     )
@@ -195,7 +195,7 @@ def _require(model: Transformer, trace: Trace, position: int, answer: int) -> tu
 
 
 def _tested(place: AnswerPlace, scores: Scores, orders: Sequence[np.ndarray]) -> Faithfulness:
-    """The curves of a ranking; the mean of those of several orders."""
+    """The curves of a ranking; the mean of the curves if there are several orders."""
     count = len(orders[0])
     steps = np.unique(np.linspace(0, count, min(count, MOST_STEPS) + 1).round().astype(np.int64))
     kept = np.ones((len(orders), 2, len(steps), len(place.trace.text.ids)), dtype=bool)

@@ -1,1 +1,1 @@
-"""Lenses: what a layer would answer if it were the last."""
+"""Lenses: the answer of the model if a given layer were the last."""

@@ -1,8 +1,8 @@
 """Logit lens: the output head applied to the residual stream after every layer (nostalgebraist 2020).
 
-Depth 0 is the embedded text, depth i the residual stream after i blocks, and the last depth the model's own output.
-A classifier of whole texts pools the tokens first: `lens_of_text` gives its labels at a depth, `lens_at` the labels
-that it would give each token if that were the only one to pool.
+Depth 0 is the embedded text, depth i the residual stream after i blocks, and the last depth the model's own output. A
+classifier of whole texts pools the tokens first: `lens_of_text` gives its labels at a depth, `lens_at` its labels for
+each token if only that token were pooled.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ ALL_TOKENS = slice(None)
 
 @dataclass(frozen=True)
 class LensOutput:
-    """The prediction of one depth in each row: the likeliest answers, and how the target fares.
+    """The prediction of one depth in each row: the likeliest answers, and the rank of the target.
 
-    A row is a token, or the whole text. `rank` is that of the target, from 1; where the target is not known it is 0,
-    and `negative_log_likelihood` (nats) is NaN.
+    A row is a token, or the whole text. `rank` counts from 1; if the target is not known it is 0, and
+    `negative_log_likelihood` (nats) is NaN.
     """
 
     answers: Int[np.ndarray, "row top_k"]
@@ -54,8 +54,8 @@ def logit_lens(
 ) -> Float[np.ndarray, "depth answer"]:
     """The probabilities of all tokens (or labels) for every depth, at one position or of the whole text.
 
-    Softmax of the output head of the final norm of the residual stream; with a tuned `lens` behind its maps (not of the
-    whole text). Raises ConfigError without an output head, EditError where the trace lacks the residual stream.
+    Softmax of the output head of the final norm of the residual stream, after the maps of a tuned `lens` if given (not
+    for the whole text). Raises ConfigError without an output head, EditError if the trace lacks the residual stream.
     """
     require_output_head(model)
     place, is_whole = position_index(position, len(trace.text.ids)), task_of(model.config).whole_text
@@ -79,9 +79,9 @@ def lens_at(
     positions: slice = ALL_TOKENS,
     lens: TunedLens | None = None,
 ) -> LensOutput:
-    """The prediction of one depth at every token, or some; `targets` are the tokens to predict, -1 where not known.
+    """The prediction of one depth at every token, or some; `targets` are the tokens to predict, -1 if not known.
 
-    The last depth is the model's own output, edits of the logits included; but a classifier of whole texts is given one
+    The last depth is the model's own output, including edits of the logits; but a classifier of whole texts pools one
     token at a time, at every depth. With a tuned `lens` the stream goes through its maps first. Raises ConfigError
     without an output head, EditError for a depth that does not exist or that the trace lacks.
     """
@@ -99,7 +99,7 @@ def lens_at(
 def lens_of_text(model: Transformer, trace: Trace, depth: int, count: int = 5) -> LensOutput:
     """The labels that a classifier of whole texts gives the text at one depth, as one row.
 
-    Raises ConfigError for any other model, EditError as `lens_at`.
+    Raises ConfigError for other models, EditError as `lens_at`.
     """
     if not task_of(model.config).whole_text:
         raise ConfigError("This model predicts at each token; its logit lens has no row for the whole text.")
@@ -111,7 +111,7 @@ def lens_of_text(model: Transformer, trace: Trace, depth: int, count: int = 5) -
 def target_tokens(trace: Trace, original_ids: Sequence[int] | None = None) -> tuple[int, ...]:
     """The token to predict at each position: the next one, or for a masked language model the token itself; else -1.
 
-    `original_ids` are the tokens before any of them was masked (None: those of the trace). A classifier has none.
+    `original_ids` are the tokens before masking (None: the trace's tokens). A classifier has no targets.
     """
     task, known = task_of(trace.config), tuple(trace.text.ids if original_ids is None else original_ids)
     if not task.predicts_tokens:
@@ -120,7 +120,7 @@ def target_tokens(trace: Trace, original_ids: Sequence[int] | None = None) -> tu
 
 
 def residual_norms(trace: Trace) -> Float[np.ndarray, "depth pos"]:
-    """The 2-norm of each token's residual stream at every depth; of several streams, of the one that a layer reads."""
+    """The 2-norm of each token's residual stream at every depth; with several streams, of the one that layers read."""
     return np.stack([np.linalg.norm(trace[path], axis=-1) for path in _residual_paths(trace)])
 
 
@@ -142,13 +142,13 @@ def _is_last(trace: Trace, depth: int) -> bool:
 def _token_logits(
     model: Transformer, trace: Trace, depth: int, positions: slice, lens: TunedLens | None
 ) -> Float[Tensor, "pos answer"]:
-    """The logits at some tokens; those of labels of the whole text as if each token were a text of its own."""
+    """The logits at some tokens; for labels of the whole text, as if each token were a text of its own."""
     is_whole = task_of(model.config).whole_text
     if _is_last(trace, depth) and not is_whole:
         return trace_logits(model, trace, positions).float()
     final = _final_residual(model, trace, depth, positions, lens)
     logits = model.logits(final[:, None] if is_whole else final[None])
-    assert logits is not None  # `require_output_head` refuses models without one
+    assert logits is not None  # `require_output_head` rejects models without one
     return (logits if is_whole else logits[0]).float()
 
 
@@ -165,7 +165,7 @@ def _text_logits(model: Transformer, trace: Trace, depth: int) -> Float[Tensor, 
 def _final_residual(
     model: Transformer, trace: Trace, depth: int, positions: slice, lens: TunedLens | None = None
 ) -> Float[Tensor, "pos embedding_dim"]:
-    """The input of the output head at a depth: the residual stream, as a lens reads it, after the final norm."""
+    """The input of the output head at a depth: the residual stream after a lens's map, if any, and the final norm."""
     name = model.config.stacks[-1]
     stack = model.stack(name)
     hook_point = "residual" if stack.residual_streams is None else "residual_streams"

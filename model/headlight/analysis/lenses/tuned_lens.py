@@ -2,8 +2,8 @@
 
 The logit lens reads an early residual stream as if it were the last one. But layers may write in another basis, and
 what they add on average is missing; `TunedLens` adds both: h + A_l h + b_l goes through final norm and output head. It
-says what the model's answer can be told from at a depth by one linear map, not that the model uses it there; and it
-holds for the weights and the kind of text that it was fitted on.
+shows what one linear map can read about the model's answer at a depth, not that the model uses this there; and it is
+valid for the weights and the kind of text that it was fitted on.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ WEIGHTS_FILE, LOSSES_FILE = LENS_FILES
 
 @dataclass(frozen=True)
 class LensLosses:
-    """What is lost where the model is read at a depth and not at its end, in bits per byte of held-out text.
+    """The loss from reading the model at a depth instead of at its end, in bits per byte of held-out text.
 
-    `bits_per_byte` is what the model itself needs; of a masked language model for the tokens that were masked.
-    `command` fitted the lens, `texts` are those that measured it.
+    `bits_per_byte` is the loss of the model itself; for a masked language model, of the masked tokens. `command` fitted
+    the lens, `texts` are the held-out texts.
     """
 
     command: str
@@ -43,14 +43,14 @@ class LensLosses:
 
 @dataclass(frozen=True)
 class TunedLens:
-    """The affine maps of all depths but the last, 0 being the embedding, and what they were measured to lose."""
+    """The affine maps of all depths except the last, with 0 for the embedding, and their measured loss."""
 
     weight: Float[Tensor, "depth d_model d_model"]
     bias: Float[Tensor, "depth d_model"]
     losses: LensLosses | None = None
 
     def __call__(self, depth: int, stream: Float[Tensor, "*row d_model"]) -> Float[Tensor, "*row d_model"]:
-        """The residual stream of a depth as the final norm would read it."""
+        """The residual stream of a depth, mapped to the input of the final norm."""
         weight, bias = (each[depth].to(stream) for each in (self.weight, self.bias))
         return stream + stream @ weight.T + bias
 
@@ -63,7 +63,7 @@ def lens_shape(config: Config) -> tuple[int, int]:
 
 
 def read_tuned_lens(folder: str | Path, config: Config) -> TunedLens | None:
-    """The lens in a checkpoint's folder; None without one. Raises CheckpointError for one that does not fit."""
+    """The lens in a checkpoint's folder; None without one. Raises CheckpointError if it does not fit."""
     folder = Path(folder)
     if not (folder / WEIGHTS_FILE).is_file():
         return None

@@ -1,4 +1,4 @@
-"""The similarity of a text and an image as the two towers of CLIP say it, and what each head of both does to it."""
+"""The similarity of a text and an image from the two towers of CLIP, and the effect of each head on it."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from headlight.tracing.trace import Trace
 from headlight.vision.image import ProcessedImage
 
 PROJECTIONS = ("text_projection.weight", "visual_projection.weight")
-OLD_END_TOKEN = 2  # in configs whose end token is not the tokenizer's: the largest number of a text is meant
+OLD_END_TOKEN = 2  # in configs with a wrong end token: the largest id of a text marks its end
 
 
 @dataclass(frozen=True, eq=False)
 class Towers:
-    """A model with two towers, and what makes one vector space of both.
+    """A model with two towers, and the projections into their common vector space.
 
-    `projections` turn the last hidden state of a text's end token, and that of an image's class token, into vectors;
-    `temperature` is what a cosine is multiplied by where several texts share a softmax.
+    `projections` map the last hidden states of a text's end token and of an image's class token to vectors;
+    `temperature` is the factor on cosines when several texts share a softmax.
     """
 
     text: Checkpoint
@@ -40,7 +40,7 @@ class Towers:
 
 
 def load_towers(folder: Path, name: str, device: str = "auto") -> Towers:
-    """The towers of a folder. Raises CheckpointError for a model that has none, or compares otherwise than CLIP."""
+    """The towers of a folder. Raises CheckpointError for a model without towers or with another comparison."""
     source = open_source(folder, name)
     model_type = source.config_json.get("model_type")
     if model_type != "clip":
@@ -65,9 +65,9 @@ def load_towers(folder: Path, name: str, device: str = "auto") -> Towers:
 
 @dataclass(frozen=True)
 class ImageTextSimilarity:
-    """A text and an image as two towers compare them; `score` is the cosine times the temperature.
+    """The comparison of a text and an image by two towers; `score` is the cosine times the temperature.
 
-    `vectors` have the length 1; `places` are the tokens whose hidden states they are made of.
+    `vectors` have the length 1; `places` are the tokens whose hidden states they are computed from.
     """
 
     traces: tuple[Trace, Trace]
@@ -95,7 +95,7 @@ def image_text_similarity(towers: Towers, text: str, image: ProcessedImage) -> I
 
 
 def _end_of(trace: Trace, end_token: int) -> int:
-    """The place of a text's end token."""
+    """The position of a text's end token."""
     ids = trace.text.ids
     if end_token == OLD_END_TOKEN:
         return ids.index(max(ids))
@@ -110,7 +110,7 @@ def _vectors(states: Float[Tensor, "*batch channel"], projection: Tensor) -> Flo
 
 @torch.inference_mode()
 def image_text_without_heads(towers: Towers, found: ImageTextSimilarity) -> tuple[HeadEffect, ...]:
-    """The cosine without each head by itself, of both towers, the head that changes it most first."""
+    """The cosine without each single head of both towers, sorted by the size of the change."""
     effects = []
     for side, (tower, name) in enumerate(zip((towers.text, towers.image), TOWERS, strict=True)):
         other = torch.from_numpy(found.vectors[1 - side])

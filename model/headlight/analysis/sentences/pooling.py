@@ -1,4 +1,4 @@
-"""How a sentence encoder pools the hidden states of a text into one vector, as sentence-transformers' files say."""
+"""The pooling of a text's hidden states into one vector, as configured in sentence-transformers' files."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def _one_token(position: int) -> Callable[[Hidden], Tensor]:
 
 
 def _maximum(hidden: Hidden) -> Tensor:
-    """Each channel of the token that has the most of it."""
+    """For each channel, the token with the largest value."""
     return torch.zeros_like(hidden).scatter(-2, hidden.argmax(-2, keepdim=True), 1.0)
 
 
 def _later_more(hidden: Hidden) -> Tensor:
-    """Each token in proportion to its place, counted from 1 (Muennighoff 2022)."""
+    """Each token in proportion to its position, counted from 1 (Muennighoff 2022)."""
     places = torch.arange(1, hidden.shape[-2] + 1, dtype=hidden.dtype, device=hidden.device)
     return (places / places.sum())[:, None].expand_as(hidden)
 
 
-# What of each channel of each token goes into a sentence's vector, by the names in pooling's config.json.
+# The share of each token's channels in a sentence's vector, by the names in pooling's config.json.
 POOLINGS: Mapping[str, Callable[[Hidden], Tensor]] = {
     "mean": _mean,
     "cls": _one_token(0),
@@ -63,10 +63,10 @@ _OLD_FIELDS = {mode: f"pooling_mode_{mode}_tokens" for mode in ("mean", "max", "
 
 @dataclass(frozen=True)
 class SentencePooling:
-    """How a sentence encoder makes a vector of a text, as a folder of sentence-transformers says.
+    """The settings of a sentence encoder, from a folder of sentence-transformers.
 
-    `normalized`: whether vectors have the length 1; `lowercase`: whether texts are lowered; `max_tokens`: how many
-    tokens of a text are read (0: as many as the model can).
+    `normalized`: whether vectors have the length 1; `lowercase`: whether texts are lowercased; `max_tokens`: the most
+    tokens of a text that are read (0: the model's limit).
     """
 
     mode: str = "mean"
@@ -76,9 +76,9 @@ class SentencePooling:
 
 
 def read_sentence_pooling(folder: Path, name: str = "") -> SentencePooling:
-    """From modules.json and the files that it names; the mean of all tokens where there is no such file.
+    """From modules.json and the files that it names; the mean of all tokens if there is no such file.
 
-    Raises CheckpointError, which calls the folder `name`, for modules that are not supported.
+    Raises CheckpointError, with the folder's `name`, for modules that are not supported.
     """
     name = name or display_name(folder)
     if not (folder / MODULES).is_file():
@@ -102,7 +102,7 @@ def read_sentence_pooling(folder: Path, name: str = "") -> SentencePooling:
 
 
 def _module_kinds(folder: Path, name: str) -> list[str]:
-    """The classes of a model's modules, without the packages that they stand in."""
+    """The classes of a model's modules, without their packages."""
     with wrap_errors(CheckpointError, f"{name}: its {MODULES} cannot be read"):
         modules = json.loads(read_regular(folder / MODULES, MAX_JSON_BYTES))
     if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules):

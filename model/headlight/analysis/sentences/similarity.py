@@ -1,4 +1,4 @@
-"""The similarity of two sentences as a sum over pairs of their tokens, and what each head does to it.
+"""The similarity of two sentences as a sum over pairs of their tokens, and the effect of each head on it.
 
 A sentence encoder pools the last hidden states of a text's tokens into one vector. Each channel of that vector is a sum
 over tokens, whatever the pooling, so the cosine of two vectors is a sum over pairs of tokens:
@@ -27,7 +27,7 @@ from headlight.tracing.trace import Trace
 
 @dataclass(frozen=True)
 class HeadEffect:
-    """The cosine where the weights of one head (of the attention at `path`) are 0 in both sentences."""
+    """The cosine with the weights of one head (of the attention at `path`) set to 0 in both sentences."""
 
     path: str
     head: int
@@ -36,10 +36,10 @@ class HeadEffect:
 
 @dataclass(frozen=True)
 class Similarity:
-    """Two sentences as a sentence encoder compares them.
+    """The comparison of two sentences by a sentence encoder.
 
-    `vectors` are their pooled vectors, `cosine` that of the two, `pairs` what each pair of tokens adds to it: they sum
-    to the cosine, but for rounding (below 1e-5).
+    `vectors` are their pooled vectors, `cosine` is the cosine of the two, `pairs` are the contributions of each pair of
+    tokens: they sum to the cosine, except for rounding (below 1e-5).
     """
 
     traces: tuple[Trace, Trace]
@@ -91,7 +91,7 @@ def _final_path(model: Transformer) -> str:
 
 @torch.inference_mode()
 def cosines_without_heads(model: Transformer, similarity: Similarity) -> tuple[HeadEffect, ...]:
-    """The cosine without each head by itself, the head that changes it most first."""
+    """The cosine without each single head, sorted by the size of the change."""
     effects: list[HeadEffect] = []
     for path, first, finals in without_each_head(model, similarity.traces):
         one, other = (_pooled(final, similarity.pooling) for final in finals)

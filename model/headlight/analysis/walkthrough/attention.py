@@ -1,4 +1,4 @@
-"""Attention of one head for one query and key, then its layer's networks, step by step with all values.
+"""Attention of one head for one query and key, then the networks of its layer, step by step with all values.
 
 Each value is a hook point of the trace, or computed from hook points by the network's own functions. In the formulas
 the indices `_{ij}` are i for the query and j for the key.
@@ -151,7 +151,7 @@ class _Walkthrough:
             not isinstance(each, torch.nn.Identity) for each in (attention.query_norm, maker.value_norm)
         )
         key = maker.key
-        assert key is not None  # of the attention that makes the keys
+        assert key is not None  # of the attention that computes the keys
         formulas = [
             formula("q_{i}", "x_{i}", attention.query, normed),
             formula("k_{j}", "x_{j}", key, normed),
@@ -263,7 +263,7 @@ class _Walkthrough:
         return self._step("output", formula, values, ("output",))
 
     def _feed_forward_step(self) -> Iterator[WalkthroughStep]:
-        """What the layer's feed-forward network adds at the query, where the layer has one."""
+        """The output of the layer's feed-forward network at the query, if the layer has one."""
         path = f"{self.layer}.feed_forward"
         if f"{path}.output" not in self.trace.values:
             return
@@ -274,7 +274,7 @@ class _Walkthrough:
         yield self._network_step("feed-forward", formula, path, names)
 
     def _layer_embedding_step(self) -> Iterator[WalkthroughStep]:
-        """What the layer adds of the query's own vector for it, where the layer has one."""
+        """The part of the query's vector for this layer that is added, if the layer has layer embeddings."""
         path = f"{self.layer}.layer_embedding"
         if f"{path}.output" not in self.trace.values:
             return
@@ -289,7 +289,7 @@ class _Walkthrough:
     def _network_step(
         self, name: str, formula: str, path: str, hook_points: dict[str, tuple[str, str]]
     ) -> WalkthroughStep:
-        """The values of the query alone at hook points, each with its symbol and axis."""
+        """The values at hook points for the query only, each with its symbol and axis."""
         values = tuple(
             StepValue(symbol, self.trace[f"{path}.{each}"][self.query], axis)
             for each, (symbol, axis) in hook_points.items()
@@ -311,7 +311,7 @@ def _scaling(attention: Attention, scale: float) -> str:
 
 def _feed_forward_formula(feed_forward: object, activation: str, is_sparse: bool) -> str:
     def largest(product: str) -> str:
-        """What the activation reads: where it is sparse, what is above the token's cutoff."""
+        """The formula of the activation's input: if it is sparse, the excess over the token's cutoff."""
         return f"max({product} - c_{{i}}, 0)" if is_sparse else product
 
     match feed_forward:

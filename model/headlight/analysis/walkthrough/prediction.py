@@ -1,7 +1,7 @@
 """The last steps of a forward pass at one position: final norm, output head, logits, softmax.
 
-The logits are those of the trace, which the predictions of a page show; the steps before them are the network's own
-functions. In the formulas i is the position, t an answer (a token of the vocabulary, or a label), c a channel.
+The logits come from the trace, like the predictions on a page; the network's own functions compute the steps before. In
+the formulas i is the position, t an answer (a token of the vocabulary, or a label), c a channel.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SHOWN_ANSWERS = 10  # the likeliest, and the chosen one
 
 @dataclass(frozen=True, eq=False)
 class PredictionWalkthrough:
-    """The steps for the chosen answer; what is along the axis "answer" are `answers`, the likeliest first."""
+    """The steps for the chosen answer; the axis "answer" counts `answers`, the likeliest first."""
 
     answers: tuple[int, ...]
     answer: int
@@ -102,7 +102,7 @@ class _Prediction:
         yield from self._answer_steps(prepared, symbol)
 
     def _stack_steps(self) -> Iterator[WalkthroughStep]:
-        """From the residual stream to what the output head reads, x_i."""
+        """From the residual stream to the input of the output head, x_i."""
         stack = self.model.stack(self.model.config.stacks[-1])
         maps = [("final-norm", stack.final_norm, "Norm({})"), ("project-out", stack.project_out, "{} W_{{out}}")]
         maps = [each for each in maps if not isinstance(each[1], nn.Identity)]

@@ -1,4 +1,4 @@
-"""The steps of a walkthrough: what each is called and means, and its values."""
+"""The steps of a walkthrough: the name, explanation and values of each."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from headlight.tracing.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class StepValue:
-    """A vector or a number: its symbol in the formulas, and what its axis counts.
+    """A vector or a number: its symbol in the formulas, and the meaning of its axis.
 
-    `axis` is "d_model", "embedding_dim", "head_dim", "value_head_dim", "d_ff", "layer_channel",
-    "expert", "key" or "answer", or empty
-    for one number.
+    `axis` is "d_model", "embedding_dim", "head_dim", "value_head_dim", "d_ff", "layer_channel", "expert",
+    "key" or "answer", or empty for one number.
     """
 
     symbol: str
@@ -31,7 +30,7 @@ class StepValue:
 class StepDescription:
     """The name of a step, and its effect in plain words.
 
-    The words may name the {width} of a vector and the tokens {query} and {key}.
+    The explanation may name the {width} of a vector and the tokens {query} and {key}.
     """
 
     title: str
@@ -132,7 +131,7 @@ STEPS: Registry[StepDescription] = Registry(
 
 @dataclass(frozen=True, eq=False)
 class WalkthroughStep:
-    """One step of the computation, a key of STEPS: `values` are its inputs and last its result.
+    """One step of the computation, a key of STEPS: `values` are its inputs, then its result.
 
     `paths` are the values of the trace that the step computes; `edited` says whether an edit replaced the numbers that
     the formula gives.

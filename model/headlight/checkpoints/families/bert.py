@@ -75,7 +75,7 @@ def roberta(fields: ConfigReader, vocabulary: int = 50_265) -> ConfigValues:
 
 
 def mpnet(fields: ConfigReader) -> ConfigValues:
-    """MPNet: learned positions, of which the first is number 2, and one relative bias for all layers; no segments."""
+    """MPNet: learned positions that begin at number 2, and one relative bias for all layers; no segments."""
     choices = shared_config(fields.with_defaults(type_vocab_size=0), vocabulary=30_527)
     return choices | {
         "context_length": max(choices["context_length"] - 2, 1),
@@ -85,7 +85,7 @@ def mpnet(fields: ConfigReader) -> ConfigValues:
 
 
 def nomic_bert(fields: ConfigReader) -> ConfigValues:
-    """Nomic BERT: rotary embedding, gated feed-forward, biases in the norms alone."""
+    """Nomic BERT: rotary embedding, gated feed-forward, biases only in the norms."""
     choices = shared_config(fields.with_defaults(max_position_embeddings=2048), vocabulary=30_528)
     head_width = fields.integer("head_dim", 0) or head_and_context(choices)[0]
     return choices | {
@@ -99,7 +99,7 @@ def nomic_bert(fields: ConfigReader) -> ConfigValues:
 
 
 def esm(fields: ConfigReader) -> ConfigValues:
-    """ESM, which reads proteins: pre-norm, learned or rotary positions, and tokens dropped where they are masked."""
+    """ESM, for proteins: pre-norm, learned or rotary positions; masked tokens are dropped from the input."""
     choices = roberta(fields.with_defaults(type_vocab_size=0, max_position_embeddings=1026, hidden_act="gelu"))
     positions = fields.choice("position_embedding_type", "absolute", {"absolute": "learned", "rotary": "rope"})
     dropped = fields.integer("mask_token_id", 0) if fields.boolean("token_dropout", False) else None
@@ -166,7 +166,7 @@ def predictions_head(
     activation_field: str | None = "hidden_act",
     default_activation: str = "gelu",
 ) -> HeadMapping:
-    """A masked-language-model head, where BERT has it unless its tensors are named.
+    """A masked-language-model head, with BERT's tensor names unless others are given.
 
     `activation_field` is the config field of its activation (None: always gelu).
     """
@@ -196,7 +196,7 @@ def pooled_classifier(dense: str, project: str, activation: str = "tanh") -> Hea
 
 
 def encoder_heads(masked: HeadMapping, classifier: HeadMapping) -> dict[str, HeadMapping]:
-    """The heads that all these families have: these two, and a classifier of tokens."""
+    """The heads of all these families: these two, and a classifier of tokens."""
     return {
         "ForMaskedLM": masked,
         "ForSequenceClassification": classifier,
@@ -269,7 +269,7 @@ ESM = replace(
     ignored_tensors=(*ROBERTA.ignored_tensors, "embeddings.position_embeddings.*", "*.rotary_embeddings.inv_freq",
                      "rotary_embeddings.inv_freq"),
     required_values={"is_decoder": False, "is_folding_model": False, "hidden_act": "gelu"},
-    ignored_fields=("esmfold_config", "vocab_list", "rope_theta"),  # the last has an effect with rotary positions alone
+    ignored_fields=("esmfold_config", "vocab_list", "rope_theta"),  # the last one only affects rotary positions
 )  # fmt: skip
 _MPNET_BLOCK = block_rows(
     "attention.LayerNorm",
@@ -296,7 +296,7 @@ _NOMIC_BLOCK = block_rows(
     "norm2",
     ["mlp.fc12", "mlp.fc11", "mlp.fc2"],
 )
-# Fields of its first files, each with the one value that all published checkpoints have.
+# Fields of its first files, each with the same value in all published checkpoints.
 _NOMIC_REQUIRED_VALUES = {
     **dict.fromkeys(("qkv_proj_bias", "mlp_fc1_bias", "mlp_fc2_bias", "prenorm", "parallel_block"), False),
     **dict.fromkeys(("rotary_emb_interleaved", "use_rms_norm", "causal", "scale_attn_by_inverse_layer_idx"), False),
@@ -475,7 +475,7 @@ DEBERTA = Family(
         classifier_head("classifier", rows={"output_head.transform.dense": "pooler.dense"}, read=deberta_pooler),
     ),
     base_model_prefix="deberta.",
-    # encoder.LayerNorm normalizes the relative embeddings; it is stored even where they are not used.
+    # encoder.LayerNorm normalizes the relative embeddings; it is stored even if they are not used.
     ignored_tensors=(
         "embeddings.position_ids",
         "mask_predictions.*",

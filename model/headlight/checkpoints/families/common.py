@@ -25,7 +25,7 @@ GATED_MLP_ACTIVATIONS = {
     "gelu_accurate": "geglu-tanh", "quick_gelu": "geglu-sigmoid", "relu": "reglu",
     "sigmoid": "glu", "linear": "bilinear",
 }  # fmt: skip
-# How some classes pool a text into one vector.
+# Fields of classes that pool a text into one vector.
 SUMMARY_FIELDS = (
     "summary_activation", "summary_first_dropout", "summary_last_dropout", "summary_proj_to_labels", "summary_type",
     "summary_use_proj",
@@ -34,7 +34,7 @@ ATTENTION_PROJECTIONS = ("query", "key", "value", "output")
 ROPE_TYPES = {
     "default": "none", "linear": "linear", "dynamic": "dynamic", "llama3": "llama3", "yarn": "yarn",
     "longrope": "longrope", "su": "longrope", "proportional": "proportional",
-    "mrope": "none",  # positions in three axes, which are equal in a text
+    "mrope": "none",  # positions on three axes, which are equal in a text
 }  # fmt: skip
 
 
@@ -47,7 +47,7 @@ USUAL_FIELDS = {
 def sizes(fields: ConfigReader, *defaults: int, **names: FieldNames) -> ConfigValues:
     """The sizes of USUAL_FIELDS with these `defaults`, in this order.
 
-    `names` are the fields that a family calls by another name; "-" is no field's.
+    `names` are the family's own field names; "-" means that it has no such field.
     """
     found = {}
     for (size, usual), default in zip(USUAL_FIELDS.items(), defaults, strict=True):
@@ -57,7 +57,7 @@ def sizes(fields: ConfigReader, *defaults: int, **names: FieldNames) -> ConfigVa
 
 
 def head_and_context(found: ConfigValues) -> tuple[int, int]:
-    """The channels of a head, and the context length, of these sizes."""
+    """The channels of a head and the context length for these sizes."""
     return found["d_model"] // max(found["heads"], 1), found["context_length"]
 
 
@@ -74,7 +74,7 @@ def block_rows(
 ) -> WeightRules:
     """The parameters of a block under their names in a checkpoint.
 
-    `attention` are query, key, value and output; `feed_forward` are up and down, after the gate where there is one.
+    `attention` are query, key, value and output; `feed_forward` are up and down, after the gate if there is one.
     """
     maps = ("gate", "up", "down")[-len(feed_forward) :]
     return {
@@ -93,7 +93,7 @@ def block_rules(ours: str, theirs: str, rows: WeightRules) -> WeightRules:
 
 
 def read_labels(fields: ConfigReader, default_count: int = 2) -> tuple[str, ...]:
-    """The labels of a classifier in the order of its logits; `default_count` of them where no field says."""
+    """The labels of a classifier in the order of its logits; `default_count` of them if no field says."""
     id2label = fields.nested("id2label")
     if id2label is None:
         return tuple(f"LABEL_{number}" for number in range(min(fields.integer("num_labels", default_count), 100_000)))
@@ -113,10 +113,10 @@ def language_head(
     read: Callable[[ConfigReader], ConfigValues] = lambda fields: {},
     **answer: Any,
 ) -> HeadMapping:
-    """A language-model head; `tied_by_default`: whether it shares the embedding where no field says.
+    """A language-model head; `tied_by_default`: whether it shares the embedding if no field says.
 
-    With output_head="masked-language-model" it is that of an encoder. `answer` are values of OutputHeadConfig, of which
-    `read` gives further ones.
+    With output_head="masked-language-model" it is the head of an encoder. `answer` are values of OutputHeadConfig;
+    `read` returns further ones.
     """
 
     def config(fields: ConfigReader) -> ConfigValues:
@@ -139,7 +139,7 @@ def classifier_head(
 ) -> HeadMapping:
     """A sequence classifier, or with output_head="token-classifier" a classifier of tokens.
 
-    Its labels are the config's, or `count` of them where no field says; `read` gives further values of the config.
+    Its labels come from the config, or are `count` default ones; `read` returns further values of the config.
     """
 
     def config(fields: ConfigReader) -> ConfigValues:
@@ -152,7 +152,7 @@ def classifier_head(
 def last_token_classifier(default_pad_token_id: int | None) -> HeadMapping:
     """A sequence classifier on the last token that is not padding.
 
-    `default_pad_token_id` is the padding token where no field says.
+    `default_pad_token_id` is the padding token if no field says.
     """
     base_head = classifier_head("score", pooling="last")
 
@@ -181,7 +181,7 @@ def decoder_heads(
 
 
 def attention_biases(fields: ConfigReader, default: bool = False) -> tuple[str, ...]:
-    """The biases that attention_bias means: all of attention's, or none."""
+    """The biases for attention_bias: all biases of attention, or none."""
     return ATTENTION_PROJECTIONS * fields.boolean("attention_bias", default)
 
 
@@ -199,7 +199,7 @@ def rope_config(
 ) -> RopeConfig:
     """The RopeConfig of a file; `theta` and `rotary_fraction` (None: always the whole head) are defaults.
 
-    New files have `rope_parameters`, one for each `layer_type` where layers differ; old files have `rope_scaling`, with
+    New files have `rope_parameters`, one for each `layer_type` if layers differ; old files have `rope_scaling`, with
     theta and rotary fraction beside it under `field_names`.
     """
     group = scaling_fields(fields, layer_type)
@@ -226,7 +226,7 @@ def rope_config(
 
 
 def scaling_fields(fields: ConfigReader, layer_type: str = "") -> ConfigReader:
-    """The nested fields of rotary scaling; empty where there are none."""
+    """The nested fields of rotary scaling; empty if there are none."""
     group = fields.nested(("rope_scaling", "rope_parameters")) or fields.nested("rope_parameters")
     empty = ConfigReader({}, fields.name)
     if group is None:
@@ -269,14 +269,14 @@ def _scaling_values(
 
 
 def _yarn_attention_factor(group: ConfigReader, factor: float) -> float:
-    """The factor of queries and keys (Peng et al. 2024, section 3.4)."""
+    """The factor on queries and keys (Peng et al. 2024, section 3.4)."""
     above, below = group.number("mscale", 0), group.number("mscale_all_dim", 0)
     ratio = yarn_strength(above, factor) / yarn_strength(below, factor) if above and below else yarn_strength(1, factor)
     return group.number("attention_factor", ratio)
 
 
 def yarn_strength(weight: float, factor: float) -> float:
-    """By how much queries and keys grow, together, where a context is stretched by a factor."""
+    """The combined growth of queries and keys if a context is stretched by a factor."""
     return 0.1 * weight * math.log(factor) + 1.0 if factor > 1 else 1.0
 
 
@@ -297,7 +297,7 @@ def repeating_types(fields: ConfigReader, layers: int, every: int) -> list[str]:
 
 
 def layer_masks(fields: ConfigReader, layers: int, default_types: list[str], window: int) -> tuple[str, ...]:
-    """Each layer's extra mask: a sliding window where `layer_types` (or `default_types`) asks for one, else none."""
+    """Each layer's extra mask: a sliding window if `layer_types` (or `default_types`) has one, else none."""
     types = fields.list_of("layer_types", str, default_types)
     known = {"full_attention": "none", "sliding_attention": f"window:{window}" if window else "none"}
     unknown = sorted(set(types) - set(known))

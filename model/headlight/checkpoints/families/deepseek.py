@@ -1,4 +1,4 @@
-"""DeepSeek-V2 and V3: latent attention, experts in groups, and an expert that reads every token."""
+"""DeepSeek-V2 and V3: latent attention, experts in groups, and a shared expert for every token."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from headlight.config_groups import ExpertsConfig, LatentConfig, PerLayerConfig
 
 
 def latent_attention(fields: ConfigReader) -> ConfigValues:
-    """Llama with compressed queries, keys and values; a part of each key is rotated, and is that of all heads."""
+    """Llama with compressed queries, keys and values; the rotated part of each key is shared by all heads."""
     rotated = fields.integer("qk_rope_head_dim", 64)
     sizes = shared_config(fields.without("head_dim", "rope_scaling", "rope_parameters"))
     layers, context, heads = sizes["layers"], sizes["context_length"], sizes["heads"]
@@ -68,7 +68,7 @@ def shared_experts(fields: ConfigReader, width: int, shared: int) -> ExpertsConf
 
 
 def deepseek_v2(fields: ConfigReader) -> ConfigValues:
-    """Shares are those of all experts; a group is as good as its best expert."""
+    """Shares are a softmax over all experts; the score of a group is its best expert's."""
     experts = replace(shared_experts(fields, 1407, 2), normalized=False)
     if fields.choice("topk_method", "greedy", {"greedy": "", "group_limited_greedy": "limited"}):
         experts = replace(experts, groups=fields.integer("n_group"), chosen_groups=fields.integer("topk_group"))
@@ -76,7 +76,7 @@ def deepseek_v2(fields: ConfigReader) -> ConfigValues:
 
 
 def deepseek_v3(fields: ConfigReader) -> ConfigValues:
-    """Shares are sigmoids; a learned number for each expert enters the choice; a group is as good as its best two."""
+    """Shares are sigmoids; a learned bias per expert enters the choice; a group is scored by its best two."""
     experts = replace(
         shared_experts(fields, 2048, 1),
         scoring="sigmoid",
@@ -90,12 +90,12 @@ def deepseek_v3(fields: ConfigReader) -> ConfigValues:
 
 
 def _rotated_first(tensor: Tensor, config: Config) -> Tensor:
-    """The rotated channels of each head, which are its last, in front of the others."""
+    """Moves the rotated channels of each head, which are its last ones, before the others."""
     return unflatten_rows(tensor, config.heads, -1).roll(config.latent.shared_key_channels, dims=1).flatten(0, 1)
 
 
 def _keys_or_values(index: int) -> WeightOp:
-    """The keys' (0) or the values' (1) part of a tensor in which both follow each other in every head."""
+    """The keys (0) or the values (1) of a tensor in which the values follow the keys in every head."""
 
     def step(tensor: Tensor, config: Config) -> Tensor:
         sizes = [config.head_dim - config.latent.shared_key_channels, config.value_head_dim]
@@ -148,5 +148,5 @@ _DEEPSEEK_V3 = llama_family(
     },
     **_SHARED,
 )  # fmt: skip
-# The layer behind the last one predicts further tokens in training.
+# The layer after the last one predicts further tokens in training.
 DEEPSEEK_V3 = replace(_DEEPSEEK_V3, ignored_tensors=(*IGNORED_TENSORS, "layers.61.*"))

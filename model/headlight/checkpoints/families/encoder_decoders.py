@@ -38,7 +38,7 @@ from headlight.config_groups import (
 def shared_config(
     fields: ConfigReader, vocabulary: int, activation: str, start_token: int, **names: str
 ) -> ConfigValues:
-    """Fields of both families: sizes, post-norm, biases; `names` are those of fields that have another one."""
+    """Fields of both families: sizes, post-norm, biases; `names` are the field names that differ."""
     names |= {"layers": "decoder_layers", "heads": "decoder_attention_heads", "d_ff": "decoder_ffn_dim"}
     found = sizes(fields, vocabulary, 1024, 1024, 12, 16, 4096, d_model="d_model", **names)
     return found | {
@@ -59,7 +59,7 @@ def shared_config(
 
 
 def _has_separate_encoder(fields: ConfigReader) -> bool:
-    """Whether encoder and decoder have separate embeddings, as files without tied weights do."""
+    """Whether encoder and decoder have separate embeddings, as in files without tied weights."""
     tied, names = fields.boolean("tie_word_embeddings", True), fields.tensor_names
     return not tied and all(any(name.endswith(copy) for name in names) for copy in _COPIES)
 
@@ -298,13 +298,13 @@ def t5(fields: ConfigReader) -> ConfigValues:
 
 
 def umt5(fields: ConfigReader) -> ConfigValues:
-    """T5 where each layer has relative biases of its own."""
+    """T5 with relative biases for each layer."""
     choices = t5(fields)
     return choices | {"relative_position": replace(choices["relative_position"], each_layer=True)}
 
 
 def t5_language_config(fields: ConfigReader) -> ConfigValues:
-    """Logits are scaled by d_model^-0.5 where the embedding is tied, also in old files, which do not say so."""
+    """Logits are scaled by d_model^-0.5 if the embedding is tied, also in old files, which do not state it."""
     scaled = fields.boolean("scale_decoder_outputs", fields.boolean("tie_word_embeddings", True))
     scale = max(fields.integer("d_model", 512), 1) ** -0.5 if scaled else 1.0
     return {
@@ -374,7 +374,7 @@ T5 = Family(
         "EncoderModel": HeadMapping(encoder_config),
         "Model": HeadMapping(no_head, ignored_tensors=("lm_head.weight",)),
     },
-    base_model_prefix="transformer.",  # of the classifiers alone
+    base_model_prefix="transformer.",  # of the classifiers only
     ignored_tensors=(
         "encoder.embed_tokens.weight",
         "decoder.embed_tokens.weight",

@@ -17,7 +17,7 @@ from headlight.config_groups import ExpertsConfig, PerLayerConfig
 
 
 def experts(fields: ConfigReader, count: int, per_token: int, normalized: bool | None = True) -> ExpertsConfig:
-    """How many experts there are, and how many each token goes to; `normalized` None: as norm_topk_prob says."""
+    """The number of experts, and the number for each token; `normalized` None: from norm_topk_prob."""
     names: FieldNames = ("num_local_experts", "num_experts")
     return ExpertsConfig(
         count=fields.integer(names, count),
@@ -32,12 +32,12 @@ def mixtral(fields: ConfigReader) -> ConfigValues:
 
 
 def qwen3_moe(fields: ConfigReader) -> ConfigValues:
-    """Qwen3 with experts in every layer, as wide as moe_intermediate_size says."""
+    """Qwen3 with experts in every layer, of width moe_intermediate_size."""
     return qwen3(fields, d_ff="moe_intermediate_size") | {"experts": experts(fields, 128, 8, None)}
 
 
 def olmoe(fields: ConfigReader) -> ConfigValues:
-    """RMSNorm, QK norm over all heads, and limits as in OLMo."""
+    """RMSNorm, QK norm over all heads, and limits on queries, keys and values as in OLMo."""
     norm = {"norm": "rmsnorm", "norm_epsilon": fields.number("rms_norm_eps", 1e-5), "qk_norm": "all-heads"}
     return olmo(fields) | norm | {"experts": experts(fields, 64, 8, None)}
 
@@ -48,7 +48,7 @@ def granitemoe(fields: ConfigReader) -> ConfigValues:
 
 
 def gpt_oss(fields: ConfigReader) -> ConfigValues:
-    """A sink for each head, biases everywhere but in norms, windows in every other layer."""
+    """A sink for each head, biases everywhere except in norms, windows in every other layer."""
     choices = shared_config(fields, theta=150_000.0)
     types = repeating_types(fields, choices["layers"], 2)
     limit = fields.number("swiglu_limit", 7.0)
@@ -64,7 +64,7 @@ def gpt_oss(fields: ConfigReader) -> ConfigValues:
 
 
 def _alternate(index: int) -> WeightOp:
-    """The gate (0) or the linear half (1) of a tensor whose last axis alternates between both; [expert out in]."""
+    """The gate (0) or the linear half (1) of a tensor whose last axis alternates between the two; [expert out in]."""
 
     def step(tensor: Tensor, config: Config) -> Tensor:
         half = tensor[..., index::2]

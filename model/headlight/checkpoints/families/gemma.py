@@ -34,7 +34,7 @@ _GEMMA3_DEFAULTS = _GEMMA2_DEFAULTS | {"vocab_size": 262_208, "max_position_embe
 def gemma(fields: ConfigReader) -> ConfigValues:
     """Embeddings scaled by sqrt(d_model), RMSNorm with a weight of 1 + w."""
     choices = shared_config(fields)
-    gates = GATED_MLP_ACTIVATIONS | {"gelu": "geglu-tanh"}  # the first files say gelu and mean its tanh approximation
+    gates = GATED_MLP_ACTIVATIONS | {"gelu": "geglu-tanh"}  # the first files state gelu, but use its tanh approximation
     return choices | {
         "feed_forward": fields.choice("hidden_act", "gelu_pytorch_tanh", gates),
         "norm": "gemma-rmsnorm",
@@ -85,7 +85,7 @@ def gemma3(fields: ConfigReader) -> ConfigValues:
 
 def layer_ropes(fields: ConfigReader, width: int, context: int) -> dict[str, RopeConfig]:
     """The rotary embedding of each type of layer."""
-    # In old files rope_theta and rope_scaling hold for the layers without a window only.
+    # In old files rope_theta and rope_scaling only apply to the layers without a window.
     local = fields if fields.has("rope_parameters") else fields.without("rope_theta", "rope_scaling")
     names = ("rope_local_base_freq", "-")
     return {
@@ -95,7 +95,7 @@ def layer_ropes(fields: ConfigReader, width: int, context: int) -> dict[str, Rop
 
 
 def gated_activation(fields: ConfigReader) -> str:
-    """The activation, which later files keep in another field, where gelu is the exact one."""
+    """The activation; later files have it in another field, in which gelu is the exact one."""
     return fields.choice("hidden_activation", "gelu_pytorch_tanh", GATED_MLP_ACTIVATIONS)
 
 

@@ -1,4 +1,4 @@
-"""Gemma 3n: several residual streams, a low-rank map beside each attention, and neurons that are mostly held at 0."""
+"""Gemma 3n: several residual streams, a low-rank map parallel to each attention, and sparse neurons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headlight.checkpoints.families.llama import QK_NORM_RULES, llama_family
 from headlight.checkpoints.weight_mapping import ConfigValues
 from headlight.config_groups import AlternatingUpdatesConfig, PerLayerConfig
 
-_SPARSE_LAYERS, _SPARSITY = 10, 0.95  # of deeper models, where no field says
+_SPARSE_LAYERS, _SPARSITY = 10, 0.95  # for deeper models, if no field says
 _DEFAULTS = {
     "vocab_size": 262_400, "max_position_embeddings": 32_768, "head_dim": 256, "num_hidden_layers": 35,
     "hidden_size": 2048, "num_attention_heads": 8, "num_key_value_heads": 2, "intermediate_size": 16_384,
@@ -28,7 +28,7 @@ _DEFAULTS = {
 
 
 def gemma3n(fields: ConfigReader) -> ConfigValues:
-    """Gemma 3 with a norm of the values, unscaled scores and shared keys and values, and with vectors for each layer.
+    """Gemma 3 with a norm of the values, unscaled scores, shared keys and values, and layer embeddings.
 
     Attention and feed-forward read one of several residual streams.
     """
@@ -60,7 +60,7 @@ def gemma3n(fields: ConfigReader) -> ConfigValues:
 
 
 def _sparsities(fields: ConfigReader, layers: int) -> tuple[float, ...]:
-    """The share of neurons that each layer holds at 0."""
+    """The share of neurons that each layer sets to 0."""
     sparse = _SPARSE_LAYERS if layers > _SPARSE_LAYERS else 0
     usual = [_SPARSITY] * sparse + [0.0] * (layers - sparse)
     return tuple(map(float, fields.list_of("activation_sparsity_pattern", (int, float), usual)))
@@ -98,6 +98,6 @@ GEMMA3N = replace(
         "decoder.residual_streams.split_projections.{i}": "altup_projections.{i}",
         "decoder.residual_streams.merge_projections.{i}": "altup_unembed_projections.{i}",
     },
-    # Files have a scale also where it is not used.
+    # Files have a scale even if it is not used.
     ignored_tensors=(*_DECODER.ignored_tensors, *UNUSED_KEYS_AND_VALUES, "*.altup.correct_output_scale"),
 )

@@ -1,4 +1,4 @@
-"""Gemma 4: wider heads with proportional RoPE in layers that see the whole text, whose keys may be their values."""
+"""Gemma 4: wider heads with proportional RoPE in layers that see the whole text; these may use keys as values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DEFAULTS = {
 def gemma4(fields: ConfigReader) -> ConfigValues:
     """Gemma 3 with a norm of the values and unscaled scores; layers differ in heads, rotary embedding and values.
 
-    Each token has a vector for each layer, and the last layers read keys and values of earlier ones.
+    There are layer embeddings, and the last layers read the keys and values of earlier ones.
     """
     choices = layer_embedding_config(fields)
     types = _layer_types(fields, choices["layers"])
@@ -55,7 +55,7 @@ def gemma4(fields: ConfigReader) -> ConfigValues:
 
 
 def layer_embedding_config(fields: ConfigReader) -> ConfigValues:
-    """What Gemma 3n and 4 have alike: vectors of tokens for each layer, a norm of the values, unscaled scores."""
+    """The common part of Gemma 3n and 4: layer embeddings, a norm of the values, unscaled scores."""
     choices = shared_config(fields)
     return choices | {
         "norm_placement": "sandwich",
@@ -70,16 +70,16 @@ def layer_embedding_config(fields: ConfigReader) -> ConfigValues:
 
 
 def _layer_types(fields: ConfigReader, layers: int) -> list[str]:
-    """What each layer sees; the last one sees the whole text, whatever the file says."""
+    """The attention type of each layer; the last one always sees the whole text."""
     usual = [_WINDOW if (layer + 1) % 6 else _FULL for layer in range(layers)]
     types = fields.list_of("layer_types", str, usual)
     return [*types[:-1], _FULL] if types else []
 
 
 def _head_sizes(fields: ConfigReader, types: list[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The channels of each layer's heads, and how many heads keys and values have.
+    """The channels of each layer's heads, and its number of key/value heads.
 
-    In the first files two fields say it of all layers that see the whole text, later files have an entry for each.
+    The first files have two fields for all layers that see the whole text, later files have an entry for each layer.
     """
     usual = {"head_dim": fields.integer("head_dim"), "num_key_value_heads": fields.integer("num_key_value_heads")}
     wide = {"head_dim": fields.integer("global_head_dim", 512)}
@@ -97,7 +97,7 @@ def _head_sizes(fields: ConfigReader, types: list[str]) -> tuple[tuple[int, ...]
 
 
 def key_value_layers(fields: ConfigReader, types: list[str]) -> tuple[int, ...]:
-    """The layer whose keys and values each layer reads: for the last ones the last of the same type before them."""
+    """The layer whose keys and values each layer reads: for the last ones, the last one of the same type before."""
     shared, layers = fields.integer("num_kv_shared_layers", 0), len(types)
     first = layers - shared
     last = {kind: layer for layer, kind in enumerate(types[: max(first, 0)])}
@@ -110,7 +110,7 @@ def key_value_layers(fields: ConfigReader, types: list[str]) -> tuple[int, ...]:
 
 
 def _layer_embedding(fields: ConfigReader) -> LayerEmbeddingConfig:
-    """The vectors that each token has for each layer; a file may have none."""
+    """The layer embeddings; a file may have none."""
     dim, rows = fields.integer("hidden_size_per_layer_input"), fields.integer("vocab_size_per_layer_input")
     activation = fields.choice("hidden_activation", "gelu_pytorch_tanh", MLP_ACTIVATIONS)
     return LayerEmbeddingConfig(dim=dim, vocabulary_size=rows, activation=activation) if dim else LayerEmbeddingConfig()
@@ -126,7 +126,7 @@ LAYER_EMBEDDING_STACK: WeightRules = {
     "decoder.layer_embedding.projection": "per_layer_model_projection",
     "decoder.layer_embedding.norm": "per_layer_projection_norm",
 }
-# The first files have weights for keys and values that come from another layer.
+# The first files have unused weights for keys and values that come from another layer.
 UNUSED_KEYS_AND_VALUES = tuple(f"*.self_attn.{name}.*" for name in ("k_proj", "v_proj", "k_norm"))
 _DECODER = llama_family(
     gemma4,

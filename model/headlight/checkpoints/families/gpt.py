@@ -72,7 +72,7 @@ def gpt2(fields: ConfigReader) -> ConfigValues:
 
 
 def gpt_neo(fields: ConfigReader) -> ConfigValues:
-    """Unscaled scores, and sliding-window attention in the layers that attention_types calls local."""
+    """Unscaled scores, and sliding-window attention in the layers that are local in attention_types."""
     choices = shared_config(fields, (50_257, 2048, 2048, 24, 16))
     kinds = [
         kind
@@ -106,7 +106,7 @@ def gptj(fields: ConfigReader) -> ConfigValues:
 
 
 def gpt_bigcode(fields: ConfigReader) -> ConfigValues:
-    """GPT-2 where all heads share one key/value head, or none."""
+    """GPT-2 with one key/value head shared by all heads, or one for each."""
     choices = shared_config(fields.with_defaults(activation_function="gelu_pytorch_tanh"), (50_257, 1024, 768, 12, 12))
     return choices | {
         "key_value_heads": 1 if fields.boolean("multi_query", True) else choices["heads"],
@@ -224,7 +224,7 @@ CODEGEN_SHARDS = 4
 
 
 def codegen_qkv(part: int) -> WeightOp:
-    """Query (0), value (1) or key (2) of a fused weight that is ordered by CodeGen's four shards."""
+    """Query (0), value (1) or key (2) of a fused weight ordered by CodeGen's four shards."""
 
     def step(tensor: Tensor, config: Config) -> Tensor:
         return tensor.reshape(CODEGEN_SHARDS, 3, -1, *tensor.shape[1:])[:, part].flatten(0, 1)
@@ -447,7 +447,7 @@ FALCON = Family(
     _CLASS_HEADS,
     base_model_prefix="transformer.",
     ignored_tensors=("*.rotary_emb.inv_freq",),
-    # The first is known from the norms' tensors; the second has no effect in the old architecture.
+    # The first follows from the norms' tensors; the second has no effect in the old architecture.
     ignored_fields=("num_ln_in_parallel_attn", "num_kv_heads"),
 )
 PHI = Family(

@@ -70,7 +70,7 @@ def shared_config(
 ) -> ConfigValues:
     """Sizes, norm, activation and rotary embedding, under the names that all these families share.
 
-    `d_ff` is the field of the feed-forward network's width, `rope_choices` are options of `rope_config`.
+    `d_ff` is the field for the width of the feed-forward network, `rope_choices` are options of `rope_config`.
     """
     found = sizes(fields, 32_000, 2048, 4096, 32, 32, 11_008, d_ff=d_ff)
     head_width, context = head_and_context(found)
@@ -92,13 +92,13 @@ def shared_config(
 
 
 def windows(fields: ConfigReader, default: int = 0) -> tuple[str, ...]:
-    """Causal attention in all layers, within the sliding_window where there is one."""
+    """Causal attention in all layers, within the sliding_window if there is one."""
     window = fields.integer("sliding_window", 0 if "sliding_window" in fields.values else default)
     return ("causal", f"window:{window}") if window else ("causal",)
 
 
 def llama(fields: ConfigReader) -> ConfigValues:
-    """Biases as attention_bias and mlp_bias say."""
+    """Biases according to attention_bias and mlp_bias."""
     feed_forward = FEEDFORWARD_PROJECTIONS * fields.boolean("mlp_bias", False)
     return shared_config(fields) | {"biases": (*attention_biases(fields), *feed_forward)}
 
@@ -128,7 +128,7 @@ def mistral(fields: ConfigReader) -> ConfigValues:
 
 
 def upper_windows(fields: ConfigReader, layers: int) -> PerLayerConfig:
-    """Sliding-window attention in the upper layers, where use_sliding_window is set."""
+    """Sliding-window attention in the upper layers, if use_sliding_window is set."""
     window = fields.integer("sliding_window", 4096) if fields.boolean("use_sliding_window", False) else 0
     full = fields.integer("max_window_layers", 28)
     default_types = ["sliding_attention" if window and layer >= full else "full_attention" for layer in range(layers)]
@@ -142,7 +142,7 @@ def qwen2(fields: ConfigReader) -> ConfigValues:
 
 
 def qwen3(fields: ConfigReader, d_ff: str = "intermediate_size") -> ConfigValues:
-    """QK norm per head; `d_ff` is the field of the feed-forward network's width."""
+    """QK norm per head; `d_ff` is the field for the width of the feed-forward network."""
     choices = shared_config(fields, d_ff=d_ff)
     per_layer = upper_windows(fields, choices["layers"])
     return choices | {"qk_norm": "per-head", "biases": attention_biases(fields), "per_layer": per_layer}
@@ -182,7 +182,7 @@ def llama_family(
 ) -> Family:
     """A family with Llama's names outside the blocks; `choices` are further fields of Family.
 
-    `tied`: whether the language-model head shares the embedding where no field says; `heads` replace the usual ones.
+    `tied`: whether the language-model head shares the embedding if no field says; `heads` replace the usual ones.
     """
     return Family(
         read,
@@ -253,7 +253,7 @@ PHI3 = llama_family(
     phi3,
     _PHI3_BLOCK,
     default_pad_token_id=32_000,
-    ignored_fields=("original_max_position_embeddings",),  # has an effect with rotary scaling alone
+    ignored_fields=("original_max_position_embeddings",),  # only has an effect with rotary scaling
     defaults={
         "vocab_size": 32_064, "max_position_embeddings": 4096, "hidden_size": 3072, "intermediate_size": 8192,
         "rms_norm_eps": 1e-5,

@@ -49,7 +49,7 @@ def olmo2(fields: ConfigReader) -> ConfigValues:
 
 
 def olmo3(fields: ConfigReader) -> ConfigValues:
-    """OLMo 2 with a sliding window in three of four layers, whose rotary embedding is not scaled."""
+    """OLMo 2 with a sliding window in three of four layers; rotary embeddings there are not scaled."""
     choices = olmo2(fields)
     layers = choices["layers"]
     default_types = repeating_types(fields, layers, 4)
@@ -65,7 +65,7 @@ def olmo3(fields: ConfigReader) -> ConfigValues:
 
 
 def rope_within_windows(fields: ConfigReader, layers: int) -> PerLayerConfig:
-    """Sliding windows with rotary embedding, and full attention without it, wherever there is a window at all."""
+    """Sliding windows with rotary embedding and full attention without it, if the model has a window."""
     window = fields.integer("sliding_window", 0 if "sliding_window" in fields.values else 4096)
     default_types = repeating_types(fields, layers, 4 if window else 1)
     types = fields.list_of("layer_types", str, default_types)
@@ -75,7 +75,7 @@ def rope_within_windows(fields: ConfigReader, layers: int) -> PerLayerConfig:
 
 
 def exaone4(fields: ConfigReader) -> ConfigValues:
-    """Norms on the sublayers' outputs, QK norm per head, rotary embedding in layers with a window alone."""
+    """Norms on the sublayers' outputs, QK norm per head, rotary embedding only in layers with a window."""
     choices = shared_config(fields)
     return choices | {
         "norm_placement": "post-sublayer",
@@ -85,7 +85,7 @@ def exaone4(fields: ConfigReader) -> ConfigValues:
 
 
 def granite(fields: ConfigReader) -> ConfigValues:
-    """Fixed factors on the embeddings, the scores, what is added to the residual stream, and the logits."""
+    """Fixed factors on the embeddings, the scores, the outputs added to the residual stream, and the logits."""
     choices = llama(fields)
     scale = fields.number("attention_multiplier", 1.0)
     return choices | {
@@ -95,7 +95,7 @@ def granite(fields: ConfigReader) -> ConfigValues:
 
 
 def stablelm(fields: ConfigReader) -> ConfigValues:
-    """LayerNorm, partial rotary embedding; sublayers may be parallel, and each head may have a QK norm of its own."""
+    """LayerNorm, partial rotary embedding; sublayers may be parallel, and each head may have its own QK norm."""
     return shared_config(fields, norm="layernorm", rotary_fraction=0.25) | {
         "parallel_residual": fields.boolean("use_parallel_residual", False),
         "qk_norm": "each-head" if fields.boolean("qk_layernorm", False) else "none",
@@ -104,7 +104,7 @@ def stablelm(fields: ConfigReader) -> ConfigValues:
 
 
 def cohere(fields: ConfigReader) -> ConfigValues:
-    """LayerNorm without biases, before both sublayers at once; interleaved rotary embedding."""
+    """One LayerNorm without biases before both parallel sublayers; interleaved rotary embedding."""
     return shared_config(fields, norm="layernorm", interleaved=True) | {
         "parallel_residual": True,
         "qk_norm": "each-head" if fields.boolean("use_qk_norm", False) else "none",
@@ -113,7 +113,7 @@ def cohere(fields: ConfigReader) -> ConfigValues:
 
 
 def cohere2(fields: ConfigReader) -> ConfigValues:
-    """Cohere with a sliding window in three of four layers, and rotary embedding in those alone."""
+    """Cohere with a sliding window in three of four layers, and rotary embedding only in those."""
     choices = cohere(fields)
     return choices | {"per_layer": rope_within_windows(fields, choices["layers"])}
 
@@ -170,7 +170,7 @@ _GLM4_BLOCK: WeightRules = _GLM_BLOCK | {
     "feed_forward_residual.output_norm": "post_mlp_layernorm",
 }
 _STARCODER_BLOCK = block_rows("input_layernorm", ATTENTION, "post_attention_layernorm", ["mlp.c_fc", "mlp.c_proj"])
-# nanochat rotates the other way round, which is the same with the halves of each query and key exchanged.
+# nanochat rotates in the opposite direction, which equals exchanging the halves of each query and key.
 _NANOCHAT_ATTENTION: list[str | WeightRule] = [
     rule("self_attn.q_proj", flip_halves),
     rule("self_attn.k_proj", flip_halves),
@@ -196,7 +196,7 @@ OLMO3 = llama_family(olmo3, _POST_NORM_BLOCK, default_pad_token_id=1, defaults=_
 EXAONE4 = llama_family(
     exaone4,
     _POST_NORM_BLOCK,
-    ignored_fields=("sliding_window_pattern",),  # layer_types say the same
+    ignored_fields=("sliding_window_pattern",),  # equivalent to layer_types
     defaults={"vocab_size": 102_400, "intermediate_size": 16_384, "rms_norm_eps": 1e-5},
 )
 GRANITE = llama_family(

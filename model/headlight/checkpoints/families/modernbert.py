@@ -24,7 +24,7 @@ POOLINGS = {"cls": "first", "mean": "mean"}
 
 
 def modernbert(fields: ConfigReader) -> ConfigValues:
-    """Gated feed-forward, LayerNorm on the embeddings, a sliding window and its own rope theta in most layers."""
+    """Gated feed-forward, LayerNorm on the embeddings; most layers have a sliding window and another rope theta."""
     found = sizes(fields, 50_368, 8192, 768, 22, 12, 1152)
     layers, (head, context) = found["layers"], head_and_context(found)
     every = fields.integer("global_attn_every_n_layers", 3) or 1

@@ -1,4 +1,4 @@
-"""wav2vec 2.0 and HuBERT: samples through convolutions become frames, among which an encoder attends."""
+"""wav2vec 2.0 and HuBERT: convolutions turn samples into frames, over which an encoder attends."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def wav2vec2(fields: ConfigReader) -> ConfigValues:
 
 
 def _numbers(fields: ConfigReader, name: str, usual: tuple[int, ...]) -> tuple[int, ...]:
-    """A list of whole numbers from 1 on."""
+    """A list of whole numbers above 0."""
     numbers = fields.list_of(name, int, usual)
     if not all(type(number) is int and 0 < number < MAX_INTEGER for number in numbers):
         raise CheckpointError(f"{fields.name}: its {name} is {str(numbers)[:60]}; wanted whole numbers above 0.")
@@ -63,18 +63,18 @@ def _numbers(fields: ConfigReader, name: str, usual: tuple[int, ...]) -> tuple[i
 
 
 def transcript_head(fields: ConfigReader) -> ConfigValues:
-    """A character for each frame, or none, for which the padding token stands."""
+    """A character for each frame, or the padding token for none."""
     blank = fields.integer("pad_token_id", 0)
     return {"output_head": "ctc", "output_head_config": OutputHeadConfig(bias=True, pad_token_id=blank)}
 
 
 def _unused_table(tensor: Tensor, config: Config) -> Tensor:
-    """Zeros for the table of tokens, none of which is read."""
+    """Zeros for the unused table of tokens."""
     return tensor.new_zeros(config.vocabulary_size, config.d_model)
 
 
 def _weight_normed(direction: Tensor, length: Tensor) -> Tensor:
-    """The weight of a convolution from its direction and, for each place of the kernel, its length."""
+    """The weight of a convolution from its direction and, for each kernel position, its norm."""
     direction = direction.float()
     weight: Tensor = length.float() * direction / direction.norm(dim=(0, 1), keepdim=True)
     return weight

@@ -16,7 +16,7 @@ from headlight.config import Config
 
 
 def text_tower(fields: ConfigReader) -> ConfigValues:
-    """A pre-norm stack with learned positions, whose last token stands for the text."""
+    """A pre-norm stack with learned positions; the last token represents the text."""
     return {
         "architecture": "encoder",
         **sizes(fields, 32_000, 64, 768, 12, 12, 3072),
@@ -35,7 +35,7 @@ def causal_text_tower(fields: ConfigReader) -> ConfigValues:
 
 
 def clip_vision(fields: ConfigReader) -> ConfigValues:
-    """ViT with a norm in front of the first block, and no bias in the embedding of patches."""
+    """ViT with a norm before the first block, and no bias in the embedding of patches."""
     choices = vit(fields)
     return choices | {"embedding_norm": True, "image": replace(choices["image"], patch_bias=False)}
 
@@ -52,7 +52,7 @@ def _as_row(tensor: Tensor, config: Config) -> Tensor:
 
 
 def _unused_row(tensor: Tensor, config: Config) -> Tensor:
-    """Zeros for a table of tokens of which none is read."""
+    """Zeros for the unused table of tokens."""
     return torch.zeros_like(tensor[:1])
 
 
@@ -69,7 +69,7 @@ _IGNORED_FIELDS = (
 
 
 def _tower(family: Family, stack: str, prefix: str) -> Family:
-    """The family with what both kinds of tower have in common: blocks, and the other tower among what is ignored."""
+    """The family with the common part of both towers: the blocks; tensors of the other tower are ignored."""
     other = "vision_model.*" if prefix == "text_model." else "text_model.*"
     return replace(
         family,

@@ -1,7 +1,7 @@
 """ViT and models built like it: image patches in place of tokens (Dosovitskiy et al. 2021).
 
 DeiT has a distillation token; BEiT has biases by the offset between patches; DINOv2 may have registers, and reads
-images of any size. BEiT and DINOv2 scale what each sublayer adds, channel by channel (LayerScale, folded into the
+images of any size. BEiT and DINOv2 scale the output of each sublayer, channel by channel (LayerScale, folded into the
 sublayer's output weights here).
 """
 
@@ -39,9 +39,9 @@ MAX_REGISTERS = 64  # published models have four
 
 
 def vit(fields: ConfigReader, *extra_tokens: str) -> ConfigValues:
-    """A bidirectional pre-norm encoder with a class token in front of the patches and learned positions.
+    """A bidirectional pre-norm encoder with a class token before the patches and learned positions.
 
-    `extra_tokens` are further ones between it and the patches.
+    `extra_tokens` is the number of further tokens between it and the patches.
     """
     height, width = fields.integers("image_size", 2, 224)
     patch_height, patch_width = fields.integers("patch_size", 2, 16)
@@ -80,7 +80,7 @@ def deit(fields: ConfigReader) -> ConfigValues:
 
 
 def dinov2(fields: ConfigReader) -> ConfigValues:
-    """ViT with LayerScale, and with registers where the config has some (Darcet et al. 2024)."""
+    """ViT with LayerScale, and with registers if the config has some (Darcet et al. 2024)."""
     registers = fields.integer("num_register_tokens", 0)
     if registers > MAX_REGISTERS:
         raise CheckpointError(
@@ -108,7 +108,7 @@ def dinov3(fields: ConfigReader) -> ConfigValues:
 
 
 def beit(fields: ConfigReader) -> ConfigValues:
-    """ViT with LayerScale, and biases by the offset between patches, of each layer or of all (Bao et al. 2022)."""
+    """ViT with LayerScale, and biases by the offset between patches, for each layer or shared (Bao et al. 2022)."""
     choices = vit(fields)
     each_layer = fields.boolean("use_relative_position_bias", False)
     relative = each_layer or fields.boolean("use_shared_relative_position_bias", False)
@@ -126,19 +126,19 @@ def beit(fields: ConfigReader) -> ConfigValues:
 
 
 def beit_classifier(fields: ConfigReader) -> ConfigValues:
-    """A classifier of the class token, or of the mean of all patches, which has its norm here."""
+    """A classifier of the class token, or of the mean of all patches, which is normed in the head."""
     if not fields.boolean("use_mean_pooling", True):
         return {}
     return {"pooling": "mean-but-first", "output_head_config": OutputHeadConfig(transform="norm")}
 
 
 def drop_batch_axis(tensor: Tensor, config: Config) -> Tensor:
-    """Without the batch axis."""
+    """Removes the batch axis."""
     return tensor.squeeze(0)
 
 
 def _followed_by(name: str) -> WeightRule:
-    """The class token, and behind it the tokens of another tensor."""
+    """The class token, followed by the tokens of another tensor."""
     together = WeightRule(
         "embeddings.cls_token", second=name, combine=lambda first, other: torch.cat((first, other), 1)
     )
@@ -146,12 +146,12 @@ def _followed_by(name: str) -> WeightRule:
 
 
 def _tables_beside_each_other(tensor: Tensor, config: Config) -> Tensor:
-    """The tables of all layers as one, or the one that all have."""
+    """The tables of all layers as one, or the shared table."""
     return beside_each_other(tensor, config) if tensor.dim() == 3 else tensor
 
 
 def _scaled(name: str, scale: str) -> WeightRule:
-    """The weight or bias of a module whose outputs LayerScale multiplies (Touvron et al. 2021, section 2)."""
+    """The weight or bias of a module, multiplied by LayerScale (Touvron et al. 2021, section 2)."""
 
     def combine(tensor: Tensor, by: Tensor) -> Tensor:
         return tensor.float() * by.float().reshape(-1, *(1 for _ in tensor.shape[1:]))
@@ -160,7 +160,7 @@ def _scaled(name: str, scale: str) -> WeightRule:
 
 
 def _fitted(antialias: bool) -> WeightOp:
-    """A table of positions for a square of patches, fitted to the config's patches; extra tokens have no position."""
+    """A table of positions for a square of patches, resized to the config's patches; extra tokens have no position."""
 
     def step(tensor: Tensor, config: Config) -> Tensor:
         table = tensor.squeeze(0).float()
@@ -225,12 +225,12 @@ DEIT = replace(
 
 
 def _dinov2(antialias: bool, more: WeightRules, defaults: dict[str, Any], **choices: Any) -> Family:
-    """A family of DINOv2's; `antialias`: whether positions are smoothed where they are fitted to smaller images."""
+    """A family of DINOv2's; `antialias`: whether positions are smoothed when resized to smaller images."""
     outside = {"encoder.positional_encoding.table.weight": rule("embeddings.position_embeddings", _fitted(antialias))}
     return Family(
         dinov2,
         _OUTSIDE_BLOCKS | outside | more | block_rules("encoder", "encoder.layer.{i}.", _DINOV2_BLOCK),
-        {},  # of its heads none stands on the class token alone
+        {},  # none of its heads uses only the class token
         ignored_tensors=_IGNORED_TENSORS,
         required_values={"use_swiglu_ffn": False},
         ignored_fields=(

@@ -34,7 +34,7 @@ _SPLIT_PATTERNS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("default", "gpt-2", "olmo", "jais"), (_GPT2_PATTERN,)),
     **dict.fromkeys(("smollm", "starcoder", "refact", "command-r"), (r"\p{N}", _GPT2_PATTERN)),
 }
-_WHOLE_TOKENS_FIRST = ("llama-bpe", "llama3", "llama-v3")  # a word that is a token is not merged from its letters
+_WHOLE_TOKENS_FIRST = ("llama-bpe", "llama3", "llama-v3")  # a word that is a token is not merged from letters
 _ROLES = ("bos", "eos")
 
 
@@ -59,7 +59,7 @@ def gguf_tokenizer_type(fields: GgufFields) -> str:
 
 
 def _tokens(values: ConfigReader) -> tuple[list[str], list[int]]:
-    """The tokens in order, each its own text, and their types."""
+    """The texts of the tokens in order, and their types."""
     tokens = values.list_of("tokens", str)
     types = values.list_of("token_type", int) or [1] * len(tokens)
     if not tokens or len(types) != len(tokens):
@@ -72,7 +72,7 @@ def _tokens(values: ConfigReader) -> tuple[list[str], list[int]]:
 
 
 def _added(values: ConfigReader, role: str, tokens: list[str]) -> list[int]:
-    """The token of a role in a list, where it is added to every text."""
+    """A list with the token of a role if it is added to every text, else empty."""
     adds = role == "bos" and (values.string("model") == "llama" or values.string("pre", "") in _WHOLE_TOKENS_FIRST)
     if not values.boolean(f"add_{role}_token", adds) or not values.has(f"{role}_token_id"):
         return []
@@ -86,7 +86,7 @@ def _sentencepiece(values: ConfigReader, tokens: list[str], types: list[int]) ->
     scores = values.list_of("scores", float) or [0.0] * len(tokens)
     if len(scores) != len(tokens):
         raise CheckpointError(f"{values.name} has {len(tokens):,} tokens and {len(scores):,} scores.")
-    # Gemma's runs of spaces are stored as such.
+    # Gemma's runs of spaces are stored as spaces.
     texts = [token.replace(" ", SPACE) if not token.strip(" ") else token for token in tokens]
     pieces = SentencePieceModel(
         tuple(texts),

@@ -1,4 +1,4 @@
-"""The tokenizer of a checkpoint folder: its tokenizer.json, or one built from older vocabulary files by a preset."""
+"""The tokenizer of a checkpoint folder: its tokenizer.json, or built from older vocabulary files with a preset."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SENTENCEPIECE_FILES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.mod
 
 @dataclass(frozen=True)
 class TokenizerFiles:
-    """A folder of vocabulary files, with the settings that say how to read them."""
+    """A folder of vocabulary files, with the settings for reading them."""
 
     folder: Path
     name: str
@@ -55,7 +55,7 @@ BackendReader = Callable[[TokenizerFiles], tokenizers.Tokenizer]
 
 
 def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
-    """The tokenizer of a folder of the family `model_type`. Raises CheckpointError, which calls the folder `name`."""
+    """The tokenizer of a folder of the family `model_type`. Raises CheckpointError with the folder's `name`."""
     name = name or display_name(folder)
     if (folder / TOKENIZER_FILE).is_file():
         return Tokenizer.load(folder, name)
@@ -80,7 +80,7 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
 
 
 def _find_reader(folder: Path, name: str) -> BackendReader | None:
-    """The first row of READERS whose files are all present; its value is None for Marian's pair of models."""
+    """The first row of READERS whose files are all present; the value is None for Marian's pair of models."""
     for files, reader in READERS.items():
         if all((folder / file).is_file() for file in files):
             return reader
@@ -102,7 +102,7 @@ def _post_processor(backend: tokenizers.Tokenizer, files: TokenizerFiles) -> Any
 
 
 def template(backend: tokenizers.Tokenizer, prefix: Sequence[str], suffix: Sequence[str], name: str) -> Any:
-    """The post-processor that adds tokens in front of a text and behind it. Raises CheckpointError for unknown ones."""
+    """The post-processor that adds tokens before and after a text. Raises CheckpointError for unknown ones."""
     token_ids = {token: backend.token_to_id(token) for token in (*prefix, *suffix)}
     missing = sorted(token for token, number in token_ids.items() if number is None)
     if missing:
@@ -125,7 +125,7 @@ def _byte_level_bpe(files: TokenizerFiles) -> tokenizers.Tokenizer:
 
 
 def byte_level(model: models.BPE, patterns: Sequence[str], *, nfc: bool, prefix: bool = False) -> tokenizers.Tokenizer:
-    """Byte-level BPE; texts are split by GPT-2's pattern where there are no others, `prefix` puts a space in front."""
+    """Byte-level BPE; texts are split by GPT-2's pattern if there are no others, `prefix` adds a space at the start."""
     backend = tokenizers.Tokenizer(model)
     if nfc:
         backend.normalizer = normalizers.NFC()
@@ -157,7 +157,7 @@ def _wordpiece(files: TokenizerFiles) -> tokenizers.Tokenizer:
 
 
 def _whole_tokens(files: TokenizerFiles) -> tokenizers.Tokenizer:
-    """ESM's vocab.txt: a token a line, which is found wherever it stands; white space is dropped."""
+    """ESM's vocab.txt: one token per line, recognized anywhere in a text; white space is dropped."""
     lines = (files.folder / VOCAB_TXT).read_text("utf-8").splitlines()
     vocabulary = {line.strip(): number for number, line in enumerate(lines)}
     unknown = files.special_tokens.token("unk") or ""
@@ -172,7 +172,7 @@ def _whole_tokens(files: TokenizerFiles) -> tokenizers.Tokenizer:
 
 
 def _sentencepiece(files: TokenizerFiles) -> tokenizers.Tokenizer:
-    """A SentencePiece model; T5's sentinels come after the pieces."""
+    """A SentencePiece model; T5's sentinels follow the pieces."""
     path = next(files.folder / name for name in SENTENCEPIECE_FILES if (files.folder / name).is_file())
     backend = sentencepiece_backend(
         in_order(read_sentencepiece(path.read_bytes(), f"{files.name}: its {path.name}"), files.preset.piece_order),
@@ -186,7 +186,7 @@ def _sentencepiece(files: TokenizerFiles) -> tokenizers.Tokenizer:
 
 
 def _numbered_pieces(files: TokenizerFiles) -> tokenizers.Tokenizer:
-    """M2M-100's SentencePiece model, whose pieces have the numbers of vocab.json; the languages follow."""
+    """M2M-100's SentencePiece model, with its pieces numbered by vocab.json; the languages follow."""
     numbers, path = read_json(files.folder / VOCAB_JSON, files.name), files.folder / SENTENCEPIECE_FILES[2]
     pieces = read_sentencepiece(path.read_bytes(), f"{files.name}: its {path.name}")
     by_number = {number: text for text, number in numbers.items() if type(number) is int}
@@ -199,7 +199,7 @@ def _numbered_pieces(files: TokenizerFiles) -> tokenizers.Tokenizer:
 def _characters(files: TokenizerFiles) -> tokenizers.Tokenizer:
     """wav2vec 2.0's vocab.json: a token for each character, and "|" for the space between words."""
     values, unknown = read_json(files.folder / VOCAB_JSON, files.name), files.special_tokens.token("unk") or ""
-    # Models of many languages have a vocabulary for each; the first is that of the weights in the file.
+    # Multilingual models have a vocabulary for each language; the first one belongs to the weights in the file.
     vocabulary = next((each for each in values.values() if isinstance(each, dict)), values)
     if not all(type(number) is int for number in vocabulary.values()) or unknown not in vocabulary:
         raise CheckpointError(f"{files.name}: its {VOCAB_JSON} numbers no characters, or lacks {unknown}.")
@@ -229,7 +229,7 @@ READERS: dict[tuple[str, ...], BackendReader | None] = {
 
 
 def legacy_tokenizer_type(folder: Path) -> str:
-    """The kind of vocabulary in a folder without tokenizer.json, in a word or two; empty where there is none."""
+    """The kind of vocabulary in a folder without tokenizer.json, in a word or two; empty if there is none."""
     known: dict[BackendReader | None, str] = {_byte_level_bpe: "byte pairs", _wordpiece: "WordPiece"}
     try:
         return known.get(_find_reader(folder, display_name(folder)), "SentencePiece")

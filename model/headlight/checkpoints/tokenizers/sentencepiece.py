@@ -1,7 +1,7 @@
 """SentencePiece models (.model files) as tokenizers of the `tokenizers` library, and Marian's pair of them.
 
 The few fields needed are read from the protocol buffer here: the message classes of the sentencepiece package need a
-protobuf runtime of exactly their version, and cannot be imported beside those of transformers.
+protobuf runtime of exactly their version, and cannot be imported together with those of transformers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from headlight.text.tokenizer_limits import MAX_TOKEN_LENGTH, MAX_UNIGRAM_PIECE_
 
 SPACE = "▁"
 UNIGRAM, BPE = 1, 2
-UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 2, 3, 4, 5  # types of pieces that are not ordinary ones
+UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 2, 3, 4, 5  # special types of pieces
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class SentencePieceModel:
     """A SentencePiece model: each piece's text, score and type, and how texts are normalized.
 
     Fields have their names in sentencepiece_model.proto; `precompiled_charsmap` replaces characters, `add_dummy_prefix`
-    puts a space in front, `remove_extra_whitespaces` strips both ends and keeps one of several spaces.
+    adds a space at the start, `remove_extra_whitespaces` strips both ends and merges several spaces into one.
     """
 
     texts: tuple[str, ...]
@@ -51,7 +51,7 @@ class SentencePieceModel:
 
 
 def read_sentencepiece(raw: bytes, name: str) -> SentencePieceModel:
-    """From the bytes of a .model file. Raises CheckpointError where they are not one."""
+    """From the bytes of a .model file. Raises CheckpointError if they are invalid."""
     try:
         fields = list(_protobuf_fields(raw))
         pieces = [dict(_protobuf_fields(value)) for key, value in fields if key == 1 and isinstance(value, bytes)]
@@ -72,7 +72,7 @@ def read_sentencepiece(raw: bytes, name: str) -> SentencePieceModel:
 
 
 def read_llama2c_tokenizer(raw: bytes, name: str) -> SentencePieceModel:
-    """From the bytes of llama2.c's tokenizer.bin: scores and texts, with spaces in place of SPACE."""
+    """From the bytes of llama2.c's tokenizer.bin: scores and texts, with spaces instead of SPACE."""
     texts, scores, offset = list[str](), list[float](), 4
     try:
         while offset < len(raw):
@@ -92,7 +92,7 @@ def read_llama2c_tokenizer(raw: bytes, name: str) -> SentencePieceModel:
 
 
 def in_order(pieces: SentencePieceModel, order: PieceOrder) -> SentencePieceModel:
-    """The pieces as a tokenizer class numbers them; those in front are recognized in a text."""
+    """The pieces in the order of a tokenizer class; its front pieces are recognized in a text."""
     front_types = tuple(UNKNOWN if text == "<unk>" else CONTROL for text in order.front)
     kept = slice(order.skipped, None)
     return replace(
@@ -104,7 +104,7 @@ def in_order(pieces: SentencePieceModel, order: PieceOrder) -> SentencePieceMode
 
 
 def renumbered(pieces: SentencePieceModel, texts: Sequence[str]) -> SentencePieceModel:
-    """The pieces with these texts, in this order; those that the model lacks are found only as they are written."""
+    """The pieces with these texts, in this order; pieces missing in the model are only recognized verbatim."""
     known = dict(zip(pieces.texts, zip(pieces.scores, pieces.types, strict=True), strict=True))
     found = [known.get(text, (0.0, CONTROL)) for text in texts]
     return replace(
@@ -168,13 +168,13 @@ def sentencepiece_backend(
 
 
 def plain_text_backend(pieces: SentencePieceModel, name: str) -> tokenizers.Tokenizer:
-    """Splits texts as SentencePiece itself does, which knows no special tokens in a text."""
+    """Splits texts like SentencePiece itself, which recognizes no special tokens in a text."""
     require_supported_model(pieces, name)
     return _unigram_backend(pieces) if pieces.model_type == UNIGRAM else _bpe_backend(pieces)
 
 
 def require_supported_model(pieces: SentencePieceModel, name: str) -> None:
-    """Raise CheckpointError for models of an unknown kind, and for pieces longer than any."""
+    """Raise CheckpointError for models of an unknown kind, and for pieces that are too long."""
     longest = max(map(len, pieces.texts), default=0)
     allowed = MAX_UNIGRAM_PIECE_LENGTH if pieces.model_type == UNIGRAM else MAX_TOKEN_LENGTH
     if longest > allowed:
@@ -187,7 +187,7 @@ def _unigram_backend(pieces: SentencePieceModel) -> tokenizers.Tokenizer:
     scored = list(zip(pieces.texts, pieces.scores, strict=True))
     backend = tokenizers.Tokenizer(models.Unigram(scored, unk_id=pieces.unknown_id, byte_fallback=pieces.byte_fallback))
     scheme = "always" if pieces.add_dummy_prefix else "never"
-    # Metaspace puts no space before one that is there; SentencePiece does, where it has not taken that away.
+    # Metaspace adds no space before an existing one; SentencePiece does, unless it has removed that one.
     prepend = [normalizers.Prepend(SPACE)] if pieces.add_dummy_prefix and not pieces.remove_extra_whitespaces else []
     backend.normalizer = normalizers.Sequence([*_normalizers(pieces), *prepend])
     backend.pre_tokenizer = pre_tokenizers.Metaspace(SPACE, prepend_scheme=scheme)
@@ -216,7 +216,7 @@ def _bpe_backend(pieces: SentencePieceModel) -> tokenizers.Tokenizer:
 
 
 def _normalizers(pieces: SentencePieceModel) -> list[normalizers.Normalizer]:
-    """The normalization that the file itself asks for."""
+    """The normalization that the file itself specifies."""
     steps = _character_map(pieces)
     if pieces.remove_extra_whitespaces:
         steps += [normalizers.Strip(left=True, right=True), normalizers.Replace(Regex(" {2,}"), " ")]
@@ -228,7 +228,7 @@ def _character_map(pieces: SentencePieceModel) -> list[normalizers.Normalizer]:
 
 
 def _default_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
-    """As the file says."""
+    """The file's own normalization."""
 
 
 def _albert_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
@@ -251,13 +251,13 @@ def _words_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fiel
 
 
 def _pegasus_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
-    """Pegasus: the file's own character map; several spaces are one, also in front and at the end."""
+    """Pegasus: the file's own character map; several spaces become one, also at both ends."""
     backend.normalizer = normalizers.Sequence([*_character_map(pieces), normalizers.Replace(Regex(" {2,}"), " ")])
     backend.pre_tokenizer = pre_tokenizers.Metaspace(SPACE, prepend_scheme="always")
 
 
 def _deberta_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
-    """DeBERTa: white space, NFC, and as options lower case and separate punctuation marks."""
+    """DeBERTa: white space, NFC, and optionally lower case and separate punctuation marks."""
     lower = [normalizers.Lowercase()] if fields.boolean("do_lower_case", False) else []
     spaces = normalizers.Replace(Regex(r"\s{2,}|[\n\r\t]"), " ")
     strip = normalizers.Strip(left=False, right=True)
@@ -277,7 +277,7 @@ STYLES: Mapping[str, Callable[[tokenizers.Tokenizer, SentencePieceModel, ConfigR
 
 
 def bpe_merges(numbers: dict[str, int], scores: Sequence[float]) -> list[tuple[str, str]]:
-    """BPE merges, best score first: SentencePiece stores scores of pieces where `tokenizers` wants pairs."""
+    """BPE merges, best score first: SentencePiece stores scores of pieces, but `tokenizers` needs pairs."""
     found = []
     for text, number in numbers.items():
         halves = [(text[:cut], text[cut:]) for cut in range(1, len(text))]
@@ -289,13 +289,13 @@ def bpe_merges(numbers: dict[str, int], scores: Sequence[float]) -> list[tuple[s
 
 
 SOURCE_MODEL, TARGET_MODEL, VOCAB_JSON = "source.spm", "target.spm", "vocab.json"
-_LANGUAGE_CODE = re.compile(r">>.*?<<", re.DOTALL)  # `>>fr<<` in front of a text is one token
+_LANGUAGE_CODE = re.compile(r">>.*?<<", re.DOTALL)  # `>>fr<<` at the start of a text is one token
 PieceSpan = tuple[str, tuple[int, int]]
 Segmenter = Callable[[str], Iterable[PieceSpan]]
 
 
 class MarianTokenizer(Tokenizer):
-    """A vocabulary whose texts are split by a SentencePiece model."""
+    """A vocabulary with a SentencePiece model to split texts."""
 
     def __init__(self, vocabulary: tokenizers.Tokenizer, segment: Segmenter, special_tokens: SpecialTokens) -> None:
         super().__init__(vocabulary)
@@ -306,7 +306,7 @@ class MarianTokenizer(Tokenizer):
         self.special_pattern = re.compile("|".join(map(re.escape, special)) or r"(?!)")
 
     def encode(self, text: str, add_special_tokens: bool = True) -> Encoded:
-        """The text's tokens, and the end token unless told not to."""
+        """The text's tokens, with the end token unless disabled."""
         text = sanitize_surrogates(text)
         tokens_and_spans = list(self._tokens(text))
         ids = [self.token_ids.get(token, self.unknown_token_id) for token, _ in tokens_and_spans]
@@ -319,7 +319,7 @@ class MarianTokenizer(Tokenizer):
         return Encoded(text, tuple(ids), tokens, tuple(token_texts), tuple(spans), tuple(special_mask))
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Only the token ids of many texts."""
+        """Only the token ids for many texts."""
         return [list(self.encode(text, add_special_tokens=False).ids) for text in texts]
 
     def save(self, folder: str | Path) -> None:
@@ -327,7 +327,7 @@ class MarianTokenizer(Tokenizer):
         raise CheckpointError("This model has a tokenizer for each of its two texts, which no tokenizer.json can hold.")
 
     def _tokens(self, text: str) -> Iterator[PieceSpan]:
-        """Tokens with their spans: special tokens as they are written, the text between them split into pieces."""
+        """Tokens with their spans: special tokens verbatim, the text between them split into pieces."""
         start = 0
         for match in self.special_pattern.finditer(text):
             yield from self._segment_span(text, start, match.start())
@@ -365,7 +365,7 @@ def open_marian_tokenizer(folder: Path, name: str, special_tokens: SpecialTokens
 
 
 def _segmenter(path: Path, name: str) -> Segmenter:
-    """How a SentencePiece model splits a text; characters of the text that its normalizer drops have no piece."""
+    """A SentencePiece model's split of a text; characters dropped by its normalizer have no piece."""
     raw, name = path.read_bytes(), f"{name}: its {path.name}"
     model = read_sentencepiece(raw, name)
     require_supported_model(model, name)

@@ -1,7 +1,7 @@
-"""Special tokens by role (bos, eos, unk, ...), as files give them, and as presets of tokenizer classes leave them.
+"""Special tokens by role (bos, eos, unk, ...), from files and from presets of tokenizer classes.
 
-Read from tokenizer_config.json, special_tokens_map.json and added_tokens.json, all of them optional. A preset holds the
-behaviour of a tokenizer class of transformers where the folder's own files leave it open.
+Read from tokenizer_config.json, special_tokens_map.json and added_tokens.json, all of them optional. A preset is the
+behaviour of a tokenizer class of transformers for settings that the folder's files omit.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ class SpecialTokens:
     added: tuple[AddedToken, ...] = field(default=())
 
     def token(self, role: str) -> str | None:
-        """The token of a role; None where it has none."""
+        """The token of a role; None if there is none."""
         return self.roles[role].content if role in self.roles else None
 
 
 def read_tokenizer_config(folder: Path, name: str) -> ConfigReader:
-    """The folder's tokenizer_config.json; empty where there is none."""
+    """The folder's tokenizer_config.json; empty if there is none."""
     path = folder / TOKENIZER_CONFIG
     return ConfigReader(read_json(path, name) if path.is_file() else {}, name)
 
 
 def read_special_tokens(folder: Path, fields: ConfigReader, defaults: Mapping[str, AddedToken]) -> SpecialTokens:
-    """The special tokens of a folder, with `defaults` where no file says. Raises CheckpointError for invalid files."""
+    """The special tokens of a folder, with `defaults` for missing ones. Raises CheckpointError for invalid files."""
     decoder, name = fields.nested("added_tokens_decoder"), fields.name
     named = dict(fields.values)
     if decoder is None and (folder / SPECIAL_TOKENS_MAP).is_file():
@@ -77,10 +77,10 @@ def add_special_tokens(
 ) -> None:
     """Make a tokenizer recognize special tokens in a text.
 
-    Added and `appended` tokens come after the vocabulary. Other tokens that the vocabulary lacks are left out: the
-    model has no embedding for them.
+    Added and `appended` tokens follow the vocabulary. Other tokens that the vocabulary lacks are skipped: the model has
+    no embedding for them.
     """
-    present = {token.content for token in backend.get_added_tokens_decoder().values()}  # a .model file's own
+    present = {token.content for token in backend.get_added_tokens_decoder().values()}  # from the .model file
     for token in special_tokens.added:
         (backend.add_special_tokens if token.special else backend.add_tokens)([token])
     for token in (*special_tokens.roles.values(), *special_tokens.unnamed):
@@ -90,7 +90,7 @@ def add_special_tokens(
 
 
 def _token(value: Any, name: str, special: bool) -> AddedToken | None:
-    """A token as files write it: a string, or an object with flags; None for null."""
+    """A token in a file: a string, or an object with flags; None for null."""
     if value is None:
         return None
     content = value.get("content") if isinstance(value, dict) else value
@@ -133,7 +133,7 @@ def _from_added_tokens_decoder(values: Mapping[str, Any], name: str) -> list[Add
 
 
 def _from_added_tokens_file(folder: Path, name: str, special: set[str]) -> list[AddedToken]:
-    """From added_tokens.json, which only has names and numbers."""
+    """From added_tokens.json, which only contains names and numbers."""
     path = folder / ADDED_TOKENS
     if not path.is_file():
         return []
@@ -162,7 +162,7 @@ def special_tokens(**roles: str) -> dict[str, AddedToken]:
 
 @dataclass(frozen=True)
 class PieceOrder:
-    """How a class numbers the pieces of a SentencePiece model: `front`, the pieces without the first few, `back`."""
+    """A class's order of SentencePiece pieces: `front`, the pieces without the first `skipped`, `back`."""
 
     front: tuple[str, ...] = ()
     skipped: int = 0
@@ -178,9 +178,10 @@ class TokenizerPreset:
     adds_bos, adds_eos: defaults of the fields add_bos_token and add_eos_token (None: the class has no such field).
     appended_tokens: special tokens after the end of the vocabulary.
     split_pattern: splits a text before byte-level BPE; nfc: whether the text is NFC-normalized.
-    sentencepiece_style: a row of STYLES; piece_order: of its pieces. adds_sentinels: whether T5's <extra_id_0> and so
-    on follow. whole_tokens: whether a vocab.txt holds whole tokens, not beginnings and pieces of words. languages: the
-    language tokens, of which the role "language" names the usual one.
+    sentencepiece_style: a row of STYLES; piece_order: the order of its pieces.
+    adds_sentinels: whether T5's <extra_id_0> and so on follow.
+    whole_tokens: whether a vocab.txt holds whole tokens, not beginnings and pieces of words.
+    languages: the language tokens; the role "language" is the default one.
     """
 
     special_tokens: Mapping[str, AddedToken]
@@ -207,7 +208,7 @@ _ROBERTA = TokenizerPreset(
     ("cls",),
     ("sep",),
 )
-# fairseq's vocabularies begin with special tokens of their own, in place of the model's first pieces.
+# fairseq's vocabularies begin with their own special tokens instead of the model's first pieces.
 _FAIRSEQ = ("<s>", "<pad>", "</s>", "<unk>")
 _XLM_ROBERTA = replace(_ROBERTA, sentencepiece_style="words", piece_order=PieceOrder(_FAIRSEQ, 3, ("<mask>",)))
 # In the order of their numbers.
@@ -237,7 +238,7 @@ _MBART50 = TokenizerPreset(
 _BERT = TokenizerPreset(
     special_tokens(unk="[UNK]", sep="[SEP]", pad="[PAD]", cls="[CLS]", mask="[MASK]"), ("cls",), ("sep",)
 )
-# The models were trained with a bos token, and Llama's with a leading space; transformers 5 adds neither where no
+# The models were trained with a bos token, and Llama's with a leading space; transformers 5 only adds them if
 # tokenizer_config.json says so.
 _LLAMA = TokenizerPreset(special_tokens(bos="<s>", eos="</s>", unk="<unk>"), adds_bos=True, adds_eos=False)
 _ALBERT_TOKENS = special_tokens(
@@ -311,7 +312,7 @@ PRESETS: Mapping[str, TokenizerPreset] = {
     "MarianTokenizer": TokenizerPreset(special_tokens(eos="</s>", unk="<unk>", pad="<pad>"), (), ("eos",)),
     "nanogpt": replace(_GPT2, adds_bos=None, adds_eos=None),
 }
-# Each class's families, of which it is the default; tokenizer_config.json may name another.
+# The families with each class as their default; tokenizer_config.json may name another.
 _FAMILIES_OF_CLASS: Mapping[str, tuple[str, ...]] = {
     "nanogpt": ("nanogpt",),
     "GPT2Tokenizer": ("gpt2", "gpt_neo", "gptj", "phi", "falcon", "codegen", "gpt_bigcode", "starcoder2"),
@@ -340,9 +341,9 @@ DEFAULT_CLASSES = {family: name for name, families in _FAMILIES_OF_CLASS.items()
 
 
 def preset_for(model_type: str, class_name: str) -> TokenizerPreset | None:
-    """The preset of the class that a folder names, or else of its family; None where neither is known."""
+    """The preset of the class that a folder names, or else of its family; None if neither is known."""
     class_key = class_name.removesuffix("Fast")
-    # OPT's and GPT-NeoX's files name GPT-2's class, which has other special tokens.
+    # OPT's and GPT-NeoX's files name GPT-2's class, but have other special tokens.
     if class_key == "GPT2Tokenizer" and DEFAULT_CLASSES.get(model_type) in ("OPTTokenizer", "GPTNeoXTokenizer"):
         class_key = DEFAULT_CLASSES[model_type]
     return PRESETS.get(class_key) or PRESETS.get(DEFAULT_CLASSES.get(model_type, ""))

@@ -1,1 +1,1 @@
-"""`headlight check` and `headlight exercises`: a learner's own functions, run in a process of their own."""
+"""`headlight check` and `headlight exercises`: run a learner's own functions in a separate process."""

@@ -22,8 +22,8 @@ from headlight.code_exercises.exercises import CODE_EXERCISES, write_exercises
 from headlight.code_exercises.grade import format_findings
 from headlight.errors import HeadlightError
 
-SECONDS = 120  # in all, with the start of Python and torch
-ROOT = Path(__file__).parents[3]  # where the package `headlight` lies
+SECONDS = 120  # in total, including the start of Python and torch
+ROOT = Path(__file__).parents[3]  # contains the package `headlight`
 
 
 def _add_check_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,10 +45,10 @@ def _add_check_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command(_add_check_arguments)
 def check(options: argparse.Namespace) -> int:
-    """Check your own attention functions: what is right, what is wrong, and what the mistake looks like.
+    """Check your own attention functions: what is right, what is wrong, and which mistake it looks like.
 
-    The file runs on this machine, in a process of its own. The exit status is 0 if all is right, 1 if something is
-    wrong, and 2 if nothing could be checked.
+    The file runs on this machine, in a separate process. The exit status is 0 if all is right, 1 if something is wrong,
+    and 2 if nothing could be checked.
     """
     for name in options.exercise:
         CODE_EXERCISES[name]  # raises UnknownNameError
@@ -82,7 +82,7 @@ def exercises(options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class FileResult:
-    """The findings of a file's checks; `problem` says why they could not begin or did not end."""
+    """The findings of a file's checks; `problem` says why they could not start or did not finish."""
 
     file: str
     findings: tuple[Finding, ...]
@@ -100,9 +100,9 @@ class FileResult:
 
 
 def run_file(file: Path, names: Sequence[str], seconds: int | float) -> FileResult:
-    """Run the checks in another process, which is ended after so many seconds.
+    """Run the checks in another process, which is killed after the time limit.
 
-    What the file prints goes to standard error.
+    The output of the file goes to standard error.
     """
     command = [sys.executable, "-P", "-m", "headlight.cli.check.process", str(file.resolve()), *names]
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
@@ -124,9 +124,9 @@ def run_file(file: Path, names: Sequence[str], seconds: int | float) -> FileResu
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process and, where the system has groups of processes, all that it has started."""
+    """End the process and, if the system has process groups, all processes that it started."""
     if os.name != "nt":
-        with suppress(ProcessLookupError, PermissionError):  # where all are gone
+        with suppress(ProcessLookupError, PermissionError):  # if all have ended
             os.killpg(process.pid, signal.SIGKILL)
     else:
         process.kill()

@@ -1,4 +1,4 @@
-"""`python -m headlight.cli.check.process FILE [EXERCISE ...]`: a learner's file runs, each finding is a line of JSON.
+"""`python -m headlight.cli.check.process FILE [EXERCISE ...]`: runs a learner's file, prints each finding as JSON.
 
 Only `headlight check` starts it, on the learner's own machine. An import contract keeps it out of every server.
 """
@@ -21,20 +21,20 @@ from headlight.code_exercises.grade import describe_error, grade
 
 
 class Events:
-    """Lines of JSON on standard output; everything else that is printed goes to standard error."""
+    """Writes lines of JSON to standard output; everything else that is printed goes to standard error."""
 
     def __init__(self) -> None:
         self._lines = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="ascii")
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
     def tell(self, **event: object) -> None:
-        """One line, at once."""
+        """Write one line and flush it."""
         print(json.dumps(event), file=self._lines, flush=True)
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Load the file and grade the exercises that it solves, or those that are named."""
-    torch.set_num_threads(1)  # the tensors are tiny: threads would only wait for each other
+    """Load the file and grade the exercises that it solves, or the named ones."""
+    torch.set_num_threads(1)  # the tensors are tiny, so threads would only slow each other down
     events, path, names = Events(), Path(arguments[0]), arguments[1:]
     events.tell(doing="being read")
     try:
@@ -55,12 +55,12 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _load(path: Path) -> ModuleType:
-    sys.path.insert(0, str(path.parent))  # for what the file imports from beside it
+    sys.path.insert(0, str(path.parent))  # for imports from the file's own folder
     spec = importlib.util.spec_from_file_location("solution", path)
     if spec is None or spec.loader is None:
         raise ImportError("only a file that ends with .py can be checked")
     module = importlib.util.module_from_spec(spec)
-    sys.modules["solution"] = module  # as dataclasses and pickle expect
+    sys.modules["solution"] = module  # expected by dataclasses and pickle
     spec.loader.exec_module(module)
     return module
 

@@ -1,1 +1,1 @@
-"""What a terminal adds to a command: interruptions, and bars while it runs."""
+"""Terminal support of commands: interruptions, and progress bars."""

@@ -1,4 +1,4 @@
-"""Interruptions of a command: Ctrl+C, a closed pipe, a full disk, an output encoding without the letters."""
+"""Handles Ctrl+C, a closed pipe, a full disk, and characters missing from the output encoding."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 
-INTERRUPTED = 130  # 128 + SIGINT, as shells say it
+INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 
 @contextmanager
 def ended_at_once() -> Iterator[None]:
-    """Meanwhile Ctrl+C ends the process: an import that it stops halfway fails in another way, some within C++."""
+    """Within the block, Ctrl+C ends the process at once: an interrupted import may fail otherwise, even inside C++."""
     handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         yield
@@ -23,10 +23,10 @@ def ended_at_once() -> Iterator[None]:
 
 
 def guarded(run: Callable[[], int]) -> int:
-    """The exit status of a command; lost output ends it without a traceback."""
+    """Run a command and return its exit status; failing output ends it without a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # tokens are of any script, a terminal is not
+            stream.reconfigure(errors="backslashreplace")  # a terminal's encoding may lack characters of tokens
     try:
         status = run()
         sys.stdout.flush()
@@ -44,5 +44,5 @@ def guarded(run: Callable[[], int]) -> int:
 
 
 def _discard_output() -> None:
-    """What is still to be written goes nowhere: Python would try once more at its end, and fail aloud."""
+    """Discard the pending output: Python would try to write it again at exit, and print an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

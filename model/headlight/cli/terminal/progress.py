@@ -1,4 +1,4 @@
-"""What a training says while it runs: on a terminal a bar while it lasts, elsewhere lines."""
+"""The progress of a training run: a bar on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def log_to_stderr(text: str) -> None:
 
 @dataclass
 class TrainingBar:
-    """The bar of one run; the next run begins it anew. Lines are printed above it."""
+    """The progress bar of a run; the next run resets it. Lines are printed above it."""
 
     bar: Progress
     run: TaskID | None = None
 
     def log(self, text: str) -> None:
-        """Print a line above the bar, as it is."""
+        """Print a line above the bar, unchanged."""
         self.bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def show(self, report: StepReport) -> None:
@@ -44,7 +44,7 @@ class TrainingBar:
 
 @contextmanager
 def training_bar() -> Iterator[TrainingBar | None]:
-    """A bar on standard error while the context lasts; None where that is no terminal."""
+    """A bar on standard error within the context; None if that is not a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal or console.is_dumb_terminal:
         yield None
@@ -55,5 +55,5 @@ def training_bar() -> Iterator[TrainingBar | None]:
 
 
 def log_of(bar: TrainingBar | None) -> Log:
-    """Where lines go."""
+    """The function that prints lines."""
     return bar.log if bar else log_to_stderr

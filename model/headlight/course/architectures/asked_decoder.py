@@ -1,4 +1,4 @@
-"""What a decoder that continues texts can be asked: facts, which it does not know, and what a passage says."""
+"""Questions for a decoder that continues texts: facts, which it does not know, and contents of a passage."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ WRITTEN, TEMPERATURE, TOP_P = 24, 0.8, 0.95
 
 
 def no_assistant(model: Checkpoint, prompt: str, answer: str, seed: int) -> Answer:
-    """The model's continuations, the rank of the true answer, and what its card says that it has read."""
+    """The model's continuations, the rank of the true answer, and the training texts stated in its card."""
     written = (
         continuation(model, prompt, steps=WRITTEN, temperature=temperature, top_p=TOP_P, seed=seed).replace("\n", " ↵ ")
         for temperature in (0.0, TEMPERATURE)
@@ -91,7 +91,7 @@ def _fact_rows(model: Checkpoint, prompt: str, answer: str) -> tuple[Row, Row]:
 
 
 def _card_rows(model: Checkpoint, prompt: str) -> Answer:
-    """What the card says of training and limits, and the held-out texts beside the learner's prompt."""
+    """The card's statements on training and limits, and its held-out losses beside that of the learner's prompt."""
     card = model.card
     if not card.strip():
         return ("This model has no card: what it was trained on is unknown.",)
@@ -107,7 +107,7 @@ def _card_rows(model: Checkpoint, prompt: str) -> Answer:
 
 @torch.inference_mode()
 def prompt_bits(model: Checkpoint, prompt: str) -> float:
-    """How many bits a token of the prompt costs the model, on average."""
+    """The model's mean loss on the prompt, in bits per token."""
     _, batch = sentence_batch(model, prompt)
     return target_loss(model.model, batch) / math.log(2)
 
@@ -158,7 +158,7 @@ Anna played with her: car"""
 
 @dataclass(frozen=True)
 class AskedQuestion:
-    """A sentence that the answer completes, and the right answer."""
+    """The beginning of a sentence, and the right answer, which completes it."""
 
     beginning: str
     right: str
@@ -178,12 +178,12 @@ class WordRanking:
 
     @property
     def shares(self) -> Float[Tensor, " word"]:
-        """The probabilities as shares of their sum: the same ones, were no other word possible."""
+        """The probabilities as shares of their sum, as if no other word were possible."""
         return self.probabilities / self.probabilities.sum()
 
 
 def question_answering(model: Checkpoint, passage: str, questions: str, shown: int) -> Answer:
-    """Every question's answer with and without the passage, and one of them in detail."""
+    """The answer to every question with and without the passage, and one of them in detail."""
     asked, words = parse_questions(questions), passage_words(passage)
     require_index(shown, len(asked), "question", "your list", first=1)
     read = [rank_words(model, f"{passage.strip()} {each.beginning}", words) for each in asked]
@@ -199,7 +199,7 @@ def question_answering(model: Checkpoint, passage: str, questions: str, shown: i
 
 
 def parse_questions(text: str) -> tuple[AskedQuestion, ...]:
-    """Lines "sentence that the answer completes: right answer". Raises InputError."""
+    """Parses lines "beginning of a sentence: right answer". Raises InputError."""
     asked = []
     for number, line in enumerate(filter(str.strip, text.splitlines()), 1):
         beginning, _, right = line.rpartition(":")
@@ -212,7 +212,7 @@ def parse_questions(text: str) -> tuple[AskedQuestion, ...]:
 
 
 def passage_words(passage: str) -> tuple[str, ...]:
-    """The words of a passage, each once. Raises InputError where there are fewer than two."""
+    """The words of a passage, each once. Raises InputError if there are fewer than two."""
     words = tuple(dict.fromkeys(WORD.findall(passage)))
     if len(words) < 2:
         raise InputError("The passage has fewer than two words, so there is nothing to choose from. Type more.")
@@ -223,8 +223,8 @@ def passage_words(passage: str) -> tuple[str, ...]:
 def rank_words(model: Checkpoint, text: str, words: tuple[str, ...]) -> WordRanking:
     """The probability of each word as the continuation of a text: the product over the word's tokens.
 
-    All words are read in one batch, a row for each beginning of a word; what stands to the right of a row's end does
-    not change it, since the model is causal. Raises TextError for a text.
+    All words are read in one batch, a row for each beginning of a word; padding to the right of a row does not change
+    it, since the model is causal. Raises TextError for a text.
     """
     ids = token_tensor(encode_input(model.model, model.tokenizer, text), model.model)[0]
     pieces = [word_pieces(model, word) for word in words]
@@ -298,7 +298,7 @@ def _words_row(model: Checkpoint, trace: Trace, question: AskedQuestion, ranking
 
 
 def _heads_rows(model: Checkpoint, trace: Trace, length: int, word: str) -> tuple[Row, ...]:
-    """How much each head looks from the last token at the answer, and where the one looks that does so most."""
+    """How much each head looks from the last token at the answer, and the weights of the head that does so most."""
     stack = trace.config.stacks[-1]
     layers = range(trace.config.num_layers(stack))
     weights = torch.stack([value(trace, f"{stack}.{layer}.self.weights")[:, -1] for layer in layers])

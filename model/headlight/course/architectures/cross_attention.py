@@ -1,4 +1,4 @@
-"""Cross-attention in a trained encoder-decoder: where each token of its answer looks in the source."""
+"""Cross-attention in a trained encoder-decoder: where each token of the answer looks in the source."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CUT = ("decoder.*.cross.output=set:0",)  # every cross-attention adds nothing
 
 
 def cross_attention(model: Checkpoint, source: str, layer: int, head: int) -> Answer:
-    """The model's own answer, the weights of one head, how both attentions differ, and the answer without the link."""
+    """The model's own answer, the weights of one head, how the attentions differ, and the answer without the link."""
     path = require_layer(model.model, layer)
     require_part(model.model.config, "head", head)
     answer = write(model, source)
@@ -40,7 +40,7 @@ def cross_attention(model: Checkpoint, source: str, layer: int, head: int) -> An
 
 
 def write(model: Checkpoint, source: str, edits: Sequence[str] = ()) -> str:
-    """What the model writes about a source: the likeliest token each time."""
+    """The model's answer to a source: the likeliest token each time."""
     return continuation(model, "", edits, source=source, steps=MOST_WRITTEN, temperature=0.0)
 
 
@@ -51,7 +51,7 @@ def _labels(trace: Trace) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _question(trace: Trace, weights: Tensor, head: int) -> Question:
-    """Of the token for which the head is surest, among those that are written once, the cell of the map."""
+    """Asks for the map's cell of the largest weight of one token: the surest of those that are written once."""
     read, written = _labels(trace)
     writes = (*written[1:], "end")
     query = max(range(len(writes)), key=lambda at: (writes.count(writes[at]) == 1, float(weights[at].max())))
@@ -69,10 +69,10 @@ def _question(trace: Trace, weights: Tensor, head: int) -> Question:
 
 
 def _answer_row(trace: Trace, answer: str, weights: Tensor, question: Question) -> Row:
-    """Each token that was written, and the token of the source that its query looked at most."""
+    """Each written token, and the token of the source that its query looked at most."""
     read, written = _labels(trace)
     looked = [f"← {read[int(at)]}" for at in weights.argmax(-1)]
-    # The query in one place writes the token of the next.
+    # The query at one position writes the token at the next.
     return row(
         TokensPicture("Read by the encoder", read),
         TokensPicture("Written by the decoder", (*written[1:], "end"), below=tuple(looked)),
@@ -98,7 +98,7 @@ def _maps_row(trace: Trace, path: str, head: int) -> Row:
 
 
 def _table_row(trace: Trace, path: str) -> Row:
-    """The three attentions, from what was recorded of each."""
+    """The three attentions, compared by their recorded values."""
     layer = path.rpartition(".")[2]
     encoder_layer = min(int(layer), trace.config.encoder_layers - 1)
     kinds = {

@@ -1,4 +1,4 @@
-"""Taggers from before the Transformer, a linear SVM, an HMM and a CRF, and attention, on the same sequences."""
+"""Attention and three earlier taggers, a linear SVM, an HMM and a CRF, on the same sequences."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from headlight.questions.asking import ask_best, choose
 from headlight.questions.kinds import Question
 
 SYMBOLS = ("a", "b", "c", "d", "e")
-DICE = torch.tensor([[0.35, 0.25, 0.2, 0.12, 0.08], [0.08, 0.12, 0.2, 0.25, 0.35]])  # how often each shows each symbol
-CHANGE = 0.05  # how often the other one is taken
+DICE = torch.tensor([[0.35, 0.25, 0.2, 0.12, 0.08], [0.08, 0.12, 0.2, 0.25, 0.35]])  # symbol shares of each die
+CHANGE = 0.05  # how often the other die is taken
 LENGTH, TRAINING, HELD_OUT, LABELS = 10, 256, 200, 2
-NOISE = 0.01  # of a share of the held-out tokens
-NEIGHBOURS = 1  # on each side, that the SVM sees
+NOISE = 0.01  # difference between two shares of held-out tokens
+NEIGHBOURS = 1  # tokens on each side that the SVM sees
 TASKS = {
     "neighbour": "is the token before it an a?",
     "dice": "which of two loaded dice showed it?",
@@ -56,7 +56,7 @@ Tagger = Callable[[Ids, Ids, NewIds, int], NewIds]  # training ids, labels, othe
 
 
 def compare_taggers(task: str, steps: int, seed: int) -> Answer:
-    """The share of tokens that each tagger labels right on sequences that it has not seen, and one of those."""
+    """The share of tokens that each tagger labels correctly on unseen sequences, and one of those sequences."""
     shares = accuracies(task, steps, seed)
     ids, labels = sequences(task, HELD_OUT, seed + 1)
     best = max(shares, key=lambda name: shares[name])
@@ -101,7 +101,7 @@ def sequences(task: str, count: int, seed: int) -> tuple[Ids, Ids]:
 
 
 def accuracies(task: str, steps: int, seed: int) -> dict[str, float]:
-    """The share of right labels of each tagger, after the same training sequences."""
+    """The share of correct labels of each tagger after training on the same sequences."""
     ids, labels = sequences(task, TRAINING, seed)
     new, right = sequences(task, HELD_OUT, seed + 1)
     found = {"more frequent label": float((right == labels.flatten().mode().values).float().mean())}
@@ -129,7 +129,7 @@ def tag_by_svm(ids: Ids, labels: Ids, new: NewIds, _: int) -> NewIds:
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """Scores of a symbol with its label, of a label after another, and of a label at the beginning."""
+    """Scores of a symbol with its label, of a label after another, and of the first label."""
 
     symbols: Float[Tensor, "symbol label"]
     pairs: Float[Tensor, "label label"]
@@ -143,7 +143,7 @@ class Chain:
 def fit_hmm(batches: Batches, symbols: int, labels: int) -> Chain:
     """A hidden Markov model whose states are the labels: probabilities by counting (Rabiner 1989)."""
     pairs, emissions, begin = torch.ones(labels, labels), torch.ones(labels, symbols), torch.ones(labels)
-    one = torch.tensor(1.0)  # and at first as if everything had been seen once
+    one = torch.tensor(1.0)  # all counts start at 1
     for ids, given in batches:
         pairs.index_put_((given[:, :-1].flatten(), given[:, 1:].flatten()), one, accumulate=True)
         emissions.index_put_((given.flatten(), ids.flatten()), one, accumulate=True)
@@ -174,7 +174,7 @@ def fit_crf(batches: Batches, symbols: int, labels: int) -> Chain:
 def likeliest_labels(
     tokens: Float[Tensor, "row pos label"], pairs: Float[Tensor, "label label"], begin: Float[Tensor, " label"]
 ) -> Ids:
-    """The labels with the largest sum of scores of tokens and of neighbouring labels (Viterbi 1967)."""
+    """The labels with the largest sum of token scores and scores of neighbouring labels (Viterbi 1967)."""
     best, back = begin + tokens[:, 0], []
     for each in tokens.unbind(1)[1:]:
         values, before = (best[:, :, None] + pairs).max(1)
@@ -214,7 +214,7 @@ TAGGERS: dict[str, Tagger] = {
 
 
 def label_own(examples: str, sentence: str) -> Answer:
-    """A hidden Markov model and a CRF that have read the learner's labels: their tables, and a new sentence."""
+    """A hidden Markov model and a CRF trained on the learner's labels: their tables, and a new sentence."""
     read = parse_examples(examples)
     words = sorted({word for line in read for word, _ in line})
     labels = tuple(sorted({label for line in read for _, label in line}))

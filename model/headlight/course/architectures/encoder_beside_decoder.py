@@ -1,4 +1,4 @@
-"""The same sentence asked of an encoder and of a decoder: a missing word, and a word that is exchanged."""
+"""The same sentence in an encoder and in a decoder: a missing word, and a replaced word."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GUESSES = 6
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """What a model says about the missing word: the run, the position that answers, and the probabilities there."""
+    """A model's answer for the missing word: the run, the answering position, and the probabilities there."""
 
     model: Checkpoint
     trace: Trace
@@ -42,12 +42,12 @@ class Guess:
         return tuple(each.token for each in found), [each.probability for each in found]
 
     def fate(self, word: str) -> WordRank:
-        """How a word fares there."""
+        """The rank of a word there."""
         return rank_word(self.model, word, self.probabilities)
 
 
 def same_gap(encoder: Checkpoint, decoder: Checkpoint, text: str, word: str) -> Answer:
-    """What both see from the gap, what both say, and what the decoder says of the whole sentence with each word."""
+    """What both see from the gap, what both answer, and the decoder's probability of the sentence with each word."""
     before, after = _split(text)
     asked = {"Encoder": ask_encoder(encoder, before, after), "Decoder": ask_decoder(decoder, before)}
     words = tuple(dict.fromkeys((word.strip(), *(each for one in asked.values() for each in one.best()[0][:4]))))
@@ -64,7 +64,7 @@ def same_gap(encoder: Checkpoint, decoder: Checkpoint, text: str, word: str) -> 
 
 
 def ask_encoder(model: Checkpoint, before: str, after: str) -> Guess:
-    """The word at the mask token, with both sides to look at."""
+    """The word at the mask token, with both sides visible."""
     if model.tokenizer.mask_id is None:
         raise InputError("The tokenizer of this encoder has no mask token. Choose another model.")
     mask = model.tokenizer.token_text(model.tokenizer.mask_id)
@@ -73,14 +73,14 @@ def ask_encoder(model: Checkpoint, before: str, after: str) -> Guess:
 
 
 def ask_decoder(model: Checkpoint, before: str) -> Guess:
-    """The next word after what stands before the gap: all that the decoder may see when it answers."""
+    """The next word after the text before the gap, which is all that the decoder may see."""
     trace = run(model.model, model.tokenizer, before.rstrip(), keep=("logits", "*.mask"))
     return _guess(model, trace, len(trace.text.ids) - 1)
 
 
 @torch.inference_mode()
 def sentence_scores(model: Checkpoint, before: str, after: str, words: tuple[str, ...]) -> Float[Tensor, " word"]:
-    """The probability that the decoder gives the whole sentence with each word, as a share of all of them."""
+    """The decoder's probability of the whole sentence with each word, as a share of their sum."""
     logs = []
     for word in words:
         ids = token_tensor(encode_input(model.model, model.tokenizer, f"{before}{word}{after}"), model.model)
@@ -136,7 +136,7 @@ def _whole_sentences(words: tuple[str, ...], scores: Float[Tensor, " word"]) -> 
 
 
 def _compare(encoder: str, decoder: str, text: str, word: str) -> StateFields:
-    """The decoder reads what stands before the gap."""
+    """The decoder reads the text before the gap."""
     return compared({"model": encoder, "text": text}, {"model": decoder, "text": _split(text)[0].rstrip()})
 
 
@@ -162,11 +162,11 @@ SAME_GAP = Screen(
 )
 
 
-SAME = 1e-4  # differences below this share of a vector's length are rounding of 32 bits
+SAME = 1e-4  # differences below this share of a vector's length are rounding errors of 32 bits
 
 
 def changed_word(encoder: Checkpoint, decoder: Checkpoint, one: str, other: str) -> Answer:
-    """How far each word's last vector is from the word in the same place of the other sentence, under both models."""
+    """The distance of the last vectors of the words at the same place in both sentences, under both models."""
     words, changed = _words(one, other)
     distances = torch.stack([vector_distances(model, one, other) for model in (encoder, decoder)])
     before = max(distances[1, : changed[0]].tolist(), default=0.0)
@@ -203,7 +203,7 @@ def _ask_of_moved(words: int, changed: int, moved: int) -> Question:
 
 @torch.inference_mode()
 def vector_distances(model: Checkpoint, one: str, other: str) -> Float[Tensor, " word"]:
-    """How far apart the vectors are that stand for each word (at its last token), relative to their length."""
+    """How far apart the two vectors of each word are (at its last token), relative to their length."""
     vectors = []
     for text in (one, other):
         trace = run(model.model, model.tokenizer, text, keep=("*.final_residual",))
@@ -215,7 +215,7 @@ def vector_distances(model: Checkpoint, one: str, other: str) -> Float[Tensor, "
 
 
 def last_tokens(text: Encoded) -> list[int]:
-    """The position of each word's last token, where words are what stands between spaces. Raises InputError."""
+    """The position of each word's last token; words are separated by spaces. Raises InputError."""
     found = []
     for word in re.finditer(r"\S+", text.text):
         inside = [at for at, (first, end) in enumerate(text.offsets) if first < word.end() and end > word.start()]
@@ -226,7 +226,7 @@ def last_tokens(text: Encoded) -> list[int]:
 
 
 def _words(one: str, other: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The words of the first sentence, and which of them the second one exchanges. Raises InputError."""
+    """The words of the first sentence, and which of them the second one replaces. Raises InputError."""
     words, others = one.split(), other.split()
     if len(words) != len(others):
         raise InputError(

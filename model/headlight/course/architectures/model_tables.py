@@ -1,4 +1,4 @@
-"""Models in tables, read from their configs: those that ship, by their tasks, and well-known ones beside your own."""
+"""Tables of models, read from their configs: shipped ones by task, and well-known ones beside your own."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ALSO = {
 
 
 def which_task(seed: int) -> Answer:
-    """Shipped models by their shape, without those that are variations of another or of a series."""
+    """Shipped models by their shape, without variations of another model and without series."""
     shipped = [entry for entry in catalog() if entry.shipped]
     names = {entry.name for entry in shipped}
     chosen = [entry for entry in shipped if entry.name.partition("-")[0] not in names - {entry.name}]
@@ -64,7 +64,7 @@ def which_task(seed: int) -> Answer:
 
 
 def _ask_of_shape(entry: CatalogEntry) -> Question:
-    """Which shape the task of a model needs; of a wrong one it is said what it is for."""
+    """Asks which shape a model's task needs; a wrong choice is answered with the use of that shape."""
     task, read, _ = _table_row(entry)
     says = {name: f"{needs}." for name, needs in NEEDS.items()}
     text = f"Task: {task[0].lower()}{task[1:].rstrip('.')} ({read}). Which shape has the model that does this?"
@@ -72,7 +72,7 @@ def _ask_of_shape(entry: CatalogEntry) -> Question:
 
 
 def _is_listed(entry: CatalogEntry, architecture: str) -> bool:
-    """Rungs of the ladder that have no mask are decoders, but they see more than what was written so far."""
+    """Ladder models without a mask are decoders, but see more than the text written so far."""
     config = entry.config
     sees_too_much = config.architecture == "decoder" and not config.masks
     return config.architecture == architecture and not sees_too_much and not card_series(read_card(entry.folder))
@@ -83,7 +83,7 @@ def _table_row(entry: CatalogEntry) -> tuple[str, str, str]:
 
 
 def purpose(config: Config) -> str:
-    """What a model does, from what it reads and what it answers."""
+    """The purpose of a model, from its input and output."""
     if config.has_cross_attention and not task_of(config).predicts_labels:
         titles = {"image": "Describes images", "sound": "Writes down sounds"}
         return titles.get(config.modalities[-1], "Writes a target from a source")
@@ -91,7 +91,7 @@ def purpose(config: Config) -> str:
 
 
 def reads(config: Config) -> str:
-    """What goes in, and in which form the answer comes out."""
+    """The kinds of input and output, such as "a text → tokens"."""
     read = {"image": "an image", "sound": "a sound"}.get(config.modalities[-1], "a text")
     answers = "a label for each token" if config.output_head == "token-classifier" else "labels"
     return f"{read} → {answers if task_of(config).predicts_labels else 'tokens'}"
@@ -115,14 +115,14 @@ TRANSFORMER = Config(
     d_ff=2048, positional_encoding="sinusoidal", norm="layernorm", norm_placement="post", feed_forward="relu",
     bias=True, embedding=EmbeddingConfig(scale=512**0.5),
 )  # fmt: skip
-# The model_type and the class in the files of each.
+# The model_type and the class in each model's files.
 FILES = {
     "BERT": ("bert", "BertForMaskedLM"),
     "GPT-2": ("gpt2", "GPT2LMHeadModel"),
     "T5": ("t5", "T5ForConditionalGeneration"),
     "ViT": ("vit", "ViTForImageClassification"),
 }
-# What the papers call the size, and how many parameters they say that it has.
+# The name of the size in the papers, and the number of parameters that they state.
 PAPERS = {
     "Transformer": ("base", "65 M"),
     "BERT": ("base", "110 M"),
@@ -139,7 +139,7 @@ def well_known_configs() -> dict[str, Config]:
 
 @lru_cache(maxsize=len(FILES))
 def read_family(model_type: str, class_name: str) -> Config:
-    """What a config.json makes that names a family and a class and leaves all sizes at the family's defaults."""
+    """The Config of a config.json with a family, a class and the family's default sizes."""
     fields = {"model_type": model_type, "architectures": [class_name], "num_labels": IMAGENET_LABELS}
     return make_plan(FAMILIES[model_type], ConfigReader(fields, model_type), LazyTensors({})).config
 
@@ -153,13 +153,13 @@ def at_size(config: Config, d_model: int, layers: int, heads: int) -> Config:
 
 @lru_cache(maxsize=64)
 def count_parameters(config: Config) -> int:
-    """The parameters of the module that this config builds, on the meta device; a shared one counts once."""
+    """The number of parameters of this config's module, built on the meta device; shared ones count once."""
     return sum(parameter.numel() for parameter in meta_model(config).parameters())
 
 
 OPENED = "your model"
 WIDTHS = {str(width): str(width) for width in (64, 128, 256, 512, 768, 1024)}
-HEAD_DIM = 64  # of the models at the learner's size, as in all five papers
+HEAD_DIM = 64  # d_ff / d_model of the models at the learner's size, as in all five papers
 ARCHITECTURES = ("decoder", "encoder", "encoder-decoder")
 SIZES = ("vocabulary_size", "context_length", "d_model", "layers", "encoder_layers", "heads", "key_value_heads",
          "head_dim", "value_head_dim", "d_ff", "labels", "norm_epsilon", "start_token_id")  # fmt: skip
@@ -243,7 +243,7 @@ CHOICES: dict[str, Callable[[Config], str]] = {
 
 
 def _differences_of(configs: dict[str, Config], one: str, other: str) -> Answer:
-    """The fields of Config in which two models differ: sizes, and choices."""
+    """The fields of Config in which two models differ: sizes and choices."""
     if one == other:
         raise InputError("Choose two different models.")
     plain = [configs[name].to_dict() for name in (one, other)]

@@ -42,7 +42,7 @@ Head = TypeVar("Head", bound=nn.Module)
 
 @dataclass(frozen=True)
 class LabelledLine:
-    """A sentence with its label, and the characters of it that are marked."""
+    """A sentence with its label and its marked characters."""
 
     label: str
     sentence: str
@@ -51,7 +51,7 @@ class LabelledLine:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """A text as the network has read it: its tokens, and the vectors after the last layer."""
+    """A text after a forward pass: its tokens, and their vectors after the last layer."""
 
     text: Encoded
     vectors: Float[Tensor, "1 pos d_model"]
@@ -101,7 +101,7 @@ def fit_classifier(
 
 
 def fit_tagger(config: Config, lines: list[LabelledLine], learned: list[Read]) -> TokenClassifier:
-    """A classifier of each token's vector: marked or not."""
+    """A classifier of each token's vector as marked or not."""
     head = TokenClassifier(_head_config(config, TAGS))
     vectors = torch.cat([each.vectors[0] for each in learned])
     targets = torch.cat([marked_tokens(each.text, line) for line, each in zip(lines, learned, strict=True)]).long()
@@ -109,7 +109,7 @@ def fit_tagger(config: Config, lines: list[LabelledLine], learned: list[Read]) -
 
 
 def _fit(head: Head, logits: Callable[[], Tensor], targets: Tensor) -> Head:
-    """The head's own weights, from zero; those of the network stay as they are."""
+    """Trains the head's own weights, starting from zero; the network's weights do not change."""
     for parameter in head.parameters():
         nn.init.zeros_(parameter)
     optimizer = torch.optim.AdamW(head.parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY)
@@ -122,7 +122,7 @@ def _head_config(config: Config, labels: tuple[str, ...]) -> Config:
 
 
 def parse_lines(text: str) -> list[LabelledLine]:
-    """The learner's lines. Raises InputError for lines without label and sentence, and for a single label."""
+    """The learner's lines. Raises InputError if a line lacks its label or sentence, or if there is only one label."""
     lines = []
     for number, line in enumerate(filter(str.strip, text.splitlines()), 1):
         label, colon, rest = line.partition(":")
@@ -147,14 +147,14 @@ def _parse_line(label: str, rest: str) -> LabelledLine:
 
 
 def marked_tokens(text: Encoded, line: LabelledLine) -> Bool[Tensor, " pos"]:
-    """Which tokens lie in what was marked."""
+    """Which tokens lie in marked characters."""
     return torch.tensor([any(a < last and b > first for first, last in line.marked) for a, b in text.offsets])
 
 
 def _matrices_row(
     model: Checkpoint, labels: tuple[str, ...], classifier: nn.Module, tagger: nn.Module, asked: Read
 ) -> Row:
-    """What each head is, beside the body that all of them share."""
+    """A table of the heads, with the body that all of them share."""
     network, tokens = model.model, len(asked.text.ids)
     body = sum(p.numel() for name, p in network.named_parameters() if not name.startswith("output_head."))
     tied = ", which are the embedding's" if network.config.tied_embeddings else ""
@@ -182,7 +182,7 @@ def _matrices_row(
 
 
 def _own_answers(model: Checkpoint, asked: Read) -> BarsPicture | TokensPicture:
-    """What the head says with which the model was trained."""
+    """The prediction of the model's own head."""
     network = model.model
     title = f"{task_of(network.config).prediction_title}: one of {network.config.vocabulary_size:,}"
     places = prediction_positions(network, model.tokenizer, asked.text)

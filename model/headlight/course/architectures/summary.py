@@ -1,4 +1,4 @@
-"""A summary by selection: the sentences of a text that are nearest to the mean of all of them."""
+"""A summary by selection: the sentences of a text whose vectors are nearest to their mean."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TEXT = (
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The vectors of a text's sentences, the cosine of each with their mean, and those chosen, in the text's order."""
+    """The vectors of a text's sentences, their cosines with the mean, and the chosen sentences in the text's order."""
 
     vectors: Float[Tensor, "sentence channel"]
     cosines: Float[Tensor, " sentence"]
@@ -49,7 +49,7 @@ class Selection:
 
 
 def summary(model: Checkpoint, decoder: Checkpoint, text: str, sentences: int, vectors: str) -> Answer:
-    """The sentences chosen, each one's cosine with the mean, and what an encoder-decoder writes in their place."""
+    """The chosen sentences, each sentence's cosine with the mean, and an encoder-decoder's summary for comparison."""
     found = split_sentences(text)
     if sentences >= len(found):
         raise InputError(f"The text has {len(found)} sentences; a summary of {sentences} would leave nothing out.")
@@ -79,7 +79,7 @@ def summary(model: Checkpoint, decoder: Checkpoint, text: str, sentences: int, v
 
 
 def split_sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a text. Raises InputError where there are too few or too many."""
+    """The sentences of a text. Raises InputError if there are too few or too many."""
     found = tuple(part.strip() for part in SENTENCE_END.split(text) if WORD.search(part))
     if not 3 <= len(found) <= MOST_SENTENCES:
         raise InputError(
@@ -89,7 +89,7 @@ def split_sentences(text: str) -> tuple[str, ...]:
 
 
 def word_vectors(sentences: tuple[str, ...]) -> Float[Tensor, "sentence word"]:
-    """How often each word stands in a sentence, times ln(sentences / sentences with the word): TF-IDF."""
+    """TF-IDF: the count of each word in a sentence, times ln(sentences / sentences with the word)."""
     counted = [Counter(word.lower() for word in WORD.findall(each)) for each in sentences]
     words = sorted(set().union(*counted))
     counts = torch.tensor([[float(each[word]) for word in words] for each in counted])
@@ -104,7 +104,7 @@ def select(vectors: Float[Tensor, "sentence channel"], count: int) -> Selection:
 
 
 def _cosine_map(sentences: tuple[str, ...], selection: Selection) -> HeatMapPicture:
-    """The cosine of each two sentences, whose mean in a row is in proportion to the sentence's cosine with the mean."""
+    """The cosine of each pair of sentences; a row's mean is proportional to the sentence's cosine with the mean."""
     unit = normalize(selection.vectors, dim=-1)
     numbers = tuple(str(at) for at in range(1, len(sentences) + 1))
     return HeatMapPicture(
@@ -118,7 +118,7 @@ def _cosine_map(sentences: tuple[str, ...], selection: Selection) -> HeatMapPict
 
 
 def _comparison_row(selections: dict[str, Selection], count: int) -> Row:
-    """What is chosen by the model's vectors, by counted words, and by taking the beginning."""
+    """The sentences chosen by the model's vectors, by counted words, and by taking the beginning."""
     chosen = {VECTORS[name]: each.chosen for name, each in selections.items()}
     chosen["none: the first sentences"] = tuple(range(count))
     rows = tuple((name, ", ".join(str(at + 1) for at in each)) for name, each in chosen.items())
@@ -131,7 +131,7 @@ def _comparison_row(selections: dict[str, Selection], count: int) -> Row:
 
 
 def _written_rows(writer: Checkpoint, text: str) -> Answer:
-    """What an encoder-decoder writes about the text, and where each word of it looked."""
+    """An encoder-decoder's summary of the text, and where each of its words looked."""
     try:
         written = write(writer, text)
         path = require_layer(writer.model, writer.model.config.layers - 1) + ".cross.weights"

@@ -1,4 +1,4 @@
-"""Encoder, decoder and encoder-decoder of the same sizes: what is joined to what, and who may look at whom."""
+"""Encoder, decoder and encoder-decoder of the same sizes: their connections, and which tokens may look at which."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Shapes = dict[str, tuple[int, ...]]
 
 
 def three_shapes(model: Checkpoint, shape: str, text: str, source: str) -> Answer:
-    """The model's sizes in one of three shapes: who may look at whom, its diagram, and what a run of it computes."""
+    """The model's sizes in one of three shapes: allowed pairs of tokens, its diagram, and the shapes of a run."""
     own = model.model.config
     read, written = _encode(model, source, text)
     config = with_architecture(own, shape)
@@ -48,7 +48,7 @@ def three_shapes(model: Checkpoint, shape: str, text: str, source: str) -> Answe
 
 
 def with_architecture(config: Config, architecture: str) -> Config:
-    """A config of the same sizes in another architecture, with the mask and the output head that are usual there."""
+    """A config of the same sizes in another architecture, with its usual mask and output head."""
     if architecture == config.architecture:
         return config
     is_encoder = architecture == "encoder"
@@ -65,7 +65,7 @@ def with_architecture(config: Config, architecture: str) -> Config:
 
 
 def run_shapes(config: Config, source_length: int, length: int) -> tuple[Transformer, Shapes]:
-    """A model of this config whose weights are zeros, and the shapes of what a forward pass of it computes."""
+    """A model of this config with zero weights, and the shapes of the values of a forward pass."""
     recorder = RecordingHook(no_hook, ("*.weights", "*.final_residual", "logits"))
     model = zero_model(config)
     ids, source = (torch.zeros(1, size, dtype=torch.long) for size in (length, source_length))
@@ -75,10 +75,9 @@ def run_shapes(config: Config, source_length: int, length: int) -> tuple[Transfo
 
 
 def zero_model(config: Config) -> Transformer:
-    """A model all of whose parameters show the same single zero, so that they take no memory.
+    """A model whose parameters are all views of one single zero, so that they take no memory.
 
-    It could also run on the meta device, where there are no numbers at all; but torch computes an embedding there by
-    importing its compiler, which takes a second.
+    The meta device would work, too, but there torch imports its compiler to compute an embedding, which takes a second.
     """
     model, zeros = meta_model(config), dict[nn.Parameter, nn.Parameter]()
     for module in model.modules():
@@ -90,13 +89,13 @@ def zero_model(config: Config) -> Transformer:
 
 
 def drawn_shapes(diagram: ModelDiagram) -> Shapes:
-    """The shapes of each stack's output and of the logits, as a diagram has them."""
+    """The shapes of each stack's output and of the logits in a diagram."""
     drawn = {f"{stack.name}.final_residual": stack.residual_shape for stack in diagram.stacks}
     return drawn | ({"logits": diagram.head[-1].shape} if diagram.head else {})
 
 
 def allowed_cells(config: Config, stack: str, length: int) -> Bool[Tensor, "query key"]:
-    """Which tokens a stack's self-attention lets each token look at."""
+    """Which tokens each token may look at in a stack's self-attention."""
     at = torch.arange(length)
     masks = config.for_stack(stack).masks
     return combine_masks(masks, QueryKeyPositions(at, at)).expand(1, 1, length, length)[0, 0]
@@ -111,7 +110,7 @@ def _encode(model: Checkpoint, source: str, text: str) -> tuple[Encoded, Encoded
 def _shape_row(
     shape: str, config: Config, drawn: ModelDiagramPicture, read: tuple[str, ...], written: tuple[str, ...]
 ) -> Row:
-    """Who may look at whom, in what sets a shape apart from the others, beside its diagram."""
+    """The allowed pairs of the attention that is special to a shape, beside its diagram."""
     title, cells, queries, keys = {
         "encoder": ("Encoder: all look at all", allowed_cells(config, "encoder", len(written)), written, written),
         "decoder": ("Decoder: each looks back", allowed_cells(config, "decoder", len(written)), written, written),
@@ -156,7 +155,7 @@ def _question(shape: str, queries: int, keys: int) -> Question:
 
 
 def _measured_row(config: Config, source_length: int, length: int, diagram: ModelDiagram) -> Row:
-    """What a forward pass of a shape computes, and whether its diagram says the same."""
+    """The shapes of a forward pass, and whether the diagram agrees."""
     model, shapes = run_shapes(config, source_length, length)
     weights = {path: shape for path, shape in shapes.items() if path.endswith(".weights")}
     each = "; ".join(dict.fromkeys(f"{_kind(path)} {shape_text(shape)}" for path, shape in weights.items()))

@@ -1,1 +1,1 @@
-"""Chapter 3: attention on numbers small enough for a pencil."""
+"""Chapter 3: attention on numbers small enough to check with a pencil."""

@@ -29,19 +29,19 @@ from headlight.questions.asking import ask_whether, choose
 PAD = "[PAD]"
 WIDTH = 4
 MOST_WORDS = 8
-DRAWS = 60  # of which the mean is taken
+DRAWS = 60  # draws in the mean
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a batch: its words, filled up with padding, and a vector for each."""
+    """A sentence of a batch: its words and padding, and a vector for each."""
 
     words: tuple[str, ...]
     vectors: Tensor
 
 
 def two_sentences(first: str, second: str, mask: str) -> Answer:
-    """Both sentences in one tensor, with and without their padding masked, beside the shorter one alone."""
+    """Both sentences in one tensor, with or without a padding mask, beside the shorter one alone."""
     split = [text.split() for text in (first, second)]
     longest = max(map(len, split))
     if longest > MOST_WORDS:
@@ -78,7 +78,7 @@ def _padded(words: list[str], length: int) -> Sentence:
 
 
 def _vector(word: str) -> Tensor:
-    """A vector that belongs to a word, whatever stands around it."""
+    """A word's vector, which does not depend on its context."""
     generator = torch.Generator().manual_seed(crc32(word.encode("utf-8", "surrogatepass")))
     return 1.3 * torch.randn(WIDTH, generator=generator)
 
@@ -129,7 +129,7 @@ BATCH = Screen(
 
 
 def dropped_weights(rate: float, tokens: int, seed: int) -> Answer:
-    """The weights of a head in training: with the identity as values its output is what dropout left of them."""
+    """The weights of a head in training; with the identity as values, its output is the weights after dropout."""
     generator = torch.Generator().manual_seed(seed)
     q, k = (torch.randn(tokens, 8, generator=generator) for _ in range(2))
     with torch.random.fork_rng(devices=[]):

@@ -25,12 +25,12 @@ from headlight.course.screen import Answer, Screen
 from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_design, choose
 
-SURE = 0.9  # the weight of a head that looks at one token
+SURE = 0.9  # the least weight for a clean selection of one token
 CLEAN, NEARLY_ALIKE = 0.95, 60  # the weight of a key that is picked; degrees between keys that are hardly told apart
 
 
 def attention_by_content(angle: float, strength: float, copies: int) -> Answer:
-    """How cleanly a key is picked, by its angle to another one and by how often it stands there."""
+    """How cleanly a key is picked, by its angle to another one and by its number of copies."""
     return (*_by_angle(angle, strength), *_repeated(copies, strength))
 
 
@@ -121,7 +121,7 @@ CONTENT = Screen(
 
 
 def _repeated(copies: int, strength: float) -> Answer:
-    """A key that stands there several times, beside two others that are orthogonal to it."""
+    """Several copies of a key, beside two others that are orthogonal to it."""
     keys = torch.eye(3)[[0] * copies + [1, 2]]
     values = torch.tensor([[10.0, 0.0], [0.0, 10.0], [5.0, 5.0]])[[0] * copies + [1, 2]]
     names = (*(f"cat ({number})" for number in range(1, copies + 1)), "dog", "bird")
@@ -153,7 +153,7 @@ def _repeated(copies: int, strength: float) -> Answer:
 
 
 def attention_by_position(values: Float[Tensor, "pos value_channel"], offset: int, strength: float) -> Answer:
-    """Keys are one-hot positions, and the query of a token is the position that lies `offset` from it."""
+    """Keys are one-hot positions, and a token's query is the key of the position `offset` away."""
     count = len(values)
     keys = torch.eye(count)
     wanted = (torch.arange(count) + offset).clamp(0, count - 1)

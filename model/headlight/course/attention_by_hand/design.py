@@ -1,4 +1,4 @@
-"""A goal to reach by designing Q, K and V, beside W_Q, W_K and W_V that are learned for the same goal."""
+"""Designing Q, K and V for a goal, beside W_Q, W_K and W_V that are learned for the same goal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headlight.questions.asking import ask_design
 from headlight.tracing.run import RecordingHook
 
 COUNT = 3
-TOLERANCE = 0.05  # by which an output may miss the goal
+TOLERANCE = 0.05  # allowed distance of an output from the goal
 EXAMPLES, LEARNING_RATE = 64, 0.1
 CONFIG = head_config(COUNT, COUNT).replace(d_model=2 * COUNT, head_dim=COUNT)
 EVERY_TOKEN = torch.ones(COUNT, COUNT, dtype=torch.bool)
@@ -34,7 +34,7 @@ IDENTITY = "1,0,0;0,1,0;0,0,1"
 
 @dataclass(frozen=True)
 class Goal:
-    """What the output has to be: the weights that lead there with the identity as values."""
+    """The output to reach, given by the weights that reach it with the identity as values."""
 
     title: str
     weights: tuple[tuple[float, ...], ...]
@@ -63,7 +63,7 @@ def check_design(
     steps: int,
     seed: int,
 ) -> Answer:
-    """The output of a design beside the goal, with what is wrong with it, and what gradient descent finds."""
+    """The output of a design beside the goal, advice on its fault, and the solution of gradient descent."""
     wanted = GOALS[goal].output
     head = attend(q, k, v)
     difference = head.output - wanted
@@ -98,7 +98,7 @@ def _solution(wanted: Tensor) -> str:
 
 
 def _advice(head: HeadValues, v: Tensor, wanted: Tensor, reached: bool) -> str:
-    """What a design lacks, found by computing what it would give with the fault mended."""
+    """The fault of a design, found by computing its output with each fault mended."""
     if reached:
         return f"Reached: no number is off by more than {TOLERANCE}."
     worst = float((head.output - wanted).abs().max())
@@ -119,7 +119,7 @@ def _misses(output: Tensor, wanted: Tensor) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What gradient descent found: the loss of each step, a head's values on words of their own, its matrices."""
+    """The result of gradient descent: the loss of each step, a head's values on one-hot words, and its matrices."""
 
     losses: list[float]
     values: dict[str, Tensor]
@@ -128,7 +128,7 @@ class Learned:
 
 
 def learn(goal: str, steps: int, seed: int) -> Learned:
-    """W_Q, W_K and W_V learned from X of many examples: random words, and beside them one-hot positions."""
+    """W_Q, W_K and W_V learned from many examples X: random words, each with its one-hot position."""
     torch.manual_seed(seed)
     attention = Attention(CONFIG)
     projections = dict(zip(("W_Q", "W_K", "W_V"), attention.projections, strict=True))
@@ -146,7 +146,7 @@ def learn(goal: str, steps: int, seed: int) -> Learned:
 
 
 def _run(attention: Attention, words: Float[Tensor, "text pos channel"]) -> dict[str, Tensor]:
-    """The values of the head on X, which has the words' channels and then the positions'."""
+    """The values of the head on X, which has the channels of words and then those of positions."""
     x = torch.cat((words, torch.eye(COUNT).expand(len(words), -1, -1)), -1)
     recorder = RecordingHook(no_hook, None)
     attention(x, None, context_without_positions(CONFIG, EVERY_TOKEN), recorder)
@@ -154,7 +154,7 @@ def _run(attention: Attention, words: Float[Tensor, "text pos channel"]) -> dict
 
 
 def _learned_rows(goal: str, own: HeadValues, steps: int, seed: int) -> Answer:
-    """The weights that were learned beside the learner's own, and the matrices that make them."""
+    """The learned weights beside the learner's own, and the learned matrices."""
     found = learn(goal, steps, seed)
     weights = partial(MatrixPicture, rows=NAMES, columns=NAMES, colours="weights")
     channels = (*(f"word {at}" for at in range(COUNT)), *(f"place {at}" for at in range(COUNT)))

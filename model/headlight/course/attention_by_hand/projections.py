@@ -1,4 +1,4 @@
-"""From the tokens' vectors to queries, keys and values: of one sequence or of two (cross-attention), and moving."""
+"""From the tokens' vectors to queries, keys and values: self-attention, cross-attention, and an animation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def project(
     w_k: Float[Tensor, "k_in k_out"],
     w_v: Float[Tensor, "v_in v_out"],
 ) -> Answer:
-    """Q of the tokens that ask, K and V of the same or of others, the scores by one matrix, and the output."""
+    """Q of the query tokens, K and V of the same or other tokens, the scores by one matrix, and the output."""
     require_width(target.shape[1], {"the source has": source.shape[1]})
     read, axis = (target, ASKING) if memory == "self" else (source, SOURCE)
     found = attend_with_weights(target, None if memory == "self" else source, w_q, w_k, w_v)
@@ -88,7 +88,7 @@ def _head_rows(
 
 
 def _equation(values: dict[str, Tensor], name: str) -> str:
-    """The first number of the last token's output, as a sum over what is read."""
+    """The first number of the last token's output, as a sum over the key tokens."""
     weights, v, output = (values[each] for each in ("weights", "v", "weighted_values"))
     return rf"\mathrm{{output}}_{{\text{{{name}}}, 0}} = {dot(weights[-1], v[:, 0])} = {number(output[-1, 0])}"
 
@@ -96,7 +96,7 @@ def _equation(values: dict[str, Tensor], name: str) -> str:
 def _product_rows(
     target: Tensor, read: Tensor, joint: Tensor, values: dict[str, Tensor], names: tuple[tuple[str, ...], ...]
 ) -> Answer:
-    """Scores know W_Q and W_K only by their product."""
+    """The scores depend on W_Q and W_K only through their product."""
     product, by_parts = target @ joint @ read.T, values["q"] @ values["k"].T
     difference = float((product - by_parts).abs().max())
     queries, keys = names
@@ -121,12 +121,12 @@ def scores_by_columns(
     q: Float[Tensor, "channel channel"],
     k: Float[Tensor, "channel channel"],
 ) -> Float[Tensor, "query key"]:
-    """q_i = Q x_i and k_j = K y_j, tokens taken as columns; each score is the product of one pair."""
+    """q_i = Q x_i and k_j = K y_j, with tokens as columns; each score is the product of one pair."""
     return torch.stack([torch.stack([(q @ x_i) @ (k @ y_j) for y_j in y]) for x_i in x])
 
 
 def _columns_rows(target: Tensor, read: Tensor, w_q: Tensor, w_k: Tensor, names: tuple[tuple[str, ...], ...]) -> Answer:
-    """The same matrices where tokens are columns; nothing where they are not square and so have one reading alone."""
+    """The same matrices with tokens as columns; nothing if they are not square, since only one reading fits then."""
     if w_q.shape[0] != w_q.shape[1]:
         return ()
     columns, transposed = scores_by_columns(target, read, w_q, w_k), (target @ w_q.T) @ (read @ w_k.T).T
@@ -155,7 +155,7 @@ def _columns_rows(target: Tensor, read: Tensor, w_q: Tensor, w_k: Tensor, names:
 
 
 def _told_of_order(target: Tensor, read: Tensor, weights: tuple[Tensor, Tensor, Tensor], output: Tensor) -> str:
-    """What another order of what is read does: nothing."""
+    """The effect of another order of the key tokens: none."""
     turned = attend_with_weights(target, read.flip(0), *weights)["weighted_values"][0, 0]
     difference = float(torch.as_tensor((turned - output).abs().max()))
     return (
@@ -203,7 +203,7 @@ def move(
     w_v: Float[torch.Tensor, "v_in v_out"],
     query: int,
 ) -> Answer:
-    """The points of one query, of all keys and values, and of the output, in every frame; and the weights."""
+    """The points of one query, all keys and values, and the output, in every frame; and the weights."""
     require_index(query, len(x), "token", "X")
     values = attend_with_weights(x, None, w_q, w_k, w_v)
     q, k, v, weights, output = (values[name][0, 0] for name in ("q", "k", "v", "weights", "weighted_values"))
@@ -241,7 +241,7 @@ def move(
 def _between(
     begin: Float[torch.Tensor, "point 2"], end: Float[torch.Tensor, "point 2"]
 ) -> Float[torch.Tensor, "frame point 2"]:
-    """Straight ways from where points are to where they go."""
+    """Straight paths from the old to the new points."""
     share = torch.linspace(0, 1, STEPS + 1)[:, None, None]
     return begin + share * (end - begin)
 

@@ -1,4 +1,4 @@
-"""Why scores are divided by the square root of d: their variance, sampled beside its proof."""
+"""Why scores are divided by the square root of d: their sampled variance beside the proof."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from headlight.questions.asking import ask_nearest
 from headlight.questions.kinds import Question
 
 WIDTHS = tuple(2**power for power in range(10))
-PAIRS = 4_000  # queries and keys of which each variance is taken
-ROWS = 200  # of weights, whose largest is taken
+PAIRS = 4_000  # pairs of queries and keys in each variance
+ROWS = 200  # rows of weights in the mean of the largest
 ROOT = "√d_k, the width of one head"
 EXPLORE_UNSCALED = link(fixed={"model": "stories-causal", "scale": "off"})
 COMPARE_UNSCALED = compare_link(link(fixed={"model": "stories-causal"}), link(fixed={"scale": "off"}))
@@ -36,7 +36,7 @@ DRAWS = {"normal": "torch.randn: mean 0, variance 1", "uniform": "torch.rand: fr
 
 
 def variance_of_scores(width: int, heads: int, keys: int, draw: str, seed: int) -> Answer:
-    """The variance of q · k over d, how far the softmax is saturated, and what becomes of both by each divisor."""
+    """The variance of q · k over d, the saturation of the softmax, and the effect of each divisor on both."""
     generator = torch.Generator().manual_seed(seed)
     products = {d: (_draw(draw, generator, PAIRS, d) * _draw(draw, generator, PAIRS, d)).sum(1) for d in WIDTHS}
     measured = torch.stack([products[d].var() for d in WIDTHS])
@@ -86,7 +86,7 @@ def variance_of_scores(width: int, heads: int, keys: int, draw: str, seed: int) 
 
 
 def _ask_of_best_key(width: int, keys: int, weight: float) -> Question:
-    """How much the best of random keys gets where nothing divides the scores."""
+    """The largest weight of random keys without a scale."""
     even = 1 / keys
     shares = [even + (1 - even) * part for part in (0.0, 0.3, 0.6, 0.9)]
     return ask_nearest(
@@ -99,7 +99,7 @@ def _ask_of_best_key(width: int, keys: int, weight: float) -> Question:
 
 
 def _divisors_row(width: int, heads: int, keys: int, draw: str, seed: int, products: Tensor) -> Row:
-    """The spread of scores, and the largest weight, for each number that is said to divide them."""
+    """The spread of scores and the largest weight, for each proposed divisor."""
     said = {
         "nothing": 1.0,
         ROOT: width**0.5,
@@ -133,7 +133,7 @@ def _draw(draw: str, generator: torch.Generator, count: int, width: int) -> Tens
 
 
 def random_weights(draw: str, width: int, keys: int, divisor: float, seed: int) -> Float[Tensor, "query key"]:
-    """The weights of a head of this width whose queries and keys are drawn, its scores divided by a number."""
+    """The weights of a head with random queries and keys of this width, and its scores divided by a number."""
     generator = torch.Generator().manual_seed(seed)
     queries, others = _draw(draw, generator, ROWS, width), _draw(draw, generator, keys, width)
     return attend(queries / divisor, others, torch.zeros(keys, 1), scale=False).weights

@@ -1,4 +1,4 @@
-"""From a table that is looked up softly to attention, number by number: scores, scale, mask, weights, output."""
+"""From a soft look-up to attention, number by number: scores, scale, mask, weights, output."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def attention_steps(
 
 
 def _question(head: HeadValues, q: Tensor, k: Tensor, names: tuple[str, ...]) -> Question:
-    """One score, and what it is with the mistakes that are made most."""
+    """Asks for one score; known wrong answers are those of the most common mistakes."""
     asks, product = len(q) - 1, float(q[-1] @ k[0])
     plain, width = dot(q[-1], k[0], "·"), q.shape[1]
     scaled = f"{plain} = {number(product)}" + (f", divided by √{width}" if head.scale != 1 else "")
@@ -214,7 +214,7 @@ def _plane(q: Tensor, k: Tensor, head: HeadValues, query: int) -> tuple[Row, ...
 
 
 def scores_formula() -> str:
-    """The formula of the scores, as the attention function states it."""
+    """The formula of the scores, from the attention function."""
     config: Config = head_config(2, 2)
     return score_formula(config)
 

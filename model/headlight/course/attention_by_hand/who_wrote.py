@@ -1,4 +1,4 @@
-"""Who wrote a score: the query and the key of a trained head as sums over the parts of the model before it."""
+"""Which parts wrote a score: query and key of a trained head as sums over the earlier parts of the model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from headlight.course.sentences import HEAD, LAYER, token_labels
 from headlight.questions.asking import ask_largest
 from headlight.tracing.run import run
 
-SHOWN = 8  # writers of each side, by what they add; the others together are one more
+SHOWN = 8  # shown writers of each side, largest first; the others together are one more
 _WRITER = re.compile(r"\w+\.(\d+)\.(self|feed_forward|bias)(?:\[(\d+)\])?")
 
 
 def who_wrote(model: Checkpoint, text: str, layer: int, head: int) -> Answer:
-    """The score of the last token with the key that it attends to most, as a sum over writers."""
+    """The score of the last token with the key that it attends to most, as a sum over writers (earlier parts)."""
     group = attention_groups(model.model.config)[0]
     for part, index in (("layer", layer), ("head", head)):
         require_part(model.model.config, part, index)
@@ -63,7 +63,7 @@ def writer_name(path: str) -> str:
 
 
 def _pairs(found: Ledger) -> HeatMapPicture:
-    """The largest writers of both sides and what each pair adds, the others in one row and one column."""
+    """The largest writers of both sides and the contribution of each pair; all others share one row and one column."""
     parts = torch.from_numpy(found.parts)
     rows, columns = ((-parts.abs().sum(1 - axis)).argsort()[:SHOWN].tolist() for axis in (0, 1))
     table = _with_rest(_with_rest(parts, rows, 0), columns, 1)
@@ -82,7 +82,7 @@ def _pairs(found: Ledger) -> HeatMapPicture:
 
 
 def _with_rest(table: Tensor, shown: list[int], axis: int) -> Tensor:
-    """The lines of a table that are shown, and the sum of the others where there are any."""
+    """The shown lines of a table, and the sum of the others if there are any."""
     kept = table.index_select(axis, torch.tensor(shown))
     rest = table.sum(axis, keepdim=True) - kept.sum(axis, keepdim=True)
     return kept if len(shown) == table.shape[axis] else torch.cat((kept, rest), axis)

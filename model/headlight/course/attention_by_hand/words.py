@@ -1,4 +1,4 @@
-"""What the screens of this chapter share: axes, and numbers in LaTeX."""
+"""Shared by the screens of this chapter: axes, and numbers in LaTeX."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VALUE_CHANNELS = Axis("value channels", 1, 4)
 
 
 def number(value: float | Tensor, digits: int = 2) -> str:
-    """A number as one writes it with a pencil: `1`, `-0.5`, `0.71`."""
+    """A number as in handwriting: `1`, `-0.5`, `0.71`."""
     text = f"{float(value):.{digits}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text == "-0" else text

@@ -1,4 +1,4 @@
-"""Worksheets for a pencil: attention on small whole numbers, drawn by a seed, with their answers on a second page."""
+"""Printable worksheets: attention on small whole numbers, drawn by a seed, with answers on a second page."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from headlight.course.attention_by_hand.words import WORDS, number
 
 TOKENS, CHANNELS, VALUE_CHANNELS = 3, 4, 2  # 4, whose root is 2
 LOW, HIGH = -1, 2
-PAGE, MARGIN, SIZE, LEADING = (595, 842), 50, 11, 16  # points: A4, and the letters of a typewriter
+PAGE, MARGIN, SIZE, LEADING = (595, 842), 50, 11, 16  # points: an A4 page, and text in a typewriter font
 FONT = "<< /Type /Font /Subtype /Type1 /BaseFont /Courier >>"
 TITLES = ("Every token may look at all of them.", "A causal mask: a token looks at itself and what stands before it.")
 EXPONENTIALS = "e^x:  -2: 0.14   -1.5: 0.22   -1: 0.37   -0.5: 0.61   0: 1   0.5: 1.65   1: 2.72   1.5: 4.48   2: 7.39"
 
 
 def worksheet(seed: int) -> str:
-    """Two exercises and their answers as PDF; the answers are what `attend` computes."""
+    """Two exercises and their answers as PDF; the answers are computed by `attend`."""
     generator = torch.Generator().manual_seed(seed)
     questions = [
         f"Attention by hand: sheet {seed}",
@@ -46,7 +46,7 @@ def worksheet(seed: int) -> str:
 
 
 def _matrices(**matrices: Tensor) -> list[str]:
-    """Matrices side by side, each under its name, a line for each token."""
+    """Matrices side by side, each under its name, with a line for each token."""
     lines = ["".join(f"{name:<{8 + 7 * matrix.shape[1]}}" for name, matrix in matrices.items())]
     for row in range(TOKENS):
         cells = ("".join(f"{number(value):>7}" for value in matrix[row]) for matrix in matrices.values())
@@ -55,7 +55,7 @@ def _matrices(**matrices: Tensor) -> list[str]:
 
 
 def text_pdf(*pages: Sequence[str]) -> str:
-    """Lines of plain letters as a PDF of one sheet for each page, which is plain letters, too."""
+    """Pages of ASCII lines as a PDF, which is itself ASCII text."""
     first = 4  # the number of the first page's object
     kids = " ".join(f"{first + 2 * at} 0 R" for at in range(len(pages)))
     objects = ["<< /Type /Catalog /Pages 2 0 R >>", f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>", FONT]

@@ -1,1 +1,1 @@
-"""Chapter 6: what a transformer block does besides attention, and why it is there."""
+"""Chapter 6: the parts of a transformer block besides attention, and their purpose."""

@@ -1,4 +1,4 @@
-"""What attention alone can do: average values. Its output never leaves their convex hull."""
+"""Attention alone only averages values: its output never leaves their convex hull."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOLERANCE = 1e-4
 
 
 def averages_on_numbers(queries: Tensor, keys: Tensor, values: Tensor, times: int) -> Answer:
-    """Outputs of attention among its values in the plane, and what is left after averaging again and again."""
+    """Outputs of attention among its values in the plane, and the effect of repeated averaging."""
     require_width(len(values), {"queries": len(queries), "keys": len(keys)}, "tokens")
     head = attend(queries, keys, values)
     inside = in_hull(head.output, values)
@@ -62,7 +62,7 @@ def averages_on_numbers(queries: Tensor, keys: Tensor, values: Tensor, times: in
 def in_hull(points: Float[Tensor, "point 2"], corners: Float[Tensor, "corner 2"]) -> Bool[Tensor, " point"]:
     """Whether each point lies within the convex hull of others in the plane.
 
-    A point is outside just where some line through two of the corners has all of them on one side, and it on the other.
+    A point is outside if and only if some line through two of the corners separates it from all of them.
     """
     edges = corners[None] - corners[:, None]  # from each corner to each other one
     normals = torch.stack((-edges[..., 1], edges[..., 0]), dim=-1).flatten(0, 1)
@@ -75,7 +75,7 @@ def in_hull(points: Float[Tensor, "point 2"], corners: Float[Tensor, "corner 2"]
 
 
 def spread_by_layer(queries: Tensor, keys: Tensor, values: Tensor, times: int) -> list[float]:
-    """The largest distance between two tokens when outputs are taken as the next values, `times` times."""
+    """The largest distance between two tokens, at first and each time the outputs become the values, `times` times."""
     spreads = [float(torch.cdist(values, values).max())]
     for _ in range(times):
         values = attend(queries, keys, values).output
@@ -92,7 +92,7 @@ def _points(values: Tensor, outputs: Tensor, names: tuple[str, ...]) -> PointsPi
 
 
 def averages_in_model(model: Checkpoint, text: str) -> Answer:
-    """The same in every head of a model: each channel of an output between the smallest and largest value."""
+    """The check in every head of a model: each channel of an output is between the smallest and largest value."""
     trace = run(model.model, model.tokenizer, text, keep=("*.self.v", "*.self.weights", "*.self.weighted_values"))
     stack = model.model.config.stacks[-1]
     rows = tuple(

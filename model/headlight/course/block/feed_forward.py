@@ -1,4 +1,4 @@
-"""The feed-forward network: XOR on typed numbers, which no linear map can do, and the neurons of a model."""
+"""The feed-forward network: XOR on typed numbers, which no linear map can compute, and the neurons of a model."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from headlight.tracing.run import RecordingHook, run
 TOKENS, CHANNELS, NEURONS, ONE = Axis("tokens", 1, 5), Axis("channels", 1, 4), Axis("neurons", 1, 6), Axis("row", 1, 1)
 SHOWN = 10
 TRUTH, CLOSE = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), 0.05
-MOST_OF_IT = 0.9  # of the squared length of the neurons
+MOST_OF_IT = 0.9  # share of the squared length of the neurons
 ACTIVATIONS = ("relu", "gelu", "silu", "tanh", "linear")
 
 
 def feed_forward_by_hand(
     x: Tensor, activation: str, up: Tensor, up_bias: Tensor, down: Tensor, down_bias: Tensor
 ) -> Answer:
-    """x W1 + b1, the activation, W2 and b2: every number."""
+    """All numbers of x W1 + b1, the activation, W2 and b2."""
     require_width(x.shape[1], {"rows of W₁": len(up), "columns of W₂": down.shape[1], "b₂": down_bias.shape[1]})
     require_width(up.shape[1], {"b₁": up_bias.shape[1], "rows of W₂": len(down)}, "neurons")
     neurons, output = apply_feed_forward(x, up, up_bias, activation, down, down_bias)
@@ -68,7 +68,7 @@ def feed_forward_by_hand(
 
 
 def _ask_for_and(up: Tensor, up_bias: Tensor, activation: str, down: Tensor, down_bias: Tensor) -> Question:
-    """The network as it comes computes XOR; the learner makes it compute AND."""
+    """The default network computes XOR; the learner changes it to AND."""
     found = apply_feed_forward(TRUTH, up, up_bias, activation, down, down_bias)[1][:, 0]
 
     def is_near(*wanted: float) -> bool:
@@ -129,7 +129,7 @@ def _verdict(neurons: Tensor, up: Tensor, down: Tensor, activation: str) -> Verd
 
 
 def neurons(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
-    """The strongest neurons of a token, the same neurons at all tokens, and a check that no token sees another."""
+    """The strongest neurons of a token, the same neurons at all tokens, and a check that tokens are independent."""
     network = model.model
     path = f"{require_layer(network, layer)}.feed_forward"
     trace = run(network, model.tokenizer, text, keep=(f"{path}.*",))
@@ -162,7 +162,7 @@ def neurons(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
 
 
 def needed(activity: Float[Tensor, "token neuron"]) -> list[int]:
-    """How few neurons of each token hold MOST_OF_IT of their squared length."""
+    """The smallest number of neurons of each token with MOST_OF_IT of their squared length."""
     squares = activity.square().sort(dim=1, descending=True).values
     shares = squares.cumsum(1) / squares.sum(1, keepdim=True)
     return [int((each < MOST_OF_IT).sum()) + 1 for each in shares]

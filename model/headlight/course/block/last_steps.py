@@ -26,7 +26,7 @@ OF_VECTORS = ("last-layer", "final-norm", "project-out", "transform")  # steps t
 
 
 def last_steps(model: Checkpoint, text: str, word: str) -> Answer:
-    """The steps at the token whose prediction a person wants: the last one, or the first mask."""
+    """The steps at the token that is predicted from: the last one, or the first mask."""
     network = model.model
     trace = run(network, model.tokenizer, text, keep=(*paths_to_keep(network.config), "logits"))
     places = prediction_positions(network, model.tokenizer, trace.text)
@@ -58,7 +58,7 @@ def last_steps(model: Checkpoint, text: str, word: str) -> Answer:
 
 
 def _ask_to_flip(model: Checkpoint, text: str, guess: str) -> Question | None:
-    """One word of the sentence to be exchanged until the first guess is another; nothing where it has no guess."""
+    """Asks to replace one word of the sentence so that the first guess changes; None if the model has no guess."""
     trace = run(model.model, model.tokenizer, SENTENCE, keep=("logits",))
     places = prediction_positions(model.model, model.tokenizer, trace.text)
     if not places:
@@ -80,7 +80,7 @@ def _ask_to_flip(model: Checkpoint, text: str, guess: str) -> Question | None:
 
 
 def ask_rank(ranked: WordRank) -> Question:
-    """How many words the model finds likelier; it need not be what people expect."""
+    """Asks how many words the model finds likelier, which may differ from what people expect."""
     options = ("none", "1 to 9", "10 to 99", "100 or more")
     return choose(
         f"How many words does this model find likelier than “{ranked.name}”?",

@@ -1,4 +1,4 @@
-"""The parts of a layer, drawn from an opened model, and what depth, width and heads cost, counted on the module."""
+"""The parts of a layer of an opened model, and the cost of depth, width and heads, counted on the module."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from headlight.rendering.model_diagram import model_diagram
 from headlight.tracing.run import encode_input
 
 PARTS = {"self_attention": "self-attention", "cross_attention": "cross-attention", "feed_forward": "feed-forward"}
-LEAST_STEPS = 3  # that are worth putting in order
+LEAST_STEPS = 3  # fewest steps that are worth putting in order
 
 
 def diagram(model: Checkpoint, text: str, layer: int) -> Answer:
@@ -56,7 +56,7 @@ def diagram(model: Checkpoint, text: str, layer: int) -> Answer:
 
 
 def steps_around(placement: str, sublayers: tuple[str, ...]) -> tuple[str, ...]:
-    """What a layer does, first to last, as the row of its norm placement says it."""
+    """The steps of a layer in order, from the row of its norm placement."""
     row_of = NORM_PLACEMENTS[placement]
     is_last = row_of.norm_on_stream == "after"
     steps = (
@@ -70,7 +70,7 @@ def steps_around(placement: str, sublayers: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _question(config: Config, counts: dict[str, int], layer: int) -> Question:
-    """In which order the parts of a layer come; where they come at once, or are two, which is the largest."""
+    """Asks for the order of a layer's steps, or for its largest part if the steps are parallel or too few."""
     sublayers = tuple(name for name in PARTS.values() if name in counts)
     steps = steps_around(config.norm_placement, sublayers)
     if config.parallel_residual or len(steps) < LEAST_STEPS:
@@ -89,7 +89,7 @@ def _question(config: Config, counts: dict[str, int], layer: int) -> Question:
 
 
 def parameters_by_part(block: Module) -> dict[str, int]:
-    """How many parameters each part of a layer has, by its name; what is in no part are norms."""
+    """The number of parameters of each part of a layer, by its name; all others are those of norms."""
     counts: dict[str, int] = {}
     for name, parameter in block.named_parameters():
         part = PARTS.get(name.split(".")[0], "norms")
@@ -122,7 +122,7 @@ Parts = dict[str, int]
 def calculator(
     layers: int, d_model: str, heads: int, feed_forward: str, vocabulary: str, length: str, tied: str
 ) -> Answer:
-    """The formulas beside what is counted on a module of this config."""
+    """The formulas beside the counts on a module of this config."""
     require_equal_heads(int(d_model), heads)
     config = Config(
         vocabulary_size=int(vocabulary), context_length=int(length), d_model=int(d_model), layers=layers, heads=heads,
@@ -156,7 +156,7 @@ def calculator(
 
 
 def formula_parameters(config: Config) -> Parts:
-    """Parameters from the sizes alone."""
+    """The numbers of parameters by formula, from the sizes alone."""
     d, layers = config.d_model, config.layers
     maps = 0 if not config.has_feed_forward else 3 if config.feed_forward == "swiglu" else 2
     norms = (2 if config.has_feed_forward else 1) * layers + 1
@@ -169,7 +169,7 @@ def formula_parameters(config: Config) -> Parts:
 
 
 def counted_parameters(model: Transformer) -> Parts:
-    """Parameters of the module, one by one; a tied matrix counts once."""
+    """The numbers of parameters counted on the module; a tied matrix counts once."""
     parts = dict.fromkeys(("embedding", "attention", "feed-forward", "norms"), 0)
     for name, parameter in model.named_parameters():
         kind = (
@@ -186,7 +186,7 @@ def counted_parameters(model: Transformer) -> Parts:
 
 
 def formula_multiplications(config: Config) -> Parts:
-    """Multiply-adds of all matrix products when a text of the context's length is read."""
+    """The multiply-adds of all matrix products for a text of the context's length."""
     n, d, layers = config.context_length, config.d_model, config.layers
     maps = 0 if not config.has_feed_forward else 3 if config.feed_forward == "swiglu" else 2
     return {
@@ -198,7 +198,7 @@ def formula_multiplications(config: Config) -> Parts:
 
 
 def counted_multiplications(model: Transformer) -> int:
-    """What torch counts when the module runs on the meta device, which has shapes and no numbers."""
+    """The multiply-adds counted by torch in a run on the meta device, which has shapes but no numbers."""
     ids = torch.zeros(1, model.config.context_length, dtype=torch.long, device="meta")
     with torch.no_grad():
         return multiply_adds(lambda: model(ids))

@@ -1,4 +1,4 @@
-"""The residual stream: what sublayers add to it, layer norm on typed numbers, and where norms stand."""
+"""The residual stream: the sublayers' additions, layer norm on typed numbers, and the placement of norms."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from headlight.tracing.trace import Trace
 
 SHOWN_CHANNELS = 6
 TOLERANCE = 1e-4
-# What the stream becomes in models whose norms change the sum; f(x) is what the sublayer itself gives.
+# The new stream in models whose norms change the sum; f(x) is the sublayer's own output.
 BECOMES = {"post": "norm(x + f(x))", "post-sublayer": "x + norm(f(x))", "sandwich": "x + norm(f(x))", "none": "f(x)"}
-Step = tuple[str, Tensor, Tensor, Tensor]  # what it is called; the stream before it, what it adds, the stream after it
+Step = tuple[str, Tensor, Tensor, Tensor]  # name; stream before, added vector, stream after
 
 
 def residual(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
-    """The stream of one token, and what each sublayer adds to it."""
+    """The stream of one token, and the addition of each sublayer."""
     network = model.model
     require_one_stream(network.config, "the sum of what sublayers add")
     chosen = require_layer(network, layer)
@@ -54,7 +54,7 @@ def residual(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
 
 
 def sublayer_steps(model: Transformer, trace: Trace, token: int) -> list[Step]:
-    """Every sublayer of the predicting stack, in the order in which they run, at one token."""
+    """Every sublayer of the predicting stack at one token, in order of execution."""
     stack, config, steps = model.config.stacks[-1], model.config, []
     for layer in range(config.num_layers(stack)):
         path = f"{stack}.{layer}"
@@ -71,7 +71,7 @@ def sublayer_steps(model: Transformer, trace: Trace, token: int) -> list[Step]:
 
 
 def _question(steps: list[Step], layer: int) -> Question:
-    """How much each sublayer adds; where there is one alone, how much beside the stream."""
+    """Asks which sublayer adds most, or, if there is only one, whether it adds more than the stream has."""
     lengths = {name.partition(", ")[2]: float(added.norm()) for name, _, added, _ in steps}
     if len(lengths) == 1:
         lengths["the stream"] = float(steps[0][1].norm())
@@ -89,7 +89,7 @@ def _is_sum(step: Step) -> bool:
 
 
 def _sum_pictures(step: Step, config: Config) -> tuple[MatrixPicture, ...]:
-    """x and f(x), and what the stream becomes: their sum, or what the model's norms make of it."""
+    """x and f(x), and the new stream: their sum, or the result of the model's norms."""
     _, before, added, after = step
     columns = tuple(str(channel) for channel in range(SHOWN_CHANNELS))
 
@@ -168,7 +168,7 @@ RESIDUAL = Screen(
 
 TOKENS, NORM_CHANNELS, ONE = Axis("tokens", 1, 4), Axis("channels", 2, 6), Axis("row", 1, 1)
 KINDS = ("layernorm", "rmsnorm")
-ZERO = 1e-3  # means below are rounding
+ZERO = 1e-3  # smaller means are rounding errors
 
 
 def normalize(
@@ -178,7 +178,7 @@ def normalize(
     shift: Float[Tensor, "1 channel"],
     epsilon: float,
 ) -> Float[Tensor, "token channel"]:
-    """x through the project's norm of that name; RMSNorm has no shift."""
+    """x after the project's norm of that name; RMSNorm has no shift."""
     module = NORMS[norm].make(x.shape[1], epsilon, True)
     with torch.no_grad():
         module.get_parameter("weight").copy_(gain[0])
@@ -189,7 +189,7 @@ def normalize(
 
 
 def layer_norm(x: Tensor, norm: str, gain: Tensor, shift: Tensor, epsilon: str) -> Answer:
-    """The norm with and without gain and shift, and what it does to means and variances."""
+    """The norm with and without gain and shift, and its effect on means and variances."""
     require_width(x.shape[1], {"gain": gain.shape[1], "shift": shift.shape[1]})
     plain = normalize(x, norm, torch.ones_like(gain), torch.zeros_like(shift), float(epsilon))
     normed = normalize(x, norm, gain, shift, float(epsilon))
@@ -208,7 +208,7 @@ def layer_norm(x: Tensor, norm: str, gain: Tensor, shift: Tensor, epsilon: str) 
 
 
 def _ask_of_means(plain: Float[Tensor, "token channel"]) -> Question:
-    """Over which numbers a norm works; RMSNorm leaves a mean of 0 to neither."""
+    """Asks which numbers a norm works on; with RMSNorm neither have a mean of 0."""
     means = {"all channels of a token": plain.mean(1), "all tokens in a channel": plain.mean(0)}
     largest = {name: float(mean.abs().max()) for name, mean in means.items()}
     says = {name: f"A mean of {mean:.2g} is among them." for name, mean in largest.items()}
@@ -254,7 +254,7 @@ def _bracketed(number: float) -> str:
 
 
 def _written(number: float) -> str:
-    """A number in LaTeX with four digits that count, without the exponents of a program."""
+    """A number in LaTeX with four significant digits and a power of ten instead of an exponent like e-05."""
     digits, _, exponent = f"{number:.4g}".partition("e")
     if not exponent:
         return digits
@@ -319,7 +319,7 @@ def through_blocks(
 
 
 def norm_placement(x: Tensor, matrix: Tensor, depth: int) -> Answer:
-    """Each placement on the same numbers: after one sublayer, and over many."""
+    """Each norm placement on the same numbers, after one sublayer and after many."""
     require_width(x.shape[1], {"rows of M": matrix.shape[0], "columns of M": matrix.shape[1]})
     streams = {name: through_blocks(x, matrix, name, depth) for name in PLACEMENTS}
     return (

@@ -1,4 +1,4 @@
-"""Parts switched off: in a trained model, one at a time, and in models that learn here and now without them."""
+"""Parts switched off: one at a time in a trained model, and in models that are trained without them on the spot."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from headlight.tracing.run import parse_interventions
 from headlight.training.objectives.batch import Batch
 
 RESIDUALS = ("residual", "residual_after_self", "residual_after_cross")
-CONNECTIONS = {"self": "self_attention_residual", "cross": "cross_attention_residual"}  # by a part of a path
+CONNECTIONS = {"self": "self_attention_residual", "cross": "cross_attention_residual"}  # by a component of a path
 
 
 class SublayerSwitches:
     """A hook on the blocks of a model: each residual connection without its stream, or without its norms.
 
-    Where `residual` is off, a sublayer's output is added to nothing; where `norm` is off, the norms, wherever they
-    stand, are left out. Use a new one for each forward pass: it remembers the values before.
+    If `residual` is off, a sublayer's output replaces the stream; if `norm` is off, all norms around it are left out.
+    Use a new one for each forward pass: it remembers the values before.
     """
 
     def __init__(self, model: Transformer, residual: bool = True, norm: bool = True) -> None:
@@ -45,7 +45,7 @@ class SublayerSwitches:
         self._output: tuple[ResidualConnection, Tensor] | None = None
 
     def __call__(self, path: str, value: Tensor) -> Tensor:
-        """The value, as it is without the parts that are off."""
+        """The value without the parts that are off."""
         place, _, name = path.rpartition(".")
         if name in RESIDUALS:
             self._stream = value if self._stream is None or self._output is None else self._joined(self._stream)
@@ -65,7 +65,7 @@ class SublayerSwitches:
         return connection
 
     def _joined(self, stream: Tensor) -> Tensor:
-        """The stream after a sublayer, by the connection's own arithmetic with the parts that are on."""
+        """The stream after a sublayer, computed by the connection itself with the parts that are on."""
         assert self._output is not None
         connection, output = self._output
         norms = (connection.norm, connection.output_norm) if self.norm else (torch.nn.Identity(), torch.nn.Identity())
@@ -74,15 +74,15 @@ class SublayerSwitches:
 
 
 def can_separate(config: Config) -> bool:
-    """Whether norms and residual connections can be switched off one without the other.
+    """Whether norms and residual connections can be switched off separately.
 
-    Not where sublayers stand side by side, where the stream is replaced by its norm, nor where a block does more.
+    This is impossible for parallel sublayers, if a norm replaces the stream, and if a block does more.
     """
     is_replaced = NORM_PLACEMENTS[config.norm_placement].norm_on_stream == "before"
     return config.only_adds_sublayers and not config.parallel_residual and not is_replaced
 
 
-Part = tuple[str, str, str]  # its name, the edit that switches it off (or ""), and how that reads
+Part = tuple[str, str, str]  # its name, the edit that switches it off (or ""), and a description of that
 
 
 def switch_off(model: Checkpoint, text: str) -> Answer:
@@ -145,7 +145,7 @@ def _edit_hook(edit: str) -> Hook:
 
 
 def _parts(model: Transformer) -> tuple[Part, ...]:
-    """The parts that the model has and that can be switched off in it."""
+    """The parts of the model that can be switched off."""
     config, stack = model.config, model.config.stacks[-1]
     placement, separable = NORM_PLACEMENTS[config.norm_placement], can_separate(config)
     has = {
@@ -190,7 +190,7 @@ SWITCH_OFF = Screen(
 )
 
 
-# The name of each of the four, and what is on in it: residual connections, norms.
+# The name of each of the four, and whether residual connections and norms are on.
 CONDITIONS = {
     "both": (True, True),
     "no norm": (True, False),
@@ -278,7 +278,7 @@ def gradient_norms(model: Transformer) -> list[float]:
 
 
 def character_ids(text: str) -> Int[Tensor, " pos"]:
-    """Each character's number, the text repeated until a window fits. Raises InputError for less than two kinds."""
+    """Each character's index, in the text repeated until a window fits. Raises InputError for less than two kinds."""
     characters = sorted(set(text))
     if len(characters) < 2:
         raise InputError("The text has only one kind of character; there is nothing to learn. Type a sentence.")

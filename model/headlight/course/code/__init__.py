@@ -1,1 +1,1 @@
-"""Exercises in code: what each function shall do, and what the well-known mistakes give."""
+"""Exercises in code: the task of each function, and the results of well-known mistakes."""

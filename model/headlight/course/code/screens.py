@@ -1,4 +1,4 @@
-"""Exercises in code, and what mistakes in it look like."""
+"""Exercises in code, and the results of common mistakes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def drawn_case(seed: int, tokens: int, channels: int) -> Case:
 
 
 def show_exercise(name: str, tokens: int, seed: int) -> Answer:
-    """What the exercise asks for, and the right answer for a small example, by the attention of every model."""
+    """The task of an exercise, and the right answer for a small example, computed by the models' attention."""
     row_of_exercise = CODE_EXERCISES[name]
     case = replace(drawn_case(seed, tokens, 4), mask=None)
     right = right_answer(case)
@@ -79,7 +79,7 @@ def show_exercise(name: str, tokens: int, seed: int) -> Answer:
 
 
 def show_mistake(mistake: str, tokens: int, channels: int, seed: int) -> Answer:
-    """A misconception computed beside the right answer, on the same numbers."""
+    """A misconception and the right answer, computed on the same numbers."""
     case = drawn_case(seed, tokens, channels)
     right, row_of_mistake = right_answer(case), MISCONCEPTIONS[mistake]
     wrong = wrong_answer(case, row_of_mistake) or right

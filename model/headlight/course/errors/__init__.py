@@ -1,1 +1,1 @@
-"""Where notes and tutorials go wrong: each claim with the number that shows it, and where to read on."""
+"""Common mistakes of notes and tutorials: each claim with a number that disproves it, and further reading."""

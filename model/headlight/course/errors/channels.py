@@ -1,4 +1,4 @@
-"""The number j of the sinusoid: it counts pairs of channels, and frequency belongs to the channel."""
+"""The index j of the sinusoid: it counts pairs of channels, and frequency belongs to the channel."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from headlight.course.screen import Answer, Screen
 from headlight.nn.positional_encodings import SINUSOIDAL_BASE, Sinusoidal, sinusoids
 from headlight.questions.asking import ask_number
 
-STILL = 0.1  # a channel that changes by less within a text tells no positions apart
+STILL = 0.1  # a channel that changes by less within a text does not distinguish positions
 SHOWN_ROWS, SHOWN_CHANNELS = 6, 4
 
 
 def read_as_channels(length: int, d_model: int) -> Float[torch.Tensor, "pos d_model"]:
-    """The encodings with j read as the channel: channel c turns with base^(2c/d) instead of its pair's."""
-    # Twice as many channels have each channel's own number as the number of a pair.
+    """The encodings with j taken for the channel: channel c has base^(2c/d) instead of its pair's."""
+    # With twice as many channels, the index of a pair is that of one channel here.
     twice = waves(length, 2 * d_model, SINUSOIDAL_BASE**2)
     sines, cosines = twice[:, 0::2], twice[:, 1::2]
     return torch.where(torch.arange(d_model) % 2 == 0, sines, cosines)
@@ -30,7 +30,7 @@ def channel_numbers(d_model: int, length: int) -> Answer:
 
 
 def _pair_numbers(d_model: int, length: int) -> Answer:
-    """Wavelengths where j counts pairs and where it is taken for the channel."""
+    """Wavelengths if j counts pairs, and if it is taken for the channel."""
     right, wrong = waves(length, d_model, SINUSOIDAL_BASE), read_as_channels(length, d_model)
     by_pair = wavelengths(d_model, SINUSOIDAL_BASE).repeat_interleave(2)
     by_channel = wavelengths(2 * d_model, SINUSOIDAL_BASE**2)
@@ -96,7 +96,7 @@ def sign_changes(encodings: Float[torch.Tensor, "pos d_model"]) -> torch.Tensor:
 
 
 def _fast_channels(d_model: int, length: int) -> Answer:
-    """How often channels cross 0 in the first and in the second half of the positions."""
+    """The number of zero crossings of the channels in the first and in the second half of the positions."""
     encodings = waves(length, d_model, SINUSOIDAL_BASE)
     halves = sign_changes(encodings[: length // 2]), sign_changes(encodings[-(length // 2) :])
     shown = sorted({2 * round(share * (d_model // 2 - 1) / 4) + 1 for share in range(5)})

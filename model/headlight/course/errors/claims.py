@@ -1,4 +1,4 @@
-"""What notes often say, what is right, the screen of the course that shows it, and where to read on."""
+"""What notes often say, what is right, the screen of the course that shows it, and further reading."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headlight.questions.kinds import Question
 
 @dataclass(frozen=True)
 class Source:
-    """What one may read: what it is about, by whom, its title, and its address."""
+    """Further reading: its topic, authors, title and address."""
 
     subject: str
     authors: str
@@ -28,7 +28,7 @@ class Source:
 
     @property
     def place(self) -> str:
-        """Where it is found without a link: its number, or the site."""
+        """How to find it without a link: its number, or the site."""
         site, _, path = self.address.removeprefix("https://").partition("/")
         return f"arXiv {path.removeprefix('abs/')}" if site == "arxiv.org" else site.removeprefix("www.")
 
@@ -46,7 +46,7 @@ def sources() -> dict[str, tuple[Source, ...]]:
 
 @lru_cache(maxsize=1)
 def claims() -> dict[str, tuple[Claim, ...]]:
-    """Claims by what they are about."""
+    """Claims by subject."""
     return {
         subject: tuple(Claim(each["said"], each["right"], tuple(map(_link, each["links"]))) for each in rows)
         for subject, rows in _rows("claims").items()
@@ -60,7 +60,7 @@ def _link(address: str) -> ScreenLink:
 
 
 def reading() -> tuple[Row, Row]:
-    """Papers and explanations, with what one needs to find them without a network, too."""
+    """Papers and explanations, with the details for finding them without a network, too."""
     found = sources()
     return (
         _listed("Papers", ("on", "paper", "where"), found["papers"]),
@@ -74,13 +74,13 @@ def _listed(title: str, columns: tuple[str, ...], listed: tuple[Source, ...]) ->
 
 
 def overview(subject: str, seed: int) -> Answer:
-    """The claims about one subject, after a question on one of them, and where to read on."""
+    """The claims about one subject, after a question on one of them, and further reading."""
     about = claims()[subject]
     return (row(ClaimsPicture(claims=about), question=_ask_of_one(about, Random(seed))), *reading())
 
 
 def _ask_of_one(about: tuple[Claim, ...], draw: Random) -> Question:
-    """Which is right: what is often said, or what stands beside it."""
+    """Asks whether the common claim or the correct statement is right."""
     claim = draw.choice(about)
     options = tuple(draw.sample((claim.said, claim.right), 2))
     return choose("Which of the two is right?", options, options.index(claim.right), {})

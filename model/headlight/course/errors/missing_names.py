@@ -1,4 +1,4 @@
-"""Code printed without its imports: it is defined without a complaint, and fails when it is called."""
+"""Code printed without its imports: the definition raises no error, but a call fails."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ IMPORTS: dict[str, tuple[str, ...]] = {"nothing": (), "torch": ("torch",), "all"
 
 
 def needed_names(function: Callable[..., Any]) -> dict[str, Any]:
-    """The names that a function takes from its file, and what they are there."""
+    """The names that a function takes from its module, and their values there."""
     return dict(inspect.getclosurevars(inspect.unwrap(function)).globals)
 
 
 def call_with(function: Callable[..., Any], arguments: tuple[Any, ...], names: dict[str, Any]) -> Any:
-    """Calls a function as if its file had these names only. Raises NameError where it needs another."""
+    """Call a function as if its module had only these names. Raises NameError if it needs another."""
     plain = inspect.unwrap(function)
     assert isinstance(plain, FunctionType)
     return FunctionType(plain.__code__, names, plain.__name__, plain.__defaults__)(*arguments)
 
 
 def missing_names(function: str, imports: str) -> Answer:
-    """A function of this program, called with only some of the names that it needs."""
+    """A call of one of this program's functions with only some of the names that it needs."""
     called, arguments = CALLS[function]
     needed = needed_names(called)
     known = {name: value for name, value in needed.items() if name in IMPORTS[imports]}

@@ -1,1 +1,1 @@
-"""Heads: attention in several parts, joined again."""
+"""Heads: attention in several parts, concatenated again."""

@@ -1,4 +1,4 @@
-"""Heads: cut, joined and of other widths, and what they cost, counted on attention that is run."""
+"""Heads: splitting, joining, other widths, and their cost, counted in runs of attention."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ VOCABULARY, CHANNELS_AT_LEAST = 32, 48
 def run_two_stacks(
     encoder_heads: int, decoder_heads: int, source_length: int, length: int, seed: int = 0
 ) -> dict[str, Float[Tensor, "head query key"]]:
-    """The attention weights of an encoder-decoder of random weights, by the name of each attention."""
+    """The attention weights of an encoder-decoder with random weights, by the name of each attention."""
     heads = lcm(encoder_heads, decoder_heads)
     config = Config(
         architecture="encoder-decoder", vocabulary_size=VOCABULARY, context_length=max(source_length, length),
@@ -69,8 +69,8 @@ def run_two_stacks(
 class JoinedHeads:
     """One layer's self-attention of a text, from its heads to its output.
 
-    `by_head` is what each head adds to the output by its own rows of W_O; their sum, with the bias of the projection,
-    is the output up to `error`.
+    `by_head` is each head's contribution to the output by its own rows of W_O; their sum, with the bias of the
+    projection, is the output up to `error`.
     """
 
     text: Encoded
@@ -84,14 +84,14 @@ class JoinedHeads:
 
 @torch.inference_mode()
 def join_heads(checkpoint: Checkpoint, text: str, layer: int) -> JoinedHeads:
-    """Run a text and follow the heads of a layer (from 0) to the output. Raises InputError for a layer there is not."""
+    """Run a text and follow the heads of a layer (from 0) to the output. Raises InputError for a missing layer."""
     model = checkpoint.model
     path = f"{require_layer(model, layer)}.self"
     trace = run(model, checkpoint.tokenizer, text, keep=(f"{path}.weighted_values", f"{path}.output"))
     head_outputs, output = (torch.tensor(trace[f"{path}.{name}"]) for name in ("weighted_values", "output"))
     linear = attention_at(model, path)[0].output
     projection = linear.weight.detach().float().cpu().T
-    rows = projection.view(len(head_outputs), -1, projection.shape[1])  # those of each head
+    rows = projection.view(len(head_outputs), -1, projection.shape[1])  # the rows of each head
     by_head = head_outputs @ rows
     summed = by_head.sum(0) if linear.bias is None else by_head.sum(0) + linear.bias.float().cpu()
     error = float((summed - output).abs().max())
@@ -100,7 +100,7 @@ def join_heads(checkpoint: Checkpoint, text: str, layer: int) -> JoinedHeads:
 
 @dataclass(frozen=True, eq=False)
 class AttentionRun:
-    """One forward pass of one attention: each value by its hook point, without the batch, and what it took."""
+    """One forward pass of one attention: each value by its hook point, without the batch, and its cost."""
 
     values: Mapping[str, Tensor]
     parameters: int
@@ -110,9 +110,9 @@ class AttentionRun:
 def run_attention(
     d_model: int, heads: int, length: int, *, head_dim: int = 0, value_head_dim: int = 0, seed: int = 0
 ) -> AttentionRun:
-    """Attention of random weights over random tokens, each of which sees all.
+    """Attention with random weights over random tokens, without a mask.
 
-    Sizes of 0 are d_model / heads. Raises ConfigError where the sizes do not go together.
+    Sizes of 0 are d_model / heads. Raises ConfigError if the sizes do not fit together.
     """
     config = Config(
         vocabulary_size=1, context_length=1, layers=1, d_model=d_model, heads=heads, head_dim=head_dim,
@@ -132,7 +132,7 @@ SHOWN_TOKENS, SHOWN_CHANNELS = 24, 128
 
 
 def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
-    """Numbered channels cut into heads and joined again, by the network's own functions."""
+    """Numbered channels split into heads and joined again by the network's own functions."""
     require_equal_heads(d_model, heads)
     config = Config(vocabulary_size=1, context_length=1, layers=1, d_model=d_model, heads=heads)
     x = torch.arange(float(tokens * d_model)).view(1, tokens, d_model)
@@ -179,7 +179,7 @@ def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
 
 
 def show_joining(model: Checkpoint, text: str, layer: int, head: int) -> Answer:
-    """Outputs of the heads side by side, times W_O, of which the rows of one head are shown, and what each adds."""
+    """The heads' outputs side by side, the rows of W_O of one head, and each head's contribution."""
     require_part(model.model.config, "head", head)
     found = join_heads(model, text, layer)
     heads, _, width = found.head_outputs.shape
@@ -236,7 +236,7 @@ def _shown_columns(projection: Tensor) -> str:
 
 
 def compare_costs(d_model: int, heads: int, length: int) -> Answer:
-    """One wide head, many narrow ones, and many wide ones: weights and multiply-adds as counted in a run."""
+    """One wide head, many narrow ones, and many wide ones: parameters and multiply-adds, counted in a run."""
     require_equal_heads(d_model, heads)
     runs = {
         f"1 head of {d_model}": run_attention(d_model, 1, length),
@@ -274,7 +274,7 @@ def compare_costs(d_model: int, heads: int, length: int) -> Answer:
 def show_widths(
     d_model: int, heads: int, head_dim: int, value_head_dim: int, length: int, encoder_heads: int, source_length: int
 ) -> Answer:
-    """The shape of each value on its way through attention, for any widths, and of two stacks with other heads."""
+    """The shape of each value in attention for any widths, and two stacks with different numbers of heads."""
     found = run_attention(d_model, heads, length, head_dim=head_dim, value_head_dim=value_head_dim)
     shapes = {name: shape_text(each.shape) for name, each in found.values.items()}
     joined = merge_heads(found.values["weighted_values"][None])[0]
@@ -325,7 +325,7 @@ def show_widths(
 
 
 def _two_stacks(encoder_heads: int, decoder_heads: int, source_length: int, length: int) -> Answer:
-    """An encoder and a decoder that have different numbers of heads, run together."""
+    """A run of an encoder and a decoder with different numbers of heads."""
     weights = run_two_stacks(encoder_heads, decoder_heads, source_length, length)
     return (
         row(

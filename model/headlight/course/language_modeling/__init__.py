@@ -1,1 +1,1 @@
-"""Chapter 9: what models are trained to predict, on the learner's own sentence."""
+"""Chapter 9: the training tasks of models, on the learner's own sentence."""

@@ -1,4 +1,4 @@
-"""One improvement after another: models with one part more each, trained here on a text, or those that ship."""
+"""One improvement after another: models with one more part each, trained here on a text, or shipped."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BEGINNING, WRITTEN = 4, 48  # characters
 MODELS = {"here": "Trained here and now", "shipped": "The shipped ones"}
 MASK = "+ causal mask"
 ORDERS = {"notes": "The mask fifth, as in many notes", "mask-first": "The mask first, so that each gain shows"}
-LAST = 20  # steps, whose mean loss is told
+LAST = 20  # steps in the stated mean loss
 RUNGS: dict[str, dict[str, Any]] = {
     "one head of self-attention": {},
     "+ positions": {"positional_encoding": "sinusoidal"},
@@ -47,7 +47,7 @@ RUNGS: dict[str, dict[str, Any]] = {
     MASK: {"masks": ("causal",)},
     "+ residuals and norms": {"norm_placement": "pre", "final_norm": True},
     "+ three layers": {"layers": 3},
-}  # what each adds to all before it
+}  # additions of each model to the one before it
 SHIPPED = {
     "ladder-1-attention": "one head of self-attention",
     "ladder-2-positions": "+ positions",
@@ -63,15 +63,15 @@ SENTENCE = (
 )
 WRITTEN_TOKENS, SHOWN_TOKENS = 16, 12
 ENDS = "nothing: it ends the text at once"
-CHEAT = 2.0  # nats between the two losses, from which a model is said to look ahead
+CHEAT = 2.0  # nats between the two losses; a larger gap means that a model looks ahead
 
 
 @dataclass(frozen=True)
 class RungAnswer:
-    """What a rung makes of a sentence, with losses in nats for each token.
+    """A model's losses and continuation, with losses in nats for each token.
 
-    `held_out_loss` is that of the stories which its card was measured on, `whole_loss` that of the sentence read at
-    once, `writing_loss` that of the sentence token by token, with nothing behind.
+    `held_out_loss` is that of the stories in its card, `whole_loss` that of the sentence read at once, `writing_loss`
+    that of the sentence read token by token.
     """
 
     held_out_loss: float
@@ -81,7 +81,7 @@ class RungAnswer:
 
 
 def trained_ladder(sentence: str, beginning: str, temperature: float, seed: int, rung: str) -> Answer:
-    """What each shipped rung makes of the sentence, and one of them of each token."""
+    """The losses and continuation of each shipped model, and one model's losses by token."""
     answers = {SHIPPED[name]: ask_rung(shipped_rung(name), sentence, beginning, temperature, seed) for name in SHIPPED}
     cheats = [name for name, answer in answers.items() if answer.writing_loss - answer.whole_loss > CHEAT]
     honest = min(answers, key=lambda name: answers[name].writing_loss)
@@ -113,9 +113,9 @@ def trained_ladder(sentence: str, beginning: str, temperature: float, seed: int,
 
 
 def ask_rung_question(writing: Mapping[str, float], *, masked: bool = False) -> Question:
-    """Which part lowers the loss in writing most; `writing` has the losses of the rungs in their order.
+    """Asks which part lowers the loss in writing most; `writing` has the losses of the models in their order.
 
-    Where all but the first are `masked`, each gain is what the part itself does.
+    If all but the first are `masked`, each gain is due to the part itself.
     """
     gains = {name: writing[before] - writing[name] for before, name in pairwise(writing)}
     told = ", ".join(f"{name} {gain:+.2f}" for name, gain in gains.items())
@@ -130,7 +130,7 @@ def ask_rung_question(writing: Mapping[str, float], *, masked: bool = False) -> 
 
 @lru_cache(maxsize=len(SHIPPED))
 def shipped_rung(name: str) -> Checkpoint:
-    """One of the seven, of some hundred kilobytes."""
+    """One of the seven models, of some hundred kilobytes."""
     return load(assets_dir() / "models" / name)
 
 
@@ -144,13 +144,13 @@ def ask_rung(rung: Checkpoint, text: str, beginning: str, temperature: float, se
 
 
 def held_out_loss(card: str) -> float:
-    """The nats for each token that a card states, in bits."""
+    """The loss stated in a card in bits, converted to nats for each token."""
     return bits_per_token(card).get("tinystories", nan) * log(2)
 
 
 @torch.inference_mode()
 def writing_losses(rung: Checkpoint, text: str) -> Float[Tensor, " target"]:
-    """The loss of each token after what stands before it, and nothing behind: a forward for each beginning."""
+    """The loss of each token given only the tokens before it: one forward pass for each beginning."""
     batch = sentence_batch(rung, text)[1]
     losses = [
         functional.cross_entropy(rung.model(batch.ids[:, :length])[:, -1].float(), batch.targets[:, length - 1])
@@ -161,7 +161,7 @@ def writing_losses(rung: Checkpoint, text: str) -> Float[Tensor, " target"]:
 
 @torch.inference_mode()
 def whole_losses(rung: Checkpoint, text: str) -> Float[Tensor, " target"]:
-    """The loss of each token where the whole sentence is read at once, as in training."""
+    """The loss of each token if the whole sentence is read at once, as in training."""
     batch = sentence_batch(rung, text)[1]
     return functional.cross_entropy(rung.model(batch.ids)[0, :-1].float(), batch.targets[0, :-1], reduction="none")
 
@@ -179,7 +179,7 @@ def _token_losses(rung: Checkpoint, name: str, text: str) -> BarsPicture:
 
 @dataclass(frozen=True)
 class Rung:
-    """A trained model: its loss at each step, its loss where nothing stands after what it predicts, and a sample."""
+    """A trained model: its loss at each step, its loss in writing, without later characters, and a sample."""
 
     model: Transformer
     losses: list[float]
@@ -188,7 +188,7 @@ class Rung:
 
 
 def trained_here(text: str, order: str, steps: int, seed: int) -> Answer:
-    """Every rung from the same seed, on the same batches of the learner's text."""
+    """Every model, trained from the same seed on the same batches of the learner's text."""
     rungs = {name: climb(text, config, steps, seed) for name, config in rung_configs(text, order).items()}
     learned = {name: mean(rung.losses[-LAST:]) for name, rung in rungs.items()}
     writing = {name: rung.writing_loss for name, rung in rungs.items()}
@@ -220,7 +220,7 @@ def trained_here(text: str, order: str, steps: int, seed: int) -> Answer:
 
 
 def rung_configs(text: str, order: str = "notes") -> dict[str, Config]:
-    """The config of each rung: that of the one before it, and what is added, by a name of ORDERS."""
+    """The config of each model: that of the model before it plus one addition, in an order of ORDERS."""
     options: dict[str, Any] = {
         "vocabulary_size": len(characters(text)), "context_length": WINDOW, "d_model": D_MODEL, "layers": 1,
         "heads": 1, "masks": (), "positional_encoding": "none", "feed_forward": "none", "norm_placement": "none",
@@ -252,7 +252,7 @@ def climb(text: str, config: Config, steps: int, seed: int) -> Rung:
 
 @torch.no_grad()
 def writing_loss(model: Transformer, ids: Int[Tensor, " pos"], seed: int) -> float:
-    """The mean loss of a character after beginnings of every length, with nothing behind them, as in writing."""
+    """The mean loss of a character after beginnings of every length, without later characters, as in writing."""
     losses = []
     for length in range(1, WINDOW + 1):
         [batch] = windows(ids, length + 1, 1, seed + length)
@@ -262,7 +262,7 @@ def writing_loss(model: Transformer, ids: Int[Tensor, " pos"], seed: int) -> flo
 
 @torch.no_grad()
 def write(model: Transformer, known: list[str], beginning: Int[Tensor, " pos"], seed: int) -> str:
-    """What a model writes after a beginning, each character drawn from its probabilities."""
+    """A model's continuation of a beginning, each character drawn from its probabilities."""
     generator, ids = torch.Generator().manual_seed(seed), beginning
     for _ in range(WRITTEN):
         probabilities = torch.softmax(model(ids[None, -WINDOW:])[0, -1], -1)
@@ -281,7 +281,7 @@ def windows(
 
 
 def characters(text: str) -> list[str]:
-    """The characters of a text, each once. Raises InputError for a text that teaches nothing."""
+    """The characters of a text, each once. Raises InputError for a text with nothing to learn."""
     if len(text) <= 2 * WINDOW:
         raise InputError(f"The text has {len(text)} characters; more than {2 * WINDOW} are needed to learn from.")
     if len(set(text)) < 2:
@@ -310,7 +310,7 @@ LADDER = Screen(
         "text": TextControl("Text to learn", small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6),
         "order": ChoiceControl("Order", "notes", ORDERS),
         "steps": CountControl("Steps", "200", LAST, 600, step=20),
-        "seed": SeedControl(default="2"),  # by which the models without a mask learn to look ahead early
+        "seed": SeedControl(default="2"),  # with this seed, models without a mask look ahead early
         "sentence": TextControl("Sentence", SENTENCE),
         "beginning": TextControl("Beginning that they continue", "Once upon a time"),
         "temperature": NumberControl("Temperature", "0.8", 0.0, 2.0, step=0.1),

@@ -1,4 +1,4 @@
-"""Next-token and masked training: which tokens are asked for; and a new decoder that learns one sentence."""
+"""Next-token and masked training: the tokens to predict; and a new decoder that learns one sentence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from headlight.training.objectives.batch import IGNORE_INDEX
 from headlight.training.objectives.texts import TRAINING_REPLACEMENTS, TokenMasker
 
 MOST_WORDS, D_MODEL, LEARNING_RATE = 24, 32, 1e-3
-SHOWN = 8  # of the steps, with what is written then
+SHOWN = 8  # steps whose output is shown
 
 
 @torch.inference_mode()
@@ -68,9 +68,9 @@ def shifted_targets(model: Checkpoint, text: str) -> Answer:
 
 @dataclass(frozen=True)
 class Learning:
-    """A training: the loss of each step, what is written before some of them, and from which on it stays right.
+    """A training run: the loss of each step, the output before some of them, and the step from which it stays right.
 
-    `learned` is None where the last step's answer is still wrong.
+    `learned` is None if the last step's answer is still wrong.
     """
 
     losses: list[float]
@@ -79,7 +79,7 @@ class Learning:
 
 
 def learn_sentence(words: list[str], given: int, steps: int, seed: int) -> Learning:
-    """A new decoder, and what it writes after the first `given` words while its weights are changed."""
+    """Trains a new decoder, with its continuations of the first `given` words while the weights change."""
     known = sorted(set(words))
     ids = torch.tensor([[known.index(word) for word in words]])
     config = Config(vocabulary_size=len(known), context_length=MOST_WORDS, d_model=D_MODEL, layers=1, heads=2)
@@ -89,7 +89,7 @@ def learn_sentence(words: list[str], given: int, steps: int, seed: int) -> Learn
 
     def loss() -> Tensor:
         logits = model(ids[:, :-1])[0]
-        # Each word is right after the right ones before it, and so the whole is what the model writes by itself.
+        # If each word is right after the right previous words, the model writes the whole by itself.
         is_right.append(bool((logits.argmax(-1) == ids[0, 1:])[given - 1 :].all()))
         return functional.cross_entropy(logits, ids[0, 1:])
 
@@ -106,7 +106,7 @@ def learn_sentence(words: list[str], given: int, steps: int, seed: int) -> Learn
 
 @torch.no_grad()
 def complete(model: Transformer, given: Int[Tensor, " pos"], length: int) -> list[int]:
-    """What the model writes after some words, the likeliest each time, until there are `length` of them."""
+    """The model's continuation of some words, the likeliest each time, up to `length` words in total."""
     ids = given
     while len(ids) < length:
         ids = torch.cat((ids, model(ids[None])[0, -1:].argmax(-1)))
@@ -114,7 +114,7 @@ def complete(model: Transformer, given: Int[Tensor, " pos"], length: int) -> lis
 
 
 def learned_here(text: str, given: int, steps: int, seed: int) -> Answer:
-    """The losses of a new decoder on one sentence, and how it completes it step by step."""
+    """The losses of a new decoder on one sentence, and its completions after some of the steps."""
     words = text.split()
     if not given < len(words) <= MOST_WORDS:
         raise InputError(
@@ -172,13 +172,13 @@ SHIFTED_TARGETS = Screen(
 )
 
 
-DRAWS = 20  # of the same sentence, so that shares can be seen
+DRAWS = 20  # draws of the same sentence, so that shares become visible
 REPLACEMENTS = {"bert": (0.8, 0.1), "headlight": TRAINING_REPLACEMENTS}
 SHADES = {"[MASK]": 1.0, "random": 0.6, "kept": 0.3, "": 0.0}
 
 
 def masking(model: Checkpoint, text: str, rate: int, shares: str, seed: int) -> Answer:
-    """The sentence as training hides it, many times; the predictions of the first draw, and its loss."""
+    """The sentence masked as in training, many times; the predictions of the first draw, and its loss."""
     network, tokenizer = model.model, model.tokenizer
     encoded = encode_input(network, tokenizer, text)
     ids = np.array([encoded.ids] * DRAWS)
@@ -213,7 +213,7 @@ def masking(model: Checkpoint, text: str, rate: int, shares: str, seed: int) -> 
 
 
 def fate(token: int, read: int, target: int, tokenizer: Tokenizer) -> str:
-    """What became of a token: nothing, or it is a target that was masked, made random, or kept."""
+    """The fate of a token: none, or that of a target: masked, replaced at random, or kept."""
     if target == IGNORE_INDEX:
         return ""
     return "[MASK]" if read == tokenizer.mask_id else "kept" if read == token else "random"
@@ -221,7 +221,7 @@ def fate(token: int, read: int, target: int, tokenizer: Tokenizer) -> str:
 
 @torch.inference_mode()
 def token_losses(model: Transformer, read: np.ndarray, original: np.ndarray) -> Float[Tensor, " pos"]:
-    """The loss in nats of each original token, at its place in what the model reads."""
+    """The loss in nats of each original token at its position in the masked sentence."""
     logits = model(torch.tensor(read, device=model.device)[None])
     probabilities: Tensor = logits[0].float().log_softmax(-1)
     return -probabilities[torch.arange(len(original)), torch.tensor(original)].cpu()

@@ -1,4 +1,4 @@
-"""What pretraining buys: a few labelled lines are enough for a small classifier on vectors that know the language."""
+"""What pretraining buys: a small classifier on pretrained vectors needs only a few labelled lines."""
 
 from __future__ import annotations
 
@@ -57,27 +57,27 @@ LINES = """+ a lovely, clever film
 
 @dataclass(frozen=True, eq=False)
 class Classifier:
-    """A linear classifier: a text is positive where its vector, times the weights, is."""
+    """A linear classifier: a text is positive if its vector, times the weights, is."""
 
     weights: Float[Tensor, " channel"]
     mean: Float[Tensor, " channel"]
     deviation: Float[Tensor, " channel"]
 
     def scores(self, vectors: Float[Tensor, "text channel"]) -> Float[Tensor, " text"]:
-        """Above 0 for positive texts; training aimed at 1 and -1."""
+        """Scores, above 0 for positive texts; the targets in training were 1 and -1."""
         return (vectors - self.mean) / self.deviation @ self.weights
 
 
 @dataclass(frozen=True, eq=False)
 class LabelCurve:
-    """The share of right answers of each start, by the number of labelled lines, in each draw of these."""
+    """The share of right answers of each initialization, by number of labelled lines and draw."""
 
     counts: list[int]
     right: dict[str, Float[Tensor, "count draw"]]
 
 
 def pretraining(model: Checkpoint, lines: str, sentence: str, seed: int) -> Answer:
-    """How many of the hand-written reviews each start gets right after the learner's lines, and the own sentence."""
+    """The accuracy of each initialization on the hand-written reviews, and its answer for the learner's sentence."""
     examples, tests = parse_lines(lines), reviews()
     asked = [*tests, sentence]
     vectors = embed(model, examples, asked, seed)
@@ -107,17 +107,17 @@ def pretraining(model: Checkpoint, lines: str, sentence: str, seed: int) -> Answ
 def embed(
     model: Checkpoint, examples: Sequence[Example], texts: Sequence[str], seed: int
 ) -> dict[str, Float[Tensor, "text channel"]]:
-    """The vectors of the labelled lines and then of other texts: of the pretrained network, and of a random one."""
+    """The vectors of the labelled lines and other texts, in this order, in the pretrained network and a random one."""
     read = [*(one.text for one in examples), *texts]
     starts = {PRETRAINED: model, RANDOM: untrained(model, seed)}
     return {name: torch.tensor(text_vectors(start, read)) for name, start in starts.items()}
 
 
 def accuracy_by_count(vectors: dict[str, Tensor], examples: Sequence[Example], seed: int) -> LabelCurve:
-    """The share of reviews that each start gets right after few lines and more, drawn again and again.
+    """The share of reviews that each initialization gets right with different numbers of lines, over many draws.
 
-    `vectors` are those of `embed`, where the reviews come first among the other texts.
-    Both learn from the same lines of each draw, half of them positive, so that their difference is of the start alone.
+    `vectors` are those of `embed`, where the reviews come first among the other texts. Both learn from the same lines
+    of each draw, half of them positive, so that they differ only in the initialization.
     """
     tests, right = reviews(), dict[str, Tensor]()
     places = [[at for at, one in enumerate(examples) if one.answer == label] for label in SENTIMENT_LABELS]
@@ -137,7 +137,7 @@ def _targets(answers: Sequence[str]) -> Float[Tensor, " text"]:
 
 
 def _fewer_rows(curve: LabelCurve) -> Answer:
-    """How much pretraining buys at each number of labels, and how much of it may be chance."""
+    """What pretraining adds at each number of labels, with its standard error."""
     gains = curve.right[PRETRAINED] - curve.right[RANDOM]
     means, errors = gains.mean(1).tolist(), (gains.std(1) / DRAWS**0.5).tolist()
     sure = [n for n, gain, error in zip(curve.counts, means, errors, strict=True) if gain > 2 * error]
@@ -186,12 +186,12 @@ def parse_lines(text: str) -> list[Example]:
 
 @lru_cache(maxsize=1)
 def reviews() -> dict[str, str]:
-    """The hand-written reviews that ship with Headlight, each with its label; nothing is trained on them."""
+    """The hand-written reviews that ship with Headlight, each with its label; they are not used in training."""
     return {one.text: one.answer for one in hand_written_examples("sentiment")}
 
 
 def untrained(checkpoint: Checkpoint, seed: int) -> Checkpoint:
-    """The same network with the weights that training would begin with."""
+    """The same network with newly initialized weights."""
     with torch.random.fork_rng(devices=()):
         torch.manual_seed(seed)
         return replace(checkpoint, model=Transformer(checkpoint.model.config).eval())
@@ -223,12 +223,12 @@ def _verdict(scored: dict[str, Accuracy]) -> Verdict:
 
 
 def variant_scores(card: str) -> Table:
-    """The rows of a card's table of other ways to train its model: what, and how many held-out texts are right."""
+    """The rows of a card's table of other ways to train its model, with the held-out texts classified correctly."""
     return card_table(re.sub(r"`(.*?)`", r"“\1”", card_section(card, "Measured")))[1:]
 
 
 def _shipped_row() -> Row:
-    """What the shipped model's card says of thousands of lines."""
+    """The results in the shipped model's card, from thousands of lines."""
     card = (assets_dir() / "models" / "sentiment" / "README.md").read_text(encoding="utf-8")
     return row(
         TablePicture(("trained on all reviews", "held-out reviews"), variant_scores(card)),

@@ -1,1 +1,1 @@
-"""Chapter 5: masks, and what goes wrong with them."""
+"""Chapter 5: masks, and common mistakes with them."""

@@ -1,4 +1,4 @@
-"""What a decoder's mask is for: lifted from a trained model, left out in training, and beside cross-attention."""
+"""The purpose of a decoder's mask: lifting it in a trained model, training without it, and cross-attention."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from headlight.tracing.trace import Trace
 from headlight.training.objectives.batch import Batch
 from headlight.training.train_step import cross_entropy, logits_and_targets
 
-MOST_TOKENS = 24  # that are drawn
+MOST_TOKENS = 24  # tokens drawn
 NOTABLE = 0.1  # nats of difference
-ROWS, LENGTH = 24, 8  # of a training batch
+ROWS, LENGTH = 24, 8  # shape of a training batch
 
 
 @dataclass(frozen=True)
 class OtherMask:
-    """A mask that a model was not trained with: its name for models, what a bar calls it, and what is asked."""
+    """A mask that a model was not trained with: its title, its name for models, its label on bars, and the question."""
 
     title: str
     masks: str
@@ -85,7 +85,7 @@ def other_mask(model: Checkpoint, text: str, mask: str) -> Answer:
 
 
 def _reading(own: float, lifted: float) -> str:
-    """What the difference of two means says."""
+    """The meaning of the difference of two mean losses."""
     if lifted < own - NOTABLE:
         return "It is better because each token can see the one it has to predict: that says nothing about writing."
     if lifted > own + NOTABLE:
@@ -97,7 +97,7 @@ def _reading(own: float, lifted: float) -> str:
 
 
 def next_token_losses(checkpoint: Checkpoint, model: Transformer, text: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The negative log-likelihood of each token but the first, and those tokens."""
+    """The negative log-likelihood of each token but the first, and the labels of these tokens."""
     trace = run(model, checkpoint.tokenizer, text, keep=KEEP)
     count = len(trace.text.ids)
     if count < 2:
@@ -202,13 +202,13 @@ CHEATING = Screen(
 
 
 def later_weight(trace: Trace, path: str) -> float:
-    """The largest weight that any head gives to a later token."""
+    """The largest weight of any head on a later token."""
     weights = value(trace, path)
     return float(weights.triu(1).amax()) if weights.shape[-1] > 1 else 0.0
 
 
 def decoder_parts(model: Checkpoint, source: str, text: str) -> Answer:
-    """The attentions of each layer of a decoder, and what its self-attention gives to later tokens."""
+    """The attentions of each layer of a decoder, and its self-attention weights on later tokens."""
     network, config = model.model, model.model.config
     if not text.strip():
         raise InputError("The text of the decoder is empty. Type something.")

@@ -40,7 +40,7 @@ def random_head(tokens: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def mask_cells(mask: str, tokens: int, width: int) -> Bool[Tensor, "query key"]:
-    """The cells that a mask allows; `width` is that of a window, or the number of tokens that are padding."""
+    """The cells that a mask allows; `width` is that of a window, or the number of padding tokens."""
     is_token = torch.arange(tokens) < max(tokens - width, 1)
     positions = QueryKeyPositions(torch.arange(tokens), torch.arange(tokens), is_token[None])
     masks = {"none": [], "window": [f"window:{width}"]}.get(mask, [mask])
@@ -50,7 +50,7 @@ def mask_cells(mask: str, tokens: int, width: int) -> Bool[Tensor, "query key"]:
 def chosen_cells(
     mask: str, tokens: int, width: int, cells: Float[Tensor, "drawn_query drawn_key"]
 ) -> Bool[Tensor, "query key"]:
-    """The cells that a mask by name allows, or the learner's own. Raises InputError where those are no square."""
+    """The cells that a named mask allows, or the learner's own. Raises InputError if those are not square."""
     if mask != "drawn":
         return mask_cells(mask, tokens, width)
     if len(cells) != cells.shape[1]:
@@ -61,7 +61,7 @@ def chosen_cells(
 
 
 def added_mask(mask: str, tokens: int, width: int, cells: Float[Tensor, "drawn_query drawn_key"], seed: int) -> Answer:
-    """Scores, M, their sum, and the weights: of this program, and of a plain softmax, which may divide 0 by 0."""
+    """Scores, M, their sum, and the weights, here and with a plain softmax, which may divide 0 by 0."""
     allowed = chosen_cells(mask, tokens, width, cells)
     tokens = len(allowed)
     q, k, v = random_head(tokens, seed)
@@ -141,7 +141,7 @@ def explore_mask(
 
 
 def painted_mask(allowed: Bool[Tensor, "query key"]) -> str:
-    """A mask for a model that puts a token before the text: words see what is allowed, but not that token."""
+    """A mask for a model that puts a special token before the text; the words must not see that token."""
     words = range(1, len(allowed) + 1)
     forbidden = [(query, key) for query in words for key in (0, *words) if key == 0 or not allowed[query - 1, key - 1]]
     return f"painted:{'.'.join(f'{query}-{key}' for query, key in forbidden)}"
@@ -188,13 +188,13 @@ ADDED = Screen(
 
 
 def weights_of_scores(scores: Float[Tensor, "query key"], allowed: Tensor | None) -> HeadValues:
-    """A head whose scores are these: one-hot keys, so that q · k is a number of q."""
+    """A head with these scores: the keys are one-hot, so that q · k is a number of q."""
     one_hot = torch.eye(scores.shape[1])
     return attend(scores, one_hot, one_hot, allowed=allowed, scale=False)
 
 
 def before_or_after(way: str, scores: Float[Tensor, "query key"]) -> Answer:
-    """The causal mask as −∞ before the softmax, beside weights, or scores, that are set to 0."""
+    """The causal mask as −∞ before the softmax, compared with weights or scores set to 0."""
     if len(scores) != scores.shape[1]:
         raise InputError(f"The scores have {len(scores)} rows and {scores.shape[1]} columns. It takes as many of both.")
     names, allowed = TOKENS.label_all(len(scores)), torch.ones_like(scores, dtype=torch.bool).tril()
@@ -241,7 +241,7 @@ def _told_of_zeros(way: str, first: str, kept: Tensor) -> str:
 
 
 def _in_place(scores: Tensor, allowed: Tensor, names: tuple[str, ...]) -> Answer:
-    """What is left of the scores after a function that gives a copy, and after one that does not."""
+    """The scores after a function that returns a copy, and after one that works in place."""
     kept = {"masked_fill": scores.clone(), "masked_fill_": scores.clone()}
     for name, given in kept.items():
         getattr(given, name)(~allowed, -torch.inf)
@@ -286,7 +286,7 @@ OUTCOMES = ("an error", "each example hides its own padding", "no error, and som
 
 
 def broadcast_mask(batch: int, heads: int, keys: int, way: str, d_model: int) -> Answer:
-    """A padding mask of each way, applied to scores (batch, head, query, key) as PyTorch broadcasts it."""
+    """A padding mask of one of the shapes, broadcast by PyTorch to scores (batch, head, query, key)."""
     cells = d_model if way == "channels" else keys
     is_token = torch.arange(cells) < cells - torch.arange(batch)[:, None] % cells
     mask = is_token[:, None] if way == "missing" else is_token[:, None, None]
@@ -309,7 +309,7 @@ def broadcast_mask(batch: int, heads: int, keys: int, way: str, d_model: int) ->
 
 
 def _outcome(scores: Tensor, mask: Tensor, is_token: Tensor, way: str) -> Answer:
-    """What PyTorch does: an error with its own words, or weights with what they hide."""
+    """The result in PyTorch: its error message, or the keys that the weights hide."""
     try:
         weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), dim=-1)
     except RuntimeError as error:
@@ -342,7 +342,7 @@ def _ask(answer: int) -> Question:
 
 
 def _told(way: str, right: bool, cells: int) -> str:
-    """What a mask that raises no error does."""
+    """The effect of a mask that raises no error."""
     if way == "channels":
         chance = "an axis of 1 fits any other" if cells == 1 else "the text has as many tokens as the model channels"
         return f"No error, but only because {chance}. With the next text it ends in one, or hides the wrong thing."

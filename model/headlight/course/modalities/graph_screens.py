@@ -1,4 +1,4 @@
-"""Attention on a graph as it is typed: the edges are the mask, and the order of the nodes does not matter."""
+"""Attention on a typed graph: the edges are the mask, and the order of the nodes does not matter."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Graph:
 
     @cached_property
     def neighbours(self) -> Bool[Tensor, "node node"]:
-        """Where a node may look: at itself and at the nodes that edges join it to."""
+        """The nodes each node may look at: itself and its neighbours."""
         allowed = torch.eye(len(self.nodes), dtype=torch.bool)
         for one, other in self.edges:
             allowed[one, other] = allowed[other, one] = True
@@ -69,7 +69,7 @@ class Graph:
         return Graph(tuple(self.nodes[int(old)] for old in order), edges)
 
     def find(self, node: str) -> int:
-        """The number of a node. Raises InputError for one that there is not."""
+        """The index of a node. Raises InputError if it does not exist."""
         if node.strip() not in self.nodes:
             raise InputError(f"There is no node {shortened(node.strip(), 12)!r}. There are {', '.join(self.nodes)}.")
         return self.nodes.index(node.strip())
@@ -98,7 +98,7 @@ def parse_graph(text: str) -> Graph:
 
 
 def lay_out(graph: Graph) -> Float[Tensor, "node 2"]:
-    """Places as far apart as there are edges between them, nearly (stress majorization, Gansner et al. 2004)."""
+    """Coordinates whose distances approximate path lengths (stress majorization, Gansner et al. 2004)."""
     count = len(graph.nodes)
     turn = 2 * torch.pi * torch.arange(count) / count
     places = torch.stack((turn.cos(), turn.sin()), 1) * count / 4
@@ -115,7 +115,7 @@ def lay_out(graph: Graph) -> Float[Tensor, "node 2"]:
 
 
 def count_hops(graph: Graph) -> Float[Tensor, "node node"]:
-    """The fewest edges from node to node; where no way leads, one more than the longest way that there is."""
+    """The length of the shortest path between nodes; if there is none, one more than the longest of them."""
     reached = torch.eye(len(graph.nodes))
     hops = torch.full_like(reached, torch.inf).masked_fill(reached.bool(), 0)
     for step in range(1, len(graph.nodes)):
@@ -125,15 +125,15 @@ def count_hops(graph: Graph) -> Float[Tensor, "node node"]:
 
 
 ACETIC_ACID = "C1-C2, C1-H1, C1-H2, C1-H3, C2-O1, C2-O2, O2-H4"
-TOLERANCE = 1e-5  # up to which two vectors count as equal
+TOLERANCE = 1e-5  # largest difference of vectors that count as equal
 
 
 def attend_in_layers(
     features: Float[Tensor, "node channel"], layers: int, allowed: Bool[Tensor, "node node"] | None = None
 ) -> tuple[Float[Tensor, "node channel"], Float[Tensor, "node node"]]:
-    """The nodes after some layers of attention, and how much of each comes from each node that there was at first.
+    """The nodes after some layers of attention, and the share of each original node in each of them.
 
-    Queries, keys and values are the nodes themselves, so that the shares are the product of the layers' weights.
+    Queries, keys and values are the nodes themselves, so the shares are the product of the layers' weights.
     """
     shares = torch.eye(len(features))
     for _ in range(layers):
@@ -143,7 +143,7 @@ def attend_in_layers(
 
 
 def count_different(vectors: Float[Tensor, "node channel"]) -> int:
-    """How many of the vectors differ."""
+    """The number of different vectors."""
     different: list[Tensor] = []
     for vector in vectors:
         if all(float((vector - other).abs().max()) > TOLERANCE for other in different):
@@ -152,7 +152,7 @@ def count_different(vectors: Float[Tensor, "node channel"]) -> int:
 
 
 def show_graph(edges: str, node: str, layers: int, seed: int) -> Answer:
-    """A node's look along the edges and at all nodes, what the nodes know then, and the same in another order."""
+    """Attention of a node along the edges and to all nodes, the resulting vectors, and the same in another order."""
     graph = parse_graph(edges)
     asked, places = graph.find(node), lay_out(graph)
     first = attend(graph.features, graph.features, graph.features, allowed=graph.neighbours, scale=False)

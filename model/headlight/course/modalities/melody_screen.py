@@ -1,4 +1,4 @@
-"""A small sound encoder and text decoder trained on the spot, and what they write about the learner's own tones."""
+"""A small sound encoder and text decoder, trained on the spot, that describe the learner's own tones."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ from headlight.tracing.run import RecordingHook
 REGISTERS, MOVES = ("low", "middle", "high"), ("falls", "stays", "rises")
 WORDS = ("start", *REGISTERS, *MOVES, "end")
 BOUNDS = torch.tensor([300.0, 560.0])  # hertz, between the registers
-PLACES = ("first tone", "first half", "second half", "last tone")  # what the words of a description are about
+PLACES = ("first tone", "first half", "second half", "last tone")  # subjects of the words of a description
 LOWEST_BAND, BANDS_PER_OCTAVE, BANDS = 110.0, 6, 30  # the channels of a frame: two semitones each, from 110 Hz
 D_MODEL, LAYERS, HEADS = 32, 2, 2
 ROWS, LEARNING_RATE = 24, 4e-3
-TONES, MELODIES = (3, 5, 7), 300  # of a melody in training; so many melodies of each length
+TONES, MELODIES = (3, 5, 7), 300  # tones of a melody in training; melodies of each length
 STEP = (2, 5)  # semitones from one tone to the next
-LOWEST, HIGHEST = 260.0, 700.0  # hertz of the middle of a melody
+LOWEST, HIGHEST = 260.0, 700.0  # hertz, of the middle of a melody
 OVERTONES, NOISE = 3, 0.03  # the first is the tone itself
 
 
 class MelodyWriter(nn.Module):
-    """Each frame of a spectrogram through a linear map, the project's encoder, and its decoder, which writes words."""
+    """A linear map of each frame of a spectrogram, the project's encoder, and its decoder, which writes words."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class MelodyWriter(nn.Module):
     def forward(
         self, frames: Float[Tensor, "row frame band"], words: Int[Tensor, "row word"], hook: Hook = no_hook
     ) -> Float[Tensor, "row word token"]:
-        """Logits of the word after each word: the frames are the encoder's, and the decoder's memory."""
+        """Logits of the word after each word; the encoder reads the frames, and its output is the decoder's memory."""
         memory = self.model.stack("encoder")(self.frames(frames), None, None, None, None, no_hook, None)
         logits = self.model.logits(self.model.encode_hidden(words, memory=memory, hook=hook))
         assert logits is not None
@@ -84,7 +84,7 @@ class MelodyWriter(nn.Module):
 def draw_melodies(
     rows: int, tones: int, generator: torch.Generator
 ) -> tuple[Float[Tensor, "row sample"], Int[Tensor, "row word"]]:
-    """Melodies and what is written about them: where they begin, how each half goes, and where they end."""
+    """Melodies and their descriptions: where they begin, the direction of each half, and where they end."""
     halves = torch.randint(-1, 2, (rows, 2), generator=generator)
     steps = torch.randint(STEP[0], STEP[1] + 1, (rows, tones - 1), generator=generator)
     signs = halves.repeat_interleave((tones - 1) // 2, 1)
@@ -100,7 +100,7 @@ def draw_melodies(
 
 
 def play_tones(tones: Float[Tensor, "row tone"], generator: torch.Generator) -> Float[Tensor, "row sample"]:
-    """The samples of tones in hertz: in half of the rows they glide into one another."""
+    """The samples of tones in hertz; in half of the rows they glide into one another."""
     rows, count = tones.shape
     length = count * SOUND_SAMPLES
     steps = tones.repeat_interleave(SOUND_SAMPLES, 1)
@@ -118,13 +118,13 @@ def play_tones(tones: Float[Tensor, "row tone"], generator: torch.Generator) -> 
 
 
 def melody_frames(samples: Float[Tensor, "row sample"]) -> Float[Tensor, "row frame band"]:
-    """The spectrogram of each row, made as loud as every other, in bands as wide as two semitones."""
+    """The spectrogram of each row, normalized in loudness, in bands two semitones wide."""
     peaks = samples.abs().amax(1, keepdim=True).clamp(min=1e-6)
     return spectrogram(samples / peaks) @ band_filters()
 
 
 def band_filters() -> Float[Tensor, "frequency band"]:
-    """How much each frequency counts in each band: 1 at the band's own, and 0 at its neighbours' (log scale)."""
+    """The weight of each frequency in each band: 1 at the band's centre, and 0 at its neighbours' (log scale)."""
     frequencies = torch.arange(FRAME_SAMPLES // 2 + 1).clamp(min=1) * SAMPLE_RATE / FRAME_SAMPLES
     steps = BANDS_PER_OCTAVE * torch.log2(frequencies / LOWEST_BAND)
     filters: Tensor = (1 - (steps[:, None] - torch.arange(BANDS)).abs()).clamp(min=0)
@@ -132,7 +132,7 @@ def band_filters() -> Float[Tensor, "frequency band"]:
 
 
 def train_writer(steps: int, seed: int) -> tuple[MelodyWriter, list[float]]:
-    """A new model after so many steps of Adam on the same melodies, and the loss of each step."""
+    """A new model trained with Adam on the same melodies, and the loss of each step."""
     torch.manual_seed(seed)
     writer, generator = MelodyWriter(), torch.Generator().manual_seed(seed)
     examples = draw_examples(generator)
@@ -148,7 +148,7 @@ def train_writer(steps: int, seed: int) -> tuple[MelodyWriter, list[float]]:
 
 
 def draw_examples(generator: torch.Generator) -> list[tuple[Tensor, Tensor]]:
-    """The frames and words of melodies for training, those of each length together."""
+    """The frames and words of training melodies, grouped by length."""
     examples = []
     for tones in TONES:
         samples, words = draw_melodies(MELODIES, tones, generator)
@@ -158,11 +158,11 @@ def draw_examples(generator: torch.Generator) -> list[tuple[Tensor, Tensor]]:
 
 
 TEST_ROWS = 120
-SMOOTHED = 10  # losses, of which the mean is drawn
+SMOOTHED = 10  # losses in each drawn mean
 
 
 def show_melody(sounds: str, steps: int, seed: int, recording: Float[Tensor, " sample"] | None = None) -> Answer:
-    """What the decoder writes about the learner's sounds or recording, where each word looks, and the training."""
+    """The decoder's words about the learner's sounds or recording, where each word looks, and the training."""
     heard = parse_sounds(sounds) if recording is None else pieces_of(recording)
     samples = synthesize(heard) if recording is None else recording
     writer, losses = train_writer(steps, seed)
@@ -188,7 +188,7 @@ def show_melody(sounds: str, steps: int, seed: int, recording: Float[Tensor, " s
 
 
 def _question(written: tuple[str, ...]) -> Question:
-    """The decoder's words among those that known mistakes would give."""
+    """Asks for the decoder's words; the other options are those of known mistakes."""
     turned = dict(zip(MOVES, MOVES[::-1], strict=True))
     moved = tuple(turned.get(word, word) for word in written)
     opposite = dict(zip(REGISTERS, REGISTERS[::-1], strict=True))
@@ -207,7 +207,7 @@ def describe(
 ) -> tuple[tuple[str, ...], Float[Tensor, "word frame"]]:
     """The likeliest words about any sound, one after another, and the cross-attention of each to the frames.
 
-    The weights are those of the last layer, the mean of its heads. Each word is written in the place before its own.
+    The weights are the mean over the heads of the last layer. Each word is predicted at the position before its own.
     """
     ids, path = [0], f"decoder.{LAYERS - 1}.cross.weights"
     frames, recorder = melody_frames(samples[None]), RecordingHook(no_hook, (path,))
@@ -218,14 +218,14 @@ def describe(
 
 @torch.no_grad()
 def accuracies(writer: MelodyWriter, seed: int) -> dict[str, float]:
-    """The share of right words about new melodies, by what they are about; each word is given those before it."""
+    """The share of right words about new melodies, by subject; each word is predicted from the right previous ones."""
     samples, words = draw_melodies(TEST_ROWS, TONES[-1], torch.Generator().manual_seed(seed + 1_000_000))
     right = writer(melody_frames(samples), words[:, :-1]).argmax(-1) == words[:, 1:]
     return {place: float(right[:, at].float().mean()) for at, place in enumerate(PLACES)}
 
 
 def _frames_rows(samples: Tensor, written: tuple[str, ...], weights: Tensor) -> Answer:
-    """The frames as the encoder reads them, and the weights below, frame under frame."""
+    """The encoder's frames, and the weights below them, aligned by frame."""
     frames = melody_frames(samples[None])[0]
     centres = [LOWEST_BAND * 2 ** (band / BANDS_PER_OCTAVE) for band in range(BANDS)]
     columns = tuple(map(str, range(len(frames))))

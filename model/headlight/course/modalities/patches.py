@@ -1,4 +1,4 @@
-"""An image cut into patches, each a vector: attention by content among them, without a model."""
+"""An image cut into patches, each a vector, and attention by content among them, without a model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from headlight.vision.shipped_images import all_shipped_image_names, shipped_ima
 
 
 def _title(name: str) -> str:
-    """What a picture is called: "Yellow square right of red triangle"."""
+    """The title of a picture: "Yellow square right of red triangle"."""
     words = name.replace("-right-", "-right-of-").replace("-left-", "-left-of-")
     return words.replace("-", " ").capitalize()
 
@@ -35,7 +35,7 @@ PICTURE = ChoiceControl(
 
 
 def png_url(rgb: Shaped[np.ndarray, "pixel_row pixel_column 3"]) -> str:
-    """The pixels, bytes, as a PNG file in a data URL. Raises ImageError where Pillow is missing."""
+    """The pixels, as bytes, in a data URL of a PNG file. Raises ImageError if Pillow is missing."""
     require_pillow()
     from PIL import Image
 
@@ -44,9 +44,9 @@ def png_url(rgb: Shaped[np.ndarray, "pixel_row pixel_column 3"]) -> str:
     return f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
 
 
-IMAGE_SIDE = 96  # pixels, to which each image is resized: many grids divide it
+IMAGE_SIDE = 96  # pixels of each resized image: divisible by many grids
 FROM_ZERO_TO_ONE = ImageProcessorConfig(mean=(0.0,), std=(1.0,))
-GRIDS = (4, 6, 8, 12, 16)  # patches along a side
+GRIDS = (4, 6, 8, 12, 16)  # patches along each side
 
 
 def read_pixels(picture: str) -> Float[Tensor, "channel pixel_row pixel_column"]:
@@ -72,7 +72,7 @@ def join_patches(
 
 
 def to_rgb(pixels: Float[Tensor, "channel pixel_row pixel_column"]) -> Shaped[Tensor, "pixel_row pixel_column channel"]:
-    """As bytes, the way that files hold them."""
+    """The pixels as bytes, in the layout of files."""
     return (pixels.clamp(0, 1) * 255).round().byte().permute(1, 2, 0)
 
 

@@ -1,4 +1,4 @@
-"""Amino acids as vectors, and heads written by hand that look for a charge, a letter, or what avoids water."""
+"""Amino acids as vectors, and handwritten heads that look for a charge, a letter, or a liking for water."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ MOST_RESIDUES = 100
 
 @dataclass(frozen=True)
 class AminoAcid:
-    """One of the twenty: its charge at pH 7 in elementary charges, and hydropathy (Kyte & Doolittle 1982): from -4.5,
-    which seeks water, to 4.5, which avoids it.
+    """One of the twenty amino acids.
+
+    Its charge is at pH 7, in elementary charges; its hydropathy (Kyte & Doolittle 1982) goes from -4.5 (seeks water) to
+    4.5 (avoids water).
     """
 
     name: str
@@ -55,7 +57,7 @@ AMINO_ACIDS = {
 }
 LETTERS = tuple(AMINO_ACIDS)
 LARGEST_HYDROPATHY = 4.5
-CHARGE, HYDROPATHY = len(LETTERS), len(LETTERS) + 1  # channels of a residue's vector, behind those of its letter
+CHARGE, HYDROPATHY = len(LETTERS), len(LETTERS) + 1  # channels of a residue's vector, after those of its letter
 CHANNELS = (*LETTERS, "charge", "hydropathy")
 
 
@@ -90,7 +92,7 @@ SHOWN_KEYS = 5
 
 @dataclass(frozen=True)
 class HandWrittenHead:
-    """A head that reads some channels: `sign` -1 asks for what is opposite."""
+    """A head that reads some channels; with `sign` -1 it looks for opposite values."""
 
     title: str
     channels: tuple[int, ...]
@@ -98,15 +100,15 @@ class HandWrittenHead:
 
     @property
     def read(self) -> str:
-        """The channels that are read, by their names."""
+        """The names of the channels read."""
         return ", ".join(CHANNELS[channel] for channel in self.channels)
 
     def w_q(self) -> Float[Tensor, "channel head_dim"]:
-        """The query's matrix: STRENGTH times the sign on the channels that are read."""
+        """The query's matrix: STRENGTH times the sign on the channels read."""
         return STRENGTH * self.sign * self.w_k()
 
     def w_k(self) -> Float[Tensor, "channel head_dim"]:
-        """The key's matrix: 1 on the channels that are read."""
+        """The key's matrix: 1 on the channels read."""
         return torch.eye(len(CHANNELS))[:, list(self.channels)]
 
 
@@ -122,7 +124,7 @@ HEADS: Registry[HandWrittenHead] = Registry(
 
 
 def attend_along(chain: str, head: HandWrittenHead, reach: int) -> HeadValues:
-    """One head over the residues, each of which looks at most `reach` residues far along the chain."""
+    """One head over the residues; each looks at most `reach` residues far along the chain."""
     x = embed_protein(chain)
     place = torch.arange(len(x))
     allowed = (place[:, None] - place).abs() <= reach
@@ -130,7 +132,7 @@ def attend_along(chain: str, head: HandWrittenHead, reach: int) -> HeadValues:
 
 
 def show_protein(chain: str, residue: int, looks_for: str, reach: int) -> Answer:
-    """The chain coloured by what one residue looks at, and the weights of all."""
+    """The chain, coloured by the weights of one residue, and the weights of all."""
     letters, head = parse_protein(chain), HEADS[looks_for]
     require_index(residue, len(letters), "residue", "the chain", first=1)
     values = attend_along(letters, head, reach)
@@ -168,7 +170,7 @@ def show_protein(chain: str, residue: int, looks_for: str, reach: int) -> Answer
 
 
 def _show_largest(letters: str, names: tuple[str, ...], asked: int, weights: Float[Tensor, " residue"]) -> TablePicture:
-    """The residue that asks and those that it looks at most, as the vectors that attention is given."""
+    """The vectors of the query residue and of the residues that it looks at most."""
     best = weights.argsort(descending=True, stable=True)[:SHOWN_KEYS].tolist()
     rows = []
     for place, weight in ((asked, "asks"), *((place, f"{float(weights[place]):.1%}") for place in best)):
@@ -179,7 +181,7 @@ def _show_largest(letters: str, names: tuple[str, ...], asked: int, weights: Flo
 
 
 def describe_look(names: tuple[str, ...], asked: int, values: HeadValues) -> str:
-    """How much falls on what is looked for, beside the share that an even look would give it."""
+    """The weight of the fitting residues, compared with their share under even weights."""
     allowed = values.allowed[asked]
     fits = (values.scores[asked] > 0) & allowed
     if not bool(values.scores[asked].any()):

@@ -26,7 +26,7 @@ from headlight.tracing.run import run
 
 @dataclass(frozen=True)
 class Sequence:
-    """Vectors, what one of them is, what tells their order, their labels where they have any, and the mask."""
+    """Vectors, the meaning of one, the source of their order, their labels if they have any, and the mask."""
 
     vector: str
     order: str
@@ -44,7 +44,7 @@ def words(model: Checkpoint, text: str) -> Sequence:
 
 
 def other_sequences() -> dict[str, Sequence]:
-    """What the screens on images, graphs, sounds and proteins begin with."""
+    """The default sequences of the screens on images, graphs, sounds and proteins."""
     patches, graph, sound, protein = (screen.parse({}) for screen in (PATCHES, GRAPH, SOUND, PROTEIN))
     side = IMAGE_SIDE // int(patches["grid"])
     pixels = cut_into_patches(read_pixels(patches["picture"]), (side, side))
@@ -61,7 +61,7 @@ def other_sequences() -> dict[str, Sequence]:
 
 
 def show_sequences(model: Checkpoint, text: str, sharpness: float) -> Answer:
-    """One head on five kinds of things: the words that were typed, and what the other screens begin with."""
+    """One head on five kinds of sequences: the typed words, and the defaults of the other screens."""
     found = {"text": words(model, text), **other_sequences()}
     heads = {name: attend_by_similarity(each.vectors, sharpness, each.allowed) for name, each in found.items()}
     rows = tuple((name, each.vector, each.order, shape_text(each.vectors.shape)) for name, each in found.items())

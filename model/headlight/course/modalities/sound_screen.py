@@ -1,4 +1,4 @@
-"""Sounds made of pure tones or recorded, their spectrograms, and attention among the frames of one."""
+"""Sounds of pure tones or recordings, their spectrograms, and attention among the frames of a sound."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from headlight.sound.recording import decode_recording
 from headlight.sound.spectrogram import amplitudes
 
 SAMPLE_RATE = 8_000  # samples a second
-SOUND_SAMPLES, FRAME_SAMPLES, HOP = 2_048, 512, 256  # of one sound, of one frame, from one frame to the next
+SOUND_SAMPLES, FRAME_SAMPLES, HOP = 2_048, 512, 256  # samples of one sound, of one frame, from one frame to the next
 FRAMES_PER_SOUND = SOUND_SAMPLES // HOP
-FADE_SAMPLES = 64  # at both ends of a sound, so that it does not click
+FADE_SAMPLES = 64  # samples faded at both ends of a sound, to avoid clicks
 LOWEST, HIGHEST = 60.0, 3_800.0  # hertz
 MOST_SOUNDS, MOST_TONES = 12, 5
 LOUDNESS = 0.6
@@ -36,7 +36,7 @@ _SEMITONES = {"C": -9, "D": -7, "E": -5, "F": -4, "G": -2, "A": 0, "B": 2}  # fr
 
 @dataclass(frozen=True)
 class Sound:
-    """Tones that sound together: how they are written, and their frequencies in hertz."""
+    """Tones that sound together: their name as written, and their frequencies in hertz."""
 
     name: str
     frequencies: tuple[float, ...]
@@ -78,7 +78,7 @@ def parse_tone(tone: str) -> float:
 
 
 def synthesize(sounds: tuple[Sound, ...]) -> Float[Tensor, " sample"]:
-    """The samples, from -1 to 1: of each sound the mean of its sines, faded in and out."""
+    """The samples, from -1 to 1: each sound is the mean of its sines, faded in and out."""
     seconds = torch.arange(SOUND_SAMPLES, dtype=torch.float64) / SAMPLE_RATE
     ramp = ((torch.arange(SOUND_SAMPLES) + 1) / FADE_SAMPLES).clamp(max=1)
     fade = LOUDNESS * ramp * ramp.flip(0)
@@ -100,12 +100,12 @@ def frame_of(sound: int) -> int:
 
 
 def sound_of_frames(frames: int) -> tuple[int, ...]:
-    """The sound in which the middle of each frame lies."""
+    """The sound that contains the middle of each frame."""
     return tuple((HOP * frame + FRAME_SAMPLES // 2) // SOUND_SAMPLES for frame in range(frames))
 
 
 def wav_url(samples: Float[Tensor, " sample"]) -> str:
-    """The samples as a WAV file of 16 bits in a data URL."""
+    """The samples as a 16-bit WAV file in a data URL."""
     file = BytesIO()
     with wave.open(file, "wb") as written:
         written.setnchannels(1)
@@ -116,14 +116,14 @@ def wav_url(samples: Float[Tensor, " sample"]) -> str:
 
 
 SHORTEST, LONGEST = 2 * SOUND_SAMPLES / SAMPLE_RATE, MOST_SOUNDS * SOUND_SAMPLES / SAMPLE_RATE  # seconds
-QUIETEST = 1e-4  # of full loudness
+QUIETEST = 1e-4  # share of full loudness
 
 
 def hear_recording(data: bytes) -> Float[Tensor, " sample"]:
     """The sound of a WAV file: one channel, SAMPLE_RATE samples a second, from -LOUDNESS to LOUDNESS.
 
-    It ends with silence, so that it is some whole pieces of SOUND_SAMPLES. Raises SoundError for other files,
-    InputError for sounds that are too short, too long or silent.
+    Silence at its end fills up a multiple of SOUND_SAMPLES. Raises SoundError for other files, InputError for sounds
+    that are too short, too long or silent.
     """
     recording = decode_recording(data)
     if not SHORTEST <= recording.seconds <= LONGEST:
@@ -140,7 +140,7 @@ def hear_recording(data: bytes) -> Float[Tensor, " sample"]:
 
 
 def pieces_of(samples: Float[Tensor, " sample"]) -> tuple[Sound, ...]:
-    """The pieces of a recording as sounds, named by when they begin; their tones are unknown."""
+    """The pieces of a recording as sounds, named by their start times; their tones are unknown."""
     seconds = SOUND_SAMPLES / SAMPLE_RATE
     return tuple(Sound(f"{seconds * piece:.2f} s", ()) for piece in range(len(samples) // SOUND_SAMPLES))
 
@@ -150,15 +150,15 @@ OWN_SOUND = (
     "are vectors of the same direction: a vowel, a note or a noise that comes again is found again."
 )
 NEARLY_ALL = 0.99
-MOST_ROWS = 48  # of a spectrogram
-ROOM_ABOVE = 1.25  # of the highest tone, as far as the spectrogram is drawn
+MOST_ROWS = 48  # rows of a spectrogram
+ROOM_ABOVE = 1.25  # factor on the highest tone, for the upper end of the spectrogram
 
 
 def show_sound(sounds: str, asked: int, sharpness: float, recording: Float[Tensor, " sample"] | None = None) -> Answer:
-    """The sounds to hear, their spectrogram, and attention among its frames. A recording takes the place of tones."""
+    """The sounds to hear, their spectrogram, and attention among its frames. A recording replaces the tones."""
     heard = parse_sounds(sounds) if recording is None else pieces_of(recording)
     if recording is not None:
-        asked = min(asked, len(heard))  # a shorter file may have fewer pieces than the slider says
+        asked = min(asked, len(heard))  # a short file may have fewer pieces than the slider's value
     require_index(asked, len(heard), "sound", "your line", first=1)
     samples = synthesize(heard) if recording is None else recording
     frames = spectrogram(samples)
@@ -197,12 +197,12 @@ def show_sound(sounds: str, asked: int, sharpness: float, recording: Float[Tenso
 
 
 def sum_by_sound(weights: Float[Tensor, " frame"], count: int) -> Float[Tensor, " sound"]:
-    """How much of a frame's weight falls on the frames of each sound."""
+    """The weight that one frame gives to the frames of each sound."""
     return torch.zeros(count).index_add(0, torch.tensor(sound_of_frames(len(weights))), weights)
 
 
 def describe_shares(heard: tuple[Sound, ...], asked: int, shares: Float[Tensor, " sound"]) -> str:
-    """What was found: the same sound again, and what has a tone in common with it."""
+    """The weights on the same sound elsewhere, on sounds with a common tone, and on the others."""
     own = set(heard[asked].frequencies)
     groups = {
         "on itself": [asked],
@@ -234,14 +234,14 @@ def _table(samples: Tensor, frames: Tensor, weights: Tensor) -> TablePicture:
 
 
 def highest_frequency(heard: tuple[Sound, ...], frames: Float[Tensor, "frame frequency"]) -> float:
-    """The highest tone, in hertz; of a recording the frequency below which nearly all of its energy lies."""
+    """The highest tone, in hertz; for a recording, the frequency below which nearly all of its energy lies."""
     energy = frames.expm1().square().sum(0).cumsum(0)
     loudest = SAMPLE_RATE / FRAME_SAMPLES * int((energy < NEARLY_ALL * energy[-1]).sum())
     return max((tone for sound in heard for tone in sound.frequencies), default=max(loudest, LOWEST))
 
 
 def _draw_spectrogram(heard: tuple[Sound, ...], frames: Tensor) -> HeatMapPicture:
-    """The frames as columns, low frequencies at the bottom, up to somewhat above the highest; some share a row."""
+    """The frames as columns, with low frequencies at the bottom, up to somewhat above the highest; some share a row."""
     spacing = SAMPLE_RATE / FRAME_SAMPLES
     shown = min(ceil(ROOM_ABOVE * highest_frequency(heard, frames) / spacing) + 1, frames.shape[1])
     step = ceil(shown / MOST_ROWS)

@@ -1,4 +1,4 @@
-"""An image in a trained model: patches become vectors, heads attend among them, and words are read from them."""
+"""An image in a trained model: patches become vectors, heads attend among them, and words are written about them."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ from headlight.vision.image import decode_image, process_image
 from headlight.vision.patches import EncodedImage
 from headlight.vision.shipped_images import shipped_image
 
-MOST_WORDS = 12  # of a caption
+MOST_WORDS = 12  # words of a caption
 SHOWN_PATCHES, SHOWN_CHANNELS = 64, 128
-LARGEST_ERROR = 1e-2  # of bfloat16, which most models are saved in
+LARGEST_ERROR = 1e-2  # for bfloat16, the format of most saved models
 BRIGHTNESS = "Bright where weights are large, on a square-root scale; in each picture the largest is fully bright."
 
 
 @dataclass(frozen=True)
 class ReadImage:
-    """An image as a model's encoder read it: its patches, and the recorded values."""
+    """An image read by a model's encoder: its patches, and the recorded values."""
 
     patches: EncodedImage
     trace: Trace
 
     @property
     def url(self) -> str:
-        """What the patches cover, as the model saw it."""
+        """The URL of the pixels covered by patches, as the model read them."""
         return png_url(self.patches.covered_pixels())
 
 
 def read_with(model: Checkpoint, picture: str, keep: tuple[str, ...]) -> ReadImage:
-    """A shipped image read by a model, which records the values that `keep` names."""
+    """A shipped image read by a model, with the recorded values named by `keep`."""
     image = process_image(decode_image(shipped_image(picture)), model.model.config.image)
     if model.model.config.has_cross_attention:
         trace = run(model.model, model.tokenizer, "", source=image, keep=keep)
@@ -68,7 +68,7 @@ def read_with(model: Checkpoint, picture: str, keep: tuple[str, ...]) -> ReadIma
 def embed_by_hand(
     model: Checkpoint, patches: EncodedImage
 ) -> tuple[Float[Tensor, "patch patch_value"], Float[Tensor, "patch d_model"], float]:
-    """The patches as rows, these rows times W plus b, and how far that is from the model's own embedding of them."""
+    """The patches as rows, these rows times W plus b, and the largest difference to the model's own embeddings."""
     embedding = next(part for part in model.model.modules() if isinstance(part, PatchEmbedding))
     weight, bias = embedding.projection.weight, embedding.projection.bias
     pixels = torch.tensor(patches.image.pixel_values, dtype=weight.dtype, device=weight.device)
@@ -79,7 +79,7 @@ def embed_by_hand(
 
 @torch.inference_mode()
 def show_vision_model(model: Checkpoint, picture: str, layer: int, patch: int) -> Answer:
-    """Pixels, patches, vectors, and what every head of a layer looks at from one patch."""
+    """Pixels, patches, vectors, and where every head of a layer looks from one patch."""
     path = f"encoder.{require_part(model.model.config, 'encoder-layer', layer)}.self.weights"
     read = read_with(model, picture, ("encoder.embedding", path))
     grid = read.patches

@@ -1,4 +1,4 @@
-"""What each positional encoding is worth: the losses of shipped models that differ in it alone."""
+"""The benefit of each positional encoding: the losses of shipped models that differ only in it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def columns(losses: ModelLosses) -> tuple[Loss | None, ...]:
 
 
 def noise(found: Extrapolation, column: int) -> float:
-    """The difference of two losses that another seed, or another sample of texts, may make."""
+    """The difference of two losses that may be due to the seed or the sample of texts."""
     errors = [loss.standard_error for each in found.models if (loss := columns(each)[column])]
     spread = found.seed_spread[column] if found.seed_spread else nan
     return max(max(errors) * sqrt(2), 0.0 if isnan(spread) else spread)
@@ -124,7 +124,7 @@ def _said_of_seeds(found: Extrapolation, column: int) -> str:
 
 
 def _seeds_row(found: Extrapolation, column: int) -> Answer:
-    """The losses of the encodings that were trained with several seeds; nothing where none was."""
+    """The losses of the encodings that were trained with several seeds; empty if there are none."""
     rows = []
     for encoding in dict.fromkeys(each.positional_encoding for each in found.repeats):
         same = [each for each in (*found.models, *found.repeats) if each.positional_encoding == encoding]

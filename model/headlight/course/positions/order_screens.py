@@ -24,8 +24,8 @@ from headlight.tracing.run import run
 class OrderTest:
     """The same words in two orders under one model.
 
-    `words` are the corresponding tokens of both texts; `differences` how far their vectors at the end are apart
-    (relative to their length), and `mean_difference` how far the means of all vectors are.
+    `words` are the corresponding tokens of both texts; `differences` are the distances of their last vectors (relative
+    to their length), and `mean_difference` is that of the means of all vectors.
     """
 
     words: tuple[str, ...]
@@ -34,7 +34,7 @@ class OrderTest:
 
 
 def shuffled(text: str, seed: int) -> str:
-    """The words of a text in another order; a full stop at its end stays there. Raises InputError for a single word."""
+    """The words of a text in another order; a full stop stays at the end. Raises InputError for a single word."""
     ending = text[len(text.rstrip(".!? ")) :].strip()
     words = text.rstrip(".!? ").split()
     if len(set(words)) < 2:
@@ -49,14 +49,14 @@ def shuffled(text: str, seed: int) -> str:
 def compare_orders(
     checkpoint: Checkpoint, text: str, other: str, *, positional_encoding: str | None, masks: str | None
 ) -> OrderTest:
-    """Both texts under the same weights, on wish with another positional encoding and other masks.
+    """Both texts under the same weights, optionally with another positional encoding and other masks.
 
-    Each word is compared with itself, wherever it stands. Raises InputError where the texts have other words.
+    Each word is compared with itself at its other position. Raises InputError if the texts have different words.
     """
     if sorted(text.split()) != sorted(other.split()):
         raise InputError("The two lines must have the same words, each as often; only their order may differ.")
     model = variant(checkpoint.model, positional_encoding=positional_encoding, masks=masks)
-    # With a space in front the first word has the token that it has inside a sentence.
+    # With a space in front, the first word has the same token as inside a sentence.
     traces = [run(model, checkpoint.tokenizer, " " + line, keep=("*.final_residual",)) for line in (text, other)]
     pairs = align(traces[0].text, traces[1].text, "words")
     one, two = (trace[f"{trace.config.stacks[-1]}.final_residual"].astype(np.float64) for trace in traces)
@@ -72,7 +72,7 @@ def _relative_distance(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.linalg.norm(one - other)) / length
 
 
-SAME = 1e-4  # differences below this share of a vector's length are rounding of 32 bits
+SAME = 1e-4  # differences below this share of a vector's length are rounding errors of 32 bits
 SETTINGS = {
     "positions, no mask": (None, "none"),
     "no positions, no mask": ("none", "none"),
@@ -82,7 +82,7 @@ SETTINGS = {
 
 
 def two_orders(model: Checkpoint, one: str, order: str, other: str, seed: int) -> Answer:
-    """The vectors of the same words in two orders, under every wiring of one model."""
+    """The vectors of the same words in two orders, under every combination of positions and mask."""
     other = other_order(one, order, other, seed)
     tests = {
         name: compare_orders(model, one, other, positional_encoding=encoding, masks=masks)
@@ -133,7 +133,7 @@ def two_orders(model: Checkpoint, one: str, order: str, other: str, seed: int) -
 
 
 def _said_of_marks(tokens: tuple[str, ...], text: str) -> str:
-    """What the tokens are that stand in no text."""
+    """A note on the tokens that the text does not contain."""
     marks = " and ".join(token for token in tokens if token not in text)
     return f" {marks}: marks that this model's tokenizer puts around a text." if marks else ""
 
@@ -163,7 +163,7 @@ def _verdict(tests: dict[str, OrderTest]) -> str:
 
 
 def other_order(one: str, order: str, other: str, seed: int) -> str:
-    """The second order: as it was typed, or drawn by the seed."""
+    """The second order, as typed or drawn by the seed."""
     return other if order == "typed" else shuffled(one, seed)
 
 
@@ -173,7 +173,7 @@ def compare_both(model: str, one: str, order: str, other: str, seed: int) -> Sta
     return compared(INSIDE(model=model, one=one), {"text": f" {second}"})
 
 
-INSIDE = link("model", text=" {one}")  # read as here: with a space in front, as inside a sentence
+INSIDE = link("model", text=" {one}")  # as on this screen: with a space in front, as inside a sentence
 ORDER = Screen(
     title="Cat chased dog, dog chased cat",
     lesson="The same words in another order mean something else. What tells a model the order: attention by itself, "

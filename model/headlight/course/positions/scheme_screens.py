@@ -33,7 +33,7 @@ from headlight.questions.asking import ask_direction, ask_number, ask_whether
 def turn(
     vectors: Float[Tensor, "arrow 2"], positions: Int[Tensor, " arrow"], pair: int, dim: int, theta: float
 ) -> Float[Tensor, "arrow 2"]:
-    """Each vector, put into one pair of a head of `dim` channels, as `Rope` turns it at its position (in 64 bits)."""
+    """Each vector as one pair of channels of a head of width `dim`, turned by `Rope` at its position (in 64 bits)."""
     rope = Rope(encoding_config(heads=1, d_model=dim, rope=RopeConfig(theta=theta, interleaved=True)))
     channels = slice(2 * pair, 2 * pair + 2)
     whole = torch.zeros(len(vectors), dim, dtype=torch.float64)
@@ -42,7 +42,7 @@ def turn(
 
 
 def encoding_config(heads: int, **choices: Any) -> Config:
-    """The config of a positional encoding by itself."""
+    """The config of a single positional encoding."""
     sizes: dict[str, Any] = {"vocabulary_size": 1, "context_length": 1, "layers": 1, "d_model": 2 * heads}
     return Config(heads=heads, **(sizes | choices))
 
@@ -51,7 +51,7 @@ SHOWN_POSITIONS, SHOWN_CHANNELS, ARROWS = 48, 48, 8
 
 
 def show_table(model: Checkpoint) -> Answer:
-    """What a model adds at each position, and how alike two positions are."""
+    """A model's position vectors, and the cosine of each pair of them."""
     config = model.model.config
     encoding = POSITIONAL_ENCODINGS[config.positional_encoding]
     profile = position_profile(model.model, min(SHOWN_POSITIONS, config.context_length))
@@ -105,7 +105,7 @@ def show_table(model: Checkpoint) -> Answer:
 
 
 def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim: int, theta: float) -> Answer:
-    """One pair of channels of a query and a key, turned by their positions, before and after both are moved."""
+    """One pair of channels of a query and a key, turned by their positions, before and after both move."""
     require_index(pair, dim // 2, "pair", "the head")
     query, key = torch.tensor([1.0, 0.0]), torch.tensor([0.8, 0.6])
     places = torch.tensor([query_position, key_position, query_position + shift, key_position + shift])
@@ -140,7 +140,7 @@ def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim
 
 
 def _walk(query: Tensor, start: int, pair: int, dim: int, theta: float) -> Picture:
-    """The same query at one position after another."""
+    """The same query at successive positions."""
     positions = torch.arange(start, start + ARROWS)
     turned = turn(query.expand(ARROWS, 2), positions, pair, dim, theta).tolist()
     return ArrowsPicture(
@@ -162,7 +162,7 @@ def _query_and_key(title: str, turned: Tensor, query_position: int, key_position
 
 
 def show_alibi(heads: int, head: int, length: int) -> Answer:
-    """The bias of one head as a matrix, and of all heads over the distance."""
+    """The bias of one head as a matrix, and that of all heads by distance."""
     require_index(head, heads, "head", "the attention")
     alibi = Alibi(encoding_config(heads))
     positions, slopes = torch.arange(length), alibi.slopes()
@@ -199,7 +199,7 @@ def show_alibi(heads: int, head: int, length: int) -> Answer:
 
 
 def _said_of_slopes(heads: int) -> Answer:
-    """How the slopes are chosen where the formula does not apply; nothing for a power of two."""
+    """The choice of slopes if the formula does not apply; empty for a power of two."""
     power = 2 ** (heads.bit_length() - 1)
     if power == heads:
         return ()
@@ -241,7 +241,7 @@ def show_buckets(buckets: int, max_distance: int, direction: str, longest: int) 
 
 
 def _trained_with_buckets(buckets: int, max_distance: int, direction: str, longest: int) -> StateFields:
-    """The shipped model that looks as here."""
+    """The shipped model with buckets in the same direction."""
     return {"model": "positions-encoder-relative" if direction == "both" else "positions-decoder-relative"}
 
 

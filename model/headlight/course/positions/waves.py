@@ -1,4 +1,4 @@
-"""The sinusoidal encoding, with its numbers to move; the waves are those of the network, in 64 bits."""
+"""The sinusoidal encoding with adjustable numbers; the waves are those of the network, in 64 bits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from headlight.questions.kinds import Question
 
 @dataclass(frozen=True)
 class NearestPositions:
-    """The two different positions whose vectors are nearest to each other, and how far apart these are."""
+    """The two positions with the nearest vectors, and the distance of these vectors."""
 
     position: int
     other: int
@@ -55,7 +55,7 @@ class Rotation:
 
 
 def wavelengths(dim: int, base: float) -> Float[Tensor, " pair"]:
-    """After how many positions the wave of each pair of channels begins again: 2 pi base^(2i/d)."""
+    """The number of positions after which the wave of each pair of channels repeats: 2 pi base^(2i/d)."""
     return tau * base ** (torch.arange(0, dim, 2, dtype=torch.float64) / dim)
 
 
@@ -65,8 +65,7 @@ def waves(length: int, dim: int, base: float) -> Float[Tensor, "pos d_model"]:
 
 
 def nearest_positions(encodings: Float[Tensor, "pos d_model"]) -> NearestPositions:
-    """Which two positions are hardest to tell apart; their distance is above 0 where every position has its own "
-    "vector."""
+    """The two positions with the nearest vectors; their distance is above 0 if all vectors are different."""
     # Squared differences summed channel by channel: a product would lose small distances to rounding.
     distances = torch.cdist(encodings, encodings, compute_mode="donot_use_mm_for_euclid_dist")
     distances.fill_diagonal_(torch.inf)
@@ -78,7 +77,7 @@ def rotate(position: int, offset: int, dim: int, base: float) -> Rotation:
     """PE(position + offset) as a linear map of PE(position) (Vaswani et al. 2017, section 3.5)."""
     ids = torch.tensor([position, position + offset, offset], dtype=torch.float64)
     start, target, turn = sinusoids(ids, dim, base)
-    sines, cosines = turn[0::2], turn[1::2]  # of the angles to turn by, which are the encoding of the offset itself
+    sines, cosines = turn[0::2], turn[1::2]  # of the rotation angles; they are the encoding of the offset
     matrices = torch.stack((torch.stack((cosines, sines), -1), torch.stack((-sines, cosines), -1)), -2)
     rotated = (matrices @ start.view(-1, 2, 1)).flatten()
     return Rotation(start, rotated, target, matrices, float((rotated - target).abs().max()))
@@ -87,7 +86,7 @@ def rotate(position: int, offset: int, dim: int, base: float) -> Rotation:
 def similarity_without_band(
     encodings: Float[Tensor, "pos d_model"], position: int, dropped: slice
 ) -> Float[Tensor, " pos"]:
-    """The cosine of one position's encoding with every other's, after a band of channels was set to 0."""
+    """The cosine of one position's encoding with all others, after a band of channels is set to 0."""
     kept = encodings.clone()
     kept[:, dropped] = 0
     return functional.cosine_similarity(kept, kept[position][None], dim=-1)
@@ -96,7 +95,7 @@ def similarity_without_band(
 SHOWN_WAVES, SHOWN_PAIRS = 4, 32
 SHOWN_POSITIONS = 64
 BANDS_DROPPED = {"fast": "without the fast ones", "slow": "without the slow ones"}
-TOLERANCE = 1e-6  # up to which numbers of 64 bits count as equal here
+TOLERANCE = 1e-6  # largest difference of 64-bit numbers that count as equal here
 
 
 def show_waves(dim: int, base: float, other: float, length: int) -> Answer:
@@ -126,7 +125,7 @@ def show_waves(dim: int, base: float, other: float, length: int) -> Answer:
 
 
 def _ask_wavelength(lengths: Tensor, dim: int, base: float) -> Question:
-    """How long the slowest wave is, beside what one gets by forgetting 2π, or by taking j for the channel."""
+    """Asks for the longest wavelength; known wrong answers forget 2π or take j for the channel."""
     slowest = float(lengths[-1])
     forgotten, channel = slowest / (2 * pi), 2 * pi * base ** (2 * (dim - 1) / dim)
 
@@ -144,7 +143,7 @@ def _ask_wavelength(lengths: Tensor, dim: int, base: float) -> Question:
 
 
 def _heat_map(title: str, encodings: Tensor) -> HeatMapPicture:
-    """Of many channels only some are drawn, evenly spread, each sine with its cosine."""
+    """If there are many channels, only some are drawn, evenly spread, each sine with its cosine."""
     pairs = encodings.shape[1] // 2
     shown = sorted({round(index * (pairs - 1) / (SHOWN_PAIRS - 1)) for index in range(SHOWN_PAIRS)})
     channels = [channel for pair in shown for channel in (2 * pair, 2 * pair + 1)]
@@ -235,7 +234,7 @@ def _matrix(matrix: Tensor) -> str:
 
 
 def drop_bands(band: str, share: float, position: int, dim: int, base: float, length: int) -> Answer:
-    """Whether any two positions have the same vector, and how alike neighbours are without some of the channels."""
+    """Whether any two positions have the same vector, and the cosine of neighbours without some of the channels."""
     require_index(position, length, "position", "the text")
     encodings, count = waves(length, dim, base), 2 * round(share * dim / 200)
     bands = {"all channels": slice(0, 0), "without the fast ones": slice(0, count),
@@ -274,7 +273,7 @@ def drop_bands(band: str, share: float, position: int, dim: int, base: float, le
 
 
 def _ask_of_bands(position: int, neighbour: int, series: dict[str, Tensor], *, unique: bool) -> Question:
-    """Where neighbours are most alike; with all channels alone, whether any two positions are the same."""
+    """Asks which channels make neighbours most alike, or, with all channels, whether any two positions are equal."""
     if len(series) == 1:
         return ask_whether(
             "A wave comes back to where it was. Do two of these positions have the same vector?", not unique
@@ -287,7 +286,7 @@ def _ask_of_bands(position: int, neighbour: int, series: dict[str, Tensor], *, u
 
 
 def _nearest_row(what: str, encodings: Tensor) -> Row:
-    """Whether any two positions have the same vector: the distance of every two is computed."""
+    """Whether any two positions have the same vector, from the distances of all pairs."""
     nearest, count = nearest_positions(encodings), len(encodings)
     unique = nearest.distance > TOLERANCE
     text = (

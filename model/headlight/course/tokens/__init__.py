@@ -1,1 +1,1 @@
-"""Tokens and embeddings: how a text becomes numbers, and numbers become vectors."""
+"""Tokens and embeddings: how a text becomes ids, and ids become vectors."""

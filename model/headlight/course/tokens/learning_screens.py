@@ -1,4 +1,4 @@
-"""Where word vectors come from: neighbouring words, counts, n-grams, and a tiny network that learns."""
+"""The origin of word vectors: neighbouring words, counts, n-grams, and a tiny network that learns."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ WINDOWS, HIDDEN = (1, 2, 4), (16, 64, 256)
 
 
 def show_pairs(text: str, window: int, words: int) -> Answer:
-    """The training pairs of skip-gram and of CBOW, and the counts that GloVe starts from."""
+    """The training pairs of skip-gram and of CBOW, and the counts for GloVe."""
     found = words_of(text)
     pairs, questions, counts = (
         skip_gram_pairs(found, window),
@@ -129,7 +129,7 @@ def train_live(
     beginning: str,
     seed: int,
 ) -> Answer:
-    """Train the network, and show its loss, how vectors moved, what it predicts, and what other choices give."""
+    """Train the network, and show its loss, the moving vectors, its predictions, and the results of other settings."""
     words = words_of(text)
     runs = {
         size: train_word_vectors(words, size, dim, steps, learning_rate, seed, method)
@@ -166,7 +166,7 @@ def _ask_of_loss(words: int) -> Question:
 
 
 def _ask_of_counts(words: list[str], run: TrainingRun) -> Question:
-    """What the product of the two words that meet most often is to become."""
+    """Asks for the target product of the two words that meet most often."""
     pair, count = Counter(skip_gram_pairs(words, run.context)).most_common(1)[0]
     return ask_number(
         f"“{pair[0]}” and “{pair[1]}” meet {count} times. What should the product of their vectors become?",
@@ -177,7 +177,7 @@ def _ask_of_counts(words: list[str], run: TrainingRun) -> Question:
 
 
 def _windows_rows(runs: dict[int, TrainingRun], chosen: list[int]) -> Answer:
-    """How many of the words to follow lie beside their partner, for each size of the context."""
+    """The number of followed words that find their partner, for each size of the context."""
     found = {size: partners_found(run, chosen) for size, run in runs.items()}
     words, asked = next(iter(runs.values())).words, len(chosen) // 2 * 2
     best = max(found, key=lambda size: found[size])
@@ -204,14 +204,14 @@ def _windows_rows(runs: dict[int, TrainingRun], chosen: list[int]) -> Answer:
 
 
 def partners_found(run: TrainingRun, chosen: list[int]) -> int:
-    """How many words have their partner among the nearest; the first two are partners, the next two, and so on."""
+    """The number of words with their partner among the nearest; the first two are partners, then the next two, etc."""
     pairs = zip(chosen[::2], chosen[1::2], strict=False)
     both = [pair for one, other in pairs for pair in ((one, other), (other, one))]
     return sum(partner in dict(nearest_words(run, word)) for word, partner in both)
 
 
 def _numbers_rows(words: list[str], run: TrainingRun, steps: int, seed: int) -> Answer:
-    """One random number for each word in place of a learned vector, in ever larger networks."""
+    """One random number for each word instead of a learned vector, in larger and larger networks."""
     nets = [train_on_numbers(words, run.context, hidden, steps, seed) for hidden in HIDDEN]
     size, loss = parameter_count(run.net), run.frames[-1].loss
     needed = next((net for net in nets if net.loss <= loss), None)
@@ -229,7 +229,7 @@ def _numbers_rows(words: list[str], run: TrainingRun, steps: int, seed: int) -> 
 
 
 def _known_words(run: TrainingRun, followed: str) -> list[int]:
-    """The ids of the words to follow. Raises InputError where the text has none of them."""
+    """The ids of the words to follow. Raises InputError if the text has none of them."""
     ids = [token_id for token_id in dict.fromkeys(run.ids(words_of(followed))) if token_id != UNKNOWN]
     if not ids:
         raise InputError("None of the words to follow is in the text. Choose words that it has.")
@@ -249,7 +249,7 @@ def _curves(run: TrainingRun, chosen: list[int]) -> tuple[Picture, Picture]:
 
 
 def _moving_rows(run: TrainingRun, chosen: list[int]) -> Picture:
-    """Rows in every frame, in the plane in which all of them differ most."""
+    """Rows in every frame, in the plane of their first two principal components."""
     rows = torch.stack([frame.embedding[chosen] for frame in run.frames])
     coordinates, variance = project_to_plane(rows.flatten(0, 1).numpy())
     return MovingPointsPicture(
@@ -262,7 +262,7 @@ def _moving_rows(run: TrainingRun, chosen: list[int]) -> Picture:
 
 
 def nearest_words(run: TrainingRun, word: int) -> list[tuple[int, float]]:
-    """The words whose vectors have the largest cosines with that of a word, and these."""
+    """The words whose vectors have the largest cosines with that of a word, with these cosines."""
     nearness = cosines(run.frames[-1].embedding)[word]
     nearness[[UNKNOWN, word]] = -torch.inf
     best = nearness.topk(min(NEAREST, len(run.words) - 2))

@@ -1,4 +1,4 @@
-"""The vectors of a trained model: beside one-hot ones, their sum with positions, and what context does to a word."""
+"""The vectors of a trained model: compared with one-hot ones, summed with positions, and changed by context."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ from headlight.tracing.run import candidates
 MAX_TOKENS, MAX_TEXTS, SHOWN_TOKENS, SHOWN_NEIGHBOURS = 8, 24, 24, 20
 MAX_OPTIONS, K_MEANS_STEPS = 8, 20
 MASK, SHOWN_GUESSES = "[MASK]", 5
-SAME = 1e-3  # up to which logits count as equal
+SAME = 1e-3  # largest difference of logits that count as equal
 
 
 def show_vectors(words: str, model: Checkpoint, count: int) -> Answer:
-    """Cosines of one-hot vectors beside those of the model's embeddings, and the nearest tokens of each word."""
+    """Cosines of one-hot vectors and of the model's embeddings, and the nearest tokens of each word."""
     ids = word_ids(model, words)[:MAX_TOKENS]
     if len(ids) < 2:
         raise InputError("All this is one token to the model. Type two or more words that it knows.")
@@ -98,7 +98,7 @@ def show_vectors(words: str, model: Checkpoint, count: int) -> Answer:
 
 
 def _map_of_neighbours(model: Checkpoint, ids: list[int], neighbours: list[list[int]], names: list[str]) -> Picture:
-    groups: dict[int, int] = {}  # each token with the first word that it is near to
+    groups: dict[int, int] = {}  # each token's group: the first word that it is near to
     for group, (token_id, others) in enumerate(zip(ids, neighbours, strict=True)):
         for each in (token_id, *others):
             groups.setdefault(each, group)
@@ -143,7 +143,7 @@ def show_sum(model: Checkpoint, text: str, positions: str, channels: int) -> Ans
 
 
 def _ask_of_twice(found: EmbeddingSum) -> Question | None:
-    """Whether a token that occurs twice has the same input both times; nothing where none does."""
+    """Asks whether a repeated token has the same input both times; None if no token is repeated."""
     ids = found.text.ids
     second = next((place for place, each in enumerate(ids) if each in ids[:place]), None)
     if second is None:
@@ -174,7 +174,7 @@ def _said_of_sum(model: Checkpoint, found: EmbeddingSum, positions: str) -> str:
 
 
 def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
-    """The cosine of one word's vectors in two sentences, layer by layer; of a mask also what stands for it."""
+    """The cosine of one word's vectors in two sentences, layer by layer; for a mask, also its predictions."""
     found = word_in_context(model, word, (one, other))
     depth = len(found.cosines) - 1
     is_mask = word.strip() == MASK
@@ -215,7 +215,7 @@ def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
 
 
 def _mask_rows(model: Checkpoint, one: str, other: str) -> Answer:
-    """What stands for the mask in each sentence; and that the classifier needs nothing but its vector."""
+    """The predictions for the mask in each sentence, and a check that the classifier needs only its vector."""
     masks = [first_mask(model, text) for text in (one, other)]
     trace, place = masks[0]
     vector = torch.tensor(trace[f"{trace.config.stacks[-1]}.final_residual"])[place]
@@ -246,10 +246,10 @@ def _mask_rows(model: Checkpoint, one: str, other: str) -> Answer:
 
 
 def show_texts(model: Checkpoint, texts: str, clusters_wanted: int) -> Answer:
-    """A vector for each line, in a plane and in clusters, and the cosine of each two."""
+    """A vector for each line, in a plane and in clusters, and the cosine of each pair."""
     lines = _lines(texts)
     vectors = text_vectors(model, lines)
-    # What all sentences have in common would hide in what they differ.
+    # Without the mean, which all sentences share, their differences are visible.
     centred = torch.tensor(vectors - vectors.mean(0))
     coordinates, variance = project_to_plane(vectors)
     alike, groups = cosines(centred), clusters(centred, clusters_wanted)
@@ -310,7 +310,7 @@ def _compare_lines(model: str, texts: str, clusters_wanted: int) -> StateFields:
 
 
 def _explore_sum(model: str, text: str, positions: str, channels: int) -> StateFields:
-    """The same model with the positions that are wired in."""
+    """The same model with the chosen positional encoding."""
     wired = {} if positions == "trained" else {"positional_encoding": positions}
     return {"text": text, "model": model} | wired
 

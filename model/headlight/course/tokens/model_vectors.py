@@ -1,4 +1,4 @@
-"""Vectors of an opened model: rows of its embedding, their sum with positions, and what context makes of them."""
+"""Vectors of an opened model: rows of its embedding, their sum with positions, and their changes by context."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Neighbour:
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingSum:
-    """What the first layer reads: token embeddings plus position embeddings, for each token."""
+    """The input of the first layer: token embeddings plus position embeddings, for each token."""
 
     text: Encoded
     embeddings: Float[np.ndarray, "pos d_model"]
@@ -56,7 +56,7 @@ class WordInContext:
 
 @torch.inference_mode()
 def nearest_tokens(checkpoint: Checkpoint, token_id: int, count: int) -> tuple[Neighbour, ...]:
-    """The tokens whose embeddings have the largest cosine with that of `token_id`, which is left out itself."""
+    """The tokens whose embeddings have the largest cosine with that of `token_id`, without this token itself."""
     embedding = checkpoint.model.embedding.weight.float()
     cosines = functional.cosine_similarity(embedding, embedding[token_id][None], dim=-1)
     cosines[token_id] = -torch.inf
@@ -69,7 +69,7 @@ def nearest_tokens(checkpoint: Checkpoint, token_id: int, count: int) -> tuple[N
 
 @torch.inference_mode()
 def embedding_cosines(checkpoint: Checkpoint, ids: list[int]) -> Float[np.ndarray, "token other"]:
-    """The cosine of each two of these tokens' embeddings."""
+    """The cosine of each pair of these tokens' embeddings."""
     unit = functional.normalize(checkpoint.model.embedding.weight[ids].float(), dim=-1)
     return to_numpy(unit @ unit.T)
 
@@ -82,7 +82,7 @@ def embedding_map(
 
 
 def word_ids(checkpoint: Checkpoint, words: str) -> list[int]:
-    """The ids of words as they stand inside a sentence, each once. Raises InputError where there is none."""
+    """The ids of words inside a sentence, each once. Raises InputError if there is none."""
     encoded = checkpoint.tokenizer.encode(" " + words.strip())
     ids = dict.fromkeys(
         token_id
@@ -95,7 +95,7 @@ def word_ids(checkpoint: Checkpoint, words: str) -> list[int]:
 
 
 def embedding_sum(checkpoint: Checkpoint, text: str, positional_encoding: str | None = None) -> EmbeddingSum:
-    """The two summands and the sum as one forward pass has them, on wish under another positional encoding."""
+    """Both summands and the sum in a forward pass, optionally with another positional encoding."""
     model = variant(checkpoint.model, positional_encoding=positional_encoding)
     require_one_stream(model.config, "the sum of token and position embeddings")
     stack = model.config.stacks[-1]
@@ -108,7 +108,7 @@ def embedding_sum(checkpoint: Checkpoint, text: str, positional_encoding: str | 
 def word_in_context(checkpoint: Checkpoint, word: str, texts: tuple[str, str]) -> WordInContext:
     """The residual stream at the last token of a word, before each layer and after the last, in two texts.
 
-    Raises InputError where a text lacks the word.
+    Raises InputError if a text lacks the word.
     """
     streams, words = [], []
     for text in texts:
@@ -122,7 +122,7 @@ def word_in_context(checkpoint: Checkpoint, word: str, texts: tuple[str, str]) -
 
 
 def first_mask(checkpoint: Checkpoint, text: str) -> tuple[Trace, int]:
-    """A text as the model reads it, and where its first mask stands. Raises InputError where there is none."""
+    """The trace of a text, and the position of its first mask. Raises InputError if there is none."""
     trace = run(checkpoint.model, checkpoint.tokenizer, text, keep=("*.final_residual", "logits"))
     places = prediction_positions(checkpoint.model, checkpoint.tokenizer, trace.text)
     if not (places and checkpoint.tokenizer.mask_id in trace.text.ids):
@@ -132,7 +132,7 @@ def first_mask(checkpoint: Checkpoint, text: str) -> tuple[Trace, int]:
 
 @torch.inference_mode()
 def classify_alone(model: Transformer, vector: Float[Tensor, " d_model"]) -> Float[Tensor, " token"]:
-    """The classifier on one token's last vector, with no other token there."""
+    """The classifier on one token's last vector, without any other token."""
     logits: Tensor = model.output_head(vector[None, None].to(model.device))
     return logits[0, 0].float().cpu()
 
@@ -163,7 +163,7 @@ def _residual_stream(trace: Trace) -> Float[np.ndarray, "depth pos d_model"]:
 
 
 def _find_word(text: Encoded, word: str) -> tuple[int, ...]:
-    """The tokens of the first occurrence of a word, whatever its case. Raises InputError where there is none."""
+    """The tokens of the first occurrence of a word, ignoring case. Raises InputError if there is none."""
     groups = word_groups(text)
     for group, found in zip(groups, group_texts(text, groups), strict=True):
         if found.strip().lower() == word.strip().lower():

@@ -1,4 +1,4 @@
-"""A text becomes tokens, tokens become ids, and ids pick rows of a table: the embedding layer."""
+"""A text becomes tokens, tokens become ids, and ids select rows of a table: the embedding layer."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ MAX_TRAINING_CHARACTERS, MAX_CHARACTERS, MAX_WORD = 5_000, 500, 40
 
 @dataclass(frozen=True)
 class Split:
-    """A text under one kind of tokenizer: its tokens and their ids, and how many entries the vocabulary has.
+    """A text under one kind of tokenizer: its tokens and their ids, and the size of the vocabulary.
 
-    `entries` are those of the vocabulary ("Ġcat", "##ing"), `texts` what they stand for (" cat", "ing"). `unknown`
-    counts the tokens that stand for something the vocabulary does not have.
+    `entries` are those of the vocabulary ("Ġcat", "##ing"), `texts` the text of each (" cat", "ing"). `unknown` counts
+    the tokens for text that the vocabulary lacks.
     """
 
     kind: str
@@ -48,9 +48,9 @@ class Split:
 
 @dataclass(frozen=True)
 class MergeStep:
-    """The pieces of a word after a merge: `merged` are the two joined last, the `rank`-th merge learned (from 1).
+    """The pieces of a word after a merge: `merged` are the two joined last, by the `rank`-th learned merge (from 1).
 
-    At first no merge has been made: the pieces are the word's bytes, `merged` is empty and `rank` 0.
+    Before any merge, the pieces are the word's bytes, `merged` is empty and `rank` 0.
     """
 
     pieces: tuple[str, ...]
@@ -59,14 +59,14 @@ class MergeStep:
 
 
 def small_text() -> str:
-    """The text that ships with the course: some 600 words of simple sentences."""
+    """The course's own text: some 600 words of simple sentences."""
     return (assets_dir() / "course" / "small_text.txt").read_text(encoding="utf-8")
 
 
 def train_on(text: str, kind: str, vocabulary_size: int) -> Tokenizer:
-    """A tokenizer of a kind of TOKENIZER_TRAINERS, trained on a text, without special tokens around what it reads.
+    """A tokenizer of a kind of TOKENIZER_TRAINERS, trained on a text, without special tokens around its input.
 
-    Raises InputError for an empty or too long text.
+    Raises InputError if the text is empty or too long.
     """
     _check(text, "training text", MAX_TRAINING_CHARACTERS)
     return train_tokenizer(kind, [text], vocabulary_size, special_tokens=())
@@ -85,10 +85,10 @@ def _split(kind: str, tokenizer: Tokenizer, sentence: str) -> Split:
 
 
 def merge_steps(tokenizer: Tokenizer, word: str) -> tuple[MergeStep, ...]:
-    """How byte-level BPE builds a word, merge by merge in the order in which they were learned.
+    """How byte-level BPE builds a word, merge by merge in learned order.
 
-    Each step is the library's own tokenizer with the merges up to that rank and no more (Sennrich et al. 2016, section
-    3.2): a merge only joins what earlier ones have made. Raises InputError for an empty or too long word.
+    Each step is the library's own tokenizer with only the merges up to that rank (Sennrich et al. 2016, section 3.2): a
+    merge joins only results of earlier ones. Raises InputError if the word is empty or too long.
     """
     _check(word, "word", MAX_WORD)
     learned = learned_merges(tokenizer)
@@ -103,13 +103,13 @@ def merge_steps(tokenizer: Tokenizer, word: str) -> tuple[MergeStep, ...]:
 
 
 def learned_merges(tokenizer: Tokenizer) -> tuple[tuple[str, str], ...]:
-    """The merges of a BPE tokenizer as pairs of vocabulary entries, in the order in which they were learned."""
+    """The merges of a BPE tokenizer as pairs of vocabulary entries, in learned order."""
     model = json.loads(tokenizer.backend.to_str())["model"]
     return tuple((left, right) for left, right in model["merges"])
 
 
 def _with_merges(tokenizer: Tokenizer, merges: Sequence[tuple[str, str]], word: str) -> tuple[str, ...]:
-    """The pieces of the word under the first merges alone."""
+    """The pieces of the word with only the first merges."""
     backend = tokenizers.Tokenizer(models.BPE(tokenizer.backend.get_vocab(), list(merges)))
     backend.pre_tokenizer, backend.decoder = tokenizer.backend.pre_tokenizer, tokenizer.backend.decoder
     return Tokenizer(backend).encode(word).token_texts
@@ -188,7 +188,7 @@ def _tokens(split: Split) -> Picture:
 
 
 def show_merges(word: str, place: str, corpus: str, vocabulary_size: int) -> Answer:
-    """The pieces of a word after each merge, and the first merges that were learned."""
+    """The pieces of a word after each merge, and the first learned merges."""
     tokenizer = train_on(corpus, "bpe", vocabulary_size)
     steps = merge_steps(tokenizer, word.strip() if place == "start" else f" {word.strip()}")
     merges = learned_merges(tokenizer)
@@ -271,7 +271,7 @@ MAX_ROWS, MAX_WIDTH, MAX_IDS, MAX_TEXTS = 1_000, 64, 24, 8
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """What an embedding layer gives for a batch of ids; `from_one_hot` is one_hot(ids) times the table."""
+    """The output of an embedding layer for a batch of ids; `from_one_hot` is one_hot(ids) times the table."""
 
     ids: Int[Tensor, "batch pos"]
     table: Float[Tensor, "token d_model"]
@@ -282,7 +282,7 @@ class Lookup:
 def parse_ids(text: str, rows: int) -> Int[Tensor, "batch pos"]:
     """A batch of ids from text: a line (or part between semicolons) is one text, with commas or spaces between ids.
 
-    Raises InputError for texts other than ids, an id that the table has no row for, and lines of unequal length.
+    Raises InputError for text other than ids, ids without a row in the table, and lines of unequal length.
     """
     lines = [line for line in re.split(r"[;\n]", text) if line.strip(" ,[]\t\r")]
     if not lines or len(lines) > MAX_TEXTS:
@@ -306,9 +306,9 @@ def _parse_id(word: str, rows: int) -> int:
 
 
 def look_up(text: str, rows: int, width: int, seed: int = 0) -> Lookup:
-    """The rows of a new `nn.Embedding(rows, width)`, drawn from the seed, that the ids pick.
+    """The rows selected by the ids in a new `nn.Embedding(rows, width)`, drawn with the seed.
 
-    Raises InputError for ids as `parse_ids` does.
+    Raises InputError as `parse_ids` does.
     """
     ids = parse_ids(text, rows)
     with torch.random.fork_rng(devices=()), torch.inference_mode():
@@ -319,13 +319,13 @@ def look_up(text: str, rows: int, width: int, seed: int = 0) -> Lookup:
 
 
 def cosines(vectors: Float[Tensor, "row d_model"]) -> Float[Tensor, "row other"]:
-    """The cosine of each two vectors."""
+    """The cosine of each pair of vectors."""
     unit = functional.normalize(vectors.float(), dim=-1)
     return unit @ unit.T
 
 
 def show_lookup(ids: str, rows: int, width: int, seed: int) -> Answer:
-    """A batch of ids, the table, and what the layer gives."""
+    """A batch of ids, the table, and the output of the layer."""
     found = look_up(ids, rows, width, seed)
     batch, length = found.ids.shape
     texts = [f"text {number}" for number in range(1, batch + 1)]

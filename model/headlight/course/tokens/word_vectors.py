@@ -17,17 +17,17 @@ from headlight.data.text_tasks import word_spans
 from headlight.errors import InputError
 
 MAX_STEPS, MAX_DIM, MAX_CONTEXT, MAX_VOCABULARY = 2_000, 64, 8, 1_000
-UNKNOWN = 0  # the id of every word past the vocabulary
+UNKNOWN = 0  # the id of all words outside the vocabulary
 FRAMES = 40
-NGRAMS = (3, 5)  # characters, of fastText
+NGRAMS = (3, 5)  # characters, for fastText
 NUMBERS_RATE = 2e-2
-MANY = 10.0  # occurrences of a pair, from which on GloVe counts it fully
+MANY = 10.0  # occurrences of a pair; GloVe gives full weight from here on
 MAX_WORDS, MAX_WINDOW, MAX_WORD, MAX_TABLE = 5_000, 10, 60, 24
 
 
 @dataclass(frozen=True)
 class Cbow:
-    """One question of CBOW: the words around, and the word in their middle to be predicted."""
+    """One training example of CBOW: the words around a position, and the word to predict there."""
 
     context: tuple[str, ...]
     target: str
@@ -42,7 +42,7 @@ class CoOccurrence:
 
 
 def words_of(text: str) -> list[str]:
-    """The words and punctuation marks of a text in lower case. Raises InputError where there are none, or too many."""
+    """The words and punctuation marks of a text in lower case. Raises InputError if there are none or too many."""
     words = [text[start:end].lower() for start, end in word_spans(text)]
     if not words:
         raise InputError("There is no word in this text; type a sentence.")
@@ -52,12 +52,12 @@ def words_of(text: str) -> list[str]:
 
 
 def skip_gram_pairs(words: Sequence[str], window: int) -> list[tuple[str, str]]:
-    """Every word with each word at most `window` away: from the first the second is predicted (Mikolov et al. 2013)."""
+    """Every word with each word at most `window` away; the first predicts the second (Mikolov et al. 2013)."""
     return [(question.target, word) for question in cbow_questions(words, window) for word in question.context]
 
 
 def cbow_questions(words: Sequence[str], window: int) -> list[Cbow]:
-    """For every word the at most 2 `window` words around it, from which it is predicted (Mikolov et al. 2013)."""
+    """Every word with the up to 2 `window` words around it, which predict it (Mikolov et al. 2013)."""
     return [
         Cbow((*words[max(0, index - window) : index], *words[index + 1 : index + 1 + window]), word)
         for index, word in enumerate(words)
@@ -65,7 +65,7 @@ def cbow_questions(words: Sequence[str], window: int) -> list[Cbow]:
 
 
 def co_occurrences(words: Sequence[str], window: int, most: int = MAX_TABLE) -> CoOccurrence:
-    """The counts that GloVe starts from (Pennington et al. 2014, section 3), of the `most` frequent words."""
+    """The counts for GloVe (Pennington et al. 2014, section 3), of the `most` frequent words."""
     pairs = Counter(skip_gram_pairs(words, window))
     chosen = tuple(word for word, _ in Counter(words).most_common(most))
     return CoOccurrence(chosen, np.array([[pairs[word, other] for other in chosen] for word in chosen]))
@@ -74,7 +74,7 @@ def co_occurrences(words: Sequence[str], window: int, most: int = MAX_TABLE) -> 
 def character_ngrams(word: str, shortest: int = 3, longest: int = 6) -> tuple[str, ...]:
     """The n-grams of <word>, and <word> itself: fastText's vector of a word is their sum (Bojanowski et al. 2017).
 
-    Raises InputError for an empty word, one of more than MAX_WORD characters, and lengths that cannot be.
+    Raises InputError for an empty word, one of more than MAX_WORD characters, and impossible lengths.
     """
     if not word.strip() or len(word) > MAX_WORD:
         raise InputError(f"The word has {len(word.strip())} characters; type one of 1 to {MAX_WORD}.")
@@ -100,7 +100,7 @@ METHODS = {
 class WordVectors(nn.Module):
     """The mean of the vectors of some words, and a linear layer that scores every word (CBOW; Mikolov et al. 2013).
 
-    A word's vector is the sum of those of its `features`: of itself alone, or of its n-grams, as fastText has it.
+    A word's vector is the sum of the vectors of its `features`: the word itself, or its n-grams, as in fastText.
     """
 
     def __init__(self, features: Float[Tensor, "token feature"], dim: int) -> None:
@@ -108,7 +108,7 @@ class WordVectors(nn.Module):
         self.features = features
         self.embedding = nn.Embedding(features.shape[1], dim)
         self.output = nn.Linear(dim, len(features))
-        nn.init.normal_(self.embedding.weight, std=0.1)  # small, so that what is learned soon outweighs what was drawn
+        nn.init.normal_(self.embedding.weight, std=0.1)  # small, so that learning soon outweighs the random start
 
     def vectors(self) -> Float[Tensor, "token dim"]:
         """The vector of each word."""
@@ -117,7 +117,7 @@ class WordVectors(nn.Module):
     def forward(
         self, shares: Float[Tensor, "question token"], vectors: Float[Tensor, "token dim"]
     ) -> Float[Tensor, "question token"]:
-        """The logits of the word that is asked for, where words have these shares in what is given."""
+        """The logits of the word to predict, for these shares of words in the context."""
         logits: Tensor = self.output(shares @ vectors)
         return logits
 
@@ -134,7 +134,7 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class TrainingRun:
-    """A run: the vocabulary, how often each word occurs, frames from the first to the last step, the trained net."""
+    """A training run: vocabulary, count of each word, frames from the first to the last step, and trained network."""
 
     words: tuple[str, ...]
     counts: tuple[int, ...]
@@ -143,13 +143,13 @@ class TrainingRun:
     context: int
 
     def ids(self, words: Sequence[str]) -> list[int]:
-        """The ids of words; UNKNOWN for those that the vocabulary does not have."""
+        """The ids of words; UNKNOWN for words outside the vocabulary."""
         known = {word: index for index, word in enumerate(self.words)}
         return [known.get(word, UNKNOWN) for word in words]
 
     @torch.inference_mode()
     def predict(self, words: Sequence[str], most: int = 5) -> list[tuple[str, float]]:
-        """The most probable words for these, of which the last `context` count."""
+        """The most probable words after or beside the last `context` of these words."""
         ids = self.ids(words)[-self.context :]
         if not ids:
             raise InputError("Type a word or more, so that there is something to continue.")
@@ -161,7 +161,7 @@ class TrainingRun:
 
 
 def questions_of(words: Sequence[str], method: str, context: int) -> list[Cbow]:
-    """What a method asks of a text: a word, given some others."""
+    """The training examples of a method: a word to predict from some others."""
     if method == "next":
         return [Cbow(tuple(words[at - context : at]), words[at]) for at in range(context, len(words))]
     if method == "cbow":
@@ -178,10 +178,10 @@ def train_word_vectors(
     seed: int = 0,
     method: str = "next",
 ) -> TrainingRun:
-    """Train on all that a method asks of a text, all at once in each step (gradient descent).
+    """Train on all examples of a method at once in each step (gradient descent).
 
-    The same seed gives the same numbers. Raises InputError for a text that is too short and a learning rate
-    that is too large, Cancelled when the question is taken back.
+    The same seed gives the same numbers. Raises InputError if the text is too short or the learning rate too large,
+    Cancelled if the request is cancelled.
     """
     if len(words) <= context:
         raise InputError(
@@ -204,7 +204,7 @@ def train_word_vectors(
 
 
 def features_of(words: Sequence[str]) -> Float[Tensor, "token gram"]:
-    """Which n-grams each word has, itself among them, as shares of 1 so that long words have no longer vectors."""
+    """The n-grams of each word, with the word itself, as shares of 1, so that vectors do not grow with word length."""
     grams = [character_ngrams(word, *NGRAMS) for word in words]
     known = {gram: at for at, gram in enumerate(dict.fromkeys(gram for each in grams for gram in each))}
     return torch.stack([torch.bincount(torch.tensor([known[gram] for gram in each]), minlength=len(known)) / len(each)
@@ -212,7 +212,7 @@ def features_of(words: Sequence[str]) -> Float[Tensor, "token gram"]:
 
 
 def count_loss(scores: Float[Tensor, "token other"], counts: Float[Tensor, "token other"]) -> Tensor:
-    """How far scores are from the logarithms of counts, rare pairs weighing less (Pennington et al. 2014, eq. 8)."""
+    """The squared error of scores to log counts, with less weight for rare pairs (Pennington et al. 2014, eq. 8)."""
     weights = (counts / MANY).clamp(max=1) ** 0.75
     return (weights * (scores - counts.clamp(min=1).log()).square()).sum() / weights.sum()
 
@@ -220,7 +220,7 @@ def count_loss(scores: Float[Tensor, "token other"], counts: Float[Tensor, "toke
 def _train(
     net: WordVectors, shares: Tensor, targets: Tensor, steps: int, learning_rate: float, *, counts_pairs: bool
 ) -> tuple[Frame, ...]:
-    """Steps of plain gradient descent on all questions at once, and what was there at some of them and at the end."""
+    """Train by plain gradient descent on all examples at once; return the frames of some steps and of the end."""
     shown = {round(index * steps / (FRAMES - 1)) for index in range(FRAMES)} if steps >= FRAMES else range(steps + 1)
     frames, last, vectors = list[Frame](), torch.zeros(()), torch.zeros(())
     pairs = shares.T @ functional.one_hot(targets, len(net.features)).float()
@@ -254,7 +254,7 @@ def _train(
 
 @dataclass(frozen=True)
 class NumberNet:
-    """A network that is given one random number for each word: how large it is, and its loss after training."""
+    """A network with one random number for each word: its size, and its loss after training."""
 
     hidden: int
     parameters: int
@@ -262,7 +262,7 @@ class NumberNet:
 
 
 def train_on_numbers(words: Sequence[str], context: int, hidden: int, steps: int, seed: int) -> NumberNet:
-    """The next word from the random numbers of those before it: all that tells words apart must be in the network."""
+    """Trains a network to predict the next word from random numbers, so that it must learn all differences of words."""
     known = {word: at for at, word in enumerate(dict.fromkeys(words))}
     windows = torch.tensor([known[word] for word in words]).unfold(0, context + 1, 1)
     with torch.random.fork_rng(devices=()):

@@ -1,4 +1,4 @@
-"""Softmax, argmax and linear attention, and softmax at every temperature: on typed numbers, and in a model."""
+"""Softmax, argmax and linear attention, and softmax at any temperature: on typed numbers, and in a model."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ SAME = 1e-4
 MODEL_CONTROLS = {
     "model": ModelControl(default="stories-causal", needs="softmax"),
     "text": TextControl("Sentence", "The little dog ran to the park and the dog was happy."),
-    "layer": replace(LAYER, default="2"),  # where both shipped language models look at the token before
+    "layer": replace(LAYER, default="2"),  # looks at the previous token in both shipped language models
     "head": replace(HEAD, default="5"),
 }
 EXPLORE_HEAD = link("model", "text", "layer", "head")
 
 
 def functions_in_model(model: Checkpoint, text: str, layer: int, head: int) -> Answer:
-    """The weights that each function makes of the same queries and keys of one head, and the loss with it in all."""
+    """Each function's weights for the same queries and keys of one head, and the loss with it in all heads."""
     path = _require_head(model.model, layer, head)
     _, batch = sentence_batch(model, text)
     trace = run(model.model, model.tokenizer, text, keep=tuple(f"{path}.{name}" for name in HEAD_VALUES))
@@ -103,7 +103,7 @@ def functions_in_model(model: Checkpoint, text: str, layer: int, head: int) -> A
 def head_weights(
     model: Transformer, trace: Trace, path: str, head: int, attention_function: str
 ) -> Float[Tensor, "query key"]:
-    """What an attention function makes of the recorded queries, keys, bias and mask of a head, step by step."""
+    """The weights of an attention function for the recorded queries, keys, bias and mask of a head, step by step."""
     function = ATTENTION_FUNCTIONS[attention_function]
     q, k, scale, bias = (value(trace, f"{path}.{name}") for name in HEAD_VALUES[:4])
     allowed = torch.tensor(trace[f"{path}.mask"]).bool()
@@ -142,7 +142,7 @@ def _loss_verdict(losses: dict[str, float]) -> Verdict:
 
 
 def temperature_in_model(model: Checkpoint, text: str, layer: int, head: int, temperature: float) -> Answer:
-    """The weights of a head as trained and at a temperature, and the loss over temperatures of all heads."""
+    """The weights of a head as trained and at a temperature, and the loss by the temperature of all heads."""
     path = _require_head(model.model, layer, head)
     _, batch = sentence_batch(model, text)
     edit = temperature_edit(path, f"[{head}]", temperature)
@@ -194,7 +194,7 @@ def losses_by_temperature(model: Transformer, batch: Batch) -> list[float]:
 
 def link_to_edit(*, model: str, text: str, layer: int, head: int, temperature: float, **_: Any) -> StateFields:
     """The head on Explore, with its scores divided by the temperature."""
-    # A link knows a model by its name alone: the edit is for a layer of either stack.
+    # A link has only the model's name, so the edit matches a layer of either stack.
     edit = temperature_edit(f"*.{layer}.self", f"[{head}]", temperature)
     return EXPLORE_HEAD(model=model, text=text, layer=layer, head=head) | {"edits": edit}
 
@@ -256,7 +256,7 @@ FUNCTIONS = Screen(
 
 
 def at_temperature(query: Tensor, keys: Tensor, values: Tensor, temperature: float) -> Answer:
-    """The weights of one query at a temperature, and over all of them."""
+    """The weights of one query at a temperature, and by temperature."""
     require_width(query.shape[1], {"channels of the keys": keys.shape[1]})
     require_width(len(keys), {"values": len(values)}, "keys")
     head = attend(query / temperature, keys, values, scale=False)

@@ -1,4 +1,4 @@
-"""Linear attention in linear cost: the same numbers in another order of multiplication, and what that saves."""
+"""Linear attention at linear cost: the same result by another order of multiplication, and the savings."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def linear_attention(
 ) -> Float[Tensor, "query value_head_dim"]:
     """phi(q) (phi(k)^T v), divided by phi(q) times the sum of phi(k) (Katharopoulos et al. 2020, equation 6).
 
-    No matrix of query x key is made: cost and memory grow with the length, not with its square.
+    No query x key matrix is computed: cost and memory grow with the length, not with its square.
     """
     function = LinearAttention()
     features_q, features_k = function.feature_map(q), function.feature_map(k)
-    summary, total = features_k.T @ v, features_k.sum(0)  # of all keys together: head_dim x value_head_dim numbers
+    summary, total = features_k.T @ v, features_k.sum(0)  # sum over all keys: head_dim x value_head_dim numbers
     return (features_q @ summary) / (features_q @ total)[:, None]
 
 
 def causal_linear_attention(
     q: Float[Tensor, "pos head_dim"], k: Float[Tensor, "pos head_dim"], v: Float[Tensor, "pos value_head_dim"]
 ) -> Float[Tensor, "pos value_head_dim"]:
-    """The same under a causal mask, one token after the other (Katharopoulos et al. 2020, equations 16 to 20).
+    """The same under a causal mask, token by token (Katharopoulos et al. 2020, equations 16 to 20).
 
-    What a token needs of all those before it is one state of head_dim x value_head_dim numbers, and one sum.
+    A token needs only one state of head_dim x value_head_dim numbers and one sum from all tokens before it.
     """
     function = LinearAttention()
     state, total, outputs = torch.zeros(k.shape[1], v.shape[1]), torch.zeros(k.shape[1]), []
@@ -53,7 +53,7 @@ def causal_linear_attention(
 
 
 def linear(mask: str, length: int, token: int, head_dim: int, seed: int) -> Answer:
-    """Both orders on random numbers, of which one alone makes the weights; and under a mask the state that is kept."""
+    """Both orders on random numbers, only one of which computes weights; with a causal mask, the kept state."""
     q, k, v = random_head(length, head_dim, seed)
     is_causal = mask == "causal"
     if is_causal:
@@ -94,7 +94,7 @@ def _ask_of_state(length: int, head_dim: int) -> Question:
 
 
 def _sum_row(k: Tensor, v: Tensor, output: Tensor) -> Row:
-    """Keys times values of all tokens together."""
+    """Keys times values, summed over all tokens."""
     return row(
         MatrixPicture("φ(K)ᵀ V", LinearAttention().feature_map(k).T @ v),
         MatrixPicture("φ(Q) times it, divided", output, before="→"),
@@ -103,7 +103,7 @@ def _sum_row(k: Tensor, v: Tensor, output: Tensor) -> Row:
 
 
 def _state_row(k: Tensor, v: Tensor, outputs: Tensor, token: int) -> Row:
-    """The sum up to one token, which is all that it needs of those before it."""
+    """The sum up to one token, which is all that it needs from the tokens before it."""
     width, before = k.shape[1], slice(token + 1)
     state = LinearAttention().feature_map(k)[before].T @ v[before]
     return row(
@@ -151,7 +151,7 @@ LINEAR = Screen(
 
 
 def cost(longest: str, head_dim: int, seed: int) -> Answer:
-    """Time and memory of softmax and of both orders of linear attention, over length."""
+    """Time and memory of softmax and of both orders of linear attention, by length."""
     lengths = [length for length in (64, 128, 256, 512, 1024, 2048) if length <= int(longest)]
     numbers = {length: random_head(length, head_dim, seed) for length in lengths}
     measured = median_times(
@@ -196,7 +196,7 @@ def random_head(length: int, head_dim: int, seed: int) -> tuple[Tensor, Tensor, 
 
 
 class _WrittenBytes(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Counts the bytes of every new tensor that an operation gives."""
+    """Counts the bytes of every new tensor returned by an operation."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -205,13 +205,13 @@ class _WrittenBytes(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         given = {tensor.untyped_storage().data_ptr() for tensor in args if isinstance(tensor, Tensor)}
-        if isinstance(result, Tensor) and result.untyped_storage().data_ptr() not in given:  # no view of an argument
+        if isinstance(result, Tensor) and result.untyped_storage().data_ptr() not in given:  # not a view of an argument
             self.total += result.numel() * result.element_size()
         return result
 
 
 def written_bytes(head: Head, q: Tensor, k: Tensor, v: Tensor) -> int:
-    """The bytes of all results on the way, one after the other."""
+    """The total bytes of all intermediate and final results."""
     with _WrittenBytes() as counter:
         head(q, k, v)
     return int(counter.total)

@@ -1,6 +1,6 @@
-"""Training objectives: which rows of tokens a batch has, and what the targets are.
+"""Training objectives: the rows of tokens in a batch, and their targets.
 
-Those on texts read running text, those on examples a text and its answer.
+Objectives on texts read running text; objectives on examples read a text and its answer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from headlight.training.objectives.texts import CausalLanguageModeling, MaskedLa
 
 @runtime_checkable
 class Objective(Protocol):
-    """Batches of an objective; `config_values` are the Config fields that it decides."""
+    """Batches of an objective; `config_values` are the Config fields that it sets."""
 
     config_values: ClassVar[dict[str, Any]]
 
@@ -40,7 +40,7 @@ class Objective(Protocol):
         ...
 
     def validation_batch(self, source: Any, rows: int, context: int) -> Batch:
-        """A batch to evaluate on, the same every time: of a held-out text, or of a task's held-out examples."""
+        """A batch to evaluate on, always the same, from a held-out text or a task's held-out examples."""
         ...
 
 

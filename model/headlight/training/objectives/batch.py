@@ -1,4 +1,4 @@
-"""A batch: what a model reads, and the targets."""
+"""A batch: model inputs and targets."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from torch import Tensor
 
 from headlight.array_types import Bool, Float, Int
 
-IGNORE_INDEX = -100  # the target of positions without one
+IGNORE_INDEX = -100  # marks positions without a target
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of tokens and their targets, which are IGNORE_INDEX at positions without one; one target may be the row's.
-
-    `mask` forbids cells of the attention, `padding_mask` is True at tokens; `source` is what the encoder of an
-    encoder-decoder reads, or the `signal`, pixels of images. Where `logits` are given, the model learns them
-    instead of the targets, up to a constant for each row.
+    """Rows of tokens and their targets, which are IGNORE_INDEX at positions without one; a row may also have a single
+    target. `mask` forbids cells of the attention, `padding_mask` is True at tokens; the encoder of an encoder-decoder
+    reads `source`, or the `signal`, pixels of images. If `logits` are given, the model learns them instead of the
+    targets, up to a constant for each row.
     """
 
     ids: Int[Tensor, "row pos"]

@@ -1,4 +1,4 @@
-"""Objectives on examples: a text or a drawing, and the answer that a model is to give."""
+"""Objectives on examples: a text or a drawing, and the expected answer."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from headlight.training.objectives.texts import (
 )
 from headlight.vision.image import Drawing, process_image
 
-START_ID = 0  # the token that a decoder with an encoder begins with
+START_ID = 0  # the first token of a decoder with an encoder
 
 
 class ExampleObjective(ABC):
-    """Batches of examples; each objective makes its own kind in `make_batch`.
+    """Batches of examples; each objective makes its own kind of batch in `make_batch`.
 
-    `image` is how the model reads drawings, for a task that has them; `answer` is what answers are in files of
-    examples, None for an objective that reads none.
+    `image` sets how the model reads the drawings of a task; `answer` is the kind of answers in files of examples, None
+    for an objective that reads no files.
     """
 
     config_values: ClassVar[dict[str, Any]]
@@ -63,7 +63,7 @@ class ExampleObjective(ABC):
         return batch
 
     def validation_batch(self, task: ExampleTask, rows: int, context: int) -> Batch:
-        """Examples that are not trained on, the same every time."""
+        """Examples that are not trained on, always the same."""
         return self._checked(self.make_batch(task.validation_examples(rows)), context)
 
     @abstractmethod
@@ -85,7 +85,7 @@ class ExampleObjective(ABC):
 
 
 class Completion(ExampleObjective):
-    """A decoder continues the text with the answer, whose tokens alone are targets."""
+    """A decoder continues the text with the answer; only the answer's tokens are targets."""
 
     config_values: ClassVar[dict[str, Any]] = decoder_with("language-model")
 
@@ -102,7 +102,7 @@ class Completion(ExampleObjective):
 class EncoderObjective(ExampleObjective):
     """An encoder reads a text; in training a fraction `token_dropout` of its tokens is hidden.
 
-    Since [MASK] may replace any word, no single word can decide alone (Iyyer et al. 2015: word dropout).
+    Since [MASK] may replace any word, the answer cannot depend on a single word (Iyyer et al. 2015: word dropout).
     """
 
     @cached_property
@@ -132,7 +132,7 @@ class MaskedExamples(EncoderObjective):
         return Batch(ids, torch.full_like(ids, IGNORE_INDEX), padding_mask=is_token)
 
     def validation_batch(self, task: ExampleTask, rows: int, context: int) -> Batch:
-        """Examples that are not trained on, with the same tokens hidden every time."""
+        """Examples that are not trained on, always with the same tokens hidden."""
         batch, rate = super().validation_batch(task, rows, context), self._masker.first_rate
         return self._masked(batch, np.random.default_rng(1), rate, VALIDATION_REPLACEMENTS)
 
@@ -147,7 +147,7 @@ class MaskedExamples(EncoderObjective):
 
 
 class SequenceClassification(EncoderObjective):
-    """An encoder gives the whole text one label, which is the answer."""
+    """An encoder gives the whole text one label, the answer."""
 
     config_values: ClassVar[dict[str, Any]] = encoder_with("sequence-classifier")
     answer: ClassVar[Answer | None] = Answer.LABEL
@@ -160,7 +160,7 @@ class SequenceClassification(EncoderObjective):
 
 
 class TokenClassification(EncoderObjective):
-    """An encoder gives each token of the text the label of its word, which is a word of the answer."""
+    """An encoder gives each token of the text the label of its word, one of the answer's words."""
 
     config_values: ClassVar[dict[str, Any]] = encoder_with("token-classifier")
     answer: ClassVar[Answer | None] = Answer.WORD_LABELS
@@ -174,7 +174,7 @@ class TokenClassification(EncoderObjective):
         return Batch(ids, targets, padding_mask=is_token)
 
     def _token_labels(self, example: Example, encoding: Encoding) -> list[int]:
-        """The label of each token: that of the word or punctuation mark in which it ends, if there is one."""
+        """The label of each token: the label of the word or punctuation mark in which it ends, if there is one."""
         spans, labels = word_spans(example.text), example.answer.split()
         if len(spans) != len(labels):
             raise DataError(f"An example of {self.task.name} has not as many labels as words.")
@@ -186,7 +186,7 @@ class TokenClassification(EncoderObjective):
 
 
 class SequenceToSequence(ExampleObjective):
-    """An encoder reads the text or drawing, and a decoder writes the answer, each token after those that are right.
+    """An encoder reads the text or drawing; a decoder predicts each token of the answer from the right ones before it.
 
     The decoder begins with START_ID and ends with the tokenizer's end token.
     """
@@ -237,9 +237,9 @@ def _pad(rows: Sequence[Sequence[int]], filler: int) -> tuple[Int[Tensor, "row p
 
 FOLDS = 5
 SPLICE_WORDS = (4, 28)
-CHARACTERS_WEIGHT = 0.2  # of the log-odds of character n-grams, which repeat each other, beside those of words
-REGRESSION_WEIGHT = 2.0  # of the log-odds of the regression, which are smaller since it counts nothing twice
-LOG_ODDS_WORDS = 2.5  # a mean over tokens says how much a word says; so many of them have the log-odds of the teacher
+CHARACTERS_WEIGHT = 0.2  # weight of the log-odds of character n-grams, which overlap, relative to words
+REGRESSION_WEIGHT = 2.0  # weight of the log-odds of the regression, which are smaller because it counts nothing twice
+LOG_ODDS_WORDS = 2.5  # the mean over tokens is the evidence of one word; this many have the teacher's log-odds
 
 
 @dataclass(frozen=True)
@@ -273,14 +273,14 @@ class Teacher:
 class BagOfWordsDistillation(SequenceClassification):
     """Distillation of bags of words: an encoder learns the log-odds that they give to spliced texts.
 
-    A few thousand labelled texts show a network most of their words once or twice, and counting makes more of so few.
-    The counts label any number of texts put together from pieces of those to train on (Tang et al. 2019, "Distilling
-    Task-Specific Knowledge from BERT into Simple Neural Networks", section 3.3). The network learns their log-odds (Ba
-    and Caruana 2014), and a second run, from these weights, the labels. It is validated on labelled texts.
+    In a few thousand labelled texts most words occur once or twice, and counting learns more from so few. The counts
+    label any number of texts spliced from pieces of the training texts (Tang et al. 2019, "Distilling Task-Specific
+    Knowledge from BERT into Simple Neural Networks", section 3.3). The network learns their log-odds (Ba and Caruana
+    2014); a second run from these weights learns the labels. It is validated on labelled texts.
     """
 
     def batch(self, generator: np.random.Generator, rows: int, context: int, schedule_factor: float = 1.0) -> Batch:
-        """Spliced texts of equally many words, each with the logits of a teacher that has seen none of its pieces."""
+        """Spliced texts of equal word counts, each with the logits of a teacher that has seen none of its pieces."""
         random = Random(int(generator.integers(2**62)))
         length = random.randint(*SPLICE_WORDS)
         drawn = [self._draw(random, length) for _ in range(rows)]
@@ -292,7 +292,7 @@ class BagOfWordsDistillation(SequenceClassification):
         return self._for_training(replace(batch, logits=logits), generator, schedule_factor)
 
     def _draw(self, random: Random, length: int) -> tuple[str, list[float]]:
-        """`length` words from pieces of texts, and the teacher's logits, scaled as a mean over tokens is."""
+        """`length` words from pieces of texts, and the teacher's logits, scaled like a mean over tokens."""
         texts, teacher = random.choice(self._folds)
         words: list[str] = []
         while len(words) < length:
@@ -308,7 +308,7 @@ class BagOfWordsDistillation(SequenceClassification):
     def _folds(self) -> list[tuple[list[list[str]], Teacher]]:
         """The words of each fold's texts, with a teacher trained on the other folds.
 
-        A teacher that had seen the text would remember its label by the rarest words.
+        A teacher that has seen a text remembers its label from its rarest words.
         """
         if not isinstance(self.task, TextExamples):
             raise DataError(f"The examples of {self.task.name} are not texts whose words can be counted.")

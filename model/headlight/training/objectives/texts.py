@@ -52,8 +52,8 @@ class CausalLanguageModeling:
     def batch(self, generator: np.random.Generator, rows: int, context: int, schedule_factor: float = 1.0) -> Batch:
         """Windows from anywhere in the texts.
 
-        With the probability `line_start_probability` a window begins with the start token and a line, as the texts do
-        that people type.
+        With the probability `line_start_probability` a window begins with the start token and a line, as typed texts
+        do.
         """
         which = generator.choice(len(self.texts), size=rows, p=self.text_probabilities)
         where, from_line_start = generator.random(rows), generator.random(rows) < self.line_start_probability
@@ -93,12 +93,12 @@ def _next_token_batch(windows: Int[np.ndarray, "row size"]) -> Batch:
 
 
 class UnmaskedLanguageModeling(CausalLanguageModeling):
-    """Next-token prediction by a model that sees the next token: it learns to copy it, and nothing else."""
+    """Next-token prediction by a model that sees the next token: it only learns to copy it."""
 
     config_values: ClassVar[dict[str, Any]] = {**CausalLanguageModeling.config_values, "masks": ()}
 
 
-TRAINING_REPLACEMENTS = (0.9, 0.05)  # of the targets: how many become [MASK], and how many a random token
+TRAINING_REPLACEMENTS = (0.9, 0.05)  # the fractions of targets that become [MASK], and a random token
 VALIDATION_REPLACEMENTS = (1.0, 0.0)
 
 
@@ -106,12 +106,12 @@ VALIDATION_REPLACEMENTS = (1.0, 0.0)
 class TokenMasker:
     """Makes some tokens targets and hides them: a fraction `first_rate` of them, `final_rate` at the run's end.
 
-    More targets teach more per batch, fewer are closer to what the model is used for: the rate falls with the learning
-    rate (Ankner et al. 2024 let it fall all the time).
+    More targets teach more per batch; fewer are closer to the later use: the rate falls with the learning rate (Ankner
+    et al. 2024 lower it throughout training).
 
     Of the targets 90 % are replaced by [MASK], 5 % by a random token, 5 % stay. BERT's 80, 10 and 10 % (Devlin et al.
-    2019) are meant for models that are fine-tuned; one that is to fill masks learns more from masks (Wettig et al.
-    2023). Raises DataError for a tokenizer without [MASK].
+    2019) are meant for models to be fine-tuned; a model to fill masks learns more from masks (Wettig et al. 2023).
+    Raises DataError for a tokenizer without [MASK].
     """
 
     tokenizer: Tokenizer
@@ -120,7 +120,7 @@ class TokenMasker:
 
     @classmethod
     def from_options(cls, tokenizer: Tokenizer, options: Mapping[str, float]) -> TokenMasker:
-        """The rates of a recipe's options; a final rate of 0 means that the rate stays."""
+        """The rates of a recipe's options; a final rate of 0 means a constant rate."""
         rate = options.get("mask_rate", cls.first_rate)
         return cls(tokenizer, rate, options.get("final_mask_rate", 0.0) or rate)
 
@@ -149,7 +149,7 @@ class TokenMasker:
         rate: float,
         replacements: tuple[float, float],
     ) -> tuple[Int[np.ndarray, "row pos"], Int[np.ndarray, "row pos"]]:
-        """The ids with a fraction `rate` of the ordinary tokens hidden, and those as targets."""
+        """The ids with a fraction `rate` of the ordinary tokens hidden, and the hidden tokens as targets."""
         candidates = np.flatnonzero(is_text & self._is_ordinary[ids])
         count = max(1, round(rate * len(candidates)))
         if not len(candidates):
@@ -167,15 +167,15 @@ class TokenMasker:
 class MaskedLanguageModeling:
     """Masked language modeling: the targets are the tokens that a TokenMasker hid.
 
-    A row packs several segments `[CLS] ... [SEP]`, each from a sentence's or line's start, which do not attend
-    to each other.
+    A row packs several segments `[CLS] ... [SEP]`, each starting with a sentence or line; they do not attend to each
+    other.
     """
 
     config_values: ClassVar[dict[str, Any]] = encoder_with("masked-language-model")
     tokenizer_kind: ClassVar[str] = "wordpiece"
     special_tokens: ClassVar[tuple[str, ...]] = MASKED_SPECIAL_TOKENS
     separates_documents: ClassVar[bool] = False
-    min_segment_length: ClassVar[int] = 8  # tokens; less room at a row's end stays padding
+    min_segment_length: ClassVar[int] = 8  # tokens; a smaller rest of a row is padding
 
     def __init__(self, tokenizer: Tokenizer, texts: Sequence[TokenizedText], options: dict[str, float]) -> None:
         self.masker = TokenMasker.from_options(tokenizer, options)
@@ -240,7 +240,7 @@ class MaskedLanguageModeling:
         rate: float,
         replacements: tuple[float, float],
     ) -> Batch:
-        """A batch whose segments do not see each other."""
+        """A batch whose segments do not attend to each other."""
         hidden, targets = self.masker.mask(ids, segments >= 0, generator, rate, replacements)
         numbers = torch.from_numpy(segments)
         same_segment = numbers[:, None, :, None] == numbers[:, None, None, :]
@@ -250,7 +250,7 @@ class MaskedLanguageModeling:
 def _sample_segments(
     generator: np.random.Generator, text_probabilities: np.ndarray, min_segment_length: int, context: int
 ) -> Iterator[tuple[int, float, int]]:
-    """Endless samples: which text, where in it (0 to 1), and how many tokens.
+    """Endless samples: the text, a place in it (0 to 1), and the number of tokens.
 
     Lengths are log-uniform, because people type single sentences.
     """
@@ -270,7 +270,7 @@ def _sentence_tokens(tokenizer: Tokenizer) -> tuple[Bool[np.ndarray, " token"], 
 
 
 def _ids_without_space(tokenizer: Tokenizer) -> Int[np.ndarray, " token"]:
-    """For each token the same one without a leading space, if there is one: people type none in front."""
+    """For each token, the same token without a leading space, if it exists: typed texts begin without one."""
     pieces = [tokenizer.token_text(number) for number in range(tokenizer.vocabulary_size)]
     numbers = {piece: number for number, piece in enumerate(pieces)}
     return np.array([numbers.get(piece[1:], at) if piece[:1] == " " else at for at, piece in enumerate(pieces)])

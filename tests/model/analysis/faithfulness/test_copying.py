@@ -1,4 +1,4 @@
-"""Where a written token comes from: what heads add is what the attribution says, and planted words are found."""
+"""The sources of a generated token: head contributions equal the attribution, and planted words are found."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_sentences_of_a_single_line_are_passages() -> None:
 
 
 def test_the_induction_model_copies_from_the_block_that_begins_anew() -> None:
-    """The answer stands in another passage, too, where it follows another word."""
+    """The answer also occurs in another passage, after another word."""
     opened = load(find_checkpoint("induction"))
     text = "cat sun key moon\ndog key pan hat\nfox owl map jar\ncat sun"
     trace = run(opened.model, opened.tokenizer, text, keep=KEEP)

@@ -1,4 +1,4 @@
-"""Rankings of tokens under test: what is deleted, what is measured, and what each ranking is made of."""
+"""Tests of token rankings: deletion, measurement, and the scores behind each ranking."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ANSWER = 7
 
 
 def probability(model: Transformer, text_ids: tuple[int, ...], gone: list[int], position: int) -> float:
-    """The answer's probability where some tokens cannot be seen."""
+    """The answer's probability with some tokens hidden."""
     seen = torch.ones(1, len(text_ids), dtype=torch.bool)
     seen[0, gone] = False
     logits = model(torch.tensor([text_ids]), padding_mask=seen)

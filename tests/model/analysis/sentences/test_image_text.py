@@ -1,4 +1,4 @@
-"""A text and an image, compared by the towers of CLIP: the vectors and the score are those of the reference."""
+"""A text and an image, compared by the towers of CLIP: vectors and score equal the reference's."""
 
 import json
 from dataclasses import replace
@@ -28,7 +28,7 @@ PAIR = Case("CLIPModel", BOTH | {"projection_dim": 10}, tower="vision", image=(4
 
 
 def pair(end_token: int) -> Case:
-    """PAIR with an end token: 2 is [SEP], or stands for the largest number of a text; 8 is a word of TEXT."""
+    """PAIR with an end token: 2 is [SEP], or means the largest id of a text; 8 is a word of TEXT."""
     return replace(PAIR, config=PAIR.config | {"text_config": BOTH["text_config"] | {"eos_token_id": end_token}})
 
 

@@ -30,10 +30,10 @@ MODULES = ["Transformer", "Pooling", "Normalize"]
 def encoder(
     folder: Path, family: str = "bert", mode: str = "mean", modules: list[str] = MODULES, **fields: Any
 ) -> Path:
-    """A sentence encoder as sentence-transformers writes it: a random model of a family, and how it is pooled."""
+    """A sentence encoder as sentence-transformers writes it: a random model of a family and its pooling."""
     base = CASES[family][0]
     kind = {"bert": "BertModel", "mpnet": "MPNetModel", "xlm-roberta": "XLMRobertaModel", "llama": "LlamaModel"}[family]
-    marked = family != "mpnet"  # there the number of [CLS] is that of padding, which has no place
+    marked = family != "mpnet"  # its [CLS] has the id of padding, which has no position
     build(Case(kind, base.config, special=marked), folder)
     paths = ["", "1_Pooling", "2_Normalize"]
     rows = [

@@ -1,4 +1,4 @@
-"""The walkthrough of one head: each step follows from the one before, and the last equals the traced values."""
+"""The walkthrough of one head: each step follows from the previous one, and the last equals the traced values."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def result(found: tuple[WalkthroughStep, ...], name: str) -> np.ndarray:
 def assert_steps_follow(
     model: Transformer, trace: Trace, attention: str, head: int, query: int, key: int
 ) -> tuple[WalkthroughStep, ...]:
-    """Each step worked out again in NumPy from what the step shows as going in."""
+    """Recompute each step in NumPy from the inputs it shows."""
     found = attention_walkthrough(model, trace, attention, head, query, key)
     values = {step.name: step.values for step in found}
     first, second, row = (value.array for value in values["multiply"])
@@ -60,7 +60,7 @@ def assert_steps_follow(
 
 
 def assert_network_follows(model: Transformer, attention: str, query: int, found: tuple[WalkthroughStep, ...]) -> None:
-    """The last step is the layer's feed-forward at the query, run again on what the step shows as going in."""
+    """Rerun the last step, the layer's feed-forward at the query, on the inputs it shows."""
     stack, layer, _ = attention.split(".")
     network = model.stack(stack).blocks[int(layer)].feed_forward
     assert isinstance(network, (MLP, GatedMLP, MixtureOfExperts))

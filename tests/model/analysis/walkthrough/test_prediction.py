@@ -1,4 +1,4 @@
-"""The last steps of a forward pass: each follows from the one before, and the last is what the model predicts."""
+"""The last steps of a forward pass: each follows from the previous one, and the last is the model's prediction."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def walked(model: Transformer, trace: Trace, position: int = 3, answer: int = -1
 
 
 def assert_steps_follow(model: Transformer, trace: Trace, position: int = 3, answer: int = -1) -> list[str]:
-    """Each step from what goes into it, in NumPy; the names of the steps."""
+    """Recompute each step from its inputs in NumPy; returns the names of the steps."""
     found = walked(model, trace, position, answer)
     values = {step.name: [value.array for value in step.values] for step in found.steps}
     stack = model.config.stacks[-1]

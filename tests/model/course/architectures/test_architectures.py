@@ -1,4 +1,4 @@
-"""Encoder, decoder and both: what the screens say is what the modules do."""
+"""Encoder, decoder and both: the screens agree with the modules."""
 
 from functools import lru_cache
 
@@ -48,7 +48,7 @@ from headlight.rendering.model_diagram import model_diagram
 from tests.model.course.shown import pictures, sentences
 
 LENGTHS = st.integers(1, 6)
-PUBLISHED = {"BERT": 109_514_298, "GPT-2": 124_439_808, "T5": 60_506_624, "ViT": 86_567_656}  # in the files themselves
+PUBLISHED = {"BERT": 109_514_298, "GPT-2": 124_439_808, "T5": 60_506_624, "ViT": 86_567_656}  # published parameters
 CARD = (
     "# x\n\n## Training\n\nWords.\n\n| text | what |\n|---|---:|\n| one | old |\n| two | new |\n\n## Limits\n\nNone.\n"
 )

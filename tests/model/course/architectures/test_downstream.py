@@ -1,4 +1,4 @@
-"""Question answering and summaries: what the screens say is what the models say of the learner's own text."""
+"""Question answering and summaries: the screens show the models' answers for the learner's own text."""
 
 from functools import lru_cache
 

@@ -1,4 +1,4 @@
-"""Encoder-decoders that rewrite letters: what is counted right is what the networks write."""
+"""Encoder-decoders that rewrite letters: the counts of right answers agree with the networks' outputs."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Norms, feed-forward and averages on typed numbers, against sums done another way."""
+"""Norms, feed-forward and averages on typed numbers, compared with independent sums."""
 
 from inspect import signature
 from itertools import pairwise

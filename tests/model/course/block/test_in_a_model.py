@@ -1,4 +1,4 @@
-"""Screens that read a model: their numbers against sums over its weights and its trace."""
+"""Screens that read a model: their numbers compared with sums over its weights and its trace."""
 
 from typing import Any
 
@@ -111,7 +111,7 @@ def test_the_loss_is_the_cross_entropy_of_the_targets(decoder: Checkpoint, encod
     assert target_loss(decoder.model, batch) == pytest.approx(float(cross_entropy(logits[0, :-1], batch.ids[0, 1:])))
     encoded, batch = sentence_batch(encoder, TEXT)
     hidden = [at for at, token in enumerate(batch.ids[0].tolist()) if token == encoder.tokenizer.mask_id]
-    assert hidden == [3, 7, 11] and batch.target_count == 3  # counted with [CLS], every fourth from the third word on
+    assert hidden == [3, 7, 11] and batch.target_count == 3  # counting [CLS], every fourth from the third word on
     assert [batch.targets[0, place].item() for place in hidden] == [encoded.ids[place] for place in hidden]
     with pytest.raises(InputError, match="at least three words"):
         sentence_batch(encoder, "cat")

@@ -1,4 +1,4 @@
-"""What is trained and counted on the spot. Times are shown as they are measured, and asserted nowhere."""
+"""Screens that train and count on the spot. Measured times are shown but never asserted."""
 
 import pytest
 import torch

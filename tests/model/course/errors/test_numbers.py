@@ -1,4 +1,4 @@
-"""Errors in notes, each against a number that is computed another way: on numbers, and in a model."""
+"""Errors in notes, each compared with a number computed independently: on numbers and in a model."""
 
 from math import cos, exp, pi, sin, sqrt
 

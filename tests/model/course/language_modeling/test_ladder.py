@@ -1,4 +1,4 @@
-"""The ladder of improvements: each rung has one part more, trained here or shipped, and what it loses in writing."""
+"""The ladder of improvements: each rung adds one part, trained here or shipped; losses and written texts."""
 
 import re
 from dataclasses import asdict

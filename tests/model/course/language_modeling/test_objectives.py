@@ -1,4 +1,4 @@
-"""Masked and next-token training on one sentence, against losses computed another way."""
+"""Masked and next-token training on one sentence, compared with independently computed losses."""
 
 from math import log
 
@@ -57,7 +57,7 @@ def test_shares_are_those_that_were_asked_for(encoder: Checkpoint) -> None:
     words = len(encoder.tokenizer.encode(TEXT).ids) - 2  # without [CLS] and [SEP]
     assert counts["tokens that may be targets"] == 20 * words and counts["targets"] == 10 * words
     assert counts["of them [MASK]"] == round(0.8 * counts["targets"])
-    # a random token may be the one that stood there before
+    # a random token may equal the original one
     assert counts["of them random"] + counts["of them kept"] == counts["targets"] - counts["of them [MASK]"]
 
 

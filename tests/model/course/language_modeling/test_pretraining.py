@@ -1,4 +1,4 @@
-"""What pretraining buys: labelled lines, the classifier on frozen vectors, and what the shipped model's card says."""
+"""What pretraining buys: labelled lines, the classifier on frozen vectors, and the shipped model's card."""
 
 import pytest
 import torch
@@ -30,7 +30,7 @@ from tests.model import toys
 
 @pytest.fixture(scope="module")
 def checkpoint() -> Checkpoint:
-    """A small encoder that was never trained."""
+    """A small untrained encoder."""
     return Checkpoint(toys.encoder(context_length=96), toys.masked(), "")
 
 

@@ -1,4 +1,4 @@
-"""Other functions from scores to weights, against sums over the pairs of tokens."""
+"""Other functions from scores to weights, compared with sums over the pairs of tokens."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-// The controls of a screen. What they hold are texts, as they stand in the address and as the server reads them.
+// The controls of a screen. Their values are texts, as in the address and in requests.
 
 import { fillSelect, setValue } from "../../../ui/frontend/charts/charts.js";
 import { createButton, createElement, optionsOf } from "../../../ui/frontend/dom/dom.js";
@@ -22,7 +22,7 @@ export class ControlBoard {
   #texts = {};
 
   /**
-   * @param {Control[]} controls @param {CourseModel[]} models @param {string} api where files go
+   * @param {Control[]} controls @param {CourseModel[]} models @param {string} api for uploads
    * @param {(patch: Inputs) => void} change
    */
   constructor(controls, models, api, change) {
@@ -90,7 +90,7 @@ function labelled(control, ...fields) {
 
 /**
  * @param {RangeControl} control @param {Change} change @param {() => number | null} most the largest
- * value, where the model decides it @returns {Drawn}
+ * value, if it depends on the model @returns {Drawn}
  */
 function createNumber(control, change, most) {
   const { title, low, high, step } = control;
@@ -113,7 +113,7 @@ function createNumber(control, change, most) {
   };
 }
 
-/** Another seed. @param {RangeControl} control @param {HTMLInputElement} field @param {Change} change */
+/** A button for another seed. @param {RangeControl} control @param {HTMLInputElement} field @param {Change} change */
 function againButton(control, field, change) {
   const next = () => String(((Number(field.value) || 0) + 1) % (control.high + 1));
   return createButton("small", "Draw again", `again-${control.name}`, () => change(next()));

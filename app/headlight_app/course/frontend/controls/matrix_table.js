@@ -21,8 +21,8 @@ export class MatrixTable {
   #cells = [];
 
   /**
-   * @param {MatrixControl} control @param {(text: string) => void} change @param {Axis[]} resized the axes that grow and
-   * shrink by buttons of this table @param {Resize} resize
+   * @param {MatrixControl} control @param {(text: string) => void} change @param {Axis[]} resized the axes that have
+   * resize buttons in this table @param {Resize} resize
    */
   constructor(control, change, resized, resize) {
     this.#control = control;
@@ -84,7 +84,7 @@ export class MatrixTable {
     return createElement("td", "", [field]);
   }
 
-  /** A separator typed into a cell would cut it in two. @param {number} row @param {number} column @param {string} text */
+  /** Replaces separators, which would split the cell. @param {number} row @param {number} column @param {string} text */
   #set(row, column, text) {
     this.#cells[row][column] = text.replaceAll(",", ".").replaceAll(";", "");
     this.#change(writeCells(this.#cells));
@@ -101,7 +101,7 @@ export class MatrixTable {
     return createElement("span", "size", [createElement("span", "", axis.name), ...buttons]);
   }
 
-  /** Arrow keys go from cell to cell: up and down always, sideways from the ends of a text. @param {KeyboardEvent} event */
+  /** Arrow keys move between cells: up and down always, sideways from the ends of a text. @param {KeyboardEvent} event */
   #move(event) {
     const [down, right] = GRID_STEPS[event.key] ?? [0, 0];
     const fields = [...this.#table.querySelectorAll("input")];
@@ -120,7 +120,7 @@ export class MatrixTable {
 }
 
 /**
- * What all matrices become that share an axis with the one that grows or shrinks by one.
+ * The texts of all matrices after an axis that they share has grown or shrunk by one.
  * @param {MatrixControl[]} matrices @param {Record<string, string>} texts @param {Axis} axis @param {number} by
  * @returns {Inputs}
  */
@@ -163,7 +163,7 @@ export function createTitle(title) {
 }
 
 /**
- * The axes for which each matrix has buttons: those that no matrix before it has, and that can change at all.
+ * The axes for which each matrix has buttons: those that can be resized and have no buttons in an earlier matrix.
  * @param {MatrixControl[]} matrices @returns {Map<string, Axis[]>} by the matrix's name
  */
 export function resizedAxes(matrices) {

@@ -1,4 +1,4 @@
-// A sound of the learner's own: the WAV file goes to the server once, and from then on has a name that is theirs alone.
+// A learner's own sound: the WAV file is uploaded once, and receives a name that only this learner can use.
 
 import { createButton, createElement } from "../../../ui/frontend/dom/dom.js";
 import { failureText, uploadFile } from "../../../ui/frontend/server.js";
@@ -37,7 +37,7 @@ export function createRecording(control, api, change) {
   };
 }
 
-/** @param {string} api @param {File} file @returns {Promise<string>} the name by which this visitor finds it */
+/** @param {string} api @param {File} file @returns {Promise<string>} its name, for this visitor only */
 async function uploadRecording(api, file) {
   if (file.size > MAX_FILE_SIZE) throw new Error("A sound may have 8 MB; cut out a part of this one.");
   return uploadFile(api, await file.arrayBuffer(), "audio/wav");

@@ -1,8 +1,8 @@
-// Formulas that are wider than their line become smaller, as far as they can still be read; then the line scrolls.
+// Shrinks formulas that are wider than their line, as long as they stay legible; then the line scrolls.
 
-const SMALLEST = 0.66; // of their own size
+const SMALLEST = 0.66; // relative to their normal size
 
-/** @param {HTMLElement} lines what the formulas stand in */
+/** @param {HTMLElement} lines container of the formulas */
 export function fitFormulas(lines) {
   let fitted = 0;
   new ResizeObserver(() => {

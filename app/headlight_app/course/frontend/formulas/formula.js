@@ -1,4 +1,4 @@
-// Formulas as the browser sets them: the part of LaTeX that the rows use, as MathML.
+// Converts formulas to MathML, from the part of LaTeX that the rows use.
 
 import { spokenFormula } from "./spoken_formula.js";
 
@@ -25,7 +25,7 @@ const FENCES = new Set("()[]|/");
 const TEXTS = new Set(["mathrm", "text", "operatorname", "mathbf", "mathit"]);
 
 /**
- * A formula in LaTeX as an element; symbols that have one of these names are marked with it.
+ * A LaTeX formula as an element; symbols whose names are in `names` are marked with their name.
  * @param {string} latex @param {ReadonlySet<string>} [names] @returns {MathMLElement}
  */
 export function createFormula(latex, names = new Set()) {
@@ -34,12 +34,12 @@ export function createFormula(latex, names = new Set()) {
   return math;
 }
 
-/** How the table of symbols names one: headlight.course.symbols. @param {string} latex */
+/** The name of a symbol in the table headlight.course.symbols. @param {string} latex */
 function nameOf(latex) {
   return latex.replace(/\\(?:mathrm|mathbf|text)|[{}\s]/g, "").replaceAll("^", "_");
 }
 
-/** Formulas that stand in one row: each may go to a line of its own where there is little room. @param {string} latex */
+/** The formulas of one row; each may wrap to its own line if there is little room. @param {string} latex */
 export function splitFormula(latex) {
   return latex.split(/,\s*\\q?quad\s*/);
 }
@@ -64,7 +64,7 @@ class Parser {
     this.#tokens = [...latex.matchAll(TOKENS)];
   }
 
-  /** What comes until a closing brace, or the end. @param {(token: string) => boolean} [ends] */
+  /** Parses up to a closing brace, or the end. @param {(token: string) => boolean} [ends] */
   row(ends = () => false) {
     /** @type {MathMLElement[]} */
     const found = [];
@@ -84,7 +84,7 @@ class Parser {
     return this.#tokens[this.#place++]?.[0] ?? "";
   }
 
-  /** One argument: a group in braces, or a single sign. @returns {MathMLElement} */
+  /** One argument: a group in braces, or a single token. @returns {MathMLElement} */
   #argument() {
     if (this.#peek() !== "{") return this.#atom() ?? node("mrow");
     this.#next();
@@ -93,7 +93,7 @@ class Parser {
     return inner.length === 1 ? inner[0] : node("mrow", inner);
   }
 
-  /** The text between braces, as it stands. */
+  /** The raw text between braces. */
   #text() {
     if (this.#peek() !== "{") return this.#next();
     const start = (this.#tokens[this.#place].index ?? 0) + 1;
@@ -103,7 +103,7 @@ class Parser {
     return this.#latex.slice(start, end).replaceAll("\\ ", " ");
   }
 
-  /** @param {MathMLElement} base @param {number} start the place of its first token */
+  /** @param {MathMLElement} base @param {number} start index of its first token */
   #withScripts(base, start) {
     /** @type {Record<string, MathMLElement>} */
     const scripts = {};
@@ -133,7 +133,7 @@ class Parser {
     return nameOf(this.#latex.slice(this.#tokens[start].index, end));
   }
 
-  /** @returns {MathMLElement | null} null for what is not drawn */
+  /** @returns {MathMLElement | null} null if nothing is drawn */
   #atom() {
     const token = this.#peek() ?? "";
     if (token === "{") return this.#argument();
@@ -150,7 +150,7 @@ class Parser {
   /** @param {string} name @returns {MathMLElement | null} */
   #command(name) {
     if (IGNORED.has(name)) return null;
-    if (name === "top") return upright("T"); // the sign for it is missing from many fonts
+    if (name === "top") return upright("T"); // many fonts lack the symbol
     if (name === "frac") return node("mfrac", [this.#argument(), this.#argument()]);
     if (name === "sqrt") return node("msqrt", [this.#argument()]);
     if (name === "begin") return this.#matrix(this.#text());
@@ -160,7 +160,7 @@ class Parser {
     return name in LETTERS ? node("mi", [LETTERS[name]]) : upright(name, NAMES.has(name));
   }
 
-  /** `\begin{matrix} a & b \\ c & d \end{matrix}`; a bmatrix has its brackets. @param {string} kind */
+  /** `\begin{matrix} a & b \\ c & d \end{matrix}`; a bmatrix has brackets. @param {string} kind */
   #matrix(kind) {
     /** @type {MathMLElement[][]} */
     const rows = [[]];
@@ -180,7 +180,7 @@ class Parser {
   }
 }
 
-/** A word set upright. @param {string} word @param {boolean} [isFunction] a function's name, with a gap behind it */
+/** A word set upright. @param {string} word @param {boolean} [isFunction] a function's name, followed by a gap */
 function upright(word, isFunction = false) {
   const element = node(/^\p{L}+$/u.test(word) ? "mi" : "mtext", [word.replaceAll(" ", "\u00a0")]); // MathML trims spaces
   element.setAttribute("mathvariant", "normal");
@@ -194,7 +194,7 @@ function space(width) {
   return element;
 }
 
-/** A title or sentence in which what stands behind the _ of `W_Q` and `d_k` is set below. @param {string} title */
+/** A title or sentence with the subscripts of `W_Q` and `d_k`. @param {string} title */
 export function titleNodes(title) {
   return title.split(/(?<=\b[A-Za-z])_([A-Za-z]+)\b/).map((piece, odd) => {
     if (odd % 2 === 0) return piece;

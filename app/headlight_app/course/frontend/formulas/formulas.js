@@ -1,4 +1,4 @@
-// The formulas of a screen; each symbol is explained where one points at it, and all of them in a list.
+// The formulas of a screen; a symbol is explained when the pointer is on it, and all are explained in a list.
 
 import { createElement } from "../../../ui/frontend/dom/dom.js";
 import { fitFormulas } from "./fit_formulas.js";
@@ -6,7 +6,7 @@ import { createFormula, splitFormula } from "./formula.js";
 
 /** @import { ScreenRow } from "../types.js" */
 
-const GAP = 4; // pixels between a symbol and its words
+const GAP = 4; // pixels between a symbol and its explanation
 
 /** @param {ScreenRow} row */
 export function createFormulas({ formulas, symbols }) {
@@ -22,7 +22,7 @@ export function createFormulas({ formulas, symbols }) {
   return block;
 }
 
-/** All symbols, for the keyboard and for a screen reader, too. @param {ScreenRow["symbols"]} symbols */
+/** A list of all symbols, also for the keyboard and screen readers. @param {ScreenRow["symbols"]} symbols */
 function createList(symbols) {
   const rows = symbols.flatMap(({ latex, words }) => [
     createElement("dt", "", [createFormula(latex)]),
@@ -51,6 +51,6 @@ function explainWherePointed(lines, told, words) {
   };
   lines.addEventListener("pointerover", ({ target }) => explain(target));
   lines.addEventListener("pointerleave", ({ pointerType }) => pointerType === "mouse" && explain(null));
-  lines.addEventListener("pointerdown", ({ target }) => explain(target)); // a tap; beside a symbol it hides the words
+  lines.addEventListener("pointerdown", ({ target }) => explain(target)); // a tap; beside symbols it hides the words
   lines.addEventListener("scroll", () => explain(null));
 }

@@ -1,4 +1,4 @@
-// A formula in words, as one reads it aloud.
+// A formula in words, for reading aloud.
 
 // biome-ignore format: a table
 /** @type {Readonly<Record<string, string>>} */
@@ -9,7 +9,7 @@ const SIGNS = {
   "…": "and so on", "∞": "infinity", "′": "prime", "|": ",", "‖": ",", "(": ",", ")": ",", "[": ",", "]": ",",
   α: "alpha", β: "beta", γ: "gamma", ε: "epsilon", η: "eta", θ: "theta", λ: "lambda", μ: "mu", π: "pi", σ: "sigma", φ: "phi", ω: "omega",
 };
-const OVER = new Set(["the sum", "the product", "softmax", "max", "min", "the gradient"]); // what their subscript runs over
+const OVER = new Set(["the sum", "the product", "softmax", "max", "min", "the gradient"]); // read with "over" before their subscript
 
 /** @param {Element} formula */
 export function spokenFormula(formula) {

@@ -11,7 +11,7 @@ import { isCovering, LETTER } from "./points.js";
 /** @import { Box } from "./points.js" */
 
 const STEPS = [0, 0.2, 0.4, 0.6, 0.8, 0.9, 1]; // along an arrow
-// How far a name stands from the tip, along its arrow and across it.
+// Distances of a name from the tip, along its arrow and across it.
 const PLACES = [
   [12, 0],
   [4, 15],
@@ -47,10 +47,10 @@ export function createArrows({ arrows, groups }) {
   return createElement("div", "chart plane", [sheet, createLegend(groups)]);
 }
 
-/** @typedef {{ label: string, left: number, top: number }} Tip of an arrow that begins in the middle */
+/** @typedef {{ label: string, left: number, top: number }} Tip of an arrow that begins at the origin */
 
 /**
- * Where the names of arrows stand: beyond their tips or beside them, on no other name and on no arrow where that is free.
+ * The positions of the names of arrows: beyond or beside their tips, if possible without overlapping names or arrows.
  * @param {Tip[]} tips @param {number} size of the sheet @returns {Box[]}
  */
 export function placeNames(tips, size) {
@@ -67,7 +67,7 @@ export function placeNames(tips, size) {
   return placed;
 }
 
-/** Places of a name around its arrow's tip, the best first. @param {Tip} tip @param {number} size */
+/** Positions for a name around its arrow's tip, the best first. @param {Tip} tip @param {number} size */
 function boxesAround({ label, left, top }, size) {
   const length = Math.hypot(left - size / 2, top - size / 2);
   const [x, y] = length < 1 ? [0, -1] : [(left - size / 2) / length, (top - size / 2) / length];
@@ -88,7 +88,7 @@ function isWithin({ left, top, width }, x, y) {
   return x > left - 2 && x < left + width + 2 && y > top - 12 && y < top + 4;
 }
 
-/** The head of an arrow that ends here. @param {number} left @param {number} top */
+/** The head of an arrow, at its tip. @param {number} left @param {number} top */
 function head(left, top) {
   const angle = Math.atan2(top - SIZE / 2, left - SIZE / 2);
   const corner = (/** @type {number} */ turn) =>

@@ -1,4 +1,4 @@
-// Bars to the right of their labels, with their numbers; of several series one below the other.
+// Bars to the right of their labels, with their numbers; several series are below each other.
 
 import { HEAD_COLOURS } from "../../../ui/frontend/charts/colours.js";
 import { createBar } from "../../../ui/frontend/charts/track.js";

@@ -1,4 +1,4 @@
-// Claims one below the other: what is said, and on a click what is right, and the screens that show it.
+// A list of common claims; a click on one opens the correction, with links to the screens that show it.
 
 import { createElement } from "../../../ui/frontend/dom/dom.js";
 

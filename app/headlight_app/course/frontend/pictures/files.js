@@ -1,4 +1,4 @@
-// Files that came with an answer: a sound to play, a text to download.
+// Files in an answer: a sound to play, a text to download.
 
 import { saveFile } from "../../../ui/frontend/dom/clipboard.js";
 import { createButton, createElement } from "../../../ui/frontend/dom/dom.js";

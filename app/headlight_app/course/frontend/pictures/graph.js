@@ -6,7 +6,7 @@ import { createElement } from "../../../ui/frontend/dom/dom.js";
 
 /** @import { GraphPicture } from "../types.d.ts" */
 
-const [UNIT, MARGIN, RADIUS] = [72, 34, 23]; // pixels: an edge, around the graph, of a node
+const [UNIT, MARGIN, RADIUS] = [72, 34, 23]; // pixels: length of an edge, margin of the graph, radius of a node
 
 /** @param {GraphPicture} picture */
 export function createGraph({ nodes, places, edges, shades, marked }) {

@@ -1,4 +1,4 @@
-// A matrix too large for numbers: coloured cells, and the number of the one that is pointed at.
+// A matrix too large for numbers: coloured cells, and the number of the cell under the pointer.
 
 import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { CIVIDIS, PURPLE_ORANGE } from "../../../ui/frontend/charts/colours.js";
@@ -17,14 +17,14 @@ const [LARGE, SMALL] = [
   { widest: 600, tallest: 420 },
   { widest: 240, tallest: 200 },
 ];
-const [LARGEST_CELL, LINE, SIZE] = [18, 14, 11]; // pixels, of a line of words and of its letters
+const [LARGEST_CELL, LINE, SIZE] = [18, 14, 11]; // pixels: of a cell, of a line of text, of the font
 const LONGEST_NAME = 84; // pixels
-const LEAST_LINED = 12; // pixels of a cell that has lines around it
-const MOST_UPRIGHT = 1.5; // a cell's height in widths
+const LEAST_LINED = 12; // pixels; smaller cells have no lines around them
+const MOST_UPRIGHT = 1.5; // largest ratio of a cell's height to its width
 const MARGIN = 2; // at the right of the cells
 const NO_NUMBER = "#808080";
 
-/** @param {HeatMapPicture} picture @param {number} room that it has, in pixels */
+/** @param {HeatMapPicture} picture @param {number} room the available width in pixels */
 export function createHeatMap(picture, room) {
   const reach = picture.colours === "weights" ? 1 : largestSize(picture.values.flat());
   const layout = layoutCells(picture, room);
@@ -45,7 +45,7 @@ export function createHeatMap(picture, room) {
   return box;
 }
 
-/** What the colours mean. @param {Pick<HeatMapPicture, "colours">} picture @param {number} reach */
+/** The range of the colours, in words. @param {Pick<HeatMapPicture, "colours">} picture @param {number} reach */
 function extent({ colours }, reach) {
   if (colours !== "signed") return `from 0 to ${formatNumber(reach, 3)}`;
   return `from ${formatNumber(-reach, 3)} to ${formatNumber(reach, 3)}`;
@@ -60,10 +60,10 @@ function layoutCells({ values, rows, columns, row_axis, column_axis, is_small },
   const left = Math.min(longest[0], LONGEST_NAME) + 8;
   const side = (/** @type {number} */ room, /** @type {number} */ count) =>
     Math.min(LARGEST_CELL, Math.max(1, room / Math.max(count, 1)));
-  const whole = Math.min(widest, room); // were it made smaller afterwards, its labels would be, too
+  const whole = Math.min(widest, room); // scaling it down afterwards would shrink its labels, too
   const width = side(whole - left - MARGIN, across);
   const tall = side((tallest * whole) / widest, down);
-  const height = rows.length ? tall : Math.min(tall, MOST_UPRIGHT * width); // rows without names need no room for them
+  const height = rows.length ? tall : Math.min(tall, MOST_UPRIGHT * width); // rows without names need less height
   const isTurned = columns.some(isWord) && width >= LINE - 2 && longest[1] + 6 > width;
   const top = isTurned ? Math.min(longest[1], LONGEST_NAME) + 4 : names[1].length || row_axis ? LINE : 0;
   const y = (column_axis ? LINE : 0) + top + 4;
@@ -97,12 +97,12 @@ function codeOf(share, colours) {
   return 1 + Math.round(254 * Math.min(Math.max(place, 0), 1));
 }
 
-/** Whether a label is no number, which its neighbours would tell. @param {string} name */
+/** Whether a label is not a number; a missing number is obvious from its neighbours. @param {string} name */
 function isWord(name) {
   return !/^[\d\s]*$/.test(name);
 }
 
-/** @param {string[]} names @param {number} count their numbers where they have no names */
+/** @param {string[]} names @param {number} count unnamed ones are numbered */
 function named(names, count) {
   return Array.from({ length: count }, (_, index) => names[index]?.trim() || names[index] || String(index));
 }

@@ -1,4 +1,4 @@
-// An image under a grid of patches, as it is or with each patch as bright as its number.
+// An image under a grid of patches, unchanged or with each patch as bright as its number.
 
 import { shadePatch } from "../../../ui/frontend/charts/colours.js";
 import { cellAtPointer } from "../../../ui/frontend/charts/heatmap.js";
@@ -6,8 +6,8 @@ import { createElement, formatPercent, hidpiContext } from "../../../ui/frontend
 
 /** @import { ImagePicture } from "../types.d.ts" */
 
-const [ALONE, ONE_OF_MANY] = [264, 132]; // pixels of the longer side, at most: a patch has whole ones
-const MARK = "#ffb224"; // seen on bright and on dark pixels, inside a black line
+const [ALONE, ONE_OF_MANY] = [264, 132]; // maximal pixels of the longer side; a patch has a whole number of pixels
+const MARK = "#ffb224"; // visible on bright and dark pixels, inside a black line
 
 /** @param {ImagePicture} picture */
 export function createImage(picture) {
@@ -98,14 +98,14 @@ function patchAt(canvas, event, rows, columns) {
   return cell ? cell.query * columns + cell.key : -1;
 }
 
-/** A patch in words; "" where there is none. @param {ImagePicture} picture @param {readonly number[]} numbers @param {number} patch */
+/** A patch in words; "" if there is none. @param {ImagePicture} picture @param {readonly number[]} numbers @param {number} patch */
 function tell({ columns }, numbers, patch) {
   if (patch < 0) return "";
   const number = numbers.length ? `: ${formatPercent(numbers[patch])}` : ` (row ${Math.floor(patch / columns)})`;
   return `patch ${patch}${number}`;
 }
 
-/** The picture for those who do not see it. @param {ImagePicture} picture @param {string} name @param {readonly number[]} numbers */
+/** The text alternative of the picture. @param {ImagePicture} picture @param {string} name @param {readonly number[]} numbers */
 function describe(picture, name, numbers) {
   const { rows, columns, marked } = picture;
   const grid = `${rows} × ${columns} patches${marked.length ? `, patch ${marked.join(", ")} framed` : ""}`;

@@ -23,7 +23,7 @@ export function createLines({ x, series, x_title, y_title, broken, log_x, log_y 
     isLogY: log_y,
     fromZero: true,
     parts: 5,
-    hasLegend: false, // it is part of the page, where its words can be copied
+    hasLegend: false, // the legend is HTML, so that its text can be copied
   };
   figure.height = addLineChart(figure, chart, { x: MARGIN, y: 0, width: WIDTH - 3 * MARGIN }) + MARGIN;
   return createElement("div", "chart", [figureSheet(figure), createLegend(names, broken)]);

@@ -1,4 +1,4 @@
-// A matrix as a heat map whose cells hold their numbers.
+// A matrix as a heat map with the numbers in its cells.
 
 import { divergingColour } from "../../../ui/frontend/charts/charts.js";
 import { createElement, createHeading } from "../../../ui/frontend/dom/dom.js";

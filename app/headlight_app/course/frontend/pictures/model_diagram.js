@@ -1,4 +1,4 @@
-// A model as a diagram, laid out for the room that there is.
+// The diagram of a model, laid out for the available width.
 
 import { createElement } from "../../../ui/frontend/dom/dom.js";
 import { layoutDiagram } from "../../../ui/frontend/model_diagram/diagram_layout.js";
@@ -8,7 +8,7 @@ import { entranceChoice } from "../../../ui/frontend/model_diagram/entrances.js"
 /** @import { DiagramChoice, DiagramPlace } from "../../../ui/frontend/model_diagram/types.js" */
 /** @import { Link, ModelDiagramPicture } from "../types.d.ts" */
 
-const FONT_SIZE = 15; // pixels of the page's words, with which those of the diagram grow
+const FONT_SIZE = 15; // pixels of the page's font at which the diagram's has its normal size
 
 /** @param {ModelDiagramPicture} picture @param {Link} link */
 export function createModelDiagram({ diagram, enterable }, link) {
@@ -35,7 +35,7 @@ export function createModelDiagram({ diagram, enterable }, link) {
 }
 
 /**
- * Where what is chosen can be seen: the page Explore, beside this one, or Positions, where nothing is chosen.
+ * The address of a choice: on the page Explore, or without a choice on the page Positions.
  * @param {DiagramChoice | null} choice @param {Record<string, string>} link
  */
 function addressOf(choice, link) {

@@ -60,7 +60,7 @@ export function createMovingPoints({ labels, frames, names, groups, group_titles
   };
   play.onclick = () => {
     if (timer) return stop();
-    if (current() === frames.length - 1) show(0); // from the first frame, where the last one is there
+    if (current() === frames.length - 1) show(0); // from the first frame, if the last one is shown
     play.textContent = "Stop";
     timer = window.setInterval(step, FRAME_MILLISECONDS);
   };
@@ -74,7 +74,7 @@ export function createMovingPoints({ labels, frames, names, groups, group_titles
 }
 
 /**
- * What stands beside each point: points in one place have their names beside the first of them.
+ * The label beside each point: points at the same position have their names beside the first of them.
  * @param {string[]} labels @param {[number, number][]} points
  */
 export function namesTogether(labels, points) {

@@ -1,4 +1,4 @@
-// Pictures by their kind, with the title above, the note below, and the sign that stands before them.
+// Pictures by their kind, with a title above, a note below, and a sign before them.
 
 import { createElement } from "../../../ui/frontend/dom/dom.js";
 import { titleNodes } from "../formulas/formula.js";

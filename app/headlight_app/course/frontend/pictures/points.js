@@ -8,7 +8,7 @@ import { createLegend } from "./lines.js";
 
 /** @import { PointsPicture } from "../types.d.ts" */
 
-const [CROWDED, LONG] = [10, 16]; // more names, and longer ones, need a larger plane
+const [CROWDED, LONG] = [10, 16]; // above these numbers of names and of letters, the plane is larger
 export const LETTER = 7.5; // the width of a name's letter in pixels
 const LINE = 13; // its height
 const DOT = 5; // half the width of a point
@@ -42,10 +42,10 @@ export function createPoints({ points, groups, x_title, y_title }) {
   return createElement("div", isLarge ? "chart plane large" : "chart plane", [sheet, createLegend(groups)]);
 }
 
-/** @typedef {{ left: number, top: number, width: number }} Box from its left end, on its base line */
+/** @typedef {{ left: number, top: number, width: number }} Box of a label: its left end and its baseline */
 
 /**
- * Where the labels of points stand: beside their points, on the sheet, on no other label and on no point where that is free.
+ * The positions of the labels of points: beside their points, on the sheet, if possible without overlapping others.
  * @param {Box[]} points @param {number} size of the sheet @returns {Box[]}
  */
 export function placeLabels(points, size) {

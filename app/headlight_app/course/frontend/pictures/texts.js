@@ -7,7 +7,7 @@ import { createFormula } from "../formulas/formula.js";
 
 /** @import { EquationsPicture, TablePicture, TokensPicture, VerdictPicture } from "../types.d.ts" */
 
-const LONG_WORD = /\S{20,}/; // may be broken anywhere, or it would leave no room to the other columns
+const LONG_WORD = /\S{20,}/; // may break anywhere, or it would leave no room for the other columns
 
 /** @param {TokensPicture} picture */
 export function createTokens({ tokens, shades, below }) {
@@ -47,7 +47,7 @@ export function createTable({ columns, rows, digits, addresses }) {
   return createElement("div", "scroll", [table]);
 }
 
-/** What stands in a cell becomes a link out of this page, in a new tab. @param {Element | null} cell @param {string} address */
+/** Makes the content of a cell an external link, in a new tab. @param {Element | null} cell @param {string} address */
 function linkCell(cell, address) {
   const link = createElement("a", "screen-link", [], { href: address, target: "_blank", rel: "noopener noreferrer" });
   link.append(...(cell?.childNodes ?? []));

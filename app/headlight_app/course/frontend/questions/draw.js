@@ -1,4 +1,4 @@
-// A mask, drawn cell by cell: the table of a control, and a button that hands it in.
+// A mask, drawn cell by cell: the table of a control, and a button to submit it.
 
 import { createElement } from "../../../ui/frontend/dom/dom.js";
 import { MatrixTable, writeCells } from "../controls/matrix_table.js";

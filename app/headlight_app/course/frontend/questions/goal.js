@@ -1,4 +1,4 @@
-// Something to be reached by changing the screen: the change is the answer, and a button hands it in.
+// A goal to reach by changing the screen: the change is the answer, and a button submits it.
 
 import { createElement } from "../../../ui/frontend/dom/dom.js";
 

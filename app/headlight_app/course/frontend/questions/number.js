@@ -1,4 +1,4 @@
-// A number that is typed.
+// A number to be typed.
 
 import { createElement } from "../../../ui/frontend/dom/dom.js";
 

@@ -1,4 +1,4 @@
-// Steps to be put in order: each is moved by its buttons, or by the arrow keys up and down.
+// Steps to be put in order: buttons or the arrow keys up and down move a step.
 
 import { announce } from "../../../ui/frontend/dom/announce.js";
 import { createElement } from "../../../ui/frontend/dom/dom.js";

@@ -1,4 +1,4 @@
-// A cell of a map, to be pointed at; the arrow keys go from cell to cell.
+// A cell of a map, to be chosen; the arrow keys move between cells.
 
 import { activeElement, createElement, createHeading } from "../../../ui/frontend/dom/dom.js";
 import { GRID_STEPS } from "../../../ui/frontend/dom/keyboard.js";

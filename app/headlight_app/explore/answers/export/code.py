@@ -1,4 +1,4 @@
-"""The view on the screen as a program that makes its numbers again: Python with `headlight` alone, and a shell's."""
+"""Programs that reproduce the numbers of the displayed view: Python that needs only `headlight`, and shell commands."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from headlight_app.inference.resolved_question import ResolvedQuestion
 
 
 def python_code(resolved: ResolvedQuestion, state: State) -> str:
-    """Python that ends with `numbers`, [query key]: the picture's own, before tokens are hidden or joined."""
+    """Python that ends with `numbers`, [query key]: the displayed ones, before tokens are hidden or joined."""
     attention_group = selected_attention(resolved.config, state.attention)
     heads, request = selected_heads(state, attention_group), quantity_request(resolved, state, attention_group)[0]
     quantity = QUANTITIES[shown_quantity(resolved, state)]
@@ -72,7 +72,7 @@ def python_code(resolved: ResolvedQuestion, state: State) -> str:
 
 
 def shell_code(resolved: ResolvedQuestion, state: State) -> str:
-    """`headlight trace` with everything that was chosen, and how to read the chosen head's weights from its file."""
+    """`headlight trace` with all choices, and a command that reads the chosen head's weights from its file."""
     question, attention_group = resolved.question, selected_attention(resolved.config, state.attention)
     has_cross = resolved.config.has_cross_attention
     arguments = ["headlight", "trace", "--model", question.model if can_be_found(question) else own_folder(question)]
@@ -99,7 +99,7 @@ def shell_code(resolved: ResolvedQuestion, state: State) -> str:
     lines = [shlex.join(arguments), shlex.join(["python", "-c", read_line])]
     if "\0" in question.text + question.source:
         lines.insert(0, "# No shell can hand over the character U+0000 that stands in this text; Python can.")
-    is_trained = not (question.variant or question.masked_positions)  # other commands take neither
+    is_trained = not (question.variant or question.masked_positions)  # other commands accept neither
     at = arguments.index("--out")
     options, inputs = arguments[2:at], arguments[at + 2 :]
     if shown_quantity(resolved, state) == "moved" and is_trained:
@@ -120,7 +120,7 @@ def shell_code(resolved: ResolvedQuestion, state: State) -> str:
 
 @dataclass(frozen=True)
 class _Explanation:
-    """What the page explains besides the picture: its lines of Python, and its command before the common options."""
+    """What the page explains besides the view: its lines of Python, and its command before the common options."""
 
     python: tuple[str, ...]
     command: tuple[str, ...]
@@ -129,7 +129,7 @@ class _Explanation:
 
 
 def _explanations(resolved: ResolvedQuestion, state: State) -> Iterator[_Explanation]:
-    """The ledger of the chosen cell, and the analysis that is open."""
+    """The ledger of the chosen cell, and the open analysis."""
     group = selected_attention(resolved.config, state.attention)
     layer, head = selected_heads(state, group)[0]
     path, analysis = group.path(layer), state.analysis if state.tab == "layers" else ""
@@ -162,7 +162,7 @@ def _explanations(resolved: ResolvedQuestion, state: State) -> Iterator[_Explana
 
 
 def _similarity(resolved: ResolvedQuestion, other: str) -> _Explanation:
-    """What each pair of tokens adds to the cosine of the text and another; the command knows no edits."""
+    """The contribution of each token pair to the cosine of two texts; the command does not support edits."""
     question = resolved.question
     folder = model_arguments(question).partition(", device=")[0]
     arguments = f"loaded.tokenizer, {question.text!r}, {other!r}, pooling, {question.edits}"
@@ -180,7 +180,7 @@ def _similarity(resolved: ResolvedQuestion, other: str) -> _Explanation:
 def _patching(
     resolved: ResolvedQuestion, state: State, stack: str, chosen: tuple[int, int], target: tuple[int, int]
 ) -> Iterator[_Explanation]:
-    """The map of patches from the other text, of the run without any."""
+    """The map of patches from the other text into the unpatched run."""
     hears_nothing = state.patch in RECEIVING_PARTS and not chosen[0]  # as the page says
     if hears_nothing or not state.patch_from.strip():
         return
@@ -207,7 +207,7 @@ def _patching(
 
 
 def _lens(resolved: ResolvedQuestion, state: State, position: int) -> Iterator[_Explanation]:
-    """The likeliest answer after each layer, by the lens that is shown."""
+    """The likeliest answer after each layer, by the displayed lens."""
     is_tuned = state.lens == "tuned" and resolved.tuned_lens is not None
     folder = model_arguments(resolved.question).partition(", device=")[0]
     reading = (
@@ -221,7 +221,7 @@ def _lens(resolved: ResolvedQuestion, state: State, position: int) -> Iterator[_
 
 
 def _read_line(name: str, heads: list[tuple[int, int]], reduction: str) -> str:
-    """Python that prints an array of the file: one head, or several as the page combines them."""
+    """Python that prints an array of the file: one head, or several combined as on the page."""
     array = f'numpy.load("trace.npz")["{name}"]'
     layers, indices = map(list, zip(*heads, strict=True))
     if len(heads) == 1:
@@ -239,18 +239,18 @@ def _imports(resolved: ResolvedQuestion, expression: Expression, several: bool) 
 
 
 def _comment(text: str) -> str:
-    """On one line, and without signs that would hide what a program does."""
+    """A one-line comment without control characters that could disguise code."""
     return "# " + "".join(character if character.isprintable() else " " for character in text)
 
 
 def _variant_options(question: Question) -> dict[str, str]:
-    """The parts that replace the model's own, by the options of `headlight trace`."""
+    """The replaced parts of the model, as options of `headlight trace`."""
     parts: dict[str, str] = asdict(question.variant)
     return {{"masks": "mask"}.get(name, name.replace("_", "-")): choice for name, choice in parts.items()}
 
 
 def _other_lines(expression: Expression, request: QuantityRequest) -> tuple[str, ...]:
-    """The line that makes the trace with which an expression compares."""
+    """The line that creates the trace to which an expression compares."""
     if expression.other is None:
         return ()
     other = expression.other(request)
@@ -262,7 +262,7 @@ def _combined_heads(heads: list[tuple[int, int]], reduction: str, quantity: Quan
     if len(calls) == 1:
         return calls[0]
     stacked = f"np.stack([{', '.join(calls)}])"
-    if quantity.is_masked and not quantity.additive:  # a forbidden cell holds the least number there is
+    if quantity.is_masked and not quantity.additive:  # a masked cell has the smallest float32
         lines = [f"np.ma.masked_less_equal({stacked}, np.finfo(np.float32).min)"]
         if reduction == "mean":
             lines.append("numbers = numbers.mean(0, dtype=float).filled(np.nan)")
@@ -289,7 +289,7 @@ def _substitute(code: str, attention_group: AttentionGroup, request: QuantityReq
 
 
 def _is_long(resolved: ResolvedQuestion) -> bool:
-    """Whether a run keeps so little of the text that a program must say what it wants."""
+    """Whether the text is so long that a program must list the values to keep."""
     traced = resolved.trace
     return attention_bytes(traced.config, traced.text, traced.source) > ATTENTION_BYTES_BUDGET
 

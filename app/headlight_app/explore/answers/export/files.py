@@ -1,4 +1,4 @@
-"""What Explore exports: numbers, one file that draws itself, a worksheet, programs."""
+"""The exports of Explore: numbers, a self-contained HTML page, a worksheet, programs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 
 
 def answer_export_numbers(request: ExportNumbersRequest) -> Reply[FileAnswer]:
-    """Numbers as a file: of the value at `path`, or, without one, of the picture itself."""
+    """A file of numbers: the value at `path`, or the displayed view if `path` is empty."""
     resolved, file_format = resolve(request.question), FILE_FORMATS[request.format]
     if request.path.strip():
         array = value_array(resolved, request.path, file_format.max_values)
@@ -45,7 +45,7 @@ def answer_export_numbers(request: ExportNumbersRequest) -> Reply[FileAnswer]:
 
 
 def answer_export_neurons(request: ExportNeuronsRequest) -> Reply[FileAnswer]:
-    """Every neuron of a layer's feed-forward as a file: its activation, its weight towards an answer, what it adds."""
+    """A file of all neurons of a feed-forward: activation, weight towards an answer, contribution."""
     resolved, file_format = resolve(request.question), FILE_FORMATS[request.format]
     asked = attributed_neurons(resolved, request.layer, request.query, request.token)
     array = neuron_array(resolved, asked, file_format.max_values)
@@ -61,12 +61,12 @@ def _view_provenance(resolved: ResolvedQuestion, state: State) -> Provenance:
 
 
 def answer_export_page(request: ExportPageRequest) -> Reply[FileAnswer]:
-    """All heads, and the picture on the screen with its exact numbers, as one HTML file that needs no network."""
+    """All heads and the displayed view with its exact numbers, as one HTML file that works offline."""
     resolved, state = resolve(request.question), request.state
     question, traced = resolved.question, resolved.trace
     reply = trace_reply(resolved, state.query)
     meta, numbers = msgspec.to_builtins(reply.answer), reply.numbers
-    if any(path.endswith(".weights") for path in traced.values):  # a long text's are not kept: it has the overview
+    if any(path.endswith(".weights") for path in traced.values):  # not kept for a long text, which has the overview
         document = show_trace(resolved.shown_trace)
         groups = [
             shown | {"shows": known["shows"], "metrics": known["metrics"] or shown["metrics"]}
@@ -89,13 +89,13 @@ def answer_export_page(request: ExportPageRequest) -> Reply[FileAnswer]:
 
 
 def answer_export_worksheet(request: ExportWorksheetRequest) -> Reply[FileAnswer]:
-    """The view as a page to print for a class, with questions that fit it and their answers."""
+    """The view as a printable page for a class, with matching questions and their answers."""
     html = worksheet(resolve(request.question), request)
     name = "headlight-worksheet.html"
     return Reply(FileAnswer(name=name, type="text/html"), html.encode("utf-8", "replace"))
 
 
 def answer_export_code(request: ExportCodeRequest) -> Reply[ProgramAnswer]:
-    """The view as Python and as lines for a shell."""
+    """The view as a Python program and as shell commands."""
     resolved, state = resolve(request.question), request.state
     return Reply(ProgramAnswer(python=python_code(resolved, state), shell=shell_code(resolved, state)))

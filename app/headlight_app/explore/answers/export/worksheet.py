@@ -1,4 +1,4 @@
-"""A worksheet: one printed page with picture, questions and link for a class, and the answers on a second one."""
+"""A worksheet for a class: one printed page with figure, questions and link, and a second page with the answers."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from headlight_app.inference.resolved_question import ResolvedQuestion
 
 TEMPLATE = Path(__file__).with_name("worksheet.html")
 MAX_EXERCISES = 3
-LARGE_SHARE = 0.35  # of a head's attention, from which on a metric describes it
-LEAST_ROWS = 3  # of a pattern of repeated words
-MAX_ROWS = 6  # named in an answer
-MAX_CODE = 900  # characters of a link whose code can still be photographed from paper
-MAX_NAMED = 3  # answers of the model
-LINES = 2  # to write on, below each question
+LARGE_SHARE = 0.35  # minimum share of a head's attention for a pattern to describe the head
+LEAST_ROWS = 3  # for a pattern of repeated words
+MAX_ROWS = 6  # rows named in an answer
+MAX_CODE = 900  # characters of a link whose QR code can be scanned from paper
+MAX_NAMED = 3  # predictions of the model
+LINES = 2  # to write on below each question
 
 
 def worksheet(resolved: ResolvedQuestion, parts: ExportWorksheetRequest) -> str:
-    """The page as HTML: it needs no network, and every text on it can be changed before it is printed."""
+    """The page as HTML: it works offline, and every text on it can be edited before printing."""
     state = parts.state
     exercises = list(choose_exercises(resolved, state))[:MAX_EXERCISES]
     figure = base64.b64encode(parts.figure.encode("utf-8", "replace")).decode("ascii")
@@ -61,7 +61,7 @@ def worksheet(resolved: ResolvedQuestion, parts: ExportWorksheetRequest) -> str:
 
 
 def choose_exercises(resolved: ResolvedQuestion, state: State) -> Iterator[Exercise]:
-    """Those that fit what is shown: the head, what is wired otherwise than trained, the answer, the rest."""
+    """Exercises that fit the view: on the head, on replaced parts, on the task, on the other parts."""
     group = selected_attention(resolved.config, state.attention)
     config, trained = (each.for_stack(group.stack) for each in (resolved.config, resolved.as_trained.config))
     rows = (
@@ -78,9 +78,9 @@ def choose_exercises(resolved: ResolvedQuestion, state: State) -> Iterator[Exerc
 
 
 def head_exercise(resolved: ResolvedQuestion, state: State) -> Exercise | None:
-    """That of the pattern which has most of the head's attention, with its share here; None where none has.
+    """The exercise on the pattern with most of the head's attention, and its share here; None if there is none.
 
-    A pattern counts where enough rows can show it: half of them, or for one that only repeated words have, three.
+    A pattern counts if enough rows can show it: half of the rows, or three if only repeated words have it.
     """
     group = selected_attention(resolved.config, state.attention)
     heads = selected_heads(state, group)
@@ -104,7 +104,7 @@ def head_exercise(resolved: ResolvedQuestion, state: State) -> Exercise | None:
 
 
 def column_exercise(resolved: ResolvedQuestion, state: State) -> Exercise | None:
-    """Which column of the picture has most of the weights, over all its rows."""
+    """An exercise on the column with the largest mean weight."""
     if resolved.is_long or shown_quantity(resolved, state) != "weights":
         return None
     view = head_view(resolved, state)
@@ -121,7 +121,7 @@ def column_exercise(resolved: ResolvedQuestion, state: State) -> Exercise | None
 
 
 def _wiring(config: Config, trained: Config | None, kind: str) -> Iterator[Exercise | None]:
-    """Of mask, positional encoding and attention function; with `trained` only of those that differ from it.
+    """Exercises on mask, positional encoding and attention function; with `trained`, only on parts that differ from it.
 
     Attention to another text has neither a mask nor positions.
     """
@@ -134,7 +134,7 @@ def _wiring(config: Config, trained: Config | None, kind: str) -> Iterator[Exerc
 
 
 def link_code(link: str) -> str:
-    """The QR code of a link as SVG; a sentence for one that is too long to be photographed."""
+    """The QR code of a link as SVG; a sentence if the link is too long to scan."""
     if len(link) > MAX_CODE:
         return "<p>The link is too long for a code.</p>"
     written = io.BytesIO()
@@ -158,7 +158,7 @@ def _question(question: str) -> str:
 
 
 def _likeliest(resolved: ResolvedQuestion, state: State) -> str:
-    """The model's own answer."""
+    """The model's likeliest answers in a sentence."""
     found = predictions(resolved, state.query)[:1]
     if not found:
         return ""

@@ -1,4 +1,4 @@
-// Changes of the list of edits: each is one change of the page's choice.
+// Changes to the list of edits: each is one change of the page's choice.
 
 import { AS_TRAINED } from "./edit_history.js";
 
@@ -23,7 +23,7 @@ export function removeEdit(page, edit) {
 }
 
 /**
- * In place of every edit that the test picks one other, or none.
+ * Replaces all edits that match a test by one edit, or removes them.
  * @param {ExplorePage} page @param {(edit: string) => boolean} picks @param {string | null} edit
  */
 export function replaceEdit(page, picks, edit) {
@@ -34,7 +34,7 @@ export function replaceEdit(page, picks, edit) {
   if (JSON.stringify(rest) !== JSON.stringify(edits)) page.change({ edits: rest });
 }
 
-/** Puts an edit aside without losing it, or takes it up again. @param {ExplorePage} page @param {string} edit */
+/** Disables an edit without losing it, or enables it again. @param {ExplorePage} page @param {string} edit */
 export function toggleEdit(page, edit) {
   const { edits, disabled_edits } = page.state.choice;
   if (edits.includes(edit))
@@ -42,13 +42,13 @@ export function toggleEdit(page, edit) {
   addEdits(page, [edit]);
 }
 
-/** What stands before the "=": edits of the same values. @param {string} edit */
+/** The part before the "=": the values that an edit changes. @param {string} edit */
 function editSubject(edit) {
   return edit.slice(0, edit.indexOf("="));
 }
 
 /**
- * Makes all of some edits in place of others of the same values, or takes all back where all are there already.
+ * Makes the wanted edits, replacing others of the same values; removes them if all are there already.
  * @param {ExplorePage} page @param {string[]} wanted
  */
 export function toggleEdits(page, wanted) {
@@ -74,7 +74,7 @@ export function redoEdit(page) {
   page.state.history.redo(page.state.choice, (changes) => restoreChanges(page, changes));
 }
 
-/** Everything as the model was trained. @param {ExplorePage} page */
+/** Restores the model as trained. @param {ExplorePage} page */
 export function clearChanges(page) {
   restoreChanges(page, { edits: [], disabled_edits: [], variant: AS_TRAINED });
 }
@@ -85,7 +85,7 @@ export function takeBackPart(page, part) {
   restoreChanges(page, { edits, disabled_edits, variant: { ...variant, [part]: "" } });
 }
 
-/** The sidebar hears of parts at once. @param {ExplorePage} page @param {Changes} changes */
+/** Notifies the sidebar of changed parts at once. @param {ExplorePage} page @param {Changes} changes */
 function restoreChanges(page, { variant, ...lists }) {
   const replaces = JSON.stringify(variant) !== JSON.stringify(page.state.choice.variant);
   page.change(replaces ? { ...lists, variant } : lists);
@@ -93,7 +93,7 @@ function restoreChanges(page, { variant, ...lists }) {
 }
 
 /**
- * Ctrl+Z and Ctrl+Shift+Z (or Ctrl+Y) anywhere but where somebody writes.
+ * Ctrl+Z and Ctrl+Shift+Z (or Ctrl+Y) anywhere except in text fields.
  * @param {ExplorePage} page @param {KeyboardEvent} event
  */
 export function onUndoKey(page, event) {

@@ -1,5 +1,5 @@
-// Controls that make changes: of heads, of who sees whom, of where a token stands, of any value. The panel of changes
-// shows all of them, the menus of a head, a cell and a token those that belong there. Each is { element, update() }.
+// Controls for edits: of heads, visibility, token positions and any value. The panel of changes shows all of them, the
+// menus of a head, a cell and a token only the matching ones. Each is { element, update() }.
 
 import { activeElement, createElement } from "../../../ui/frontend/dom/dom.js";
 import { formatFigure } from "../../../ui/frontend/state/edit_words.js";
@@ -25,7 +25,7 @@ const SCOPES = {
 const memory = remembered(() => ({ scope: "head" }));
 
 /**
- * What a change is meant for: the path of an attention, and a head of it or nothing for all.
+ * The targets of an edit: the path of an attention, and a head of it or "" for all.
  * @param {ExplorePage} page @returns {EditTarget[]}
  */
 export function editTargets(page) {
@@ -56,7 +56,7 @@ export function labelledRow(name, ...children) {
   return createElement("div", "line", [createElement("span", "quiet", name), controls]);
 }
 
-/** For which heads the next controls are meant. @param {ExplorePage} page @returns {Control} */
+/** Chooses the heads that the next controls change. @param {ExplorePage} page @returns {Control} */
 export function scopeControl(page) {
   const group = createElement("div", "choices", [], { role: "group", ariaLabel: "Which heads" });
   const buttons = Object.keys(SCOPES).map((name) => {
@@ -76,7 +76,7 @@ export function scopeControl(page) {
   return { element: labelledRow("In", group), update };
 }
 
-/** Off, evenly spread, hotter or colder, without the scale. @param {ExplorePage} page @returns {Control} */
+/** Heads off, uniform weights, softmax temperature, no score scale. @param {ExplorePage} page @returns {Control} */
 export function headControl(page) {
   /** @param {string} hookPoint @param {string} operation */
   const edits = (hookPoint, operation) =>
@@ -103,7 +103,8 @@ export function headControl(page) {
 }
 
 /**
- * The temperature of the softmax, on a scale of octaves: scores divided by it. `starts` are edits without an operation.
+ * The softmax temperature, by which scores are divided, on a logarithmic scale to base 2. `starts` are edits without an
+ * operation.
  * @param {ExplorePage} page @param {() => string[]} starts @returns {Control}
  */
 function temperatureControl(page, starts) {
@@ -138,7 +139,7 @@ function temperatureControl(page, starts) {
 }
 
 /**
- * Whether a query sees a key: in the mask, or by weight. `pair` says which two tokens are meant.
+ * Whether a query sees a key: by mask, or by weight. `pair` returns the two tokens.
  * @param {ExplorePage} page @param {() => [number, number]} pair
  * @returns {ControlElements & { elements: [HTMLElement, HTMLElement] }}
  */
@@ -152,7 +153,7 @@ export function visibilityControl(page, pair) {
   const none = createButton("Weight 0", "make-weightless", "The other weights of the row stay as they are", () =>
     toggleEdits(page, edits("weights", "set:0")),
   );
-  /** Whether something else than a change of this very cell forbids it. */
+  /** Whether the cell is forbidden, other than by an edit of this cell. */
   const isClosed = () =>
     hasEdits(page, edits("mask", "set:1")) || (!hasEdits(page, edits("mask", "set:0")) && !isAllowed(page, ...pair()));
   const update = () => {
@@ -170,7 +171,7 @@ export function visibilityControl(page, pair) {
 }
 
 /**
- * Whether the mask lets any head in scope see a cell, read from the pictures on the screen.
+ * Whether the mask allows a cell for any head in scope, read from the byte codes on the page.
  * @param {ExplorePage} page @param {number} query @param {number} key
  */
 function isAllowed(page, query, key) {
@@ -182,7 +183,7 @@ function isAllowed(page, query, key) {
 }
 
 /**
- * Where a token stands for the position scheme.
+ * The position of a token for the positional encoding.
  * @param {ExplorePage} page @param {() => Side} which @param {() => number} place @returns {ControlElements}
  */
 export function positionControl(page, which, place) {

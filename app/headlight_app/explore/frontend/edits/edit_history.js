@@ -1,16 +1,15 @@
-// Undo and redo of all that is changed of the model: edits, and parts in place of its own. One stroke of a slider is one
-// change.
+// Undo and redo of all changes to the model: edits and replaced parts. One slider movement is one change.
 
 /** @import { Choice } from "../types.js" */
 
 /** @typedef {Pick<Choice, "edits" | "disabled_edits">} EditLists */
 /** @typedef {Pick<Choice, "edits" | "disabled_edits" | "variant">} Changes */
 
-const STROKE = 1000; // milliseconds in which choices of the same part are one change
+const STROKE = 1000; // milliseconds within which choices of the same part count as one change
 
 export const AS_TRAINED = { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" };
 
-/** How many changes there are. @param {Pick<Changes, "edits" | "variant">} changes */
+/** The number of changes. @param {Pick<Changes, "edits" | "variant">} changes */
 export function countChanges({ edits, variant }) {
   return edits.length + Object.values(variant).filter(Boolean).length;
 }
@@ -40,7 +39,7 @@ export class EditHistory {
     this.#replaced = Number.NEGATIVE_INFINITY;
   }
 
-  /** A slider is held: what follows is one change until `endStroke`. */
+  /** A slider is being moved: everything until `endStroke` is one change. */
   beginStroke() {
     this.#stroke ||= "begins";
   }
@@ -50,7 +49,7 @@ export class EditHistory {
   }
 
   /**
-   * Remembers what was changed before another change; parts that are replaced in quick turn are one.
+   * Records the state before a change; parts replaced in quick succession count as one change.
    * @param {Changes} before @param {boolean} [ofPart] @param {number} [time]
    */
   record({ edits, disabled_edits, variant }, ofPart = false, time = Date.now()) {
@@ -63,7 +62,7 @@ export class EditHistory {
   }
 
   /**
-   * Back by one change. What came with the address has no past: there the last edit is taken back, then all parts.
+   * Undoes one change. Changes from the address have no history: the last edit is removed first, then all parts.
    * @param {Changes} now @param {(changes: Changes) => void} restore
    */
   undo({ edits, disabled_edits, variant }, restore) {

@@ -1,4 +1,5 @@
-// The changes to the model, edits and replaced parts: a list that can be read, switched, undone and redone one by one, and taken along as text.
+// The changes to the model, edits and replaced parts: a list to read, switch, undo and redo one by one, and copy as
+// text.
 
 import { activeElement, createButton, createElement, listenTo, updateChildren } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
@@ -12,10 +13,10 @@ import { formatEditList, parseEditList } from "./edit_text.js";
 
 /** @import { ExplorePage, PartDifference } from "../types.js" */
 
-/** What is open: the panel of edits, and in it the list as text. */
+/** Whether the panel of edits is open, and in it the list as text. */
 const memory = remembered(() => ({ panel: false, text: false }));
 
-/** Hooks the list up, once. @param {ExplorePage} page @returns {() => void} ends it */
+/** Attaches the listeners of the list, once. @param {ExplorePage} page @returns {() => void} ends it */
 export function listenToEdits(page) {
   const { changes, undo, redo, edits } = page.view.elements;
   const open = memory(page);
@@ -91,7 +92,7 @@ function drawEditList(page, list) {
   );
 }
 
-/** The last edit, or else the last part that was replaced, in words. @param {ExplorePage} page */
+/** The last edit, or else the last replaced part, in words. @param {ExplorePage} page */
 function latestWords(page) {
   const edit = page.state.choice.edits.at(-1);
   if (edit) return wordNodes(describeEdit(page.state, edit));
@@ -99,7 +100,7 @@ function latestWords(page) {
   return part ? [`${part.title}: ${part.now}`] : [];
 }
 
-/** The parts that the answer on the screen has in place of the model's own, and that are still chosen. @param {ExplorePage} page */
+/** The replaced parts of the displayed answer that are still chosen. @param {ExplorePage} page */
 function replacedParts(page) {
   const variant = /** @type {Record<string, string>} */ ({ ...page.state.choice.variant });
   return (page.state.latestAnswer?.differences ?? []).filter(({ field }) => variant[field]);

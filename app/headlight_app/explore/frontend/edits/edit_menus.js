@@ -1,4 +1,4 @@
-// Menus of a head, a cell and a token: they open where the thing to be changed is.
+// Context menus of a head, a cell and a token.
 
 import { activeElement, closest, createElement } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
@@ -20,10 +20,10 @@ import {
 
 /** @import { Control, ExplorePage, Menu, Side, Words } from "../types.js" */
 
-/** The menu that is open. */
+/** The open menu. */
 const memory = remembered(() => ({ controls: /** @type {Control[]} */ ([]), close: () => {} }));
 
-/** Shows in the open menu which edits are made. @param {ExplorePage} page */
+/** Shows the active edits in the open menu. @param {ExplorePage} page */
 export function updateMenu(page) {
   for (const { update } of memory(page).controls) update();
 }
@@ -69,7 +69,10 @@ function headMenu(page) {
   return { title: ["Change"], controls: [scopeControl(page), headControl(page)] };
 }
 
-/** The cell under the pointer; else the token at hand and the one that it looks at most. @param {ExplorePage} page */
+/**
+ * The cell under the pointer; else the current token and the token that it attends to most.
+ * @param {ExplorePage} page
+ */
 function cellMenu(page) {
   const [query] = activeQueries(page);
   const key = page.state.pointer?.key ?? mostAttendedKey(page, query);
@@ -113,7 +116,7 @@ function tokenMenu(page, which, place) {
 }
 
 /**
- * Opens a menu where the event was; Escape, or a click elsewhere, closes it.
+ * Opens a menu at the event's place; Escape or a click elsewhere closes it.
  * @param {ExplorePage} page @param {MouseEvent | KeyboardEvent} event @param {Menu} options
  */
 function openMenu(page, event, { title, controls }) {
@@ -157,7 +160,7 @@ function closeMenu(page) {
 }
 
 /**
- * Beside the pointer, or below what has the focus; always on the screen.
+ * Places the menu beside the pointer or below the focused element, inside the window.
  * @param {HTMLElement} menu @param {MouseEvent | KeyboardEvent} event
  */
 function placeMenu(menu, event) {

@@ -1,4 +1,4 @@
-// The panel in which edits are made.
+// The panel for making edits.
 
 import { fillSelect } from "../../../ui/frontend/charts/charts.js";
 import { activeElement, createElement, inlineText, optionsOf } from "../../../ui/frontend/dom/dom.js";
@@ -22,10 +22,13 @@ import { editText, isPatch } from "./edit_text.js";
 /** @import { Option } from "../../../ui/frontend/charts/charts.js" */
 /** @import { Control, EditTarget, ExplorePage, HookPointRow } from "../types.js" */
 
-/** What becomes of a value that is taken from the run of another text: an edit of the form `...=from:B`. */
+/** The operation that takes a value from the run of another text: an edit of the form `...=from:B`. */
 const PATCH = { name: "from:B", title: "is that of another text", takes_number: false };
 
-/** A value of the network, and the kind of module that it belongs to. @typedef {{ name: string, title: string, module: HookPointRow["edited_in"][number], axes: string[] }} EditableValue */
+/**
+ * A value of the network, and its kind of module. @typedef {{ name: string, title: string, module:
+ * HookPointRow["edited_in"][number], axes: string[] }} EditableValue
+ */
 
 const memory = remembered(() => ({
   query: /** @type {number | null} */ (null),
@@ -77,7 +80,7 @@ export function createEditPanel(page) {
 }
 
 /**
- * The two tokens that the panel speaks of: chosen there, else the token at hand and the one before it.
+ * The two tokens of the panel: chosen there, else the current token and the previous one.
  * @param {ExplorePage} page @returns {[query: number, key: number]}
  */
 function activePair(page) {
@@ -105,7 +108,10 @@ export function drawEditPanel(page) {
   for (const { update } of memory(page).controls) update();
 }
 
-/** The values that the rows of the hook points offer, of the modules that the model has. @param {ExplorePage} page @returns {EditableValue[]} */
+/**
+ * The editable values of the hook points, for the modules of this model.
+ * @param {ExplorePage} page @returns {EditableValue[]}
+ */
 function editableValues(page) {
   const { hook_points, has_feed_forward } = page.state.catalogue;
   return Object.entries(hook_points).flatMap(([name, { axes, title, edited_in }]) =>
@@ -130,7 +136,7 @@ function chosenOperation(page, value, operation) {
 }
 
 /**
- * Any value that a hook point offers: of the layers in scope, at one token or all.
+ * A control for any hook point value: of the layers in scope, at one token or all.
  * @param {ExplorePage} page @returns {Control}
  */
 function valueControl(page) {

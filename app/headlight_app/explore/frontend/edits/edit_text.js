@@ -1,4 +1,4 @@
-// Edits in their text form, PATH[INDEX]=OPERATION:NUMBER: one of what was picked, and lists of them.
+// Edits in text form, PATH[INDEX]=OPERATION:NUMBER, and lists of them.
 
 /** @import { EditLists } from "./edit_history.js" */
 
@@ -14,7 +14,7 @@ export function isPatch(edit) {
   return edit.includes("=from:");
 }
 
-/** One edit a line; behind a # those that are disabled. @param {string} text @returns {EditLists} */
+/** One edit per line; disabled edits start with #. @param {string} text @returns {EditLists} */
 export function parseEditList(text) {
   const lines = [
     ...new Set(

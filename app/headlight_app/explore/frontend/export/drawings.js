@@ -1,4 +1,4 @@
-// The figures that there are of the page: what the open tab shows, the map of the selected heads, and all heads.
+// The figures of the page: the selected heads, and all heads.
 
 import { activePlot } from "../../../ui/frontend/heads/head_panel.js";
 import { MAX_CELLS, maxPool } from "../../../ui/frontend/heads/thumbnails.js";
@@ -18,10 +18,10 @@ import { runOf, shownSide } from "./shown_run.js";
 
 /** @import { AttentionGroup, ExplorePage, ShownFigure } from "../types.js" */
 
-const MAX_FIGURE_CELLS = 1 << 20; // of all heads together: what a request for a PDF may hold
+const MAX_FIGURE_CELLS = 1 << 20; // cells of all heads together, limited by the size of a PDF request
 
 /**
- * The selected heads as they are drawn on the page, or by another plot.
+ * The selected heads as drawn on the page, or in another plot.
  * @param {ExplorePage} page @param {string} [plot] @returns {Promise<ShownFigure>}
  */
 export async function headsDrawing(page, plot = activePlot(page)) {
@@ -46,11 +46,11 @@ export async function headsDrawing(page, plot = activePlot(page)) {
 }
 
 /**
- * All heads of the attention that is open, and the numbers of each layer.
+ * All heads of the open attention, and the numbers of each layer.
  * @param {ExplorePage} page @returns {Promise<ShownFigure>}
  */
 export async function allHeadsDrawing(page) {
-  await loadPendingGroup(page); // of a long text
+  await loadPendingGroup(page); // not loaded yet, for a long text
   const group = currentGroup(page);
   if (group.pending) throw new Error("Not all heads are computed yet. Try again in a moment.");
   const { columns, rules } = await fetchLayerNumbers(page);
@@ -66,7 +66,7 @@ export async function allHeadsDrawing(page) {
 }
 
 /**
- * The byte codes of each head; nothing of one that is off.
+ * The byte codes of each head; null for a head that is off.
  * @param {ExplorePage} page @param {AttentionGroup} group
  */
 function headCells(page, group) {

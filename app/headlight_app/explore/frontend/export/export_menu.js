@@ -1,4 +1,4 @@
-// Export of what is on the screen: figures and numbers, what is handed on, a file that draws itself, programs.
+// Export of the displayed view: figures and numbers, a link, a self-contained HTML file, a worksheet, programs.
 
 import { saveBlob } from "../../../ui/frontend/dom/clipboard.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
@@ -15,7 +15,7 @@ import { shownSide } from "./shown_run.js";
 
 /** @import { ExplorePage, FileRoute, Routes, ShownDrawing, ShownView } from "../types.js" */
 
-const WORKSHEET_SIZE = { width: 85 }; // millimetres of its picture
+const WORKSHEET_SIZE = { width: 85 }; // millimetres, of the figure
 const ANSWER = "the answer to the task";
 const PICTURE = "this picture";
 const MAP = "the map of the chosen heads";
@@ -30,10 +30,10 @@ export function createExportMenu(page, place) {
     collect: () => shownView(page),
     share: () => ({
       page: page.state.catalogue,
-      chosen: { state: { ...page.state.settings, ...page.state.told } }, // a target that the model writes is written anew
+      chosen: { state: { ...page.state.settings, ...page.state.told } }, // the model generates its target again
       sides: () => [{ ...shownSide(page), question: page.state.question }],
       program: () => program(page, "python"),
-      open: async (state) => page.reporter.submit({ ...state }), // the page checks every choice, and hands back what fits
+      open: async (state) => page.reporter.submit({ ...state }), // the page checks every choice, and returns what fits
     }),
     others: {
       title: "of the picture of heads, or of a path",
@@ -47,7 +47,7 @@ export function createExportMenu(page, place) {
   const { menu } = exported;
   menu.listen({
     page: async () => {
-      const view_key = JSON.stringify(matrixQuery(page).choice); // by what a saved page finds its picture again
+      const view_key = JSON.stringify(matrixQuery(page).choice); // the key of the view in the saved page
       menu.say(`${await saveFileFrom(page, "export_page", { ...shownRequest(page), view_key })} is saved.`);
     },
     worksheet: () => saveWorksheet(page, exported),
@@ -57,7 +57,10 @@ export function createExportMenu(page, place) {
   return () => exported.end();
 }
 
-/** What there is to export now; the answer comes first, because it stands first on the page. @param {ExplorePage} page @returns {Promise<ShownView>} */
+/**
+ * The current choices for export; the answer comes first, as on the page.
+ * @param {ExplorePage} page @returns {Promise<ShownView>}
+ */
 async function shownView(page) {
   const hasHeads = Boolean(currentGroup(page));
   const answer = await page.view.exportAnswer();
@@ -79,7 +82,10 @@ async function shownView(page) {
   };
 }
 
-/** What another tab than that of the heads shows, or why it cannot be drawn. @param {ExplorePage} page @returns {Promise<{ drawing: ShownDrawing | null, why: string }>} */
+/**
+ * The drawing of the open tab if it is not Heads, or why there is none.
+ * @param {ExplorePage} page @returns {Promise<{ drawing: ShownDrawing | null, why: string }>}
+ */
 async function openTab(page) {
   if (activeTab(page) === "heads") return { drawing: null, why: "" };
   try {
@@ -91,13 +97,16 @@ async function openTab(page) {
   }
 }
 
-/** What a file is made of: the question, and all that was chosen. @param {ExplorePage} page */
+/** The request for a file: the question, and all choices. @param {ExplorePage} page */
 function shownRequest(page) {
   const { question, settings, choice } = page.state;
   return { question, state: { ...settings, ...choice } };
 }
 
-/** A page for a class, to be changed and printed; its questions speak of rows and columns. @param {ExplorePage} page @param {PageExport} exported */
+/**
+ * Saves a page for a class to edit and print; its questions refer to rows and columns, so its figure is a map.
+ * @param {ExplorePage} page @param {PageExport} exported
+ */
 async function saveWorksheet(page, exported) {
   const { menu, share } = exported;
   const options = { size: WORKSHEET_SIZE, title: menu.figureOptions.title, foot: false };
@@ -110,7 +119,7 @@ async function saveWorksheet(page, exported) {
 }
 
 /**
- * Gives the file's name.
+ * Saves a file; returns its name.
  * @template {FileRoute} Name @param {ExplorePage} page @param {Name} route @param {Routes[Name]["request"]} request
  */
 async function saveFileFrom(page, route, request) {

@@ -1,4 +1,4 @@
-// The picture of the selected heads as a figure: a map, lines, the shaded text, a table, the plane, or the image.
+// The selected heads as a figure: a map, lines, the shaded text, a table, the plane, or the image.
 
 import { HEAD_COLOURS, hexColour, NEGATIVE_COLOUR, tint } from "../../../ui/frontend/charts/colours.js";
 import { addConnections, layoutConnections } from "../../../ui/frontend/charts/connections.js";
@@ -27,13 +27,13 @@ import { magnitude, matrixCodes, SHOWN, stateAt, valueAt } from "../../../ui/fro
 /** @import { TokenColumn } from "../../../ui/frontend/charts/connections.js" */
 
 const MOST_CELLS = 1_024; // of a table
-const STRONGEST = 0.7; // of a colour beneath a number
-const PLANE = 0.7; // height of the plane, in its width
-const NARROWEST_PLANE = 340; // pixels before it is scaled: its words stand beside each other
+const STRONGEST = 0.7; // opacity of a colour beneath a number
+const PLANE = 0.7; // height of the plane, relative to its width
+const NARROWEST_PLANE = 340; // pixels before scaling: its labels are side by side
 
 /**
- * What a figure of heads shows: their matrix, what they are called, the rows that stand out from the rest (none: all do
- * alike), and, for the plot that needs it, the plane or the image.
+ * The content of a figure of heads: their matrix, their names, the highlighted rows (none: all rows alike), and the
+ * plane or the image if the plot needs it.
  * @typedef {object} ShownHeads
  * @property {Page} page @property {HeadMatrix} matrix @property {string[]} heads @property {number[]} locked
  * @property {Found<QkProjectionAnswer>} [plane] @property {HTMLCanvasElement} [image]
@@ -63,7 +63,7 @@ export function drawHeads(plot, shown, width, title) {
   return { figure, y: PICTURES[plot](figure, shown, { ...box, y: addLines(figure, named, box.x, y, { bold: true }) }) };
 }
 
-/** Of several heads what is drawn is the rule by which they are combined. @param {ShownHeads} shown */
+/** The names of the heads, for several heads after the rule that combines them. @param {ShownHeads} shown */
 function headsTitle({ matrix, heads }) {
   const rule = matrix.rules.find((each) => COMBINED.test(each));
   return rule ? `${rule[0].toUpperCase()}${rule.slice(1)}: ${heads.join(", ")}` : heads.join(", ");
@@ -71,9 +71,9 @@ function headsTitle({ matrix, heads }) {
 
 const COMBINED = /^(mean|largest) of \d+ heads$/;
 
-/** By which rules a plot was made. @param {string} plot @param {HeadMatrix} matrix */
+/** The rules of a plot. @param {string} plot @param {HeadMatrix} matrix */
 export function rulesOf(plot, matrix) {
-  const rules = matrix.rules.filter((rule) => plot !== "lines" || !COMBINED.test(rule)); // there each head stands by itself
+  const rules = matrix.rules.filter((rule) => plot !== "lines" || !COMBINED.test(rule)); // lines show heads separately
   return matrix.fitted ? [...rules, matrix.fitted.description] : rules;
 }
 

@@ -1,4 +1,4 @@
-// What the tab Layers shows as figures: tables on colours, bars, and the norms of the residual stream.
+// Figures of the tab Layers: coloured tables, bars, and the norms of the residual stream.
 
 import { formatShort, formatSigned } from "../../../ui/frontend/charts/charts.js";
 import { CIVIDIS, colour, PURPLE_ORANGE } from "../../../ui/frontend/charts/colours.js";
@@ -11,13 +11,16 @@ import { formatPercent } from "../../../ui/frontend/dom/dom.js";
 /** @import { PrintedRow } from "../../../ui/frontend/charts/figure_table.js" */
 /** @import { Box, Figure, RankedEntry, ShownFigure, TableCell } from "../types.js" */
 
-/** @typedef {{ answer: string, share: number, note: string, asked: boolean }} LensCell what is largest there, its share, and what stands below it */
+/**
+ * @typedef {{ answer: string, share: number, note: string, asked: boolean }} LensCell the likeliest answer, its share,
+ * and the note below it
+ */
 /**
  * @typedef {object} ShownLens
  * @property {string[]} columns @property {{ label: string, cells: LensCell[] }[]} rows
- * @property {PrintedRow[]} [truth] what really came, where that is known
+ * @property {PrintedRow[]} [truth] the true tokens, if known
  * @property {LineChart | null} [norms]
- * @property {string} words what the colour says of each share
+ * @property {string} words what the colour means
  */
 
 const WIDEST_CHART = 120; // millimetres
@@ -61,7 +64,7 @@ export function drawLens({ columns, rows, truth = [], norms, words }) {
 }
 
 /**
- * Numbers on either side of zero in a table, and the largest of them as bars.
+ * Signed numbers in a table, and the largest of them as bars.
  * @param {{ columns: string[], rows: { label: string, cells: (TableCell | undefined)[] }[] }} table
  * @param {{ title: string, entries: RankedEntry[] }} ranked @param {string} unit @returns {ShownFigure["draw"]}
  */
@@ -117,7 +120,10 @@ export function drawCharts(charts) {
   );
 }
 
-/** How likely an answer is after each of some steps. @param {{ label: string, share: number }[]} steps @returns {ShownFigure["draw"]} */
+/**
+ * The probability of an answer after each step.
+ * @param {{ label: string, share: number }[]} steps @returns {ShownFigure["draw"]}
+ */
 export function drawShares(steps) {
   const rows = steps.map(({ label, share }) => ({ label, values: [share] }));
   const chart = { rows, kinds: [""], most: 1, format: formatPercent, missing: "" };

@@ -1,4 +1,4 @@
-// The numbers of each layer that a figure of all heads holds beside them: those of the tab "Layers", at one token.
+// The numbers of each layer in a figure of all heads, at one token, from the tab "Layers".
 
 import { formatPercent, inlineText } from "../../../ui/frontend/dom/dom.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
@@ -9,17 +9,20 @@ import { askFloats } from "../server.js";
 /** @import { ExplorePage, Found, LogitAttributionAnswer, LogitLensAnswer, ResidualNormsAnswer } from "../types.js" */
 /** @import { LayerColumn } from "./overview_figure.js" */
 
-/** @typedef {{ columns: LayerColumn[], rules: string[] }} LayerNumbers columns, and in words what they hold */
+/** @typedef {{ columns: LayerColumn[], rules: string[] }} LayerNumbers columns, and a description of each in words */
 
 /**
- * Null where this model has nothing of the kind.
+ * Null if this model has no such numbers.
  * @template Answer @param {Promise<Found<Answer>>} asked @returns {Promise<Found<Answer> | null>}
  */
 function orNothing(asked) {
   return asked.catch(() => null);
 }
 
-/** Those of the stack that the model answers from; an encoder's layers have none. @param {ExplorePage} page @returns {Promise<LayerNumbers>} */
+/**
+ * The numbers of the stack that makes the prediction; an encoder's layers have none.
+ * @param {ExplorePage} page @returns {Promise<LayerNumbers>}
+ */
 export async function fetchLayerNumbers(page) {
   const { attention_groups, tokens } = page.state.answer;
   if (currentGroup(page).stack !== attention_groups[0].stack) return { columns: [], rules: [] };
@@ -41,7 +44,10 @@ export async function fetchLayerNumbers(page) {
   };
 }
 
-/** The likeliest token after each layer, and the place of the true one. @param {Found<LogitLensAnswer>} found @returns {LayerNumbers} */
+/**
+ * The likeliest token after each layer, and the rank of the true token.
+ * @param {Found<LogitLensAnswer>} found @returns {LayerNumbers}
+ */
 export function lensNumbers(found) {
   const cells = Array.from({ length: found.meta.depths }, (_, depth) => readCell(found, depth, 0));
   const [target] = found.meta.targets;
@@ -104,18 +110,18 @@ export function addedLogits({ meta: { components, text }, numbers }) {
   return { columns, rules: [`what is added to the logit of “${inlineText(text)}” (direct logit attribution)`] };
 }
 
-/** A number that stands above others; a large one has all its digits. @param {number} number */
+/** A number in a column; a large one has all its digits. @param {number} number */
 function threeDigits(number) {
   return Math.abs(number) >= 100 ? number.toFixed(0) : number.toPrecision(3);
 }
 
-/** Two places behind the point and a sign, so that numbers stand in a line. @param {number} number */
+/** A number with two decimals and a sign, so that a column is aligned. @param {number} number */
 function signedNumber(number) {
   const size = Math.abs(number).toFixed(2);
   return number < 0 && size !== "0.00" ? `−${size}` : `+${size}`;
 }
 
-/** @param {string} title @param {string[]} numbers that of the embedding first @returns {LayerColumn} */
+/** @param {string} title @param {string[]} numbers the embedding's first @returns {LayerColumn} */
 function column(title, [embedding, ...layers]) {
   return { title, embedding, layers, align: "end" };
 }

@@ -1,4 +1,4 @@
-// All heads of an attention as a figure for print, and beside each layer's heads the layer's numbers.
+// All heads of an attention as a figure for print, with each layer's numbers beside its heads.
 
 import { addTable } from "../../../ui/frontend/charts/figure_table.js";
 import { addWords, LABEL_SIZE, PRINT_COLOURS, textWidth } from "../../../ui/frontend/charts/figure_text.js";
@@ -8,11 +8,11 @@ import { beyondEnd, formatHigh } from "../../../ui/frontend/state/colour_range.j
 /** @import { ColourRangeRow, Figure, Shape } from "../types.js" */
 
 /**
- * A column of numbers; `embedding` is what stands before the first layer. A title has a line break where it may break.
+ * A column of numbers; `embedding` is the entry before the first layer. A title may break at its line breaks.
  * @typedef {{ title: string, embedding: string, layers: string[], align: "start" | "end" }} LayerColumn
  */
 /**
- * The heads: the byte codes of each, or null for one that is off, and the weight at which their colours end.
+ * The heads: the byte codes of each, or null if it is off, and the weight of the strongest colour.
  * @typedef {object} OverviewHeads
  * @property {number} layers
  * @property {number} heads
@@ -21,9 +21,9 @@ import { beyondEnd, formatHigh } from "../../../ui/frontend/state/colour_range.j
  * @property {number} high
  */
 /**
- * Where everything stands: the lines of titles end where the embedding's row begins, and that where the layers' begin.
+ * The layout: the title lines end at `titlesEnd`, where the embedding's row begins; the layers begin at `top`.
  * @typedef {object} Layout
- * @property {number} text the size of letters
+ * @property {number} text the font size
  * @property {number} titlesEnd
  * @property {number} top
  * @property {number} left of the heads
@@ -34,15 +34,15 @@ import { beyondEnd, formatHigh } from "../../../ui/frontend/state/colour_range.j
 
 const HEAD_GAP = 0.8; // millimetres
 const COLUMN_GAP = 2.6;
-const LABEL_GAP = 1.5; // between a name and what it names
+const LABEL_GAP = 1.5; // between a label and its head or layer
 const MAX_HEIGHT = 230; // of all layers
 const [MIN_HEAD, MAX_HEAD] = [1.4, 14]; // a side
-const SMALLEST_BESIDE = 5; // a side of a head with numbers beside it
-const NARROW = 120; // a figure up to here has smaller letters, so that heads have room
-const LINE = 1.3; // of the size of letters
+const SMALLEST_BESIDE = 5; // minimum side of a head with numbers beside it
+const NARROW = 120; // narrower figures have smaller letters, to leave room for the heads
+const LINE = 1.3; // relative to the font size
 
 /**
- * The numbers stand beside the heads, or below them where the heads would be too small to be seen.
+ * Draws the numbers beside the heads, or below them if the heads would be too small.
  * @param {OverviewHeads} heads @param {LayerColumn[]} columns
  * @param {{ width: number, title: string }} options
  */
@@ -73,7 +73,7 @@ export function createOverview(heads, columns, { width, title }) {
 }
 
 /**
- * As wide as is asked for; wider where heads could not be seen.
+ * The layout for the requested width, or wider if the heads would be too small.
  * @param {Figure} figure @param {OverviewHeads} heads @param {LayerColumn[]} columns @param {number} y @returns {Layout}
  */
 function layoutOverview(figure, { layers, heads }, columns, y) {
@@ -97,7 +97,7 @@ function layoutOverview(figure, { layers, heads }, columns, y) {
   return { text, titlesEnd, top, left, size, step: Math.max(size + HEAD_GAP, text * LINE), columns: places };
 }
 
-/** The base line of a layer's words; layer -1 is the embedding. @param {Layout} layout @param {number} layer */
+/** The baseline of a layer's text; layer -1 is the embedding. @param {Layout} layout @param {number} layer */
 function baseLine({ text, titlesEnd, top, step, size }, layer) {
   return (layer < 0 ? titlesEnd + (text * LINE) / 2 : top + layer * step + size / 2) + text * 0.35;
 }
@@ -124,7 +124,7 @@ function addIndices(figure, { heads, layers }, layout) {
 }
 
 /**
- * The heads of one layer; one that is off is an empty square, crossed.
+ * The heads of one layer; a head that is off is an empty, crossed square.
  * @param {Figure} figure @param {OverviewHeads} heads @param {Layout} layout @param {number} layer
  */
 function addHeads(figure, { heads, cells, high }, { left, top, size, step }, layer) {

@@ -1,4 +1,4 @@
-// Simple and full mode: how much the page shows. The choice stays in this browser; the page's first script applies it.
+// Simple and full mode: how much the page shows. The browser stores the choice; the page's first script applies it.
 
 import { drawChoices } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
@@ -19,7 +19,7 @@ export function drawMode(page) {
     classList.toggle(CLASS, mode === "simple");
     try {
       localStorage.setItem(KEY, mode);
-    } catch {} // a browser that keeps nothing shows it until the page is left
+    } catch {} // without storage, the mode lasts until the page is closed
     drawMode(page);
   });
 }

@@ -1,5 +1,5 @@
-// A guided start for a first visit: a word looks at another, the head is turned off, the prediction changes, and why.
-// All of it is computed on the sentence that stands there. It lies beside the page, takes no focus, and comes once.
+// A guided tour for the first visit: a word attends to another, the head is turned off, the prediction changes, and
+// why. It uses the sentence on the page. It is shown once, in a card that does not take the focus.
 
 import { formatSigned } from "../../../ui/frontend/charts/charts.js";
 import {
@@ -17,19 +17,25 @@ import { remembered } from "../../../ui/frontend/state/memory.js";
 import { readFloats } from "../../../ui/frontend/wire.js";
 
 /** @import { AttentionGroup, Candidate, ComponentAnswer, ExplorePage, Token } from "../types.js" */
-/** A head, what it looks at, and what becomes of the likeliest answer without it. @typedef {{ group: AttentionGroup, layer: number, head: number, query: Token, key: Token, added: number, answer: Candidate, after: number }} Story */
-/** What is told, and the part of the page that it is told of. @typedef {{ words: (string | Node)[], about: "head-title" | "predictions", next: string, act: () => void }} Step */
+/**
+ * A head, the token it attends to, and the likeliest answer with and without it. @typedef {{ group: AttentionGroup,
+ * layer: number, head: number, query: Token, key: Token, added: number, answer: Candidate, after: number }} Story
+ */
+/**
+ * The text of a step, and the part of the page it refers to. @typedef {{ words: (string | Node)[], about: "head-title"
+ * | "predictions", next: string, act: () => void }} Step
+ */
 
 const KEY = "headlight-tour";
-const [TRIES, WORTH_TELLING, LEAST] = [6, 0.02, 0.001]; // heads that are tried, and by how much a share has to change
+const [TRIES, WORTH_TELLING, LEAST] = [6, 0.02, 0.001]; // heads to try, and thresholds for the change of a share
 
-const LOWEST = 0.5; // of the window's height: what begins below is covered by the card
+const LOWEST = 0.5; // of the window's height: the card covers parts that begin lower
 
 const memory = remembered((/** @type {ExplorePage} */ _) => ({ offered: false, text: "", remove: () => {} }));
 
 /**
- * At each answer. The first brings it, for who has not seen it and follows no link, or asks for it; one to another
- * sentence ends it, because what it tells is not true of that.
+ * Called at each answer. The first answer starts the tour if the visitor has not seen it and did not follow a link, or
+ * requests it. An answer to another sentence ends it, because its text would be wrong.
  * @param {ExplorePage} page
  */
 export async function offerTour(page) {
@@ -44,7 +50,7 @@ export async function offerTour(page) {
   if (presenter || embedded || "task_views" in page.state.catalogue) return;
   if (!asked && (location.search !== "" || wasSeen())) return;
   const { answer } = page.state;
-  const story = await findStory(page).catch(() => null); // without the server there is nothing to tell
+  const story = await findStory(page).catch(() => null); // no story without the server
   if (story && answer === page.state.latestAnswer) showTour(page, story);
 }
 
@@ -52,12 +58,12 @@ function wasSeen() {
   try {
     return localStorage.getItem(KEY) !== null;
   } catch {
-    return true; // a browser that keeps nothing would show it each time
+    return true; // without storage, the tour would appear at every visit
   }
 }
 
 /**
- * Of the heads that add most to an answer, those first that look at another token that somebody typed.
+ * The heads that add most to an answer; those that attend to another typed token come first.
  * @param {ComponentAnswer[]} parts @param {ArrayLike<number>} added @param {(part: ComponentAnswer) => boolean} isPlain
  */
 export function headsToTry(parts, added, isPlain) {
@@ -70,7 +76,10 @@ export function headsToTry(parts, added, isPlain) {
     .slice(0, TRIES);
 }
 
-/** A head without which the prediction is another; null where none is found. @param {ExplorePage} page @returns {Promise<Story | null>} */
+/**
+ * A head without which the prediction changes clearly; null if none is found.
+ * @param {ExplorePage} page @returns {Promise<Story | null>}
+ */
 async function findStory(page) {
   const { predictions, question, attention_groups, tokens } = page.state.answer;
   const [prediction] = predictions;
@@ -99,8 +108,8 @@ async function findStory(page) {
 }
 
 /**
- * How plain a story is: by how much the share of the answer changes, and most where it falls without a head that had
- * added to it.
+ * The clarity of a story: the change of the answer's share, reduced if its direction contradicts the head's
+ * contribution.
  * @param {Pick<Story, "answer" | "after" | "added">} story
  */
 export function worth({ answer, after, added }) {
@@ -122,7 +131,7 @@ function showTour(page, story) {
     card.remove();
     try {
       localStorage.setItem(KEY, "seen");
-    } catch {} // it comes again with the next visit
+    } catch {} // without storage, the tour appears again at the next visit
   };
   const steps = storySteps(page, story, () => {
     page.change({ edits });
@@ -133,7 +142,7 @@ function showTour(page, story) {
     bringIntoSight(findByTestId(page.view.elements.root, steps[place].about));
   };
   const { group, layer, head } = story;
-  const isShown = group.name === currentGroup(page).name; // then nothing changes, and Streamlit need not run
+  const isShown = group.name === currentGroup(page).name; // unchanged, so that Streamlit does not rerun
   const opened = { tab: "heads", attention: isShown ? attention : group.name, quantity: "weights" };
   page.change({ ...opened, layer, head, heads: [] });
   page.view.elements.root.append(card);
@@ -141,7 +150,7 @@ function showTour(page, story) {
   show(0);
 }
 
-/** A phone shows the part above the card; where the part begins in sight, nothing moves. @param {HTMLElement} part */
+/** Scrolls to a part unless its top is visible above the card. @param {HTMLElement} part */
 function bringIntoSight(part) {
   const { top } = part.getBoundingClientRect();
   if (top < 0 || top > LOWEST * innerHeight) part.scrollIntoView();

@@ -1,4 +1,4 @@
-// A table of numbers on either side of zero, each cell a button: arrow keys walk; a head is chosen, a feed-forward opened.
+// A table of signed numbers. Each cell is a button that selects a head or opens a feed-forward; arrow keys move.
 
 import { divergingColour, formatShort, formatSigned } from "../../../ui/frontend/charts/charts.js";
 import { createElement, createHeading, onHover, updateChildren } from "../../../ui/frontend/dom/dom.js";
@@ -10,7 +10,7 @@ import { isCurrentHead } from "./layer_panel.js";
 
 /**
  * Rows with a number for each cell of a layer. @param {(number | null)[][]} values [layer cell]
- * @param {string} name of the cells, by which tests find them @param {(layer: number, head: number) => CellWords} words
+ * @param {string} name prefix of the cells' test ids @param {(layer: number, head: number) => CellWords} words
  */
 export function layerRows(values, name, words) {
   return values.map((line, layer) => ({
@@ -21,7 +21,10 @@ export function layerRows(values, name, words) {
   }));
 }
 
-/** What each head is called, and whether it is chosen. @param {ExplorePage} page @returns {(layer: number, head: number) => CellWords} */
+/**
+ * The title of each head, and whether it is selected.
+ * @param {ExplorePage} page @returns {(layer: number, head: number) => CellWords}
+ */
 export function headWords(page) {
   return (layer, head) => ({ title: `Layer ${layer}, head ${head}`, chosen: isCurrentHead(page, layer, head) });
 }

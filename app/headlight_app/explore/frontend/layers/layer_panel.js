@@ -1,4 +1,4 @@
-// What the panels of the tab "Layers" have in common: their elements, the position asked about, and the selected head.
+// Shared by the panels of the tab "Layers": their elements, the position of the answer, and the selected head.
 
 import { createElement, onHover, visibleText } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
@@ -17,7 +17,7 @@ export function layerElement(page, name, type) {
 }
 
 /**
- * The sections of which one is open, by their data-analysis.
+ * The sections of the analyses, of which one is open.
  * @param {ExplorePage} page @returns {NodeListOf<HTMLElement>}
  */
 export function layerSections(page) {
@@ -25,7 +25,7 @@ export function layerSections(page) {
 }
 
 /**
- * A sentence in place of a picture that this model does not have.
+ * Shows a sentence instead of an analysis that this model does not support.
  * @param {ExplorePage} page @param {string} sentence
  */
 export function showLayersMessage(page, sentence) {
@@ -36,7 +36,7 @@ export function showLayersMessage(page, sentence) {
 }
 
 /**
- * Marks a line of words that waits for an answer; it says so where it has no words yet.
+ * Marks a text that waits for an answer, with a message if it is still empty.
  * @param {HTMLElement} words @param {boolean} waits
  */
 export function markWaiting(words, waits) {
@@ -45,7 +45,7 @@ export function markWaiting(words, waits) {
 }
 
 /**
- * The token at which an answer is asked for. Answers are of the text, whatever attention is looked at.
+ * The position of the chosen answer, always a position in the text, whatever attention is shown.
  * @param {ExplorePage} page
  */
 export function answerPosition(page) {
@@ -53,7 +53,7 @@ export function answerPosition(page) {
 }
 
 /**
- * A token of the running text, shaded by a share; it is read under the pointer.
+ * A token of the running text, shaded by a share; hovering reads it.
  * @param {Pick<Token, "text">} token @param {number} share @param {string} title @param {Hovered} hovered
  */
 export function createLitToken({ text }, share, title, hovered) {
@@ -63,13 +63,13 @@ export function createLitToken({ text }, share, title, hovered) {
   return span;
 }
 
-/** A depth of the residual stream on an axis: the layer that it comes after, by its number. @param {number} depth */
+/** The axis label of a depth of the residual stream: the number of the layer before it. @param {number} depth */
 export function depthLabel(depth) {
   return depth === 0 ? "emb." : `L${depth - 1}`;
 }
 
 /**
- * Chooses a head from any picture of the tab.
+ * Selects a head from any analysis of the tab.
  * @param {ExplorePage} page @param {number} layer @param {number} head
  * @param {string} [kind] of attention; the one that is chosen
  */

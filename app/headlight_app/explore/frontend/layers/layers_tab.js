@@ -1,4 +1,4 @@
-// The tab "Layers": what each layer would say, what each part adds, where it came from, and what goes without a head.
+// The tab "Layers": predictions after each layer, contributions, information flow, and the effects of removing heads.
 
 import { fillSelect, tokenOptions } from "../../../ui/frontend/charts/charts.js";
 import { drawChoices, formatPercent, inlineText, optionsOf } from "../../../ui/frontend/dom/dom.js";
@@ -12,7 +12,7 @@ import { answerPosition, layerElement, layerSections, showLayersMessage } from "
 
 /** @import { AnalysisRow, ExplorePage, Tab } from "../types.js" */
 
-/** The analyses whose modules are here; null before anybody has opened the tab. */
+/** The analyses whose modules are loaded; null before the tab is first opened. */
 const memory = remembered(() => ({ loaded: /** @type {Map<string, Tab> | null} */ (null) }));
 
 export default /** @type {Tab} */ ({
@@ -33,7 +33,7 @@ function drawLayers(page, fresh) {
   const place = layerElement(page, "analyses");
   drawChoices(place, "analysis", optionsOf(analyses), open.name, (analysis) => page.change({ analysis }));
   const drawing = loadedAnalyses(page).get(open.name);
-  // Until its module is here, a click on what is drawn would be lost.
+  // Until the module is loaded, clicks would be lost.
   for (const section of layerSections(page)) section.hidden = section.dataset.analysis !== open.name || !drawing;
   showLayersMessage(page, "");
   drawAnswerSelects(page, open);
@@ -72,7 +72,7 @@ function drawAnswerSelects(page, { has_target, of_likeliest, has_attention }) {
 }
 
 /**
- * Answers to choose from: the likeliest, the candidates, and the chosen one where it is none of them.
+ * Answers to choose from: the likeliest, the candidates, and the chosen one if it is not among them.
  * @param {ExplorePage} page
  */
 function answerOptions(page) {

@@ -1,4 +1,4 @@
-// What each part adds to the logit of an answer, and what each feed-forward promotes and suppresses.
+// The contribution of each part to the logit of an answer, and the tokens each feed-forward promotes and suppresses.
 
 import { formatNumber, formatSigned } from "../../../ui/frontend/charts/charts.js";
 import {
@@ -109,7 +109,10 @@ function drawComponentTable(page, parts) {
   if (!table.contains(activeElement(table))) reading.textContent = help;
 }
 
-/** Chooses a head, or opens a feed-forward. @param {ExplorePage} page @param {Pick<TableCell, "layer" | "head" | "kind">} part */
+/**
+ * Selects a head, or opens a feed-forward.
+ * @param {ExplorePage} page @param {Pick<TableCell, "layer" | "head" | "kind">} part
+ */
 function pickPart(page, { layer, head, kind }) {
   if (kind === "feed_forward") openNeurons(page, layer);
   else selectHeadOf(page, layer, head, kind);
@@ -121,7 +124,7 @@ function canBePicked({ head, kind }) {
 }
 
 /**
- * Rows are layers, columns heads; feed-forward and biases beside them, what stands outside the layers above and below.
+ * Rows are layers, columns heads; feed-forward and biases are beside them, parts outside the layers above and below.
  * @param {Contribution[]} parts @param {(part: Contribution) => TableCell} cell
  * @returns {{ columns: string[], rows: TableRow[] }}
  */

@@ -1,4 +1,5 @@
-// The logit lens: what each layer would say at each token, or of the text; how surprising the tokens were; residual norms.
+// The logit lens: the prediction after each layer, per token or for the whole text; surprisal of the tokens; residual
+// norms.
 
 import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { colour, paintScale, readableInk } from "../../../ui/frontend/charts/colours.js";
@@ -28,16 +29,16 @@ import { drawSurprisal } from "./surprisal.js";
 /** @import { ExploreAnswer, ExplorePage, Found, LensLossesAnswer, LogitLensAnswer, ShownDrawing, Tab } from "../types.js" */
 /** @typedef {Found<LogitLensAnswer>} LensFound */
 
-const WINDOW_SIZE = 32; // tokens that the server reads at a time
+const WINDOW_SIZE = 32; // tokens in one request
 
 const LENSES = { "": "Logit lens", tuned: "Tuned lens" };
-const EDGE = 8; // pixels behind the last column
+const EDGE = 8; // pixels after the last column
 
 const memory = remembered((/** @type {ExplorePage} */ _page) => ({
-  /** The window that somebody opened for an answer. */
+  /** The window that the visitor opened for an answer. */
   window: /** @type {{ answer: ExploreAnswer, open: number } | null} */ (null),
   drawn: /** @type {{ found: LensFound, asked: number } | null} */ (null),
-  /** What was brought into sight. */
+  /** The answer and position that were scrolled to. */
   scrolledTo: "",
 }));
 
@@ -64,7 +65,7 @@ function lensQuery(page) {
   return { first: openWindow(page) * WINDOW_SIZE, tuned: page.state.choice.lens === "tuned" };
 }
 
-/** The choice of a lens, and what each loses. @param {ExplorePage} page @param {LensLossesAnswer | null} losses */
+/** The choice of a lens, and the loss of each. @param {ExplorePage} page @param {LensLossesAnswer | null} losses */
 function drawLenses(page, losses) {
   const [choices, part] = [layerElement(page, "lenses"), layerElement(page, "lens-losses-part")];
   choices.hidden = part.hidden = !losses;
@@ -100,7 +101,7 @@ async function exportLens(page) {
   const found = await askFloats(page, "logit_lens", lensQuery(page));
   const title = LENSES[page.state.choice.lens === "tuned" && found.meta.losses ? "tuned" : ""];
   const lens = title.toLowerCase();
-  const norms = await askFloats(page, "residual_norms", {}).catch(() => null); // what has no residual stream has none
+  const norms = await askFloats(page, "residual_norms", {}).catch(() => null); // null without a residual stream
   const { meta } = found;
   const columns = Array.from({ length: meta.columns }, (_, column) => columnName(page, meta, column));
   const depths = Array.from({ length: meta.depths }, (_, depth) =>
@@ -167,7 +168,7 @@ function drawWindows(page, open, windows) {
 }
 
 /**
- * What one cell says: its likeliest answers with their shares, and the rank of the true token (0: not known).
+ * The content of a cell: its likeliest answers with their shares, and the rank of the true token (0: unknown).
  * @param {LensFound} found @param {number} depth @param {number} column
  */
 export function readCell({ meta, numbers }, depth, column) {
@@ -179,7 +180,7 @@ export function readCell({ meta, numbers }, depth, column) {
 }
 
 /**
- * The token of a column; null for the whole text, whose column stands in front.
+ * The position of a column's token; null for the whole text, whose column comes first.
  * @param {LogitLensAnswer} meta @param {number} column
  */
 export function columnPosition({ first, count, columns }, column) {
@@ -198,7 +199,7 @@ function wholeName(page) {
 }
 
 /**
- * What a row says; the last is the model's answer, but for single tokens of a text that is labelled as a whole.
+ * The name of a row. The last row is the model's answer, except for the tokens of a text labelled as a whole.
  * @param {number} depth @param {number} depths
  */
 function depthName(depth, depths, isAnswer = true) {
@@ -226,7 +227,7 @@ function drawTable(page, found) {
   table.onkeydown = (event) => onCellKey(table, event);
   paintScale(layerElement(page, "lens-scale", HTMLCanvasElement));
   scrollToPosition(page, table);
-  if (table.contains(activeElement(table))) return; // it has been read, and goes on being read
+  if (table.contains(activeElement(table))) return; // keep the text of the focused cell
   drawReadout(page, found, meta.depths - 1, answerColumn(page, meta));
 }
 
@@ -273,7 +274,7 @@ function createTruthRow(page, { targets, answer_texts }) {
 }
 
 /**
- * How far a table is scrolled so that its columns up to an end are in sight, and none is cut behind the row headings.
+ * The scroll offset of a table that shows its columns up to `end`, none of them partly behind the row headings.
  * @param {{ left: number }[]} columns @param {number} heading width of the row headings @param {number} end @param {number} width of the frame
  */
 export function wholeColumns(columns, heading, end, width) {
@@ -284,7 +285,7 @@ export function wholeColumns(columns, heading, end, width) {
 }
 
 /**
- * Once for each answer the token at hand is brought into sight; after that the person scrolls.
+ * Scroll to the current token once per answer.
  * @param {ExplorePage} page @param {HTMLTableElement} table
  */
 function scrollToPosition(page, table) {

@@ -1,4 +1,4 @@
-// The neurons of one layer's feed-forward: which write the answer, what one of them promotes, and which tokens light it.
+// The neurons of a feed-forward: contributions to the answer, and for one neuron its promoted tokens and activations.
 
 import { formatNumber, formatSigned } from "../../../ui/frontend/charts/charts.js";
 import { saveBlob } from "../../../ui/frontend/dom/clipboard.js";
@@ -14,14 +14,14 @@ import { drawRankedBars } from "./ranked_bars.js";
 /** @import { ExplorePage, ExportNeuronsRequest, NeuronAnswer, NeuronsAnswer, RankedEntry } from "../types.js" */
 /** @import { Details, Found } from "../../../ui/frontend/types.js" */
 
-const COLUMNS = 3; // numbers of each neuron: which it is, its activation, what it adds
-const NAMED = 3; // tokens that are named as the strongest
+const COLUMNS = 3; // numbers of each neuron: its index, its activation, its contribution
+const NAMED = 3; // tokens named as the strongest
 
-/** Whether somebody has just opened the neurons of a layer, to be brought into sight when they are here. */
+/** Whether to scroll to the neurons that were just opened, once they have loaded. */
 const memory = remembered(() => ({ opened: false }));
 
 /**
- * The layer whose neurons are open, and the neuron that is looked at; null where none are.
+ * The layer whose neurons are open, and the chosen neuron; null if none are open.
  * @param {ExplorePage} page @returns {{ layer: number, neuron: number | null } | null}
  */
 export function chosenNeuron({ state: { choice } }) {
@@ -87,7 +87,7 @@ function drawTotal(page, { layer, text, count, sum, bias, edit, total }) {
 }
 
 /**
- * The largest neurons, what all others and the bias add, and all together.
+ * The largest neurons, the contributions of all others and the bias, and the total.
  * @param {Found<NeuronsAnswer>} found @param {number} chosen @param {(neuron: number) => void} choose
  * @returns {RankedEntry[]}
  */
@@ -138,7 +138,7 @@ function drawSwitch(page, edit, choose) {
   button.textContent = off ? "Switch on" : "Switch off";
   button.ariaPressed = String(off);
   button.onclick = () => {
-    choose(); // without it, it would no longer be the largest, and another would be looked at
+    choose(); // an unchosen neuron that is off would no longer be the largest, and another would be shown
     toggleEdits(page, [edit]);
   };
 }

@@ -1,4 +1,4 @@
-// Tokens that something promotes or suppresses, with what it adds to their logits.
+// Promoted or suppressed tokens, with the amounts added to their logits.
 
 import { formatSigned } from "../../../ui/frontend/charts/charts.js";
 import { createElement, quotedToken } from "../../../ui/frontend/dom/dom.js";

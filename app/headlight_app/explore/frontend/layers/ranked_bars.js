@@ -1,4 +1,4 @@
-// The largest numbers as bars from zero, which stands where there is room.
+// The largest numbers as bars; the zero line is placed by their range.
 
 import { formatSigned } from "../../../ui/frontend/charts/charts.js";
 import { createBar } from "../../../ui/frontend/charts/track.js";
@@ -16,8 +16,8 @@ export function drawRankedBars(list, entries) {
 }
 
 /**
- * A change from a number to another one, part by part: each bar begins where the one before it ended.
- * @param {HTMLElement} list @param {number} before @param {RankedEntry[]} entries the parts; a total is a number by itself
+ * A change from one number to another, part by part: each bar begins where the previous one ended.
+ * @param {HTMLElement} list @param {number} before @param {RankedEntry[]} entries the parts; a total has no bar
  */
 export function drawFlow(list, before, entries) {
   let reached = before;

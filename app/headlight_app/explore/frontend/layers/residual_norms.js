@@ -1,4 +1,4 @@
-// The norm of the residual stream after each layer: a thin line for each token, the one at hand strong.
+// The norm of the residual stream after each layer: a thin line for each token, a thick one for the current token.
 
 import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { HEAD_COLOURS } from "../../../ui/frontend/charts/colours.js";
@@ -12,7 +12,7 @@ import { answerPosition, depthLabel, layerElement } from "./layer_panel.js";
 /** @import { LineChart } from "../../../ui/frontend/charts/figure_charts.js" */
 /** @import { ExplorePage, Found, ResidualNormsAnswer, Table } from "../types.js" */
 
-const SMALLEST = 1e-6; // that has a logarithm worth a place
+const SMALLEST = 1e-6; // smaller norms are clipped before the logarithm
 
 /** @param {ExplorePage} page */
 export function drawResidualNorms(page) {
@@ -29,7 +29,10 @@ export function drawResidualNorms(page) {
   canvas.ariaLabel = `Norm of the residual stream after each layer, at ${inlineText(token.text)}: ${words.join(", ")}`;
 }
 
-/** All tokens, the one at hand last. @param {ExplorePage} page @param {Found<ResidualNormsAnswer>} found @returns {LineChart} */
+/**
+ * A line for each token, the current one last.
+ * @param {ExplorePage} page @param {Found<ResidualNormsAnswer>} found @returns {LineChart}
+ */
 export function normChart(page, { meta: { depths, tokens: count }, numbers }) {
   const norms = (/** @type {number} */ token) =>
     Array.from({ length: depths }, (_, depth) => Math.max(numbers[depth * count + token], SMALLEST));

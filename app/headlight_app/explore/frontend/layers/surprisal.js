@@ -1,4 +1,4 @@
-// How surprising each token was: its negative log-likelihood as a shade.
+// The surprisal of each token, its negative log-likelihood, as a shade.
 
 import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { formatPercent, quotedToken } from "../../../ui/frontend/dom/dom.js";
@@ -8,7 +8,7 @@ import { createLitToken, layerElement } from "./layer_panel.js";
 
 const FULL_SHADE = Math.log2(1000); // bits
 
-/** Asks for one part of the text after the other, and draws what is known. @param {ExplorePage} page */
+/** Requests the text part by part, and draws the known values. @param {ExplorePage} page */
 export function drawSurprisal(page) {
   const { tokens } = page.state.answer;
   const bits = new Float32Array(tokens.length).fill(Number.NaN);
@@ -20,10 +20,10 @@ export function drawSurprisal(page) {
     ({ shifted } = part.meta);
     first += part.meta.count;
     if (first >= bits.length) break;
-    part = page.server.get("negative_log_likelihood", { first }); // asked for when the part before is here
+    part = page.server.get("negative_log_likelihood", { first }); // requested once the previous part has arrived
   }
   if (first === 0 || part?.meta.error) return;
-  // Where the true token of a place is the next token, the surprisal belongs to the token behind it.
+  // If the true token of a position is the next token, its surprisal belongs to that token.
   drawTokens(
     page,
     tokens.map((_, position) => bits[position - (shifted ? 1 : 0)] ?? Number.NaN),
@@ -52,7 +52,7 @@ function describe(bits) {
 }
 
 /**
- * The average surprisal in words. Of a model that fills masks only masked tokens count: it reads all others.
+ * The average surprisal in words. For a model that fills masks, only masked tokens count: it reads all others.
  * @param {Float32Array} bits at each position, NaN where the true token is not known
  * @param {Pick<Token, "masked">[]} tokens @param {boolean} fillsMasks
  */

@@ -1,4 +1,4 @@
-// Which tokens count: the tokens ranked in several ways, and each ranking put to the test by deleting in its order.
+// Which tokens count: several rankings of the tokens, each tested by deleting tokens in its order.
 
 import { divergingColour, formatNumber, formatShort, formatSigned } from "../../../ui/frontend/charts/charts.js";
 import { HEAD_COLOURS } from "../../../ui/frontend/charts/colours.js";
@@ -25,7 +25,7 @@ import { answerPosition, layerElement, markWaiting, showLayersMessage } from "./
 
 const PAUSE = 400; // milliseconds without another choice
 const CURVES = /** @type {const} */ (["deletion", "insertion"]);
-/** That of random order first; no two are shades of one colour. */
+/** The colour of random order first; all hues differ. */
 const COLOURS = [6, 0, 1, 2, 4, 5].map((place) => HEAD_COLOURS[place]);
 const HELP =
   "Orange speaks for the answer, blue against it; a row is shaded by its own largest score. " +
@@ -70,7 +70,7 @@ export function readRankings({ meta: { rankings, steps }, numbers }, tokens) {
   });
 }
 
-/** Which ranking is faithful here. @param {TokenRankingsAnswer} meta @returns {(Node | string)[]} */
+/** Names the most faithful rankings. @param {TokenRankingsAnswer} meta @returns {(Node | string)[]} */
 export function faithfulWords({ text, rankings, best_deletion, best_insertion }) {
   const titleOf = (/** @type {string} */ name) => rankings.find((one) => one.name === name)?.title ?? "";
   const random = rankings.find(({ name }) => name === "random");
@@ -119,7 +119,7 @@ function drawTable(page, meta, ranked) {
 
 /**
  * @param {HTMLElement} reading @param {Ranked} ranking @param {{ text: string }} token @param {number} score
- * @param {number} most the largest size of a score in the row
+ * @param {number} most the largest absolute score of the row
  */
 function createScore(reading, ranking, token, score, most) {
   const cell = createElement("td", "score", formatShort(score));

@@ -1,10 +1,10 @@
-// The way into a head, beneath its map: query, key and value, the score, the weight, and what the head adds.
+// Links into a head, below its map: query, key and value, the score, the weight, and the head's output.
 
 import { createButton, createElement } from "../../../ui/frontend/dom/dom.js";
 
 /** @import { ExplorePage } from "../types.js" */
 
-/** Steps of the walkthrough that every attention has, as a picture of a head names them. @type {[step: string, title: string][]} */
+/** Walkthrough steps that every attention has, with their short titles. @type {[step: string, title: string][]} */
 const STEPS = [
   ["project", "Q K V"],
   ["mask", "score"],
@@ -13,7 +13,10 @@ const STEPS = [
   ["output", "adds"],
 ];
 
-/** Puts the steps beneath what is read of the chosen heads, and the place of a cell's ledger, once. @param {ExplorePage} page */
+/**
+ * Adds the steps and the place for a cell's ledger below the reading of the chosen heads, once.
+ * @param {ExplorePage} page
+ */
 export function createWayIntoHead(page) {
   const button = (/** @type {string} */ step, /** @type {string} */ title) =>
     createButton("small", title, `inside-${step}`, () => page.change({ tab: "walkthrough", step }));

@@ -1,17 +1,23 @@
-// The parts of the picture from text to prediction: which there are, what each opens, and which one is open.
+// The parts of the picture from text to prediction: which ones exist, what each opens, and which one is open.
 
 import { layerRuns } from "../../../ui/frontend/model_diagram/layer_runs.js";
 
 /** @import { AttentionGroup, Choice } from "../types.js" */
 
 /** @typedef {"input" | "heads" | "network" | "layers" | "prediction"} PartKind */
-/** Of a run of closed layers `layer` is the one that it opens. @typedef {{ kind: PartKind, stack: string, layer: number, attention: string }} Part */
-/** A layer, or a run of closed ones. @typedef {{ first: number, last: number, parts: Part[] }} Block */
-/** A stack: what it reads, its layers, and the prediction of the last one. @typedef {{ stack: string, input: Part, blocks: Block[], prediction: Part | null }} Row */
+/**
+ * For a run of closed layers, `layer` is the layer that it opens. @typedef {{ kind: PartKind, stack: string, layer:
+ * number, attention: string }} Part
+ */
+/** A layer, or a run of closed layers. @typedef {{ first: number, last: number, parts: Part[] }} Block */
+/**
+ * A stack: its input, its layers, and the prediction if it is the last stack. @typedef {{ stack: string, input: Part,
+ * blocks: Block[], prediction: Part | null }} Row
+ */
 
 /**
  * A row for each stack, in the order in which they run.
- * @param {AttentionGroup[]} groups @param {boolean} hasNetwork @param {number} open the layer that is looked at
+ * @param {AttentionGroup[]} groups @param {boolean} hasNetwork @param {number} open the open layer
  * @returns {Row[]}
  */
 export function pictureRows(groups, hasNetwork, open) {
@@ -31,14 +37,15 @@ export function pictureRows(groups, hasNetwork, open) {
   });
 }
 
-/** An encoder runs before its decoder, whatever attention is listed first. @param {string} stack */
+/** Sorts an encoder before its decoder, whatever the order of the attentions. @param {string} stack */
 function rank(stack) {
   return stack === "encoder" ? 0 : 1;
 }
 
 /**
- * What is chosen by a click on a part; null for what there is nothing more to see of.
- * @param {Part} part @param {{ answers: boolean, predicts: boolean }} model whether the part is of the stack that answers, and whether there is an answer
+ * The choice made by a click on a part; null if there is nothing more to show.
+ * @param {Part} part @param {{ answers: boolean, predicts: boolean }} model whether the part's stack makes the
+ * prediction, and whether there is a prediction
  * @returns {Partial<Choice> | null}
  */
 export function partChoice({ kind, layer, attention }, { answers, predicts }) {
@@ -50,8 +57,9 @@ export function partChoice({ kind, layer, attention }, { answers, predicts }) {
 }
 
 /**
- * Whether a part is what is open beneath the picture.
- * @param {Part} part @param {Pick<Choice, "tab" | "layer" | "analysis" | "neuron">} choice @param {string} attention that is looked at
+ * Whether a part is open below the picture.
+ * @param {Part} part @param {Pick<Choice, "tab" | "layer" | "analysis" | "neuron">} choice @param {string} attention
+ * that is open
  */
 export function isOpen({ kind, layer, attention: own, stack }, { tab, layer: chosen, analysis, neuron }, attention) {
   const network = tab === "layers" && analysis === "logit_attribution" && neuron !== "";
@@ -62,7 +70,7 @@ export function isOpen({ kind, layer, attention: own, stack }, { tab, layer: cho
 }
 
 /**
- * How the heads of a layer stand in a small box: as large as they can be.
+ * The layout of a layer's heads in a small box, as large as possible.
  * @param {number} heads @param {number} width @param {number} height in pixels @param {number} gap between them
  */
 export function miniatures(heads, width, height, gap = 2) {
@@ -76,7 +84,7 @@ export function miniatures(heads, width, height, gap = 2) {
 }
 
 /**
- * The head whose miniature lies at a place of the box, or null beside them all.
+ * The head whose miniature is at a point of the box, or null if there is none.
  * @param {{ columns: number, size: number, gap: number }} layout @param {number} heads @param {number} x @param {number} y
  */
 export function headAt({ columns, size, gap }, heads, x, y) {

@@ -1,4 +1,4 @@
-// One picture from text to prediction. It is live at every letter, and a click on a part opens that part below.
+// One picture from text to prediction, updated with each keystroke. A click on a part opens it below.
 
 import { paintCodes, weightColours } from "../../../ui/frontend/charts/colours.js";
 import { createTrack } from "../../../ui/frontend/charts/track.js";
@@ -26,13 +26,13 @@ import { drawStrip, inputVectors } from "./vectors.js";
 /** @import { Block, Part, Row } from "./parts.js" */
 /** @typedef {{ part: Part, button: HTMLButtonElement, canvas: HTMLCanvasElement | null }} Drawn */
 
-/** By the width of the picture, in pixels as the style sheet has it: the room for a layer's heads, and for the input. */
+/** The room in pixels for a layer's heads and for the input, by the width of the picture, as in the style sheet. */
 const SIZES = [
-  { most: 620, heads: [184, 24], tokens: 96, vector: 76, positions: 44 }, // layers stand one above the other
+  { most: 620, heads: [184, 24], tokens: 96, vector: 76, positions: 44 }, // layers are stacked
   { most: 860, heads: [48, 40], tokens: 50, vector: 34, positions: 22 },
   { most: Number.POSITIVE_INFINITY, heads: [76, 40], tokens: 66, vector: 76, positions: 44 },
 ];
-const INPUT = { line: 13, rows: 7 }; // pixels, and the rows that there are
+const INPUT = { line: 13, rows: 7 }; // pixels per line, and the number of rows
 const GAP = 8;
 const ANSWERS = 5;
 /** @type {Partial<Record<Part["kind"], string>>} */
@@ -41,10 +41,10 @@ const NAMES = { input: "tokens → vectors + positions", prediction: "prediction
 const memory = remembered((/** @type {ExplorePage} */ _) => ({
   shape: "",
   drawn: /** @type {Drawn[]} */ ([]),
-  /** How wide it is: measured once, since amid drawing the browser would lay out all of the page to say it. */
+  /** The picture's width, measured once: measuring it while drawing would force a layout of the whole page. */
   width: 0,
   stamp: document.createElement("canvas"),
-  /** On the page itself each font that is set would first lay out all that has changed. */
+  /** A canvas off the page: setting a font on a canvas in the page would force a layout. */
   paper: document.createElement("canvas"),
 }));
 
@@ -69,7 +69,7 @@ export function drawPicture(page) {
   for (const { button } of drawn) button.tabIndex = button === stop.button ? 0 : -1;
 }
 
-/** The window or the arrangement is another one. @param {ExplorePage} page */
+/** Clears the measured width when the window or the layout changes. @param {ExplorePage} page */
 export function clearPicture(page) {
   memory(page).width = 0;
 }
@@ -126,12 +126,15 @@ function choiceOf(page, part) {
   return partChoice(part, { answers: part.stack === answering, predicts: predictions.length > 0 });
 }
 
-/** A head that is pointed at is chosen with its layer. @param {ExplorePage} page @param {Part} part @param {HTMLCanvasElement | null} canvas @param {MouseEvent} event */
+/**
+ * Selects the layer, and the head under the pointer if there is one.
+ * @param {ExplorePage} page @param {Part} part @param {HTMLCanvasElement | null} canvas @param {MouseEvent} event
+ */
 function enterPart(page, part, canvas, event) {
   const choice = choiceOf(page, part);
   if (!choice) return;
   const group = groupOf(page, part);
-  if (part.kind !== "heads" || !canvas || !group || !event.detail) return page.change(choice); // or by the keyboard
+  if (part.kind !== "heads" || !canvas || !group || !event.detail) return page.change(choice); // or pressed by keyboard
   const box = canvas.getBoundingClientRect();
   const head = headAt(layoutOf(page, group), group.heads, event.clientX - box.left, event.clientY - box.top);
   page.change(head === null ? choice : { ...choice, head });
@@ -170,7 +173,7 @@ function drawPart(page, { part, button, canvas }) {
   if (part.kind === "prediction") drawAnswers(page, button);
 }
 
-/** What a part is, and what a click opens. @param {ExplorePage} page @param {Part} part */
+/** The label of a part: what it is, and what a click opens. @param {ExplorePage} page @param {Part} part */
 function partWords(page, part) {
   const { kind, layer, stack } = part;
   const heads = groupOf(page, part)?.heads ?? 0;
@@ -203,7 +206,10 @@ function layoutOf(page, { heads }) {
   return miniatures(heads, width, height);
 }
 
-/** The heads of a layer, as the thumbnails below have them. @param {ExplorePage} page @param {Part} part @param {HTMLCanvasElement} canvas */
+/**
+ * Paints the heads of a layer like the thumbnails below.
+ * @param {ExplorePage} page @param {Part} part @param {HTMLCanvasElement} canvas
+ */
 function drawHeads(page, part, canvas) {
   const group = groupOf(page, part);
   if (!group) return;
@@ -244,7 +250,10 @@ function strike(context, ink, x, y, size) {
   context.stroke();
 }
 
-/** Each token in a line with its vector and its position. @param {ExplorePage} page @param {Part} part @param {HTMLCanvasElement} canvas */
+/**
+ * Paints each token in a line with its vector and its position.
+ * @param {ExplorePage} page @param {Part} part @param {HTMLCanvasElement} canvas
+ */
 function drawInput(page, { stack }, canvas) {
   const tokens = tokensOf(page, stack);
   const vectors = inputVectors(page, stack);
@@ -285,7 +294,7 @@ function drawAnswers(page, button) {
   const [prediction] = page.state.answer.predictions;
   const rows = (prediction?.candidates.slice(0, ANSWERS) ?? []).map(({ text, after }) => {
     const row = createElement("span", "answer-row");
-    row.ariaHidden = "true"; // the panel of predictions says it
+    row.ariaHidden = "true"; // the panel of predictions shows it
     row.append(
       createElement("bdi", "", inlineText(text)),
       createTrack(after),

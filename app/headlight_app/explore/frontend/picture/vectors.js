@@ -1,4 +1,4 @@
-// Vectors as strips of colour: what enters the first layer for each token, and its position beside it.
+// Vectors as strips of colour: each token's input to the first layer, and its position beside it.
 
 import { colour, PURPLE_ORANGE } from "../../../ui/frontend/charts/colours.js";
 import { context2d } from "../../../ui/frontend/dom/dom.js";
@@ -6,18 +6,21 @@ import { remembered } from "../../../ui/frontend/state/memory.js";
 
 /** @import { ExplorePage, Found, InputVectorsAnswer } from "../types.js" */
 
-const SOON = 60; // milliseconds without a letter before vectors are asked for
+const SOON = 60; // milliseconds without typing before vectors are requested
 const LEVELS = 255;
-/** The pixel of each level, as image data has it; red is the lowest byte. */
+/** The pixel of each level in image data format; red is the lowest byte. */
 const PIXELS = Uint32Array.from({ length: LEVELS + 1 }, (_, level) => {
   const [red, green, blue] = colour(level / LEVELS, PURPLE_ORANGE);
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 });
 
-/** Numbers as rows, with the canvas that shows each as a pixel. @typedef {{ rows: number, width: number, numbers: Float32Array, most: number, canvas: HTMLCanvasElement }} Strips */
+/**
+ * Rows of numbers, with a canvas of one pixel per number. @typedef {{ rows: number, width: number, numbers:
+ * Float32Array, most: number, canvas: HTMLCanvasElement }} Strips
+ */
 /** @typedef {Pick<InputVectorsAnswer, "first" | "title" | "places"> & { embedding: Strips, positions: Strips }} InputVectors */
 
-/** Cut out of an answer once. */
+/** The vectors of an answer, extracted once. */
 const known = remembered((/** @type {Found<InputVectorsAnswer>} */ { meta, numbers }) => {
   const [tokens, channels] = meta.shapes.embedding;
   const [, width] = meta.shapes.positions;
@@ -32,13 +35,16 @@ const known = remembered((/** @type {Found<InputVectorsAnswer>} */ { meta, numbe
   };
 });
 
-/** The vectors of a stack, or null until they are here. @param {ExplorePage} page @param {string} stack @returns {InputVectors | null} */
+/**
+ * The vectors of a stack, or null until they have arrived.
+ * @param {ExplorePage} page @param {string} stack @returns {InputVectors | null}
+ */
 export function inputVectors(page, stack) {
   const found = page.server.get("input_vectors", { stack }, SOON);
   return found && !found.meta.error ? known(found) : null;
 }
 
-/** The largest that colours tell apart: three times the usual size. @param {Float32Array} numbers */
+/** The number with the strongest colour: three times the root mean square. @param {Float32Array} numbers */
 export function colourLimit(numbers) {
   const squares = numbers.reduce((sum, number) => sum + number * number, 0);
   return 3 * Math.sqrt(squares / Math.max(numbers.length, 1)) || 1;
@@ -62,7 +68,7 @@ function createStrips(numbers, rows, width) {
 }
 
 /**
- * Draws one row of the strips; where there are more channels than pixels, neighbours are averaged.
+ * Draws one row of the strips; if there are more channels than pixels, neighbours are averaged.
  * @param {CanvasRenderingContext2D} context @param {Strips} strips @param {number} row
  * @param {[x: number, y: number, width: number, height: number]} box
  */

@@ -1,4 +1,4 @@
-// What a change did to the prediction, for those who hear the page.
+// Announces the effect of a change on the prediction to screen readers.
 
 import { announce } from "../../../ui/frontend/dom/announce.js";
 import { formatPercent, inlineText } from "../../../ui/frontend/dom/dom.js";
@@ -7,11 +7,17 @@ import { countChanges } from "../edits/edit_history.js";
 
 /** @import { ExplorePage, Prediction } from "../types.js" */
 
-/** What an answer stands for. @typedef {{ model: string, masked: string, text: string, notes: readonly string[] }} Known */
+/**
+ * The state that an announcement was made for. @typedef {{ model: string, masked: string, text: string, notes: readonly
+ * string[] }} Known
+ */
 
 const memory = remembered((/** @type {ExplorePage} */ _) => ({ known: /** @type {Known | null} */ (null) }));
 
-/** The likeliest answer with its share, and what that was before. @param {Prediction} prediction @param {boolean} changed */
+/**
+ * The likeliest answer with its share, and the share before the change.
+ * @param {Prediction} prediction @param {boolean} changed
+ */
 export function announcedPrediction({ title, candidates }, changed) {
   const [likeliest] = [...candidates].sort((one, other) => other.after - one.after);
   const before = changed ? `, before ${formatPercent(likeliest.before)}` : "";
@@ -19,19 +25,19 @@ export function announcedPrediction({ title, candidates }, changed) {
 }
 
 /**
- * What is said of an answer: the prediction and new warnings after a change of the model or its mask; nothing while
- * somebody types.
+ * The announcement of an answer: the prediction and new warnings after a change of the model or its mask; nothing while
+ * the visitor types.
  * @param {Known | null} known @param {Known} now @param {Prediction | undefined} prediction @param {boolean} changed
  */
 export function announcedChange(known, now, prediction, changed) {
-  const isMasked = known?.text === now.text && known.masked !== now.masked; // else the tokens went with their text
+  const isMasked = known?.text === now.text && known.masked !== now.masked; // otherwise the masks went with the text
   if (!known || (known.model === now.model && !isMasked)) return "";
   const predicted = prediction?.candidates.length ? [announcedPrediction(prediction, changed)] : [];
   const fresh = now.notes.filter((note) => !known.notes.includes(note));
   return [...predicted, ...fresh].join(". ");
 }
 
-/** Says it once the answer is drawn. @param {ExplorePage} page */
+/** Announces an answer once it is drawn. @param {ExplorePage} page */
 export function announcePrediction(page) {
   const { choice, answer } = page.state;
   const { text, source, masked_positions } = answer.question;

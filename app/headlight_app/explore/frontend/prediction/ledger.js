@@ -1,4 +1,4 @@
-// The ledger of the chosen cell, beneath its map: who wrote the query, who wrote the key, and what each pair adds.
+// The ledger of the chosen cell, below its map: the writers of the query and the key, and what each pair adds.
 
 import { formatNumber, formatShort, formatSigned } from "../../../ui/frontend/charts/charts.js";
 import { createElement, formatPercent, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.js";
@@ -21,7 +21,7 @@ const MATRIX_HELP =
   "Rows wrote the query, columns the key; orange adds to the score. Click a head to see why it looks there.";
 const PAUSE = 300; // milliseconds without another choice
 const LISTED = 5;
-const SIDE = 5; // writers of each side in the matrix, by what they add
+const SIDE = 5; // writers of each side in the matrix, by contribution
 const WRITER = /^\w+\.(?:(\d+)\.)?(\w+)(?:\[(\d+)\])?$/; // such as decoder.0.self[3]
 
 /** @param {ExplorePage} page */
@@ -33,11 +33,11 @@ export function drawLedger(page) {
     updateChildren(place, ...ledgerParts(page, found));
     place.dataset.cell = JSON.stringify(cell);
   }
-  // That of the same cell of an earlier text stays until the new one is here.
+  // The ledger of the same cell in an earlier text stays until the new one has arrived.
   place.hidden = !cell || Boolean(found?.meta.error) || place.dataset.cell !== JSON.stringify(cell);
 }
 
-/** The one weight that was clicked, of one head. @param {ExplorePage} page */
+/** The request for the clicked weight of one head. @param {ExplorePage} page */
 function chosenCell(page) {
   const { pinned, layer, head, heads } = page.state.choice;
   const [key, group] = [chosenKey(page), currentGroup(page)];
@@ -89,7 +89,7 @@ function ledgerParts(page, { meta, numbers }) {
 }
 
 /**
- * The writers of each side that add most, whatever the sign; the others together are one more line.
+ * The writers of each side with the largest absolute contributions; the others are summed in one more line.
  * @param {CellLedgerAnswer} meta @param {ArrayLike<number>} parts @returns {{ rows: number[], columns: number[], values: number[][] }}
  */
 export function largestWriters({ query_writers: { length: height }, key_writers: { length: width } }, parts) {
@@ -171,7 +171,10 @@ function createMatrix(page, { meta, numbers }) {
   return createElement("div", "table-frame", [table, reading]);
 }
 
-/** The same head's own cell at a token: the key that it attends to most there. @param {ExplorePage} page @param {Part} part @param {number} token */
+/**
+ * The head's cell at a token: its most attended key there.
+ * @param {ExplorePage} page @param {Part} part @param {number} token
+ */
 function ownCell(page, part, token) {
   const choice = partChoice(page, part);
   const group = page.state.answer.attention_groups.find(
@@ -184,7 +187,10 @@ function ownCell(page, part, token) {
   return { ...choice, pinned: [token], key: codes.indexOf(Math.max(...codes)) };
 }
 
-/** The ledger as a figure and as numbers; null where no weight is clicked. @param {ExplorePage} page @returns {Promise<ShownDrawing | null>} */
+/**
+ * The ledger as a figure and as numbers; null if no weight is clicked.
+ * @param {ExplorePage} page @returns {Promise<ShownDrawing | null>}
+ */
 export async function ledgerDrawing(page) {
   const cell = chosenCell(page);
   if (!cell) return null;
@@ -219,7 +225,10 @@ function createPair(page, { query, key, value }) {
   return createElement("li", "", [words, createElement("b", value > 0 ? "for" : "against", formatShort(value))]);
 }
 
-/** A head leads to its own cell, a network to its neurons. @param {ExplorePage} page @param {string} path @param {number} token */
+/**
+ * The choice that opens a writer: a head's own cell, or a network's neurons.
+ * @param {ExplorePage} page @param {string} path @param {number} token
+ */
 function createWriter(page, path, token) {
   const part = writerOf(path);
   const name = partName(part).replace("the network", "network");

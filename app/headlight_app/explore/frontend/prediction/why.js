@@ -12,8 +12,9 @@ const PAUSE = 900; // milliseconds without a letter
 const LISTED = 4;
 
 /**
- * The heads and networks that favour one answer over another most, or speak most against it.
- * @param {Part[]} parts @param {ArrayLike<number>} differences what each adds to the one's lead in logits
+ * The heads and networks that contribute most for or against one answer over another.
+ * @param {Part[]} parts @param {ArrayLike<number>} differences the contribution of each to the first answer's lead in
+ * logits
  * @returns {Reason[]}
  */
 export function reasons(parts, differences) {
@@ -24,7 +25,7 @@ export function reasons(parts, differences) {
     .slice(0, LISTED);
 }
 
-/** Beneath the prediction. @param {ExplorePage} page */
+/** Draws the reasons below the prediction. @param {ExplorePage} page */
 export function drawWhy(page) {
   const place = findByTestId(page.view.elements.board, "why");
   const [prediction] = page.state.answer.predictions;
@@ -34,7 +35,7 @@ export function drawWhy(page) {
   const asked = { query: prediction.position, token: first.id, other: second.id };
   const found = page.server.get("logit_difference", asked, PAUSE);
   if (!found) {
-    place.hidden = !place.childElementCount; // the earlier reasons stay until the new ones are here
+    place.hidden = !place.childElementCount; // the earlier reasons stay until the new ones have arrived
     return;
   }
   place.hidden = Boolean(found.meta.error);
@@ -53,7 +54,7 @@ function whyParts(page, first, second, largest) {
   return [title, sentence, unit, list];
 }
 
-/** @param {number} times how much likelier the first is */
+/** @param {number} times ratio of the two probabilities */
 export function likelihoodText(times) {
   if (times < 1.05) return "It is hardly likelier";
   return `It is ${times >= 10 ? Math.round(times) : times.toFixed(1)} times as likely`;
@@ -82,7 +83,7 @@ function createReason(page, { part, value }) {
   return createElement("li", "", [name, createElement("b", value > 0 ? "for" : "against", formatShort(value))]);
 }
 
-/** What shows a head or a network. @param {ExplorePage} page @param {Part} part */
+/** The choice that opens a head or a network. @param {ExplorePage} page @param {Part} part */
 export function partChoice(page, { kind, layer, head }) {
   if (kind === "feed_forward") return { tab: "layers", analysis: "logit_attribution", neuron: String(layer), layer };
   const own = page.state.answer.attention_groups.filter((group) => group.kind === kind);

@@ -1,4 +1,4 @@
-// The panel "From text to numbers": each token with its number in the vocabulary, its vector, and its position.
+// The panel "From text to numbers": each token with its id in the vocabulary, its vector, and its position.
 
 import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { hidpiContext, inlineText, quotedToken, truncateText } from "../../../ui/frontend/dom/dom.js";
@@ -12,12 +12,14 @@ import { drawStrip, inputVectors } from "../picture/vectors.js";
 
 /** @import { InputVectors, Strips } from "../picture/vectors.js" */
 /** @import { ExplorePage, Tab } from "../types.js" */
-/** Which strips are pointed at, and where. @typedef {{ positions: boolean, row: number, channel: number }} Pointed */
+/**
+ * The strip and the place under the pointer. @typedef {{ positions: boolean, row: number, channel: number }} Pointed
+ */
 
 const LINE = 22; // pixels of a token
 const [WORDS, IDS, GAP] = [112, 58, 12];
 const POSITIONS_SHARE = 0.3;
-/** How positions enter, by where. @type {Record<InputVectors["places"], string>} */
+/** How positions enter the model, by place. @type {Record<InputVectors["places"], string>} */
 const ENTRANCES = {
   added: "are added to the vectors",
   rotated: "turn queries and keys in every head: the sines of the angles",
@@ -27,7 +29,7 @@ const ENTRANCES = {
 
 const memory = remembered((/** @type {ExplorePage} */ _) => ({
   pointed: /** @type {Pointed} */ ({ positions: false, row: 0, channel: 0 }),
-  /** Where strips begin, and how wide they are. */
+  /** The start and width of the strips. */
   strips: { x: 0, vector: 1, positions: 1 },
 }));
 
@@ -44,7 +46,7 @@ function drawTokens(page) {
   const vectors = group && inputVectors(page, group.stack);
   listen(page);
   linkPositions(page);
-  if (!vectors) return; // what was painted stays until the numbers are here
+  if (!vectors) return; // the old drawing stays until the numbers have arrived
   const { embedding, places, title } = vectors;
   element(page, "tokens-lesson").textContent =
     `The text is cut into tokens. Each token has a number in the vocabulary, and that number a learned list of ` +
@@ -54,12 +56,12 @@ function drawTokens(page) {
   read(page);
 }
 
-/** The page Positions, with what is chosen here. @param {ExplorePage} page */
+/** Links to the page Positions with the current choices. @param {ExplorePage} page */
 function linkPositions(page) {
   const link = /** @type {HTMLAnchorElement} */ (element(page, "positions-link"));
   link.href = `positions${location.search}`;
   link.onclick = () => {
-    page.reporter.flush(); // the address says all that was chosen
+    page.reporter.flush(); // the address contains all choices
     link.href = `positions${location.search}`;
   };
 }

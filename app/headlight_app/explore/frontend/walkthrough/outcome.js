@@ -1,4 +1,4 @@
-// Under every step: the weights of all keys, or, where the prediction is made, the probabilities of its answers.
+// Below every step: the weights of all keys, or, for steps of the prediction, the probabilities of its answers.
 
 import { barAtPointer, drawBars } from "../../../ui/frontend/charts/charts.js";
 import { createElement, formatPercent, inlineText } from "../../../ui/frontend/dom/dom.js";
@@ -19,7 +19,7 @@ const ANSWERS = {
 };
 
 /**
- * The pointer tries a key or an answer, a click keeps it.
+ * The pointer previews a key or an answer, a click keeps it.
  * @param {ExplorePage} page @param {(key: number | null) => void} previewKey
  */
 export function drawOutcome(page, previewKey) {

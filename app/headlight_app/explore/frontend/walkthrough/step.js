@@ -1,4 +1,4 @@
-// One step: what it means, its formula, its values as bars, the lines of code that run, and all its numbers.
+// One step: its meaning, its formula, its values as bars, its lines of code, and all its numbers.
 
 import { formatNumber, formulaNodes } from "../../../ui/frontend/charts/charts.js";
 import { closest, createElement, updateChildren } from "../../../ui/frontend/dom/dom.js";
@@ -29,7 +29,7 @@ export function drawStep(page) {
   drawCode(page, step);
 }
 
-/** The buttons and keys that lead to the other steps. @param {ExplorePage} page */
+/** The buttons and keys for moving to other steps. @param {ExplorePage} page */
 function drawTurns(page) {
   const { back, next, step } = walkthroughMemory(page).elements;
   const open = openStepIndex(page);

@@ -1,4 +1,4 @@
-// The list of steps, each with the number that it ends with.
+// The list of steps, each with its resulting number.
 
 import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { createElement } from "../../../ui/frontend/dom/dom.js";
@@ -37,7 +37,10 @@ export function drawStepList(page) {
   list.scrollLeft = buttons[open].offsetLeft - list.clientWidth / 2 + buttons[open].clientWidth / 2;
 }
 
-/** The last value of a step where it is one number, or has one for the key or the answer. @param {ExplorePage} page @param {Step} step */
+/**
+ * The last value of a step if it is a single number, or has one for the key or the answer.
+ * @param {ExplorePage} page @param {Step} step
+ */
 function resultText(page, { values }) {
   const { axis, numbers } = values[values.length - 1];
   const place = axis ? namedAxis(page, axis)?.chosen : 0;

@@ -1,4 +1,4 @@
-// The values of a step: a row for each, with its sign and its numbers as bars.
+// The values of a step: a row for each, with its symbol and its numbers as bars.
 
 import { barAtPointer, drawBars, extentOf, formatNumber, formulaNodes } from "../../../ui/frontend/charts/charts.js";
 import { createElement, inlineText, quotedToken } from "../../../ui/frontend/dom/dom.js";
@@ -10,12 +10,12 @@ import { namedAxis, openStep, walkthroughMemory } from "./walkthrough.js";
 /** @import { Step, StepValue } from "./walkthrough.js" */
 /** @typedef {StepValue & { axis: string }} StepRow a value with an axis */
 
-const [LOW, TALL] = [54, 124]; // pixels; tall are bars with labels
+const [LOW, TALL] = [54, 124]; // heights in pixels; bars with labels are tall
 const UNITS = /** @type {Record<string, string>} */ ({ d_ff: "neuron", expert: "expert" });
-const MAX_RATIO = 20; // of the longest bars of two vectors on one scale: shorter ones could not be seen
+const MAX_RATIO = 20; // between the longest bars of two vectors on one scale; beyond it, the shorter would be invisible
 
 /**
- * One element for each value: its sign, its bars (or the number alone).
+ * One element for each value: its symbol, and its bars or single number.
  * @param {ExplorePage} page @param {Step} step
  */
 export function createValues(page, { values }) {
@@ -59,7 +59,7 @@ function pointAt(page, axis, index) {
   drawValues(page);
 }
 
-/** The place that is marked in all rows along an axis, or -1. @param {ExplorePage} page @param {string} axis */
+/** The index marked in all rows along an axis, or -1. @param {ExplorePage} page @param {string} axis */
 function markedIndex(page, axis) {
   const { pointer } = walkthroughMemory(page);
   const named = namedAxis(page, axis);
@@ -67,16 +67,15 @@ function markedIndex(page, axis) {
   return named?.chosen ?? -1;
 }
 
-/**
- * The scale of several vectors, or null where one of them would be too small on it. @param {StepRow[]} rows
- */
+/** The shared scale of several vectors, or null if one of them would be too small on it. @param {StepRow[]} rows */
 function sharedExtent(rows) {
   const longest = rows.map(({ numbers }) => Math.max(...numbers.map(Math.abs))).filter(Boolean);
   return Math.max(...longest) > MAX_RATIO * Math.min(...longest) ? null : extentOf(rows.map(({ numbers }) => numbers));
 }
 
 /**
- * Vectors share one scale where all can be seen on it; what is along keys or answers has a scale of its own, and the last of it names them.
+ * Vectors share one scale if all are visible on it; rows along keys or answers have their own scale, and the last of
+ * them has labels.
  * @param {ExplorePage} page
  */
 export function drawValues(page) {

@@ -1,4 +1,4 @@
-// What the tab "Step by step" remembers of a page: its elements, the steps that are shown, and what the pointer is over.
+// The memory of the tab "Step by step": its elements, the displayed steps, and the hovered number.
 
 import { elementsOf, find, findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
@@ -15,13 +15,13 @@ import { keyTokens } from "../../../ui/frontend/state/token_selection.js";
 export const walkthroughMemory = remembered((/** @type {ExplorePage} */ page) => ({
   elements: findElements(page.view.panels.walkthrough),
   shown: /** @type {Walkthrough | null} */ (null),
-  /** The key that the pointer tries. */
+  /** The key previewed by the pointer. */
   previewedKey: /** @type {number | null} */ (null),
-  /** A number of a row: the same place is marked in all rows along the same axis. */
+  /** The hovered number; the same index is marked in all rows along its axis. */
   pointer: /** @type {{ axis: string, index: number } | null} */ (null),
 }));
 
-/** The walkthrough on the screen. @param {ExplorePage} page */
+/** The displayed walkthrough. @param {ExplorePage} page */
 export function shownWalkthrough(page) {
   const { shown } = walkthroughMemory(page);
   if (!shown) throw new Error("There is no walkthrough yet.");
@@ -42,8 +42,7 @@ export function openStep(page) {
 }
 
 /**
- * What is along an axis whose places have names: their tokens, the chosen place, and what chooses another. Null for
- * channels.
+ * An axis with named places: their tokens, the chosen place, and a function that chooses another. Null for channels.
  * @param {ExplorePage} page @param {string | null} axis
  */
 export function namedAxis(page, axis) {
@@ -59,7 +58,7 @@ export function namedAxis(page, axis) {
   return { tokens: answers, chosen: answer, choose };
 }
 
-/** Opens the next step, or the one before. @param {ExplorePage} page @param {number} by */
+/** Opens the next step, or the previous one. @param {ExplorePage} page @param {number} by */
 export function moveStep(page, by) {
   const { steps } = shownWalkthrough(page);
   const open = openStepIndex(page);
@@ -68,7 +67,7 @@ export function moveStep(page, by) {
 }
 
 /**
- * Each step with its own numbers, cut out of the one long row that came.
+ * Each step with its own numbers, cut out of the answer's single array.
  * @param {Pick<Found<WalkthroughAnswer>, "meta" | "numbers">} found @returns {Step[]}
  */
 export function splitValues({ meta, numbers }) {

@@ -33,7 +33,7 @@ function drawWalkthrough(page) {
   const chosen = memory.previewedKey ?? chosenKey(page) ?? -1;
   const asked = { attention, head, query: queryPosition(page), key: chosen, token: target_token };
   const found = page.server.get("walkthrough", asked);
-  if (!found) return; // what was painted stays until the numbers are here
+  if (!found) return; // the old drawing stays until the numbers have arrived
   if (found.meta.error) return showMessage(page, found.meta.error);
   showMessage(page, "");
   const code = page.server.get("step_code", { attention })?.meta.code;
@@ -49,12 +49,15 @@ function drawWalkthrough(page) {
   drawOutcome(page, (previewed) => previewKey(page, previewed));
 }
 
-/** Whether the open step is of the prediction, and of no head. @param {ExplorePage} page */
+/** Whether the open step belongs to the prediction rather than a head. @param {ExplorePage} page */
 function isPrediction(page) {
   return openStep(page).part === "prediction";
 }
 
-/** Heads and keys are chosen for the steps of a head, an answer for those of the prediction. @param {ExplorePage} page */
+/**
+ * Shows the selects for head and key in the steps of a head, for the answer in those of the prediction.
+ * @param {ExplorePage} page
+ */
 function drawPart(page) {
   const { answers, steps } = shownWalkthrough(page);
   const { answer, attentions, ofHead, ofPrediction } = walkthroughMemory(page).elements;
@@ -72,7 +75,7 @@ function drawPart(page) {
   );
 }
 
-/** A sentence in place of the steps, or none. @param {ExplorePage} page @param {string} sentence */
+/** Shows a sentence instead of the steps, or hides it if empty. @param {ExplorePage} page @param {string} sentence */
 function showMessage(page, sentence) {
   const { message, walk } = walkthroughMemory(page).elements;
   message.textContent = sentence;
@@ -97,7 +100,10 @@ function numberOptions(count) {
   return Array.from({ length: count }, (_, index) => [index, String(index)]);
 }
 
-/** The pointer tries a key; null: the chosen one again. @param {ExplorePage} page @param {number | null} key */
+/**
+ * Previews a key under the pointer; null returns to the chosen key.
+ * @param {ExplorePage} page @param {number | null} key
+ */
 function previewKey(page, key) {
   const memory = walkthroughMemory(page);
   if (memory.previewedKey === key) return;

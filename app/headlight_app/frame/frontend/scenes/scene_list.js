@@ -1,22 +1,22 @@
-// A list of scenes to go through: each is a name, a page, and all that is chosen on it as the address says it.
+// A list of scenes: each is a name, a page, and the query with all choices on it.
 
 /** @typedef {{ name: string, page: string, query: string }} Scene `query` without "?", and without presenter mode */
 /** @typedef {{ name: string, title: string, path: string }} PageRow */
-/** @typedef {{ scenes: Scene[], at: number }} SceneList `at` is the place of the one on the screen; -1: none yet */
+/** @typedef {{ scenes: Scene[], at: number }} SceneList `at` is the index of the shown scene; -1: none yet */
 
 export const FORMAT = "headlight_scenes";
 export const STATE_FORMAT = "headlight";
 export const MAX_SCENES = 100;
-export const MAX_QUERY = 20_000; // characters of an address
+export const MAX_QUERY = 20_000; // characters of a query
 export const MAX_FILE = 4 << 20; // bytes
 const MAX_NAME = 120;
 const SHORT_TEXT = 48; // characters of a text in a name
-const NOT_OF_A_SCENE = ["presenter", "embedded"]; // of the window in which it is shown
+const NOT_OF_A_SCENE = ["presenter", "embedded"]; // belong to the window, not to the scene
 
 /** @type {SceneList} */
 export const NO_SCENES = { scenes: [], at: -1 };
 
-/** @param {SceneList} list @param {Scene[]} scenes behind the others; those that are there already stay once @returns {SceneList} */
+/** @param {SceneList} list @param {Scene[]} scenes appended; known ones are skipped @returns {SceneList} */
 export function addScenes(list, scenes) {
   const known = new Set(list.scenes.map(keyOf));
   const fresh = scenes.filter((scene) => !known.has(keyOf(scene)) && known.add(keyOf(scene)));
@@ -45,15 +45,15 @@ export function renameScene({ scenes, at }, place, name) {
   return { scenes: scenes.map((scene, other) => (other === place ? { ...scene, name: tidyName(name) } : scene)), at };
 }
 
-/** The place of the scene before or after the one on the screen; null past either end. @param {SceneList} list @param {number} step */
+/** The index of the scene before or after the shown one; null beyond either end. @param {SceneList} list @param {number} step */
 export function neighbour({ scenes, at }, step) {
   const place = at < 0 ? (step > 0 ? 0 : -1) : at + step;
   return scenes[place] ? place : null;
 }
 
 /**
- * The view that an address shows.
- * @param {URL | Location} address @param {PageRow[]} pages @param {string} [name] @returns {Scene | null} null: no page of ours
+ * The scene of a URL.
+ * @param {URL | Location} address @param {PageRow[]} pages @param {string} [name] @returns {Scene | null} null: not a page of Headlight
  */
 export function sceneAt({ pathname, search }, pages, name = "") {
   const last = (/** @type {string} */ path) => path.replace(/\/+$/, "").split("/").at(-1) ?? "";
@@ -65,7 +65,7 @@ export function sceneAt({ pathname, search }, pages, name = "") {
 }
 
 /**
- * The address of a scene within this server.
+ * The URL path and query of a scene on this server.
  * @param {Scene} scene @param {PageRow[]} pages @param {boolean} presenter
  */
 export function sceneAddress({ page, query }, pages, presenter) {
@@ -76,7 +76,7 @@ export function sceneAddress({ page, query }, pages, presenter) {
 }
 
 /**
- * The scenes of a file, or the state of one view. Throws a sentence for anything else.
+ * The scenes of a file, or the state of one view. Throws an error sentence for anything else.
  * @param {string} text @param {PageRow[]} pages
  * @returns {{ scenes: Scene[] } | { state: Record<string, unknown>, page: string }}
  */
@@ -94,12 +94,12 @@ export function readFile(text, pages) {
   };
 }
 
-/** @param {SceneList} list as a file */
+/** The text of a file with the list. @param {SceneList} list */
 export function writeFile({ scenes }) {
   return JSON.stringify({ [FORMAT]: 1, scenes }, null, 1);
 }
 
-/** Raises a sentence for what is too long. @param {Scene} scene @returns {Scene} */
+/** Throws an error sentence for a scene that is too long. @param {Scene} scene @returns {Scene} */
 export function checkedScene(scene) {
   const length = new Intl.NumberFormat("en").format(MAX_QUERY);
   if (scene.query.length > MAX_QUERY)

@@ -1,4 +1,4 @@
-// The list of scenes as this browser keeps it: it outlives a reload, and stays in this browser.
+// The list of scenes in this browser's localStorage; it survives a reload.
 
 import { listenTo } from "../../../ui/frontend/dom/dom.js";
 import { NO_SCENES, readFile, writeFile } from "./scene_list.js";
@@ -6,7 +6,7 @@ import { NO_SCENES, readFile, writeFile } from "./scene_list.js";
 /** @import { PageRow, SceneList } from "./scene_list.js" */
 
 const KEY = "headlight-scenes";
-const PLACE_KEY = "headlight-scene"; // of the one on the screen
+const PLACE_KEY = "headlight-scene"; // the index of the shown scene
 const NOT_KEPT = "This browser does not keep the list. Save it as a file, or it is lost when the page is closed.";
 
 /** @param {PageRow[]} pages @returns {SceneList} */
@@ -17,11 +17,11 @@ export function loadScenes(pages) {
     const at = Number(localStorage.getItem(PLACE_KEY) ?? -1);
     return { scenes, at: scenes[at] ? at : -1 };
   } catch {
-    return NO_SCENES; // none yet, or written by something else
+    return NO_SCENES; // empty, or not written by Headlight
   }
 }
 
-/** Raises a sentence where the browser keeps nothing. @param {SceneList} list */
+/** Throws an error sentence if the browser stores nothing. @param {SceneList} list */
 export function storeScenes(list) {
   try {
     localStorage.setItem(KEY, writeFile(list));
@@ -31,7 +31,7 @@ export function storeScenes(list) {
   }
 }
 
-/** Another window of this browser has changed the list. @param {() => void} follow @returns {() => void} ends it */
+/** Call `follow` when another window of this browser changes the list. @param {() => void} follow @returns {() => void} ends it */
 export function listenToStore(follow) {
   return listenTo(window, { storage: (/** @type {StorageEvent} */ { key }) => key === KEY && follow() });
 }

@@ -1,4 +1,4 @@
-// Scenes on every page: the present view is added to a list, and in presenter mode the arrow keys go through it.
+// Scenes on every page: the current view can be added to a list, and in presenter mode arrow keys step through it.
 
 import { encode, withVariant } from "../../../ui/frontend/address.js";
 import { defineComponent } from "../../../ui/frontend/bridge.js";
@@ -27,7 +27,7 @@ import { listenToStore, loadScenes, storeScenes } from "./scene_store.js";
 /** @import { PageRow, Scene, SceneList } from "./scene_list.js" */
 /** @typedef {{ api: string, pages: PageRow[], presenter: boolean }} ScenesData */
 
-/** Where arrow keys mean something else already. */
+/** Elements that use the arrow keys themselves. */
 const USES_ARROWS = [
   ...["grid", "application", "slider", "tablist", "radiogroup", "listbox", "menu", "toolbar", "dialog"].map(
     (role) => `[role="${role}"]`,
@@ -58,7 +58,7 @@ class Scenes {
       file: findByTestId(place, "scenes-open", HTMLInputElement),
     };
     this.#listen();
-    this.#offer().catch(() => {}); // the sheet asks again, and says why it cannot
+    this.#offer().catch(() => {}); // the sheet requests it again, and shows the error
     this.#endings = [
       listenTo(document, { keydown: this.#pressed }),
       listenToStore(() => {
@@ -105,7 +105,7 @@ class Scenes {
     this.#offer().catch((error) => this.#say(failureText(error)));
   }
 
-  /** Shows what the server has for the person at its machine, as long as the list lacks some of it. */
+  /** Offer the server's scenes (only to browsers on its machine) that the list lacks. */
   async #offer() {
     const { take, offered } = this.#elements;
     const { name, text } = (await askRoute(this.#data.api, "offered_scenes", {})).meta;
@@ -125,7 +125,7 @@ class Scenes {
     this.#elements.status.textContent = sentence;
   }
 
-  /** Runs `act`; an error becomes a sentence, and the list stays as it was. @param {() => string | Promise<string>} act */
+  /** Run `act`; show its message, or the error's sentence. @param {() => string | Promise<string>} act */
   async #try(act) {
     try {
       this.#say(await act());
@@ -201,13 +201,13 @@ class Scenes {
     else this.#tell(step > 0 ? "This is the last scene. Home goes to the first." : "This is the first scene.");
   }
 
-  /** Shows the room a sentence for a while, again where it is the same. @param {string} sentence */
+  /** Show a sentence for a while; repeats it even if it is unchanged. @param {string} sentence */
   #tell(sentence) {
     const line = createElement("span", "", sentence);
     this.#elements.told.replaceChildren(line);
   }
 
-  /** Goes to a scene as Back and Forward go to a view: Streamlit reads the address. @param {number} place */
+  /** Go to a scene like Back and Forward do: Streamlit reads the URL. @param {number} place */
   #show(place) {
     const { pages, presenter } = this.#data;
     const address = sceneAddress(this.#list.scenes[place], pages, presenter);

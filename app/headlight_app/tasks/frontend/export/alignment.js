@@ -1,4 +1,4 @@
-// An answer aligned with its text, to be exported: lines between two columns of tokens, the same as a map, and the numbers.
+// The export of an alignment: lines between two columns of tokens, a map, and the numbers.
 
 import { addConnections, layoutConnections } from "../../../ui/frontend/charts/connections.js";
 import { LABEL_SIZE, PRINT_COLOURS } from "../../../ui/frontend/charts/figure_text.js";
@@ -9,7 +9,7 @@ import { encodeWeight } from "../../../ui/frontend/weight_code.js";
 /** @import { TokenColumn } from "../../../ui/frontend/charts/connections.js" */
 /** @import { Alignment, AlignmentWeights, Box, Figure, ShownDrawing } from "../types.js" */
 
-const MOST_LINES = 40; // tokens of a side: as on the screen, more are on the map alone
+const MOST_LINES = 40; // tokens on each side; as on the screen, larger alignments are only a map
 const FAINTEST = 0.03; // weight of a line
 const STEP = 4.6; // millimetres from token to token
 
@@ -42,7 +42,7 @@ function drawAlignment(width, heading, { inputs, outputs }, values) {
 }
 
 /**
- * The source at the left, the answer at the right; gives their lower end.
+ * The source at the left, the answer at the right. Returns the bottom edge.
  * @param {Figure} figure @param {Pick<Alignment, "inputs" | "outputs">} sides @param {Float32Array} values @param {Box} box
  */
 function addLines(figure, { inputs, outputs }, values, box) {

@@ -1,4 +1,4 @@
-// The beams of a search, to be exported beside the alignment of what was written: their tree, and their numbers.
+// The export of the beams of a search, in addition to the alignment: their tree, and their numbers.
 
 import { addLines, beginSheet, LABEL_SIZE, PRINT_SHEET, wrapText } from "../../../ui/frontend/charts/figure_text.js";
 import { addDrawing, MARGIN } from "../../../ui/frontend/charts/shapes.js";

@@ -1,4 +1,4 @@
-// The label of a text, to be exported: the shares of all labels, and what one of them rests on.
+// The export of a classification: the shares of all labels, and the effects of tokens and heads on one of them.
 
 import { formatSigned } from "../../../ui/frontend/charts/charts.js";
 import { colour, hexColour, PURPLE_ORANGE, readableInk } from "../../../ui/frontend/charts/colours.js";

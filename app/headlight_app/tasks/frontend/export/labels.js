@@ -1,4 +1,4 @@
-// The labels of all tokens, to be exported: coloured tokens with their labels, and every label's probability.
+// The export of token labels: coloured tokens with their labels, and the probability of every label.
 
 import { askFloats } from "../../../explore/frontend/server.js";
 import { hexColour, tint } from "../../../ui/frontend/charts/colours.js";
@@ -18,7 +18,7 @@ import { createTable, numbered } from "../../../ui/frontend/export/page_export.j
 /** @typedef {{ text: string, special: boolean }} LabelledToken */
 /** @typedef {{ tokens: LabelledToken[], meta: TokenLabelsAnswer, kinds: string[], colour: (label: string) => string }} Tags */
 
-const TINT = 0.4; // of a colour, beneath a word
+const TINT = 0.4; // share of a colour behind a word
 
 /** Every label of every token, the likeliest first. @param {ExplorePage} page @returns {Promise<TokenLabelsAnswer>} */
 export async function allLabels(page) {
@@ -61,7 +61,7 @@ function addLegend(figure, kinds, colour, y) {
   return kinds.length ? y + LABEL_SIZE * LINE_HEIGHT : y;
 }
 
-/** A colour light enough to be written on; paper where there is none. @param {string} colour as #rrggbb */
+/** A tint light enough for text; white if there is no colour. @param {string} colour as #rrggbb */
 function tinted(colour) {
   return colour ? hexColour(tint(colour, TINT)) : PRINT_COLOURS.paper;
 }

@@ -1,4 +1,4 @@
-// Where each word of a caption looked, to be exported: the picture once for each word, and the weight of each patch.
+// The export of a caption: the shaded picture once for each word, and the weight of each patch.
 
 import { addWords, LABEL_SIZE, LINE_HEIGHT, PRINT_COLOURS } from "../../../ui/frontend/charts/figure_text.js";
 import { addPanels, beginFigure } from "../../../ui/frontend/charts/shapes.js";
@@ -6,9 +6,9 @@ import { inlineText } from "../../../ui/frontend/dom/dom.js";
 import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 
 /** @import { AlignmentWeights, Box, Figure, Patches, ShownDrawing } from "../types.js" */
-/** @typedef {{ text: string, png: string }} Look a word, and the picture as it was looked at when it was written */
+/** @typedef {{ text: string, png: string }} Look a word, and the picture shaded by its weights */
 
-const SIDE = 24; // millimetres of a picture, at most
+const SIDE = 24; // maximal millimetres of a picture
 
 /** @param {Look[]} words @param {Patches} patches @param {AlignmentWeights} weights @returns {ShownDrawing} */
 export function exportedLooks(words, patches, weights) {

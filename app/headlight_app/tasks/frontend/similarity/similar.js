@@ -1,4 +1,4 @@
-// Compare sentences: the cosine of two sentences' vectors, the pairs of tokens that make it, and the heads that change it.
+// Compare sentences: the cosine of two sentences' vectors, the pairs of tokens it consists of, and each head's effect.
 
 import { drawSigned } from "../../../explore/frontend/export/layer_figures.js";
 import { runOf } from "../../../explore/frontend/export/shown_run.js";
@@ -13,7 +13,7 @@ import { createTable, numbered } from "../../../ui/frontend/export/page_export.j
 
 /** @import { ExplorePage, Found, RankedEntry, SentenceSimilarityAnswer, ShownDrawing, SimilarityHeadsAnswer, TableCell, TableRow } from "../types.js" */
 
-const PAUSE = 120; // milliseconds; who types on asks nothing of the letters between
+const PAUSE = 120; // milliseconds; the intermediate texts of fast typing are not requested
 const LISTED = 8;
 
 /** @param {ExplorePage} page @param {string} name */
@@ -47,7 +47,7 @@ export default {
   },
 };
 
-/** The second sentence; until one is typed another of the page's examples. @param {ExplorePage} page */
+/** The second sentence; until one is typed, another example of the page. @param {ExplorePage} page */
 function otherText({ state: { answer, catalogue, choice } }) {
   const example = catalogue.examples.find(({ text }) => text !== answer.question.text);
   return choice.other_text || (example?.text ?? "");
@@ -60,7 +60,7 @@ function drawOther(page) {
   if (activeElement(box) !== box) box.value = otherText(page);
 }
 
-/** How the vectors are made. @param {SentenceSimilarityAnswer} meta */
+/** Describes how the vectors are made. @param {SentenceSimilarityAnswer} meta */
 export function poolingWords({ pooling, normalized, is_told }) {
   if (!is_told)
     return "This model was trained for something else and says nothing of pooling: its vectors are the means of all tokens' last hidden states.";
@@ -114,7 +114,7 @@ function mostOf(numbers) {
   return Math.max(1e-9, ...Array.from(numbers, Math.abs));
 }
 
-/** The change of the cosine without each head, [layer][head]. @param {Found<SimilarityHeadsAnswer>} found */
+/** The change of the cosine when each head is off, [layer][head]. @param {Found<SimilarityHeadsAnswer>} found */
 function headChanges({ meta: { cosine, layers, heads }, numbers }) {
   return Array.from({ length: layers }, (_, layer) =>
     Array.from(numbers.subarray(layer * heads, (layer + 1) * heads), (without) => without - cosine),

@@ -1,4 +1,4 @@
-// Transcribe: the tokens that were written of a recording, each with the span of it that the alignment heads look at.
+// Transcribe: the tokens of a transcript, each with the span of the recording that the alignment heads look at.
 
 import { drawRanked } from "../../../explore/frontend/export/layer_figures.js";
 import { runOf } from "../../../explore/frontend/export/shown_run.js";
@@ -9,9 +9,9 @@ import { activeQueries, lockQuery, setHover } from "../../../ui/frontend/state/t
 import { askWeights, knownWeights, shownHeads } from "../alignment_weights.js";
 
 /** @import { AttentionGroup, ExplorePage, ShownDrawing } from "../types.js" */
-/** @typedef {{ text: string, query: number, from: number, to: number }} Span in seconds, of the token that a query gave */
+/** @typedef {{ text: string, query: number, from: number, to: number }} Span in seconds, of the token that a query wrote */
 
-const OUTSIDE = 0.25; // of a token's weights before its span, and as much after it
+const OUTSIDE = 0.25; // share of a token's weights before its span, and also after it
 
 /** @param {ExplorePage} page @param {string} name */
 const part = (page, name) => findByTestId(page.view.elements.root, name);
@@ -53,7 +53,7 @@ export default {
   },
 };
 
-/** The heads that follow the recording, as the checkpoint says, else those that are shown. @param {ExplorePage} page */
+/** The alignment heads that the checkpoint lists, else the shown heads. @param {ExplorePage} page */
 function alignment(page) {
   const { attention_groups, sound } = page.state.answer;
   const group = attention_groups.find(({ kind }) => kind === "cross");
@@ -73,7 +73,7 @@ function alignment(page) {
 function spansOf(page, { group, sound }, numbers) {
   return page.state.answer.tokens.flatMap(({ text, special }, position) => {
     if (position === 0 || special) return [];
-    const start = (position - 1) * group.columns; // the row of the token before is the one that gave this one
+    const start = (position - 1) * group.columns; // the row of the previous token predicted this one
     const [from, to] = middleHalf(numbers.subarray(start, start + sound.frames_read));
     return { text, query: position - 1, from: from * sound.frame_seconds, to: (to + 1) * sound.frame_seconds };
   });
@@ -93,7 +93,7 @@ export function middleHalf(weights) {
   return [passing(OUTSIDE), passing(1 - OUTSIDE)];
 }
 
-/** @param {ExplorePage} page @param {Span} span @param {number} whole seconds that are heard */
+/** @param {ExplorePage} page @param {Span} span @param {number} whole seconds of the recording */
 function createRow(page, { text, query, from, to }, whole) {
   const word = createElement("button", "ask-about", [createElement("bdi", "", inlineText(text))], {
     onclick: () => lockQuery(page, query),
@@ -107,7 +107,7 @@ function createRow(page, { text, query, from, to }, whole) {
   return row;
 }
 
-/** Marks the tokens at hand. @param {ExplorePage} page */
+/** Marks the active tokens. @param {ExplorePage} page */
 function mark(page) {
   const hot = activeQueries(page);
   for (const row of /** @type {HTMLElement[]} */ ([...part(page, "transcript").children]))

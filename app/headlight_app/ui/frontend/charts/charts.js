@@ -1,4 +1,4 @@
-// Rows of numbers as bars, formulas as they stand on a board, and lists to choose from.
+// Rows of numbers as bars, typeset formulas, and select lists.
 
 import { createElement, hidpiContext, inlineText, truncateText } from "../dom/dom.js";
 
@@ -8,7 +8,7 @@ import { createElement, hidpiContext, inlineText, truncateText } from "../dom/do
 /** @typedef {[value: string | number, title: string | number]} Option */
 
 /**
- * `a_{ij} = q_{i} · k_{j}` as elements: what stands in `_{}` is set below, and single letters are variables.
+ * `a_{ij} = q_{i} · k_{j}` as elements: the text in `_{}` becomes a subscript, and single letters become variables.
  * @param {string} text
  */
 export function formulaNodes(text) {
@@ -20,7 +20,7 @@ export function formulaNodes(text) {
   });
 }
 
-/** A number in few digits, with a real minus sign. @param {number} number @param {number} [places] */
+/** A number in a few digits, with a real minus sign. @param {number} number @param {number} [places] */
 export function formatNumber(number, places = 4) {
   if (Number.isNaN(number)) return "–";
   if (!Number.isFinite(number)) return number > 0 ? "∞" : "−∞";
@@ -30,24 +30,24 @@ export function formatNumber(number, places = 4) {
   return text.replace(/-/g, "−");
 }
 
-/** The same with its sign, for what is added. @param {number} number */
+/** The same with its sign, for summands. @param {number} number */
 export function formatSigned(number) {
   return `${number > 0 ? "+" : ""}${formatNumber(number, 3)}`;
 }
 
-/** Two places behind the point, for a cell among many; a dot is less than that. @param {number} number */
+/** Two decimal places, for a table cell; "·" for smaller numbers. @param {number} number */
 export function formatShort(number) {
   return Math.abs(number) < 0.005 ? "·" : `${number > 0 ? "+" : "−"}${Math.abs(number).toFixed(2)}`;
 }
 
 /** A colour on either side of zero: orange above it, blue below, strongest at 1 and -1. @param {number} share */
 export function divergingColour(share) {
-  const part = Math.round(Math.min(Math.abs(share), 1) ** 0.75 * 50); // no more, so that the number on it can be read
+  const part = Math.round(Math.min(Math.abs(share), 1) ** 0.75 * 50); // 50 % keeps the number on it legible
   return `color-mix(in srgb, ${share < 0 ? "var(--minus)" : "var(--beam)"} ${part}%, var(--surface))`;
 }
 
 /**
- * The lowest and the highest of several rows, zero among them; what is not finite does not count.
+ * The lowest and the highest number of several rows, including zero; infinite numbers do not count.
  * @param {Iterable<number>[]} rows
  */
 export function extentOf(rows) {
@@ -62,8 +62,8 @@ export function extentOf(rows) {
 }
 
 /**
- * Bars from zero up and down; -Infinity is a cross. `labels` stand below where there is room, and that of `hot`, the bar
- * pointed at, always.
+ * Bars from zero up and down; -Infinity is a cross. `labels` are drawn below if there is room; the label of `hot`, the
+ * bar under the pointer, is always drawn.
  * @param {HTMLCanvasElement} canvas @param {Float32Array} numbers
  * @param {{ style: CanvasStyle, height: number, reach: Extent, hot?: number, labels?: string[] | null }} options
  */
@@ -114,7 +114,7 @@ function drawCross(context, x, y, size, style) {
 }
 
 /**
- * How much room labels need below the bars: upright where they fit side by side, else on their side.
+ * The height that labels need below the bars: horizontal if they fit side by side, else rotated.
  * @param {CanvasRenderingContext2D} context @param {string[]} labels @param {number} step @param {CanvasStyle} style
  */
 function labelHeight(context, labels, step, style) {
@@ -155,7 +155,7 @@ function drawLabels(context, labels, { step, bottom, height, hot, style }) {
 }
 
 /**
- * Which bar of `count` lies under the pointer.
+ * The index of the bar under the pointer, out of `count`.
  * @param {HTMLCanvasElement} canvas @param {MouseEvent} event @param {number} count
  */
 export function barAtPointer(canvas, event, count) {
@@ -165,7 +165,7 @@ export function barAtPointer(canvas, event, count) {
 }
 
 /**
- * Fills a select with pairs of a value and a title, anew only where they differ, and chooses one.
+ * Fills a select with pairs of a value and a title, only if they have changed, and chooses one.
  * @param {HTMLSelectElement} select @param {Option[]} options @param {string | number | undefined} chosen
  * @param {(value: string) => void} choose
  */
@@ -182,7 +182,7 @@ export function fillSelect(select, options, chosen, choose) {
 }
 
 /**
- * Gives a control its value where it has another: even the same one, given again, would lay out the page.
+ * Sets a control's value only if it differs: setting the same value would also lay out the page.
  * @param {HTMLInputElement | HTMLSelectElement} control @param {string | number | undefined} value
  */
 export function setValue(control, value) {
@@ -190,7 +190,7 @@ export function setValue(control, value) {
 }
 
 /**
- * Numbered tokens for a select: the number keeps equal ones apart.
+ * Numbered tokens for a select: the number distinguishes equal tokens.
  * @param {Pick<Token, "text">[]} tokens @returns {Option[]}
  */
 export function tokenOptions(tokens) {

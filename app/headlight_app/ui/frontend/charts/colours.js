@@ -1,4 +1,4 @@
-// Scales that read with every kind of colour vision, and the colours of selected heads.
+// Colour scales that are safe for colour-blind readers, and the colours of selected heads.
 
 import { context2d } from "../dom/dom.js";
 
@@ -26,7 +26,7 @@ export const CIVIDIS = [
   [246, 219, 70],
   [254, 232, 56],
 ];
-// Brewer's PuOr turned round: purple below zero, white at zero, orange above.
+// Brewer's PuOr, reversed: purple below zero, white at zero, orange above.
 export const PURPLE_ORANGE = [
   [45, 0, 75],
   [84, 39, 136],
@@ -40,10 +40,10 @@ export const PURPLE_ORANGE = [
   [179, 88, 6],
   [127, 59, 8],
 ];
-// Okabe and Ito 2008; past the last one they begin again, with broken lines.
+// Okabe and Ito 2008; further heads repeat them, with dashed lines.
 export const HEAD_COLOURS = ["#e0951f", "#0072b2", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#8d97a8", "#b3a100"];
 const DARKNESS = 0.8; // over a patch without attention
-export const NEGATIVE_COLOUR = "#8073ac"; // for negative values, beside the beam's colour for positive ones
+export const NEGATIVE_COLOUR = "#8073ac"; // for negative values; positive ones have the colour --beam
 
 /** The colour of a share from 0 to 1, as [red, green, blue]. @param {number} share @param {number[][]} [scale] */
 export function colour(share, scale = CIVIDIS) {
@@ -53,7 +53,7 @@ export function colour(share, scale = CIVIDIS) {
   return scale[low].map((value, channel) => Math.round(value + rest * (scale[low + 1][channel] - value)));
 }
 
-/** A colour as files have it. @param {number[]} channels red, green, blue */
+/** A colour as #rrggbb. @param {number[]} channels red, green, blue */
 export function hexColour(channels) {
   return `#${channels.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }
@@ -64,9 +64,9 @@ export function tint(ink, share) {
   return channels.map((channel) => Math.round(255 - share * (255 - channel)));
 }
 
-/** Black or white, whichever is read better on a colour. @param {number[]} ground red, green, blue */
+/** Black or white, whichever has more contrast on a colour. @param {number[]} ground red, green, blue */
 export function readableInk(ground) {
-  return luminance(ground) > 0.179 ? "#000" : "#fff"; // where both are read equally well
+  return luminance(ground) > 0.179 ? "#000" : "#fff"; // the luminance at which both have equal contrast
 }
 
 /** The relative luminance of WCAG 2. @param {number[]} channels red, green, blue from 0 to 255 */
@@ -76,7 +76,8 @@ function luminance(channels) {
 }
 
 /**
- * The pixel of each byte code: nothing for 0, from 1 to 255 the scale up to a share of it; red is the lowest byte.
+ * The pixel of each byte code: transparent for 0; codes from 1 reach the end of the scale at the share `end` of the
+ * codes. Red is the lowest byte.
  * @param {number[][]} scale @param {number} [end]
  */
 function colourTable(scale, end = 1) {
@@ -89,13 +90,13 @@ function colourTable(scale, end = 1) {
 
 export const WEIGHT_COLOURS = colourTable(CIVIDIS);
 export const SIGNED_COLOURS = colourTable(PURPLE_ORANGE);
-/** The pixels of weights whose colours end at one of them. @param {number} high above 0, at most 1 */
+/** The pixels of weights on a colour scale that ends at `high`. @param {number} high above 0, at most 1 */
 export function weightColours(high) {
   return high === 1 ? WEIGHT_COLOURS : colourTable(CIVIDIS, Math.sqrt(high));
 }
 
 /**
- * Paints one block of byte codes into a canvas, one pixel a cell; the style sheet enlarges it.
+ * Paints one block of byte codes into a canvas, one pixel for each cell; the style sheet enlarges it.
  * @param {HTMLCanvasElement} canvas @param {Uint8Array} codes @param {number} rows @param {number} columns
  * @param {Uint32Array} [ink]
  */
@@ -121,7 +122,7 @@ export function paintScale(canvas, ink = WEIGHT_COLOURS) {
 }
 
 /**
- * Leaves a patch as bright as it is looked at: 0 is dark, 1 as it is.
+ * Darkens a patch by the attention that it lacks: 0 is dark, 1 unchanged.
  * @param {CanvasRenderingContext2D} context @param {[left: number, top: number, width: number, height: number]} box @param {number} strength
  */
 export function shadePatch(context, box, strength) {

@@ -6,16 +6,16 @@ import { longestName } from "./heatmap.js";
 
 /** @import { Box, Figure } from "../export/types.js" */
 
-/** @typedef {{ title: string, names: string[], hot?: number[] }} TokenColumn `hot`: those that stand out, by their places */
+/** @typedef {{ title: string, names: string[], hot?: number[] }} TokenColumn `hot`: the highlighted ones, by index */
 /** @typedef {{ row: number, column: number, strength: number, stroke: string, opacity: number, dashed: boolean }} Connection */
 /**
- * Where the lines begin and end, how far tokens stand apart, and the size of their names.
+ * The ends of the lines, the distance between tokens, and the font size of their names.
  * @typedef {{ x: number, width: number, left: number, right: number, top: number, step: number, size: number }} ConnectionsLayout
  */
 
-const [PADDING, GAP] = [0.9, 0.5]; // beside the names, from a name to its lines, in their size
+const [PADDING, GAP] = [0.9, 0.5]; // beside the names, and from a name to its lines, in font sizes
 const MOST_NAMES = 0.34; // of the width, on each side
-const [THIN, THICKER] = [0.045, 0.3]; // of a line, and what full strength adds, in the size of words
+const [THIN, THICKER] = [0.045, 0.3]; // width of the thinnest line, and the increase at full strength, in font sizes
 
 /**
  * @param {TokenColumn[]} sides @param {Box} box @param {{ step: number, size: number }} sizes @returns {ConnectionsLayout}
@@ -33,7 +33,7 @@ export function heightOfLine({ top, step }, line) {
 }
 
 /**
- * Gives the lower end.
+ * Returns the bottom edge.
  * @param {Figure} figure @param {ConnectionsLayout} layout @param {[TokenColumn, TokenColumn]} sides
  * @param {Connection[]} lines in the order in which they are drawn
  */

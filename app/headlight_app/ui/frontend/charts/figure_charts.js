@@ -11,21 +11,21 @@ import { createScale, formatMark, ticks } from "./scale.js";
  * @typedef {object} LineChart
  * @property {Series[]} series @property {number[]} x @property {string} [xTitle] @property {string} yTitle
  * @property {string[]} [labels] of named places @property {boolean} [isLogX] @property {boolean} [isLogY]
- * @property {boolean} [fromZero] whether 0 belongs to the values @property {number} [parts] of the axes, about
+ * @property {boolean} [fromZero] whether the axis includes 0 @property {number} [parts] approximate, of the axes
  * @property {boolean} [hasLegend]
  */
 /** @typedef {{ label: string, values: (number | null)[] }} Bars values up to `most`, one for each kind of bar */
 
-const CHART_HEIGHT = 17.4; // in the size of its words
-const MAP_HEIGHT = 26; // of a map that is not square
-const MOST_SQUARE = 34; // a side, in that size
-const FAINT = 0.3; // how much is left of a line that others stand out from
-const DOT = 0.39; // of a point, where few have names
+const CHART_HEIGHT = 17.4; // in font sizes
+const MAP_HEIGHT = 26; // of a map that is not square, in font sizes
+const MOST_SQUARE = 34; // side of a square map, in font sizes
+const FAINT = 0.3; // opacity of lines behind highlighted ones
+const DOT = 0.39; // radius of a point, in font sizes
 const MOST_NAME = 0.42; // of the width, for the names of bars
 
 /**
- * Curves over the numbers `x`, or over named places; each is named below where `hasLegend`, and has no point where its
- * value is no number. Gives the chart's lower end.
+ * Curves over the numbers `x`, or over named places. Curves are named below if `hasLegend`, and interrupted at values
+ * that are NaN. Returns the chart's bottom edge.
  * @param {Figure} figure @param {LineChart} chart @param {Box} box
  */
 export function addLineChart(figure, chart, box) {
@@ -52,7 +52,7 @@ export function addLineChart(figure, chart, box) {
 }
 
 /**
- * A map of byte codes over two numbers, rows downwards, both from `start` on; gives the chart's lower end.
+ * A map of byte codes over two numeric axes that begin at `start`, rows downwards. Returns the chart's bottom edge.
  * @param {Figure} figure
  * @param {{ rows: number, columns: number, codes: Uint8Array, palette: string[], start: number, xTitle: string, yTitle: string }} map
  * @param {Box} box
@@ -87,7 +87,7 @@ function addTitleBelow(figure, title, left, bottom, box) {
   return addLines(figure, [text], left, bottom + size * LINE_HEIGHT, { fill: quiet });
 }
 
-/** The room that the numbers beside a chart need. @param {Figure} figure @param {number[]} marks */
+/** The width that the numbers beside a chart need. @param {Figure} figure @param {number[]} marks */
 function widestMark({ look: { size } }, marks) {
   return Math.max(...marks.map((mark) => textWidth(formatMark(mark), size))) + 0.65 * size;
 }
@@ -117,7 +117,7 @@ function addPlaces(figure, labels, places, bottom) {
   const every = Math.max(Math.ceil(widest / Math.abs((places[1] ?? Infinity) - places[0])), 1);
   labels.forEach((label, place) => {
     if (place % every) return;
-    const isLast = place === labels.length - 1; // its name would stand out of the box
+    const isLast = place === labels.length - 1; // its centred name would overflow the box
     addBelow(figure, label, places[place], bottom, isLast ? "end" : "middle");
   });
 }
@@ -148,8 +148,8 @@ function addDots(figure, points, fill) {
 }
 
 /**
- * Bars in rows: a label, a bar for each value (null: it has none), and the numbers; gives their lower end. Bars begin at
- * zero, and `least` is below it where some lead the other way.
+ * Bars in rows: a label, a bar for each value (none for null), and the numbers. Bars begin at zero; `least` is negative
+ * if some values are. Returns the bottom edge.
  * @param {Figure} figure
  * @param {{ rows: Bars[], kinds: string[], least?: number, most: number, format: (value: number) => string, missing: string }} chart
  * @param {Box} box
@@ -196,7 +196,7 @@ export function addBars(figure, { rows, kinds, least = 0, most, format, missing 
 }
 
 /**
- * The line of each series with its name; gives the legend's lower end.
+ * The line of each series with its name. Returns the legend's bottom edge.
  * @param {Figure} figure @param {Omit<Series, "values">[]} series @param {Box} box
  */
 export function addLegend(figure, series, box) {

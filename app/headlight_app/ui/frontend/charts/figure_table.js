@@ -1,25 +1,25 @@
-// A table in a figure for print, each cell on its colour; columns that do not fit go on below.
+// A table in a figure for print, with coloured cells; columns that do not fit continue below.
 
 import { inlineText } from "../dom/dom.js";
 import { hexColour, readableInk } from "./colours.js";
 import { addWords, PRINT_COLOURS, textWidth } from "./figure_text.js";
 
 /** @import { Box, Figure } from "../export/types.js" */
-/** @typedef {{ lines: string[], fill?: number[], bold?: boolean }} PrintedCell lines below each other; red, green, blue of the ground */
+/** @typedef {{ lines: string[], fill?: number[], bold?: boolean }} PrintedCell `fill`: red, green, blue of the background */
 /** @typedef {{ label: string, cells: (PrintedCell | undefined)[] }} PrintedRow */
 /** @typedef {{ columns: string[], rows: PrintedRow[] }} PrintedTable a column's name may have several lines */
-/** @typedef {{ size: number, label: number, widths: number[], height: number }} TableSizes of words, of names beside, of columns, of a row */
+/** @typedef {{ size: number, label: number, widths: number[], height: number }} TableSizes of text, labels, columns, rows */
 
-const LINE = 1.3; // of the size of words
-const PADDING = 0.7; // of that size, on both sides of a cell's words together
-const MOST_CELL = 9; // of that size
-const [NARROWEST, WIDEST] = [0.8, 1.6]; // of the width that columns need
+const LINE = 1.3; // in font sizes
+const PADDING = 0.7; // in font sizes, both sides of a cell together
+const MOST_CELL = 9; // in font sizes
+const [NARROWEST, WIDEST] = [0.8, 1.6]; // relative to the width that the columns need
 const MOST_LABEL = 0.3; // of the width
-const SHORT_NAME = 5; // of the size of words: the width of a column whose name is not cut
-const SMALL = 0.8; // of the size: the second line of a cell
+const SHORT_NAME = 5; // in font sizes: the width up to which a column's name is not cut
+const SMALL = 0.8; // font size of a cell's second line, relative to the first
 
 /**
- * Gives the table's lower end.
+ * Returns the table's bottom edge.
  * @param {Figure} figure @param {PrintedTable} table @param {Box} box
  */
 export function addTable(figure, { columns, rows }, box) {
@@ -34,7 +34,7 @@ export function addTable(figure, { columns, rows }, box) {
     }
     const part = rows.map(({ label, cells }) => ({ label, cells: cells.slice(first, end) }));
     const isWhole = end - first === columns.length;
-    const shown = part.filter(({ cells }) => isWhole || cells.some(Boolean)); // a mask leaves rows of a part empty
+    const shown = part.filter(({ cells }) => isWhole || cells.some(Boolean)); // a mask may leave rows of a part empty
     y = addBlock(figure, { columns: columns.slice(first, end), rows: shown }, sizes, places, { ...box, y });
   }
   return y - sizes.size;
@@ -58,9 +58,9 @@ function sizesOf({ look: { size } }, { columns, rows }, box) {
 }
 
 /**
- * A narrow table has wider columns. In one that is a little too wide the longest names of columns are cut, then all words
- * are smaller, in place of a second part; what stands in cells is never cut.
- * @param {number[]} widths @param {number[]} least what they are not cut below @param {number} room
+ * Columns of a narrow table are widened. If a table is slightly too wide, the longest column names are cut, then all
+ * text is made smaller, to avoid a second part; the text in cells is never cut.
+ * @param {number[]} widths @param {number[]} least the smallest widths allowed @param {number} room
  */
 function fitted(widths, least, room) {
   const total = (/** @type {number[]} */ parts) => parts.reduce((sum, width) => sum + width, 0);

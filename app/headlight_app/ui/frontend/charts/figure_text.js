@@ -1,4 +1,4 @@
-// Lines of text in a figure for print or for the screen: measured here, so that every program lays them out alike.
+// Lines of text in a figure for print or for the screen: measured here, so that every program lays them out equally.
 
 import { context2d, shortenText } from "../dom/dom.js";
 import { remembered } from "../state/memory.js";
@@ -33,7 +33,7 @@ export const SCREEN_LOOK = {
   thin: 1,
   thick: 2.5,
 };
-/** In the sizes of the screen and the colours of print: `addDrawing` brings it to a figure's size. @type {Look} */
+/** Screen sizes and print colours: `addDrawing` scales such a drawing to a figure's size. @type {Look} */
 export const PRINT_SHEET = {
   ...PRINT_COLOURS,
   size: SCREEN_LOOK.size,
@@ -41,7 +41,7 @@ export const PRINT_SHEET = {
   thick: SCREEN_LOOK.thick,
 };
 export const PRINT_FONT = "Helvetica, Arial, sans-serif";
-export const LINE_HEIGHT = 1.35; // of a line of text, in its size
+export const LINE_HEIGHT = 1.35; // in font sizes
 const HEADING_SIZE = 2.9;
 const FOOT_SIZE = 1.8;
 const measuringContext = remembered((/** @type {Document} */ page) => context2d(page.createElement("canvas")));
@@ -52,7 +52,7 @@ export function lookOf({ ink, quiet, line, beam, minus, raised, surface, type })
 }
 
 /**
- * A figure in pixels; `words` say what it shows.
+ * A figure in pixels; `words` describe it.
  * @param {number} width @param {string} words @param {Look} [look] @returns {Figure}
  */
 export function beginSheet(width, words, look = SCREEN_LOOK) {
@@ -72,7 +72,7 @@ export function fitText(text, size, width) {
 }
 
 /**
- * Lines of text below each other; gives where the next would begin.
+ * Lines of text below each other. Returns the y coordinate of the next line.
  * @param {Figure} figure @param {string[]} lines @param {number} x @param {number} y
  * @param {{ size?: number, bold?: boolean, fill?: string }} [options]
  */
@@ -91,7 +91,7 @@ function pushText({ shapes }, shape) {
 }
 
 /**
- * All of a text, in lines of at most that width; a word that is longer is broken between its letters.
+ * Wraps a text into lines of at most `width`; a longer word is broken between its letters.
  * @param {string} text @param {number} size @param {number} width @param {boolean} [bold] @returns {string[]}
  */
 export function wrapText(text, size, width, bold = false) {
@@ -118,7 +118,7 @@ function breakWord(word, fits) {
 /** @typedef {{ size?: number, anchor: TextLine["anchor"], turn?: number, room: number, bold?: boolean, fill?: string }} LabelOptions */
 
 /**
- * One line of words, as long as there is room.
+ * One line of text, cut to the width `room`.
  * @param {Figure} figure @param {string} words @param {number} x @param {number} y @param {LabelOptions} options
  */
 export function addWords(figure, words, x, y, options) {
@@ -126,7 +126,7 @@ export function addWords(figure, words, x, y, options) {
   pushText(figure, { x, y, size, anchor, rotation: turn, bold, fill, text: fitText(words, size, room) });
 }
 
-/** The title, if there is one; gives where the rest begins. @param {Figure} figure */
+/** The title, if there is one. Returns the y coordinate below it. @param {Figure} figure */
 export function addTitle(figure) {
   if (!figure.title) return 2;
   const lines = wrapText(figure.title, HEADING_SIZE, figure.width - 4, true);
@@ -134,7 +134,7 @@ export function addTitle(figure) {
 }
 
 /**
- * The lines beneath a figure: its rules, and its provenance if wanted; they complete the figure's height.
+ * The lines beneath a figure: its rules, and its provenance if wanted. Sets the figure's height.
  * @param {Figure} figure @param {string[]} rules @param {string[]} foot @param {number} y
  */
 export function addFoot(figure, rules, foot, y) {

@@ -1,4 +1,4 @@
-// Tokens in a figure for print, as chips that flow in lines: each on its colour, with what there is to say of it beneath.
+// Tokens in a figure for print, as coloured chips that wrap into lines, each with notes beneath.
 
 import { inlineText } from "../dom/dom.js";
 import { addWords, LABEL_SIZE, PRINT_COLOURS, textWidth } from "./figure_text.js";
@@ -7,10 +7,10 @@ import { addWords, LABEL_SIZE, PRINT_COLOURS, textWidth } from "./figure_text.js
 /** @typedef {{ text: string, beneath: string[], fill: string, ink?: string, bold?: boolean }} PrintedToken */
 
 const NOTE_SIZE = LABEL_SIZE * 0.82;
-const LINE = 1.3; // of the size of letters
-const [PADDING, GAP] = [1, 1]; // millimetres within a chip and between two
+const LINE = 1.3; // in font sizes
+const [PADDING, GAP] = [1, 1]; // millimetres inside a chip and between chips
 
-/** Gives the lower end of the last line. @param {Figure} figure @param {PrintedToken[]} tokens @param {Box} box */
+/** Returns the bottom edge of the last line. @param {Figure} figure @param {PrintedToken[]} tokens @param {Box} box */
 export function addTokens(figure, tokens, box) {
   const height = LABEL_SIZE * LINE + Math.max(0, ...tokens.map(({ beneath }) => beneath.length)) * NOTE_SIZE * LINE + 1;
   let [x, y] = [box.x, box.y + GAP];

@@ -1,4 +1,4 @@
-// A map, queries downwards and keys to the right, drawn by one description on the screen and in files.
+// A heat map, queries downwards and keys to the right, drawn by the same code on the screen and in files.
 
 import { inlineText } from "../dom/dom.js";
 import { onArrows, VERTICAL_STEPS } from "../dom/keyboard.js";
@@ -8,7 +8,7 @@ import { paintFigure } from "./paint_shapes.js";
 /** @import { CanvasStyle, Figure, Token } from "../types.js" */
 
 /**
- * Where everything is: the corner of the cells, the size of a cell, the room for names beside and above, their size.
+ * The top left corner of the cells, the size of a cell, the room for names beside and above, and their font size.
  * @typedef {object} HeatmapLayout
  * @property {number} rows @property {number} columns @property {number} x @property {number} y
  * @property {number} width @property {number} height @property {number} left @property {number} top @property {number} size
@@ -18,25 +18,25 @@ import { paintFigure } from "./paint_shapes.js";
  * @typedef {object} Heatmap
  * @property {Pick<Token, "text">[]} queries
  * @property {Pick<Token, "text">[]} keys
- * @property {HTMLCanvasElement} image one pixel a cell
+ * @property {HTMLCanvasElement} image one pixel for each cell
  * @property {{ query: number | null, key?: number | null }} hot the cell under the pointer
  * @property {CanvasStyle} style
- * @property {(number | null)[]} [rows] the rows to mark, where there are several
- * @property {number} [tall] how high it may be
- * @property {boolean} [ground] whether forbidden cells are grey, not of the page's colour
+ * @property {(number | null)[]} [rows] the rows to mark, if there are several
+ * @property {number} [tall] the maximal height
+ * @property {boolean} [ground] whether forbidden cells are grey instead of the page's colour
  */
 
-const [GAP, LINE] = [0.35, 1.02]; // between a name and the cells, from a name to the next, in their size
+const [GAP, LINE] = [0.35, 1.02]; // between a name and the cells, and from a name to the next, in font sizes
 const AXES = ["looks from i ↓"];
-const ABOVE_AXES = 2.4; // letters that the words of both axes are high
+const ABOVE_AXES = 2.4; // height of the titles of both axes, in font sizes
 const MOST_MEASURED = 400; // names
-const [TALL, LINED] = [430, 9]; // pixels of a map that is not large, and of cells with lines between them
+const [TALL, LINED] = [430, 9]; // pixels: height of a small map, and least height of cells with lines between them
 
 /**
- * The names at the left of a map and above it: every one, or as many as there is room for, and those of `hot` always.
+ * The names at the left of a map and above it: as many as there is room for, and always those of `hot`.
  * @param {Figure} figure @param {HeatmapLayout} layout @param {string[]} rows @param {string[]} columns
  * @param {{ hot?: { rows: (number | null)[], column?: number | null }, fill?: string, isTurned?: boolean }} [options]
- * `isTurned`: whether the names of columns are read upwards
+ * `isTurned`: whether the names of columns are rotated, to be read upwards
  */
 export function addNames(figure, layout, rows, columns, options = {}) {
   const { hot = { rows: [] }, fill = figure.look.ink, isTurned = true } = options;
@@ -63,7 +63,7 @@ export function addNames(figure, layout, rows, columns, options = {}) {
 }
 
 /**
- * How many rows and columns each have one name between them, so that names stay apart.
+ * The steps between named rows and between named columns, so that names do not overlap.
  * @param {Pick<HeatmapLayout, "width" | "height" | "size">} layout @param {string[]} columns @param {boolean} [isTurned]
  */
 export function nameSteps({ width, height, size }, columns, isTurned = true) {
@@ -77,7 +77,7 @@ export function longestName(names, size) {
 }
 
 /**
- * Lines of the ground's colour after every so many rows and columns (0: none), so that cells can be told apart.
+ * Lines in the background colour after every `lines.rows` rows and `lines.columns` columns (0: none), between cells.
  * @param {Figure} figure @param {HeatmapLayout} layout @param {{ rows: number, columns: number, thick: number }} lines
  */
 export function addLinesBetween({ shapes, look }, { rows, columns, x, y, width, height }, lines) {
@@ -90,7 +90,7 @@ export function addLinesBetween({ shapes, look }, { rows, columns, x, y, width, 
 }
 
 /**
- * Draws a map as wide as it may be, and hands back where everything is.
+ * Draws a map, at most `width` wide, and returns its layout.
  * @param {HTMLCanvasElement} canvas @param {number} width @param {Heatmap} picture
  */
 export function drawHeatmap(canvas, width, picture) {
@@ -112,7 +112,7 @@ export function drawHeatmap(canvas, width, picture) {
   return layout;
 }
 
-/** In the corner, what rows and columns are: queries i and keys j. @param {Figure} figure @param {HeatmapLayout} layout */
+/** The titles of the axes in the corner: queries i and keys j. @param {Figure} figure @param {HeatmapLayout} layout */
 function addAxes(figure, { x, y, left, size }) {
   const place = { size: 0.88 * size, fill: figure.look.quiet, anchor: /** @type {const} */ ("end"), room: left };
   addWords(figure, "looks at j →", x - GAP * size, y - 1.6 * size, place);
@@ -138,7 +138,7 @@ function layoutHeatmap([rows, columns], width, { style, tall = TALL }) {
 }
 
 /**
- * Frames the rows of the queries at hand, and the cell or the column under the pointer.
+ * Frames the rows of the active queries, and the cell or the column under the pointer.
  * @param {Figure} figure @param {HeatmapLayout} layout @param {(number | null)[]} rows @param {number | null | undefined} key
  * @param {number} thick
  */
@@ -151,9 +151,9 @@ function addMarks({ shapes, look }, { x, y, width, height, columns }, rows, key,
 }
 
 /**
- * Which cell of a map lies under the pointer, or null.
- * @param {Element} sheet on which the map is @param {Omit<HeatmapLayout, "left" | "top" | "size"> | null | undefined} map @param {MouseEvent} event
- * @param {number} [scale] by how much the sheet is larger than its own measure
+ * The cell of a map under the pointer, or null.
+ * @param {Element} sheet that contains the map @param {Omit<HeatmapLayout, "left" | "top" | "size"> | null | undefined} map @param {MouseEvent} event
+ * @param {number} [scale] the sheet's size on the screen, relative to its own units
  */
 export function cellAtPointer(sheet, map, event, scale = 1) {
   if (!map) return null;
@@ -166,9 +166,9 @@ export function cellAtPointer(sheet, map, event, scale = 1) {
 
 /**
  * @template Cell @typedef {object} MapActions
- * @property {(cell: Cell | null) => void} point the pointer is over a cell, or over none
+ * @property {(cell: Cell | null) => void} point called with the cell under the pointer, or null
  * @property {(cell: Cell) => void} choose
- * @property {(step: number) => void} step to the row before or after the one at hand
+ * @property {(step: number) => void} step to the previous or next row
  */
 
 /**

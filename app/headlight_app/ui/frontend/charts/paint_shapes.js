@@ -1,4 +1,4 @@
-// The shapes of a figure on a canvas.
+// Paints the shapes of a figure on a canvas.
 
 import { hidpiContext } from "../dom/dom.js";
 import { beginSheet, lookOf } from "./figure_text.js";
@@ -8,7 +8,7 @@ import { beginSheet, lookOf } from "./figure_text.js";
 const DASH = [4, 3]; // pixels
 
 /**
- * Draws a figure on a canvas in the colours of the page; `add` gives its height.
+ * Draws a figure on a canvas in the colours of the page; `add` returns its height.
  * @param {HTMLCanvasElement} canvas @param {number} width @param {CanvasStyle} style @param {(figure: Figure) => number} add
  */
 export function paintFigure(canvas, width, style, add) {

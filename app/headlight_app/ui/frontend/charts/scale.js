@@ -1,13 +1,13 @@
-// A number axis: round numbers to mark, and where values lie between its two ends.
+// A number axis: round numbers to mark, and the positions of values between its two ends.
 
 import { formatNumber } from "./charts.js";
 
 /** @typedef {{ low: number, high: number, marks: number[], place: (value: number) => number }} Scale */
 
-const MOST_POWERS = 8; // marks of a logarithmic axis, less one
+const MOST_POWERS = 8; // intervals between the marks of a logarithmic axis
 const ROUNDING = 1e-9; // of a step
 
-/** Round numbers that divide a range into about as many parts. @param {number} low @param {number} high @param {number} parts */
+/** Round numbers that divide a range into about `parts` parts. @param {number} low @param {number} high @param {number} parts */
 export function ticks(low, high, parts = 4) {
   const rough = (high - low) / parts || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -16,7 +16,7 @@ export function ticks(low, high, parts = 4) {
   return Array.from({ length: Math.max(last - first + 1, 0) }, (_, index) => (first + index) * step);
 }
 
-/** Powers of ten between two numbers above 0: not all where there are many. @param {number} low @param {number} high */
+/** Powers of ten between two positive numbers; only some if many. @param {number} low @param {number} high */
 export function powersOfTen(low, high) {
   const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
   const step = Math.ceil((last - first) / MOST_POWERS) || 1;
@@ -27,9 +27,9 @@ export function powersOfTen(low, high) {
 }
 
 /**
- * An axis for all finite values, from `start` to `end` on the paper.
+ * An axis for all finite values, from the coordinate `start` to `end`.
  * @param {number[]} values @param {number} start @param {number} end
- * @param {{ isLog?: boolean, fromZero?: boolean, parts?: number }} [options] `fromZero`: whether 0 belongs to it
+ * @param {{ isLog?: boolean, fromZero?: boolean, parts?: number }} [options] `fromZero`: whether it includes 0
  * @returns {Scale}
  */
 export function createScale(values, start, end, { isLog = false, fromZero = false, parts = 4 } = {}) {
@@ -53,14 +53,14 @@ function rangeOf(values, isLog, fromZero) {
 
 const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 
-/** A mark of an axis; a power of ten that would be long is written as one: 10⁷. @param {number} mark */
+/** The text of an axis mark; large and small powers of ten are written as powers: 10⁷. @param {number} mark */
 export function formatMark(mark) {
   const power = mark > 0 ? Math.round(Math.log10(mark)) : 0;
   if ((power > -4 && power < 5) || Math.abs(mark / 10 ** power - 1) > 1e-9) return formatNumber(mark, 3);
   return `10${raised(power)}`;
 }
 
-/** An exponent. @param {number} power */
+/** An exponent in superscript. @param {number} power */
 export function raised(power) {
   return String(power).replace(/./g, (sign) => RAISED[/** @type {keyof typeof RAISED} */ (sign)]);
 }

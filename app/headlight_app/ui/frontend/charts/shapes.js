@@ -1,4 +1,4 @@
-// Parts of figures for print: maps with names at their sides, colour scales, panels side by side.
+// Parts of figures for print: maps with names beside them, colour scales, panels side by side.
 
 import { inlineText } from "../dom/dom.js";
 import { CIVIDIS, colour, hexColour, PURPLE_ORANGE } from "./colours.js";
@@ -6,17 +6,17 @@ import { addLines, addTitle, LABEL_SIZE, PRINT_COLOURS, SCREEN_LOOK, textWidth, 
 import { addNames, longestName, nameSteps } from "./heatmap.js";
 
 /** @import { Box, Figure, Shape } from "../export/types.js" */
-/** @typedef {{ down: string, across: string }} Axes what rows and columns are */
+/** @typedef {{ down: string, across: string }} Axes what the rows and the columns stand for */
 /** @typedef {{ x: number, y: number }} Point */
 
 export const GAP = 5; // between two panels
 export const MARGIN = 2;
-const SCALE = 10.4; // of a scale, in the size of its words
-const MOST_NAME = 10.5; // of a name above a map, in its size
-const LARGE_NAMES = 16; // columns; the names of fewer are larger in a wide figure
-const MIN_VECTOR_CELL = 1.3; // millimetres a side, from which on cells are drawn one by one
+const SCALE = 10.4; // width of a colour scale, in font sizes
+const MOST_NAME = 10.5; // length of a name above a map, in font sizes
+const LARGE_NAMES = 16; // columns; with fewer, names are larger in a wide figure
+const MIN_VECTOR_CELL = 1.3; // millimetres; cells at least this large are drawn one by one
 
-/** A figure with its title, and where what follows begins. @param {number} width @param {string} title @param {boolean} [signed] */
+/** A figure with its title, and the y coordinate below it. @param {number} width @param {string} title @param {boolean} [signed] */
 export function beginFigure(width, title, signed = false) {
   /** @type {Figure} */
   const figure = { width, height: 0, title, palette: colourNames(signed), shapes: [], look: PRINT_COLOURS };
@@ -24,7 +24,7 @@ export function beginFigure(width, title, signed = false) {
 }
 
 /**
- * Panels side by side, in rows that are as full as each other; each draws itself into its box and gives its lower end.
+ * Panels side by side, in rows of about equal length; each panel draws itself into its box and returns its bottom edge.
  * @param {Figure} figure @param {number} y @param {((box: Box) => number)[]} panels @param {number} most across
  */
 export function addPanels(figure, y, panels, most) {
@@ -51,8 +51,8 @@ export function titled(figure, title, draw) {
 }
 
 /**
- * A drawing that was laid out in pixels, as large as its words are in print, or smaller where it would not fit; gives its
- * lower end.
+ * A drawing that was laid out in pixels, scaled to the font size of print, or smaller if it would not fit. Returns its
+ * bottom edge.
  * @param {Figure} figure @param {Pick<Figure, "width" | "height" | "shapes">} drawing @param {Box} box
  */
 export function addDrawing(figure, { width, height, shapes }, box) {
@@ -61,7 +61,7 @@ export function addDrawing(figure, { width, height, shapes }, box) {
   return box.y + height * scale;
 }
 
-/** @param {Figure} figure @param {Pick<Figure, "shapes">} drawing @param {number} scale @param {Point} corner where its origin lies */
+/** @param {Figure} figure @param {Pick<Figure, "shapes">} drawing @param {number} scale @param {Point} corner its origin in the figure */
 export function addScaled(figure, { shapes }, scale, corner) {
   figure.shapes.push(...shapes.map((shape) => scaledShape(shape, scale, corner)));
 }
@@ -85,13 +85,13 @@ export function colourNames(signed) {
   );
 }
 
-/** How far cells of a size stand apart; nothing where they are one picture. @param {number} cell */
+/** The gap between cells of a size; 0 if they are drawn as one picture. @param {number} cell */
 export function cellGap(cell) {
   return cell >= MIN_VECTOR_CELL ? Math.min(cell * 0.06, 0.25) : 0;
 }
 
 /**
- * A map of byte codes, rows downwards, with the tokens of both and what they are; gives its lower end.
+ * A map of byte codes, rows downwards, with tokens beside and above it and titles of the axes. Returns its bottom edge.
  * @param {Figure} figure
  * @param {{ rows: string[], columns: string[], axes: Axes, codes: Uint8Array, signed?: boolean, palette?: string[] }} map
  * @param {Box} box
@@ -101,7 +101,7 @@ export function addHeatmap(figure, { rows, columns, axes, codes, signed = false,
   const most = (columns.length < LARGE_NAMES ? 1 + box.width / 450 : 1) * LABEL_SIZE;
   const left = Math.min(longestName(names[0], most) + 1.2, box.width * 0.36);
   const top = Math.min(longestName(names[1], most) + 1.2, MOST_NAME * most);
-  const largest = Math.max(7, box.width / 10); // a few tokens fill most of a wide figure
+  const largest = Math.max(7, box.width / 10); // so that a few tokens fill most of a wide figure
   const cell = Math.min((box.width - left) / columns.length, largest, 160 / rows.length);
   const counted = { rows: rows.length, columns: columns.length };
   const size = Math.min(most, Math.max(cell * 0.9, 1.6));
@@ -117,14 +117,14 @@ export function addHeatmap(figure, { rows, columns, axes, codes, signed = false,
   return cells.y + cells.height;
 }
 
-/** The names of rows and columns, and how many of them are labelled. @param {Axes} axes @param {number[]} steps */
+/** The titles of both axes, and how many of their places have names. @param {Axes} axes @param {number[]} steps */
 function axisTitles({ down, across }, steps) {
   const [rows, columns] = steps.map((step) => (step > 1 ? `, one in ${step} named` : ""));
   return `down: ${down}${rows === columns ? "" : rows} · across: ${across}${columns}`;
 }
 
 /**
- * A scale with its ends and what there is to say of it; gives where the next line would begin.
+ * A colour scale with its ends and a description. Returns the y coordinate of the next line.
  * @param {Figure} figure @param {{ low: string, high: string, words: string, palette?: string[] }} scale
  * @param {number} x @param {number} y
  */

@@ -1,4 +1,4 @@
-// Elements of SVG, and the shapes of a figure as such elements: on the screen and in a file.
+// SVG elements, and the shapes of a figure as SVG elements: on the screen and in a file.
 
 import { paintCodes } from "./colours.js";
 
@@ -8,7 +8,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const [PRINT_DASH, SCREEN_DASH] = ["1 0.8", "6 4"]; // millimetres, pixels
 
 /**
- * @param {string} name @param {Record<string, string | number | undefined>} [attributes] what is undefined is left out
+ * @param {string} name @param {Record<string, string | number | undefined>} [attributes] undefined ones are omitted
  * @param {(Node | string)[]} [children] @returns {SVGElement}
  */
 export function svg(name, attributes = {}, children = []) {
@@ -26,7 +26,7 @@ export function roundedNumber(number) {
   return Number(number.toFixed(3));
 }
 
-/** Without the characters that no XML may hold. @param {string} text */
+/** Replaces the characters that XML forbids. @param {string} text */
 function xmlText(text) {
   return text.replace(
     /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
@@ -34,7 +34,7 @@ function xmlText(text) {
   );
 }
 
-/** A sheet with words for people who do not see it. @param {number} width @param {number} height @param {string} words */
+/** An SVG element with a text alternative. @param {number} width @param {number} height @param {string} words */
 export function createSheet(width, height, words) {
   const sheet = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "sheet-svg" }, [
     svg("title", {}, [words]),
@@ -50,7 +50,7 @@ export function figureSheet({ width, height, title, palette, shapes }) {
   return sheet;
 }
 
-/** @param {Shape} shape @param {string[]} palette of byte codes @param {string} dash of broken lines */
+/** @param {Shape} shape @param {string[]} palette of byte codes @param {string} dash of dashed lines */
 export function shapeElement(shape, palette, dash = PRINT_DASH) {
   if (shape.kind === "heatmap") return cellsElement(shape, shape.palette ?? palette);
   if (shape.kind === "rectangle") {

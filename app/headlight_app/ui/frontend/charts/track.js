@@ -1,8 +1,8 @@
-// A share as a bar on a track, as lists of candidates and metrics have it.
+// A share as a bar on a track, for lists of candidates and of metrics.
 
 import { createElement } from "../dom/dom.js";
 
-/** @param {number | null} share of the track; null: no bar @param {number | null} [before] the share that is compared with it */
+/** @param {number | null} share of the track; null: no bar @param {number | null} [before] the share to compare with */
 export function createTrack(share, before) {
   const track = createElement("span", "track");
   if (before !== undefined) track.append(createBar("ghost", before));

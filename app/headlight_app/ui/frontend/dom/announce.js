@@ -1,9 +1,9 @@
-// What happened, for those who hear the page: one line in each component, filled once, after a pause.
+// Announcements for screen readers: one live region in each component, filled after a pause.
 
 import { remembered } from "../state/memory.js";
 import { createElement, listenTo } from "./dom.js";
 
-const PAUSE = 600; // milliseconds without news: of several changes the last is said
+const PAUSE = 600; // milliseconds without a change; only the last of several changes is announced
 
 export class Announcer {
   #line;
@@ -15,7 +15,7 @@ export class Announcer {
     this.#line = line;
   }
 
-  /** Says words after a pause, the same words again too. @param {string} words */
+  /** Announces words after a pause, even if they are the same as before. @param {string} words */
   say(words) {
     clearTimeout(this.#timer);
     this.#line.textContent = "";
@@ -27,7 +27,7 @@ export class Announcer {
 
 const announcerOf = remembered((/** @type {Node} */ root) => new Announcer(createLine(root)));
 
-/** Says what happened in the component of an element. @param {Element} near @param {string} words */
+/** Announces words in the component of an element. @param {Element} near @param {string} words */
 export function announce(near, words) {
   announcerOf(near.getRootNode()).say(words);
 }
@@ -44,8 +44,8 @@ const READINGS = "p:is(.reading, .pointed), figcaption.pointed";
 const CONTROLS = "input, textarea, select, summary, [role=switch], [role=gridcell], .act, .small";
 
 /**
- * What a plot says of the token that the keys go to is read aloud while the focus is on the plot: while a person types,
- * or chooses, it changes with each answer.
+ * Makes the readings of plots live regions only while the focus is on a plot: while the visitor types or chooses, they
+ * change with each answer and would be read aloud each time.
  * @param {HTMLElement} place @returns {() => void} ends it
  */
 export function listenToReadings(place) {

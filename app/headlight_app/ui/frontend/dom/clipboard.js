@@ -1,14 +1,14 @@
-// Taking things away from the page: to the clipboard, or as a file.
+// Copies to the clipboard, and saves files.
 
 import { createElement } from "./dom.js";
 
-/** Copies text, and says so on the button for a moment. @param {HTMLElement} button @param {string} text */
+/** Copies text, and confirms it on the button for a moment. @param {HTMLElement} button @param {string} text */
 export async function copyText(button, text) {
   const before = button.textContent;
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    copyBySelection(button, text); // pages that came over plain http have no clipboard
+    copyBySelection(button, text); // pages served over plain http have no clipboard
   }
   button.textContent = "Copied";
   setTimeout(() => (button.textContent = before), 1200);

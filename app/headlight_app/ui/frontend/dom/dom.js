@@ -1,18 +1,18 @@
-// Parts of every component: elements, tokens as text, numbers as words, sheets to draw on.
+// Parts of every component: elements, tokens as text, numbers as words, canvases.
 
 import { HORIZONTAL_STEPS } from "./keyboard.js";
 
 /** @import { CanvasStyle, Token } from "../types.js" */
 
-const LISTED = 3; // tokens that words name
+const LISTED = 3; // tokens named in a sentence
 
 /**
- * What an element is given besides its class and its content; `testid` is the name by which tests find it.
+ * The properties of an element besides its class and its content; `testid` is the name with which tests find it.
  * @template {keyof HTMLElementTagNameMap} Tag @typedef {Partial<HTMLElementTagNameMap[Tag]> & { testid?: string }} Properties
  */
 
 /**
- * An element with its text or its children; buttons are of the type that submits no form.
+ * An element with its text or its children; buttons do not submit forms.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag @param {string} [className] @param {string | number | (Node | string)[]} [content]
  * @param {Properties<Tag>} [properties] @returns {HTMLElementTagNameMap[Tag]}
@@ -35,9 +35,8 @@ export function createButton(className, content, testid, press) {
 }
 
 /**
- * Puts new children in the place of the old; those that lead and are the same stay untouched. A repaint takes nothing out
- * of a person's hands: what had the focus of the keyboard has it again, found by its test name or else by its place; the
- * first of its kind has it where it is gone.
+ * Replaces the children; leading children that are the same stay untouched. Keeps the keyboard focus: the element that
+ * had it is found again by its test id, or else by its index; if it is gone, the first of its kind receives the focus.
  * @param {Element} parent @param {...Node} children
  */
 export function updateChildren(parent, ...children) {
@@ -61,14 +60,14 @@ export function updateChildren(parent, ...children) {
   next.focus({ preventScroll: true });
 }
 
-/** The element of the same document or shadow root that has the focus of the keyboard. @param {Node} node */
+/** The focused element in the document or shadow root of a node. @param {Node} node */
 export function activeElement(node) {
   const root = node.getRootNode();
   const found = root instanceof Document || root instanceof ShadowRoot ? root.activeElement : null;
   return found instanceof HTMLElement ? found : null;
 }
 
-/** The tab key lands on one element of its kind. @param {ParentNode} parent @param {HTMLElement} element */
+/** Makes an element the only tab stop of its kind. @param {ParentNode} parent @param {HTMLElement} element */
 function moveTabStop(parent, element) {
   for (const other of parent.querySelectorAll(`${element.localName}[tabindex="0"]`)) {
     if (other instanceof HTMLElement) other.tabIndex = -1;
@@ -77,7 +76,7 @@ function moveTabStop(parent, element) {
 }
 
 /**
- * The nearest element around an event's target that fits a selector.
+ * The nearest ancestor of an event's target that matches a selector.
  * @template {HTMLElement} [Type=HTMLElement] @param {Event} event @param {string} selector @returns {Type | null}
  */
 export function closest(event, selector) {
@@ -85,25 +84,24 @@ export function closest(event, selector) {
 }
 
 /**
- * A piece of text with its white space made visible, as the reader should see it; one space between two words can be
- * seen as it is. @param {string} piece
+ * A piece of text with visible white space; single spaces between two words stay as they are. @param {string} piece
  */
 export function visibleText(piece) {
   const signs = piece
     .replace(/(?<!\S) | (?!\S)/g, "·")
     .replace(/\n/g, "⏎")
     .replace(/\t/g, "→");
-  // Other control characters have pictures of their own, 0x2400 further on.
+  // Unicode has pictures of the other control characters at 0x2400 plus their code.
   return signs.replace(/[\0-\x1f]/g, (sign) => String.fromCharCode(sign.charCodeAt(0) + 0x2400)) || "∅";
 }
 
-/** The same for running text: a leading space is left out. @param {string} piece */
+/** The same for running text, without a leading space. @param {string} piece */
 export function inlineText(piece) {
   return visibleText(piece.replace(/^ (?=.)/, ""));
 }
 
 /**
- * A token as a button; the space it carries in front stands apart. `first` says whether the tab key lands on it.
+ * A token as a button; its leading space is an element of its own. `first`: whether it is the tab stop.
  * @param {Pick<Token, "text" | "special" | "masked">} token @param {boolean} first
  */
 export function createChip(token, first) {
@@ -119,7 +117,7 @@ export function createChip(token, first) {
 }
 
 /**
- * Reads a chip that the pointer or the keyboard is on; the arrow keys go from chip to chip.
+ * Calls `hovered` for a chip under the pointer or with the keyboard focus; the arrow keys move between chips.
  * @param {HTMLElement} chip @param {Required<Hovered>} hovered
  */
 export function listenToChip(chip, hovered) {
@@ -132,7 +130,7 @@ export function listenToChip(chip, hovered) {
 }
 
 /**
- * The arrow keys go from chip to chip: whether the key meant one that is there.
+ * Moves the focus between chips with the arrow keys; returns whether it moved.
  * @param {HTMLElement} button @param {KeyboardEvent} event
  */
 export function moveChipFocus(button, event) {
@@ -153,15 +151,15 @@ export function createHeading(content, scope) {
   return createElement("th", "", content, { scope });
 }
 
-/** A token in running text, kept apart from the direction of the words around it. @param {Pick<Token, "text">} token */
+/** A token in running text, isolated from the text direction around it. @param {Pick<Token, "text">} token */
 export function quotedToken(token) {
   return createElement("bdi", "token", inlineText(token.text));
 }
 
 /**
- * The tokens with the largest shares, and how large they are, in words; nothing where no share is worth a word.
- * @param {ArrayLike<number>} shares @param {Pick<Token, "text">[]} tokens @param {string} first before the first of them
- * @param {number} [least] a share above it is worth a word
+ * The tokens with the largest shares, with their percentages; empty if all shares are too small.
+ * @param {ArrayLike<number>} shares @param {Pick<Token, "text">[]} tokens @param {string} first words before them
+ * @param {number} [least] only larger shares are named
  */
 export function largestShares(shares, tokens, first, least = 0.005) {
   return Array.from(shares, (share, place) => ({ share, token: tokens[place] }))
@@ -179,13 +177,13 @@ export function formatPercent(share) {
   return value < 0.05 ? "<0.1 %" : `${value.toFixed(1)} %`;
 }
 
-/** Rows of a catalogue as what is chosen from. @param {{ name: string, title: string }[]} rows @returns {[string, string][]} */
+/** Rows of a catalogue as options of a select. @param {{ name: string, title: string }[]} rows @returns {[string, string][]} */
 export function optionsOf(rows) {
   return rows.map(({ name, title }) => [name, title]);
 }
 
 /**
- * Buttons of which one is pressed; `options` are pairs of a value and a title.
+ * A group of buttons, one of them pressed; `options` are pairs of a value and a title.
  * @param {HTMLElement} group @param {string} field @param {[string, string][]} options @param {string} chosen
  * @param {(value: string) => void} choose
  */
@@ -202,7 +200,7 @@ export function drawChoices(group, field, options, chosen, choose) {
 }
 
 /**
- * Buttons with things worth trying, each with its title.
+ * Buttons for examples, each with its title.
  * @template Example @param {HTMLElement} element @param {Example[]} examples @param {(example: Example) => string} titleOf
  * @param {(example: Example) => void} choose
  */
@@ -213,10 +211,10 @@ export function drawExampleButtons(element, examples, titleOf, choose) {
   updateChildren(element, ...buttons);
 }
 
-/** What is done while the pointer is on an element, and once it has left. @typedef {{ read: () => void, left?: () => void }} Hovered */
+/** Called when the pointer enters an element, and when it leaves. @typedef {{ read: () => void, left?: () => void }} Hovered */
 
 /**
- * Calls back for the element that the pointer moves onto. Elements redrawn under a resting pointer do not count.
+ * Calls back when the pointer moves onto an element, but not when an element is redrawn under a resting pointer.
  * @param {HTMLElement} element @param {Hovered} hovered
  */
 export function onHover(element, { read, left = () => {} }) {
@@ -232,7 +230,7 @@ export function onHover(element, { read, left = () => {} }) {
 }
 
 /**
- * A button that does nothing for now and keeps the focus of the keyboard: what it calls has to see that itself.
+ * Marks a button as disabled but focusable; its handler has to check that itself.
  * @param {HTMLElement} button @param {boolean} available
  */
 export function setAvailable(button, available) {
@@ -245,7 +243,7 @@ export function context2d(canvas) {
 }
 
 /**
- * Sizes the canvas for the screen's own pixels and hands out its context, cleared.
+ * Sizes the canvas in device pixels and returns its cleared context.
  * @param {HTMLCanvasElement} canvas @param {number} width @param {number} height
  */
 export function hidpiContext(canvas, width, height) {
@@ -260,7 +258,7 @@ export function hidpiContext(canvas, width, height) {
   return context;
 }
 
-/** Shows on one canvas what another holds. @param {HTMLCanvasElement} paper @param {HTMLCanvasElement} canvas */
+/** Copies the canvas `paper` to another canvas. @param {HTMLCanvasElement} paper @param {HTMLCanvasElement} canvas */
 export function blit(paper, canvas) {
   for (const side of /** @type {const} */ (["width", "height"])) {
     if (canvas[side] !== paper[side]) canvas[side] = paper[side];
@@ -272,7 +270,7 @@ export function blit(paper, canvas) {
 }
 
 /**
- * Listens to events by their names, until it is ended.
+ * Listens to events by their names, until the returned function is called.
  * @template {Event} Heard @param {EventTarget} target @param {Record<string, (event: Heard) => void>} listeners
  * @param {AddEventListenerOptions} [options] @returns {() => void} ends it
  */
@@ -283,7 +281,7 @@ export function listenTo(target, listeners, options) {
   return () => ending.abort();
 }
 
-/** The colours and the font in force, for a canvas. @param {HTMLElement} root @returns {CanvasStyle} */
+/** The current colours and font, for a canvas. @param {HTMLElement} root @returns {CanvasStyle} */
 export function canvasStyle(root) {
   const style = getComputedStyle(root);
   /** @param {string} name */
@@ -306,7 +304,7 @@ export function truncateText(context, text, width) {
   return shortenText(text, width, (words) => context.measureText(words).width);
 }
 
-/** As much of a text as is not wider than that. @param {string} text @param {number} width @param {(text: string) => number} measure */
+/** A text cut to a width. @param {string} text @param {number} width @param {(text: string) => number} measure */
 export function shortenText(text, width, measure) {
   if (measure(text) <= width) return text;
   const letters = [...text];

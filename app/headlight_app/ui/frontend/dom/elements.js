@@ -4,7 +4,7 @@
 
 /**
  * @template {HTMLElement} [T=HTMLElement] @param {ParentNode} root @param {string} selector
- * @param {new () => T} [type] what the element has to be @returns {T}
+ * @param {new () => T} [type] required type of the element @returns {T}
  */
 export function find(root, selector, type) {
   const found = root.querySelector(selector);
@@ -13,7 +13,7 @@ export function find(root, selector, type) {
   return /** @type {T} */ (found);
 }
 
-/** Finds elements by their data-testid, each of its type. @param {ParentNode} root */
+/** Functions that find elements by their data-testid, one for each type. @param {ParentNode} root */
 export function elementsOf(root) {
   return {
     named: (/** @type {string} */ name) => findByTestId(root, name),
@@ -38,10 +38,10 @@ export function findAll(root, names, type, prefix = "") {
   return /** @type {Record<CamelCase<Name>, T>} */ (Object.fromEntries(found));
 }
 
-/** The sheet closes by a click beside it, and letters typed there are no keys of the page. @param {HTMLDialogElement} sheet */
+/** Closes a dialog on a click beside it, and keeps letters typed there from acting as shortcuts. @param {HTMLDialogElement} sheet */
 export function listenToSheet(sheet) {
   sheet.onclick = (event) => {
-    if (event.target === sheet) sheet.close(); // beside the sheet's own content
+    if (event.target === sheet) sheet.close(); // outside the dialog's content
   };
   sheet.onkeydown = (event) => event.stopPropagation();
 }

@@ -1,10 +1,10 @@
-// The arrow keys, and how far they lead.
+// The arrow keys, and the steps that they stand for.
 
 /** @type {Readonly<Record<string, number | undefined>>} */
 export const HORIZONTAL_STEPS = { ArrowRight: 1, ArrowLeft: -1 };
 /** @type {Readonly<Record<string, number | undefined>>} */
 export const VERTICAL_STEPS = { ArrowDown: 1, ArrowUp: -1 };
-/** Through a list, whichever way it is laid out. */
+/** For a list that is laid out horizontally or vertically. */
 export const LIST_STEPS = { ...HORIZONTAL_STEPS, ...VERTICAL_STEPS };
 /**
  * Rows downwards and columns to the right.
@@ -13,7 +13,7 @@ export const LIST_STEPS = { ...HORIZONTAL_STEPS, ...VERTICAL_STEPS };
 export const GRID_STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
 
 /**
- * Calls back for the keys that lead somewhere; the browser does nothing with them, unless `go` hands back false.
+ * Calls `go` for the keys in `steps`, and prevents the browser's default unless `go` returns false.
  * @template Step @param {HTMLElement} element @param {Readonly<Record<string, Step | undefined>>} steps
  * @param {(step: Step, event: KeyboardEvent) => unknown} go
  */

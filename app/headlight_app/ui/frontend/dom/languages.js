@@ -1,18 +1,18 @@
-// The languages of a translator: a text begins with the token of its language.
+// The languages of a translation model: a text begins with the token of its language.
 
 import { createElement } from "./dom.js";
 
 const NAMES = new Intl.DisplayNames(["en"], { type: "language", fallback: "none" });
 
-/** What people call the language of a token such as __de__, deu_Latn or de_DE. @param {string} token */
+/** The English name of the language of a token such as __de__, deu_Latn or de_DE. @param {string} token */
 export function languageName(token) {
   const [language = "", place = ""] = token.replace(/^_+|_+$/g, "").split("_");
-  const tag = place.length === 4 ? `${language}-${place}` : language; // of de_DE the country is a habit
+  const tag = place.length === 4 ? `${language}-${place}` : language; // the country in de_DE is mere convention
   return NAMES.of(tag) ?? NAMES.of(language) ?? "";
 }
 
 /**
- * Offers the languages for a text, where there are any, and shows the one that it begins with.
+ * Offers the languages for a text, if there are any, and selects the one that it begins with.
  * @param {HTMLSelectElement} select @param {string[]} languages @param {string} text
  */
 export function drawLanguages(select, languages, text) {
@@ -30,7 +30,7 @@ export function drawLanguages(select, languages, text) {
 }
 
 /**
- * The text with another language's token in front, or ("") with none.
+ * The text with the token of another language in front, or without one if `token` is "".
  * @param {string} text @param {string[]} languages @param {string} token
  */
 export function inLanguage(text, languages, token) {

@@ -3,9 +3,9 @@
 import { listenTo } from "./dom.js";
 
 /**
- * Escape and a press elsewhere close it too.
+ * Escape and a press outside close it too.
  * @param {HTMLElement} button @param {HTMLElement} panel @param {() => void} [opened]
- * @param {EventTarget} [around] where a press closes it
+ * @param {EventTarget} [around] the area in which a press closes it
  */
 export function createPopover(button, panel, opened = () => {}, around = document) {
   const show = (/** @type {boolean} */ open) => {

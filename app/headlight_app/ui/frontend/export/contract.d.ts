@@ -11,20 +11,20 @@ import type {
   State,
 } from "../contract.js";
 
-/** One run that a page shows: its question, and which heads of which attention. */
+/** One run that a page shows: its question, and the shown heads of an attention group. */
 export interface Side {
   question: Question;
   attention_group: string;
   heads: [number, number][];
 }
 
-/** A request about what a page shows of one run or several; `shown` says in words what that is. */
+/** A request about one or several runs that a page shows; `shown` describes the content in words. */
 export interface SidesRequest extends Request {
   sides: Side[];
   shown?: string;
 }
 
-/** The provenance of a figure: fields for its file, words for each side, and the rows that say edits in words. */
+/** The provenance of a figure: fields for its file, words for each side, and the rows that put edits into words. */
 export interface ExportOriginAnswer {
   provenance: Record<string, unknown>;
   sides: string[][];
@@ -32,10 +32,10 @@ export interface ExportOriginAnswer {
   hook_points: Record<string, HookPointRow>;
 }
 
-/** Where a figure is from. */
+/** Requests the provenance of a figure. */
 export type ExportOriginRequest = SidesRequest;
 
-/** Numbers as a page shows them: `values` are float32 in the order of `axes`, and `labels` name each place. */
+/** Numbers as a page shows them: `values` are float32 in the order of `axes`; `labels` name the places on each. */
 export interface Table {
   name: string;
   axes: string[];
@@ -43,19 +43,19 @@ export interface Table {
   values: string;
 }
 
-/** Numbers that a page shows, as a file of a format that says where they are from. */
+/** Exports numbers that a page shows as a file with their provenance. */
 export interface ExportTableRequest extends SidesRequest {
   table: Table;
   format: string;
 }
 
-/** A program that computes the same, in Python and, where `headlight` has a command for it, for a shell. */
+/** A program that computes the same, in Python and, if a `headlight` command exists, for a shell. */
 export interface ProgramAnswer {
   python: string;
   shell: string;
 }
 
-/** What a page shows as Python: the weights of each side's heads. */
+/** Exports what a page shows as Python: the weights of each side's heads. */
 export interface ExportProgramRequest extends SidesRequest {
   sampling?: Sampling | null;
   generated?: [number, number][];
@@ -64,14 +64,14 @@ export interface ExportProgramRequest extends SidesRequest {
   layer?: number | null;
 }
 
-/** The parameters of an address, the names of what cannot stand in one, and the whole state for a file. */
+/** The query of a link, the names of the omitted parameters, and the whole state for a file. */
 export interface LinkAnswer {
   query: string;
   omitted: string[];
   state: State;
 }
 
-/** The address of a state; what a page knows better than the state says takes its place there. */
+/** Requests the link of a state; the other fields, if set, replace the corresponding fields of the state. */
 export interface LinkRequest extends Request {
   state: Partial<State>;
   side_b?: Difference | null;
@@ -79,7 +79,7 @@ export interface LinkRequest extends Request {
   generated?: [number, number][];
 }
 
-/** A shape that has a place and a size. */
+/** A shape with a position and a size. */
 export interface Box {
   x: number;
   y: number;
@@ -87,7 +87,7 @@ export interface Box {
   height: number;
 }
 
-/** A rectangle that is filled, framed or both. */
+/** A rectangle, filled, stroked or both. */
 export interface Rectangle extends Box {
   kind: "rectangle";
   fill: string;
@@ -95,7 +95,7 @@ export interface Rectangle extends Box {
   stroke_width: number;
 }
 
-/** A circle around a point that is filled, framed or both. */
+/** A circle around a point, filled, stroked or both. */
 export interface Circle {
   kind: "circle";
   x: number;
@@ -106,7 +106,7 @@ export interface Circle {
   stroke_width: number;
 }
 
-/** A line of two points, or one of four that bends (Bézier). */
+/** A straight line through two points, or a cubic Bézier curve with four. */
 export interface Curve {
   kind: "curve";
   points: number[];
@@ -116,7 +116,7 @@ export interface Curve {
   dashed: boolean;
 }
 
-/** A line through points, without bends. */
+/** Straight segments between points. */
 export interface Polyline {
   kind: "polyline";
   points: number[];
@@ -126,7 +126,7 @@ export interface Polyline {
   dashed: boolean;
 }
 
-/** A line of text that is as long as it was in the browser, whose font may be narrower. */
+/** A line of text, stretched to its width in the browser, whose font may differ. */
 export interface TextLine {
   kind: "text";
   text: string;
@@ -140,7 +140,7 @@ export interface TextLine {
   bold: boolean;
 }
 
-/** A map of byte codes, with a palette of its own where that is not the figure's. */
+/** A map of byte codes; `palette` replaces the figure's palette. */
 export interface Heatmap extends Box {
   kind: "heatmap";
   rows: number;
@@ -150,7 +150,7 @@ export interface Heatmap extends Box {
   palette: string[] | null;
 }
 
-/** An image, such as one of a text in a script that the PDF's font lacks, as the browser has painted it. */
+/** An image rendered by the browser, such as text in a script that the PDF's font lacks. */
 export interface Stamp extends Box {
   kind: "image";
   left: number;
@@ -170,7 +170,7 @@ export interface Figure {
   keywords: string;
 }
 
-/** A figure that the browser has laid out, as PDF. */
+/** Exports a figure that the browser has laid out as PDF. */
 export interface ExportPdfRequest extends Request {
   figure: Figure;
 }

@@ -1,4 +1,4 @@
-// A figure as a file: SVG and PNG here, PDF by the server from the same shapes.
+// Figures as files: SVG and PNG are made here, PDF by the server from the same shapes.
 
 import { PRINT_COLOURS, PRINT_FONT } from "../charts/figure_text.js";
 import { roundedNumber, shapeElement, svg } from "../charts/svg.js";
@@ -8,11 +8,11 @@ import { addPngTexts } from "./png_texts.js";
 
 /** @import { ExportPdfRequest, Figure, Metadata, Stamp, TextLine } from "../types.js" */
 
-const DOTS_PER_MM = 300 / 25.4; // of a PNG, in a millimetre
-const PDF_FONT = /^[\x20-\x7e\xa0-\xff‘’“”–—…•€]*$/; // the letters in the font of the PDF; a text with others comes as a picture
+const DOTS_PER_MM = 300 / 25.4; // of a PNG
+const PDF_FONT = /^[\x20-\x7e\xa0-\xff‘’“”–—…•€]*$/; // the characters in the PDF's font; texts with others are sent as pictures
 
 /**
- * The figure as the text of an SVG file; tokens are escaped as text.
+ * The text of an SVG file; tokens are escaped.
  * @param {Figure} options @param {Metadata} metadata
  */
 export function figureSvg({ width, height, title, palette, shapes }, { line, fields }) {
@@ -50,7 +50,7 @@ export function toBase64(bytes) {
 }
 
 /**
- * The figure as the server draws it: codes as base64, and labels that its font lacks as pictures.
+ * The request for a PDF: codes as base64, and labels with characters missing in the PDF's font as pictures.
  * @param {Figure} options @param {Metadata} metadata @returns {ExportPdfRequest}
  */
 export function pdfRequest({ width, height, title, palette, shapes }, { line, fields }) {
@@ -90,10 +90,10 @@ function textStamp({ x, y, size, text_width, anchor, rotation, bold, fill, text 
 }
 
 /**
- * Saves a figure; `writePdf` has the server write what it is given.
- * @param {Figure} figure @param {Metadata} metadata @param {string} name without an ending
+ * Saves a figure; `writePdf` requests the PDF from the server.
+ * @param {Figure} figure @param {Metadata} metadata @param {string} name without extension
  * @param {"svg" | "png" | "pdf"} form @param {(request: ExportPdfRequest) => Promise<Blob>} writePdf
- * @returns {Promise<string>} what there is to say of it
+ * @returns {Promise<string>} a message about it
  */
 export async function saveFigure(figure, metadata, name, form, writePdf) {
   const file = `${name}.${form}`;

@@ -1,4 +1,4 @@
-// The size of a figure: on paper as wide as is asked for and as tall as it needs, on a slide within its frame.
+// The size of a figure: on paper, the chosen width and any height; on a slide, within its frame.
 
 import { addFoot, beginSheet, PRINT_COLOURS } from "../charts/figure_text.js";
 import { addScaled } from "../charts/shapes.js";
@@ -13,13 +13,13 @@ export const FIGURE_SIZES = {
   "16:9": { width: 162.56, height: 91.44 }, // 1920 × 1080 dots
   "1:1": { width: 91.44, height: 91.44 },
 };
-const WIDTHS = Array.from({ length: 16 }, (_, step) => 50 * 1.14 ** step); // that a drawing is tried in, for a slide
-const LARGEST = 2.2; // times the size on paper
-const LEAST_SHARE = 0.8; // of the largest letters that a slide has room for
-const BESIDE = 0.27; // of a wide slide, for what is said beside the drawing
+const WIDTHS = Array.from({ length: 16 }, (_, step) => 50 * 1.14 ** step); // to try for a drawing on a slide
+const LARGEST = 2.2; // relative to the size on paper
+const LEAST_SHARE = 0.8; // of the largest font size that fits on a slide
+const BESIDE = 0.27; // of a wide slide's width, for the text beside the drawing
 
 /**
- * A drawing with its title and, at its foot, what it shows and where it is from.
+ * A drawing with its title and, at its foot, its description and origin.
  * @param {ShownFigure} drawing @param {string} title @param {string[]} origin @param {FigureSize} size @returns {Figure}
  */
 export function layOutFigure(drawing, title, origin, { width, height }) {
@@ -30,7 +30,7 @@ export function layOutFigure(drawing, title, origin, { width, height }) {
 }
 
 /**
- * The same on a slide, with the words below the drawing or at its left, whichever leaves the drawing larger.
+ * The same on a slide, with the text below the drawing or at its left, whichever leaves the drawing larger.
  * @param {ShownFigure} drawing @param {string} title @param {string[]} origin @param {Required<FigureSize>} slide
  */
 function layOutSlide(drawing, title, origin, slide) {
@@ -54,8 +54,8 @@ function footOf(drawing, origin, width) {
 }
 
 /**
- * Of the drawings the widest one whose letters are about as large as they can be.
- * @param {{ figure: Figure, y: number }[]} drawn @param {Figure} foot as wide as the slide where it stands below
+ * Of several drawings, the widest one whose font size is near the largest possible.
+ * @param {{ figure: Figure, y: number }[]} drawn @param {Figure} foot as wide as the slide if it goes below
  * @param {Required<FigureSize>} slide
  */
 function arrange(drawn, foot, { width, height }) {

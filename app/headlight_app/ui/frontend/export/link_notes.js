@@ -1,4 +1,4 @@
-// What others do not see who open a link.
+// Notes about what a link does not show to others.
 
 const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 /** @type {Readonly<Record<string, string>>} */
@@ -11,10 +11,10 @@ const FIELD_NAMES = {
 };
 
 /**
- * In sentences; empty where others see the same.
+ * Sentences; empty if others see the same.
  * @param {string} link
- * @param {{ omitted: readonly string[], ownModel: string, hasOwnPicture: boolean }} lost fields that are too long, the
- *   title of a model that only this visitor can open, and whether a picture of theirs is shown
+ * @param {{ omitted: readonly string[], ownModel: string, hasOwnPicture: boolean }} lost fields that are too long,
+ *   the title of a model that only this visitor can open, and whether the visitor's own picture is shown
  */
 export function linkNotes(link, { omitted, ownModel, hasOwnPicture }) {
   const names = omitted.map((name) => FIELD_NAMES[name] || name).join(" and ");

@@ -1,4 +1,4 @@
-// The menu Export: opening and closing it, doing one thing at a time, and saying what came of it.
+// The menu Export: opens and closes it, runs one action at a time, and reports the result.
 
 import { find, findByTestId } from "../dom/elements.js";
 import { createPopover } from "../dom/popover.js";
@@ -23,7 +23,7 @@ export class ExportMenu {
 
   /**
    * @param {ParentNode} place @param {() => boolean} isReady whether there is something to export
-   * @param {() => unknown} [opened] lists what there is to choose
+   * @param {() => unknown} [opened] lists the choices
    */
   constructor(place, isReady, opened = () => {}) {
     this.#place = place;
@@ -42,8 +42,8 @@ export class ExportMenu {
     const { show, end } = createPopover(button, menu, () => this.#begin());
     this.close = () => show(false);
     this.end = end;
-    menu.onkeydown = (event) => event.stopPropagation(); // letters typed here are no keys of the page
-    button.hidden = false; // it is there only once it listens: a click before would be lost
+    menu.onkeydown = (event) => event.stopPropagation(); // letters typed here are not shortcuts of the page
+    button.hidden = false; // shown only once it listens: an earlier click would be lost
   }
 
   /** @returns {FigureOptions} */
@@ -72,7 +72,7 @@ export class ExportMenu {
     find(this.#elements.menu, "button").focus();
   }
 
-  /** Lists the choices again where the menu was opened before the answer was there. */
+  /** Lists the choices again if the menu was opened before the answer arrived. */
   relist() {
     if (!this.#elements.menu.hidden) this.#list();
   }
@@ -92,7 +92,7 @@ export class ExportMenu {
     if (message.some(Boolean)) this.#elements.status.scrollIntoView({ block: "nearest" }); // a phone shows half the menu
   }
 
-  /** Does one thing at a time, and says what went wrong. @param {HTMLElement} control @param {Take} take */
+  /** Runs one action at a time, and reports errors. @param {HTMLElement} control @param {Take} take */
   async run(control, take) {
     if (!this.#isReady() || this.#busy) return;
     this.#busy = true;
@@ -109,7 +109,7 @@ export class ExportMenu {
   }
 
   /**
-   * Puts text into the clipboard, and shows it: where there is no clipboard, it is marked to be copied.
+   * Copies text to the clipboard, and shows it; without a clipboard, it is selected for copying.
    * @param {string} text @param {string} message
    */
   async copy(text, message) {
@@ -120,7 +120,7 @@ export class ExportMenu {
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      box.select(); // a page that came over plain http has none
+      box.select(); // a page served over plain http has no clipboard
       if (!document.execCommand("copy")) return this.say("Press Ctrl+C to copy what is marked.");
     }
     this.say(message);

@@ -1,4 +1,4 @@
-// The menu Export of a page: figures and numbers, each with its origin, and what is handed on of the page.
+// The menu Export of a page: figures and numbers, each with its origin, and links, files and programs of the page.
 
 import { saveBlob } from "../dom/clipboard.js";
 import { findByTestId } from "../dom/elements.js";
@@ -13,10 +13,10 @@ import { describeSide, Share } from "./share.js";
 /** @import { Shared } from "./share.js" */
 /** @import { Metadata, ShownFigure, ShownView, Table } from "./types.js" */
 
-const LETTERS = "ABCDEFGH"; // of the sides
-const MOST_NUMBERS = 380_000; // of a file: a request holds no more
+const LETTERS = "ABCDEFGH"; // names of the sides
+const MOST_NUMBERS = 380_000; // in a file: the limit of a request
 
-/** What a page's numbers are besides those of its tables: its own name for them, and how they are saved. */
+/** Numbers of a page outside its tables: their title, and how they are saved. */
 /** @typedef {{ title: string, choose(chosen: boolean): void, save(format: NumberForm): Promise<string> }} OtherNumbers */
 
 export class PageExport {
@@ -30,7 +30,7 @@ export class PageExport {
    * @param {ParentNode} place @param {string} api
    * @param {object} page
    * @param {() => boolean} page.isReady whether it shows an answer
-   * @param {() => ShownView | Promise<ShownView>} page.collect what it shows
+   * @param {() => ShownView | Promise<ShownView>} page.collect its figures and tables
    * @param {() => Shared} page.share @param {OtherNumbers} [page.others]
    */
   constructor(place, api, { isReady, collect, share, others }) {
@@ -58,7 +58,7 @@ export class PageExport {
   }
 
   async #list() {
-    this.#which.hidden = this.#chart.hidden = true; // where there is nothing to choose from
+    this.#which.hidden = this.#chart.hidden = true; // if there is nothing to choose from
     const { tables, charts, note } = await this.#collect();
     listNames(this.#which, [...Object.keys(tables), ...(this.#others ? [this.#others.title] : [])]);
     this.#others?.choose(this.#which.value === this.#others.title);
@@ -79,7 +79,7 @@ export class PageExport {
   }
 
   /**
-   * A drawing as a figure, and what it says of itself.
+   * A drawing as a figure, with its metadata.
    * @param {Pick<ShownView, "sides">} view @param {ShownFigure} drawing
    * @param {FigureOptions} options
    */
@@ -104,7 +104,7 @@ export class PageExport {
   }
 
   /**
-   * What a figure says of itself, and the address for its foot.
+   * The metadata of a figure, and the address for its foot.
    * @param {Pick<ShownView, "sides">} view @param {ShownFigure} drawing
    * @returns {Promise<{ metadata: Metadata, address: string }>}
    */
@@ -122,7 +122,7 @@ export class PageExport {
   }
 }
 
-/** Offers names, the one that was chosen before if it is among them. @param {HTMLSelectElement} list @param {string[]} names */
+/** Lists names; keeps the chosen one if it is among them. @param {HTMLSelectElement} list @param {string[]} names */
 function listNames(list, names) {
   const chosen = names.includes(list.value) ? list.value : names[0];
   list.replaceChildren(...names.map((name) => new Option(name, name, false, name === chosen)));
@@ -130,7 +130,7 @@ function listNames(list, names) {
 }
 
 /**
- * The line under a picture; of each side's parts the last says by what it was made, and when.
+ * The line under a picture; the last of each side's parts is the program and the date.
  * @param {readonly string[][]} sides @param {readonly string[][]} changes of each side
  */
 export function originLine(sides, changes) {
@@ -142,7 +142,7 @@ export function originLine(sides, changes) {
   return [...named, ...sides[0].slice(-1)].join(" · ");
 }
 
-/** As the server reads it. @param {Table} table */
+/** A table in the form of a request. @param {Table} table */
 function encodeTable({ name, axes, labels, values }) {
   if (values.length > MOST_NUMBERS)
     throw new Error(
@@ -151,20 +151,20 @@ function encodeTable({ name, axes, labels, values }) {
   return { name, axes, labels, values: toBase64(new Uint8Array(values.buffer, values.byteOffset, values.byteLength)) };
 }
 
-/** Tables that say what the drawing beside them shows. @param {Record<string, Table>} tables @param {string} shown */
+/** Tables with the description of their drawing. @param {Record<string, Table>} tables @param {string} shown */
 export function explained(tables, shown) {
   return Object.fromEntries(Object.entries(tables).map(([title, table]) => [title, { shown, ...table }]));
 }
 
 /**
- * Numbers to be saved, with the names of each axis by the axis's own.
+ * Numbers to be saved, with labels for each axis by its name.
  * @param {string} name @param {Record<string, string[]>} labels @param {Iterable<number>} values @returns {Table}
  */
 export function createTable(name, labels, values) {
   return { name, axes: Object.keys(labels), labels: Object.values(labels), values: Float32Array.from(values) };
 }
 
-/** Places in front keep equal names apart, and a spreadsheet from taking one for a formula. @param {{ text: string }[]} tokens */
+/** Numbers in front distinguish equal names, and keep a spreadsheet from reading one as a formula. @param {{ text: string }[]} tokens */
 export function numbered(tokens) {
   return tokens.map(({ text }, place) => `${place} ${text}`);
 }

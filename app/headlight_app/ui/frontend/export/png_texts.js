@@ -1,4 +1,4 @@
-// Texts within a PNG file: one iTXt chunk for each keyword, behind the header (PNG specification, 11.3.3.4).
+// Texts within a PNG file: one iTXt chunk for each keyword, after the header (PNG specification, 11.3.3.4).
 
 const HEADER_END = 8 + 25; // bytes of the signature and of the first chunk, IHDR
 

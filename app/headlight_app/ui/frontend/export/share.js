@@ -1,4 +1,4 @@
-// What is handed on of a page: a link, a frame for another page, a file of its state, and a program.
+// Ways to share a page: a link, a frame for another page, a file of its state, and a program.
 
 import { linkAddress, withVariant } from "../address.js";
 import { saveFile } from "../dom/clipboard.js";
@@ -16,10 +16,10 @@ const LONGEST_DRAWN = 300; // characters of an address at the foot of a figure
 const TOO_LONG = "the address is in the metadata of this file";
 
 /**
- * What a page has to share.
+ * The parts of a page that can be shared.
  * @typedef {object} Shared
- * @property {SharedPage} page @property {LinkRequest} chosen everything
- * @property {() => ShownSide[]} sides the runs that it shows @property {() => Promise<string>} program in Python
+ * @property {SharedPage} page @property {LinkRequest} chosen all choices
+ * @property {() => ShownSide[]} sides the runs that it shows @property {() => Promise<string>} program of Python
  * @property {(state: Partial<State>) => Promise<void>} [open] takes over the state of a file
  */
 
@@ -43,7 +43,7 @@ export class Share {
     input.onchange = () => menu.run(input, () => this.#openState(input));
   }
 
-  /** A link, without the visitor's own pictures, and what others do not see. @param {Partial<State>} [more] */
+  /** A link, without the visitor's own pictures, and notes about what it omits. @param {Partial<State>} [more] */
   async link(more = {}) {
     const { page, chosen } = this.#collect();
     const { own_image_prefix: prefix, own_model: ownModel, room_address: room } = page;
@@ -58,10 +58,10 @@ export class Share {
     return { link, notes, state: meta.state };
   }
 
-  /** The address for a figure: all of it for its file, and for its foot as much as can be typed. */
+  /** The address for a figure: in full for its file, and for its foot only if it is short enough to be typed. */
   async address() {
     const { link } = await this.link();
-    const drawn = decodeURI(link.replaceAll("%25", "%2525")); // letters of any script, not their bytes
+    const drawn = decodeURI(link.replaceAll("%25", "%2525")); // letters of any script instead of percent codes
     return { link, drawn: drawn.length <= LONGEST_DRAWN ? drawn : TOO_LONG };
   }
 
@@ -81,7 +81,7 @@ export class Share {
     const { chosen, page, sides } = this.#collect();
     const { meta } = await askRoute(this.#api, "link", { ...chosen, state: { ...chosen.state, embedded: "" } });
     const asked = { sides: sides().map(describeSide), shown: `the state of the page ${page.path}` };
-    const origin = await askRoute(this.#api, "export_origin", asked).catch(() => null); // what a model refuses is kept too
+    const origin = await askRoute(this.#api, "export_origin", asked).catch(() => null); // refused states are saved too
     const provenance = origin?.meta.provenance ?? null;
     const file = { [STATE_FORMAT]: 1, page: page.path, provenance, state: meta.state };
     saveFile("headlight-state.json", "application/json", JSON.stringify(file, null, 1));
@@ -121,14 +121,14 @@ function parseState(text) {
 }
 
 /**
- * The program in Python that computes what a page shows.
+ * The Python program that computes the numbers of a page.
  * @param {string} api @param {ShownSide[]} sides @param {Omit<ExportProgramRequest, "sides">} [details]
  */
 export async function programOf(api, sides, details) {
   return (await askRoute(api, "export_program", { sides: sides.map(describeSide), ...details })).meta.python;
 }
 
-/** What the server asks of a run. @param {ShownSide} side */
+/** A run in the form of a request. @param {ShownSide} side */
 export function describeSide({ question, attention_group = "", heads = [] }) {
   return { question, attention_group, heads };
 }

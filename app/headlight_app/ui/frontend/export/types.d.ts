@@ -1,4 +1,4 @@
-// Figures for print, and numbers to be saved, as every page lays them out.
+// Figures for print and numbers to be saved, of every page.
 
 import type { Question, State } from "../contract.js";
 import type { Circle, Curve, Heatmap, Polyline, Rectangle, Stamp, TextLine } from "./contract.js";
@@ -6,16 +6,16 @@ import type { Circle, Curve, Heatmap, Polyline, Rectangle, Stamp, TextLine } fro
 /** A rectangle that is filled, framed or both. */
 export type RectangleShape = Omit<Rectangle, keyof Ink> & Ink;
 
-/** The same round a point. */
+/** A circle that is filled, framed or both. */
 export type CircleShape = Omit<Circle, keyof Ink> & Ink;
 
 type Ink = Partial<Pick<Rectangle, "fill" | "stroke" | "stroke_width">>;
 
-/** A map as it is drawn here: its codes are bytes. */
+/** A map in the browser: its codes are bytes. */
 export interface CellsShape extends Omit<Heatmap, "codes" | "palette"> {
   codes: Uint8Array;
   palette?: string[];
-  /** On the screen: the cells as they are painted, one pixel each. */
+  /** On the screen: the painted cells, one pixel each. */
   image?: HTMLCanvasElement;
 }
 
@@ -32,7 +32,7 @@ export interface Figure {
   look: Look;
 }
 
-/** The colours of a figure, the size of its words, and how thick its lines are. */
+/** The colours of a figure, its font size, and the widths of its lines. */
 export interface Look {
   ink: string;
   quiet: string;
@@ -52,7 +52,7 @@ export interface Box {
   width: number;
 }
 
-/** What a file says of itself beside the picture: a line of words, and all fields as JSON. */
+/** The metadata of a figure's file: a line of text, and all fields as JSON. */
 export interface Metadata {
   line: string;
   fields: string;
@@ -64,29 +64,29 @@ export interface Table {
   axes: string[];
   labels: string[][];
   values: Float32Array;
-  /** The runs that they are from, where those are not the page's own. */
+  /** The runs that the numbers are from, if not the page's own. */
   sides?: ShownSide[];
-  /** What they are, in words, where their title does not say it. */
+  /** A description of the numbers, if the title is not enough. */
   shown?: string;
 }
 
-/** What a link to a page must know besides what was chosen there. */
+/** The facts that a link to a page needs besides the choices. */
 export interface SharedPage {
   path: string;
   /** The title of a model that only this visitor can open; empty for any other. */
   own_model: string;
   own_image_prefix: string;
-  /** Where others find the page; empty where it is not known. */
+  /** The public address of the page; empty if unknown. */
   room_address: string;
 }
 
-/** The same of a page that knows only its own part of what was chosen. */
+/** The same for a page that knows only a part of the choices. */
 export interface SharedState {
   page: SharedPage;
   state: State;
 }
 
-/** One run that a page shows: the question, which of its heads are shown, and the tokens that edits name. */
+/** One run that a page shows: the question, the shown heads, and the tokens for describing edits. */
 export interface ShownSide {
   question: Question;
   attention_group?: string;
@@ -95,30 +95,30 @@ export interface ShownSide {
   source_tokens: { text: string }[] | null;
 }
 
-/** A figure, and what it shows in words. */
+/** A figure and its description. */
 export interface ShownFigure {
-  /** Of its file. */
+  /** The file name. */
   name: string;
   shown: string;
-  /** The same where less of it is to be drawn than its file says. */
+  /** A shorter description for the drawing itself. */
   brief?: string;
-  /** The runs that it is from, where those are not the page's own. */
+  /** The runs that it is from, if not the page's own. */
   sides?: ShownSide[];
-  /** The figure without what stands at its foot, and where that would begin. */
+  /** The figure without its foot, and the y coordinate at which the foot begins. */
   draw(width: number, title: string): { figure: Figure; y: number };
 }
 
 /** A drawing and its numbers, to be exported. */
 export interface ShownDrawing extends ShownFigure {
-  /** By what a person calls them. */
+  /** By title. */
   tables: Record<string, Table>;
 }
 
-/** What a page shows, to be exported: each figure and table by what a person calls it, that at hand first. */
+/** The figures and tables of a page for export, by title, the current ones first. */
 export interface ShownView {
   sides: ShownSide[];
   charts: Record<string, () => ShownFigure | Promise<ShownFigure>>;
   tables: Record<string, Table>;
-  /** What cannot leave as it is, and why. */
+  /** A note on what cannot be exported, and why. */
   note?: string;
 }

@@ -1,4 +1,4 @@
-// Display options of the selected heads: the controls of their panel.
+// Display options of the selected heads: the controls in their panel.
 
 import { fillSelect, setValue } from "../charts/charts.js";
 import { optionsOf } from "../dom/dom.js";
@@ -22,7 +22,7 @@ function hideBoxes(options) {
   return [.../** @type {NodeListOf<HTMLInputElement>} */ (options.querySelectorAll("[data-hide]"))];
 }
 
-/** Hooks the controls up, once. Each names the choice that it makes. @param {Page} page */
+/** Attaches listeners to the controls, once. Each control names its choice. @param {Page} page */
 export function listenToOptions(page) {
   const { root, optionsButton, options, grow, stage } = page.view.elements;
   for (const control of /** @type {NodeListOf<HTMLInputElement | HTMLSelectElement>} */ (
@@ -48,12 +48,12 @@ export function listenToOptions(page) {
   grow.onclick = () => {
     const large = page.state.choice.panel_size !== "large";
     page.change({ panel_size: large ? "large" : "panel" });
-    if (large && currentStyle(page).type > 1) stage.closest(".panel")?.scrollIntoView(); // it fills a projector's screen
+    if (large && currentStyle(page).type > 1) stage.closest(".panel")?.scrollIntoView(); // to fill a projector's screen
   };
   createPopover(optionsButton, options, () => find(options, "select, input").focus(), root);
 }
 
-/** Shows what is chosen, and only the controls that make sense for it. @param {Page} page */
+/** Shows the choices, and only the controls that apply to them. @param {Page} page */
 export function drawOptions(page) {
   const { choice } = page.state;
   const { elements } = page.view;
@@ -99,7 +99,7 @@ export function drawOptions(page) {
 }
 
 /**
- * Whether any rule is in force, so that the button can say so while its panel is closed.
+ * Whether any option is active, so that the button can show this while its panel is closed.
  * @param {Page} page @param {AttentionGroup} group
  */
 function hasActiveOptions(page, group) {
@@ -113,7 +113,7 @@ function hasActiveOptions(page, group) {
   );
 }
 
-/** The menu of orders, in which one has the names of the tokens that are chosen. @param {Page} page @param {AttentionGroup} group */
+/** The menu of orders; the title of one order contains the chosen tokens. @param {Page} page @param {AttentionGroup} group */
 function drawOrders(page, group) {
   const select = find(page.view.elements.root, '[data-field="sort"]', HTMLSelectElement);
   const { head_orders } = page.state.catalogue;
@@ -132,7 +132,7 @@ function headOptions(group) {
 }
 
 /**
- * The head that is taken away: the chosen one, or the neighbour of the head that is looked at.
+ * The head to subtract: the chosen one, or else the neighbour of the current head.
  * @param {Page} page @param {AttentionGroup} group
  */
 function otherHead(page, group) {

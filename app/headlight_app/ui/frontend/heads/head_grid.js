@@ -1,4 +1,4 @@
-// All heads as thumbnails: layer by layer, or in the order of what they do.
+// All heads as thumbnails: layer by layer, or sorted by a metric.
 
 import { HEAD_COLOURS } from "../charts/colours.js";
 import { activeElement, closest, createElement } from "../dom/dom.js";
@@ -24,7 +24,7 @@ import { drawThumbnails } from "./thumbnails.js";
 /** @import { AttentionGroup, Head, Page } from "../types.js" */
 
 /**
- * A head's cell in the grid; `marked` is what its marks say, which are written only where they change.
+ * A head's cell in the grid; `marked` is the state of its marks, which are written only if it changes.
  * @typedef {{ layer: number, head: number, marked: string }} Marked
  * @typedef {Marked & { cell: HTMLElement, tile: HTMLElement, off: HTMLElement, rank: HTMLElement }} Thumbnail
  */
@@ -34,8 +34,8 @@ const memory = remembered(() => ({
   canvas: /** @type {HTMLCanvasElement | null} */ (null),
   size: 0,
   shape: "",
-  high: 1, // the weight at which the colours end
-  painted: false, // whether the canvas shows the heads as they are
+  high: 1, // the weight at the end of the colour scale
+  painted: false, // whether the canvas is up to date
 }));
 
 /** @returns {Thumbnail} */
@@ -51,7 +51,7 @@ function createSwitch() {
   return createElement("button", "dot", [], { tabIndex: -1 });
 }
 
-/** A layer's number selects its heads, the dot beside it switches them. @param {number} layer */
+/** A layer's number selects its heads; the dot beside it switches them on or off. @param {number} layer */
 function createLayerLabel(layer) {
   const name = createElement("button", "name", layer, { tabIndex: -1, title: `Select all heads of layer ${layer}` });
   name.dataset.layer = String(layer);
@@ -68,7 +68,7 @@ function createRow(...children) {
 }
 
 /**
- * Lays the thumbnails out anew only when their number or order of kind changes; painting them is another matter.
+ * Rebuilds the layout only if the number of thumbnails or the kind of order has changed; they are painted separately.
  * @param {Page} page @param {AttentionGroup} group @param {boolean} ranked
  */
 function layoutGrid(page, group, ranked) {
@@ -94,7 +94,7 @@ function layoutGrid(page, group, ranked) {
   table.replaceChildren(canvas, ...(ranked ? [createRow(...cells)] : layerRows(group, cells)));
 }
 
-/** A row with the heads' numbers, and one for each layer. @param {AttentionGroup} group @param {HTMLElement[]} cells */
+/** A row with the numbers of the heads, then one row for each layer. @param {AttentionGroup} group @param {HTMLElement[]} cells */
 function layerRows(group, cells) {
   const top = createElement("div", "row top", [], { ariaHidden: "true" });
   top.append(
@@ -107,7 +107,7 @@ function layerRows(group, cells) {
   return [top, ...layers];
 }
 
-/** The presenter's large type lays all of it out anew. @param {Page} page */
+/** Call when the font size changes, as in presenter mode: rebuilds the layout. @param {Page} page */
 export function clearGrid(page) {
   memory(page).shape = "";
 }
@@ -130,7 +130,7 @@ export function drawGrid(page) {
   });
   const { sortAgain } = page.view.elements;
   sortAgain.hidden = !values;
-  sortAgain.style.visibility = outdated ? "visible" : "hidden"; // its place is kept: the grid must not move
+  sortAgain.style.visibility = outdated ? "visible" : "hidden"; // it keeps its space: the grid must not move
   memory(page).high = gridHigh(page, group);
   memory(page).painted = false;
   drawGridLegend(page);
@@ -151,7 +151,7 @@ function paintGrid(page, group) {
   drawn.painted = true;
 }
 
-/** Where the colours end, which is the same for all heads. @param {Page} page */
+/** The end of the colour scale, which is the same for all heads. @param {Page} page */
 function drawGridLegend(page) {
   const range = currentColourRange(page);
   page.view.elements.gridHigh.textContent = `${formatHigh(memory(page).high)}${beyondEnd(range)}`;
@@ -159,7 +159,7 @@ function drawGridLegend(page) {
   page.view.elements.gridNote.textContent = `${currentGroup(page).shows || "weight"} · square-root scale${shared}`;
 }
 
-/** The heads in the order that their numbers have now. @param {Page} page */
+/** Sorts the heads by their current numbers. @param {Page} page */
 export function sortAgain(page) {
   forgetOrder(page);
   drawGrid(page);
@@ -179,7 +179,7 @@ function focusedHead(page) {
   return page.state.focus ?? [page.state.choice.layer, page.state.choice.head];
 }
 
-/** Marks the current and the selected heads, and the ones that are off; paints what has changed. @param {Page} page */
+/** Marks the current, the selected and the switched-off heads; repaints changed thumbnails. @param {Page} page */
 export function markHeads(page) {
   const group = currentGroup(page);
   const faded = memory(page).thumbnails.map((thumbnail) => markHead(page, group, thumbnail));
@@ -196,7 +196,7 @@ export function markHeads(page) {
 }
 
 /**
- * Marks one head; whether it was switched on or off since.
+ * Marks one head; returns whether it was switched on or off since the last call.
  * @param {Page} page @param {AttentionGroup} group @param {Thumbnail} thumbnail
  */
 function markHead(page, group, thumbnail) {
@@ -245,7 +245,7 @@ export function onGridClick(page, event) {
 }
 
 /**
- * The head that lies a step away from the focused one, as they are shown.
+ * The head one step away from the focused one, in the displayed arrangement.
  * @param {Page} page @param {AttentionGroup} group @param {[number, number]} pair @returns {Head}
  */
 function neighbourHead(page, group, [down, right]) {
@@ -263,7 +263,8 @@ function neighbourHead(page, group, [down, right]) {
 }
 
 /**
- * Arrows choose, with Ctrl or while several heads are selected they only move the focus; Shift+Enter adds a head, l a layer; o and O switch.
+ * Arrows choose a head; with Ctrl, or while several heads are selected, they only move the focus. Shift+Enter adds a
+ * head to the selection, l adds a layer; o and O switch heads on or off.
  * @param {Page} page @param {KeyboardEvent} event
  */
 export function onGridKey(page, event) {

@@ -1,4 +1,4 @@
-// The chosen head in numbers: each line is a metric, and puts the heads in its order.
+// The metrics of the chosen head, one on each line; a click on a line sorts the heads by it.
 
 import { createTrack } from "../charts/track.js";
 import { createElement, updateChildren } from "../dom/dom.js";

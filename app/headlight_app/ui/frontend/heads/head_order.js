@@ -1,5 +1,5 @@
-// The order in which heads are shown: layer by layer, or by a metric. It holds until another is asked for: what a click
-// changes in the numbers never moves a head from under the pointer.
+// The order in which heads are shown: layer by layer, or by a metric. It stays until another is requested: a click that
+// changes the numbers never moves a head from under the pointer.
 
 import { formatPercent } from "../dom/dom.js";
 import { layerHeads } from "../state/head_selection.js";
@@ -12,20 +12,20 @@ import { pairWeights } from "./query_key_order.js";
 const memory = remembered(() => ({ asked: "", sort: "", heads: /** @type {Head[]} */ ([]), outdated: false }));
 
 /**
- * Every metric of every head, layer after layer; null while a long text's are on their way, or where there are none.
+ * Every metric of every head, layer after layer; null if there are none, or while those of a long text are loading.
  * @param {Page} page @param {AttentionGroup} group
  */
 export function metricsOf(page, group) {
   return group.metrics || askedMetrics(page, group)?.metrics || null;
 }
 
-/** The metrics of heads that read what those of the open attention read. @param {Page} page */
+/** The metrics that apply to the current attention. @param {Page} page */
 export function metricRows(page) {
   const read = queriesArePatches(page) ? "image" : "text";
   return page.state.catalogue.metrics.filter(({ reads }) => reads === read);
 }
 
-/** Why there are no metrics; empty where they are here or on their way. @param {Page} page @param {AttentionGroup} group */
+/** The reason why there are no metrics; empty if they are here or loading. @param {Page} page @param {AttentionGroup} group */
 export function metricsTrouble(page, group) {
   return (!group.metrics && askedMetrics(page, group)?.error) || "";
 }
@@ -36,7 +36,7 @@ function askedMetrics(page, group) {
 }
 
 /**
- * A metric as a reader wants it: shares in percent, all else with its unit.
+ * A metric for display: shares in percent, others with their unit.
  * @param {Page} page @param {string} name @param {number | null | undefined} value @param {number} [digits]
  */
 export function formatMetric(page, name, value, digits = 2) {
@@ -46,7 +46,8 @@ export function formatMetric(page, name, value, digits = 2) {
 }
 
 /**
- * The numbers that the chosen order is by: none by layer, or while they are `late`. What is not `exact` yet moves no head.
+ * The numbers for the chosen order: none for the order by layer, or while they are `late`. Numbers that are not yet
+ * `exact` do not move heads.
  * @param {Page} page @param {AttentionGroup} group
  */
 function orderValues(page, group) {
@@ -61,8 +62,8 @@ function orderValues(page, group) {
 }
 
 /**
- * The heads in the order in which they are shown, and the numbers that it is by: none by layer. It is `outdated` where
- * the numbers have changed since it was asked for.
+ * The heads in the displayed order, and the numbers that they are sorted by: none for the order by layer. It is
+ * `outdated` if the numbers have changed since it was requested.
  * @param {Page} page @param {AttentionGroup} group
  */
 export function headOrder(page, group) {
@@ -87,14 +88,14 @@ export function headOrder(page, group) {
   return { heads: known.heads, values, outdated: known.outdated };
 }
 
-/** The order that is chosen is asked for anew. @param {Page} page */
+/** Requests the chosen order again. @param {Page} page */
 export function forgetOrder(page) {
   memory(page).asked = "";
 }
 
 /**
- * The key of an order. Edits, masked tokens and variants change its numbers alone; so does another text or
- * pair where the order is by one weight.
+ * The key of an order. Edits, masked tokens and variants change only its numbers; so does another text or pair if the
+ * order is by one weight.
  * @param {Page} page @param {AttentionGroup} group
  */
 function askedOrder(page, { name, layers, heads }) {

@@ -1,4 +1,4 @@
-// The selected heads, large: one of several plots of one matrix, and the words that go with all of them.
+// The large view of the selected heads: one of several plots of the same matrix, with title, legend and reading.
 
 import { HEAD_COLOURS, paintScale, SIGNED_COLOURS, WEIGHT_COLOURS } from "../charts/colours.js";
 import { blit, createButton, createElement, drawChoices, optionsOf, updateChildren } from "../dom/dom.js";
@@ -35,7 +35,7 @@ const PLOTS = {
 
 const memory = remembered(() => ({ paper: document.createElement("canvas"), drawn: "" }));
 
-/** The plots that there are of what the heads look at, with their names. @param {Page} page */
+/** The plots available for the current attention, with their names. @param {Page} page */
 function availablePlots(page) {
   const read = keysArePatches(page) ? "image" : keysAreFrames(page) ? "sound" : "text";
   return page.state.catalogue.plots.filter(({ reads }) => !reads || reads === read);
@@ -52,7 +52,7 @@ export function openPlot(page) {
   return PLOTS[activePlot(page)];
 }
 
-/** Everything in the panel of the selected heads. @param {Page} page */
+/** Draws the whole panel of the selected heads. @param {Page} page */
 export function drawHeadPanel(page) {
   const open = activePlot(page);
   const matrix = currentMatrix(page);
@@ -68,14 +68,14 @@ export function drawHeadPanel(page) {
   elements.stage.dataset.picture = open;
   const width = measuredWidth(page, "stage");
   const drawn = `${open} ${width}`;
-  // A plot that is about to be replaced stays as it is: its words may be about another text.
+  // A plot that is about to be replaced is not redrawn: its labels may belong to another text.
   if (trouble || (late && memory(page).drawn === drawn)) return;
   memory(page).drawn = drawn;
   if (width) paintPlot(page, (paper) => PLOTS[open].draw(page, matrix, width, paper));
   drawDetails(page, matrix);
 }
 
-/** The pointer has moved: only marks are painted anew, where a plot can do that. @param {Page} page */
+/** Call when the pointer has moved: repaints only marks, if the plot can do that. @param {Page} page */
 export function markPointer(page) {
   const matrix = shownMatrix(page);
   if (!matrix || matrixStatus(page).trouble) return;
@@ -86,7 +86,7 @@ export function markPointer(page) {
 }
 
 /**
- * Painted aside, then put up: on the page itself each font that is set would first lay out all that has changed.
+ * Paints on a separate canvas, then copies it: on a canvas in the page, setting a font would force a layout each time.
  * @param {Page} page @param {(paper: HTMLCanvasElement) => void} draw
  */
 function paintPlot(page, draw) {
@@ -140,20 +140,20 @@ function headPill(page, [layer, head], place) {
 }
 
 /**
- * The scale with its ends, and every rule by which the picture was made.
+ * The scale with its ends, and a description of every step that made the picture.
  * @param {Page} page @param {HeadMatrix} matrix
  */
 function drawLegend(page, matrix) {
   const { elements } = page.view;
   const open = activePlot(page);
-  const own = open === "text" && Number.isFinite(largestSum(page)); // a text's shades end at its largest number
+  const own = open === "text" && Number.isFinite(largestSum(page)); // the shades of a text end at its largest number
   const high = own ? largestSum(page) : matrix.high;
   /** @param {number} number */
   const end = (number) =>
     matrix.scale === "probability" && Number.isInteger(number) ? String(number) : formatBrief(matrix, number);
   elements.low.textContent = end(own && matrix.signed ? -high : matrix.low);
   elements.high.textContent = `${open === "heatmap" ? "" : "to "}${end(high)}${own ? "" : beyondEnd(matrix.fitted)}`;
-  elements.low.hidden = elements.high.hidden = Boolean(PLOTS[open].scaleText); // which a word describes
+  elements.low.hidden = elements.high.hidden = Boolean(PLOTS[open].scaleText); // scaleText describes them
   elements.scale.hidden = open !== "heatmap";
   elements.colourRange.hidden = matrix.scale !== "probability" || open === "text" || elements.low.hidden;
   if (open === "heatmap") paintScale(elements.scale, matrix.signed ? SIGNED_COLOURS : WEIGHT_COLOURS);

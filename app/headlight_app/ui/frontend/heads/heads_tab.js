@@ -1,4 +1,4 @@
-// The tab "Heads": all of them as thumbnails, and the chosen ones large.
+// The tab "Heads": all heads as thumbnails, and the chosen ones large.
 
 import { paintScale } from "../charts/colours.js";
 import { drawChoices } from "../dom/dom.js";
@@ -22,7 +22,7 @@ const memory = remembered(() => ({ layout: "" }));
 
 export default {
   /**
-   * `fresh`: there is a new answer, or other colours; else only a choice changed.
+   * `fresh`: after a new answer or other colours; else only a choice has changed.
    * @param {Page} page @param {boolean} fresh
    */
   draw(page, fresh) {
@@ -44,10 +44,10 @@ export default {
     drawHeadMetrics(page);
     drawHeadPanel(page);
     drawZoomButton(page);
-    loadPendingGroup(page).catch(() => {}); // the next answer says what is wrong
+    loadPendingGroup(page).catch(() => {}); // the next answer reports the error
   },
 
-  /** The pointer is at another token, or nowhere. */
+  /** Call when the pointer has moved to another token, or to none. */
   markPointer,
 };
 
@@ -62,7 +62,7 @@ function drawAttentionChoices(page) {
 }
 
 /**
- * The elements that these drawings need: tokens, predictions, and all of the heads' panels.
+ * The elements of these drawings: tokens, predictions, and all panels of the heads.
  * @param {ParentNode} place
  */
 export function headElements(place) {
@@ -82,7 +82,7 @@ export function headElements(place) {
   };
 }
 
-/** Lays the page out anew. @param {Page} page */
+/** Rebuilds the layout of the page. @param {Page} page */
 export function clearLayout(page) {
   memory(page).layout = "";
   clearGrid(page);

@@ -1,22 +1,22 @@
-// How large things are and what colours are in force: measured once, not amid drawing.
+// Sizes of elements and current colours: measured once, and not while drawing.
 
 import { canvasStyle } from "../dom/dom.js";
 import { remembered } from "../state/memory.js";
 
 /** @import { CanvasStyle, Page } from "../types.js" */
 
-const PAGE = '[data-testid="stMainBlockContainer"]'; // all that scrolls, with what Streamlit has above the instrument
-const ABOVE_LARGE_STAGE = 158; // pixels there of the header and the panel's own controls
-const [MIN_CELL_SIZE, FINGER] = [16, 44]; // pixels of a thumbnail; the grid scrolls where not even these fit
-const EASY_CELL_SIZE = 24; // smaller thumbnails stand closer together
+const PAGE = '[data-testid="stMainBlockContainer"]'; // the scrolled content, with Streamlit's own parts
+const ABOVE_LARGE_STAGE = 158; // pixels of the header and the panel's controls
+const [MIN_CELL_SIZE, FINGER] = [16, 44]; // least pixels of a thumbnail; the grid scrolls if they do not fit
+const EASY_CELL_SIZE = 24; // smaller thumbnails are closer together
 const MAX_CELL_SIZE = 92;
-const GRID_HEIGHT = 440; // pixels that the thumbnails of all layers should not need more of
-const GRID_EDGES = 38; // pixels of a row of the grid beside its thumbnails: the layer's number, and the padding
-const [LEAST_HEIGHT, MOST_HEIGHT, LARGE_HEIGHT] = [260, 430, 540]; // pixels of a plot beside all heads, and of a large one
-const BENEATH_STAGE = 128; // pixels there of the legend, the reading and the panel's edge
+const GRID_HEIGHT = 440; // maximal pixels for the thumbnails of all layers
+const GRID_EDGES = 38; // pixels of a row besides its thumbnails: the layer's number, and the padding
+const [LEAST_HEIGHT, MOST_HEIGHT, LARGE_HEIGHT] = [260, 430, 540]; // pixels of plots beside the grid and of large ones
+const BENEATH_STAGE = 128; // pixels of the legend, the reading and the panel's edge
 
 /**
- * Where a thumbnail lies in its grid, in whole pixels of the screen.
+ * The position of a thumbnail in the grid, in whole device pixels.
  * @typedef {{ x: number, y: number, side: number }} Tile
  */
 /** @typedef {{ stage?: number, grid?: number, above?: number, style?: CanvasStyle, tiles?: Tile[] }} Measured */
@@ -27,7 +27,7 @@ const memory = remembered(() => ({
 }));
 
 /**
- * How wide a part is. Measured once: asked amid drawing, the browser would lay out all of the page to say it.
+ * The width of a part. Measured once: during drawing, the browser would have to lay out the whole page.
  * @param {Page} page @param {"stage" | "grid"} part
  */
 export function measuredWidth(page, part) {
@@ -37,7 +37,7 @@ export function measuredWidth(page, part) {
 }
 
 /**
- * How large the grid's thumbnails are and how far they stand apart, so that all heads of a layer fit beside each other.
+ * The size of the thumbnails and the gap between them, so that all heads of a layer fit side by side.
  * @param {number} width of the grid, in pixels @param {{ layers: number, heads: number }} shape @param {boolean} [byFinger]
  */
 export function gridCells(width, { layers, heads }, byFinger = false) {
@@ -47,7 +47,7 @@ export function gridCells(width, { layers, heads }, byFinger = false) {
   return { size: Math.max(room(gap), byFinger ? FINGER : MIN_CELL_SIZE), gap };
 }
 
-/** The thumbnails' tiles, measured once for each arrangement. @param {Page} page @param {() => Tile[]} measure */
+/** The positions of the thumbnails, measured once for each layout. @param {Page} page @param {() => Tile[]} measure */
 export function measuredTiles(page, measure) {
   const { measured } = memory(page);
   if (measured.tiles) return measured.tiles;
@@ -62,7 +62,7 @@ export function clearTiles(page) {
 }
 
 /**
- * The canvas that all thumbnails are on: still as large as before, it could hold a scroll bar in its place.
+ * Hides the thumbnails' canvas while measuring: its old size could keep a scroll bar in place.
  * @param {Page} page @param {HTMLCanvasElement} canvas
  */
 export function keepOutOfMeasuring(page, canvas) {
@@ -79,25 +79,25 @@ function measureWithoutThumbnails(page, measure) {
   return measured;
 }
 
-/** The colours and the font, measured once for the same reason. @param {Page} page */
+/** The current colours and font, measured once for the same reason. @param {Page} page */
 export function currentStyle(page) {
   const { measured } = memory(page);
   measured.style ??= canvasStyle(page.view.elements.root);
   return measured.style;
 }
 
-/** The window, the theme or the arrangement is another one. @param {Page} page */
+/** Call when the window, the theme or the layout has changed. @param {Page} page */
 export function clearMeasurements(page) {
   memory(page).measured = {};
 }
 
-/** Pixels of the page above the stage, however far it is scrolled. @param {Page} page */
+/** Pixels of the page above the stage, independent of scrolling. @param {Page} page */
 function heightAbove(page) {
   const { root, stage } = page.view.elements;
   return stage.getBoundingClientRect().top - (document.querySelector(PAGE) ?? root).getBoundingClientRect().top;
 }
 
-/** How high a plot may be: all of it on one screen, where that is high enough. @param {Page} page */
+/** The maximal height of a plot: it fits on one screen, if the screen is high enough. @param {Page} page */
 export function plotHeight(page) {
   const { measured } = memory(page);
   const presenter = currentStyle(page).type > 1;
@@ -107,5 +107,5 @@ export function plotHeight(page) {
   const room = (/** @type {number} */ above) => Math.max(innerHeight - above - BENEATH_STAGE, LEAST_HEIGHT);
   const here = large ? 0 : room(measured.above);
   if (!presenter) return Math.min(here, MOST_HEIGHT);
-  return here > LEAST_HEIGHT ? here : room(ABOVE_LARGE_STAGE); // what is further down is scrolled to, and has a projector's screen for itself
+  return here > LEAST_HEIGHT ? here : room(ABOVE_LARGE_STAGE); // else scrolled to, to fill the screen
 }

@@ -29,14 +29,14 @@ export function onPlotClick(page, event) {
   if (place?.query === null || place?.query === undefined) return;
   const { choice } = page.state;
   const again = choice.pinned.length === 1 && choice.pinned[0] === place.query;
-  // In the order of one weight another cell of the locked row is another key.
+  // If heads are sorted by one weight, a click on another cell of the locked row chooses its key.
   if (choice.sort === QUERY_KEY && again && place.key !== null && place.key !== choice.key)
     page.change({ key: place.key });
   else lockQuery(page, place.query, isMultiSelect(event), place.key);
 }
 
 /**
- * Up and down walk through the queries, left and right through the keys of one; Enter locks, Escape lets go.
+ * Up and down move through the queries, left and right through the keys of one; Enter locks, Escape unlocks.
  * @param {Page} page @param {KeyboardEvent} event
  */
 export function onPlotKey(page, event) {

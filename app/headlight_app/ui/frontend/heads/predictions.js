@@ -67,13 +67,13 @@ export function changeLabel(change) {
   );
 }
 
-/** What the two bars of a candidate are. @param {string} before @param {string} after @param {HTMLElement} words */
+/** The legend of a candidate's two bars. @param {string} before @param {string} after @param {HTMLElement} words */
 export function barsLegend(before, after, words) {
   const [first, second] = ["before", "after"].map((side) => createElement("i", `swatch ${side}`));
   return createElement("p", "quiet key-line", [first, before, second, after, words]);
 }
 
-/** Marks the candidate that is asked about, where one was chosen. @param {Page} page */
+/** Marks the target token, if one was chosen. @param {Page} page */
 export function markTarget(page) {
   for (const name of page.view.elements.predictions.querySelectorAll("[data-target]")) {
     name.ariaPressed = String(Number(name.getAttribute("data-target")) === page.state.choice.target_token);

@@ -1,4 +1,4 @@
-// The order of heads by one weight: how much a query looks at a key. Both are chosen in two menus, or with a click on a map.
+// The order of heads by one weight: how much a query looks at a key. Both are chosen in two menus, or on a map.
 
 import { fillSelect, tokenOptions } from "../charts/charts.js";
 import { inlineText, quotedToken } from "../dom/dom.js";
@@ -9,14 +9,14 @@ import { decodeWeight } from "../weight_code.js";
 /** @import { AttentionGroup, Page } from "../types.js" */
 
 /**
- * The weight from the query to the key in each head, layer after layer; null where the mask forbids it. `name` tells one
- * such row from another. Until the `exact` weights are here they are those of the heads' byte codes.
+ * The weight from the query to the key in each head, layer after layer; null if the mask forbids it. `name` identifies
+ * the row. Until the `exact` weights arrive, the weights are decoded from the heads' byte codes.
  * @typedef {{ values: (number | null)[], exact: boolean, name: string }} PairWeights
  */
 
 /**
- * The query that is locked, else the one that predictions speak of, and the key that is chosen, else the one at which
- * the current head looks most.
+ * The locked query, else the query of the prediction; and the chosen key, else the key at which the current head looks
+ * most.
  * @param {Page} page @param {AttentionGroup} group
  */
 export function queryKeyPair(page, group) {
@@ -38,7 +38,7 @@ export function mostAttendedKey(page, group, query, { layer, head } = page.state
 }
 
 /**
- * The weights of all heads as the byte codes of the cell's block have them.
+ * The weights of all heads, decoded from the byte codes of the cell's block.
  * @param {Page} page @param {AttentionGroup} group @param {number} query @param {number} key
  */
 export function codeWeights(page, group, query, key) {
@@ -50,12 +50,12 @@ export function codeWeights(page, group, query, key) {
   });
 }
 
-/** Whether the byte codes are of single cells. @param {AttentionGroup} group */
+/** Whether each byte code stands for a single cell. @param {AttentionGroup} group */
 function hasAllCells({ pending, pooled_shape, rows, columns }) {
   return !pending && String(pooled_shape) === String([rows, columns]);
 }
 
-/** The weights that heads are put in order by; null while they are on their way. @param {Page} page @param {AttentionGroup} group */
+/** The weights that heads are sorted by; null while loading. @param {Page} page @param {AttentionGroup} group */
 export function pairWeights(page, group) {
   const { query, key } = queryKeyPair(page, group);
   const found = askedWeights(page, group);
@@ -71,7 +71,7 @@ function askedWeights(page, group) {
   return page.server.get("query_key_weights", { attention: group.name, ...queryKeyPair(page, group) });
 }
 
-/** The order's name in the menu. @param {Page} page @param {AttentionGroup} group @param {string} title */
+/** The title of the order in the menu. @param {Page} page @param {AttentionGroup} group @param {string} title */
 export function pairTitle(page, group, title) {
   const { query, key } = queryKeyPair(page, group);
   const names = { query: inlineText(queryTokens(page)[query].text), key: inlineText(keyTokens(page)[key].text) };
@@ -79,7 +79,7 @@ export function pairTitle(page, group, title) {
 }
 
 /**
- * From the moment on that heads are in order by a pair, its key stays chosen for every head.
+ * Once heads are sorted by a pair, its key stays chosen for every head.
  * @param {Page} page @param {AttentionGroup} group
  */
 export function clampPair(page, group) {
@@ -88,8 +88,8 @@ export function clampPair(page, group) {
 }
 
 /**
- * The two tokens, and why there may be no weight between them. To choose one is to ask for its order: `sort` puts the
- * heads in it.
+ * The menus of the two tokens, and the reason if there is no weight between them. A choice in a menu sorts the heads
+ * again with `sort`.
  * @param {Page} page @param {AttentionGroup} group @param {() => void} sort
  */
 export function drawPair(page, group, sort) {

@@ -1,4 +1,4 @@
-// The sentence that says in words what the picture shows.
+// A sentence that describes the plot.
 
 import { formatPercent, quotedToken } from "../dom/dom.js";
 import { isOff } from "../state/head_ablation.js";
@@ -20,7 +20,7 @@ import { activeColumn, activeQueries, activeRows, queryTokens } from "../state/t
 /** @import { HeadMatrix, Page } from "../types.js" */
 
 /**
- * The keys that the chosen queries look at, or the one cell or key under the pointer.
+ * Names the keys that the active queries look at, or the cell or key under the pointer.
  * @param {Page} page @param {HeadMatrix} matrix
  */
 export function drawReadout(page, matrix) {
@@ -82,7 +82,7 @@ function formatCell(matrix, row, column) {
 }
 
 /**
- * Whether a number is worth a word; of weights half a hundredth is, in every colour range.
+ * Whether a number is large enough to be named; for weights, more than 0.005 in every colour range.
  * @param {HeadMatrix} matrix @param {number} number
  */
 function isNotable(matrix, number) {
@@ -90,7 +90,7 @@ function isNotable(matrix, number) {
 }
 
 /**
- * The three that matter most, with their names.
+ * The three largest numbers, with their names.
  * @param {HeadMatrix} matrix @param {number[]} numbers @param {string[]} names
  */
 function largestValues(matrix, numbers, names) {
@@ -114,7 +114,7 @@ function listedValues(matrix, list) {
   ]);
 }
 
-/** Two digits and a sign, for running text. @param {HeadMatrix} matrix @param {number} number */
+/** Two significant digits and a sign, for running text. @param {HeadMatrix} matrix @param {number} number */
 export function formatBrief(matrix, number) {
   return `${matrix.exact ? "" : "≈ "}${number < 0 ? "−" : matrix.signed ? "+" : ""}${Number(Math.abs(number).toPrecision(2))}`;
 }

@@ -1,7 +1,7 @@
-// Every thumbnail of the grid on one canvas, beneath the cells that take the clicks.
+// Paints all thumbnails of the grid on one canvas, beneath the cells that receive the clicks.
 //
-// With a canvas for each, the browser keeps a layer for each and one more for what lies above it, and puts all of them
-// together anew in every frame: a letter typed took a quarter longer.
+// With one canvas for each head, the browser keeps a layer for each and one more for the elements above it, and
+// composites all of them in every frame: typing a letter took a quarter longer.
 
 import { paintCodes, weightColours } from "../charts/colours.js";
 import { blit, hidpiContext } from "../dom/dom.js";
@@ -16,13 +16,13 @@ import { currentStyle, measuredTiles } from "./measurements.js";
 
 export const MAX_CELLS = 80; // a side
 const CORNER_RADIUS = 5; // pixels
-const OFF_OPACITY = 0.35; // how much is left of a head that is off
+const OFF_OPACITY = 0.35; // of a head that is off
 
 const memory = remembered(() => ({ paper: document.createElement("canvas"), stamp: document.createElement("canvas") }));
 
 /**
- * No more cells than a thumbnail has pixels: the largest of each block.
- * @param {Uint8Array} codes @param {number} rows @param {number} columns @param {number} [most] a side
+ * Reduces a map to the pixels of a thumbnail: the largest code of each block.
+ * @param {Uint8Array} codes @param {number} rows @param {number} columns @param {number} [most] cells on each side
  * @returns {[codes: Uint8Array, rows: number, columns: number]}
  */
 export function maxPool(codes, rows, columns, most = MAX_CELLS) {
@@ -37,7 +37,7 @@ export function maxPool(codes, rows, columns, most = MAX_CELLS) {
   return [small, height, width];
 }
 
-/** Where each tile lies in the grid. @param {HTMLElement} grid @param {Thumbnail[]} thumbnails @returns {Tile[]} */
+/** The positions of the thumbnails. @param {HTMLElement} grid @param {Thumbnail[]} thumbnails @returns {Tile[]} */
 function measureTiles(grid, thumbnails) {
   const ratio = window.devicePixelRatio || 1;
   /** @param {number} length */
@@ -55,7 +55,7 @@ function measureTiles(grid, thumbnails) {
 
 /**
  * @param {Page} page @param {AttentionGroup} group @param {Thumbnail[]} thumbnails @param {HTMLCanvasElement} canvas
- * @param {number} high the weight at which their colours end
+ * @param {number} high the weight at the end of the colour scale
  */
 export function drawThumbnails(page, group, thumbnails, canvas, high) {
   const tiles = measuredTiles(page, () => measureTiles(page.view.elements.grid, thumbnails));

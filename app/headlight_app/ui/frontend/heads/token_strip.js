@@ -1,4 +1,4 @@
-// The tokens as chips: white space made visible, shaded by what the chosen query looks at.
+// The tokens as chips: with visible white space, shaded by how much the active queries look at them.
 
 import { NEGATIVE_COLOUR } from "../charts/colours.js";
 import { activeElement, createChip, moveChipFocus, onHover, updateChildren } from "../dom/dom.js";
@@ -18,14 +18,14 @@ import {
 
 /** @import { HeadMatrix, Page, Side, Token } from "../types.js" */
 
-const MARGIN = 6; // pixels beneath a chip that is brought into sight
+const MARGIN = 6; // pixels beneath a chip that is scrolled into view
 
 /** @typedef {{ side: Side, position: number }} MarkedToken */
 
-/** The values from which a chip was made. */
+/** The values that a chip was made from, as text. */
 const chipText = remembered((/** @type {HTMLElement} */ _) => ({ text: "" }));
 
-/** Which choice a strip has shown. */
+/** The last choice that a strip has scrolled to. */
 const shown = remembered((/** @type {HTMLElement} */ _) => ({ choice: "" }));
 
 /** @param {HTMLElement} strip */
@@ -37,7 +37,7 @@ function chipsOf(strip) {
 export function drawTokenStrips(page) {
   const { tokens, source_tokens, patches, sound } = page.state.answer;
   const { elements } = page.view;
-  // The picture itself stands for its patches, and the sound for its frames.
+  // Patches and frames have no chips: the picture and the sound are shown instead.
   const signal = patches ?? sound;
   const [words, sourceWords] = [signal?.side === "text" ? [] : tokens, signal ? [] : (source_tokens ?? [])];
   elements.tokens.hidden = !words.length;
@@ -48,7 +48,7 @@ export function drawTokenStrips(page) {
 }
 
 /**
- * An unchanged token keeps its chip: a letter typed at the end of a long text makes one or two anew.
+ * An unchanged token keeps its chip: a letter typed at the end of a long text recreates only one or two.
  * @param {Page} page @param {HTMLElement} strip @param {Token[]} tokens @param {Side} which
  */
 function fillStrip(page, strip, tokens, which) {
@@ -68,7 +68,7 @@ function fillStrip(page, strip, tokens, which) {
 }
 
 /**
- * A chip without what the last answer made of it; in other tabs than "Heads" nothing marks it again.
+ * Removes the marks of the last answer from a chip; in tabs other than "Heads", nothing marks it again.
  * @param {HTMLElement} button @param {boolean} maskable
  */
 function clearMarks(button, maskable) {
@@ -112,7 +112,7 @@ function listenToChip(page, button, which) {
 }
 
 /**
- * A token of either text, as a query where it can be one; with a lock the pointer asks what the locked row gives it.
+ * A token of either text, as a query if possible; if a row is locked, as a key of that row.
  * @param {Page} page @param {Side} which @param {number} position
  */
 function hoverTarget(page, which, position) {
@@ -124,7 +124,7 @@ function hoverTarget(page, which, position) {
 }
 
 /**
- * Left and right walk, Escape lets go of what is locked; whether the key meant anything.
+ * Left and right move the focus, Escape unlocks all rows; returns whether the key was handled.
  * @param {Page} page @param {HTMLElement} button @param {KeyboardEvent} event
  */
 function onChipKey(page, button, event) {
@@ -152,7 +152,7 @@ function onChipClick(page, which, position, more) {
 }
 
 /**
- * Shades the tokens by what the queries at hand give them, and marks the queries.
+ * Shades the tokens by the weights of the active queries, and marks the queries.
  * @param {Page} page @param {HeadMatrix} matrix
  */
 export function shadeTokens(page, matrix) {
@@ -184,7 +184,7 @@ export function shadeTokens(page, matrix) {
 }
 
 /**
- * Marks a query and a key, where a picture speaks of these alone; -1 for none.
+ * Marks a query and a key, for pictures of one pair only; -1 for none.
  * @param {Page} page @param {MarkedToken} query @param {MarkedToken} [key]
  */
 export function markTokens(page, query, key = { side: "text", position: -1 }) {
@@ -203,7 +203,7 @@ export function markTokens(page, query, key = { side: "text", position: -1 }) {
 }
 
 /**
- * Once for each choice, in a long text, the chosen token is brought into sight; after that the person scrolls.
+ * Scrolls a long text to the chosen token, once for each choice.
  * @param {Page} page @param {HTMLElement} strip @param {HTMLElement[]} chips
  */
 function scrollToChosen(page, strip, chips) {
@@ -215,7 +215,7 @@ function scrollToChosen(page, strip, chips) {
   if (chip.top < frame.top || chip.bottom > frame.bottom) strip.scrollTop += chip.bottom - frame.bottom + MARGIN;
 }
 
-/** Whether a token is locked, or the one that predictions speak of. @param {Page} page @param {number} place */
+/** Whether a token is locked, or is the query of the prediction. @param {Page} page @param {number} place */
 function isPressed(page, place) {
   const { query, pinned } = page.state.choice;
   const asks = currentGroup(page).queries !== "source";

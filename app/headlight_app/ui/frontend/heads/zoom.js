@@ -1,4 +1,4 @@
-// Zooming into a map: a rectangle is drawn with the pointer, or + and - are pressed; 0 shows all again.
+// Zooming into a map: by drawing a rectangle with the pointer, or with + and -; 0 shows all again.
 
 import { createElement } from "../dom/dom.js";
 import { mapCellAt } from "../plots/attention_map.js";
@@ -11,10 +11,10 @@ import { activePlot } from "./head_panel.js";
 
 /** @import { AttentionGroup, HeadMatrix, MatrixAxis, Page } from "../types.js" */
 
-const DRAG_DISTANCE = 6; // pixels from which on a press is no click any more
-const MIN_WINDOW = 8; // tokens a side, the closest one can zoom
+const DRAG_DISTANCE = 6; // pixels; a press that moves this far is not a click
+const MIN_WINDOW = 8; // tokens on each side at the closest zoom
 
-/** Where a press began. @typedef {{ x: number, y: number, cell: { query: number, key: number } }} DragStart */
+/** The start of a press. @typedef {{ x: number, y: number, cell: { query: number, key: number } }} DragStart */
 
 const memory = remembered(() => ({
   frame: createElement("div", "zoom-frame"),
@@ -69,7 +69,7 @@ function cancelFrame(page) {
 }
 
 /**
- * Zooms to the rectangle that was drawn; the click that the browser reports after it locks nothing.
+ * Zooms to the drawn rectangle; suppresses the click event that follows, which would lock a row.
  * @param {Page} page @param {MouseEvent} event
  */
 function finishFrame(page, event) {
@@ -102,7 +102,7 @@ function zoomTo(page, edges) {
   page.change({ zoom: edges ? `${edges[0]}-${edges[1]}/${edges[2]}-${edges[3]}` : "" });
 }
 
-/** The first and last tokens (past the end) of the rows and the columns that are shown. @param {HeadMatrix} matrix */
+/** The first token and the end (exclusive) of the shown rows and columns. @param {HeadMatrix} matrix */
 function windowOf(matrix) {
   /** @param {MatrixAxis} axis */
   const ends = (axis) => [axis.tokens[0][0], lastToken(tokenLines(axis).flat()) + 1];
@@ -110,7 +110,7 @@ function windowOf(matrix) {
 }
 
 /**
- * Whether a key zooms: half as much around the token at hand, twice as much, or all.
+ * Zooms in by half around the active token, out to twice as much, or out to all; returns whether the key was handled.
  * @param {Page} page @param {KeyboardEvent} event
  */
 export function zoomByKey(page, event) {
@@ -138,7 +138,7 @@ function scaledWindow(page, matrix, factor) {
   const columns = span(left, right, key, keyTokens(page).length);
   const all =
     rows[0] === 0 && columns[0] === 0 && rows[1] === queryTokens(page).length && columns[1] === keyTokens(page).length;
-  // Of a sound less than all is shown at first: the frames before the silence.
+  // A sound is not shown in full by default: only the frames before the silence.
   return all && !page.state.answer.sound ? null : [...rows, ...columns];
 }
 
@@ -148,7 +148,7 @@ export function drawZoomButton(page) {
 }
 
 /**
- * Fills in the thumbnails of a text whose weights are made only for who looks, once; what comes of it says when it is done.
+ * Loads, once, the thumbnails of a long text, whose weights are computed only on demand; resolves when all are loaded.
  * @param {Page} page
  */
 export function loadPendingGroup(page) {

@@ -1,13 +1,13 @@
-// Where the parts of a model's diagram stand: the residual stream downwards, sublayers as branches beside it.
+// The layout of a model's diagram: the residual stream downwards, sublayers as branches beside it.
 
 import { layerRuns } from "./layer_runs.js";
 
 /** @import { DiagramBox, DiagramLayout, DiagramLine, DiagramPart, ModelDiagramAnswer, StackDiagram, SublayerDiagram } from "./types.js" */
 
-const SIDE_BY_SIDE = 620; // pixels from which an encoder stands beside its decoder
-const [LINE, PADDING, GAP] = [16, 7, 16]; // of the height of words
-const [STREAM, BRANCH] = [44, 92]; // from the left: the stream, and the boxes beside it
-const GUTTER = 14; // beside a column, for what the encoder hands over
+const SIDE_BY_SIDE = 620; // least pixels of width for an encoder beside its decoder
+const [LINE, PADDING, GAP] = [16, 7, 16]; // pixels of a line of text, inside a box, and between boxes
+const [STREAM, BRANCH] = [44, 92]; // pixels from the left: the stream, and the boxes beside it
+const GUTTER = 14; // beside a column, for the line of the encoder's output
 const MAX_COLUMN = 380;
 
 /** @param {readonly number[]} shape */
@@ -15,12 +15,12 @@ export function shapeText(shape) {
   return shape.map((size) => size.toLocaleString("en")).join(" × ");
 }
 
-/** The words of a box: its title, its details, and the shape of what leaves it. @param {DiagramPart} part */
+/** The text of a box: its title, its details, and the shape of its output. @param {DiagramPart} part */
 export function boxLines({ title, details, shape }) {
   return [title, ...details, ...(shape.length ? [`→ ${shapeText(shape)}`] : [])];
 }
 
-/** What is drawn of one stack, in coordinates of its own; `type` is by how much words are enlarged. */
+/** The drawing of one stack, in its own coordinates; `type` is the factor of the font size. */
 class Column {
   /** @type {DiagramBox[]} */
   boxes = [];
@@ -33,7 +33,7 @@ class Column {
   y = 4;
   /** @type {number | null} */
   crossY = null;
-  #arrow = false; // whether something stands above, from which an arrow comes
+  #arrow = false; // whether an arrow leads here from a box above
 
   /** @param {StackDiagram} stack @param {number} width @param {number} type */
   constructor(stack, width, type) {
@@ -58,7 +58,7 @@ class Column {
     return box;
   }
 
-  /** The stream goes on by a step. @param {number} [step] */
+  /** Extends the stream by a step. @param {number} [step] */
   flow(step = GAP) {
     if (this.#arrow)
       this.lines.push({ points: [this.stream, this.y, this.stream, this.y + step * this.type], arrow: false });
@@ -66,7 +66,7 @@ class Column {
     this.#arrow = true;
   }
 
-  /** A box across the column, that the stream runs through. @param {DiagramPart} part */
+  /** A box across the column, which the stream passes through. @param {DiagramPart} part */
   across(part) {
     this.flow();
     this.y += this.#box(part, 0, this.width).height;
@@ -75,13 +75,13 @@ class Column {
   /** A norm on the stream itself. @param {DiagramPart} part */
   onStream(part) {
     this.flow();
-    const [title, ...details] = part.title.split(" "); // there is little room
+    const [title, ...details] = part.title.split(" "); // the title is shortened for lack of space
     const half = this.stream - 3 * this.type;
     const box = this.#box({ ...part, title, details, shape: [] }, 3 * this.type, 2 * half);
     this.y += box.height;
   }
 
-  /** What is added to the stream from a box beside it. @param {DiagramPart} part */
+  /** A box beside the stream, whose output is added to it. @param {DiagramPart} part */
   added(part) {
     this.flow();
     const box = this.#box(part, this.branch, this.width - this.branch);
@@ -92,7 +92,7 @@ class Column {
     this.y += box.height;
   }
 
-  /** A bar that stands for layers that are closed. @param {number} first @param {number} last */
+  /** A bar for layers that are closed. @param {number} first @param {number} last */
   bar(first, last) {
     this.flow(8);
     const title = first === last ? `Layer ${first}` : `Layers ${first} to ${last}`;
@@ -118,7 +118,7 @@ class Column {
   }
 
   /**
-   * A branch and its sum; one that leaves with those before it comes from `start`.
+   * A branch and its sum; parallel branches leave the stream at `start`.
    * @param {SublayerDiagram} sublayer @param {number | null} start
    */
   #sublayer({ kind, parts, added, norm, norm_on_stream }, start) {
@@ -159,7 +159,7 @@ class Column {
   }
 }
 
-/** A stack beside another says which it is. @param {StackDiagram} stack @returns {StackDiagram} */
+/** A stack with its name in the first title, if there are two. @param {StackDiagram} stack @returns {StackDiagram} */
 function named({ inputs: [first, ...others], ...stack }) {
   return { ...stack, inputs: [{ ...first, title: `${stack.title}: ${first.title}` }, ...others] };
 }
@@ -179,7 +179,7 @@ function layoutColumn(stack, head, width, type) {
 }
 
 /**
- * Moves a column to its place; a mirrored one has its stream on the right.
+ * Moves a column to its position; a mirrored one has its stream on the right.
  * @param {Column} column @param {number} left @param {number} top @param {boolean} mirrored
  */
 function placed(column, left, top, mirrored) {
@@ -201,7 +201,7 @@ function placed(column, left, top, mirrored) {
 }
 
 /**
- * The whole diagram for a width; an encoder stands beside its decoder where there is room, else above it.
+ * The whole diagram for a width; an encoder is beside its decoder if there is room, else above it.
  * @param {ModelDiagramAnswer} diagram @param {number} width @param {number} [type] @returns {DiagramLayout}
  */
 export function layoutDiagram({ stacks, head }, width, type = 1) {

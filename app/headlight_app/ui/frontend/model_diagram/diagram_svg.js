@@ -1,4 +1,4 @@
-// A model's diagram as SVG: boxes that can be entered are buttons, by the mouse and by the keyboard.
+// A model's diagram as SVG: boxes that can be entered are buttons, for mouse and keyboard.
 
 import { svg } from "../charts/svg.js";
 import { context2d, truncateText } from "../dom/dom.js";
@@ -7,10 +7,10 @@ import { context2d, truncateText } from "../dom/dom.js";
 
 const [TITLE_SIZE, DETAIL_SIZE] = [13, 11.5];
 
-/** What happens to who enters something, in words, and what is done. @typedef {{ words: string, enter: () => void }} Entrance */
+/** A description of what entering a box opens, and the action. @typedef {{ words: string, enter: () => void }} Entrance */
 
 /**
- * @param {DiagramLayout} layout @param {{ type: number, font: string }} style by how much words are enlarged, and in which font
+ * @param {DiagramLayout} layout @param {{ type: number, font: string }} style factor of the font size, and the font
  * @param {(kind: string, stack: string, layer: number) => Entrance | null} entranceOf
  */
 export function drawDiagram(layout, style, entranceOf) {
@@ -43,7 +43,7 @@ function createArrowHead() {
 }
 
 /**
- * A group that is a button where there is something to enter.
+ * A group that is a button if there is something to enter.
  * @param {Element} root @param {string} name @param {Entrance | null} entrance
  */
 function enterable(root, name, entrance) {

@@ -1,10 +1,10 @@
-// Where the parts of a model's diagram lead: what is chosen by who enters one.
+// The links of a model diagram's parts: the choices that entering a part makes.
 
 /** @import { DiagramChoice, DiagramPlace, ModelDiagramAnswer } from "./types.js" */
 
-/** @typedef {{ words: string, choice: DiagramChoice | null }} Entrance in words, and what is chosen; null: the page Positions */
+/** @typedef {{ words: string, choice: DiagramChoice | null }} Entrance description and choices; null: the page Positions */
 
-/** The step of the prediction, in the tab "Step by step", for each part after the last layer. */
+/** The step in the tab "Step by step" for each part after the last layer. */
 const PREDICTION_STEPS = new Map([
   ["final_norm", "final-norm"],
   ["pooling", "pool"],
@@ -12,13 +12,13 @@ const PREDICTION_STEPS = new Map([
 ]);
 
 /**
- * Null for what there is nothing more to see of.
+ * Null if there is nothing more to see.
  * @param {{ predictions: readonly unknown[] }} answer @param {ModelDiagramAnswer} diagram @param {DiagramPlace} place
  * @returns {Entrance | null}
  */
 export function entranceChoice(answer, { stacks }, { kind, stack, layer }) {
   const own = stacks.find(({ name }) => name === stack);
-  const answers = stacks[stacks.length - 1].name === stack; // the tab "Layers" is about the stack that answers
+  const answers = stacks[stacks.length - 1].name === stack; // the tab "Layers" shows only the stack that predicts
   const attention = `${stack}.self`;
   if (!own?.layers) return null;
   if (kind === "layer") return { words: `open layer ${layer}`, choice: { layer, heads: [] } };

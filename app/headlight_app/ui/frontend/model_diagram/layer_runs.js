@@ -1,9 +1,10 @@
-// Which layers of a model are drawn one by one, and which together.
+// Decides which layers of a model are drawn one by one, and which together.
 
-const MOST_SINGLE = 8; // layers that each have a bar
+const MOST_SINGLE = 8; // layers with a bar each
 
 /**
- * The layers as bars: each alone where there are few, else the open one with its neighbours, and the others together.
+ * The layers of each bar: if there are few, one each; else one each for the open layer and its neighbours, and the
+ * others together.
  * @param {number} layers @param {number} open @returns {[first: number, last: number][]}
  */
 export function layerRuns(layers, open) {

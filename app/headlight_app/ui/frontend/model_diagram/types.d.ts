@@ -1,4 +1,4 @@
-// A model's diagram as it is laid out.
+// Types for the layout of a model's diagram.
 
 import type { DiagramPart } from "../contract.js";
 
@@ -15,7 +15,7 @@ export interface DiagramBox {
   lines: string[];
 }
 
-/** A line through points x, y, x, y and so on; the encoder's `memory` leads to cross-attention. */
+/** A line through points x, y, x, y, ...; `memory` lines lead from the encoder to cross-attention. */
 export interface DiagramLine {
   points: number[];
   arrow: boolean;
@@ -31,14 +31,14 @@ export interface DiagramLayout {
   frames: { x: number; y: number; width: number; height: number }[];
 }
 
-/** A part in its stack; of a bar, the layer that it opens. */
+/** A part in its stack; for a bar, the layer that it opens. */
 export interface DiagramPlace {
   kind: string;
   stack: string;
   layer: number;
 }
 
-/** What is chosen on Explore by who enters a part. */
+/** The choices on Explore that entering a part makes. */
 export interface DiagramChoice {
   tab?: string;
   attention?: string;

@@ -11,9 +11,9 @@ import { activeColumn, activeRows, hoveredColumn } from "../state/token_selectio
 /** @import { Connection, ConnectionsLayout, TokenColumn } from "../charts/connections.js" */
 /** @import { HeadMatrix, Page, Plot } from "../types.js" */
 
-const MANY_TOKENS = 100; // tokens; past that only the strongest lines of each are drawn
+const MANY_TOKENS = 100; // tokens; beyond that, only the strongest lines of each are drawn
 const LINES_PER_ROW = 6;
-const FAINT = 0.06; // how much is left of lines that others stand out from
+const FAINT = 0.06; // opacity of lines behind highlighted ones
 
 /** @typedef {{ column: number, number: number }} Line */
 /** @typedef {(row: number, column: number) => boolean} LineFilter */
@@ -24,13 +24,13 @@ const linesOf = remembered((/** @type {HeadMatrix} */ _) => /** @type {Map<Float
 /** @type {Plot} */
 export const ATTENTION_LINES = { draw: drawAttentionLines, tokenAt: lineTokenAt };
 
-/** The heads that have lines of their own. @param {HeadMatrix} matrix */
+/** The heads that are drawn with separate lines. @param {HeadMatrix} matrix */
 export function lineHeads({ per_head, numbers }) {
   return per_head.length > 1 ? per_head.slice(0, MAX_LINE_HEADS) : [numbers];
 }
 
 /**
- * How far tokens stand apart on the screen, and how large their names are.
+ * The distance between tokens on the screen, and the font size of their names.
  * @param {Page} page @param {number} count of tokens
  */
 function lineSizes(page, count) {
@@ -61,8 +61,8 @@ function drawAttentionLines(page, matrix, width, canvas) {
 }
 
 /**
- * The lines of all heads, each in its colour where there are several: first the faint ones, then those that stand out.
- * @param {HeadMatrix} matrix @param {LineFilter | null} chosen those that stand out; null: all do
+ * The lines of all heads, each in its colour if there are several: first the faint ones, then the highlighted ones.
+ * @param {HeadMatrix} matrix @param {LineFilter | null} chosen the highlighted ones; null: all
  * @param {string} beam the colour of one head @returns {Connection[]}
  */
 export function attentionLines(matrix, chosen, beam) {
@@ -86,7 +86,7 @@ export function attentionLines(matrix, chosen, beam) {
 }
 
 /**
- * Which lines are told apart from the rest: of the queries at hand, or those that end in the key under the pointer.
+ * Selects the highlighted lines: those of the active queries, or those that end in the key under the pointer.
  * @param {Page} page @param {HeadMatrix} matrix @returns {LineFilter | null}
  */
 function lineFilter(page, matrix) {
@@ -99,7 +99,7 @@ function lineFilter(page, matrix) {
 }
 
 /**
- * The columns to which a row of one head has lines: all that are shown, or of a long text the strongest.
+ * The columns to which a row of one head has lines: all that are shown, or for a long text the strongest.
  * @param {HeadMatrix} matrix @param {number} row @param {Float32Array} numbers
  */
 function visibleKeys(matrix, row, numbers) {
@@ -117,7 +117,7 @@ function visibleKeys(matrix, row, numbers) {
 }
 
 /**
- * Every row's lines of one head, found once for each matrix.
+ * The lines of every row of one head, computed once for each matrix.
  * @param {HeadMatrix} matrix @param {Float32Array} numbers
  */
 function rowLines(matrix, numbers) {

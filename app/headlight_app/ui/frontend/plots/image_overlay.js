@@ -1,4 +1,4 @@
-// An image with its patches, each as bright as the queries at hand look at it: the rest lies in the dark.
+// An image whose patches are as bright as the active queries look at them; the others are dark.
 
 import { NEGATIVE_COLOUR, shadePatch } from "../charts/colours.js";
 import { context2d, formatPercent, hidpiContext, inlineText, truncateText } from "../dom/dom.js";
@@ -11,7 +11,7 @@ import { inflate } from "../wire.js";
 
 /** @import { EmbeddedImage, HeadMatrix, Page, Patches, Plot, ShownPatches, Token } from "../types.js" */
 
-const STRIP_HEIGHT = 26; // pixels for the tokens in front of the patches, and for the scale; more where the type is larger
+const STRIP_HEIGHT = 26; // pixels for the tokens before the patches, and for the scale, at the normal font size
 const MAX_HEIGHT = 560;
 
 /** @typedef {{ rows: number, columns: number, left: number, top: number, width: number, height: number }} ImageLayout */
@@ -32,14 +32,14 @@ function scaleText(matrix) {
   return `${matrix.signed ? "orange above zero, purple below" : "bright"}, on a square-root scale up to the ${matrix.signed ? "largest" : "brightest patch"}`;
 }
 
-/** Where the patches lie; this plot is of heads that look at an image. @param {Page} page @returns {ShownPatches} */
+/** The positions of the patches; this plot requires heads that look at an image. @param {Page} page @returns {ShownPatches} */
 function patchesOf(page) {
   const { patches } = page.state.answer;
   if (!patches) throw new Error("This answer is about a text.");
   return patches;
 }
 
-/** The image on the screen, once the browser has it; the page is drawn again then. @param {Page} page */
+/** The image on the screen; null until it is loaded, which redraws the page. @param {Page} page */
 export function loadedImage(page) {
   const { image: photo } = patchesOf(page);
   const name = photo ? "" : page.server.imageName();
@@ -54,7 +54,7 @@ export function loadedImage(page) {
       page.view.redraw();
     },
     () => {},
-  ); // an image that is gone stays undrawn
+  ); // a missing image is not drawn
   return null;
 }
 
@@ -68,7 +68,7 @@ function fetchImage(url) {
   });
 }
 
-/** An image that came along with an answer. @param {EmbeddedImage} photo @returns {Promise<Drawable>} */
+/** An image that is embedded in an answer. @param {EmbeddedImage} photo @returns {Promise<Drawable>} */
 async function decodeImage({ bytes, width, height }) {
   const colours = await inflate(bytes);
   const image = document.createElement("canvas");
@@ -88,7 +88,7 @@ function imageSize(image) {
 }
 
 /**
- * Where everything lies on the canvas: the strip of tokens, and below it the picture with its patches.
+ * The layout of the canvas: the strip of tokens, and below it the picture with its patches.
  * @param {Page} page @param {Drawable} image @param {number} width @returns {ImageLayout}
  */
 function layoutImage(page, image, width) {
@@ -96,7 +96,7 @@ function layoutImage(page, image, width) {
   const [wide, high] = imageSize(image);
   const [across, down] = [(region[2] - region[0]) * wide, (region[3] - region[1]) * high];
   const top = stripHeight(page) + 6;
-  const most = currentStyle(page).type > 1 ? plotHeight(page) - top : MAX_HEIGHT; // on a projector all is on one screen
+  const most = currentStyle(page).type > 1 ? plotHeight(page) - top : MAX_HEIGHT; // a projector shows all on one screen
   const scale = Math.min(width / across, most / down);
   return { rows, columns, left: 0, top, width: across * scale, height: down * scale };
 }
@@ -148,7 +148,7 @@ function smallFont(page) {
   return `${12 * type}px ${font}`;
 }
 
-/** A number of the matrix in a few signs. @param {HeadMatrix} matrix @param {number} number */
+/** A number of the matrix in a few characters. @param {HeadMatrix} matrix @param {number} number */
 function formatAmount(matrix, number) {
   return matrix.scale === "probability" ? formatPercent(number) : formatValue(matrix, number, 3);
 }
@@ -159,7 +159,7 @@ function isPatch(page, matrix, column) {
 }
 
 /**
- * The corner and the size of a token on the canvas.
+ * The position and the size of a token on the canvas.
  * @param {Page} page @param {ImageLayout} layout @param {number} place @returns {Rectangle}
  */
 function tokenBox(page, layout, place) {
@@ -172,7 +172,7 @@ function tokenBox(page, layout, place) {
 }
 
 /**
- * A patch is left bright as far as it is looked at; a difference has its own colour on the dark.
+ * Darkens a patch by the attention that it lacks; differences are coloured on a dark patch.
  * @param {Page} page @param {CanvasRenderingContext2D} context @param {ImageLayout} layout @param {HeadMatrix} matrix
  * @param {number} place @param {number} sum @param {number} most
  */
@@ -210,7 +210,7 @@ function labelToken(page, context, [left, top, width, height], token, number) {
 }
 
 /**
- * Frames the patches that ask, and the one under the pointer where it is asked about.
+ * Frames the patches that are active queries, and the patch under the pointer if it is a key.
  * @param {Page} page @param {CanvasRenderingContext2D} context @param {ImageLayout} layout
  */
 function outlineQueries(page, context, layout) {
@@ -231,7 +231,7 @@ function outlineQueries(page, context, layout) {
 }
 
 /**
- * The token under the pointer: as a query, or, where one is locked, as what that query looks at.
+ * The token under the pointer: as a query, or if a query is locked, as its key.
  * @param {Page} page @param {MouseEvent} event @param {boolean} [click]
  */
 function imageTokenAt(page, event, click = false) {
@@ -246,12 +246,12 @@ function imageTokenAt(page, event, click = false) {
   };
   const place = keyTokens(page).findIndex((_, each) => inside(each));
   if (place < 0) return null;
-  if (!queriesArePatches(page)) return { query: null, key: place }; // a word looks at it
+  if (!queriesArePatches(page)) return { query: null, key: place }; // the queries are words
   return page.state.choice.pinned.length && !click ? { query: null, key: place } : { query: place, key: null };
 }
 
 /**
- * How many tokens further an arrow key leads: a row down is as many as there are columns.
+ * The number of tokens that an arrow key moves by: one row down is as many as there are columns.
  * @param {Page} page @param {string} key
  */
 function imageArrowStep(page, key) {

@@ -1,4 +1,4 @@
-// Every number of the picture, to read, to copy, and to save.
+// A table of all numbers of the plot, to read, to copy, and to save.
 
 import { NEGATIVE_COLOUR } from "../charts/colours.js";
 import { raised } from "../charts/scale.js";
@@ -11,7 +11,7 @@ import { activeColumn, activeRows } from "../state/token_selection.js";
 
 /** @import { HeadMatrix, Page, Plot } from "../types.js" */
 
-const PAGE_SIZE = 32; // rows and columns on the screen at a time; copies and files hold all
+const PAGE_SIZE = 32; // rows and columns on the screen at a time; copies and files contain all
 
 const memory = remembered(() => ({
   drawn: /** @type {HeadMatrix | null} */ (null),
@@ -55,7 +55,7 @@ function createToolbar(page, matrix) {
 }
 
 /**
- * Turns pages where the text is longer than one.
+ * Buttons to turn pages, if the text is longer than one.
  * @param {Page} page @param {HeadMatrix} matrix @param {"rows" | "columns"} side @param {string} title
  */
 function createPager(page, matrix, side, title) {
@@ -131,7 +131,7 @@ function createTableCell(matrix, row, column) {
   return cell;
 }
 
-/** Small numbers share a power of ten, which stands in the corner. @param {HeadMatrix} matrix */
+/** The common power of ten of small numbers, which is shown in the corner. @param {HeadMatrix} matrix */
 function sharedExponent(matrix) {
   const most = Math.max(Math.abs(matrix.low), Math.abs(matrix.high));
   return matrix.scale !== "probability" && most > 0 && most < 0.0995 ? Math.floor(Math.log10(most)) : 0;
@@ -170,7 +170,7 @@ function tableTokenAt(page, event) {
 }
 
 /**
- * All of the picture as rows of text: names first, numbers with all their digits; what is not shown is empty.
+ * The whole matrix as rows of text: names first, numbers with all digits; cells that are not shown are empty.
  * @param {HeadMatrix} matrix @param {(text: string) => string} cell @param {string} between cells @param {string} end of a row
  */
 function matrixAsText(matrix, cell, between, end) {
@@ -187,7 +187,7 @@ function csvCell(text) {
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
-/** For a sheet that is pasted into, where tabs and line breaks part the cells. @param {string} text */
+/** For pasting into a spreadsheet, in which tabs and line breaks separate cells. @param {string} text */
 function tsvCell(text) {
   return text.replace(/\n/g, "⏎").replace(/\t/g, "→");
 }

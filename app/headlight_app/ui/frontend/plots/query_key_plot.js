@@ -13,9 +13,9 @@ import { activeQueries } from "../state/token_selection.js";
 
 const KEY_COLOUR = "#3b8fd0";
 const HIT_RADIUS = 16; // pixels within which the pointer finds a point
-const NAME_SIZE = 0.9; // of the size of words
+const NAME_SIZE = 0.9; // in font sizes
 const MOST_NAME = 90; // pixels of a name
-const LINE_STEP = 6; // pixels between the places of a line that a name keeps clear of
+const LINE_STEP = 6; // pixels between the points of a line that names must not overlap
 
 /** @typedef {{ side: "query" | "key", place: number, name: string, x: number, y: number }} PlotPoint */
 /** @typedef {{ all: PlotPoint[], x0: number, y0: number }} PointsLayout */
@@ -36,14 +36,14 @@ function drawQueryKeyPlot(page, matrix, width, canvas) {
   });
 }
 
-/** What asks for the plane of the chosen head. @param {Page} page */
+/** The request for the plane of the chosen head. @param {Page} page */
 export function planeQuery(page) {
   const [[layer, head]] = selectedHeads(page);
   return { attention: currentGroup(page).name, layer, head };
 }
 
 /**
- * The plane on a figure in pixels, which has its height; gives where the points lie.
+ * Draws the plane on a figure in pixels, whose height is set. Returns the positions of the points.
  * @param {Figure} figure @param {Page} page @param {Found<QkProjectionAnswer>} found @param {HeadMatrix} matrix
  */
 export function addPlane(figure, page, found, matrix) {
@@ -56,7 +56,7 @@ export function addPlane(figure, page, found, matrix) {
 }
 
 /**
- * Where every query and key of the matrix lies on the screen; both axes have the same scale.
+ * The screen positions of all queries and keys of the matrix; both axes have the same scale.
  * @param {Found<QkProjectionAnswer>} found @param {HeadMatrix} matrix @param {number} width @param {number} height
  * @returns {PointsLayout}
  */
@@ -115,7 +115,7 @@ function isActive(page, { side, place }) {
 }
 
 /**
- * From the queries at hand to the keys that they look at.
+ * Lines from the active queries to the keys that they look at.
  * @param {Figure} figure @param {Page} page @param {HeadMatrix} matrix @param {PointsLayout} layout
  */
 function addConnections({ shapes, look }, page, matrix, { all }) {
@@ -149,7 +149,7 @@ function addPoint({ shapes, look }, { side, x, y }, hot) {
 }
 
 /**
- * Names beside the points, as many as find room; those at hand always.
+ * Names beside the points, as many as there is room for; always those of active tokens.
  * @param {Figure} figure @param {Page} page @param {PointsLayout} layout
  */
 function addPointNames(figure, page, { all }) {
@@ -170,7 +170,7 @@ function addPointNames(figure, page, { all }) {
 }
 
 /**
- * Boxes beside a point, first the one away from the lines in the middle, then above and below it.
+ * Boxes for the name of a point: first the side away from the lines in the middle, then above and below.
  * @param {Figure} figure @param {PlotPoint} point @param {number} wide
  */
 function placesOfName({ width, height }, { x, y }, wide) {
@@ -181,7 +181,7 @@ function placesOfName({ width, height }, { x, y }, wide) {
   return boxes.filter((box) => box[0] >= -2 && box[1] >= 0 && box[2] <= width + 2 && box[3] <= height);
 }
 
-/** Small boxes along the lines that would strike a name out. @param {Figure} figure @returns {number[][]} */
+/** Small boxes along the lines that would cross out a name. @param {Figure} figure @returns {number[][]} */
 function strongLines({ shapes, look }) {
   const lines = shapes.flatMap((shape) =>
     shape.kind === "polyline" && shape.stroke === look.beam && shape.opacity > 0.2 ? [shape.points] : [],
@@ -195,7 +195,7 @@ function strongLines({ shapes, look }) {
   });
 }
 
-/** Whether two boxes of left, top, right and bottom have room in common. @param {number[]} one @param {number[]} other */
+/** Whether two boxes of left, top, right and bottom overlap. @param {number[]} one @param {number[]} other */
 function overlaps(one, other) {
   return one[0] < other[2] && one[2] > other[0] && one[1] < other[3] && one[3] > other[1];
 }

@@ -1,4 +1,4 @@
-// The text itself, each token shaded by what the queries at hand give it: for long texts and for reading aloud.
+// The text itself, each token shaded by the weights of the active queries: for long texts and screen readers.
 
 import { NEGATIVE_COLOUR } from "../charts/colours.js";
 import { closest, createElement, visibleText } from "../dom/dom.js";
@@ -14,7 +14,7 @@ const memory = remembered(() => ({ drawn: /** @type {HeadMatrix | null} */ (null
 /** @type {Plot} */
 export const SHADED_TEXT = { element: "prose", draw: drawShadedText, mark: shadeWords, tokenAt: wordTokenAt };
 
-/** The number that has the strongest shade. @param {Page} page */
+/** The number with the strongest shade. @param {Page} page */
 export function largestSum(page) {
   return memory(page).largest;
 }
@@ -60,7 +60,7 @@ function createParagraph(page, axis, which, side) {
 }
 
 /**
- * Whether white space stood before a token: in its own piece, or in the text after the token before.
+ * Whether there is white space before a token: in its own piece, or in the text between it and the previous token.
  * @param {Page} page @param {MatrixAxis} options @param {number} line @param {Side} which
  */
 function hasSpaceBefore(page, { labels, tokens }, line, which) {
@@ -74,8 +74,8 @@ function hasSpaceBefore(page, { labels, tokens }, line, which) {
 }
 
 /**
- * What the queries at hand give each token, and its share of the largest sum, so that a long text's small weights can be
- * told apart.
+ * The weight of each token, summed over the active queries, and its share of the largest sum, so that the small weights
+ * of a long text can be distinguished.
  * @param {Page} page @param {HeadMatrix} matrix
  */
 export function textShades(page, matrix) {
@@ -88,7 +88,7 @@ export function textShades(page, matrix) {
   return { rows, sums, shares: sums.map((sum) => Math.sqrt(size(sum) / most)) };
 }
 
-/** The legend says what the strongest shade is. @param {Page} page @param {HeadMatrix} matrix */
+/** The legend states the number of the strongest shade. @param {Page} page @param {HeadMatrix} matrix */
 function shadeWords(page, matrix) {
   const { rows, sums, shares } = textShades(page, matrix);
   const column = activeColumn(page, matrix);
@@ -113,7 +113,7 @@ function shadeWords(page, matrix) {
 }
 
 /**
- * Without a lock the pointer asks for a token's row; with one it asks what the locked row gives a token.
+ * The token under the pointer: as a query, or if a row is locked, as a key of that row.
  * @param {Page} page @param {MouseEvent} event @param {boolean} [click]
  */
 function wordTokenAt(page, event, click = false) {

@@ -1,4 +1,4 @@
-// A sound: its spectrogram, as bright as the queries at hand look at each moment, and beneath it how much that is.
+// A sound: its spectrogram, as bright as the active queries look at each moment, and bars of the weights beneath.
 
 import { colour, NEGATIVE_COLOUR, shadePatch } from "../charts/colours.js";
 import { context2d, formatPercent, hidpiContext } from "../dom/dom.js";
@@ -11,14 +11,14 @@ import { inflate } from "../wire.js";
 
 /** @import { HeadMatrix, Page, Plot, Sound } from "../types.js" */
 
-const AXIS = 24; // pixels for the seconds, and for the scale; more where the type is larger
-const SPECTROGRAM = 0.55; // of the height, the rest is for the weights
-const TICK_DISTANCE = 70; // pixels that seconds stand apart at least
+const AXIS = 24; // pixels for the seconds, and for the scale, at the normal font size
+const SPECTROGRAM = 0.55; // of the height; the rest is for the weights
+const TICK_DISTANCE = 70; // least pixels between two marks of seconds
 const TICKS = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]; // seconds
-const NARROWEST = 1; // pixels of the bar of a frame
+const NARROWEST = 1; // least pixels of the bar of a frame
 
 /**
- * Where everything lies on the canvas, and which frames: from `first` on, before `end`.
+ * The layout of the canvas, and the range of frames: from `first` to before `end`.
  * @typedef {{ width: number, axis: number, top: number, middle: number, bottom: number, first: number, end: number }} SoundLayout
  */
 
@@ -35,14 +35,14 @@ function scaleText() {
   return "bright where it is looked at, on a square-root scale up to the largest; beneath it how much";
 }
 
-/** The sound that heads look at; this plot is of such heads. @param {Page} page @returns {Sound} */
+/** The sound of the answer; this plot requires heads that look at one. @param {Page} page @returns {Sound} */
 function soundOf(page) {
   const { sound } = page.state.answer;
   if (!sound) throw new Error("This answer is about a text.");
   return sound;
 }
 
-/** The spectrogram as an image, once it is unpacked; the page is drawn again then. @param {Page} page */
+/** The spectrogram as an image; null until it is unpacked, which redraws the page. @param {Page} page */
 function spectrogram(page) {
   const sound = soundOf(page);
   const known = memory(page);
@@ -56,7 +56,7 @@ function spectrogram(page) {
   return null;
 }
 
-/** A pixel for each bin and step, low frequencies at the bottom. @param {Sound} sound @param {Uint8Array} codes */
+/** One pixel for each bin and step, low frequencies at the bottom. @param {Sound} sound @param {Uint8Array} codes */
 function paintSpectrogram({ bins, steps }, codes) {
   const image = document.createElement("canvas");
   Object.assign(image, { width: steps, height: bins });
@@ -79,7 +79,7 @@ function layoutSound(page, matrix, width) {
   return { width, axis, top: axis, middle, bottom, first: frames[0], end: frames[frames.length - 1] + 1 };
 }
 
-/** Where a frame begins on the canvas. @param {SoundLayout} layout @param {number} frame */
+/** The left edge of a frame on the canvas. @param {SoundLayout} layout @param {number} frame */
 function leftOf({ width, first, end }, frame) {
   return ((frame - first) / (end - first)) * width;
 }
@@ -103,7 +103,7 @@ function drawSoundPlot(page, matrix, width, canvas) {
   label(page, context, `largest ${matrix.signed ? "± " : ""}${largest}`, [width, layout.axis / 2], "right");
 }
 
-/** Silence behind the recording has no picture: it stays dark. @param {Page} page @param {CanvasRenderingContext2D} context @param {SoundLayout} layout */
+/** The silence after the recording has no spectrogram and stays dark. @param {Page} page @param {CanvasRenderingContext2D} context @param {SoundLayout} layout */
 function drawSpectrogram(page, context, layout) {
   const { width, top, middle, first, end } = layout;
   context.fillStyle = `rgb(${colour(0)})`;
@@ -118,7 +118,7 @@ function drawSpectrogram(page, context, layout) {
 }
 
 /**
- * One column: how bright the spectrogram stays, and the bar beneath it; `share` of the largest.
+ * Shades one column of the spectrogram, and draws the bar beneath it; `share` is relative to the largest.
  * @param {Page} page @param {CanvasRenderingContext2D} context @param {SoundLayout} layout @param {[number, number]} ends
  * @param {number} share
  */
@@ -130,7 +130,7 @@ function drawMoment(page, context, { top, middle, bottom }, [left, right], share
   context.fillRect(left, bottom - height, Math.max(right - left - (right - left > 4 ? 1 : 0), NARROWEST), height);
 }
 
-/** Marks the frames that ask, and the one under the pointer. @param {Page} page @param {CanvasRenderingContext2D} context @param {SoundLayout} layout */
+/** Marks the frames that are active queries, and the frame under the pointer. @param {Page} page @param {CanvasRenderingContext2D} context @param {SoundLayout} layout */
 function drawQueries(page, context, layout) {
   const frames = queriesAreFrames(page) ? activeQueries(page) : [];
   const key = page.state.pointer?.key ?? null;
@@ -176,7 +176,7 @@ function label(page, context, text, [x, y], align) {
 }
 
 /**
- * The frame under the pointer: as a query, or, where a word or a locked frame asks, as what that looks at.
+ * The frame under the pointer: as a query, or if the query is a word or a locked frame, as a key.
  * @param {Page} page @param {MouseEvent} event @param {boolean} [click]
  */
 function frameAt(page, event, click = false) {
@@ -190,7 +190,7 @@ function frameAt(page, event, click = false) {
   return { query: frame, key: null };
 }
 
-/** How many tokens further an arrow key leads. @param {Page} _page @param {string} key */
+/** The number of tokens that an arrow key moves by. @param {Page} _page @param {string} key */
 function arrowStep(_page, key) {
   return HORIZONTAL_STEPS[key] ?? VERTICAL_STEPS[key] ?? 0;
 }

@@ -1,13 +1,13 @@
-// The images or recordings that a model may read in place of a sentence: shipped ones, and this visitor's uploads.
+// The images or recordings for models that read them instead of a sentence: shipped ones, and this visitor's uploads.
 
 import { createButton, createElement } from "../dom/dom.js";
 import { find } from "../dom/elements.js";
 import { failureText, uploadFile } from "../server.js";
 
-const UPLOAD_PREFIX = "own-"; // begins the names of pictures that visitors brought, as in app/headlight_app/state/state.py
+const UPLOAD_PREFIX = "own-"; // prefix of the names of uploads, as in app/headlight_app/state/state.py
 const MAX_FILE_SIZE = 8 << 20;
 const IMAGE_TYPES = ["image/png", "image/jpeg", "image/webp"];
-const SOUND_TYPE = "audio/wav"; // whatever the browser calls a WAV file
+const SOUND_TYPE = "audio/wav"; // browsers use different types for WAV files
 
 /** @typedef {{ choose: (name: string) => void, fail: (sentence: string) => void }} GalleryEvents */
 
@@ -43,7 +43,7 @@ export class SignalGallery {
   }
 
   /**
-   * Offers what a model may read; nothing to a model of texts.
+   * Offers the images or recordings for a model; none for a model of texts.
    * @param {readonly string[]} images names of shipped ones @param {boolean} hears whether they are recordings @param {string} chosen
    */
   draw(images, hears, chosen) {
@@ -61,7 +61,7 @@ export class SignalGallery {
     if (hears) this.#drawPlayer(chosen);
   }
 
-  /** Plays what is chosen, and says what can be brought. @param {string} chosen */
+  /** Shows the player of the chosen recording, and the kinds of files that can be uploaded. @param {string} chosen */
   #drawPlayer(chosen) {
     this.#place.ariaLabel = "Recordings";
     this.#bring.accept = `.wav,${SOUND_TYPE}`;
@@ -91,14 +91,14 @@ export class SignalGallery {
     if (this.#hears) return button;
     button.title = title;
     image.onerror = () => {
-      this.#uploads = this.#uploads.filter((other) => other !== name); // the server let it go
+      this.#uploads = this.#uploads.filter((other) => other !== name); // the server has deleted it
       button.remove();
     };
     image.src = signalUrl(this.#api, name);
     return button;
   }
 
-  /** A picture or a recording goes to the server once, as a file; from then on it has a name that only this visitor can use. @param {File} file */
+  /** Uploads a picture or a recording once, as a file; it receives a name that only this visitor can use. @param {File} file */
   async #upload(file) {
     const bring = this.#bring;
     bring.disabled = true;

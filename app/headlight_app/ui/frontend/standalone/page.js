@@ -1,5 +1,5 @@
-// The heads without a server: in a notebook's cell, as a widget, or in a saved file. What the app would ask the server
-// is answered from what came along: the weights of all heads as bytes, and perhaps one matrix with its exact numbers.
+// The heads without a server: in a notebook's cell, as a widget, or in a saved file. Requests are answered from the
+// saved data: the weights of all heads as byte codes, and possibly one matrix with its exact numbers.
 
 import { createElement } from "../dom/dom.js";
 import { find, findByTestId } from "../dom/elements.js";
@@ -22,14 +22,14 @@ import body from "./standalone.html";
 
 /** @import { AttentionGroup, Details, DisplayChoice, Found, HeadChoice, HeadMatrix, HeadRoutes, HeadViewAnswer, Page, Pair, SavedPage, Server, View } from "../types.js" */
 
-const FIXED = ["text", "source", "masked_positions", "zoom"]; // choices that only a server could follow
+const FIXED = ["text", "source", "masked_positions", "zoom"]; // choices that require a server
 const NOT_SAVED =
   "Only what was on the screen when this was saved is here, and the plain weights of all heads. Ask Headlight itself for more.";
 /** @type {Found} */
 const NOTHING = { meta: { error: NOT_SAVED }, numbers: new Float32Array() };
 
 /**
- * Who hears of choices, and whether there is a model that edits can change.
+ * The receiver of choices, and whether there is a model that edits can change.
  * @typedef {{ report: (choice: Readonly<DisplayChoice>) => void, hasModel: boolean }} Listener
  */
 /** @type {Listener} */
@@ -64,7 +64,7 @@ export class StandalonePage {
   view;
   /** @type {Server} */
   server;
-  /** Ends what listens. */
+  /** Removes all listeners. */
   close = () => {};
   #root;
   #listener;
@@ -97,7 +97,7 @@ export class StandalonePage {
     return new SavedAnswers(this, saved.saved_views);
   }
 
-  /** Other numbers, of another text or a changed model. @param {SavedPage} saved @param {Uint8Array<ArrayBuffer>} bytes */
+  /** Takes over numbers of another text or a changed model. @param {SavedPage} saved @param {Uint8Array<ArrayBuffer>} bytes */
   receive(saved, bytes) {
     this.server = this.#take(saved, bytes);
     this.state.update(saved.state);
@@ -113,7 +113,7 @@ export class StandalonePage {
     report(this.state.choice);
   }
 
-  /** A choice from elsewhere. @param {Partial<DisplayChoice>} patch */
+  /** Takes over a choice from another source. @param {Partial<DisplayChoice>} patch */
   follow(patch) {
     const now = { ...this.state.choice, ...patch };
     if (JSON.stringify(now) === JSON.stringify(this.state.choice)) return;
@@ -137,7 +137,7 @@ export class StandalonePage {
     root.dataset.painted = "alone";
   }
 
-  /** What was changed in the model, in words. */
+  /** The changes of the model, in words. */
   #changes() {
     const { edits } = this.state.choice;
     if (!edits.length) return [];
@@ -149,7 +149,7 @@ export class StandalonePage {
 }
 
 /**
- * Dark where the notebook is dark; a file of its own follows the system.
+ * Follows the theme of the notebook; a saved file follows the system.
  * @param {StandalonePage} page @param {HTMLElement} host @returns {() => void} ends it
  */
 function followTheme(page, host) {
@@ -178,7 +178,7 @@ function followTheme(page, host) {
   };
 }
 
-/** Answers out of what was saved. @implements {Server} */
+/** Answers requests from the saved data. @implements {Server} */
 class SavedAnswers {
   #page;
   #views;
@@ -192,7 +192,7 @@ class SavedAnswers {
   }
 
   /**
-   * What came along; null where the byte codes of all heads hold it, else a sentence.
+   * The saved answer; null if the byte codes of all heads contain it, else a refusal.
    * @template {keyof HeadRoutes} Name @param {Name} route @param {Details<HeadRoutes[Name]["request"]>} details
    * @returns {Found<HeadRoutes[Name]["answer"]> | null}
    */
@@ -219,7 +219,7 @@ class SavedAnswers {
 
   /** @param {AttentionGroup} _grid @param {number} _layer */
   async getLayerCodes(_grid, _layer) {
-    return null; // all are here
+    return null; // all codes are saved
   }
 
   imageName() {
@@ -246,7 +246,7 @@ class SavedAnswers {
 }
 
 /**
- * The weights of a head with all their digits: they follow the byte codes of all groups.
+ * The exact weights of a head, which follow the byte codes of all groups.
  * @param {Page} page @param {AttentionGroup} group @param {number} place of the head, layer after layer
  */
 function exactHead(page, group, place) {
@@ -261,7 +261,7 @@ function exactHead(page, group, place) {
 }
 
 /**
- * The weight of one cell in all heads; of a long text the largest of its block.
+ * The weight of one cell in all heads; for a long text, the largest of its block.
  * @param {Page} page @param {number} query @param {number} key
  */
 function weightsOfPair(page, query, key) {
@@ -273,7 +273,7 @@ function weightsOfPair(page, query, key) {
   );
 }
 
-/** The weights of the selected heads with all their digits. @param {Page} page @returns {HeadMatrix} */
+/** The exact weights of the selected heads. @param {Page} page @returns {HeadMatrix} */
 function exactWeights(page) {
   const group = currentGroup(page);
   const each = selectedHeads(page).map(([layer, head]) => exactHead(page, group, layer * group.heads + head));

@@ -1,4 +1,4 @@
-// What Python puts into a notebook or a file: heads alone, or heads as a widget that Python answers.
+// Entry points for Python: heads in a notebook or a file, or heads as a widget that Python answers.
 
 import { inflate } from "../wire.js";
 import { openPage } from "./page.js";
@@ -8,7 +8,7 @@ export { renderWidget } from "./widget.js";
 /** @import { SavedPage } from "../types.js" */
 
 /**
- * Draws into `host` what Python's `show` has put together.
+ * Draws the data of Python's `show` into `host`.
  * @param {HTMLElement} host @param {SavedPage} saved
  * @param {string} numbers bytes, deflated, as base64
  */

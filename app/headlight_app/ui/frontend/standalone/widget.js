@@ -1,4 +1,4 @@
-// Heads as a widget of a notebook: what is chosen here is read and set in Python, which holds the model and answers.
+// Heads as a notebook widget: Python reads and sets the choices, runs the model, and answers.
 
 import { createElement } from "../dom/dom.js";
 import { elementsOf, find } from "../dom/elements.js";
@@ -10,7 +10,7 @@ import { openPage } from "./page.js";
 /** @import { StandalonePage } from "./page.js" */
 
 /**
- * The traits of the widget in Python, as anywidget hands them over; all views of a widget share one model.
+ * The traits of the widget in Python, as passed by anywidget; all views of a widget share one model.
  * @typedef {object} Model
  * @property {(name: string) => any} get
  * @property {(name: string, value: unknown) => void} set
@@ -23,13 +23,13 @@ const CHOICES = /** @type {const} */ (["attention", "layer", "head", "heads", "q
 const PATIENCE = 3_000; // milliseconds
 const SILENT = "Python has not answered yet. It is busy, or its kernel has ended: in that case run this cell again.";
 
-/** What anywidget calls for every cell that shows the widget. @param {{ model: Model, el: HTMLElement }} place */
+/** Called by anywidget for every cell that shows the widget. @param {{ model: Model, el: HTMLElement }} place */
 export function renderWidget({ model, el }) {
-  // A letter that is typed here is none of JupyterLab's commands, of which some delete cells.
+  // Letters typed here must not act as JupyterLab's commands, some of which delete cells.
   const host = createElement("div", "", [], { dataset: { lmSuppressShortcuts: "true" } });
   el.append(host);
   for (const view of document.querySelectorAll(`[data-headlight-widget="${model.get("_name")}"]`))
-    view.toggleAttribute("hidden", true); // what a saved notebook shows in place of the widget
+    view.toggleAttribute("hidden", true); // the static view that a saved notebook shows instead of the widget
   const hasModel = model.get("edits") !== undefined;
   /** @param {Readonly<Record<string, unknown>>} values */
   const tell = (values) => {
@@ -60,7 +60,7 @@ export function renderWidget({ model, el }) {
   };
 }
 
-/** What Python has drawn, with the choices in force. @param {Model} model @returns {[SavedPage, Uint8Array<ArrayBuffer>]} */
+/** The view computed by Python, with the current choices. @param {Model} model @returns {[SavedPage, Uint8Array<ArrayBuffer>]} */
 function readView(model) {
   /** @type {DataView<ArrayBuffer>} */
   const { buffer, byteOffset, byteLength } = model.get("_view");
@@ -80,7 +80,7 @@ function choiceOf(model) {
 }
 
 /**
- * The boxes that ask a model: what it reads, and how it is changed.
+ * The boxes for a model's texts and edits.
  * @param {StandalonePage} page @param {Model} model @param {(values: Record<string, unknown>) => void} tell
  */
 function listenToQuestion(page, model, tell) {
@@ -106,7 +106,7 @@ function listenToQuestion(page, model, tell) {
     problem.textContent = error;
     for (const name of texts) setText(boxes.box(name), model.get(name));
     const made = (model.get("edits") ?? []).join("\n");
-    // What was refused is there to be corrected, and what is still written is not written over.
+    // Refused edits stay for correction, and text that is being typed is not overwritten.
     if (error || ![shown, made].includes(edits.value)) return;
     setText(edits, made);
     shown = made;

@@ -1,4 +1,4 @@
-// Where the colours of weights end: at 1, or fitted to what is shown.
+// The end of the colour scale of weights: at 1, or fitted to the shown weights.
 
 import { decodeWeight } from "../weight_code.js";
 
@@ -13,20 +13,20 @@ export function currentColourRange(page) {
 }
 
 /**
- * What a legend says behind the last colour's number, where larger ones have that colour too.
+ * The words after the last number of a legend, if larger numbers have the same colour.
  * @param {Pick<ColourRangeRow, "quantile">} [range]
  */
 export function beyondEnd(range) {
   return (range?.quantile ?? 1) < 1 ? " and above" : "";
 }
 
-/** Where the colours of byte codes end, as a legend says it. @param {number} high */
+/** The end of the colour scale of byte codes, as text for a legend. @param {number} high */
 export function formatHigh(high) {
   return high < 1 ? `≈ ${Number(high.toPrecision(2))}` : "1";
 }
 
 /**
- * The bin up to which lies a share of what was counted; -1 where nothing was.
+ * The bin at which the cumulative count reaches a share of the total; -1 if nothing was counted.
  * @param {Uint32Array} counts @param {number} share
  */
 function quantileBin(counts, share) {
@@ -38,8 +38,8 @@ function quantileBin(counts, share) {
 }
 
 /**
- * The weight that a share of the weights does not exceed, to a bin's edge; 1 where none is above 0.
- * @param {Float32Array[]} weights those that are no numbers do not count @param {number} share
+ * The quantile `share` of the weights, rounded up to a bin's edge; 1 if no weight is positive.
+ * @param {Float32Array[]} weights NaN does not count @param {number} share
  */
 export function weightQuantile(weights, share) {
   const counts = new Uint32Array(BINS);
@@ -55,7 +55,7 @@ export function weightQuantile(weights, share) {
 }
 
 /**
- * The weight at which the colours of all heads of a group end: one for all of them, so that they can be compared.
+ * The weight at the end of the colour scale of a group: the same for all heads, so that they can be compared.
  * @param {Page} page @param {AttentionGroup} group
  */
 export function gridHigh(page, group) {
@@ -64,6 +64,6 @@ export function gridHigh(page, group) {
   const counts = new Uint32Array(256);
   const cells = group.layers * group.heads * group.pooled_shape[0] * group.pooled_shape[1];
   for (const code of page.state.answer.bytes.subarray(group.offset, group.offset + cells)) counts[code]++;
-  counts[0] = 0; // where attending is forbidden
+  counts[0] = 0; // cells that the mask forbids
   return decodeWeight(Math.max(quantileBin(counts, quantile), 1)) || 1;
 }

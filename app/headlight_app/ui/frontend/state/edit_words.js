@@ -1,11 +1,11 @@
-// Edits in words. An edit's text form is the model's own: PATH[INDEX]=OPERATION:NUMBER.
+// Describes edits in words. The text form of an edit is the one of the back end: PATH[INDEX]=OPERATION:NUMBER.
 
 import { inlineText, quotedToken } from "../dom/dom.js";
 
 /** @import { Catalogue, ParsedEdit, Words } from "../types.js" */
 
 /**
- * The rows of the registries and the tokens that put edits into words.
+ * The rows of the registries and the tokens for describing edits.
  * @typedef {{
  *   catalogue: Pick<Catalogue, "hook_points" | "operations">,
  *   latestAnswer: { tokens: { text: string }[], source_tokens?: { text: string }[] | null } | null,
@@ -20,7 +20,7 @@ const PART_NAMES = new Map([
 const EDIT_PATTERN = /^([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+))?$/;
 
 /**
- * An edit taken apart; null for a text that is none. `at` names what is picked along each axis: "3", "2:5", or nothing.
+ * A parsed edit; null if the text is not an edit. `at` is the selection along each axis: "3", "2:5", or empty.
  * @param {EditContext} state @param {string} edit @returns {ParsedEdit | null}
  */
 export function parseEdit(state, edit) {
@@ -52,7 +52,7 @@ export function parseEdit(state, edit) {
 const PATCH_PATTERN = /^(.+)=from:\w+(?:\[([0-9:, ]*)\])?$/;
 
 /**
- * A patch in words: where, what, and of which token of the other text it is where that is another one.
+ * A patch in words: the place, the value, and the token of the other text if its position differs.
  * @param {EditContext} state @param {string} edit @returns {Words | null}
  */
 function describePatch(state, edit) {
@@ -66,7 +66,7 @@ function describePatch(state, edit) {
 }
 
 /**
- * An edit as text and tokens: strings, and { token } for pieces of the sentence.
+ * An edit in words: strings, and { token } for tokens of the sentence.
  * @param {EditContext} state @param {string} edit @returns {Words}
  */
 export function describeEdit(state, edit) {
@@ -88,7 +88,7 @@ export function describeEdit(state, edit) {
   return place ? [place, ...token, `: ${value} ${operation}`] : [value, ...token, ` ${operation}`];
 }
 
-/** Nothing at all of what an attention or a feed-forward writes. @param {ParsedEdit} options */
+/** Whether an edit switches off all output of an attention or a feed-forward network. @param {ParsedEdit} options */
 function isComponentOff({ hookPoint, part, at, operation, number }) {
   return (
     hookPoint === "output" &&
@@ -101,7 +101,7 @@ function isComponentOff({ hookPoint, part, at, operation, number }) {
 }
 
 /**
- * The sentence of its hook point's row for such an edit, with its placeholders filled in.
+ * The sentence that the row of the hook point has for such an edit, with its placeholders filled in.
  * @param {EditContext} state @param {ParsedEdit} read @returns {Words | null}
  */
 function ownSentence(state, read) {
@@ -138,7 +138,7 @@ function operationOf(state, { operation }) {
 }
 
 /**
- * Whether an operation belongs to this value alone, so that its description says which value is meant.
+ * Whether an operation exists only for this value, so that its description already names the value.
  * @param {EditContext} state @param {ParsedEdit} read
  */
 function isOwnOperation(state, read) {
@@ -187,7 +187,7 @@ function describeRange(picked) {
 }
 
 /**
- * A token by its number and, where the text has one there, its piece.
+ * A token by its position and, if the text has a token there, its piece.
  * @param {EditContext} state @param {ParsedEdit} options @param {string} before @param {string} picked
  * @param {boolean} [isKey] @returns {Words}
  */

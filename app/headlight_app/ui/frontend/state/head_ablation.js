@@ -1,7 +1,7 @@
-// Off is an edit: of one head, or of a layer where all its heads are off.
+// Switching off is an edit: of one head, or of a layer if all its heads are off.
 
 /**
- * What an edit of an attention's heads depends on.
+ * The properties of an attention that edits of its heads depend on.
  * @typedef {{ stack: string, kind: string, layers: number, heads: number,
  *   ablations?: Record<string, [layer: number, head: number][]> }} HeadGroup
  */
@@ -17,7 +17,7 @@ function layerOffEdit({ stack, kind }, layer) {
 }
 
 /**
- * The server says which heads an edit switches off. One that it has not seen yet was made here.
+ * Whether an edit switches off a head, as stated by the server. Edits that the server has not seen were made here.
  * @param {string} edit @param {HeadGroup} group @param {number} layer @param {number} head
  */
 function switchesOff(edit, group, layer, head) {
@@ -37,7 +37,7 @@ export function headsOff(edits, group, layer) {
 }
 
 /**
- * Several heads switched off, or on again; all other edits keep their places.
+ * The edits after switching several heads off or on; all other edits keep their places.
  * @param {readonly string[]} edits @param {HeadGroup} group
  * @param {readonly (readonly [layer: number, head: number])[]} heads @param {boolean} off
  */

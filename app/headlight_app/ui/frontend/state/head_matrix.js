@@ -1,4 +1,4 @@
-// The selected heads as a matrix of numbers: out of the group's byte codes at once, exact as soon as the server has it.
+// The selected heads as a matrix of numbers: at once from the group's byte codes, exact once the server has answered.
 
 import { decodeWeight } from "../weight_code.js";
 import { currentColourRange, weightQuantile } from "./colour_range.js";
@@ -11,8 +11,8 @@ import { keysAreFrames, keysArePatches, keyTokens, queryTokens } from "./token_s
 export const FORBIDDEN = 0;
 export const SHOWN = 1;
 export const LEFT_OUT = 2;
-const REQUEST_DELAY = 40; // milliseconds; a head that is only passed over is not asked about
-export const MAX_LINE_HEADS = 16; // heads whose lines can still be told apart
+const REQUEST_DELAY = 40; // milliseconds; heads that the pointer only passes over are not requested
+export const MAX_LINE_HEADS = 16; // more lines than this cannot be distinguished
 
 const memory = remembered(
   () =>
@@ -24,17 +24,17 @@ const memory = remembered(
     }),
 );
 
-/** A matrix with its colours fitted to what it shows, by how. @type {(matrix: HeadMatrix) => Map<string, HeadMatrix>} */
+/** Copies of a matrix with colours fitted to its numbers, by the kind of fit. @type {(matrix: HeadMatrix) => Map<string, HeadMatrix>} */
 const fittedOf = remembered(() => new Map());
 
-/** Whether the heatmap is open: by its name, or because a text opens with it. @param {Page} page */
+/** Whether the heatmap is open: by choice, or as the default for a text. @param {Page} page */
 function opensHeatmap(page) {
   const { plot } = page.state.choice;
   return plot === "heatmap" || (plot === "" && !keysArePatches(page) && !keysAreFrames(page));
 }
 
 /**
- * The request for the chosen matrix; it holds only the fields that matter, so that equal ones are asked once.
+ * The request for the chosen matrix, with only the fields that matter, so that equal requests are sent once.
  * @param {Page} page @returns {Details<HeadViewRequest>}
  */
 export function matrixQuery(page) {
@@ -65,14 +65,14 @@ export function currentQuantity(page) {
   );
 }
 
-/** The quantity of the numbers that are on the screen: what weights move may stand in their place. @param {Page} page */
+/** The quantity of the numbers on the screen: `moved` may replace the weights. @param {Page} page */
 function shownQuantity(page) {
   const quantity = currentQuantity(page);
   const { shows } = currentGroup(page);
   return shows && quantity.name === "weights" ? { ...quantity, name: "moved", description: shows } : quantity;
 }
 
-/** Whether the group's bytes already say what is asked for. @param {Page} page @param {Partial<HeadChoice>} asked */
+/** Whether the group's byte codes already contain the requested numbers. @param {Page} page @param {Partial<HeadChoice>} asked */
 export function isPlainWeights(page, asked) {
   return (
     !currentGroup(page).pending &&
@@ -82,7 +82,7 @@ export function isPlainWeights(page, asked) {
 }
 
 /**
- * The matrix to paint now. What the server alone can tell leaves the last one on the screen until it is here.
+ * The matrix to paint now. While numbers that only the server has are loading, the last matrix stays on the screen.
  * @param {Page} page
  */
 export function currentMatrix(page) {
@@ -101,8 +101,8 @@ export function currentMatrix(page) {
 }
 
 /**
- * The matrix with the colours that are chosen for weights; what is no weight has its own. `each`: its heads are drawn one
- * by one.
+ * The matrix with the colour range that is chosen for weights; other quantities keep their own. `each`: its heads are
+ * drawn one by one.
  * @param {Page} page @param {HeadMatrix} matrix @param {boolean} each @returns {HeadMatrix}
  */
 export function fitColours(page, matrix, each) {
@@ -124,14 +124,14 @@ export function shownMatrix(page) {
   return memory(page).shown;
 }
 
-/** Why there is no matrix to show, and whether one is on its way in place of another. @param {Page} page */
+/** The reason why there is no matrix, and whether a new one is loading in place of the shown one. @param {Page} page */
 export function matrixStatus(page) {
   const { trouble, late } = memory(page);
   return { trouble, late };
 }
 
 /**
- * A part drawn beside a matrix may wait for an answer of its own.
+ * Sets the error of a plot that needs another answer besides the matrix.
  * @param {Page} page @param {string} sentence
  */
 export function reportTrouble(page, sentence) {
@@ -162,7 +162,7 @@ export function exactMatrix(page, found) {
 }
 
 /**
- * The weights as the group's bytes have them: each a byte, and the largest of a block where the text is long.
+ * The weights decoded from the group's byte codes: for a long text, the largest of each block.
  * @param {Page} page
  */
 export function quantizedMatrix(page) {
@@ -215,7 +215,7 @@ function withIndex(matrix) {
 }
 
 /**
- * Where the number of a row and a column stands.
+ * The index of the number of a row and a column.
  * @param {HeadMatrix} matrix @param {number} row @param {number} column
  */
 function cellIndex(matrix, row, column) {
@@ -241,14 +241,14 @@ export function stateAt(matrix, row, column) {
   return Number.isNaN(matrix.numbers[cell]) ? FORBIDDEN : SHOWN;
 }
 
-/** How far along the scale a number lies, from 0 to 1. @param {HeadMatrix} matrix @param {number} number */
+/** The position of a number on the scale, from 0 to 1. @param {HeadMatrix} matrix @param {number} number */
 function scaleFraction(matrix, number) {
   const share = Math.min(Math.max((number - matrix.low) / (matrix.high - matrix.low || 1), 0), 1);
   return matrix.signed || matrix.scale === "linear" ? share : Math.sqrt(share);
 }
 
 /**
- * How much a number matters, from 0 to 1: what lines and tokens are drawn by.
+ * The magnitude of a number, from 0 to 1, which sets the strength of lines and of token shades.
  * @param {HeadMatrix} matrix @param {number} number
  */
 export function magnitude(matrix, number) {
@@ -258,7 +258,7 @@ export function magnitude(matrix, number) {
     : Math.min(Math.max((number - matrix.low) / (matrix.high - matrix.low || 1), 0), 1);
 }
 
-/** One byte for each cell, as the colours have them; nothing for what is not shown. */
+/** One byte code for each cell; 0 for cells that are not shown. */
 export const matrixCodes = remembered((/** @type {HeadMatrix} */ matrix) =>
   Uint8Array.from(matrix.numbers, (number, cell) => {
     const state = matrix.states ? matrix.states[cell] : Number.isNaN(number) ? FORBIDDEN : SHOWN;
@@ -267,7 +267,7 @@ export const matrixCodes = remembered((/** @type {HeadMatrix} */ matrix) =>
 );
 
 /**
- * The sum over some rows, column by column; NaN where none of them may look.
+ * The sum over some rows, column by column; NaN if the mask forbids the column to all of them.
  * @param {HeadMatrix} matrix @param {number[]} rows
  */
 export function columnSums(matrix, rows) {
@@ -284,7 +284,7 @@ export function columnSums(matrix, rows) {
 }
 
 /**
- * A number of the matrix as a reader wants it; approximate while only its byte is here.
+ * A number of the matrix for display; marked as approximate while only its byte code is known.
  * @param {HeadMatrix} matrix @param {number} number @param {number} [places]
  */
 export function formatValue(matrix, number, places = 5) {
@@ -298,13 +298,13 @@ export function formatValue(matrix, number, places = 5) {
   return `${number < 0 ? "−" : matrix.signed ? "+" : ""}${digits}`;
 }
 
-/** The tokens of each line that stands for some; the last column may stand for none. @param {MatrixAxis} axis */
+/** The tokens of each row or column that has some; the last column may have none. @param {MatrixAxis} axis */
 export function tokenLines({ tokens }) {
   return tokens.filter((places) => places.length);
 }
 
 /**
- * The tokens that a row and a column of the matrix begin with.
+ * The first tokens of a row and a column of the matrix.
  * @param {HeadMatrix} matrix @param {number} row @param {number} column
  */
 export function tokensAt(matrix, row, column) {
@@ -312,7 +312,7 @@ export function tokensAt(matrix, row, column) {
 }
 
 /**
- * The byte codes of one head, straight out of the answer.
+ * The byte codes of one head, directly from the answer.
  * @param {Page} page @param {AttentionGroup} group @param {number} layer @param {number} head
  */
 export function headCodes(page, group, layer, head) {
@@ -322,7 +322,7 @@ export function headCodes(page, group, layer, head) {
 }
 
 /**
- * The same of a head as one looks at it: one that is off keeps the pattern that it has as trained.
+ * The same for display: a head that is off shows the pattern that it has in the trained model.
  * @param {Page} page @param {AttentionGroup} group @param {number} layer @param {number} head
  */
 export function patternCodes(page, group, layer, head) {

@@ -1,17 +1,18 @@
-// Which heads are looked at.
+// The selection of heads.
 
 import { isOff, switchHeads } from "./head_ablation.js";
 
 /** @import { AttentionGroup, Head, Page } from "../types.js" */
 
-/** The attention that was chosen, else the model's first. @param {Page} page */
+/** The chosen attention, else the model's first. @param {Page} page */
 export function currentGroup(page) {
   const groups = page.state.latestAnswer?.attention_groups ?? [];
   return groups.find((group) => group.name === page.state.choice.attention) || groups[0];
 }
 
 /**
- * A link may name heads that this model has not; of several selected heads one is always the current one.
+ * Corrects choices that do not fit: a link may name heads that this model lacks, and if several heads are selected, the
+ * current head must be one of them.
  * @param {Page} page @param {AttentionGroup} group
  */
 export function clampHead(page, group) {
@@ -26,10 +27,10 @@ export function clampHead(page, group) {
 
 /** @param {AttentionGroup} group @param {Head} pair */
 function isHead(group, [layer, head]) {
-  return layer >= 0 && layer < group.layers && head >= 0 && head < group.heads; // false for what is no number
+  return layer >= 0 && layer < group.layers && head >= 0 && head < group.heads; // false for NaN
 }
 
-/** "2.3" for head 3 of layer 2, as State and the address have it. @param {Head} pair */
+/** "2.3" for head 3 of layer 2, as in State and the address. @param {Head} pair */
 export function headName([layer, head]) {
   return `${layer}.${head}`;
 }
@@ -40,7 +41,7 @@ export function parseHead(name) {
   return [layer, head];
 }
 
-/** The selected heads; the current one alone where no others were added. @param {Page} page @returns {Head[]} */
+/** The selected heads; only the current one if no others were added. @param {Page} page @returns {Head[]} */
 export function selectedHeads(page) {
   const { heads, layer, head } = page.state.choice;
   return heads.length ? heads.map(parseHead) : [[layer, head]];
@@ -52,7 +53,7 @@ export function isSelected(page, layer, head) {
 }
 
 /**
- * Selects a head; with `more` it joins the selected ones, or leaves them.
+ * Selects a head; with `more`, adds it to the selection or removes it.
  * @param {Page} page @param {number} layer @param {number} head @param {boolean} [more]
  */
 export function selectHead(page, layer, head, more = false) {
@@ -68,7 +69,7 @@ export function selectHead(page, layer, head, more = false) {
 }
 
 /**
- * Selects all heads of a layer, or clears the selection where they are all of it.
+ * Selects all heads of a layer, or clears the selection if it consists of exactly these.
  * @param {Page} page @param {number} layer
  */
 export function selectLayer(page, layer) {
@@ -78,7 +79,7 @@ export function selectLayer(page, layer) {
   page.change({ layer, heads: all ? [] : names });
 }
 
-/** Off where any of the heads is on, else on. @param {Page} page @param {Head[]} heads */
+/** Switches heads off if any of them is on, else on. @param {Page} page @param {Head[]} heads */
 export function toggleHeads(page, heads) {
   const [{ edits }, group] = [page.state.choice, currentGroup(page)];
   const off = heads.some(([layer, head]) => !isOff(edits, group, layer, head));

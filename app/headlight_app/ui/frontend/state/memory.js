@@ -1,7 +1,7 @@
-// What a module remembers of an object, such as a page that it draws, out of everybody else's reach.
+// Private data of a module for an object, such as the page that it draws.
 
 /**
- * @template {object} Owner, Value @param {(owner: Owner) => Value} begin what is remembered at first
+ * @template {object} Owner, Value @param {(owner: Owner) => Value} begin creates the initial value
  * @returns {(owner: Owner) => Value}
  */
 export function remembered(begin) {

@@ -1,4 +1,4 @@
-// Provenance of a file's numbers: parts that the server writes, and the edits in words.
+// The provenance of a file's numbers: parts written by the server, and the edits in words.
 
 import { describeEdit, wordText } from "./edit_words.js";
 
@@ -10,7 +10,7 @@ export function editsInWords(state, edits) {
 }
 
 /**
- * The line under a picture; of `parts` the last says by what it was made, and when.
+ * The line under a picture; the last of `parts` is the program and the date.
  * @param {readonly string[]} parts @param {readonly string[]} changes
  */
 export function provenanceLine(parts, changes) {

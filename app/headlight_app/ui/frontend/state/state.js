@@ -1,4 +1,4 @@
-// Choices, answers, and the cell under the pointer. All parts read it; its methods alone change it.
+// Choices, answers, and the cell under the pointer. All parts read it; only its methods change it.
 
 /** @import { Answer, Catalogue, DisplayChoice, Head, Pointer } from "../types.js" */
 
@@ -59,7 +59,7 @@ export class State {
     return this.#choice;
   }
 
-  /** The answer on the screen; to draw before there is one, read `latestAnswer`. */
+  /** The answer on the screen; throws if there is none. Before the first answer, use `latestAnswer`. */
   get answer() {
     if (!this.#answer) throw new Error("There is no answer yet.");
     return this.#answer;
@@ -73,7 +73,7 @@ export class State {
     return this.#pointer;
   }
 
-  /** The head that the keyboard is at, where it is not the selected one. */
+  /** The head with the keyboard focus, if it is not the selected one. */
   get focus() {
     return this.#focus;
   }
@@ -85,14 +85,14 @@ export class State {
     this.revision++;
   }
 
-  /** A whole new choice, from elsewhere. @param {Choice} choice */
+  /** Replaces all choices, from another source. @param {Choice} choice */
   replace(choice) {
     this.#choice = { ...choice };
     this.#focus = null;
   }
 
   /**
-   * Choices that do not fit the answer are reset; this is not reported as a change.
+   * Resets choices that do not fit the answer, without reporting a change.
    * @param {Partial<Choice>} patch
    */
   correct(patch) {

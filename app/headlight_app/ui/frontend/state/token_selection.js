@@ -1,10 +1,10 @@
-// Hovering and locking tokens: a token marked in one picture is marked in all, and in the sentence's own tokens.
+// Hovering and locking tokens: a token marked in one picture is marked in all, and in the strip of tokens.
 
 import { currentGroup } from "./head_selection.js";
 
 /** @import { DisplayChoice, HeadMatrix, Page, Pointer } from "../types.js" */
 
-/** The name of the order of heads by how much a query looks at a key. */
+/** The name of the order of heads by the weight from a query to a key. */
 export const QUERY_KEY = "query_key";
 
 /** @param {Page} page */
@@ -19,7 +19,7 @@ export function keyTokens(page) {
   return (currentGroup(page).keys === "source" && source_tokens) || tokens;
 }
 
-/** Whether the image is what the prediction is about, in place of a text. @param {Page} page */
+/** Whether the prediction is about the image instead of a text. @param {Page} page */
 export function predictsFromImage(page) {
   return page.state.answer.patches?.side === "text";
 }
@@ -46,19 +46,19 @@ export function keysAreFrames(page) {
   return currentGroup(page)?.keys === page.state.answer.sound?.side;
 }
 
-/** The query that predictions speak of: the chosen one, else the first masked token, else the last. @param {Page} page */
+/** The query of the prediction: the chosen one, else the first masked token, else the last. @param {Page} page */
 export function queryPosition(page, tokens = queryTokens(page)) {
   const { query } = page.state.choice;
   if (query >= 0 && query < tokens.length) return query;
   const { maskable, sound } = page.state.answer;
   const masked = maskable ? tokens.findIndex((token) => token.masked) : -1;
-  // Behind the frames of a recording there is silence, which nobody asks about at first.
+  // The silence after the frames of a recording is not a useful default.
   const last = sound && queriesAreFrames(page) ? sound.frames_read : tokens.length;
   return masked >= 0 ? masked : Math.min(last, tokens.length) - 1;
 }
 
 /**
- * The positions of the tokens at hand: under the pointer, else locked, else the one that predictions speak of.
+ * The positions of the active queries: under the pointer, else locked, else the query of the prediction.
  * @param {Page} page
  */
 export function activeQueries(page) {
@@ -91,7 +91,7 @@ export function chosenKey(page) {
   return key >= 0 && key < keyTokens(page).length ? key : null;
 }
 
-/** The key at hand: under the pointer, else the one by which heads are in order, else null. @param {Page} page */
+/** The active key: under the pointer, else the one by which heads are sorted, else null. @param {Page} page */
 export function activeKey(page) {
   if (page.state.pointer) return page.state.pointer.key;
   return page.state.choice.sort === QUERY_KEY ? chosenKey(page) : null;
@@ -111,7 +111,7 @@ export function setHover(page, place) {
 }
 
 /**
- * Locks a query, so that it stays marked; with `more` several. What was locked is let go. A `key` is chosen with it.
+ * Locks a query, so that it stays marked, or unlocks it. With `more`, several can be locked. A `key` is chosen with it.
  * @param {Page} page @param {number} position @param {boolean} [more] @param {number | null} [key]
  */
 export function lockQuery(page, position, more = false, key = null) {
@@ -130,7 +130,7 @@ export function lockQuery(page, position, more = false, key = null) {
   page.change(patch);
 }
 
-/** Which token predictions speak of; -1 in the address stands for the last. @param {Page} page @param {number} query */
+/** Sets the query of the prediction; -1 in the address is the last token. @param {Page} page @param {number} query */
 export function chooseQuery(page, query) {
   page.change({ query: urlPosition(page, query), pinned: [] });
 }
@@ -148,14 +148,14 @@ export function isMultiSelect(event) {
 }
 
 /**
- * The token as the address writes it; -1 is a text's last token, or a picture's class token.
+ * The default query, as in the address; -1 is a text's last token, or a picture's class token.
  * @param {Page} page
  */
 function defaultQuery(page) {
   return predictsFromImage(page) ? 0 : -1;
 }
 
-/** A position as the address has it. @param {Page} page @param {number} position */
+/** A position as in the address. @param {Page} page @param {number} position */
 export function urlPosition(page, position) {
   return !predictsFromImage(page) && position === page.state.answer.tokens.length - 1 ? -1 : position;
 }

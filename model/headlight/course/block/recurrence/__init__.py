@@ -1,1 +1,1 @@
-"""Attention beside recurrence and convolution, trained and measured on the spot."""
+"""Attention compared with recurrence and convolution, trained and measured on the spot."""

@@ -1,4 +1,4 @@
-"""Three encoder-decoders that rewrite rows of letters: attention alone, recurrence alone, and recurrence with both."""
+"""Three encoder-decoders that rewrite rows of letters: attention, recurrence, and recurrence with attention."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ LETTERS = "abcdefghij"
 START = len(LETTERS)  # the token with which an answer begins
 MOST_LENGTH = 24
 D_MODEL, HEADS = 40, 2  # of attention alone
-EMBEDDING, HIDDEN = 32, 60  # of the recurrent networks, which are then about as large
+EMBEDDING, HIDDEN = 32, 60  # of the recurrent networks, for about as many parameters
 
 Letters = Int[Tensor, "row source"]
 Written = Int[Tensor, "row pos"]
 
 
 class SequenceNetwork(nn.Module, ABC):
-    """Reads letters, and gives logits of the next letter after each that is written."""
+    """Reads letters, and returns logits of the next letter after each written one."""
 
     @abstractmethod
     def forward(self, source: Letters, written: Written) -> Float[Tensor, "row pos letter"]:
@@ -42,7 +42,7 @@ class SequenceNetwork(nn.Module, ABC):
 
     @abstractmethod
     def look(self, source: Letters, written: Written) -> Float[Tensor, "row pos source"] | None:
-        """How much each written letter looks at each that was read; None without attention."""
+        """How much each written letter looks at each letter read; None without attention."""
 
 
 class AttentionAlone(SequenceNetwork):
@@ -73,7 +73,7 @@ class AttentionAlone(SequenceNetwork):
 
 
 class Recurrent(SequenceNetwork):
-    """A GRU reads, and its last state is all that another one begins with (Cho et al. 2014)."""
+    """A GRU reads, and another one writes, starting from its last state alone (Cho et al. 2014)."""
 
     def __init__(self, states: int = 1) -> None:
         super().__init__()
@@ -93,11 +93,11 @@ class Recurrent(SequenceNetwork):
         return logits
 
     def look(self, source: Letters, written: Written) -> None:
-        """Nothing: it has no attention."""
+        """None: it has no attention."""
 
 
 class RecurrentWithAttention(Recurrent):
-    """The same, and each state of the decoder looks at all of the encoder (Bahdanau et al. 2015, Luong et al. 2015)."""
+    """The same, with attention to all encoder states (Bahdanau et al. 2015, Luong et al. 2015)."""
 
     def __init__(self) -> None:
         super().__init__(states=2)
@@ -120,7 +120,7 @@ def _weights(state: Float[Tensor, "row pos hidden"], read: Float[Tensor, "row so
 
 ROWS, TEST_ROWS, LEARNING_RATE = 64, 200, 5e-3
 SHORTEST = 2
-BEYOND = 2  # letters more than in training, that are tried at the end
+BEYOND = 2  # letters more than in training, in the last test
 NETWORKS: dict[str, Callable[[], SequenceNetwork]] = {
     "attention alone": AttentionAlone,
     "recurrence": Recurrent,
@@ -140,7 +140,7 @@ PAPER = (
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A network after its training: the share of whole answers that are right, by length, and the seconds it took."""
+    """A network after training: its share of fully right answers by length, and its training time in seconds."""
 
     network: SequenceNetwork
     right: list[float]
@@ -148,7 +148,7 @@ class Trained:
 
 
 def attention_alone(task: str, longest: int, steps: int, letters: str, seed: int) -> Answer:
-    """Whole answers that each network has right, by length; what it makes of the learner's letters; and its size."""
+    """The share of right answers of each network by length, its answer to the learner's letters, and its size."""
     ids, lengths = parse_letters(letters), list(range(SHORTEST, longest + BEYOND + 1))
     trained = {}
     for name, make in NETWORKS.items():
@@ -192,14 +192,14 @@ def parse_letters(text: str) -> Int[Tensor, "1 source"]:
 
 
 def draw_examples(task: str, rows: int, length: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows of letters, the answers, and what is written when each letter of those is asked: the answer, one later."""
+    """Rows of letters, the answers, and the decoder's input: the answer shifted by one."""
     source = torch.randint(len(LETTERS), (rows, length), generator=generator)
     answer = TASKS[task][1](source)
     return source, answer, functional.pad(answer[:, :-1], (1, 0), value=START)
 
 
 def train(network: nn.Module, task: str, longest: int, steps: int, seed: int) -> None:
-    """Steps of Adam on rows of a length from SHORTEST to `longest`; the rate rises, and falls to a tenth."""
+    """Train with Adam on rows of a length from SHORTEST to `longest`; the rate rises, and falls to a tenth."""
     generator = torch.Generator().manual_seed(seed)
 
     def loss() -> Tensor:
@@ -212,10 +212,9 @@ def train(network: nn.Module, task: str, longest: int, steps: int, seed: int) ->
 
 @torch.no_grad()
 def accuracy(network: nn.Module, task: str, length: int, seed: int) -> float:
-    """How many answers to new rows are right in every letter.
+    """The share of answers to new rows that are right in every letter.
 
-    Each letter is asked after the right ones before it. As long as all are right, that is what the network would have
-    written itself.
+    Each letter is predicted from the right previous letters. If all are right, the network itself would write the same.
     """
     generator = torch.Generator().manual_seed(seed + 1_000_000)
     source, answer, written = draw_examples(task, TEST_ROWS, length, generator)
@@ -224,7 +223,7 @@ def accuracy(network: nn.Module, task: str, length: int, seed: int) -> float:
 
 @torch.no_grad()
 def write(network: nn.Module, source: Int[Tensor, "1 source"]) -> Int[Tensor, " pos"]:
-    """The network's own answer, the likeliest letter each time, as many as it has read."""
+    """The network's own answer, the likeliest letter each time, as long as the input."""
     written = torch.tensor([[START]])
     for _ in range(source.shape[1]):
         written = torch.cat([written, network(source, written)[:, -1:].argmax(-1)], 1)

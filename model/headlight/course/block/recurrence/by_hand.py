@@ -39,7 +39,7 @@ def run_states(
 def unrolled(
     states: list[Float[Tensor, " state"]], w: Float[Tensor, "w_in w_out"], activation: str
 ) -> list[Float[Tensor, "then now"]]:
-    """How the last state changes with the state after each token: a product of as many matrices as steps follow."""
+    """The derivative of the last state by the state after each token: a product of one matrix for each later step."""
     product, found = torch.eye(len(w)), [torch.eye(len(w))]
     for state in reversed(states[2:]):
         slope = state * (1 - state) if activation == "sigmoid" else 1 - state.square()
@@ -49,7 +49,7 @@ def unrolled(
 
 
 def recurrence(x: Tensor, u: Tensor, w: Tensor, activation: str) -> Answer:
-    """Every state, one of them written out, and how much of each token is left in the last one."""
+    """Every state, one of them written out, and the influence of each token on the last one."""
     require_width(x.shape[1], {"rows of U": len(u)}, "inputs")
     require_width(u.shape[1], {"rows of W": len(w), "columns of W": w.shape[1]}, "states")
     states, names = run_states(x, u, w, activation), TOKENS.label_all(len(x))
@@ -88,7 +88,7 @@ def recurrence(x: Tensor, u: Tensor, w: Tensor, activation: str) -> Answer:
 
 
 def _by_torch(at: int, states: list[Tensor], x: Tensor, u: Tensor, w: Tensor, activation: str) -> Tensor:
-    """The same change of the last state with the state after one token, by torch's own gradients."""
+    """The derivative of the last state by the state after one token, from torch's gradients."""
     found: Tensor = torch.autograd.functional.jacobian(  # type: ignore[no-untyped-call]
         lambda state: run_states(x[at + 1 :], u, w, activation, state)[-1], states[at + 1]
     )

@@ -1,4 +1,4 @@
-"""How far information travels, and how many steps must follow one another: four networks on the same task."""
+"""How far information travels, and how many sequential steps that takes: four networks on the same task."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headlight.course.timing import median_times, multiply_adds
 from headlight.nn.transformer import Transformer
 from headlight.questions.asking import ask_largest, ask_number
 
-SYMBOLS, FILLERS = 8, 8  # the first token is one of the symbols, all others are fillers
+SYMBOLS, FILLERS = 8, 8  # a row has one symbol; all its other tokens are fillers
 VOCABULARY = SYMBOLS + FILLERS
 D_MODEL, KERNEL = 32, 3
 MOST_LENGTH = 1024
@@ -66,7 +66,7 @@ class RecurrentNetwork(nn.Module):
 
 
 class GatedNetwork(RecurrentNetwork):
-    """The same with gates that can let a state pass unchanged (GRU; Cho et al. 2014)."""
+    """The same with gates that can pass on a state unchanged (GRU; Cho et al. 2014)."""
 
     def __init__(self, layers: int) -> None:
         super().__init__(layers)
@@ -94,7 +94,7 @@ class ConvolutionalNetwork(nn.Module):
 
 @dataclass(frozen=True)
 class Network:
-    """One of the four: what makes it from a number of layers, and how many steps must follow one another."""
+    """One of the four networks: its constructor, from a number of layers, and its number of sequential steps."""
 
     make: Callable[[int], nn.Module]
     steps_in_a_row: Callable[[int, int], int]  # from length and layers
@@ -112,7 +112,7 @@ NETWORKS = {
 def recall_batch(
     distances: Int[Tensor, " row"], generator: torch.Generator
 ) -> tuple[Int[Tensor, "row pos"], Int[Tensor, " row"]]:
-    """Rows of fillers with a symbol so many tokens before the last one, which is to be named there; and the symbols."""
+    """Rows of fillers with a symbol at a distance before the last token, and the symbols to predict there."""
     rows, length = len(distances), int(distances.max()) + 1
     ids = torch.randint(SYMBOLS, VOCABULARY, (rows, length), generator=generator)
     symbols = torch.randint(SYMBOLS, (rows,), generator=generator)
@@ -125,7 +125,7 @@ NEAR, MOST_LAYERS = 2, 4  # a distance in tokens; a depth to compare with one la
 
 
 def path_length(layers: int, distance: int, steps: int, seed: int) -> Answer:
-    """Each network's reach before training, and what it remembers after training, by distance."""
+    """Each network's gradients before training, and its accuracy after training, by distance."""
     distances = sorted({1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64} & set(range(1, distance + 1)) | {distance})
     influences, recall, sizes = {}, {}, {}
     for name, network in NETWORKS.items():
@@ -159,13 +159,13 @@ def path_length(layers: int, distance: int, steps: int, seed: int) -> Answer:
 
 
 def train(network: nn.Module, distance: int, steps: int, seed: int) -> None:
-    """Steps of Adam on rows whose symbol stands at any distance from 1 to `distance`."""
+    """Train with Adam on rows with the symbol at any distance from 1 to `distance`."""
     generator = torch.Generator().manual_seed(seed)
 
     def loss() -> Tensor:
         exponents = torch.rand(ROWS, generator=generator)
-        distances = ((distance + 1.0) ** exponents).long().clamp(max=distance)  # short ones as often as long ones
-        distances[0] = distance  # all batches are equally long
+        distances = ((distance + 1.0) ** exponents).long().clamp(max=distance)  # log-uniform
+        distances[0] = distance  # equal lengths in all batches
         ids, symbols = recall_batch(distances, generator)
         return functional.cross_entropy(_last_logits(network, ids), symbols)
 
@@ -174,7 +174,7 @@ def train(network: nn.Module, distance: int, steps: int, seed: int) -> None:
 
 @torch.no_grad()
 def accuracy(network: nn.Module, distance: int, seed: int) -> float:
-    """How often the symbol is named that stands so many tokens before, on new rows."""
+    """The share of new rows whose symbol, at this distance, is predicted correctly."""
     generator = torch.Generator().manual_seed(seed + 1_000_000)
     ids, symbols = recall_batch(torch.full((TEST_ROWS,), distance), generator)
     return float((_last_logits(network, ids).argmax(1) == symbols).float().mean())
@@ -192,7 +192,7 @@ def influence(network: nn.Module, distance: int, seed: int) -> Float[Tensor, " d
 
 
 def reach(layers: int, distance: int, seed: int) -> Float[Tensor, " distance"]:
-    """How much the last output of an untrained recurrent network changes with each token, the last one first."""
+    """The influence of each token on the last output of an untrained recurrent network, the last token first."""
     with torch.random.fork_rng(devices=()):
         torch.manual_seed(seed)
         return influence(NETWORKS["recurrent"].make(layers), distance, seed)
@@ -308,7 +308,7 @@ Times = dict[str, list[float]]
 
 
 def sequential_steps(longest: str, layers: int) -> Answer:
-    """Steps and measured times of one training step of each network over length."""
+    """Sequential steps and measured times of one training step of each network, by length."""
     lengths = [length for length in (16, 32, 64, 128, 256, 512, 1024) if length <= int(longest)]
     networks = {name: network.make(layers) for name, network in NETWORKS.items()}
     measured = median_times(
@@ -342,7 +342,7 @@ def sequential_steps(longest: str, layers: int) -> Answer:
 
 
 def training_step(network: nn.Module, length: int) -> Callable[[], None]:
-    """What is measured: a forward and a backward pass over one text of that length."""
+    """The measured action: a forward and a backward pass over one text of that length."""
     ids, _ = recall_batch(torch.tensor([length - 1]), torch.Generator().manual_seed(0))
 
     def step() -> None:
@@ -352,7 +352,7 @@ def training_step(network: nn.Module, length: int) -> Callable[[], None]:
 
 
 def multiplications(network: nn.Module, length: int) -> int:
-    """The multiply-adds of a forward pass that torch counts; those of nn.RNN, which it does not know, by formula."""
+    """The multiply-adds of a forward pass, counted by torch, or by formula for nn.RNN, which torch does not count."""
     ids, _ = recall_batch(torch.tensor([length - 1]), torch.Generator().manual_seed(0))
     with torch.no_grad():
         counted = multiply_adds(lambda: network(network.embed(ids)))  # type: ignore[operator]

@@ -1,12 +1,12 @@
-// Numbers as they stand in pictures.
+// The format of numbers in pictures.
 
 import { extentOf, formatNumber } from "../../../../ui/frontend/charts/charts.js";
 
 /** @import { Numeric } from "../../types.d.ts" */
 
-const ROUNDING = 1e-6; // of a number of 32 bits: a cosine of 0.9999999 is 1
+const ROUNDING = 1e-6; // error of float32: a cosine of 0.9999999 counts as 1
 
-/** A number with so many places behind the point; whole ones have none, so that 0 is nothing and 0.00 is not, and long ones have commas. @param {Numeric} value @param {number} digits */
+/** A number with `digits` decimal places; integers have none, so that 0 differs from 0.00, and long ones have commas. @param {Numeric} value @param {number} digits */
 export function formatFixed(value, digits) {
   const exact = Number(value);
   if (Number.isNaN(exact)) return "NaN";
@@ -20,7 +20,7 @@ export function formatFixed(value, digits) {
   return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
 }
 
-/** The largest size of what is finite; 1 where all are 0. @param {Iterable<Numeric>} values */
+/** The largest absolute value of the finite numbers; 1 if all are 0. @param {Iterable<Numeric>} values */
 export function largestSize(values) {
   const sizes = Array.from(values, (value) => Math.abs(Number(value)));
   return extentOf([sizes]).high;

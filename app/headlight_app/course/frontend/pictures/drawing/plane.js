@@ -1,4 +1,4 @@
-// The plane in which vectors and points are drawn: as many pixels to a unit on both axes, zero in the middle.
+// The plane for vectors and points: the same scale on both axes, zero in the middle.
 
 import { formatNumber } from "../../../../ui/frontend/charts/charts.js";
 import { ticks } from "../../../../ui/frontend/charts/scale.js";
@@ -9,9 +9,9 @@ export const LARGE = 560; // for many names
 const MARGIN = 26;
 
 /**
- * A sheet with its axes, and where a vector lies on it.
- * @param {[number, number][]} vectors that must lie on it @param {string} words what the picture says
- * @param {number} [size] of a side
+ * A sheet with its axes, and a function for the position of a vector.
+ * @param {[number, number][]} vectors that must fit @param {string} words the text alternative
+ * @param {number} [size] of each side
  */
 export function createPlane(vectors, words, size = SIZE) {
   const reach = Math.max(...vectors.flat().map(Math.abs).filter(Number.isFinite), 1e-9) * 1.12;

@@ -1,4 +1,4 @@
-// Ablate all: each head off in turn, asked layer by layer until all are done or somebody stops it.
+// Ablate all: each head off in turn, requested layer by layer until all are done or the visitor stops it.
 
 import { formatSigned } from "../../../../ui/frontend/charts/charts.js";
 import { formatPercent, inlineText, quotedToken } from "../../../../ui/frontend/dom/dom.js";

@@ -1,4 +1,4 @@
-// Without this head: its direct effect, the responses of later parts, and what the norms make of both.
+// Without this head: its direct effect, the responses of later parts, and the effect of the norms.
 
 import { formatNumber, formatSigned } from "../../../../ui/frontend/charts/charts.js";
 import { formatPercent, inlineText, quotedToken } from "../../../../ui/frontend/dom/dom.js";
@@ -20,7 +20,7 @@ const PAUSE = 150; // milliseconds without another choice
 
 export default /** @type {Tab} */ ({ draw: drawRemoval, exported: exportRemoval });
 
-/** The chosen head and the answer that is asked about. @param {ExplorePage} page */
+/** The chosen head and the chosen answer. @param {ExplorePage} page */
 function removalQuery(page) {
   const { layer, head, target_token: token } = page.state.choice;
   const { stack, kind } = currentGroup(page);
@@ -47,7 +47,7 @@ function headTitle(page) {
 }
 
 /**
- * What happened, in words: the change, and whether later parts made up for the head.
+ * The result in words: the change, and whether later parts compensated for the head.
  * @param {HeadRemovalAnswer} meta @param {string} title of the head @returns {(Node | string)[]}
  */
 export function removalWords({ text, before, after, direct, self_repair, repairs_itself }, title) {
@@ -65,7 +65,10 @@ export function removalWords({ text, before, after, direct, self_repair, repairs
   ];
 }
 
-/** The change part by part, from the logit with the head to that without it. @param {ExplorePage} page @param {HeadRemovalAnswer} meta */
+/**
+ * The change part by part, from the logit with the head to the logit without it.
+ * @param {ExplorePage} page @param {HeadRemovalAnswer} meta
+ */
 function flowEntries(page, meta) {
   const others = meta.responses.slice(LISTED);
   /** @type {RankedEntry[]} */

@@ -1,4 +1,4 @@
-// Heads without which the answer is another one: a greedy search that the server takes a step of at each request.
+// Heads without which the answer changes: a greedy search; each request makes the server continue it.
 
 import { createTrack } from "../../../../ui/frontend/charts/track.js";
 import {
@@ -21,21 +21,21 @@ import { drawSteps, takeSteps, whyNoHeads } from "./steps.js";
 /** @import { Steps } from "./steps.js" */
 
 /**
- * A search and where it stands; `applied` once its heads are off on the page.
+ * A search and its progress; `applied` once its heads are off on the page.
  * @typedef {Steps & { meta: HeadSearchAnswer | null, applied: boolean }} Search
  */
 
-/** By the question that is searched, so that undo leads back to what was found. */
+/** Searches by question, so that undo restores earlier results. */
 const memory = remembered((/** @type {ExplorePage} */ _page) => /** @type {Map<string, Search>} */ (new Map()));
 
 export default /** @type {Tab} */ ({ draw: drawSearch, exported: exportSearch });
 
-/** What is searched on the screen; with other edits it is something else. @param {ExplorePage} page @param {string[]} [edits] */
+/** The question to search; other edits make another question. @param {ExplorePage} page @param {string[]} [edits] */
 function searchedQuestion(page, edits = page.state.answer.question.edits) {
   return { question: { ...page.state.answer.question, edits }, query: answerPosition(page) };
 }
 
-/** By what a search is found again. @param {ExplorePage} page @param {string[]} [edits] */
+/** The key of a search. @param {ExplorePage} page @param {string[]} [edits] */
 function searchKey(page, edits) {
   return JSON.stringify(searchedQuestion(page, edits));
 }
@@ -149,7 +149,7 @@ function attentionOf(page, path) {
   };
 }
 
-/** What was found, in a sentence. @param {HeadSearchAnswer} meta */
+/** The result in a sentence. @param {HeadSearchAnswer} meta */
 export function outcomeWords({ changed, text, likeliest, most, search }) {
   const count = search.heads.length;
   const these = count === 1 ? "this head" : `these ${count} heads`;
@@ -172,7 +172,7 @@ export function outcomeWords({ changed, text, likeliest, most, search }) {
   return [`${found} head makes `, quotedToken({ text }), ` less sure, so the answer stays. ${another}`];
 }
 
-/** The heads become edits of the page like any other. @param {ExplorePage} page @param {HeadSearchAnswer} meta */
+/** Turns the found heads into ordinary edits of the page. @param {ExplorePage} page @param {HeadSearchAnswer} meta */
 function applySearch(page, { search }) {
   let { edits } = page.state.choice;
   for (const { path, head } of search.heads) {
@@ -183,7 +183,7 @@ function applySearch(page, { search }) {
   page.change({ edits });
 }
 
-/** Asks for one step of the search after the other. @param {ExplorePage} page @param {Search} search */
+/** Requests the search step by step. @param {ExplorePage} page @param {Search} search */
 function runSearch(page, search) {
   const asked = searchedQuestion(page);
   const key = searchKey(page);

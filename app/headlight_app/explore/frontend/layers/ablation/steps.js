@@ -1,5 +1,5 @@
-// What turns heads off one after another: it goes step by step until all is done, somebody stops it, or another question
-// is asked.
+// Step-by-step computations on heads: they run until everything is done, the visitor stops them, or the question
+// changes.
 
 import { failureText, isAbort } from "../../../../ui/frontend/server.js";
 import { layerElement } from "../layer_panel.js";
@@ -7,7 +7,7 @@ import { layerElement } from "../layer_panel.js";
 /** @import { ExplorePage } from "../../types.js" */
 /** @typedef {{ running: AbortController | null, problem: string }} Steps */
 
-/** Why no head of this model can be turned off; nothing where one can. @param {ExplorePage} page */
+/** Why no head of this model can be turned off; empty if one can. @param {ExplorePage} page */
 export function whyNoHeads({ state: { answer } }) {
   if (!answer.attention_groups.length) return "This model has no layers, so it has no heads to turn off.";
   if (answer.predictions.length) return "";
@@ -15,7 +15,7 @@ export function whyNoHeads({ state: { answer } }) {
 }
 
 /**
- * The button that starts and stops them, how far they are, and what there is to say of it.
+ * Draws the start and stop button, the progress, and a sentence about it.
  * @param {ExplorePage} page @param {string} name of the button @param {Steps} steps @param {() => void} start
  * @param {{ title: string, share: number, isUnderway: boolean, words: (Node | string)[] }} shown
  */
@@ -37,9 +37,9 @@ function stopSteps(page, steps) {
 }
 
 /**
- * Takes one step after the other, from where it stopped, while its question is the one on the screen.
+ * Continues step by step while the question is the displayed one.
  * @param {ExplorePage} page @param {Steps} steps @param {() => boolean} isShown
- * @param {(signal: AbortSignal) => Promise<boolean>} step whether there was one more to take
+ * @param {(signal: AbortSignal) => Promise<boolean>} step whether there was another step
  */
 export async function takeSteps(page, steps, isShown, step) {
   const running = new AbortController();

@@ -1,4 +1,4 @@
-// A map of layers whose cells are computed on demand, a few at a time: a table, how far it is, and its largest numbers.
+// A map of layers whose cells are computed on demand, a few at a time: a table, its progress, and its largest numbers.
 
 import { createTable } from "../../../../ui/frontend/export/page_export.js";
 import { askRoute } from "../../../../ui/frontend/server.js";
@@ -16,23 +16,24 @@ import { drawSteps, takeSteps, whyNoHeads } from "./steps.js";
 
 /** @typedef {"head_ablation" | "patching"} MapRoute */
 /**
- * The numbers of a map, [layer cell], null where they are not known yet, and the last answer.
+ * The numbers of a map, [layer cell], null if not known yet, and the last answer.
  * @template {MapRoute} Name
  * @typedef {Steps & { values: (number | null)[][], meta: Routes[Name]["answer"] | null }} MapState
  */
 /**
- * A map as the page asks for it now. Its elements begin with `name`, but for the button, which is `button`.
+ * A map as the page currently requests it. The test ids of its elements begin with `name`; the button's is `button`.
  * @template {MapRoute} Name
  * @typedef {object} StepwiseMap
  * @property {string} name @property {string} button @property {string} start the button's title
- * @property {Name} route @property {object} asked what is asked of every layer @property {string} things such as "heads"
- * @property {(layer: number, first: number) => object} place what is asked of one
+ * @property {Name} route @property {object} asked the request fields of every layer @property {string} things such as
+ * "heads"
+ * @property {(layer: number, first: number) => object} place the request fields of one layer
  * @property {number} layers @property {string[]} columns
  * @property {(layer: number, column: number) => CellWords} cell
  * @property {(cell: TableCell) => void} pick
  * @property {string} help
  * @property {(cell: { title: string, value: number }, meta: Routes[Name]["answer"]) => string} read
- * @property {(meta: Routes[Name]["answer"]) => (Node | string)[]} words after how many are done
+ * @property {(meta: Routes[Name]["answer"]) => (Node | string)[]} words shown after the number of finished cells
  * @property {string} file @property {string} unit @property {string} ranked title of the largest numbers
  * @property {(meta: Routes[Name]["answer"]) => string} shown
  * @property {ShownSide} side
@@ -40,7 +41,7 @@ import { drawSteps, takeSteps, whyNoHeads } from "./steps.js";
 /** @template {MapRoute} Name @typedef {(page: ExplorePage) => StepwiseMap<Name>} Describe */
 
 const RANKED = 10;
-const MOST_KEPT = 24; // maps of a page, by what was asked: undo leads back to what was computed
+const MOST_KEPT = 24; // maps of a page by request, so that undo restores earlier results
 
 const memory = remembered((/** @type {ExplorePage} */ _page) => /** @type {Map<string, MapState<any>>} */ (new Map()));
 
@@ -123,7 +124,7 @@ function drawProgress(page, describe, state) {
 }
 
 /**
- * Asks for one layer after the other, a few cells at a time, of what is chosen now: the screen may not show it yet.
+ * Requests layer after layer, a few cells at a time, for the current choice, which the page may not show yet.
  * @template {MapRoute} Name @param {ExplorePage} page @param {Describe<Name>} describe
  */
 function runMap(page, describe) {

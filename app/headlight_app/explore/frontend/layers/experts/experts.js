@@ -1,4 +1,4 @@
-// To which experts each layer sends each token: a table of their numbers, coloured by the first.
+// The experts to which each layer sends each token: a table of their numbers, coloured by the first expert.
 
 import { formatNumber } from "../../../../ui/frontend/charts/charts.js";
 import {
@@ -19,7 +19,7 @@ import { answerPosition, layerElement, showLayersMessage } from "../layer_panel.
 
 /** @import { ExpertsAnswer, ExplorePage, Found, ShownDrawing, Tab } from "../../types.js" */
 
-const GOLDEN_ANGLE = 137.5; // degrees between the hues of neighbours: no two of a few experts look alike
+const GOLDEN_ANGLE = 137.5; // degrees between successive hues: a few experts have distinct colours
 
 const HELP = "Point at a cell to read the share of each expert; click it to ask about its token.";
 
@@ -44,7 +44,7 @@ function drawExperts(page) {
 }
 
 /**
- * The experts of a token in one of the layers that have some, and the share of each.
+ * The experts of a token in a layer that has experts, and the share of each.
  * @param {Found<ExpertsAnswer>} found @param {number} row @param {number} token @param {number} count of tokens
  */
 export function expertsAt({ meta: { chosen }, numbers }, row, token, count) {

@@ -1,4 +1,4 @@
-// Where everything in the flow graph stands: a column for each token that takes part, a row for each depth.
+// The layout of the flow graph: a column for each token in the graph, a row for each depth.
 
 import { inlineText } from "../../../../ui/frontend/dom/dom.js";
 
@@ -21,10 +21,10 @@ import { inlineText } from "../../../../ui/frontend/dom/dom.js";
  * @property {(depth: number) => number} y
  */
 
-const NEAR = 7; // pixels within which an edge is hit
+const NEAR = 7; // pixels: the maximum distance of a click from its edge
 
 /**
- * The edges as the server's numbers have them: layer, kind, target, source, share, then heads with their shares.
+ * The edges from the server's numbers: layer, kind, target, source, share, then heads with their shares.
  * @param {Pick<Found<InformationFlowAnswer>, "meta" | "numbers">} found @returns {FlowShare[]}
  */
 export function readEdges({ meta, numbers }) {
@@ -40,8 +40,8 @@ export function readEdges({ meta, numbers }) {
 }
 
 /**
- * Source tokens stand first, then those of the text.
- * @param {FlowShare[]} edges @param {number} position whose answer is explained
+ * The columns: source tokens first, then those of the text.
+ * @param {FlowShare[]} edges @param {number} position of the explained answer
  * @param {Token[]} tokens @param {Token[] | null} sourceTokens @returns {FlowColumn[]}
  */
 export function flowColumns(edges, position, tokens, sourceTokens) {
@@ -57,7 +57,8 @@ export function flowColumns(edges, position, tokens, sourceTokens) {
 
 /**
  * @param {FlowShare[]} shares @param {FlowColumn[]} columns
- * @param {{ layers: number, width: number, type: number }} room width of the frame, by how much letters are enlarged
+ * @param {{ layers: number, width: number, type: number }} room width of the frame, and the factor by which letters are
+ * enlarged
  * @returns {FlowLayout}
  */
 export function layoutFlow(shares, columns, { layers, width, type }) {
@@ -88,13 +89,13 @@ export function layoutFlow(shares, columns, { layers, width, type }) {
   };
 }
 
-/** Whether a share comes from its own token, past all attention. @param {FlowShare} share */
+/** Whether a share comes from its own token without attention. @param {FlowShare} share */
 export function isSquare({ kind }) {
   return kind === "feed_forward" || kind === "layer_embedding";
 }
 
 /**
- * The squares of a feed-forward and of a layer's embedding stand beside their token's stream, on either side.
+ * The square of a feed-forward is on one side of its token's stream, that of a layer embedding on the other.
  * @param {FlowEdge} edge @param {Pick<FlowLayout, "step" | "row">} layout
  */
 export function squareAt({ kind, to }, { step, row }) {
@@ -103,14 +104,14 @@ export function squareAt({ kind, to }, { step, row }) {
 }
 
 /**
- * Which edge lies nearest to a place on the canvas, within a few pixels, or -1.
+ * The index of the nearest edge within a few pixels of a point on the canvas, or -1.
  * @param {FlowLayout} layout @param {number} x @param {number} y
  */
 export function edgeAt(layout, x, y) {
   let [best, nearest] = [-1, NEAR];
   layout.edges.forEach((edge, index) => {
     const distance = isSquare(edge) ? distanceToSquare(squareAt(edge, layout), x, y) : distanceToCurve(edge, x, y);
-    // A square lies on top: beside a curve it wins.
+    // Squares are drawn on top, so they win over curves.
     if (distance < nearest) [best, nearest] = [index, isSquare(edge) ? Math.max(distance, 0) / 2 : distance];
   });
   return best;
@@ -122,7 +123,7 @@ function distanceToSquare(square, x, y) {
 }
 
 /**
- * The curve's height is nearly even in its parameter, so its place at this height is found at once.
+ * The curve's height is nearly linear in its parameter, so its point at this height needs no search.
  * @param {FlowEdge} edge @param {number} x @param {number} y
  */
 function distanceToCurve({ kind, from, to }, x, y) {

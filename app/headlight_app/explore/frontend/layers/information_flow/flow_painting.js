@@ -8,7 +8,7 @@ import { isSquare, squareAt } from "./flow_layout.js";
 /** @import { FlowGraph } from "./information_flow.js" */
 /** @import { Figure, FlowEdge, Prediction } from "../../types.js" */
 
-const [NODE, ANSWER_NODE] = [3.5, 7]; // pixels from the middle
+const [NODE, ANSWER_NODE] = [3.5, 7]; // radius in pixels
 const LABEL_TURN = -69; // degrees
 
 /** @param {Figure} figure in pixels @param {FlowGraph} graph @param {Prediction | undefined} prediction at the last node */
@@ -40,7 +40,7 @@ function addLabels(figure, { columns, layers, position: asked, top, x, y }) {
 }
 
 /**
- * Under the last node stands what the model says there.
+ * Draws the model's prediction under the last node.
  * @param {Figure} figure @param {FlowGraph} graph @param {Prediction | undefined} prediction
  */
 function addAnswer(figure, graph, prediction) {
@@ -77,7 +77,7 @@ function addNodes({ shapes, look }, edges) {
 }
 
 /**
- * The feed-forward, or the layer's embedding, of a token: a square as large as its share.
+ * The feed-forward or the layer embedding of a token: a square whose size shows its share.
  * @param {Figure} figure @param {FlowEdge} edge @param {FlowGraph} graph @param {boolean} hot
  */
 function addSquare({ shapes, look }, edge, graph, hot) {

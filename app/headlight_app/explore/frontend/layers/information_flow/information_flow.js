@@ -1,4 +1,4 @@
-// The flow graph, token x layer: from the embeddings on top down to the token whose answer is asked for.
+// The flow graph, token x layer: from the embeddings at the top down to the token of the chosen answer.
 
 import { beginSheet, LABEL_SIZE, PRINT_SHEET } from "../../../../ui/frontend/charts/figure_text.js";
 import { paintFigure } from "../../../../ui/frontend/charts/paint_shapes.js";
@@ -22,12 +22,12 @@ import { addFlow } from "./flow_painting.js";
 const THRESHOLDS = [
   0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8,
 ];
-const USUAL_WIDTH = 600; // pixels, where the frame has none yet
+const USUAL_WIDTH = 600; // pixels, if the frame has no width yet
 
 const memory = remembered((/** @type {ExplorePage} */ _page) => ({
-  /** The place of the slider, from 1. */
+  /** The slider's value, from 1. */
   step: 4,
-  /** What was brought into sight. */
+  /** The answer that was scrolled to. */
   scrolledTo: "",
 }));
 
@@ -76,14 +76,14 @@ async function exportFlow(page) {
   };
 }
 
-/** What asks for the graph that is shown. @param {ExplorePage} page */
+/** The request for the displayed graph. @param {ExplorePage} page */
 function flowQuery(page) {
   return { query: answerPosition(page), threshold: THRESHOLDS[memory(page).step - 1] };
 }
 
 /**
  * @param {ExplorePage} page @param {Found<InformationFlowAnswer>} found @param {number} width in pixels
- * @param {number} type by how much letters are enlarged @returns {FlowGraph}
+ * @param {number} type the factor by which letters are enlarged @returns {FlowGraph}
  */
 function flowGraph(page, found, width, type) {
   const { position, layers, threshold } = found.meta;
@@ -103,7 +103,7 @@ function flowCanvas(page) {
   return layerElement(page, "flow", HTMLCanvasElement);
 }
 
-/** The slider of the smallest share that is shown. @param {ExplorePage} page */
+/** The slider for the smallest share in the graph. @param {ExplorePage} page */
 function drawThreshold(page) {
   const slider = layerElement(page, "flow-threshold", HTMLInputElement);
   const { step } = memory(page);
@@ -118,7 +118,7 @@ function drawThreshold(page) {
 }
 
 /**
- * Once for each answer the node at the end is brought into sight; after that the person scrolls.
+ * Scroll to the last node once per answer.
  * @param {ExplorePage} page @param {FlowGraph} graph
  */
 function scrollToAnswer(page, { position, x }) {
@@ -176,7 +176,7 @@ function markEdge(page, graph, index) {
 }
 
 /**
- * The tokens at the ends of a line of attention as query and key; else the one whose answer it is.
+ * Marks the ends of an attention line as query and key, or else the token of the answer.
  * @param {ExplorePage} page @param {FlowGraph} graph @param {FlowEdge | undefined} edge
  */
 function markFlow(page, { position }, edge) {

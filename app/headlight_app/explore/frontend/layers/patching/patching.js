@@ -1,4 +1,4 @@
-// Patching: one value of another text's run after the other in the place of this one's, and how much of its answer returns.
+// Patching: values of this run are replaced one by one by those of another text; how much of its answer is restored?
 
 import { fillSelect, formatSigned } from "../../../../ui/frontend/charts/charts.js";
 import { activeElement, inlineText, quotedToken } from "../../../../ui/frontend/dom/dom.js";
@@ -14,7 +14,7 @@ import { answerPosition, isCurrentHead, layerElement, selectHeadOf } from "../la
 /** @import { StepwiseMap } from "../ablation/stepwise_map.js" */
 /** @typedef {NonNullable<PatchingRequest["patch"]>} PatchKind */
 
-const PAUSE = 600; // milliseconds without a letter: an example takes up to two dozen runs of the model
+const PAUSE = 600; // milliseconds without typing: an example takes up to two dozen runs of the model
 const HELD =
   "Heads in between are held as they are here, so only what a head says to the chosen one counts. Click a head to choose it: then the map is of what that one hears.";
 /** @type {Record<PatchKind, { title: string, things: string, help: string }>} */
@@ -49,7 +49,7 @@ export default /** @type {Tab} */ ({
   },
 });
 
-/** What is put in place, and where it is from. @param {ExplorePage} page */
+/** The controls for the kind of patch, and for the other text. @param {ExplorePage} page */
 function drawControls(page) {
   const { catalogue, choice } = page.state;
   const names = /** @type {PatchKind[]} */ (Object.keys(KINDS));
@@ -75,7 +75,10 @@ function drawControls(page) {
   );
 }
 
-/** A text to patch from, until there is one: the one in view with one word exchanged. @param {ExplorePage} page */
+/**
+ * Offers an example to patch from while there is no other text: the current text with one word replaced.
+ * @param {ExplorePage} page
+ */
 function drawExample(page) {
   const { catalogue, choice } = page.state;
   const button = layerElement(page, "patching-example", HTMLButtonElement);
@@ -87,12 +90,12 @@ function drawExample(page) {
   button.onclick = () => page.change({ patch_from: text });
 }
 
-/** Whether a kind is what the chosen head hears, in place of the answer. @param {PatchKind} patch */
+/** Whether patches of a kind go into the chosen head instead of the answer. @param {PatchKind} patch */
 function isHeard(patch) {
   return patch === "q" || patch === "k" || patch === "v";
 }
 
-/** What is put in place, in words. @param {ExplorePage} page @param {PatchKind} patch */
+/** The kind of patch in words. @param {ExplorePage} page @param {PatchKind} patch */
 function patchTitle(page, patch) {
   const { layer, head } = page.state.choice;
   const which = currentGroup(page).kind === "cross" ? " of self-attention" : "";
@@ -100,8 +103,8 @@ function patchTitle(page, patch) {
 }
 
 /**
- * The share of the logit difference between both texts' answers that each patch restores. The map is of the run without
- * patches, so those that a click makes leave it as it is.
+ * The share of the logit difference between both texts' answers that each patch restores. The map uses the run without
+ * patches, so patches made by clicks do not change it.
  * @param {ExplorePage} page @returns {StepwiseMap<"patching">}
  */
 function patchingMap(page) {
@@ -135,7 +138,7 @@ function patchingMap(page) {
     },
     things,
     place: (layer, first) => ({ layer, first }),
-    layers: isHeard(choice.patch) ? Math.max(1, choice.layer) : layers, // of no layer the server says why
+    layers: isHeard(choice.patch) ? Math.max(1, choice.layer) : layers, // the server explains layer 0
     columns,
     cell(layer, column) {
       const title = `Layer ${layer}, ${ofTokens ? `token ${columns[column]}` : `head ${column}`}`;
@@ -168,12 +171,15 @@ function headNames(count) {
   return Array.from({ length: count }, (_, head) => String(head));
 }
 
-/** Whether a patch of the kind is an edit; a direct path is none. @param {PatchKind} patch */
+/** Whether a patch of the kind is an edit; a direct path is not. @param {PatchKind} patch */
 function isEdit(patch) {
   return patch === "heads" || patch === "residual";
 }
 
-/** Makes the patch of a cell, or takes it back; of a direct path the head is chosen. @param {ExplorePage} page @param {TableCell} cell @param {string} edit */
+/**
+ * Makes or removes the patch of a cell; for a direct path, selects the head instead.
+ * @param {ExplorePage} page @param {TableCell} cell @param {string} edit
+ */
 function pickCell(page, { layer, head }, edit) {
   if (isEdit(page.state.choice.patch)) toggleEdits(page, [edit]);
   else selectHeadOf(page, layer, head);
