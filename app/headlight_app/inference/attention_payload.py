@@ -170,7 +170,7 @@ def notes(resolved: ResolvedQuestion) -> tuple[str, ...]:
 
 
 def _sink_notes(resolved: ResolvedQuestion) -> list[str]:
-    """A note on the sinks of a text, if pictures are requested by what moves."""
+    """A note on the sinks of a text, if the question asks for what weights move."""
     if resolved.question.measure != "moved":
         return []
     if not resolved.shows_moved:

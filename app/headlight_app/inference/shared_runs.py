@@ -33,7 +33,7 @@ class PlannedRun:
 def planned_runs(question: Question, query: int, *, is_alone: bool) -> list[PlannedRun]:
     """The uncached runs of a question: the question itself and, if it changes the model, the model as trained.
 
-    Empty if the question `is_alone` and without edits: nothing could share its run. Raises HeadlightError if invalid.
+    Empty if the question `is_alone` and has no edits: nothing could share its run. Raises HeadlightError if invalid.
     """
     if is_alone and not question.edits:
         return []

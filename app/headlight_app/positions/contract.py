@@ -65,8 +65,8 @@ class LossRow(Struct, frozen=True, kw_only=True):
 class LossTable(Struct, frozen=True, kw_only=True):
     """The losses of models of one architecture that differ only in their encoding.
 
-    Each is over `target_count` tokens; `seed_spread` is the variation of each column between seeds. `command` measures
-    them.
+    Each is over `target_count` tokens; `seed_spread` is how far other seeds move each column: the widest range.
+    `command` measures them.
     """
 
     architecture: str

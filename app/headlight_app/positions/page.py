@@ -25,7 +25,7 @@ COMPONENT = Component(
     styles=(*shared_styles("positions/frontend/positions.css"), export_menu.STYLE),
     parts=(export_menu.export_menu(),),
 )
-MAX_POSITIONS = 256  # a screen has not enough pixels for more
+MAX_POSITIONS = 256  # a screen does not have enough pixels for more
 
 
 def show(state: State, entry: AvailableModel) -> None:

@@ -1,6 +1,6 @@
 """Requests of a room, in which the browsers of a class send answers to their teacher without accounts.
 
-The server process answers them itself, in `headlight_app.room.rooms`. The only free text that a student sends are typed
+The server process answers them itself, in `headlight_app.room.rooms`. A student sends no free text except typed
 answers, and the view that the teacher requests.
 """
 
@@ -53,8 +53,8 @@ class RoomPanelAnswer(Answer, frozen=True, kw_only=True):
     """The state of a room, for its teacher only.
 
     `link` opens `view`. `members` students have joined, `present` of them are here now. `refused` browsers are waiting
-    because their network address has the maximum of members. `places` counts students by place; `questions` are those
-    with the most answers, the last answered first.
+    because their network address has its maximum number of members. `places` counts students by place; `questions` are
+    those with the most answers, the last answered first.
     """
 
     code: str
@@ -73,7 +73,7 @@ class RoomPanelAnswer(Answer, frozen=True, kw_only=True):
 class RoomVisitAnswer(Answer, frozen=True, kw_only=True):
     """A browser's role in a room, a student's number, and whether the teacher requested this student's view.
 
-    The role is "waiting" if the browser's network address has the maximum of members.
+    The role is "waiting" if the browser's network address has its maximum number of members.
     """
 
     role: Literal["teacher", "student", "waiting"]

@@ -224,7 +224,7 @@ class Rooms:
 
 
 def _join(room: Room, browser: Browser) -> Member | None:
-    """A new member; None if their network address has its maximum. Raises RoomError if the room is full."""
+    """A new member; None if their network address has its maximum of them. Raises RoomError if the room is full."""
     _require_visitor(browser)
     if len(room.members) >= MAX_MEMBERS:
         raise RoomError(f"The room {room.code} is full: it has {MAX_MEMBERS} members.")

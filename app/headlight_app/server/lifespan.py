@@ -33,7 +33,7 @@ STOP_SECONDS = 1.5  # from a signal to the forced end of the process
 
 @asynccontextmanager
 async def lifespan(app: Any, rooms: Rooms | None = None) -> AsyncIterator[dict[str, Any]]:  # Starlette's signature
-    """Clean up periodically while the server runs; delete old uploads before, and all uploads after."""
+    """Clean up periodically while the server runs; before, delete what killed servers left; after, all uploads."""
     await asyncio.to_thread(delete_abandoned)
     for made_once in (upload_store, engine):  # now: simultaneous first requests would create two
         made_once()

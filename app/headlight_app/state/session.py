@@ -60,7 +60,7 @@ class _Session:
     """The values of a session, in one object because Streamlit may end a run at any access to the session."""
 
     state: State
-    addresses: tuple[dict[str, str], ...]  # its previous queries, the newest last
+    addresses: tuple[dict[str, str], ...]  # its recent queries, the current one last
     serial: int = 0  # of the last applied report
     replaced: dict[str, str] | None = None  # the query that the browser replaces by the newest
 
@@ -197,5 +197,5 @@ def report_serial() -> int:
 
 
 def is_component_run() -> bool:
-    """Whether a component's report caused this run; component-initiated runs are already painted. Call once per run."""
+    """Whether a component's report caused this run, so that its page is painted already. Call once per run."""
     return bool(st.session_state.pop(COMPONENT_RUN_KEY, False))

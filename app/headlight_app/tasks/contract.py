@@ -89,7 +89,7 @@ class SentenceSimilarityAnswer(Answer, frozen=True, kw_only=True):
     """The tokens of both sentences, and the cosine of their vectors; float32 numbers follow, which sum to the cosine.
 
     They are the contributions of pairs of tokens, [token, token of the other]. `is_told`: whether the model's files
-    specify the pooling; if not, the model was not trained for sentence vectors, and the mean is taken.
+    specify the pooling (`1_Pooling`); if not, the model was not trained for sentence vectors, and the mean is taken.
     """
 
     tokens: tuple[str, ...]

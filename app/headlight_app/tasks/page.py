@@ -1,4 +1,4 @@
-"""Tasks: the uses of models; the page Explore, with the task's own view of the answer above the tabs."""
+"""The Tasks page, for the uses of models: Explore with the task's own view of the answer above the tabs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COMPONENT = instrument(
 
 
 def required(state: State) -> Requirement:
-    """The requirement of the page on its model: it can do the chosen task, or without one any task."""
+    """The requirement on the model: it does the chosen task or, without one, any task; best the first task's model."""
     if state.task in TASK_VIEWS:
         return TASK_VIEWS[state.task].required
     first = next(iter(TASK_VIEWS.values()))

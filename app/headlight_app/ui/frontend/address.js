@@ -78,7 +78,7 @@ export function withVariant(state) {
 
 /**
  * This page's address with another query, for sharing.
- * @param {string} here @param {string} query @param {string} origin the public origin; empty: the current one
+ * @param {string} here @param {string} query @param {string} origin at which others reach it; empty: that of `here`
  */
 export function linkAddress(here, query, origin) {
   const link = new URL(new URL(here).pathname, origin || here);

@@ -7,8 +7,8 @@ import { unpack } from "./wire.js";
 
 const FIRST_PAUSE = 500; // milliseconds until a lost question is repeated
 const LONGEST_PAUSE = 8000;
-const LONG_WAIT = 1000; // milliseconds until the reason for a wait is shown first
-const LOOK_AGAIN = 2000;
+const LONG_WAIT = 1000; // milliseconds until the server is first asked why a question waits
+const LOOK_AGAIN = 2000; // milliseconds until it is asked again
 
 /**
  * Asks the server; if `unanswered` is given, repeats the question while the network fails.

@@ -42,7 +42,7 @@ export type {
 } from "./export/contract.js";
 export type * from "./export/types.js";
 
-/** The stack whose tokens are the queries or keys of an attention. */
+/** The text whose tokens are the queries or keys of an attention: the model's own text, or its source. */
 export type Side = AttentionGroupAnswer["queries"];
 
 /** How numbers become colours: as a share of 1, as a root of the share of the largest, or as they are. */

@@ -93,7 +93,7 @@ export function middleHalf(weights) {
   return [passing(OUTSIDE), passing(1 - OUTSIDE)];
 }
 
-/** @param {ExplorePage} page @param {Span} span @param {number} whole seconds of the recording */
+/** @param {ExplorePage} page @param {Span} span @param {number} whole seconds that the model reads */
 function createRow(page, { text, query, from, to }, whole) {
   const word = createElement("button", "ask-about", [createElement("bdi", "", inlineText(text))], {
     onclick: () => lockQuery(page, query),

@@ -47,7 +47,7 @@ export function divergingColour(share) {
 }
 
 /**
- * The lowest and the highest number of several rows, including zero; infinite numbers do not count.
+ * The lowest and the highest number of several rows, including zero; NaN and infinite numbers do not count.
  * @param {Iterable<number>[]} rows
  */
 export function extentOf(rows) {

@@ -18,14 +18,14 @@ import { createScale, formatMark, ticks } from "./scale.js";
 
 const CHART_HEIGHT = 17.4; // in font sizes
 const MAP_HEIGHT = 26; // of a map that is not square, in font sizes
-const MOST_SQUARE = 34; // side of a square map, in font sizes
+const MOST_SQUARE = 34; // largest side of a square map, in font sizes
 const FAINT = 0.3; // opacity of lines behind highlighted ones
-const DOT = 0.39; // radius of a point, in font sizes
+const DOT = 0.39; // side of a point, which is a square, in font sizes
 const MOST_NAME = 0.42; // of the width, for the names of bars
 
 /**
  * Curves over the numbers `x`, or over named places. Curves are named below if `hasLegend`, and interrupted at values
- * that are NaN. Returns the chart's bottom edge.
+ * that are not finite. Returns the chart's bottom edge.
  * @param {Figure} figure @param {LineChart} chart @param {Box} box
  */
 export function addLineChart(figure, chart, box) {

@@ -30,7 +30,7 @@ const [GAP, LINE] = [0.35, 1.02]; // between a name and the cells, and from a na
 const AXES = ["looks from i ↓"];
 const ABOVE_AXES = 2.4; // height of the titles of both axes, in font sizes
 const MOST_MEASURED = 400; // names
-const [TALL, LINED] = [430, 9]; // pixels: height of a small map, and least height of cells with lines between them
+const [TALL, LINED] = [430, 9]; // pixels: tallest map that is not large, lowest cells with lines between them
 
 /**
  * The names at the left of a map and above it: as many as there is room for, and always those of `hot`.

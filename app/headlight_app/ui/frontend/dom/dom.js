@@ -76,7 +76,7 @@ function moveTabStop(parent, element) {
 }
 
 /**
- * The nearest ancestor of an event's target that matches a selector.
+ * The event's target if it matches a selector, else its nearest ancestor that does.
  * @template {HTMLElement} [Type=HTMLElement] @param {Event} event @param {string} selector @returns {Type | null}
  */
 export function closest(event, selector) {

@@ -19,7 +19,7 @@ const TOO_LONG = "the address is in the metadata of this file";
  * The parts of a page that can be shared.
  * @typedef {object} Shared
  * @property {SharedPage} page @property {LinkRequest} chosen all choices
- * @property {() => ShownSide[]} sides the runs that it shows @property {() => Promise<string>} program of Python
+ * @property {() => ShownSide[]} sides the runs that it shows @property {() => Promise<string>} program in Python
  * @property {(state: Partial<State>) => Promise<void>} [open] takes over the state of a file
  */
 

@@ -62,7 +62,7 @@ export function clearTiles(page) {
 }
 
 /**
- * Hides the thumbnails' canvas while measuring: its old size could keep a scroll bar in place.
+ * Registers the thumbnails' canvas to be hidden while measuring: its old size could keep a scroll bar in place.
  * @param {Page} page @param {HTMLCanvasElement} canvas
  */
 export function keepOutOfMeasuring(page, canvas) {
@@ -107,5 +107,5 @@ export function plotHeight(page) {
   const room = (/** @type {number} */ above) => Math.max(innerHeight - above - BENEATH_STAGE, LEAST_HEIGHT);
   const here = large ? 0 : room(measured.above);
   if (!presenter) return Math.min(here, MOST_HEIGHT);
-  return here > LEAST_HEIGHT ? here : room(ABOVE_LARGE_STAGE); // else scrolled to, to fill the screen
+  return here > LEAST_HEIGHT ? here : room(ABOVE_LARGE_STAGE); // else scrolled to, where it fills the screen
 }

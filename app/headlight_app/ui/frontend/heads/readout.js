@@ -90,7 +90,7 @@ function isNotable(matrix, number) {
 }
 
 /**
- * The three largest numbers, with their names.
+ * The three largest numbers (by magnitude if signed) among those large enough to be named, with their names.
  * @param {HeadMatrix} matrix @param {number[]} numbers @param {string[]} names
  */
 function largestValues(matrix, numbers, names) {

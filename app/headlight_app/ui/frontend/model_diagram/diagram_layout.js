@@ -75,7 +75,7 @@ class Column {
   /** A norm on the stream itself. @param {DiagramPart} part */
   onStream(part) {
     this.flow();
-    const [title, ...details] = part.title.split(" "); // the title is shortened for lack of space
+    const [title, ...details] = part.title.split(" "); // little room: each further word has its own line
     const half = this.stream - 3 * this.type;
     const box = this.#box({ ...part, title, details, shape: [] }, 3 * this.type, 2 * half);
     this.y += box.height;
@@ -159,7 +159,7 @@ class Column {
   }
 }
 
-/** A stack with its name in the first title, if there are two. @param {StackDiagram} stack @returns {StackDiagram} */
+/** A stack with its name in its first box, beside another stack. @param {StackDiagram} stack @returns {StackDiagram} */
 function named({ inputs: [first, ...others], ...stack }) {
   return { ...stack, inputs: [{ ...first, title: `${stack.title}: ${first.title}` }, ...others] };
 }

@@ -4,7 +4,7 @@ import { createButton, createElement } from "../dom/dom.js";
 import { find } from "../dom/elements.js";
 import { failureText, uploadFile } from "../server.js";
 
-const UPLOAD_PREFIX = "own-"; // prefix of the names of uploads, as in app/headlight_app/state/state.py
+const UPLOAD_PREFIX = "own-"; // prefix of the names of uploads, as in app/headlight_app/contract/question.py
 const MAX_FILE_SIZE = 8 << 20;
 const IMAGE_TYPES = ["image/png", "image/jpeg", "image/webp"];
 const SOUND_TYPE = "audio/wav"; // browsers use different types for WAV files

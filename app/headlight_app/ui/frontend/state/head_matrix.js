@@ -12,7 +12,7 @@ export const FORBIDDEN = 0;
 export const SHOWN = 1;
 export const LEFT_OUT = 2;
 const REQUEST_DELAY = 40; // milliseconds; heads that the pointer only passes over are not requested
-export const MAX_LINE_HEADS = 16; // more lines than this cannot be distinguished
+export const MAX_LINE_HEADS = 16; // the lines of more heads cannot be distinguished
 
 const memory = remembered(
   () =>
