@@ -62,6 +62,6 @@ def test_the_process_that_serves_people_opens_no_model_and_a_worker_answers(toys
     assert not found["imported_at_first"] and not found["imported_for_the_first_page"]
     assert set(found["imported_at_last"]) <= set(SLOW)
     assert "error" not in found["first_job_of_a_worker"], (
-        "it is started after Streamlit has put a page in place of __main__"
+        "the worker starts after Streamlit has replaced __main__ by a page"
     )
     assert found["tokens"][-1] == " sat" and found["charts"] == 2 and not found["problems"]

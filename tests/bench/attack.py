@@ -218,10 +218,10 @@ def _repeat(step: Attack, server: Server, numbers: Iterator[int]) -> None:
 def main(arguments: Sequence[str]) -> None:
     """`python -m tests.bench attack [--seconds N] [--visitors N] [--turns N] [ATTACK ...]`."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench attack", description=__doc__)
-    parser.add_argument("attacks", nargs="*", choices=[[], *ATTACKS], help="those that are wanted; without any, all")
+    parser.add_argument("attacks", nargs="*", choices=[[], *ATTACKS], help="the attacks to run (default: all)")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each turn")
     parser.add_argument("--visitors", type=int, default=30)
-    parser.add_argument("--turns", type=int, default=2, help="with each attack, and as many without")
+    parser.add_argument("--turns", type=int, default=2, help="runs with each attack, and as many without")
     options = parser.parse_args(arguments)
     for line in lines(options.seconds, options.visitors, options.turns, options.attacks or list(ATTACKS)):
         print(line, flush=True)

@@ -56,7 +56,7 @@ def lines() -> Iterator[str]:
     if psutil.virtual_memory().available < FREE_BYTES:
         yield "Less than 10 GB of memory are free."
         return
-    yield "| 1.08 B parameters | open, s | trace 100 tokens, s | a letter, ms | memory of its own, GB |"
+    yield "| 1.08 B parameters | open, s | trace 100 tokens, s | a letter, ms | private memory, GB |"
     yield "|---|---:|---:|---:|---:|"
     with TemporaryDirectory() as place:
         folder = make(Path(place) / "billion")

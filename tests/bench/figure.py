@@ -35,7 +35,7 @@ def load_figure(lines: Mapping[str, Sequence[Point]]) -> str:
     parts = [_text(across(tick), HEIGHT - MARGIN + 20, f"{tick:g}") for tick in ticks]
     parts += [_text(MARGIN - 8, up(tick) + 4, f"{tick:g}", "end") for tick in ticks]
     parts.append(_line([(across(low), up(low)), (across(high), up(high))], "#888", "4 4"))
-    parts.append(_text(WIDTH / 2, HEIGHT - 10, "asked a second, if no answer took any time"))
+    parts.append(_text(WIDTH / 2, HEIGHT - 10, "asked a second, if answers took no time"))
     parts.append(_text(MARGIN, 24, "answered a second", "start"))
     for number, (name, line) in enumerate(lines.items()):
         colour = COLOURS[number % len(COLOURS)]

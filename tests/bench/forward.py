@@ -45,7 +45,7 @@ def ratios() -> Iterator[Ratio]:
     for what, keep in (("traced forward, every value", ALL), ("traced forward, weights and logits", HEADS)):
         yield compare(what, partial(traced, model, ids, keep), "plain forward", partial(plain, model, ids))
     yield compare(
-        "the same, keeping nothing", partial(traced, model, ids, ()), "plain forward", partial(plain, model, ids)
+        "the same, nothing kept", partial(traced, model, ids, ()), "plain forward", partial(plain, model, ids)
     )
     yield typed_letter()
 
@@ -64,7 +64,7 @@ def typed_letter() -> Ratio:
         assert len(trace.text.ids) == 15
         return logits_at(model, trace, -1)
 
-    what = "a letter at the end of 15 tokens, GPT-2's size, going on from the run before it"
+    what = "a letter at the end of 15 tokens, GPT-2's size, continuing from the previous run"
     return compare(what, partial(answer, before), "the whole text", partial(answer, None))
 
 

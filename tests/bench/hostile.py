@@ -379,13 +379,13 @@ def _sentences(path: str) -> Iterator[None]:
 def _require_sentence(said: str, path: str) -> None:
     said.encode()  # raises for lone surrogates, which no page can show
     if len(said) > MAX_SENTENCE_LENGTH + 10 or "\n" in said or path in said or said.startswith("(an empty"):
-        raise WrongAnswer(f"no sentence for a person: {said[:300]!r}")
+        raise WrongAnswer(f"not an error sentence: {said[:300]!r}")
 
 
 def _require_answer(traced: Trace) -> None:
     strange = [path for path, value in traced.values.items() if _must_be_finite(path) and not np.isfinite(value).all()]
     if strange and not traced.overflow_note:
-        raise WrongAnswer(f"nobody is told that {strange[0]} is not finite")
+        raise WrongAnswer(f"{strange[0]} is not finite, and no note reports it")
     weights = [value for path, value in traced.values.items() if path.endswith(".weights")]
     if traced.interventions or not weights:
         return

@@ -30,8 +30,8 @@ def lines() -> Iterator[str]:
     ours, theirs = partial(seeds, model, ids), partial(fused, model, ids)
     yield from table([compare("traced forward, 4,096 tokens", ours, "fused", theirs, TURNS)])
     traced, bare = (peak(work) / 1e9 for work in (seeds, fused))
-    yield f"\nmost memory: {traced:.2f} GB traced, {bare:.2f} GB fused, {traced - bare:.2f} GB beyond it"
-    yield f"one head after the forward, each weight made and the largest of each block kept: {head(model, ids):.2f} s"
+    yield f"\npeak memory: {traced:.2f} GB traced, {bare:.2f} GB fused, {traced - bare:.2f} GB more"
+    yield f"one head after the forward, all weights recomputed and max-pooled: {head(model, ids):.2f} s"
 
 
 def shaped() -> tuple[Transformer, Tensor]:

@@ -73,7 +73,7 @@ def lines() -> Iterator[str]:
     texts = map(induction.tokenizer.token_text, range(induction.tokenizer.vocabulary_size))
     words = [text.strip() for text in texts if text.strip().isalpha()]
     draw = Random(0)
-    yield _row("induction", "a block that begins anew", induction, [repeated_block(draw, words) for _ in range(TEXTS)])
+    yield _row("induction", "a repeated block", induction, [repeated_block(draw, words) for _ in range(TEXTS)])
     stories = load(find_checkpoint("stories-causal"))
     for form, question in FORMS:
         yield _row("stories-causal", form, stories, [sentence(draw, form, question) for _ in range(TEXTS)])

@@ -151,9 +151,9 @@ PEERS = (
 
 def lines() -> Iterator[str]:
     """The table, each line as soon as it is measured."""
-    yield f"{LAYERS} x {HEADS} heads of random weights; all seen: since the file was opened, or a word typed"
+    yield f"{LAYERS} x {HEADS} heads of random weights; all visible: since the file was opened, or a word typed"
     yield ""
-    yield "| what | tokens | sent, MB | HTML made in, s | all seen after, s |"
+    yield "| what | tokens | sent, MB | HTML created in, s | all visible after, s |"
     yield "|---|---:|---:|---:|---:|"
     with TemporaryDirectory() as folder, chromium.launched() as chrome:
         model, tokenizer = built(Path(folder) / "wide")

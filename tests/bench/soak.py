@@ -121,7 +121,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench soak", description=__doc__)
     parser.add_argument("--minutes", type=int, default=60)
     parser.add_argument("--visitors", type=int, default=6)
-    parser.add_argument("--settled", type=int, default=10, help="the minute with which the last one is compared")
+    parser.add_argument("--settled", type=int, default=10, help="the minute to compare the last one with")
     options = parser.parse_args(arguments)
     for line in lines(options.minutes, options.visitors, options.settled):
         print(line, flush=True)

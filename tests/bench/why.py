@@ -34,11 +34,11 @@ def ratios() -> Iterator[Ratio]:
         f"the ledger of a cell, GPT-2's size, {last + 1} tokens": partial(
             cell_ledger, model, trace, f"{path}[3,100,50]"
         ),
-        "what the weights of one attention move": partial(moved_values, model, trace, path),
+        "the values moved by one attention": partial(moved_values, model, trace, path),
         "the sinks of all 144 heads": partial(attention_sinks, model, trace),
-        "a head switched off, and what follows": partial(remove_head, model, trace, "decoder.5.self", 3, last, token),
+        "a head switched off, and the effects": partial(remove_head, model, trace, "decoder.5.self", 3, last, token),
         "where a token was copied from": partial(trace_copying, model, trace, last, token),
-        "a run that keeps what all of these need": partial(request.run, model),
+        "a run that keeps the values for all of these": partial(request.run, model),
     }
     for what, work in works.items():
         yield compare(what, work, "plain forward", forward)

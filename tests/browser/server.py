@@ -50,12 +50,12 @@ class Server:
     def assert_no_traceback(self, since: int = 0) -> None:
         """Fails with the log if it contains a traceback after the first `since` characters."""
         written = self.log()[since:]
-        assert TRACEBACK not in written, f"the server's log holds a traceback:\n{written}"
+        assert TRACEBACK not in written, f"the server's log contains a traceback:\n{written}"
 
     def assert_no_error(self, since: int = 0) -> None:
         """Fails if a line after the first `since` characters reports an error, with or without a traceback."""
         lines = [line for line in self.log()[since:].splitlines() if ERROR.search(line)]
-        assert not lines, f"the server's log tells of errors: {lines}"
+        assert not lines, f"the server's log reports errors: {lines}"
 
 
 @contextmanager

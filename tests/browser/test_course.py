@@ -93,7 +93,9 @@ def go_on_from_a_file(page: Page) -> None:
     page.get_by_test_id("forget").click()
     expect(progress).to_contain_text("0 of 20 done")
     file.set_input_files({"name": "mine.json", "mimeType": "application/json", "buffer": b"no progress"})
-    expect(page.get_by_test_id("start").get_by_role("alert")).to_contain_text("This is no progress in the course.")
+    expect(page.get_by_test_id("start").get_by_role("alert")).to_contain_text(
+        "This file contains no progress in the course."
+    )
     file.set_input_files({"name": "mine.json", "mimeType": "application/json", "buffer": saved})
     expect(progress).to_contain_text("1 of 20 done")
 
@@ -142,7 +144,7 @@ def test_a_mask_is_drawn_and_its_axes_may_be_exchanged(shared_visitor: Visitor) 
         for key in keys:
             added.get_by_label(f"Your mask, row {query}, column {key}").check()
     added.get_by_role("button", name="Check").click()
-    expect(added.get_by_test_id("said")).to_contain_text("You have exchanged the axes")
+    expect(added.get_by_test_id("said")).to_contain_text("You have swapped the axes")
     expect(added.get_by_label("Your mask, row the, column on")).to_be_checked()  # the drawing is still there
     expect_to_fit(page, "screen-added")
     added.get_by_test_id("input-mask").select_option("none")  # another value, another answer, from an empty drawing

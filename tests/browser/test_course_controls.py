@@ -36,7 +36,7 @@ CHANGE_CONTROLS = """async (screens, [name, changes, seconds]) => {
   const answered = async () => {
     const latest = performance.now() + 1000 * seconds;
     while (screen.dataset.state !== "ready") {
-      if (!screen.isConnected) throw new Error(`${name} was drawn anew and is answered no more`);
+      if (!screen.isConnected) throw new Error(`${name} was redrawn and gets no more answers`);
       if (performance.now() > latest) throw new Error(`${name} stays ${screen.dataset.state}`);
       await new Promise((go) => setTimeout(go, 5));
     }
@@ -67,7 +67,7 @@ def changes(path: str) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
     """A control of each kind of a screen, the choices to make before, and the values to try."""
     found: dict[type, tuple[str, list[tuple[str, str]], list[str]]] = {}
     for place, (_, name, control) in CONTROLS.items():
-        draws_question_alone = control.title.startswith("Ask of another")
+        draws_question_alone = control.title.startswith("Ask about another")
         if place == f"{path}.{name}" and has_another_value(control) and not draws_question_alone:
             texts = [text for text in (*others(place, control), *ends(control)) if text != control.default]
             found.setdefault(type(control), (name, list(before(place)), texts))

@@ -80,7 +80,7 @@ def test_the_key_e_opens_the_menus_of_a_cell_a_head_and_a_token(shared_visitor: 
     chips(page).nth(6).press("e")
     menu(page).get_by_test_id("make-stand").fill("2.5")
     changes(page, 4)
-    expect(page.get_by_test_id("latest")).to_have_text("Token 6 “mat” stands at position 2.5")
+    expect(page.get_by_test_id("latest")).to_have_text("Token 6 “mat” is at position 2.5")
 
 
 def test_a_value_is_taken_from_another_text(shared_visitor: Visitor) -> None:
@@ -147,7 +147,9 @@ def test_a_slider_is_one_change_and_the_list_is_text_that_can_be_written(shared_
     box = page.get_by_test_id("edit-text")
     box.fill(f"{OFF}\ndecoder.position_ids[5]=set:many\n# decoder.*.self.scale=set:1")
     box.press("Control+Enter")
-    expect(page.get_by_test_id("problem")).to_contain_text("'many' in 'decoder.position_ids[5]=set:many' is no number")
+    expect(page.get_by_test_id("problem")).to_contain_text(
+        "'many' in 'decoder.position_ids[5]=set:many' is not a number"
+    )
     page.get_by_test_id("edits-as-text").click()
     rows = listed(page)
     expect(rows).to_have_count(3)

@@ -128,10 +128,10 @@ def test_a_sentence_of_ours_says_what_to_look_at(shared_visitor: Visitor) -> Non
     for text in examples.all_inner_texts():
         examples.get_by_text(text, exact=True).click()
         shown_instrument(page, sentence=text)
-        expect(page.get_by_test_id("hint")).not_to_contain_text("Every part is live")
+        expect(page.get_by_test_id("hint")).not_to_contain_text("Every part is interactive")
     before = page.get_by_test_id("picture").bounding_box()
     say(page, "Something else")
-    expect(page.get_by_test_id("hint")).to_contain_text("Every part is live")
+    expect(page.get_by_test_id("hint")).to_contain_text("Every part is interactive")
     assert page.get_by_test_id("picture").bounding_box() == before, "a line that comes and goes moves nothing"
 
 
@@ -301,5 +301,5 @@ def test_every_position_scheme_without_weights_has_a_picture(shared_visitor: Vis
 def test_a_table_that_the_model_lacks_is_said_to_be_zero(shared_visitor: Visitor) -> None:
     for scheme in ("learned", "relative"):
         expect(
-            positions(shared_visitor, scheme).get_by_text("they are zero, and all numbers are those of no")
+            positions(shared_visitor, scheme).get_by_text("they are zero, so all numbers equal those without")
         ).to_be_visible()

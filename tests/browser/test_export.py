@@ -98,7 +98,7 @@ def test_a_state_file_brings_everything_back_where_a_link_cannot(visit: Visit, t
     (tmp_path / "other.json").write_text("[1]")
     theirs.get_by_test_id("export-menu-button").click()
     theirs.get_by_test_id("open-state").set_input_files(tmp_path / "other.json")
-    expect(theirs.get_by_test_id("export-status")).to_contain_text("holds no state")
+    expect(theirs.get_by_test_id("export-status")).to_contain_text("contains no state")
     theirs.evaluate(HOLD)
     theirs.get_by_test_id("sentence").fill("Typed amid the choice of a file")
     theirs.wait_for_timeout(400)  # the answer is pending, and the typed text not yet reported
@@ -170,7 +170,7 @@ def test_what_stands_on_the_page_is_what_is_drawn_or_the_menu_says_why_not(
     for shown, said in (
         ({"plot": "table"}, ".000"),
         ({"plot": "text"}, "What “mat” looks at"),
-        ({"tab": "layers", "analysis": "logit_lens"}, "what really comes"),
+        ({"tab": "layers", "analysis": "logit_lens"}, "true next token"),
         ({"tab": "layers", "analysis": "logit_attribution"}, "Together: the logit"),
         ({"tab": "layers", "analysis": "information_flow"}, "emb."),
     ):
@@ -180,7 +180,7 @@ def test_what_stands_on_the_page_is_what_is_drawn_or_the_menu_says_why_not(
         assert said in {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}, shown
     for shown, why in (
         ({"tab": "layers", "analysis": "head_ablation"}, "Nothing is computed yet"),
-        ({"tab": "walkthrough"}, "no picture"),
+        ({"tab": "walkthrough"}, "not a figure"),
     ):
         page = menu(shared_visitor, asked(**shown), SENTENCE)
         expect(page.get_by_test_id("export-status")).to_contain_text(why)

@@ -156,7 +156,7 @@ def test_a_cell_of_the_map_is_another_pair_and_moves_no_head(shared_visitor: Vis
     expect(chips(page).locator("nth=8")).to_have_class(re.compile("query"))
     expect(page.locator(".chip.key")).to_have_count(1)
     page.get_by_test_id("pair-query").select_option("1")
-    expect(page.get_by_test_id("pair-trouble")).to_contain_text("The mask keeps")
+    expect(page.get_by_test_id("pair-trouble")).to_contain_text("The mask hides")
 
 
 def test_heads_are_collected_and_switched_off_together(shared_visitor: Visitor) -> None:
@@ -334,7 +334,7 @@ def test_colours_reach_as_far_as_the_weights_that_are_shown(shared_visitor: Visi
     expect(page.get_by_test_id("grid-note")).to_contain_text("one scale for all heads")
     wait_until_repainted(page, before)
     expect(reading(page)).to_have_text(said)
-    assert not asked, "what is shown is drawn anew, and nothing is asked"
+    assert not asked, "the plot is redrawn without a request"
     wait_for_address(page, colour_range="percentile")
     page.get_by_test_id("quantity").select_option("scores")
     expect(page.get_by_test_id("colour-range")).to_be_hidden()

@@ -73,7 +73,7 @@ def test_ones_own_picture_is_looked_at_and_nobody_elses(visit: Visit) -> None:
     page.get_by_test_id("export-menu-button").click()
     page.get_by_test_id("export-link").click()
     expect(page.get_by_test_id("export-status")).to_contain_text(
-        "Your picture stays with you: others see a shipped one"
+        "Your picture is not in the link: others see a shipped one"
     )
     assert "image" not in page.get_by_test_id("export-copied").input_value()
     other = ben.explore("model=seer", image="")

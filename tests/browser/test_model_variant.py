@@ -99,7 +99,7 @@ def test_a_mask_is_painted_over_the_one_that_is_on_and_follows_the_text(shared_v
     expect(page.get_by_test_id("problem")).to_be_hidden()
     expect(control(page, "queries").locator("li")).to_have_text(["<|endoftext|>", *TEXT.split()])
     expect(control(page, "cell")).to_have_text("Filled: sees. A dot: painted by you.")
-    assert pixels(page, 0, 0) == before, "it begins as the mask that was on"
+    assert pixels(page, 0, 0) == before, "the painted mask begins as the previous mask"
     drag(page, tokens, (0, 2), (0, 5))
     wait_for_address(page, masks="causal+window:4+painted:0-2.0-3.0-4.0-5")
     drag(page, tokens, (3, 3))

@@ -198,7 +198,7 @@ def guest(browser: Browser, elsewhere: Path, tmp_path: Path, monkeypatch: pytest
     options = ("--shared", "--models", str(elsewhere), "--upload-limit", "30")
     with serve(tmp_path, *options) as server, stranger(browser, server, width=390, height=844) as visitor:
         yield visitor
-    assert not list(tmp_path.glob("headlight-uploads-*")), "a server that stops leaves no upload behind"
+    assert not list(tmp_path.glob("headlight-uploads-*")), "uploads remain after the server stopped"
 
 
 def test_on_a_shared_server_one_searches_and_opens_only_what_is_offered(

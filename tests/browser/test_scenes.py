@@ -145,7 +145,7 @@ def test_a_saved_list_is_opened_by_somebody_else(visit: Visit, tmp_path: Path) -
     page.get_by_test_id("scenes-open").set_input_files(file)
     expect_names(page, "A and B", "On")
     page.get_by_test_id("scenes-open").set_input_files(tmp_path / "other.json")
-    expect(page.get_by_test_id("scenes-status")).to_contain_text("holds no scenes and no state of Headlight")
+    expect(page.get_by_test_id("scenes-status")).to_contain_text("contains neither scenes nor a state of Headlight")
     expect_names(page, "A and B", "On")
     page.get_by_label("Show scene 1: A and B").click()
     painted(page, SENTENCE, SENTENCE)

@@ -370,9 +370,9 @@ def test_a_masked_model_has_the_tabs_too(shared_visitor: Visitor) -> None:
         f"model=stories-masked&tab=layers&analysis=logit_attribution&text={quote('The dog barks at the [MASK].')}"
     )
     expect(page.get_by_test_id("shares-total")).to_contain_text("add up to")
-    expect(page.get_by_test_id("conventions")).to_contain_text("keeps the slope")
+    expect(page.get_by_test_id("conventions")).to_contain_text("the slope of each of its channels")
     page.get_by_test_id("analysis-logit_lens").click()
-    expect(page.get_by_test_id("lens")).to_contain_text("what was there")
+    expect(page.get_by_test_id("lens")).to_contain_text("original token")
 
 
 def test_on_a_phone_nothing_is_wider_than_the_window(shared_visitor: Visitor) -> None:

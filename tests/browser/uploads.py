@@ -28,9 +28,9 @@ def hostile(files: Zip) -> dict[str, tuple[bytes, str]]:
     weights = files["model.safetensors"]
     return {
         "a path that leads out": (zipped({**files, "../../escaped.json": b"{}"}), "leads out of its folder"),
-        "a link": (linked(files), "is a link and no file"),
+        "a link": (linked(files), "is a link, not a file"),
         "code": (zipped({**files, "modeling_tiny.py": b"print('run')"}), "a program"),
-        "a bomb": (zipped({**files, "model.safetensors": bytes(64 << 20)}), "which weights never do"),
+        "a bomb": (zipped({**files, "model.safetensors": bytes(64 << 20)}), "weights never compress that much"),
         "weights that are cut off": (zipped({**files, "model.safetensors": weights[:-100]}), "cannot be read"),
-        "no zip at all": (b"PK but no zip", "no .zip archive"),
+        "no zip at all": (b"PK but no zip", "not a readable .zip archive"),
     }

@@ -90,7 +90,7 @@ class Visitor:
 
     def assert_clean(self) -> None:
         """Fails if another host was requested or the browser reported an error."""
-        assert not self.outside, f"the page asked for things outside its server: {self.outside}"
+        assert not self.outside, f"the page sent requests to other hosts: {self.outside}"
         errors = [error for error in self.errors if self.provoked is None or self.provoked not in error]
         assert not errors, f"the browser reported errors: {errors}"
 

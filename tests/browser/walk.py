@@ -223,7 +223,7 @@ class Walker:
     def _await_answers(self) -> None:
         page, until = self.visitor.page, monotonic() + PATIENCE
         while busy := page.evaluate(BUSY, ASKING):
-            assert monotonic() < until, f"an answer does not come: {busy} at {self._told()}"
+            assert monotonic() < until, f"an answer is missing: {busy} at {self._told()}"
             page.wait_for_timeout(50)
 
     def _come_to_rest(self) -> None:
@@ -283,7 +283,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.browser.walk")
     parser.add_argument("--actions", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--hurried", action="store_true", help="go on while answers are on their way")
+    parser.add_argument("--hurried", action="store_true", help="continue while answers are pending")
     options = parser.parse_args(arguments)
     with chromium.launched() as browser, tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as server:
         page, reloaded = (Visitor(new_context(browser).new_page(), server.url) for _ in range(2))

@@ -23,10 +23,10 @@ def compared(case: Case, folder: Path) -> Pairs:
     read = command(case, folder / "checkpoint")
     opened = opened_path(case, folder / "checkpoint")
     status = main(["trace", *read, *target, "--model", str(opened), "--out", str(out)])
-    assert status == 0, "the trace was refused"
+    assert status == 0, "the trace failed"
     with np.load(out) as found:
         told = set(found.files) - origin_fields() - {"tokens", "target_tokens", "attention"}
-        assert told == set(expected) - {"attention"}, "arrays of other names"
+        assert told == set(expected) - {"attention"}, "the array names differ"
         return {name: (found[name], array) for name, array in expected.items()}
 
 

@@ -42,7 +42,7 @@ def test_single_files_and_adapters_are_listed(tmp_path: Path, capsys: pytest.Cap
         assert list_folder(name, name, own[name].folder).entry
     assert {place.name for place in checkpoint_locations([tmp_path], within_root=True) if not place.shipped} == set(own)
     assert not [place for place in checkpoint_locations([tmp_path / "tuned"], within_root=True) if not place.shipped], (
-        "a base outside"
+        "its base is outside the folder"
     )
 
 

@@ -104,7 +104,7 @@ def test_defaults_may_be_left_out_and_fields_may_have_other_names(family: str, c
     short = {name: value for name, value in values.items() if value != usual.get(name)}
     assert read(family, short, names) == read(family, values, names)
     nothing = {name: None if name not in (*short, *NULL_ACTS) else value for name, value in values.items()}
-    assert read(family, nothing, names) == read(family, values, names), "null is the same as absent"
+    assert read(family, nothing, names) == read(family, values, names), "null means absent"
     others = getattr(transformers, case.kind).config_class.attribute_map
     back = {theirs: other for other, theirs in others.items() if theirs in values}
     renamed = {back.get(name, name): value for name, value in values.items()}

@@ -92,7 +92,7 @@ def opens_or_is_refused(folder: Path) -> None:
         opened = load(folder, memory_limit=LIMIT)
     except CheckpointError as error:
         assert str(error).strip() and "\n" not in str(error), "one sentence"
-        assert str(folder.parent) not in str(error), "no path of this computer"
+        assert str(folder.parent) not in str(error), "no local path"
         return
     both = opened.model.config.has_cross_attention
     try:

@@ -180,7 +180,7 @@ def test_every_field_of_the_reference_is_read_required_or_ignored(
     assert [name for plan in plans for name in plan.unknown_fields] == []
     own = getattr(transformers, CASES[family][0].kind).config_class().to_dict()
     unread = set.intersection(*(set(replace(plan, fields=own_fields(plan, own)).unknown_fields) for plan in plans))
-    assert not unread, f"fields that nobody looks at: {sorted(unread)}"
+    assert not unread, f"fields that are never read: {sorted(unread)}"
 
 
 def own_fields(plan: ConversionPlan, values: Mapping[str, Any]) -> ConfigReader:

@@ -219,7 +219,7 @@ def test_what_cannot_be_opened_is_refused_by_a_sentence(name: str, tmp_path: Pat
     change_config(tmp_path / "model", **changes)
     with pytest.raises(CheckpointError, match=sentence) as refused:
         load(tmp_path / "model")
-    assert str(tmp_path) not in str(refused.value), "no path of this computer"
+    assert str(tmp_path) not in str(refused.value), "no local path"
 
 
 GEMMA4_REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -315,7 +315,7 @@ def test_what_a_config_does_not_say_is_the_default() -> None:
     assert Config.from_dict(config.to_dict()) == config
 
 
-@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="only Linux tells what is mapped")
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs Linux's /proc/self/maps")
 @pytest.mark.parametrize("family", ["gpt2", "llama", "bert", "t5"])
 def test_weights_stay_in_their_file_until_they_are_read(family: str, tmp_path: Path) -> None:
     build(replace(CASES[family][0], dtype="float32"), tmp_path / "model")

@@ -107,7 +107,7 @@ def test_a_file_is_listed_uploaded_and_described(tmp_path: Path) -> None:
     described = read_metadata(folder)
     assert (described.family, described.tokenizer, described.error) == ("llama", "SentencePiece", "")
     (folder / "second.gguf").write_bytes(path.read_bytes())
-    with pytest.raises(CheckpointError, match=r"holds 2 models in one file each: my\.gguf, second\.gguf"):
+    with pytest.raises(CheckpointError, match=r"holds 2 single-file models: my\.gguf, second\.gguf"):
         load(folder)
 
 

@@ -68,8 +68,8 @@ def test_alignment_heads_are_told_and_written_beside_the_attention(folder: Path,
 @pytest.mark.parametrize(
     ("file", "said", "told"),
     [
-        ("generation_config.json", {"alignment_heads": [[1]]}, "no pairs of a layer and a head"),
-        ("generation_config.json", {"alignment_heads": [["a", 1]]}, "no pairs"),
+        ("generation_config.json", {"alignment_heads": [[1]]}, "not pairs of a layer and a head"),
+        ("generation_config.json", {"alignment_heads": [["a", 1]]}, "not pairs"),
         ("generation_config.json", {"alignment_heads": [[9, 1]]}, "head 1 of layer 9, which this model does not have"),
         ("generation_config.json", {"alignment_heads": 3}, "alignment_heads is '3'"),
         ("generation_config.json", {"forced_decoder_ids": 3}, "forced_decoder_ids is '3'"),
@@ -84,4 +84,4 @@ def test_alignment_heads_are_told_and_written_beside_the_attention(folder: Path,
 def test_what_no_model_can_have_is_refused_by_name(folder: Path, file: str, said: dict[str, Any], told: str) -> None:
     with pytest.raises(CheckpointError, match=told) as refused:
         opened(folder, file, said)
-    assert str(folder) not in str(refused.value), "no path of this computer"
+    assert str(folder) not in str(refused.value), "no local path"

@@ -26,7 +26,7 @@ def test_the_vision_part_is_named_as_not_read(tmp_path: Path) -> None:
 
 def test_a_prompts_own_mask_is_told(tmp_path: Path) -> None:
     build(CASES["paligemma"][0], tmp_path / "seer")
-    assert any("see each other both ways" in note for note in load(tmp_path / "seer").notes)
+    assert any("see each other in both directions" in note for note in load(tmp_path / "seer").notes)
 
 
 def test_the_text_stack_of_a_gemma3n_stands_beside_what_sees_and_hears(tmp_path: Path) -> None:
@@ -64,6 +64,6 @@ def test_without_a_tower_the_one_that_reads_texts_is_opened(tmp_path: Path) -> N
     build(CASES["siglip"][0], tmp_path / "both")
     opened = load(tmp_path / "both")
     assert opened.model.config.modalities == ("text",)
-    assert opened.notes[0].startswith("Only the tower that reads texts is opened; vision behind the path")
+    assert opened.notes[0].startswith("Only the tower that reads texts is opened; vision after the path")
     with pytest.raises(CheckpointError, match="other"):
         load(tmp_path / "both" / "other")

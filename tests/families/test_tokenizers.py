@@ -206,9 +206,9 @@ def test_marians_target_is_split_by_its_own_model(tmp_path: Path) -> None:
         assert list(ours.target_tokenizer.encode(text).ids) == theirs(text_target=text)["input_ids"], text
     encoded = ours.encode("the cat </s> größe")
     assert "".join(encoded.text[slice(*span)] for span in encoded.offsets) == "the cat</s>größe"
-    assert "".join(encoded.token_texts) == " the cat</s> größe</s>", "the space between is the piece's own"
+    assert "".join(encoded.token_texts) == " the cat</s> größe</s>", "the space belongs to the piece"
     assert ours.decode(ours.encode("the cat").ids) == "the cat"
-    with pytest.raises(CheckpointError, match=r"no tokenizer\.json can hold"):
+    with pytest.raises(CheckpointError, match=r"one tokenizer\.json cannot hold"):
         ours.save(tmp_path)
 
 
@@ -259,7 +259,7 @@ def test_a_mask_strips_the_space_before_it_where_its_model_was_trained_so(tmp_pa
 
 def test_a_special_token_that_the_vocabulary_lacks_is_not_added(tmp_path: Path) -> None:
     gpt2(configured(tmp_path, "gpt2", pad_token="[PAD]"))
-    assert open_tokenizer(tmp_path, "gpt2").vocabulary_size == 420, "the model has no embedding for one more"
+    assert open_tokenizer(tmp_path, "gpt2").vocabulary_size == 420, "the model has no embedding for another token"
 
 
 def test_a_folder_without_any_vocabulary_is_refused_by_a_sentence(tmp_path: Path) -> None:
@@ -270,9 +270,9 @@ def test_a_folder_without_any_vocabulary_is_refused_by_a_sentence(tmp_path: Path
 SPOILT: dict[str, tuple[Make, str]] = {
     "a token that is none": (lambda f: configured(f, "gpt2", bos_token=3), "'3' as a token"),
     "a token without a name": (lambda f: configured(f, "gpt2", bos_token={"lstrip": True}), "as a token"),
-    "special tokens in no list": (lambda f: configured(f, "gpt2", additional_special_tokens="x"), "no list"),
+    "special tokens in no list": (lambda f: configured(f, "gpt2", additional_special_tokens="x"), "not a list"),
     "a special token that is null": (lambda f: configured(f, "gpt2", additional_special_tokens=[None]), "no name|name"),
-    "a number that is none": (lambda f: configured(f, "gpt2", added_tokens_decoder={"x": "y"}), "no token id"),
+    "a number that is none": (lambda f: configured(f, "gpt2", added_tokens_decoder={"x": "y"}), "not a token id"),
     "added tokens without ids": (lambda f: (f / "added_tokens.json").write_text('{"a": "b"}'), "without an id"),
     "a start that is not there": (lambda f: configured(f, "gpt2", bos_token="<x>", add_bos_token=True), "lacks <x>"),
     "no flag": (lambda f: configured(f, "gpt2", add_prefix_space="yes"), "true or false"),

@@ -47,7 +47,7 @@ def test_a_transcript_is_that_of_the_reference(opened_folder: tuple[Path, Checkp
     if not special:
         assert transcript(said, opened.tokenizer) == " ".join(reference.decode(ids).split(" ")).strip()
     config = opened.model.config.replace(output_head_config=OutputHeadConfig(bias=True, pad_token_id=6))
-    assert "T" not in transcript(replace(said, config=config), opened.tokenizer), "which is the blank then"
+    assert "T" not in transcript(replace(said, config=config), opened.tokenizer), "T is now the blank"
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ def test_what_acts_and_is_not_supported_is_refused_by_name(
     (checkpoint / IMAGE_PROCESSOR).write_text(json.dumps(prepare))
     with pytest.raises(CheckpointError, match=told) as refused:
         load(checkpoint)
-    assert str(checkpoint) not in str(refused.value), "no path of this computer"
+    assert str(checkpoint) not in str(refused.value), "no local path"
 
 
 FULL: dict[str, Any] = {

@@ -147,7 +147,7 @@ def _routes(found: list[type[Struct]], uses: set[type[Struct]]) -> Iterator[str]
         f"  {kind.route}: {{ request: {kind.__name__}; answer: {answer_type(kind).__name__} }};\n" for kind in asked
     )
     name = f"{asked[0].__module__.split('.')[-2].title()}Routes"
-    yield f"/** What each route is asked, and what it answers. */\nexport interface {name} {{\n{''.join(rows)}}}\n"
+    yield f"/** The request and the answer of each route. */\nexport interface {name} {{\n{''.join(rows)}}}\n"
 
 
 def _comment(kind: type[Struct]) -> str:

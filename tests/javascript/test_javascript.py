@@ -26,4 +26,4 @@ def test_the_script_of_a_saved_page_is_made_of_the_modules_as_they_are(tmp_path:
     made = tmp_path / SCRIPT.name
     done = node.npm("run", "--silent", "bundle", "--", f"--outfile={made}")
     assert done.returncode == 0, done.stdout
-    assert made.read_bytes() == SCRIPT.read_bytes(), "make it anew: npm run bundle, in tests/javascript"
+    assert made.read_bytes() == SCRIPT.read_bytes(), "rebuild it: npm run bundle, in tests/javascript"

@@ -23,7 +23,7 @@ MAX_PER_VISITOR = 4  # pictures of one visitor
 MAX_TOTAL_BYTES = 128 << 20  # bytes of all uploaded pictures
 MEDIA_TYPES = {b"\x89P": "image/png", b"\xff\xd8": "image/jpeg", b"RI": "image/webp"}  # by the first two bytes
 RECORDING_TYPE = "audio/wav"  # a recording, which is stored like a picture
-TOO_LARGE = f"A picture or a sound may have {MAX_FILE_BYTES >> 20} MB; make this one smaller."
+TOO_LARGE = f"A picture or a sound may have at most {MAX_FILE_BYTES >> 20} MB; make this one smaller."
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ImageStore:
         Raises ImageError if the picture is too large or the visitor has no cookie.
         """
         if visitor == UNKNOWN_VISITOR:
-            raise ImageError("Your browser sends no cookie of this server, so nothing could be kept for you alone.")
+            raise ImageError("Your browser sends no cookie of this server, so nothing can be stored for you.")
         if len(data) > MAX_FILE_BYTES:
             raise ImageError(TOO_LARGE)
         name = OWN_IMAGE_PREFIX + secrets.token_urlsafe(16)

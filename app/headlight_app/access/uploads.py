@@ -34,7 +34,7 @@ SERVER_FACTOR = 8  # times the upload limit: the uploads of all visitors
 MAX_PER_VISITOR = 8  # uploads of one visitor
 MAX_UPLOADS = 1_000  # uploads at a time, however small
 UPLOAD_GONE = (
-    "This name is of an upload that is not here: uploads belong to the browser that sent them, "
+    "This name belongs to an upload that is not here: uploads belong to the browser that sent them, "
     "and are deleted when it leaves. Upload the checkpoint again on the Models page."
 )
 DISK_FULL = "The disk of this server is full, so it can take no upload now. Ask the person who runs it to make room."
@@ -245,7 +245,7 @@ def describe_ownership(name: str) -> str:
 def _require_visitor(visitor: str) -> None:
     if visitor == UNKNOWN_VISITOR:
         raise CheckpointError(
-            "Your browser sends no cookie of this server, so nothing could be kept for you alone. "
+            "Your browser sends no cookie of this server, so nothing can be stored for you. "
             "Allow cookies here (an embedded page may need a window of its own), and reload."
         )
 

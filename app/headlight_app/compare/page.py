@@ -61,7 +61,7 @@ def show(state: State, entry: AvailableModel) -> None:
     apply_reports(COMPONENT.key, example.text, example.source, partial(_read_report, known.default_side_b))
     COMPONENT.mount(msgspec.to_builtins(data))
     if len(state.side_b) > MAX_ADDRESS_LENGTH:
-        st.info("Text B is too long for an address; a copied link leaves it out.", icon=":material/link_off:")
+        st.info("Text B is too long for an address; a copied link omits it.", icon=":material/link_off:")
 
 
 def _page_request(

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 UNCHANGED = ""  # the value of a part that stays as trained
 DEVICES = ("auto", "cpu", "cuda", "mps")
 OWN_IMAGE_PREFIX = "own-"  # begins the names of visitors' own pictures
-IMAGE_GONE = "This file is no longer here: an upload is kept for a while only. Choose it again."
+IMAGE_GONE = "This file is no longer here: uploads are kept only for a while. Choose it again."
 MAX_POSITION = 2**31 - 1
 
 

@@ -75,4 +75,4 @@ def _number(value: Any) -> Any:
     """A NumPy scalar as a Python number."""
     if hasattr(value, "item"):
         return value.item()
-    raise TypeError(f"{type(value).__name__} is no value of an answer")
+    raise TypeError(f"{type(value).__name__} is not a value of an answer")

@@ -49,7 +49,7 @@ NODE_LABEL = "ray.io/node-id"
 CHUNK_BYTES = 64 << 20  # of a file per message
 CLOSE_SECONDS = 3.0  # in which an actor ends its process and deletes its files
 UNREACHABLE = "The machines that answer cannot be reached. Try again in a moment."
-TOO_LARGE = "This is more than travels to the machines that answer here. Open a smaller checkpoint."
+TOO_LARGE = "This checkpoint is too large to send to the machines that answer here. Open a smaller one."
 NO_ROOM = "The machines that answer have no room for this checkpoint now. Try again in a few minutes."
 
 

@@ -13,7 +13,7 @@ from headlight_app.contract.request import Request
 
 R = TypeVar("R", bound=Request[Any])
 
-NO_JSON = "The question is no JSON, or a text in it has half a character (a lone surrogate)."
+NO_JSON = "The question is not JSON, or a text in it has half a character (a lone surrogate)."
 
 
 def decode_request(decoder: msgspec.json.Decoder[R], body: bytes) -> R:

@@ -37,13 +37,13 @@ TOGETHER = 16  # jobs answered together: more would save little, and each waits 
 ANSWER, SENTENCE, READY = b"A", b"S", b"R"  # the first byte of a message from a worker
 ASK, CANCEL = b"Q", b"C"  # and of a message to a worker
 DIED = (
-    "The process that was answering ended, so this has no answer. What was open is being opened again: try once more. "
+    "The process that was answering ended, so this has no answer. Its models are being opened again: try once more. "
     "If it happens again, the model's files are the cause."
 )
 
 HELD = (
-    "The process that was answering was stopped by somebody on the server, and so was the one in its place, so this "
-    "has no answer. Ask the person who runs the server."
+    "The process that was answering was suspended on the server, and so was its replacement, so this has no answer. "
+    "Ask the person who runs the server."
 )
 
 

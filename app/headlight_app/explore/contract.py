@@ -822,7 +822,7 @@ class ChartAxis(Struct, frozen=True, kw_only=True):
 
 
 class HeadChart(Struct, frozen=True, kw_only=True):
-    """The chosen heads as a chart; its numbers are float32 [row column], NaN where nothing is shown."""
+    """The chosen heads as a chart; its numbers are float32 [row column], NaN in cells that are not shown."""
 
     title: str
     quantity: str

@@ -103,8 +103,8 @@ def show_instrument(component: Component, state: State, known: ExplorePageAnswer
     if state.too_long:
         st.info(
             f"This text is longer than {MAX_ADDRESS_LENGTH:,} characters, too long for an address: a copied link "
-            "carries everything but the text, and reloading loses it. Save state, in the menu Export, keeps all in a "
-            "file.",
+            "contains everything except the text, and reloading loses it. To keep everything in a file, use Save state "
+            "in the menu Export.",
             icon=":material/link_off:",
         )
     if not state.presenter:

@@ -75,23 +75,23 @@ ANALYSES: Registry[Analysis] = Registry(
             "Logit attribution",
             f"{_LAYERS}/logit_attribution.html",
             f"{_LAYERS}/logit_attribution.js",
-            "What each head and each feed-forward writes to the residual stream adds to the logit of the answer.",
+            "Each head and each feed-forward writes to the residual stream and so adds to the logit of the answer.",
             has_target=True,
         ),
         "information_flow": Analysis(
             "Information flow",
             f"{_LAYERS}/information_flow/information_flow.html",
             f"{_LAYERS}/information_flow/information_flow.js",
-            "Where the answer came from. A line is a share of what a token's residual stream is made of: slanting "
-            "lines are attention, vertical ones the residual connection, squares the feed-forward. Click a line to "
-            "select its head.",
+            "Where the answer came from. A line shows a share of a token's residual stream: slanting lines are "
+            "attention, vertical lines the residual connection, squares the feed-forward. Click a line to select its "
+            "head.",
         ),
         "head_ablation": Analysis(
             "Ablate all",
             f"{_LAYERS}/ablation/ablation.html",
             f"{_LAYERS}/ablation/ablation.js",
-            "Each head is turned off alone, one after the other: the change in the log-probability of the answer, in "
-            "bits: −1 halves it.",
+            "Each head is switched off alone. The number is the change in the log-probability of the answer, in bits: "
+            "−1 halves the probability.",
             has_target=True,
             has_attention=True,
         ),
@@ -99,9 +99,9 @@ ANALYSES: Registry[Analysis] = Registry(
             "Patching",
             f"{_LAYERS}/patching/patching.html",
             f"{_LAYERS}/patching/patching.js",
-            "What sets two texts apart for the model, and where? One value after the other is taken from the run of "
-            "another text, in which one word is different. The number is the share of the logit difference between "
-            "both texts' answers that returns.",
+            "Where does the model distinguish two texts? Each value in turn is replaced by its value for another text "
+            "with one different word. The number is the share of the logit difference between the two answers that "
+            "this restores.",
             has_target=True,
             has_attention=True,
         ),
@@ -109,9 +109,9 @@ ANALYSES: Registry[Analysis] = Registry(
             "Without this head",
             f"{_LAYERS}/ablation/head_removal.html",
             f"{_LAYERS}/ablation/head_removal.js",
-            "The chosen head is switched off: what it no longer adds itself, how later heads and networks respond, and "
-            "what the norms make of it. Together they are the whole change of the answer's logit. Why a part responds "
-            "is left out.",
+            "The chosen head is switched off. The change in the answer's logit is the sum of the head's own "
+            "contribution, the responses of later heads and networks, and the effect of the norms. This does not show "
+            "why a part responds.",
             has_target=True,
             has_attention=True,
         ),
@@ -119,27 +119,26 @@ ANALYSES: Registry[Analysis] = Registry(
             "Which tokens count",
             f"{_LAYERS}/token_rankings.html",
             f"{_LAYERS}/token_rankings.js",
-            "Attention is one of several ways to rank the tokens that an answer stands on. Here each is put to the "
-            "test: tokens are deleted in its order, and put back in its order. A text with holes is unlike any that "
-            "the model has learned from.",
+            "Attention is one of several ways to rank tokens by their importance for an answer. Each ranking is tested "
+            "here: tokens are deleted in its order, and restored in its order. The model never saw texts with such "
+            "gaps in training.",
             has_target=True,
         ),
         "experts": Analysis(
             "Experts",
             f"{_LAYERS}/experts/experts.html",
             f"{_LAYERS}/experts/experts.js",
-            "In place of one feed-forward network a layer has many, the experts. A router sends each token to a few of "
-            "them: here to these, the one with the largest share first. In a row, tokens with the same colour share "
-            "that one; each layer has experts of its own, whose numbers begin at 0 again.",
+            "Instead of one feed-forward network, a layer has many: its experts. A router sends each token to a few of "
+            "them, listed here with the largest share first. In a row, tokens with the same first expert have the "
+            "same colour. Each layer has its own experts, numbered from 0.",
             of_experts=True,
         ),
         "head_search": Analysis(
             "Change the answer",
             f"{_LAYERS}/ablation/head_search.html",
             f"{_LAYERS}/ablation/head_search.js",
-            "Which heads does the answer depend on? They are switched off one after another, each time the one whose "
-            "loss takes most of the answer's lead, until another answer is the likeliest. The set need not be the "
-            "smallest.",
+            "Which heads does the answer depend on? Heads are switched off one by one, each time the head that reduces "
+            "the answer's lead most, until another answer is the likeliest. A smaller set may exist.",
             of_likeliest=True,
         ),
     },

@@ -163,7 +163,7 @@ def notes(resolved: ResolvedQuestion) -> tuple[str, ...]:
         note_texts.append(traced.overflow_note)
     note_texts += _sink_notes(resolved)
     if resolved.config.attention_sinks:
-        note_texts.append("Each head has a sink: what a row lacks to 1 goes to no token. Head metrics are of the rest.")
+        note_texts.append("Each head has a sink: a row's missing weight goes to no token. Head metrics ignore it.")
     elif resolved.is_changed:
         note_texts += _row_sum_notes(traced)
     return (" ".join(note_texts),) if note_texts else ()

@@ -62,7 +62,7 @@ def open_path(text: str) -> VisitorCheckpoint:
     Raises HeadlightError if it cannot be opened, and on a shared server.
     """
     if settings().shared:
-        raise CheckpointError("A shared server opens no paths; upload the checkpoint instead.")
+        raise CheckpointError("A shared server does not open paths; upload the checkpoint instead.")
     text = text.strip().strip("\"'")
     path = Path(os.path.expanduser(text))
     if len(text) > MAX_PATH_LENGTH or "\0" in text:

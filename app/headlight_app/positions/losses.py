@@ -28,8 +28,8 @@ def show(tables: Sequence[LossTable], entry: AvailableModel) -> None:
     st.html(STYLESHEET)
     st.header("What each encoding is worth", anchor=False)
     st.markdown(
-        "One small model, trained once with each positional encoding on the same texts, in the same order, and else "
-        "alike. The loss is in bits per token of held-out books: lower is better."
+        "One small model, trained once with each positional encoding on the same texts, in the same order, and "
+        "otherwise identical. The loss is in bits per token of held-out books: lower is better."
     )
     for table in tables:
         st.subheader(f"{table.architecture.capitalize()}s", anchor=False)
@@ -73,11 +73,11 @@ def _note(table: LossTable) -> str:
     """How to read the numbers."""
     spread = ", ".join(f"{value:.3f}" for value in table.seed_spread)
     seeds = (
-        f"With other seeds a model's losses differ by up to {spread} (column by column): less than that means nothing."
+        f"With other seeds a model's losses differ by up to {spread} (column by column): ignore smaller differences."
         if spread
-        else "How much another seed would change these losses has not been measured yet."
+        else "The effect of another seed on these losses has not been measured yet."
     )
     return (
         f"At every length the same {table.target_count:,} tokens are predicted, the last ones of each text; longer "
-        f"texts begin earlier. ± is the standard error. {seeds}"
+        f"texts start earlier. ± is the standard error. {seeds}"
     )

@@ -34,7 +34,7 @@ def show(state: State, entry: AvailableModel) -> None:
     if not state.presenter:  # in presenter mode the teacher explains, and the charts come first
         st.markdown(
             "Attention by itself sees a set of words: “dog bites man” and “man bites dog” would be the same to it. So "
-            "each model marks where a token stands. The one that is open does it like this:"
+            "each model marks the position of each token. The open model does it like this:"
         )
     request = _chosen_request(state, entry.config)
     try:
@@ -74,5 +74,5 @@ def _choose_layer(state: State, config: Config, stack: str) -> int | None:
     """The chosen layer if layers differ, else None; a replaced encoding is the same in all layers."""
     if state.variant.positional_encoding or not config.for_stack(stack).per_layer.positions_differ:
         return None
-    help_text = "The layers of this model encode positions each in their own way."
+    help_text = "Each layer of this model encodes positions in its own way."
     return st.selectbox("Layer", range(config.num_layers(stack)), key="positions_layer", help=help_text, width=200)

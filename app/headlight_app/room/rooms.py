@@ -266,4 +266,4 @@ def _codes() -> Iterator[str]:
 
 def _require_visitor(browser: Browser) -> None:
     if browser.visitor == UNKNOWN_VISITOR:
-        raise RoomError("Your browser sends no cookie of this server, by which a room knows it. Allow cookies here.")
+        raise RoomError("Your browser sends no cookie of this server, so no room can recognize it. Allow cookies.")

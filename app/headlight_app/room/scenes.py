@@ -35,6 +35,6 @@ def read_scenes(path: Path) -> str:
         ) from fault
     if not isinstance(found, dict) or not isinstance(found.get("scenes"), list) or not found.get("headlight_scenes"):
         raise DataError(
-            f"{path.name!r} holds no list of scenes. Save one on the page: Scenes, Save the list as a file."
+            f"{path.name!r} is not a list of scenes. Save one on the page: Scenes, Save the list as a file."
         )
     return text

@@ -15,7 +15,7 @@ from streamlit.runtime.state.common import GENERATED_ELEMENT_ID_PREFIX
 from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX
 
 PROTOCOL_ERROR = 1002  # of a WebSocket
-NO_MESSAGE = "This is no message of the page."
+NO_MESSAGE = "This is not a message of the page."
 WIDGET_IDS = (GENERATED_ELEMENT_ID_PREFIX, STREAMLIT_INTERNAL_KEY_PREFIX)  # prefixes of valid widget ids
 
 
@@ -45,7 +45,7 @@ class QuietConnections:
             if message["type"] != "websocket.receive" or _is_message(message.get("bytes")):
                 return message
             is_closed = True
-            logging.getLogger(__name__).warning("A browser sent what is no message of the page; its session ended.")
+            logging.getLogger(__name__).warning("A browser sent an invalid message; its session ended.")
             await send({"type": "websocket.close", "code": PROTOCOL_ERROR, "reason": NO_MESSAGE})
             return {"type": "websocket.disconnect", "code": PROTOCOL_ERROR, "reason": NO_MESSAGE}
 

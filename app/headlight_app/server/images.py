@@ -64,7 +64,7 @@ IMAGE_ROUTES = (
 async def _read_body(request: Request) -> bytes:
     """The body, of bounded size. Forms of other sites cannot send these content types without a CORS preflight."""
     if _media_type(request) not in (*MEDIA_TYPES.values(), RECORDING_TYPE):
-        raise ImageError("This is no PNG, JPEG or WebP picture.")
+        raise ImageError("This is not a PNG, JPEG or WebP picture.")
     return await read_body(request, MAX_FILE_BYTES, ImageError(TOO_LARGE))
 
 

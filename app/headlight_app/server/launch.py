@@ -29,7 +29,7 @@ SCRIPT = Path(__file__).parent.parent / "frame" / "script" / "headlight_page.py"
 SKELETON = Path(__file__).parent.parent / "frame" / "static" / "skeleton.html"
 MODELS_VARIABLE, TOKEN_VARIABLE = "HEADLIGHT_MODELS", "HEADLIGHT_STATUS_TOKEN"
 PORT = 8501
-MAX_MEGABYTES = 1_000_000  # MB of anything
+MAX_MEGABYTES = 1_000_000  # MB, for any option
 MAX_WORKERS = 64
 MAX_MESSAGE = 32  # MB of one message between page and browser
 
@@ -72,16 +72,16 @@ def _parser(other_verbs: str) -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="DIR",
-        help=f"a folder of models, repeatable; also ${MODELS_VARIABLE}; with --engine one that all its machines have",
+        help=f"a folder of models, repeatable; also ${MODELS_VARIABLE}; with --engine a folder on all its machines",
     )
     parser.add_argument("--model", default="", metavar="NAME", help="the model that the browser opens first")
     parser.add_argument(
-        "--shared", action="store_true", help="visitors open no path of this machine; every other --host implies it"
+        "--shared", action="store_true", help="visitors cannot open paths of this machine; implied by other --host"
     )
     parser.add_argument(
         "--hub-cache",
         action=argparse.BooleanOptionalAction,
-        help="offer what lies in the Hugging Face cache (default: unless the server is shared)",
+        help="offer the models in the Hugging Face cache (default: unless the server is shared)",
     )
     parser.add_argument(
         "--upload-limit",
@@ -95,14 +95,14 @@ def _parser(other_verbs: str) -> argparse.ArgumentParser:
         type=_megabytes,
         default=0,
         metavar="MB",
-        help="what the open models of a worker may take together (default: a share of what is free)",
+        help="memory for the open models of a worker (default: a share of the free memory)",
     )
     parser.add_argument(
         "--workers",
         type=_workers,
         default=workers_here(),
         metavar="N",
-        help="processes that answer what people type; one more does the long work (default here: %(default)s)",
+        help="processes that answer keystrokes; one more does the long work (default here: %(default)s)",
     )
     parser.add_argument(
         "--engine",
@@ -118,7 +118,7 @@ def _parser(other_verbs: str) -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="a name by which browsers reach this server, as behind a proxy; repeatable",
+        help="a host name by which browsers reach this server, as behind a proxy; repeatable",
     )
     parser.add_argument("--version", action="version", version=f"headlight {headlight_version()}")
     return parser
@@ -132,19 +132,19 @@ def workers_here() -> int:
 
 def _port(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) < 65_536:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port; one is a number from 1 to 65535")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port; it must be a number from 1 to 65535")
     return int(text)
 
 
 def _workers(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) <= MAX_WORKERS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of workers; it is a number from 1 to {MAX_WORKERS}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of workers; it must be from 1 to {MAX_WORKERS}")
     return int(text)
 
 
 def _megabytes(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and int(text) <= MAX_MEGABYTES):
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; one is a whole number of MB up to {MAX_MEGABYTES:,}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size; use a whole number of MB up to {MAX_MEGABYTES:,}")
     return int(text)
 
 
@@ -210,7 +210,7 @@ def _port_problem(host: str, port: int) -> str:
             probe.bind(address)
     except OSError as error:
         if isinstance(error, socket.gaierror):
-            return f"{host!r} is no address of this machine. Leave --host out to listen on this machine only."
+            return f"{host!r} is not an address of this machine. Leave --host out to listen on this machine only."
         return f"port {port} on {host} is not free ({error.strerror}). Choose another: headlight --port {port + 1}"
     return ""
 
@@ -252,7 +252,7 @@ def _import_page(options: argparse.Namespace) -> Callable[[], None]:
     token = os.environ.get(TOKEN_VARIABLE) or secrets.token_urlsafe(32)
     print(announcement(host, port, with_code=sys.stdout.isatty()), flush=True)
     if settings().shared:
-        print(f"its figures, for you alone: {own_address(host, port)}{STATUS_PATH}?token={token}", flush=True)
+        print(f"its figures, for the operator only: {own_address(host, port)}{STATUS_PATH}?token={token}", flush=True)
     if options.browser:
         threading.Thread(target=open_browser_when_up, args=(host, port, _opened_address(options)), daemon=True).start()
     sys.argv = [str(SCRIPT)]  # Streamlit looks for its config in this folder

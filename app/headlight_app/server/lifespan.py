@@ -115,6 +115,6 @@ async def _sweep_forever(rooms: Rooms) -> None:
 
 def on_script_error(error: Exception) -> bool:
     """Show a sentence in place of the traceback, which contains server paths; Streamlit logs the traceback."""
-    message = unforeseen(error, "Reload; the server's log tells more.")
+    message = unforeseen(error, "Reload; the server's log says more.")
     st.error(escape_markdown(str(error) if isinstance(error, HeadlightError) else message))
     return True

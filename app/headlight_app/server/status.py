@@ -59,13 +59,13 @@ class Figures(Collector):
     def collect(self) -> Iterator[Metric]:
         """Each figure with its description; those of the queues per lane."""
         yield GaugeMetricFamily("headlight_people", "Visitors with the page open", presence().count())
-        waiting = GaugeMetricFamily("headlight_waiting", "Questions that wait", labels=["lane"])
-        at_work = GaugeMetricFamily("headlight_running", "Questions at work", labels=["lane"])
-        asking = GaugeMetricFamily("headlight_asking", "Visitors whose question waits or is at work", labels=["lane"])
-        speed = GaugeMetricFamily("headlight_answers_per_second", "Answers a second of late", labels=["lane"])
-        capacity = GaugeMetricFamily("headlight_capacity", "Answers a second while any is at work", labels=["lane"])
+        waiting = GaugeMetricFamily("headlight_waiting", "Waiting questions", labels=["lane"])
+        at_work = GaugeMetricFamily("headlight_running", "Running questions", labels=["lane"])
+        asking = GaugeMetricFamily("headlight_asking", "Visitors with a waiting or running question", labels=["lane"])
+        speed = GaugeMetricFamily("headlight_answers_per_second", "Answers per second, recently", labels=["lane"])
+        capacity = GaugeMetricFamily("headlight_capacity", "Answers per busy second", labels=["lane"])
         answered = CounterMetricFamily("headlight_answers", "Answers since the start", labels=["lane"])
-        workers = GaugeMetricFamily("headlight_workers", "Workers that share the questions", labels=["lane"])
+        workers = GaugeMetricFamily("headlight_workers", "Workers", labels=["lane"])
         for lane, pool in self.running.lanes.items():
             figures = pool.queue.figures()
             waiting.add_metric([lane], figures.waiting)
@@ -76,7 +76,7 @@ class Figures(Collector):
             answered.add_metric([lane], figures.answered)
             workers.add_metric([lane], len(pool.threads))
         yield from (waiting, at_work, asking, speed, capacity, answered, workers)
-        memory = GaugeMetricFamily("headlight_memory_bytes", "Memory that is in use", labels=["process"])
+        memory = GaugeMetricFamily("headlight_memory_bytes", "Memory in use", labels=["process"])
         server = psutil.Process()
         memory.add_metric(["server"], server.memory_info().rss)
         memory.add_metric(["workers"], sum(map(_memory, server.children(recursive=True))))

@@ -77,8 +77,8 @@ TASK_VIEWS: Registry[TaskView] = Registry(
             "Classify",
             f"{_FOLDER}/classify.html",
             f"{_FOLDER}/classify.js",
-            "One label for the whole text. It rests on the tokens and the heads without which it loses most: each is "
-            "left out in turn.",
+            "One label for the whole text. Each token and each head is left out in turn: the label rests on those "
+            "without which it loses most.",
             "labels whole texts",
             "a classifier of texts, such as a BERT fine-tuned on reviews,",
             _classifies,
@@ -97,8 +97,8 @@ TASK_VIEWS: Registry[TaskView] = Registry(
             "Sort",
             f"{_FOLDER}/sort.html",
             f"{_FOLDER}/sort.js",
-            "Each token gives the number that belongs in its place. A line leads from each answer to what its token "
-            "looked at.",
+            "Each token predicts the number that belongs in its place. Lines lead from each answer to the tokens that "
+            "it looked at.",
             "sorts numbers",
             "a classifier of tokens whose labels are numbers",
             _sorts,
@@ -107,8 +107,8 @@ TASK_VIEWS: Registry[TaskView] = Registry(
             "Translate",
             f"{_FOLDER}/translate.html",
             f"{_FOLDER}/translate.js",
-            "The decoder writes one token after another and looks at the source for each: a line leads from a token to "
-            "what was looked at when it was written.",
+            "The decoder writes one token after another and looks at the source for each: lines lead from a token to "
+            "the source tokens that it looked at.",
             "reads a source and writes a target",
             "an encoder-decoder such as MarianMT or T5",
             _translates,
@@ -119,8 +119,8 @@ TASK_VIEWS: Registry[TaskView] = Registry(
             "Describe",
             f"{_FOLDER}/describe.html",
             f"{_FOLDER}/describe.js",
-            "The decoder writes one word after another and looks at the picture for each. Above a word is the picture "
-            "as it was looked at then, bright where the weights were large.",
+            "The decoder writes one word after another and looks at the picture for each. Above each word is the "
+            "picture, bright where the weights of that step are large.",
             "describes images",
             "an encoder-decoder that reads images",
             _describes,
@@ -132,8 +132,8 @@ TASK_VIEWS: Registry[TaskView] = Registry(
             f"{_FOLDER}/transcript/transcribe.js",
             "The decoder writes one token after another and listens to a part of the recording for each: some heads "
             "follow it from token to token.",
-            "writes down recordings",
-            "a Whisper",
+            "transcribes recordings",
+            "a Whisper model",
             _transcribes,
             attention="cross",
         ),
@@ -143,7 +143,7 @@ TASK_VIEWS: Registry[TaskView] = Registry(
             f"{_FOLDER}/similarity/similar.js",
             "A sentence encoder pools the last hidden states of a text's tokens into one vector, and two texts are as "
             "similar as the cosine of their vectors. That cosine is a sum over pairs of tokens.",
-            "makes a vector of a sentence",
+            "makes a vector from a sentence",
             "a sentence encoder such as MiniLM, MPNet or E5",
             _embeds,
             preferred="stories-masked",

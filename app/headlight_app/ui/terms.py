@@ -29,14 +29,14 @@ TERMS: Registry[Term] = Registry(
         "pooling": Term("How the vectors of all tokens become one.", "architectures", "output-heads"),
         "special": Term("{token} marks where a text begins or ends.", "tokens", "tokenizers"),
         "space": Term("A dot before a token is a space.", "tokens", "tokenizers"),
-        "unknown": Term("{token} stands for what the model has no token for.", "tokens", "tokenizers"),
+        "unknown": Term("{token} replaces text that the model has no token for.", "tokens", "tokenizers"),
         "pieces": Term(
-            "A word in pieces is one that the model seldom read: expect poor guesses.", "tokens", "tokenizers"
+            "The model seldom read words that it splits into pieces: expect poor guesses.", "tokens", "tokenizers"
         ),
         "head": Term("Each square is a head: bright where a token (row) looks at another (column).", "heads", "cut"),
         "square_root": Term("The square-root scale keeps small weights visible.", "attention", "look-up"),
         "entropy": Term(
-            "Entropy: how widely a head looks. 0 bits: at one token; 1 bit: at two alike.", "block", "averages"
+            "Entropy: how widely a head looks. 0 bits: at one token; 1 bit: at two equally.", "block", "averages"
         ),
     },
 )

@@ -229,9 +229,9 @@ class AnswerLead:
         """The lead of a token or label. Raises TextError if there is no other answer or the logit is not finite."""
         logits = logits.astype(np.float64)
         if len(logits) < 2:
-            raise TextError("This model has one answer only, so nothing makes it another.")
+            raise TextError("This model has only one answer, so nothing can change it.")
         if np.isnan(logits).any() or not np.isfinite(logits[token]):
-            raise TextError("The answer has no finite logit here, so no head can be compared by it.")
+            raise TextError("The answer has no finite logit here, so heads cannot be compared by it.")
         next_best = float(np.delete(logits, token).max())
         log_probability = float(logits[token] - np.logaddexp.reduce(logits))
         return cls(log_probability, float(logits[token]) - next_best, int(logits.argmax()))
@@ -324,7 +324,7 @@ def require_text_classifier(model: Transformer) -> None:
     """Raise ConfigError for a model that does not label whole texts."""
     config = model.config
     if not task_of(config).whole_text or config.reads_signal or config.has_cross_attention:
-        raise ConfigError("This model labels no whole texts.")
+        raise ConfigError("This model does not label whole texts.")
 
 
 @torch.inference_mode()

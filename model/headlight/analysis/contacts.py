@@ -23,7 +23,7 @@ def predict_contacts(model: Transformer, trace: Trace) -> Float[np.ndarray, "que
     """
     head = model.contact_head
     if head is None:
-        raise ConfigError("This model has no contact head, which predicts what touches what in a protein; ESM has one.")
+        raise ConfigError("This model has no contact head to predict contacts in a protein; ESM has one.")
     weights = torch.tensor(trace.attention()).flatten(0, 1)
     counted = torch.tensor([number != model.config.contact_end_id for number in trace.text.ids])
     inner = (weights * (counted[:, None] & counted))[:, 1:-1, 1:-1]

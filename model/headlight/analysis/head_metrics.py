@@ -248,8 +248,8 @@ HEAD_METRICS: Registry[HeadMetric] = Registry(
             "Previous token",
             "the token before",
             _previous_token,
-            "A stripe just below the diagonal: each token looks at the one before it. Such a head tells a "
-            "token what stood to its left, which later layers build on.",
+            "A stripe just below the diagonal: each token looks at the one before it. Such a head tells a token what "
+            "came before it, which later layers build on.",
         ),
         "next": _pattern(
             "Next token",
@@ -268,14 +268,14 @@ HEAD_METRICS: Registry[HeadMetric] = Registry(
             "First token",
             "the first token",
             _first_token,
-            "A bright first column: nearly every token looks at the first one. Weights of a row must add "
-            "up to 1; a head that has nothing to fetch puts them where they do no harm.",
+            "A bright first column: nearly every token looks at the first one. The weights of a row must add up to 1; "
+            "a head with nothing to fetch puts them where they do no harm.",
         ),
         "same-word": _pattern(
             "Same word",
             "other occurrences of the same word",
             _same_word,
-            "Bright cells wherever a word meets itself: each token looks at other places where the same word stands.",
+            "Bright cells wherever a word is repeated: each token looks at other occurrences of the same word.",
             is_everywhere=False,
         ),
         # Olsson et al. 2022, "prefix matching": at the second A of "A B ... A" the head attends to B.
@@ -291,14 +291,14 @@ HEAD_METRICS: Registry[HeadMetric] = Registry(
             "Punctuation",
             "punctuation marks",
             _punctuation_keys,
-            "Bright columns at full stops and commas: tokens look at punctuation, where a model often "
-            "keeps what it knows of the clause.",
+            "Bright columns at full stops and commas: tokens look at punctuation, where a model often stores "
+            "information about the clause.",
         ),
         "special": _pattern(
             "Special tokens",
             "special tokens",
             _special_keys,
-            "Bright columns at the special tokens: the head has little to fetch in this text, and rests there.",
+            "Bright columns at the special tokens: the head has little to fetch in this text.",
         ),
         "entropy": HeadMetric("Entropy", "entropy", measure=lambda weights, text: entropy(weights), unit="bits"),
         "distance": HeadMetric(
@@ -314,7 +314,7 @@ IMAGE_HEAD_METRICS: Registry[HeadMetric] = Registry(
             "Neighbours",
             "the patches around it",
             neighbours,
-            "The patches around the one that asks: this head looks at a neighbourhood, as a convolution does.",
+            "The patches around the query: this head looks at a neighbourhood, as a convolution does.",
         ),
         "row": _patch_pattern(
             "Row",

@@ -59,8 +59,8 @@ class Cell:
         match = _CELL_PATTERN.fullmatch(text.strip())
         if not match:
             raise EditError(
-                f"{shortened(text)!r} is no cell. A cell reads STACK.LAYER.KIND[HEAD,QUERY,KEY], counted from 0, as in "
-                "decoder.1.self[3,5,2]."
+                f"{shortened(text)!r} is not a cell. A cell reads STACK.LAYER.KIND[HEAD,QUERY,KEY], counted from 0, as "
+                "in decoder.1.self[3,5,2]."
             )
         return cls(match[1], *map(int, match.groups()[1:]))
 

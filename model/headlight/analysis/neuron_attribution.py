@@ -105,7 +105,9 @@ def _down_projection(model: Transformer, trace: Trace, layer: int) -> torch.nn.L
         raise ConfigError("This model has no feed-forward, so it has no neurons: its blocks end with their attention.")
     if not isinstance(feed_forward, (MLP, GatedMLP)):
         kind = type(feed_forward).__name__
-        raise ConfigError(f"A feed-forward of the kind {kind} is no sum of neurons, so none can be told apart.")
+        raise ConfigError(
+            f"A feed-forward of the kind {kind} is not a sum of neurons, so it cannot be split into them."
+        )
     return feed_forward.down
 
 

@@ -130,8 +130,8 @@ class Receiver:
         found, config = _RECEIVER.fullmatch(native_path(model.config, text)), model.config
         if found is None or found[1] not in config.stacks or not 0 < int(found[2]) < config.num_layers(found[1]):
             raise TextError(
-                f"{shortened(text)!r} hears no earlier head. Name the queries, keys or values of one head from "
-                f"layer 1 on, such as {config.stacks[-1]}.1.self.q[0]."
+                f"{shortened(text)!r} receives nothing from earlier heads. Name the queries, keys or values of one "
+                f"head from layer 1 on, such as {config.stacks[-1]}.1.self.q[0]."
             )
         receiver = cls(found[1], int(found[2]), found[3], int(found[4]))
         attention, _ = attention_at(model, f"{receiver.stack}.{receiver.layer}.self")
@@ -178,8 +178,8 @@ def _require_equal_lengths(trace: Trace, other: Trace, stack: str) -> None:
     here, there = (len(each.text_of_stack(stack).ids) for each in (trace, other))
     if here != there:
         raise TextError(
-            f"The texts have {here} and {there} tokens; a patch puts a token in the place of the same one of the other "
-            "text, so both need equally many. Exchange words of one token each."
+            f"The texts have {here} and {there} tokens; a patch replaces a token by the token at the same position of "
+            "the other text, so both need equally many. Exchange words of one token each."
         )
 
 
@@ -219,8 +219,8 @@ class PatchedRuns:
         before, after = (float(each[pair[1]] - each[pair[0]]) for each in (logits, other_logits))
         if pair[0] == pair[1] or abs(after - before) < SMALLEST_DIFFERENCE:
             raise TextError(
-                "Both texts lead to the same answer here, so there is no difference to restore. Change the other text, "
-                "or name two answers."
+                "Both texts give the same answer here, so there is no difference to restore. Change the other text, or "
+                "name two answers."
             )
         return cls(model, trace, other, name, place, pair, before, after)
 

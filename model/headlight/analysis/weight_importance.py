@@ -75,7 +75,7 @@ def log_probability_gradient(
 def _prediction_logits(logits: Tensor | None, trace: Trace, position: int) -> Tensor:
     """The logits at a position, or of the whole text if the model labels whole texts."""
     if logits is None:
-        raise TextError("This model ends without a head: there is no prediction whose gradient could be taken.")
+        raise TextError("This model ends without a head: there is no prediction to differentiate.")
     if task_of(trace.config).whole_text:
         text_logits: Tensor = logits[0]
         return text_logits

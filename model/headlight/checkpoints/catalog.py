@@ -83,7 +83,7 @@ def download_model(
         sizes: dict[str, int] = {file.rfilename: file.size or 0 for file in files}
         files_to_fetch = needed_files(sizes)
         if CONFIG not in files_to_fetch or not any(file.endswith((".safetensors", ".bin")) for file in files_to_fetch):
-            raise CheckpointError(f"{name} of the Hugging Face Hub is no checkpoint: {_why_unusable(sizes)}.")
+            raise CheckpointError(f"{name} on the Hugging Face Hub is not a checkpoint: {_why_unusable(sizes)}.")
         size = sum(sizes[file] for file in files_to_fetch)
         log(f"Fetching {name} from the Hugging Face Hub: {len(files_to_fetch)} files, {size / 1e6:,.1f} MB.")
         return Path(hub.snapshot_download(name, allow_patterns=files_to_fetch, cache_dir=cache))
@@ -118,7 +118,7 @@ def _import_huggingface_hub() -> ModuleType:
 
 def _why_unusable(names: Iterable[str]) -> str:
     if any(name.endswith(".gguf") for name in names):
-        return "it holds GGUF files alone; download one of them and open it by its path"
+        return "it only holds GGUF files; download one of them and open it by its path"
     return "it holds no config.json with weights beside it"
 
 
@@ -129,7 +129,7 @@ def _error_message(hub: ModuleType, name: str, error: Exception) -> str:
     if isinstance(error, errors.RepositoryNotFoundError):
         return f"The Hugging Face Hub has no public model named {name!r}."
     if isinstance(error, errors.OfflineModeIsEnabled):
-        return "The Hugging Face Hub is switched off here (HF_HUB_OFFLINE)."
+        return "The Hugging Face Hub is disabled here (HF_HUB_OFFLINE)."
     if isinstance(error, OSError) and error.strerror and not isinstance(error, (ConnectionError, TimeoutError)):
         return f"{name} cannot be stored in the local cache{reason(error)}."
     return f"The Hugging Face Hub cannot be reached for {name!r}. Check the network, or name a folder."

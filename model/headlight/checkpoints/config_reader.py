@@ -152,9 +152,9 @@ def read_json(path: Path, name: str) -> dict[str, Any]:
     try:
         values: Any = json.loads(read_regular(path, MAX_JSON_BYTES).decode("utf-8"))
     except OSError as error:
-        raise CheckpointError(f"{name} is no checkpoint: it holds no readable {path.name}{reason(error)}.") from error
+        raise CheckpointError(f"{name} is not a checkpoint: it has no readable {path.name}{reason(error)}.") from error
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{name}: its {path.name} is no JSON{reason(error)}.") from error
+        raise CheckpointError(f"{name}: its {path.name} is not JSON{reason(error)}.") from error
     if not isinstance(values, dict):
-        raise CheckpointError(f"{name}: its {path.name} is no JSON object.")
+        raise CheckpointError(f"{name}: its {path.name} is not a JSON object.")
     return values

@@ -45,7 +45,7 @@ def read_image_processor(folder: Path, image: ImageConfig, name: str) -> ImagePr
     for step, value in fields.values.items():
         if step.startswith("do_") and step not in _SUPPORTED_STEPS and value:
             raise CheckpointError(
-                f"{fields.name}: its {IMAGE_PROCESSOR} says {step}, which changes images and is not supported."
+                f"{fields.name}: its {IMAGE_PROCESSOR} sets {step}, which changes images and is not supported."
             )
     height, width, shortest = _size(fields, "size", image)
     crop = _is_enabled(fields, "do_center_crop", False)
@@ -80,7 +80,7 @@ def _size(fields: ConfigReader, name: str, image: ImageConfig) -> tuple[int, int
     unknown = sorted(set(group.values) - {"height", "width", "shortest_edge"})
     if unknown or group.has("shortest_edge") == (group.has("height") and group.has("width")):
         told = ", ".join(group.values) or "nothing"
-        raise CheckpointError(f"{group.name}: it names {told}; known are height with width, or shortest_edge alone.")
+        raise CheckpointError(f"{group.name}: it names {told}; known are height with width, or only shortest_edge.")
     if group.has("shortest_edge"):
         return 0, 0, group.integer("shortest_edge")
     return group.integer("height"), group.integer("width"), 0

@@ -104,10 +104,10 @@ class _Header:
 
     def read(self, path: Path) -> GgufFile:
         if self.take(4) != b"GGUF":
-            raise CheckpointError(f"{self.name} is no GGUF file: it does not begin with GGUF.")
+            raise CheckpointError(f"{self.name} is not a GGUF file: it does not begin with GGUF.")
         version = self.number("I")
         if version not in _VERSIONS:
-            order = " or is written for processors of the other byte order" if not version & 0xFFFF else ""
+            order = " or has the other byte order" if not version & 0xFFFF else ""
             raise CheckpointError(f"{self.name} is version {version} of GGUF{order}; versions 2 and 3 can be read.")
         tensor_count, field_count = self.number("Q"), self.number("Q")
         fields = self.named(field_count, self.text, lambda: self.value(self.number("I")), "field")
@@ -133,7 +133,7 @@ class _Header:
         if size > len(self.data) - self.at:
             longer = len(self.data) < self.file_size
             why = f"its header is longer than {len(self.data):,} bytes" if longer else "it is cut off in its header"
-            raise CheckpointError(f"{self.name} is no GGUF file that can be read: {why}.")
+            raise CheckpointError(f"{self.name} is not a readable GGUF file: {why}.")
         self.at += size
         return self.data[self.at - size : self.at]
 
@@ -155,7 +155,7 @@ class _Header:
 
     def numbers(self, kind: int, count: int) -> list[int] | list[float] | list[bool]:
         if kind not in _NUMBERS:
-            raise CheckpointError(f"{self.name} has a field of type {kind}, which no GGUF file has.")
+            raise CheckpointError(f"{self.name} has a field of type {kind}, which GGUF does not have.")
         dtype = np.dtype(_NUMBERS[kind])
         found: list[int] | list[float] | list[bool] = np.frombuffer(self.take(count * dtype.itemsize), dtype).tolist()
         return found

@@ -80,7 +80,7 @@ def as_folder(file: GgufFile) -> tuple[dict[str, Any], LazyTensors]:
     name = shortened(str(file.fields.get("general.architecture", "")))
     if name not in ARCHITECTURES:
         known = ", ".join(ARCHITECTURES)
-        raise CheckpointError(f"{file.name}: its architecture is {name!r}; GGUF files open of {known}.")
+        raise CheckpointError(f"{file.name}: its architecture is {name!r}; known GGUF architectures are {known}.")
     if file.fields.get("split.count", 1) not in (0, 1):
         raise CheckpointError(f"{file.name} is a part of a model; merge the parts with llama.cpp's gguf-split.")
     architecture, tensors = ARCHITECTURES[name], file.tensors()
@@ -108,7 +108,7 @@ def _config(
             told = f"its {theirs} is {str(fields[theirs])[:40]}, but a head has {head_width} channels"
             raise CheckpointError(f"{file.name}: {told}, which is not supported.")
     if read.integer("expert_count", 0):
-        raise CheckpointError(f"{file.name} is a mixture of experts; of these only folders open, no GGUF files.")
+        raise CheckpointError(f"{file.name} is a mixture of experts; these only open as folders, not as GGUF files.")
     values |= {
         "model_type": architecture.model_type,
         "architectures": ["ForCausalLM"],

@@ -52,11 +52,11 @@ def meta_model_within(
     except HeadlightError as error:
         raise CheckpointError(f"{name}: {error}") from error
     except (RuntimeError, OverflowError) as error:  # sizes whose product overflows
-        raise CheckpointError(f"{name}: the sizes in its config are beyond any memory.") from error
+        raise CheckpointError(f"{name}: the sizes in its config exceed any memory.") from error
     needed = sum(parameter.numel() for parameter in model.parameters()) * bytes_each
     if needed > allowed:
         raise CheckpointError(
-            f"{name}: its config asks for {needed / 1e9:,.1f} GB of memory; {allowed / 1e9:,.1f} GB are allowed."
+            f"{name}: its config needs {needed / 1e9:,.1f} GB of memory; {allowed / 1e9:,.1f} GB are allowed."
         )
     return model
 
@@ -152,10 +152,10 @@ def _transcript_notes(config: Config, tokenizer: Tokenizer) -> tuple[str, ...]:
         notes.append(f"A text is in the language of the token that it begins with: {names}.")
     if config.prompt_token_ids:
         tokens = " ".join(tokenizer.from_ids((config.start_token_id, *config.prompt_token_ids), "").tokens)
-        notes.append(f"Its decoder begins with {tokens}; a text that begins with special tokens has these instead.")
+        notes.append(f"Its decoder begins with {tokens}; a text that begins with special tokens replaces them.")
     if config.alignment_heads:
         heads = ", ".join(f"layer {layer} head {head}" for layer, head in config.alignment_heads)
-        notes.append(f"Its heads of cross-attention that follow the sound (alignment heads): {heads}.")
+        notes.append(f"Its cross-attention heads that follow the sound (alignment heads): {heads}.")
     return tuple(notes)
 
 
@@ -176,7 +176,7 @@ def read_card(folder: Path) -> str:
 def require_new_folder(folder: Path, force: bool = False) -> None:
     """Raise CheckpointError if writing a checkpoint there would replace other files."""
     if folder.exists() and not folder.is_dir():
-        raise CheckpointError(f"{folder} is a file; give a folder, which may be new.")
+        raise CheckpointError(f"{folder} is a file; give a folder, new or existing.")
     found = sorted(path.name for path in folder.iterdir()) if folder.exists() and not force else []
     if found:
         listed = ", ".join(found[:3]) + (" ..." if len(found) > 3 else "")
@@ -240,7 +240,7 @@ def choose_device(device: str = "auto") -> torch.device:
     match = re.fullmatch(r"(\w+)(?::(0|[1-9]\d{0,8}))?", device, re.ASCII)
     if not match or int(match[2] or 0) >= device_counts.get(match[1], 0):
         available = ", ".join(["auto", *(name for name, count in device_counts.items() if count)])
-        raise CheckpointError(f"There is no device {shortened(device)!r} here; possible are {available}.")
+        raise CheckpointError(f"There is no device {shortened(device)!r} here; available are {available}.")
     return torch.device(device)
 
 
@@ -268,7 +268,7 @@ def _program_notes(source: CheckpointSource) -> tuple[str, ...]:
     notes = []
     if source.config_json.get("auto_map"):
         notes.append(
-            "Its config names a program of its own (auto_map), which is not run; Headlight's own implementation of the "
+            "Its config names its own program (auto_map), which is not run; Headlight's own implementation of the "
             "family is used."
         )
     if names := sorted(path.name for path in source.folder.iterdir() if is_program(path.name)):

@@ -15,8 +15,8 @@ OPEN_FAMILIES = (*FAMILIES, *TEXT_STACKS, *TWO_TOWERS)
 LISTING = "`headlight models --families` lists the families that open."
 
 _NO_ATTENTION = "it has no attention, so there are no weights to see"
-_MIXED = "most of its layers have no attention, only a state that is passed on"
-_BLOCKS = "it looks at blocks of tokens and at global ones"
+_MIXED = "most of its layers have no attention, only a recurrent state"
+_BLOCKS = "its attention is limited to blocks of tokens and global tokens"
 _SOUND = "it reads sound"
 # model_type -> the nearest family that opens (empty if none is near), and the difference.
 DIFFERENCES: Mapping[str, tuple[str, str]] = {
@@ -28,27 +28,25 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("longformer", "big_bird"), ("roberta", _BLOCKS)),
     **dict.fromkeys(("led", "bigbird_pegasus"), ("bart", _BLOCKS)),
     "longt5": ("t5", _BLOCKS),
-    "reformer": ("", "it looks only at tokens of the same hash"),
-    "minicpm3": ("deepseek_v3", "its residual stream and its embeddings are scaled as in no family that opens"),
+    "reformer": ("", "its attention is limited to tokens with the same hash"),
+    "minicpm3": ("deepseek_v3", "it scales its residual stream and its embeddings unlike any family that opens"),
     **dict.fromkeys(("speech_to_text", "seamless_m4t"), ("whisper", _SOUND)),
     **dict.fromkeys(("wavlm", "data2vec-audio"), ("wav2vec2", _SOUND)),
-    "qwen2_moe": ("qwen3_moe", "the expert that reads every token has a gate of its own"),
+    "qwen2_moe": ("qwen3_moe", "its shared expert has its own gate"),
     **dict.fromkeys(
-        ("glm4_moe", "ernie4_5_moe", "dots1"), ("deepseek_v3", "it has such experts, but its keys are not compressed")
+        ("glm4_moe", "ernie4_5_moe", "dots1"), ("deepseek_v3", "it has the same experts, but uncompressed keys")
     ),
     "deepseek_v32": ("deepseek_v3", "a second attention chooses the tokens that each query may look at"),
-    "llama4": ("llama", "layers differ in their experts and in the reach of their attention"),
-    "deberta": ("deberta-v2", "queries, keys and values are one fused tensor with biases of its own kind"),
-    "xlnet": ("bert", "it reads two streams, with positions that are relative to each other"),
-    "openai-gpt": ("gpt2", "its norms stand after the sublayers"),
-    **dict.fromkeys(("chatglm", "glm4v"), ("glm", "its files need programs of their own")),
-    "siglip2": ("siglip", "it reads images of any shape, with positions that are fitted to it"),
-    **dict.fromkeys(("blip", "blip-2"), ("clip", "its text stack looks at the image by cross-attention")),
-    "dinov3_convnext": ("dinov3_vit", "it works by convolution"),
-    "data2vec-vision": ("beit", "its files have names of their own"),
-    **dict.fromkeys(
-        ("swin", "swinv2", "segformer", "convnext", "resnet"), ("vit", "it works on windows or by convolution")
-    ),
+    "llama4": ("llama", "its layers differ in their experts and in the range of their attention"),
+    "deberta": ("deberta-v2", "its queries, keys and values are one fused tensor with unusual biases"),
+    "xlnet": ("bert", "it has two-stream attention with relative positions"),
+    "openai-gpt": ("gpt2", "its norms come after the sublayers"),
+    **dict.fromkeys(("chatglm", "glm4v"), ("glm", "its files need their own programs")),
+    "siglip2": ("siglip", "it reads images of any shape, with positions fitted to the shape"),
+    **dict.fromkeys(("blip", "blip-2"), ("clip", "its text stack reads the image by cross-attention")),
+    "dinov3_convnext": ("dinov3_vit", "it is a convolutional network"),
+    "data2vec-vision": ("beit", "its files have other names"),
+    **dict.fromkeys(("swin", "swinv2", "segformer", "convnext", "resnet"), ("vit", "it uses windows or convolutions")),
 }
 
 
@@ -70,6 +68,6 @@ def refusal(model_type: str) -> str:
     if not difference:
         close = get_close_matches(model_type[:100], OPEN_FAMILIES, n=1)
         hint = f" The nearest name that opens is {close[0]}." if close else ""
-        return f"its config says model_type {told!r}, which is no family that opens.{hint} {LISTING}"
-    advice = f" The nearest family that opens is {nearest}; take a model of that one." if nearest else ""
+        return f"its config says model_type {told!r}, which is not a supported family.{hint} {LISTING}"
+    advice = f" The nearest family that opens is {nearest}; use a model of that family." if nearest else ""
     return f"{told} does not open: {difference}.{advice} {LISTING}"

@@ -26,7 +26,7 @@ def with_sound_files(config: Config, folder: Path, name: str) -> Config:
         return config.replace(sound=sound)
     heads = generation.list_of("alignment_heads", list)
     if not all(len(pair) == 2 and all(type(number) is int for number in pair) for pair in heads):
-        raise CheckpointError(f"{generation.name}: its alignment_heads are no pairs of a layer and a head.")
+        raise CheckpointError(f"{generation.name}: its alignment_heads are not pairs of a layer and a head.")
     prompt = tuple(token for token in _prompt(generation) if token < config.vocabulary_size)
     return config.replace(sound=sound, prompt_token_ids=prompt, alignment_heads=tuple(map(tuple, heads)))
 

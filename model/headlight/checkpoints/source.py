@@ -156,10 +156,10 @@ def open_source(path: Path, name: str = "") -> CheckpointSource:
     files = [path / file for file in SINGLE_FILES if (path / file).is_file()] or sorted(path.glob("*.gguf"))
     if len(files) > 1:
         listed = ", ".join(file.name[:60] for file in files[:5])
-        raise CheckpointError(f"{name} holds {len(files)} models in one file each: {listed}; name one of them.")
+        raise CheckpointError(f"{name} holds {len(files)} single-file models: {listed}; name one of them.")
     if not files:
         read_json(path / CONFIG, name)
-        raise CheckpointError(f"{name} is no checkpoint.")
+        raise CheckpointError(f"{name} is not a checkpoint.")
     return _open_single_file(files[0], name)
 
 
@@ -222,6 +222,6 @@ def _open_single_file(path: Path, name: str) -> CheckpointSource:
         values, tensors = as_folder(file)
         return CheckpointSource(name, values, lambda: tensors, path.parent, lambda: (path,), file)
     if path.suffix not in (".pt", ".bin"):
-        raise CheckpointError(f"{name} is no checkpoint; name a folder, a .gguf, nanoGPT's ckpt.pt or llama2.c's .bin.")
+        raise CheckpointError(f"{name} is not a checkpoint; give a folder, .gguf, nanoGPT ckpt.pt or llama2.c .bin.")
     values, tensors = read_nanogpt(path, name) if path.suffix == ".pt" else read_llama2c(path, name)
     return CheckpointSource(name, values, lambda: tensors, path.parent, lambda: (path,))

@@ -62,7 +62,7 @@ def read_tensors(folder: Path, name: str, safetensors_file: str, pickle_file: st
             return LazyTensors(_unpacked(_rename_old_norms(readers), name))
     for file in (safetensors_file, f"{safetensors_file}.index.json", pickle_file, f"{pickle_file}.index.json"):
         if (folder / file).is_symlink():
-            raise CheckpointError(f"{name}: its {file} is not there, only a link to it; a download may not have ended.")
+            raise CheckpointError(f"{name}: its {file} is only a broken link; a download may be incomplete.")
     raise CheckpointError(f"{name} holds no {safetensors_file} and no {pickle_file}.")
 
 
@@ -102,7 +102,7 @@ def _unpack_mxfp4(read_blocks: Callable[[], Tensor], read_scales: Callable[[], T
     """[expert in out] from blocks [expert out block byte], two 4-bit numbers per byte, and their powers of two."""
     blocks, scales = read_blocks(), read_scales()
     if blocks.dim() != 4 or blocks.shape[:-1] != scales.shape or {blocks.dtype, scales.dtype} != {torch.uint8}:
-        raise CheckpointError(f"{name}: the blocks and scales of {key} do not belong together.")
+        raise CheckpointError(f"{name}: the blocks and scales of {key} do not match.")
     numbers = torch.tensor((*_FP4_NUMBERS, *(-number for number in _FP4_NUMBERS)), dtype=torch.bfloat16)
 
     def unpacked(expert: Tensor, powers: Tensor) -> Tensor:
@@ -120,7 +120,7 @@ def _shards(folder: Path, name: str, index: str) -> tuple[list[str], set[str]]:
     files = sorted(set(weight_map.values()))
     for file in files:
         if Path(file).name != file or not os.path.isfile(folder / file):
-            raise CheckpointError(f"{name}: its {index} names {file[:80]!r}, which is no file beside it.")
+            raise CheckpointError(f"{name}: its {index} names {file[:80]!r}, which is not a file beside it.")
     return files, set(weight_map)
 
 
@@ -177,13 +177,13 @@ def load_pickle(path: Path, name: str) -> dict[str, Any]:
     except Exception as error:  # torch raises any kind of error for a broken or hostile pickle
         forbidden = re.search(r"GLOBAL ([\w.]{1,80})", str(error))
         why = (
-            f"it asks to run {forbidden[1]}, and nothing in it was run"
+            f"it asks to run {forbidden[1]}; nothing in it was run"
             if forbidden
-            else "it is damaged, or no file of torch"
+            else "it is damaged, or not a torch file"
         )
         raise CheckpointError(f"{name}: its {path.name} cannot be read safely: {why}.") from error
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
-        raise CheckpointError(f"{name}: its {path.name} holds no table of tensors.")
+        raise CheckpointError(f"{name}: its {path.name} holds no dictionary of tensors.")
     return values
 
 
@@ -197,9 +197,7 @@ def _reject_compression(path: Path, name: str) -> None:
     with path.open("rb") as file, zipfile.ZipFile(BoundedZipReader(file)) as archive:
         size = sum(entry.file_size for entry in archive.infolist())
     if size > path.stat().st_size:
-        raise CheckpointError(
-            f"{name}: its {path.name} would grow to {size:,} bytes in memory, as no file of torch does."
-        )
+        raise CheckpointError(f"{name}: its {path.name} would grow to {size:,} bytes in memory, unlike any torch file.")
 
 
 def require_supported(tensor: Tensor, key: str, name: str) -> Tensor:
@@ -208,7 +206,7 @@ def require_supported(tensor: Tensor, key: str, name: str) -> Tensor:
     Raises CheckpointError for quantised and sparse tensors, and for expanded (stride 0) ones, which may have any size.
     """
     if tensor.layout is not torch.strided or tensor.device.type != "cpu":
-        raise CheckpointError(f"{name}: {key} is sparse, or has no numbers; only dense tensors can be opened.")
+        raise CheckpointError(f"{name}: {key} is sparse or has no data; only dense tensors can be opened.")
     if tensor.dtype not in SUPPORTED_DTYPES and not (tensor.dtype is torch.uint8 and key.endswith(PACKED_ENDINGS)):
         kind = str(tensor.dtype).removeprefix("torch.")
         raise CheckpointError(f"{name}: {key} is {kind}: quantised weights cannot be opened; use the original ones.")
@@ -226,7 +224,7 @@ def read_nanogpt(path: Path, name: str) -> tuple[dict[str, Any], LazyTensors]:
     checkpoint = load_pickle(path, name)
     model_args, tensors = checkpoint.get("model_args"), checkpoint.get("model")
     if not isinstance(model_args, dict) or not isinstance(tensors, dict):
-        raise CheckpointError(f"{name} is no checkpoint of nanoGPT: it has no model_args and model.")
+        raise CheckpointError(f"{name} is not a nanoGPT checkpoint: it lacks model_args or model.")
     readers: TensorReaders = {
         str(key).removeprefix("_orig_mod."): partial(require_supported, tensor, str(key), name)
         for key, tensor in tensors.items()
@@ -248,7 +246,7 @@ def read_llama2c(path: Path, name: str) -> tuple[dict[str, Any], LazyTensors]:
     with open_regular(path) as file:
         header = file.read(_HEADER_BYTES)
     if len(header) < 36:
-        raise CheckpointError(f"{name} is too short for a model of llama2.c.")
+        raise CheckpointError(f"{name} is too short for a llama2.c model.")
     has_magic = struct.unpack_from("<I", header)[0] == MAGIC
     version = struct.unpack_from("<i", header, 4)[0] if has_magic else 0
     if version > 1:
@@ -263,7 +261,7 @@ def read_llama2c(path: Path, name: str) -> tuple[dict[str, Any], LazyTensors]:
         or max(map(abs, sizes)) > 2**24
         or layers > MAX_LAYERS
     ):
-        raise CheckpointError(f"{name} has sizes that are no model's: {', '.join(map(str, sizes))}.")
+        raise CheckpointError(f"{name} has sizes that are not possible: {', '.join(map(str, sizes))}.")
     tied = bool(header[36]) if has_magic else vocabulary > 0
     values = {
         "model_type": "llama2.c",

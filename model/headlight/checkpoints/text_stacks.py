@@ -44,8 +44,8 @@ TEXT_STACKS: Registry[TextStack] = Registry(
         "paligemma": TextStack(
             GEMMA,
             tied=True,
-            note="In its own programs the tokens of a prompt see each other both ways; here the mask is causal. "
-            "Another mask can be chosen.",
+            note="In its original code the tokens of a prompt see each other in both directions; here the mask is "
+            "causal. You can choose another mask.",
             dropped_fields=("use_bidirectional_attention",),
         ),
         "qwen2_vl": TextStack(QWEN2_VL),
@@ -83,7 +83,7 @@ def find_family(fields: ConfigReader, tensors: LazyTensors) -> tuple[Family, Con
     stack, inner = TEXT_STACKS[model_type], fields.nested("text_config") or fields
     name = inner.string("model_type", "")
     if name not in FAMILIES and not name.startswith(model_type) and inner.has("model_type"):
-        raise CheckpointError(f"{fields.name}: its text stack is a {shortened(name)}, which is no family that opens.")
+        raise CheckpointError(f"{fields.name}: its text stack is a {shortened(name)}, which is not a supported family.")
     note = f"Only the text stack of this {model_type} is opened; {stack.other} are not read."
     tied = fields.boolean("tie_word_embeddings", stack.tied) or inner.boolean("tie_word_embeddings", False)
     merged = {**inner.values, "tie_word_embeddings": tied, "architectures": fields.values.get("architectures")}
@@ -97,7 +97,7 @@ def _find_tower(model_type: str, fields: ConfigReader) -> tuple[Family, ConfigRe
     tower = fields.string(TOWER_FIELD, "text")
     inner = fields.nested(f"{tower}_config") or ConfigReader({}, fields.name)
     reads, other = ("texts", "vision") if tower == "text" else ("images", "text")
-    note = f"Only the tower that reads {reads} is opened; {other} behind the path of the folder opens the other one."
+    note = f"Only the tower that reads {reads} is opened; {other} after the path of the folder opens the other one."
     values = {**inner.values, "architectures": ["Model"]}
     return FAMILIES[f"{model_type}_{tower}_model"], ConfigReader(values, fields.name), (note,)
 

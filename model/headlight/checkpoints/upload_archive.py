@@ -134,7 +134,7 @@ def _checkpoint_errors() -> Iterator[None]:
     except OSError as error:
         raise CheckpointError(f"The upload cannot be stored: {error.strerror or 'its end is missing'}.") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
-        raise CheckpointError("The upload is no .zip archive that can be read; it may be damaged.") from error
+        raise CheckpointError("The upload is not a readable .zip archive; it may be damaged.") from error
 
 
 def _limit_file_count(entries: Sequence[Entry], limits: UploadLimits) -> Sequence[Entry]:
@@ -167,7 +167,7 @@ def _zip_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limits: UploadL
     item = UploadedFile(parts, entry.file_size, lambda: _read_zip_entry(archive, entry))
     if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
         raise CheckpointError(
-            f"{item.quoted_path} is a link and no file. Pack the files themselves (zip follows links)."
+            f"{item.quoted_path} is a link, not a file. Pack the files themselves (zip follows links)."
         )
     if entry.orig_filename.endswith(("/", "\\")):
         return None
@@ -178,7 +178,7 @@ def _zip_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limits: UploadL
     if entry.file_size > RATIO_EXEMPT_BYTES and entry.file_size > limits.max_compression_ratio * entry.compress_size:
         raise CheckpointError(
             f"{item.quoted_path} would grow from {entry.compress_size:,} to {entry.file_size:,} "
-            f"bytes, which weights never do."
+            f"bytes; weights never compress that much."
         )
     return item
 
@@ -215,7 +215,7 @@ def _write_checkpoint(items: Sequence[UploadedFile], folder: Path, limits: Uploa
         seen.add(key)
         if is_program(item.parts[-1]):
             raise CheckpointError(
-                f"The upload holds {item.quoted_path}, a program. Send the checkpoint's own files alone."
+                f"The upload holds {item.quoted_path}, a program. Send only the checkpoint's own files."
             )
     size = sum(item.size for item in items)
     if size > limits.max_bytes:
@@ -268,7 +268,7 @@ def _write_file(item: UploadedFile, path: Path) -> None:
         for chunk in item.chunks():
             byte_count += len(chunk)
             if byte_count > item.size:
-                raise CheckpointError(f"{item.quoted_path} is larger than the upload says.")
+                raise CheckpointError(f"{item.quoted_path} is larger than the upload states.")
             target.write(chunk)
     if byte_count != item.size:
         raise CheckpointError(f"{item.quoted_path} is cut off: {byte_count:,} of {item.size:,} bytes are there.")

@@ -324,7 +324,7 @@ class WeightLoader:
         except (RuntimeError, IndexError, ValueError) as error:
             shape = tuple(tensor.shape)
             raise CheckpointError(
-                f"{self.plan.fields.name}: {name} cannot be made of {source}, whose shape is {shape}."
+                f"{self.plan.fields.name}: {name} cannot be computed from {source}, which has the shape {shape}."
             ) from error
 
     def _rule(self, name: str) -> tuple[WeightRule, str]:

@@ -127,15 +127,15 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--image", metavar="FILE", help="an image or a shipped one's name, for a model that reads images"
     )
-    parser.add_argument("--audio", metavar="FILE", help="a recording or a shipped one's name, for a model that hears")
+    parser.add_argument("--audio", metavar="FILE", help="a recording or a shipped one's name, for a model of sounds")
     parser.add_argument("--target", help="the decoder's text, or how it begins, for an encoder-decoder")
     parser.add_argument("--source-language", metavar="TOKEN", help="of the TEXT, such as eng_Latn, __en__ or en_XX")
-    parser.add_argument("--target-language", metavar="TOKEN", help="of what the decoder writes")
+    parser.add_argument("--target-language", metavar="TOKEN", help="of the decoder's text")
 
 
 def add_texts_option(parser: argparse.ArgumentParser) -> None:
     """Add --texts."""
-    parser.add_argument("--texts", type=Path, metavar="FILE", help="in place of TEXT: a file with a text on each line")
+    parser.add_argument("--texts", type=Path, metavar="FILE", help="instead of TEXT: a file with one text per line")
 
 
 def each_input(options: argparse.Namespace) -> list[argparse.Namespace]:
@@ -154,7 +154,7 @@ def each_input(options: argparse.Namespace) -> list[argparse.Namespace]:
         raise DataError(f"{options.texts} {reason}.") from error
     texts = [line for line in lines if line.strip()]
     if not texts:
-        raise DataError(f"{options.texts} holds no text; write one on each line.")
+        raise DataError(f"{options.texts} contains no text; write one on each line.")
     return [argparse.Namespace(**vars(options) | {"text": text}) for text in texts]
 
 
@@ -194,7 +194,7 @@ def run_edited(options: argparse.Namespace, loaded: Checkpoint, keep: Sequence[s
     if options.patch_from is not None:
         paths = patched_paths(native_edits(model.config, options.edit))
         if not paths:
-            raise EditError("--patch-from names the run B of a patch, and no --edit takes a value from B.")
+            raise EditError("--patch-from names the run B of a patch, but no --edit takes a value from B.")
         other_text, other_source = read_input(other_input(options, options.patch_from), loaded)
         runs["B"] = run(model, tokenizer, other_text, source=other_source, keep=paths)
     traced = run(model, tokenizer, text, options.edit, source=source, keep=keep, runs=runs, **more)

@@ -40,7 +40,7 @@ def add_evaluation_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for flag, about in (("--text", "a held-out text (.xz too)"), ("--cloze", "sentences with accepted words")):
         parser.add_argument(flag, action="append", default=[], metavar="FILE", help=f"{about}; repeat for more")
-    about = f"a recipe with examples of one's own, or one of {', '.join(sorted(EXAMPLE_TASKS))}"
+    about = f"a recipe with your own examples, or one of {', '.join(sorted(EXAMPLE_TASKS))}"
     parser.add_argument("--task", metavar="NAME_OR_RECIPE", help=about)
     parser.add_argument("--examples", type=int, default=1000, metavar="N", help="how many (default 1000)")
     add_device_option(parser)
@@ -100,7 +100,7 @@ def open_evaluation(options: argparse.Namespace) -> tuple[Checkpoint, list[Path]
 
 def _add_extrapolate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "model", nargs="+", metavar="MODEL", help="names or folders; the second of an encoding is the first's repeat"
+        "model", nargs="+", metavar="MODEL", help="names or folders; the second of an encoding is a repetition"
     )
     parser.add_argument(
         "--text", action="append", required=True, metavar="FILE", help="a held-out text; repeat for more"

@@ -82,14 +82,14 @@ def _metric_lines(loaded: Checkpoint, rows: dict[str, np.ndarray], top: int) -> 
         order = [place for place in np.argsort(-flat, kind="stable") if np.isfinite(flat[place])][:top]
         unit = metrics_of[name].unit
         heads = [f"{divmod(int(place), values.shape[1])} ".replace(", ", ".") + f"{flat[place]:.3g}" for place in order]
-        lines.append(f"  {name:14} {'  '.join(heads) or 'no text gives occasion for it'} {unit}".rstrip())
+        lines.append(f"  {name:14} {'  '.join(heads) or 'no text determines it'} {unit}".rstrip())
     return lines
 
 
 def _add_patching(parser: argparse.ArgumentParser) -> None:
     add_input_options(parser)
     add_model_options(parser)
-    parser.add_argument("--other", required=True, metavar="TEXT", help="the text, or image, whose values are put in")
+    parser.add_argument("--other", required=True, metavar="TEXT", help="the text, or image, that provides the values")
     parser.add_argument("--edit", action="append", default=[], help="such as decoder.1.self.weights[3]=set:0")
     parser.add_argument("--position", type=token_position, metavar="N", help="where the answers are predicted")
     parser.add_argument(
@@ -98,7 +98,7 @@ def _add_patching(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--into",
         metavar="VALUE",
-        help="a later head's q, k or v, as decoder.4.self.q[3]: what heads say to it",
+        help="a later head's q, k or v, as decoder.4.self.q[3]: the effect of heads on it",
     )
     parser.add_argument("--stack", choices=("encoder", "decoder"), help="default: the one that predicts")
     parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
@@ -130,7 +130,7 @@ def patching(options: argparse.Namespace) -> int:
         "\n".join(_map_lines("layer", [f"{place} {token}"[:10] for place, token in enumerate(tokens)], found.residual))
     )
     _print_heads(found.heads)
-    print("The same heads, all later ones held as here: what they give the answer directly")
+    print("The same heads, with all later ones fixed as here: their direct effect on the answer")
     _print_heads(found.direct_heads)
     return 0
 
@@ -157,7 +157,7 @@ def _print_paths(options: argparse.Namespace, loaded: Checkpoint, answers: tuple
         told |= zip(("answer", "other_answer"), runs.answers, strict=True)
         print(json.dumps({"into": str(into), "heads": shares.tolist(), **told}))
         return 0
-    print(f"What each head says to {into} directly: how much of the difference returns (1: all of it)")
+    print(f"Direct effect of each head on {into}: how much of the difference returns (1: all of it)")
     _print_heads(shares)
     return 0
 

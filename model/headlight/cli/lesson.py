@@ -23,7 +23,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = "; ".join(f"{name}: {action.__doc__}" for name, action in ACTIONS.items())
     parser.add_argument("action", choices=tuple(ACTIONS), help=actions)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="lessons (.md) or hand-ins (.json)")
-    parser.add_argument("--model", default="", help="check: with this model in place of the lesson's own")
+    parser.add_argument("--model", default="", help="check: use this model instead of the lesson's own")
     add_device_option(parser)
     add_folder_option(parser)
 

@@ -18,7 +18,7 @@ def _add_models_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("fetched", nargs="*", metavar="ID", help="models of the Hugging Face Hub to download first")
     add_folder_option(parser)
     parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
-    parser.add_argument("--families", action="store_true", help="list the families of checkpoints that open instead")
+    parser.add_argument("--families", action="store_true", help="list the supported families of checkpoints instead")
 
 
 @command(_add_models_arguments)
@@ -73,7 +73,7 @@ def _entry_json(entry: CatalogEntry) -> dict[str, object]:
 def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="NAME_OR_FOLDER")
     parser.add_argument("folder", type=Path, metavar="FOLDER")
-    parser.add_argument("--force", action="store_true", help="write into a folder that holds other files")
+    parser.add_argument("--force", action="store_true", help="write into a folder that contains other files")
     add_folder_option(parser)
 
 
@@ -83,5 +83,5 @@ def export(options: argparse.Namespace) -> int:
     require_new_folder(options.folder, options.force)
     loaded = load(find_checkpoint(options.model, model_folders(options), fetch=True), name=options.model, device="cpu")
     kind = checkpoints.export(options.folder, loaded.model, loaded.tokenizer)
-    print(f"{options.folder} holds the model as {kind}.")
+    print(f"{options.folder} contains the model as {kind}.")
     return 0

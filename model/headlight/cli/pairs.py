@@ -97,7 +97,7 @@ def _ledger_table(found: Ledger, traced: Trace, top: int) -> str:
 def _add_sentences(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("one", metavar="SENTENCE")
     parser.add_argument("other", metavar="OTHER", nargs="?")
-    parser.add_argument("--image", metavar="FILE", help="an image in place of OTHER, for a model of CLIP's family")
+    parser.add_argument("--image", metavar="FILE", help="an image instead of OTHER, for a model of CLIP's family")
     add_model_options(parser)
     parser.add_argument("--top", type=positive_int, default=8, help="how many pairs and heads (default 8)")
     parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")

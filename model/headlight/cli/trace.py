@@ -33,7 +33,7 @@ from headlight.rendering.provenance import provenance, provenance_arrays
 from headlight.rendering.show import open_file
 from headlight.tracing.trace import Trace
 
-_FILE_HELP = "of headlight trace, or of headlight.show; a .gguf or a checkpoint's folder opens on the page"
+_FILE_HELP = "a file by headlight trace or headlight.show; a .gguf or a checkpoint's folder opens on the page"
 KEEP = ("*.weights", "*.final_residual", "logits", "pixels", "sound")
 
 
@@ -43,20 +43,20 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_options(parser)
     parser.add_argument("--mask", action="append", help=f"{', '.join(mask_examples())}; + combines them")
     parser.add_argument(
-        "--positional-encoding", choices=sorted(POSITIONAL_ENCODINGS), help="another one on the same weights"
+        "--positional-encoding", choices=sorted(POSITIONAL_ENCODINGS), help="another one with the same weights"
     )
     parser.add_argument(
-        "--attention-function", choices=sorted(ATTENTION_FUNCTIONS), help="another one on the same weights"
+        "--attention-function", choices=sorted(ATTENTION_FUNCTIONS), help="another one with the same weights"
     )
     parser.add_argument("--scale", choices=("on", "off"), help="whether scores are divided by sqrt(head_dim)")
-    parser.add_argument("--pooling", choices=sorted(POOLINGS), help="how a classifier makes one vector of all tokens")
+    parser.add_argument("--pooling", choices=sorted(POOLINGS), help="how a classifier pools all tokens into one vector")
     add_edit_option(parser)
     parser.add_argument(
         "--mask-token", action="append", type=token_position, default=[], metavar="N",
         help="replace token N, counted from 0, with the mask token",
     )  # fmt: skip
     parser.add_argument(
-        "--out", required=True, type=Path, metavar="FILE.npz", help="of --texts a folder, with a file for each text"
+        "--out", required=True, type=Path, metavar="FILE.npz", help="with --texts a folder, with a file for each text"
     )
 
 

@@ -41,8 +41,8 @@ from headlight.training.run_dir import RunFolder, fork_run
 from headlight.training.trainer import Trainer, in_millions, train_mean_of_seeds
 
 SHARED_CPU_HINT = (
-    "On a processor that is shared with other programs, set OMP_WAIT_POLICY=passive in the environment: threads then "
-    "sleep instead of spinning while they wait for each other, which is up to ten times as fast."
+    "On a CPU shared with other programs, set OMP_WAIT_POLICY=passive in the environment: waiting threads then sleep "
+    "instead of spinning, which is up to ten times as fast."
 )
 FLAG_CHOICES: dict[str, Iterable[str]] = {
     "positional_encoding": POSITIONAL_ENCODINGS,
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FOLDER", help="the checkpoint; its folder run/ keeps the snapshots"
     )
-    parser.add_argument("--force", action="store_true", help="write into a folder that holds other files")
+    parser.add_argument("--force", action="store_true", help="write into a folder that contains other files")
     parser.add_argument(
         "--fork-from", type=Path, metavar="FOLDER", help="start from the snapshots of the run in another folder"
     )
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--validation", action="append", metavar="FILE", help="a text to validate on; repeat for more")
     parser.add_argument(
-        "--task", choices=sorted(EXAMPLE_TASKS), help="a task with examples of its own, instead of texts"
+        "--task", choices=sorted(EXAMPLE_TASKS), help="a built-in task, which has its own examples, instead of texts"
     )
     parser.add_argument(
         "--examples", action="append", metavar="FILE", help="a .tsv, .jsonl or .conll of examples; repeat for more"
@@ -126,7 +126,7 @@ def recipe_from_options(options: argparse.Namespace) -> Recipe:
 
 
 class StopSignal:
-    """Handles Ctrl-C and SIGTERM: before training at once, during it after the step, the second time at once."""
+    """Stops on Ctrl-C and SIGTERM: before training at once, during it after the step, the second time at once."""
 
     def __init__(self) -> None:
         self.signal_number = 0
@@ -194,7 +194,7 @@ def only_training(folder: Path) -> Iterator[None]:
         with FileLock(Path(tempfile.gettempdir()) / f"headlight-training-{name}.lock", timeout=0):
             yield
     except Timeout as error:
-        raise DataError(f"Another training writes into {folder}. Wait for it, or give another --out.") from error
+        raise DataError(f"Another training run writes into {folder}. Wait for it, or give another --out.") from error
 
 
 def _train(run_folder: RunFolder, stop_signal: StopSignal, waiting: tuple[Path, ...] = ()) -> bool:

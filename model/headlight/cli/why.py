@@ -110,7 +110,7 @@ def copying(options: argparse.Namespace) -> int:
         named = {"position": asked.position, "answer": asked.answer, "source": found.source, "texts": texts}
         print(json.dumps({**named, **asdict(found)}))
         return 0
-    print(f"{asked.in_words!r} after token {asked.position} stands earlier at {list(found.occurrences) or 'no place'}.")
+    print(f"{asked.in_words!r} after token {asked.position} occurs earlier at {list(found.occurrences) or 'no place'}.")
     for copy in found.heads[:MOST_RESPONSES]:
         does = "copied it" if copy.logit > 0 else "suppressed it"
         print(f"  {copy.logit:+8.3f}  {copy.path}[{copy.head}] {does}: {copy.weight:.0%} on token {copy.key}")
@@ -125,7 +125,7 @@ def without(options: argparse.Namespace) -> int:
     """Switch a head off: its direct effect, the responses of later heads and networks, and the effect of the norms."""
     match = _HEAD_PATTERN.fullmatch(options.head)
     if not match:
-        raise EditError(f"{options.head!r} is no head. A head reads STACK.LAYER.KIND[HEAD], as in decoder.1.self[3].")
+        raise EditError(f"{options.head!r} is not a head. Write STACK.LAYER.KIND[HEAD], as decoder.1.self[3].")
     asked = _ask(options, head_removal.KEEP)
     found = head_removal.remove_head(
         asked.loaded.model, asked.trace, match[1], int(match[2]), asked.position, asked.answer

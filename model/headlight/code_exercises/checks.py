@@ -106,8 +106,8 @@ def empty_row(bind: BindAgain) -> str:
     output, weights = bound.answer()
     if agrees(output, _even_where_empty(bound.case).output):
         return (
-            "A row without any key looks evenly at all of them here, those that it may not see, too. That "
-            "is finite; weights of 0, as in Headlight, hide them."
+            "A query whose keys are all masked attends evenly to all of them here. That is finite; weights of 0, as "
+            "in Headlight, hide them."
         )
     require_right(bound, output, weights)
     return ""
@@ -130,7 +130,7 @@ def unchanged_inputs(bind: BindAgain) -> str:
     bound.answer(*arguments)
     for name, old, new in zip(("query", "key", "value", "mask"), before, arguments, strict=False):
         if not (old.shape == new.shape and torch.equal(old, new)):
-            raise CheckFailed(f"After the call, {name} is another tensor than before.", diagnoses.INPUT_CHANGED)
+            raise CheckFailed(f"The call changed {name}.", diagnoses.INPUT_CHANGED)
     return ""
 
 

@@ -54,7 +54,7 @@ class CodeExercise:
 
 
 MASK_ARGUMENT = (
-    "mask: None, or 1 (True) where a query may look and 0 (False) where it may not. It is (batch, key) for "
+    "mask: None, or 1 (True) where a query may attend and 0 (False) where it may not. It is (batch, key) for "
     "padding, the same for every query, or (batch, query, key), as for a causal mask."
 )
 THREE_TENSORS = (
@@ -68,7 +68,7 @@ BASIC_CHECKS = (
     Check("the weights", returned_weights, other_lengths),
 )
 CARE_CHECKS = (
-    Check("the inputs stay as they are", unchanged_inputs, with_mask(padded, five_tokens)),
+    Check("the inputs stay unchanged", unchanged_inputs, with_mask(padded, five_tokens)),
     Check("gradients", gradients, five_tokens),
 )
 CODE_EXERCISES: Registry[CodeExercise] = Registry(
@@ -77,7 +77,7 @@ CODE_EXERCISES: Registry[CodeExercise] = Registry(
         "scaled_dot_product_attention": CodeExercise(
             title="Scaled dot-product attention",
             signature="def scaled_dot_product_attention(Q, K, V):",
-            task="Compare each query with each key, make weights of the scores, and average the values with them. "
+            task="Compare each query with each key, turn the scores into weights, and average the values with them. "
             "Return the output (batch, query, d_v) and the weights (batch, query, key).",
             arguments=tuple(
                 text.replace("query:", "Q:").replace("key:", "K:").replace("value:", "V:") for text in THREE_TENSORS
@@ -97,7 +97,7 @@ CODE_EXERCISES: Registry[CodeExercise] = Registry(
             signature="class SingleHeadAttention(nn.Module):\n"
             "    def __init__(self, embed_dim):\n"
             "    def forward(self, x):",
-            task="Make queries, keys and values of the same input with three linear maps without bias, then attend. "
+            task="Make queries, keys and values from the same input with three linear maps without bias, then attend. "
             "Return the output (batch, token, embed_dim), and keep the weights as an attribute, so that they "
             "can be drawn.",
             arguments=(
@@ -105,9 +105,9 @@ CODE_EXERCISES: Registry[CodeExercise] = Registry(
                 "x: (batch, token, embed_dim)",
             ),
             hints=Hints(
-                nudge="What has a module that a function has not?",
+                nudge="What does a module have that a function does not?",
                 concrete="Define three nn.Linear(embed_dim, embed_dim, bias=False) called query, key and value; "
-                "forward applies each to x and goes on like the function.",
+                "forward applies each to x and continues like the function.",
                 show_me="q, k, v = self.query(x), self.key(x), self.value(x)\n"
                 "output, weights = scaled_dot_product_attention(q, k, v)\n"
                 "self.weights = weights.detach()\nreturn output",
@@ -124,17 +124,17 @@ CODE_EXERCISES: Registry[CodeExercise] = Registry(
             title="Attention with a mask and dropout",
             signature="def attention(query, key, value, mask=None, dropout=None):",
             task="The same with a mask, with dropout on the weights, and for heads: each tensor may have an axis of "
-            "heads after that of the batch. A query that may look at nothing gives finite numbers. Return "
-            "output and weights.",
+            "heads after the batch axis. A query whose keys are all masked gives finite numbers. Return output and "
+            "weights.",
             arguments=(
                 *THREE_TENSORS,
                 MASK_ARGUMENT,
                 "dropout: None, or a module such as nn.Dropout(0.1), applied to the weights",
             ),
             hints=Hints(
-                nudge="Add one thing after the other: the mask, the heads, dropout. Check after each.",
-                concrete="Before the softmax, scores at forbidden cells become minus infinity. The mask first needs an "
-                "axis of length 1 for the queries (and the heads) where it has none. Rows without any key get "
+                nudge="Add one feature at a time: the mask, the heads, dropout. Check after each.",
+                concrete="Before the softmax, set scores at forbidden cells to minus infinity. The mask first needs "
+                "an axis of length 1 for the queries (and the heads) if it has none. Rows without any allowed key get "
                 "weights of 0.",
                 show_me="mask = mask[:, None, :] if mask.dim() == 2 else mask\n"
                 "mask = mask[:, None] if scores.dim() == 4 else mask\n"
@@ -145,7 +145,7 @@ CODE_EXERCISES: Registry[CodeExercise] = Registry(
             checks=(
                 *BASIC_CHECKS,
                 Check("three heads at a time", numbers, split_heads_of(2)),
-                Check("padding is not looked at", numbers, with_mask(padded, five_tokens)),
+                Check("padding gets no attention", numbers, with_mask(padded, five_tokens)),
                 Check("a mask of the numbers 1 and 0", numbers, with_mask(as_numbers, with_mask(padded, five_tokens))),
                 Check(
                     "padding with heads",
@@ -154,12 +154,12 @@ CODE_EXERCISES: Registry[CodeExercise] = Registry(
                     with_mask(padded, split_heads_of(2)),
                 ),
                 Check(
-                    "the future is not looked at",
+                    "the future gets no attention",
                     numbers,
                     with_mask(causal, five_tokens),
                     with_mask(causal, split_heads_of(3)),
                 ),
-                Check("a query that may look at nothing", empty_row, with_mask(with_empty_row, five_tokens)),
+                Check("a query whose keys are all masked", empty_row, with_mask(with_empty_row, five_tokens)),
                 Check("dropout on the weights", dropped_weights, five_tokens),
                 Check("no dropout in evaluation", no_dropout_in_evaluation, five_tokens),
                 *CARE_CHECKS,
@@ -170,20 +170,20 @@ CODE_EXERCISES: Registry[CodeExercise] = Registry(
             signature="class MultiHeadedAttention(nn.Module):\n"
             "    def __init__(self, h, d_model, dropout=0.1):\n"
             "    def forward(self, query, key, value, mask=None):",
-            task="Make queries, keys and values with a linear map each, split their channels into h heads of "
-            "d_model / h, attend in every head, put the heads side by side again, and send them through a "
-            "fourth linear map. Return the output (batch, query, d_model).",
+            task="Make queries, keys and values with one linear map each, split their channels into h heads of "
+            "d_model / h, attend in every head, concatenate the heads, and apply a fourth linear map. Return the "
+            "output (batch, query, d_model).",
             arguments=(
                 "h: the number of heads, which divides d_model",
                 "d_model: the width of the input and of each of the four maps",
-                "dropout: the share of weights that is dropped in training",
+                "dropout: the fraction of weights that is dropped in training",
                 "query: (batch, query, d_model); key and value: (batch, key, d_model), which may be another text",
                 MASK_ARGUMENT,
             ),
             hints=Hints(
-                nudge="Which shape do queries have before and after they are split into heads?",
-                concrete="View (batch, token, h, d_k), then exchange the axes of token and head; attention does the "
-                "rest. Undo both before the last layer. Define the layers in the order query, key, value, output.",
+                nudge="What shape do queries have before and after they are split into heads?",
+                concrete="View (batch, token, h, d_k), then swap the token and head axes and call attention. Undo "
+                "both before the last layer. Define the layers in the order query, key, value, output.",
                 show_me="query = self.linears[0](query).view(batch, -1, h, d_k).transpose(1, 2)  # and so on\n"
                 "x, _ = attention(query, key, value, mask, self.dropout)\n"
                 "return self.linears[3](x.transpose(1, 2).contiguous().view(batch, -1, h * d_k))",
@@ -194,13 +194,13 @@ CODE_EXERCISES: Registry[CodeExercise] = Registry(
                 Check("four heads", numbers, heads_of(2)),
                 Check("keys and values of another text", numbers, another_text),
                 Check(
-                    "padding is not looked at", numbers, with_mask(padded, heads_of(4)), with_mask(padded, heads_of(2))
+                    "padding gets no attention", numbers, with_mask(padded, heads_of(4)), with_mask(padded, heads_of(2))
                 ),
-                Check("the future is not looked at", numbers, with_mask(causal, heads_of(4))),
-                Check("a query that may look at nothing", empty_row, with_mask(with_empty_row, heads_of(3))),
+                Check("the future gets no attention", numbers, with_mask(causal, heads_of(4))),
+                Check("a query whose keys are all masked", empty_row, with_mask(with_empty_row, heads_of(3))),
                 Check("no dropout in evaluation", no_dropout_in_evaluation, heads_of(2)),
                 Check("dropout in training", dropout_in_training, heads_of(2)),
-                Check("the inputs stay as they are", unchanged_inputs, with_mask(padded, heads_of(2))),
+                Check("the inputs stay unchanged", unchanged_inputs, with_mask(padded, heads_of(2))),
                 Check("gradients reach every layer", gradients, heads_of(2)),
             ),
         ),
@@ -210,8 +210,8 @@ CODE_EXERCISES: Registry[CodeExercise] = Registry(
 
 INTRODUCTION = """\
 Write attention yourself, in four steps: a function, a module of one head, the function with a mask and dropout, and a
-module of several heads. Each is checked against the code that Headlight runs. A wrong answer is compared with those
-that well-known mistakes give, so that the check can tell which mistake it looks like."""
+module of several heads. Each is checked against the code that Headlight runs. A wrong answer is compared with the
+results of well-known mistakes, so that the check can name the likely mistake."""
 COMMENT_WIDTH = 100
 IMPORTS = """\
 import math
@@ -231,7 +231,7 @@ def write_exercises(path: Path) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise HeadlightError(f"{path} exists already, and is left as it is. Name another file.") from None
+        raise HeadlightError(f"{path} already exists and was not changed. Name another file.") from None
     except OSError as error:
         raise HeadlightError(f"{path} cannot be written: {error.strerror}.") from error
 

@@ -68,59 +68,59 @@ def _known(pattern: str, looks_like: str, nudge: str, concrete: str, show_me: st
 
 NOT_WRITTEN = diagnosis(
     "there is still a gap.",
-    nudge="Begin with the shapes: what goes in, and what comes out?",
+    nudge="Begin with the shapes: what are the inputs and outputs?",
     concrete="Put your code in place of `raise NotImplementedError`; then check again.",
     show_me="scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))",
 )
 KNOWN_ERRORS = (
     _known(
         "NameError: name '(torch|math|nn|F|np)'",
-        "a library is used that is not imported.",
+        "a library is used but not imported.",
         "Which names does the file use that it does not define?",
         "Import it at the top of the file.",
         "import math\nimport torch\nfrom torch import nn",
     ),
     _known(
         "Boolean value of Tensor|truth value of",
-        "a whole tensor is asked whether it is true, as in `if mask:`.",
-        "What is an `if` to do with a tensor of many numbers?",
-        "Ask whether there is a mask at all.",
+        "a whole tensor is used as a condition, as in `if mask:`.",
+        "What should an `if` do with a tensor of many numbers?",
+        "Test whether there is a mask at all.",
         "if mask is not None:",
     ),
     _known(
         "inplace|in-place operation",
-        "an input is changed in place. Code that uses it afterwards gets other numbers.",
+        "an input is changed in place. Code that uses it afterwards gets wrong numbers.",
         "Look for methods that end with an underscore, and for += and /=.",
         "Make a new tensor instead.",
         "scores = scores / math.sqrt(d_k)",
     ),
     _known(
         "view size is not compatible",
-        "a transposed tensor is viewed in another shape, but its numbers no longer lie in that order.",
+        "view is called on a transposed tensor, whose numbers are no longer in that order in memory.",
         "What does transpose do to the order of numbers in memory?",
         "Call contiguous() before view, or use reshape.",
         "x = x.transpose(1, 2).contiguous().view(batch, -1, d_model)",
     ),
     _known(
         "bool|Bool",
-        "a mask of numbers is used where True and False are needed.",
-        "Of which type is the mask?",
-        "Compare the mask with 0; that works for bools and for numbers.",
+        "a mask of numbers is used, but True and False are needed.",
+        "What is the dtype of the mask?",
+        "Compare the mask with 0; that works for Booleans and for numbers.",
         'scores = scores.masked_fill(mask == 0, float("-inf"))',
     ),
     _known(
         "positional argument|unexpected keyword|missing",
-        "the arguments are not those of the exercise.",
-        "Compare your first line with that of the task.",
+        "the arguments differ from those of the exercise.",
+        "Compare your first line with the first line of the task.",
         "Take the arguments in the order of the task, with the same defaults.",
         "def attention(query, key, value, mask=None, dropout=None):",
     ),
     _known(
         "must match|cannot be multiplied|Expected size|broadcast|invalid for input of size",
-        "two shapes do not go together on this line.",
+        "two shapes do not match on this line.",
         "Print the shapes of both tensors on the line before.",
         "Write the shape of each step beside it: scores are (batch, query, key), with heads (batch, head, "
-        "query, key); a mask needs an axis of length 1 for each of these that it lacks.",
+        "query, key); a mask needs an axis of length 1 for each missing one.",
         "mask = mask[:, None, :]  # (batch, 1, key)",
     ),
 )
@@ -168,7 +168,7 @@ def _ladder_of_exercise(finding: Finding, rung: Rung, told: set[str]) -> list[st
     if hint in told:
         return []
     told.add(hint)
-    return ["This is no mistake that Headlight knows.", hint]
+    return ["Headlight does not know this mistake.", hint]
 
 
 def _wrap(text: str) -> str:

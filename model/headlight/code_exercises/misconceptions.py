@@ -61,7 +61,7 @@ def _softmax_over(axis: str, dimension: int) -> Misconception:
     return _row(
         f"the softmax runs over the {axis} instead of the keys. The weights of a query do not add up to 1.",
         nudge="Add up the weights of one query. What should they give?",
-        concrete="Take the softmax over the last axis of the scores, that of the keys.",
+        concrete="Take the softmax over the last axis of the scores, the axis of the keys.",
         show_me="weights = scores.softmax(dim=-1)",
         normalize=lambda scores: scores.softmax(dimension),
     )
@@ -75,18 +75,18 @@ _wrong_scale = partial(
 )
 _wrong_mask = partial(
     _row,
-    nudge="For one query, compare the keys with a weight above 0 with its row of the mask.",
+    nudge="For one query, list the keys with a weight above 0. Does its row of the mask allow them all?",
     concrete="Set the scores where the mask is 0 to minus infinity, before the softmax.",
     show_me='scores = scores.masked_fill(mask == 0, float("-inf"))',
 )
 _wrong_mask_axes = partial(
     _row,
-    nudge="Print the shapes of the scores and of the mask. Which axis of one meets which of the other?",
-    concrete="Broadcasting aligns axes from the right, so give the mask an axis of length 1 for each that it lacks.",
+    nudge="Print the shapes of the scores and of the mask. Which axis of one is aligned with which axis of the other?",
+    concrete="Broadcasting aligns axes from the right, so give the mask an axis of length 1 for each missing axis.",
 )
 _keys_as_values = partial(
     _row,
-    nudge="What is it that a query takes away from the tokens that it looks at?",
+    nudge="What does a query take from the tokens that it attends to?",
     concrete="Keys only decide the weights; the weights are multiplied by the values.",
     show_me="output = weights @ value",
 )
@@ -118,19 +118,20 @@ MISCONCEPTIONS: Registry[Misconception] = Registry(
         "no-softmax": _row(
             "there is no softmax: the scores themselves weight the values.",
             nudge="Are your weights between 0 and 1?",
-            concrete="Make weights of the scores with a softmax over the keys.",
+            concrete="Turn the scores into weights with a softmax over the keys.",
             show_me="weights = scores.softmax(dim=-1)",
             normalize=lambda scores: scores,
         ),
         "exchanged-scores": _row(
-            "rows and columns are exchanged: the scores are those of k qᵀ instead of q kᵀ, so that each key asks.",
+            "rows and columns are swapped: the scores are k qᵀ instead of q kᵀ.",
             nudge="Which axis of your scores belongs to the queries?",
             concrete="Multiply the queries by the transposed keys: a row for each query, a column for each key.",
             show_me="scores = query @ key.transpose(-2, -1)",
             score=lambda q, k: k @ q.transpose(-2, -1),
         ),
         "no-scale": _wrong_scale(
-            "the scores are not divided by √d_k. With many channels the softmax then picks one key and hardly learns.",
+            "the scores are not divided by √d_k. With many channels the softmax then picks one key, and its gradient "
+            "is close to 0.",
             scale=lambda q, case: 1.0,
         ),
         "scale-by-width": _wrong_scale(
@@ -142,7 +143,8 @@ MISCONCEPTIONS: Registry[Misconception] = Registry(
             "the scores are multiplied by √d_k instead of divided.", scale=lambda q, case: float(q.shape[-1] ** 0.5)
         ),
         "scale-of-all-heads": _wrong_scale(
-            "the scores are divided by √d_model, the width of all heads together, instead of √d_k, that of one head.",
+            "the scores are divided by √d_model, the width of all heads together, instead of √d_k, the width of one "
+            "head.",
             scale=lambda q, case: float(case.query.shape[-1] ** -0.5),
         ),
         "scale-by-length": _wrong_scale(
@@ -150,16 +152,15 @@ MISCONCEPTIONS: Registry[Misconception] = Registry(
             scale=lambda q, case: float(q.shape[-2] ** -0.5),
         ),
         "future-not-masked": _wrong_mask(
-            "the future is not masked: a mask (batch, query, key) has no effect, and each token sees those "
-            "that follow.",
+            "the future is not masked: a mask (batch, query, key) has no effect, and each token sees the later ones.",
             place_mask=_see_all_but_padding,
         ),
         "mask-ignored": _wrong_mask(
-            "the mask has no effect: padding is looked at like any token.",
+            "the mask has no effect: padding gets attention like any token.",
             place_mask=lambda mask, scores: torch.ones_like(scores, dtype=torch.bool),
         ),
         "mask-inverted": _wrong_mask(
-            "the mask is inverted: what may be looked at is hidden, and what is hidden is looked at.",
+            "the mask is inverted: allowed keys are hidden, and forbidden keys get attention.",
             place_mask=lambda mask, scores: with_axes_of_scores(~allowed_cells(mask)[:, 0], scores),
         ),
         "mask-after-softmax": _wrong_mask(
@@ -168,42 +169,44 @@ MISCONCEPTIONS: Registry[Misconception] = Registry(
             mask_weights=lambda weights, allowed: weights * allowed,
         ),
         "masked-scores-zero": _wrong_mask(
-            "forbidden scores are set to 0 (or next to it). The softmax makes e⁰ = 1 of that, which is not nothing.",
+            "forbidden scores are set to 0 (or close to it). The softmax turns that into e⁰ = 1, so these keys keep "
+            "a weight.",
             mask_scores=lambda scores, allowed: scores * allowed,
         ),
         "mask-added": _wrong_mask(
-            "the mask of 1 and 0 is added to the scores. It must be 0 where one may look and minus infinity elsewhere.",
+            "the mask of 1 and 0 is added to the scores. It must be 0 at allowed cells and minus infinity elsewhere.",
             mask_scores=lambda scores, allowed: scores + allowed,
             mask_weights=lambda weights, allowed: weights,
         ),
         "mask-by-head": _wrong_mask_axes(
-            "the mask has no axis for the heads. Laid over (batch, head, query, key), its examples meet the "
-            "heads: each head is masked by another example. With as many examples as heads there is no warning.",
+            "the mask has no axis for the heads. Broadcast to (batch, head, query, key), its examples are aligned "
+            "with the heads: each head is masked by another example. With as many examples as heads there is no "
+            "warning.",
             show_me="mask = mask[:, None, None, :]  # (batch, 1, 1, key)",
             place_mask=lambda mask, scores: (mask if mask.dim() == 3 else mask[:, None, :]).bool(),
         ),
         "mask-unsqueezed": _wrong_mask_axes(
-            "every mask gets another axis, by unsqueeze(1), also one (batch, query, key) where there are no heads. "
-            "Each example is then masked by every example, and the result has an axis too many.",
+            "unsqueeze(1) gives every mask another axis, even a mask (batch, query, key) if there are no heads. Each "
+            "example is then masked by every example, and the result has one axis too many.",
             show_me=MASK_NEEDS_AXES.hints.show_me,
             place_mask=lambda mask, scores: mask.bool()[:, None],
         ),
         "mask-transposed": _wrong_mask_axes(
-            "the mask lies the other way round: it hides queries instead of keys, or the past instead of the future.",
+            "the mask is transposed: it hides queries instead of keys, or the past instead of the future.",
             show_me="mask = mask[:, None, :]  # (batch, 1, key): the same for every query",
             place_mask=_mask_transposed,
         ),
         "empty-row-nan": _row(
-            "a query that may look at nothing gives NaN: the softmax of minus infinities alone is 0 / 0. One such row "
-            "spoils the loss of the whole batch.",
+            "a query whose keys are all masked gives NaN: the softmax of minus infinities alone is 0 / 0. One such "
+            "row makes the loss of the whole batch NaN.",
             nudge="What is the softmax of a row in which every score is minus infinity?",
             concrete="Set the weights of such a row to 0.",
             show_me="weights = weights.masked_fill(mask == 0, 0.0)",
             mask_weights=lambda weights, allowed: weights,
         ),
         "weights-transposed": _row(
-            "the weights are transposed before they meet the values.",
-            nudge="Which axis of the weights is summed over when they meet the values?",
+            "the weights are transposed before they are multiplied by the values.",
+            nudge="Which axis of the weights is summed over in the product with the values?",
             concrete="Multiply the weights (query, key) by the values (key, channel) as they are.",
             show_me="output = weights @ value",
             combine=lambda weights, k, v: weights.transpose(-2, -1) @ v,
@@ -217,7 +220,7 @@ MISCONCEPTIONS: Registry[Misconception] = Registry(
             combine=lambda weights, k, v: weights @ k,
         ),
         "layers-swapped": _row(
-            "the query's layer makes the keys and the key's layer the queries.",
+            "the layer for queries makes the keys, and the layer for keys makes the queries.",
             nudge="Which layer gets which input?",
             concrete="Name the layers query, key, value (and output), or define and use them in this order.",
             show_me="query = self.query(query); key = self.key(key); value = self.value(value)",
@@ -226,18 +229,18 @@ MISCONCEPTIONS: Registry[Misconception] = Registry(
             ),
         ),
         "one-layer-for-all": _row(
-            "queries, keys and values are all made by the layer of the queries.",
-            nudge="How many different layers does a forward use?",
-            concrete="Each of query, key and value has a layer of its own.",
+            "queries, keys and values are all made by the layer for queries.",
+            nudge="How many different layers does the forward pass use?",
+            concrete="Query, key and value each need their own layer.",
             show_me="query, key, value = (layer(x) for layer, x in zip(self.linears, (query, key, value)))",
             project=_with_layers(
                 lambda layers, case: (layers.query(case.query), layers.query(case.key), layers.query(case.value))
             ),
         ),
         "query-input-for-all": _row(
-            "keys and values are made of the query's input. That is self-attention even where another text is given.",
+            "keys and values are made from the query's input. That is self-attention even if another text is given.",
             nudge="Give three different inputs: does the output depend on all of them?",
-            concrete="Make the keys of `key` and the values of `value`.",
+            concrete="Make the keys from `key` and the values from `value`.",
             show_me="key = self.key(key); value = self.value(value)",
             project=_with_layers(
                 lambda layers, case: (layers.query(case.query), layers.key(case.query), layers.value(case.query))
@@ -246,12 +249,12 @@ MISCONCEPTIONS: Registry[Misconception] = Registry(
         "split-without-transpose": _row(
             "the heads are split by view alone. The channels of different tokens are then mixed in one head.",
             nudge="After splitting, which axis holds the tokens?",
-            concrete="View (batch, token, head, d_k) first, then exchange the axes of token and head.",
+            concrete="View (batch, token, head, d_k) first, then swap the axes of token and head.",
             show_me="query = query.view(batch, -1, h, d_k).transpose(1, 2)",
             split=lambda x, heads: x.reshape(x.shape[0], heads, x.shape[1], -1),
         ),
         "split-interleaved": _row(
-            "the heads take turns channel by channel instead of having d_k neighbouring channels each.",
+            "channels are assigned to the heads in turn instead of d_k neighbouring channels to each head.",
             nudge="Which channels belong to the first head?",
             concrete="View (batch, token, head, d_k), with the heads before the channels.",
             show_me="query = query.view(batch, -1, h, d_k).transpose(1, 2)",
@@ -259,23 +262,23 @@ MISCONCEPTIONS: Registry[Misconception] = Registry(
             join=lambda x: x.permute(0, 2, 3, 1).flatten(2),
         ),
         "joined-without-transpose": _row(
-            "the heads are joined without being transposed back, so that a token gets the outputs of other tokens.",
-            nudge="Which axes does view put together?",
-            concrete="Exchange the axes of head and token again, then put head and d_k together.",
+            "the heads are joined without being transposed back, so a token gets the outputs of other tokens.",
+            nudge="Which axes does view merge?",
+            concrete="Swap the axes of head and token back, then merge head and d_k.",
             show_me="x = x.transpose(1, 2).contiguous().view(batch, -1, h * d_k)",
             join=lambda x: x.reshape(x.shape[0], x.shape[2], -1),
         ),
         "joined-interleaved": _row(
             "the heads are joined channel by channel instead of one after the other.",
-            nudge="After joining, which channels are those of the first head?",
-            concrete="Put head and d_k together in this order.",
+            nudge="After joining, which channels belong to the first head?",
+            concrete="Merge head and d_k in this order.",
             show_me="x = x.transpose(1, 2).contiguous().view(batch, -1, h * d_k)",
             join=lambda x: x.permute(0, 2, 3, 1).flatten(2),
         ),
         "no-output-projection": _row(
-            "the output projection is missing: the heads stand side by side, and nothing mixes them.",
-            nudge="Which of your layers does the forward never use?",
-            concrete="Send the joined heads through the fourth layer.",
+            "the output projection is missing: the heads are concatenated, but not mixed.",
+            nudge="Which of your layers does the forward pass never use?",
+            concrete="Apply the fourth layer to the joined heads.",
             show_me="return self.linears[-1](x)",
             output=lambda case, joined: joined,
         ),

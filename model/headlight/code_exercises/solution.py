@@ -37,7 +37,7 @@ def find_layers(module: nn.Module, roles: tuple[str, ...], d_model: int) -> Laye
         if tuple(layer.weight.shape) != (d_model, d_model):
             raise NothingToCheck(
                 f"{name} maps {layer.in_features} channels to {layer.out_features}; "
-                f"{d_model} to {d_model} is expected, all heads together.",
+                f"{d_model} to {d_model} is expected, for all heads together.",
                 WRONG_SIZE,
             )
     named = {role: layer for name, layer in linears.items() if (role := role_of(name))}
@@ -71,26 +71,26 @@ def _holds_linear(container: list[object] | tuple[object, ...] | dict[object, ob
 
 
 HIDDEN_LAYERS = diagnosis(
-    "the layers are in a plain Python list or dict. PyTorch does not see them there: they would never be trained, "
+    "the layers are in a plain Python list or dict. PyTorch does not find them there: they would never be trained, "
     "saved or moved to another device.",
     nudge="Print list(module.parameters()). How many are there?",
     concrete="Put the layers in an nn.ModuleList.",
     show_me="self.linears = nn.ModuleList(nn.Linear(d_model, d_model) for _ in range(4))",
 )
 SHARED_LAYER = diagnosis(
-    "one layer stands in the list several times. Queries, keys and values are then made by the same weights.",
+    "the list contains one layer several times. Queries, keys and values are then made by the same weights.",
     nudge="Are the layers of your list different objects?",
-    concrete="[layer] * 4 repeats one layer. Make a new one each time, or copy it with copy.deepcopy.",
+    concrete="[layer] * 4 repeats one layer. Create a new one each time, or copy it with copy.deepcopy.",
     show_me="self.linears = nn.ModuleList(nn.Linear(d_model, d_model) for _ in range(4))",
 )
 WRONG_COUNT = diagnosis(
-    "the module has other layers than the exercise describes.",
+    "the layers of the module differ from those that the exercise describes.",
     nudge="Count the linear maps that the task names.",
-    concrete="Make each of them one nn.Linear, named query, key, value (and output) or defined in this order.",
+    concrete="Define each as one nn.Linear, named query, key, value (and output) or in this order.",
     show_me="self.query = nn.Linear(d_model, d_model)",
 )
 WRONG_SIZE = diagnosis(
-    "a layer has another size. One layer makes the channels of all heads; they are split afterwards.",
+    "a layer has the wrong size. One layer makes the channels of all heads; they are split afterwards.",
     nudge="How many channels do all heads have together?",
     concrete="h heads of d_model / h channels are d_model channels: nn.Linear(d_model, d_model).",
     show_me="self.query = nn.Linear(d_model, d_model)",
@@ -169,8 +169,8 @@ def _build(solution: Solution, *sizes: int | float) -> nn.Module:
 
 
 NOTHING_RETURNED = diagnosis(
-    "the function ends without a `return` of what it has computed.",
-    nudge="What does the last line of your function hand back?",
+    "the function does not `return` its result.",
+    nudge="What does the last line of your function return?",
     concrete="Return the output and the weights.",
     show_me="return output, weights",
 )

@@ -50,7 +50,7 @@ def attend(
     """
     if q.shape[1] != k.shape[1]:
         raise InputError(
-            f"Queries have {q.shape[1]} channels and keys {k.shape[1]}. A dot product needs as many of both."
+            f"Queries have {q.shape[1]} channels and keys have {k.shape[1]}. A dot product needs equally many."
         )
     if len(k) != len(v):
         raise InputError(f"There are {len(k)} keys and {len(v)} values. Each key needs a value.")
@@ -80,9 +80,11 @@ def attend_with_weights(
     """
     for name, weight in (("W_Q", w_q), ("W_K", w_k), ("W_V", w_v)):
         if len(weight) != x.shape[1]:
-            raise InputError(f"{name} has {len(weight)} rows and X has {x.shape[1]} columns. They must be equal.")
+            raise InputError(
+                f"{name} has {len(weight)} rows and X has {x.shape[1]} columns. These numbers must be equal."
+            )
     if w_q.shape[1] != w_k.shape[1]:
-        raise InputError(f"W_Q has {w_q.shape[1]} columns and W_K has {w_k.shape[1]}. They must be equal.")
+        raise InputError(f"W_Q has {w_q.shape[1]} columns and W_K has {w_k.shape[1]}. These numbers must be equal.")
     config = head_config(w_q.shape[1], w_v.shape[1]).replace(d_model=x.shape[1], head_dim=w_q.shape[1])
     attention = Attention(config).eval()
     for linear, weight in zip(attention.projections, (w_q, w_k, w_v), strict=True):
@@ -143,8 +145,8 @@ def require_equal_heads(d_model: int, heads: int) -> None:
 
 SHARPNESS = NumberControl("Sharpness (multiplies the queries)", "8", 0, 40, step=0.5)
 NO_WEIGHTS = (
-    "No weights are trained here: queries and keys are the vectors themselves, less their mean and of length 1, so "
-    "that a score is the cosine of two vectors times the sharpness. The sharpness stands in place of 1/√d_k."
+    "No weights are trained here: queries and keys are the vectors themselves, centred and scaled to length 1, so that "
+    "a score is the cosine of two vectors times the sharpness. The sharpness replaces 1/√d_k."
 )
 UNSCALED = r"s_{ij} = q_i \cdot k_j \text{ (without } 1 / \sqrt{d_k} \text{)}"
 

@@ -63,7 +63,7 @@ CHAPTERS: Registry[Chapter] = Registry(
         ),
         "positions": _chapter(
             "Positions",
-            "Why order has to be told to attention, and the ways of telling it.",
+            "Why attention needs to be given the order of tokens, and the ways to encode it.",
             {
                 "order": order_screens.ORDER,
                 "waves": waves.WAVES,
@@ -97,7 +97,7 @@ CHAPTERS: Registry[Chapter] = Registry(
         ),
         "heads": _chapter(
             "Heads",
-            "Attention in several parts: how they are cut, joined and paid for.",
+            "Attention in several parts: how channels are split and concatenated, and what that costs.",
             {
                 "cut": heads.CUTTING,
                 "join": heads.JOINING,
@@ -108,7 +108,8 @@ CHAPTERS: Registry[Chapter] = Registry(
         ),
         "masks": _chapter(
             "Masks",
-            "Who may look at whom: causal, padding, window or drawn by hand, and what goes wrong with them.",
+            "Which tokens may look at which: causal, padding, window and hand-drawn masks, and common mistakes with "
+            "them.",
             {
                 "added": matrices.ADDED,
                 "before-after": matrices.BEFORE_AFTER,
@@ -120,7 +121,7 @@ CHAPTERS: Registry[Chapter] = Registry(
         ),
         "block": _chapter(
             "The block",
-            "Attention averages. What a block has besides it, what each part is for, and what it all costs.",
+            "Attention only averages. What else is in a block, what each part does, and what it all costs.",
             {
                 "diagram": parameters.DIAGRAM,
                 "averages": averages.AVERAGES,
@@ -159,7 +160,7 @@ CHAPTERS: Registry[Chapter] = Registry(
         ),
         "variants": _chapter(
             "Variants",
-            "Softmax is one way from scores to weights. Others are harder, softer or cheaper.",
+            "Softmax is one way to turn scores into weights. Others are harder, softer or cheaper.",
             {
                 "functions": functions.FUNCTIONS,
                 "temperature": functions.TEMPERATURE,
@@ -170,7 +171,7 @@ CHAPTERS: Registry[Chapter] = Registry(
         ),
         "training": _chapter(
             "Masked and next-token training",
-            "What models are asked while they learn, on your own sentence.",
+            "What models predict during training, on your own sentence.",
             {
                 "shifted-targets": objectives.SHIFTED_TARGETS,
                 "masking": objectives.MASKING,
@@ -195,14 +196,14 @@ CHAPTERS: Registry[Chapter] = Registry(
         ),
         "code": _chapter(
             "Exercises in code",
-            "Four functions to write, and a check that tells which mistake a wrong number comes from.",
+            "Four functions to write, and a check that names the mistake behind a wrong number.",
             {
                 "write": code.WRITE,
             },
         ),
         "errors": _chapter(
             "Common mistakes about attention",
-            "Claims that one reads often and that do not hold, each with its number; and where to read on.",
+            "Widespread claims that are wrong, each with a number that shows it, and further reading.",
             {
                 "claims": claims.OVERVIEW,
                 "pairs": channels.PAIRS,

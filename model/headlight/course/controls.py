@@ -79,8 +79,8 @@ class MatrixControl(Control):
         for number, row in enumerate(rows):
             if len(row) != len(rows[0]):
                 raise InputError(
-                    f"Row {number} of {self.title} is of length {len(row)} and row 0 of length {len(rows[0])}. "
-                    "All rows of a matrix are equally long."
+                    f"Row {number} of {self.title} has length {len(row)}, but row 0 has length {len(rows[0])}. All "
+                    "rows of a matrix need the same length."
                 )
         return torch.tensor(
             [
@@ -93,7 +93,7 @@ class MatrixControl(Control):
         place = f"Row {row}, column {column} of {self.title}"
         number = parse_number(text, place, self.low, self.high)
         if self.switches and number not in (0, 1):
-            raise InputError(f"{place} is {text}; it is 1 or 0.")
+            raise InputError(f"{place} is {text}; it must be 1 or 0.")
         return number
 
 
@@ -172,7 +172,7 @@ class TextControl(Control):
             raise InputError(f"“{self.title}” is empty. Type something.")
         if len(text) > self.longest:
             raise InputError(
-                f"“{self.title}” has {len(text):,} characters; at most {self.longest:,} are possible. Shorten it."
+                f"“{self.title}” has {len(text):,} characters; at most {self.longest:,} are allowed. Shorten it."
             )
         return text
 
@@ -192,7 +192,7 @@ class RecordingControl(Control):
         """The name, or None; the caller of `compute` reads the file."""
         if text == self.shared:
             raise InputError(
-                "This link was made from a recording, which it does not carry. Choose a WAV file of your own, or go "
+                "This link was made with a recording, which it does not include. Choose a WAV file of your own, or go "
                 "back to the tones."
             )
         return text or None

@@ -54,9 +54,9 @@ def find_head(metric: str, model: Checkpoint, text: str) -> Answer:
             ),
             question=_question(metric, shares, (layer, head)),
         ),
-        f"Head {head} of layer {layer} gives {shares[layer, head]:.0%} to {HEAD_METRICS[metric].description}. "
-        f"Without it the loss changes by {without - whole:+.3f} nats. What one head did, others often do as well: "
-        "a small change does not show that a head is useless.",
+        f"Head {head} of layer {layer} gives {shares[layer, head]:.0%} to {HEAD_METRICS[metric].description}. Without "
+        f"it the loss changes by {without - whole:+.3f} nats. Other heads often do the same work, so a small change "
+        "does not show that a head is useless.",
     )
 
 
@@ -72,8 +72,8 @@ def _question(metric: str, shares: HeadNumbers, answer: tuple[int, int]) -> Ques
         for (layer, head), share in np.ndenumerate(np.nan_to_num(shares))
     ]
     return ask_cell(
-        f"Which head looks most at {wanted}? Find it in Explore, switch it off there, and point at it here: a row for "
-        "each layer, a column for each head.",
+        f"Which head looks most at {wanted}? Find it in Explore, switch it off there, and point at it here: rows are "
+        "layers, columns are heads.",
         *_names(shares),
         answer,
         *says,
@@ -86,8 +86,8 @@ def explore_task(metric: str, model: str, text: str = STORY) -> Screen:
     wanted = HEAD_METRICS[metric].description
     return Screen(
         title=f"Task: find the head that looks at {wanted}",
-        lesson=f"Continue in Explore with this sentence. All heads are drawn there: find the one that looks most at "
-        f"{wanted}, switch it off, and watch what becomes of the prediction. Then come back and point at it.",
+        lesson="Continue in Explore with this sentence. All heads are drawn there: find the one that looks most at "
+        f"{wanted}, switch it off, and watch how the prediction changes. Then come back and point at it.",
         controls={
             "model": ModelControl(default=model, needs="predicts-tokens"),
             "text": TextControl("Sentence", text),

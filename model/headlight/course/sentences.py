@@ -94,7 +94,7 @@ def word_pieces(checkpoint: Checkpoint, word: str) -> tuple[int, ...]:
     """The tokens of a word inside a text: with a space in front, if the tokenizer keeps it."""
     ids = checkpoint.tokenizer.encode(f" {word.strip()}", add_special_tokens=False).ids
     if not ids:
-        raise InputError(f"The tokenizer makes nothing of {shortened(word, 30)!r}. Type another word.")
+        raise InputError(f"The tokenizer gives no tokens for {shortened(word, 30)!r}. Type another word.")
     return ids
 
 
@@ -129,4 +129,4 @@ def require_width(width: int, others: dict[str, int], what: str = "channels") ->
     """Raise InputError if typed matrices do not fit together."""
     for name, size in others.items():
         if size != width:
-            raise InputError(f"There are {width} {what}, and {name}: {size}. Matrices that are multiplied must fit.")
+            raise InputError(f"There are {width} {what}, but {name}: {size}. Matrices that are multiplied must fit.")

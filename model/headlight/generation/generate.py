@@ -213,7 +213,7 @@ def text_of_tokens(model: Transformer, tokenizer: Tokenizer, token_ids: Sequence
     for token_id in token_ids:
         if not 0 <= token_id < model.config.vocabulary_size:
             last = model.config.vocabulary_size - 1
-            raise TextError(f"There is no token {token_id}: the vocabulary has the numbers 0 to {last}.")
+            raise TextError(f"There is no token {token_id}: the vocabulary has the ids 0 to {last}.")
     return tokenizer.join_tokens(token_ids)
 
 

@@ -60,7 +60,9 @@ def _ask_place(place: Place, scope: Scope, expression: str, least: bool) -> Ques
         return ask_cell(text, table.options(0), _short(table.options(1), table.axes[1]), (right[0], right[1]), *cells)
     names = table.options(0)
     if len(names) > MOST_OPTIONS:
-        raise InputError(f"There are {len(names)} places to choose from; a lesson offers at most {MOST_OPTIONS}.")
+        raise InputError(
+            f"There are {len(names)} places to choose from; at most {MOST_OPTIONS} are allowed in a lesson."
+        )
     return choose(text, names, right[0], {names[at[0]]: said for at, said in says.items()})
 
 
@@ -68,11 +70,11 @@ def _numbers_of(table: Table, least: bool) -> Mapping[tuple[int, ...], str]:
     """The reply to each wrong place: its own number."""
     other = "smaller" if least else "larger"
     known = (at for at in np.ndindex(table.values.shape) if np.isfinite(table.values[at]))
-    return {at: f"{_told(table, at)} Another is {other}." for at in known}
+    return {at: f"{_told(table, at)} Another number is {other}." for at in known}
 
 
 def _told(table: Table, at: tuple[int, ...]) -> str:
-    return f"“{table.name(at)}” comes to {table.values[at]:.3g}."
+    return f"“{table.name(at)}” has the value {table.values[at]:.3g}."
 
 
 def _short(labels: tuple[str, ...], axis: str) -> tuple[str, ...]:
@@ -83,7 +85,7 @@ def _short(labels: tuple[str, ...], axis: str) -> tuple[str, ...]:
 def _ask_option(place: Place, scope: Scope, text: str, least: bool) -> Question:
     options = place.options(scope)
     if len(options) < 2:
-        raise DataError("Give an expression behind “ask”, or at least two lines “option”.")
+        raise DataError("Give an expression after “ask”, or at least two lines “option”.")
     return ask_largest(text, options, {name: said for _, name, said in place.mistakes(scope)}, least=least)
 
 
@@ -98,7 +100,7 @@ def _ask_whether(place: Place, scope: Scope, expression: str) -> Question:
 def _ask_direction(place: Place, scope: Scope, expression: str) -> Question:
     notable = place.step.first("notable")
     if notable is None:
-        raise DataError("A question of direction says by `notable` which change counts as one.")
+        raise DataError("A question of direction needs `notable`, the smallest change that counts.")
     change = place.number(place.step.first("ask"), expression, scope)
     question = ask_direction(place.asked(scope), change, place.number(notable, notable.text, scope))
     says = dict(question.mistakes) | {name: said for _, name, said in place.mistakes(scope)}
@@ -109,7 +111,7 @@ def _ask_screen(place: Place, scope: Scope, expression: str) -> Question:
     """The screen's own question."""
     found = next((row.question for row in scope.rows if row.question), None)
     if expression or found is None:
-        raise DataError("“ask: screen” takes nothing else, and a `screen` that asks a question.")
+        raise DataError("“ask: screen” takes no expression, and needs a `screen` with a question.")
     text = place.step.first("question")
     return replace(found, text=place.filled(text, scope)) if text else found
 

@@ -38,7 +38,7 @@ def _faults(lesson: Lesson, open_model: Open, model: str) -> Iterator[Fault]:
     try:
         needs = REQUIREMENTS[lesson.needs]
         if model and not needs.suits(open_model(model).model.config):
-            yield Fault(header, f"The lesson needs a model that {needs.words}; {model} is none.")
+            yield Fault(header, f"The lesson needs a model that {needs.words}; {model} does not suit.")
             return
     except HeadlightError as error:
         line = lesson.first("model") or lesson.first("needs")
@@ -101,7 +101,7 @@ def _require_margin(place: Place, scope: Scope) -> None:
     values = place.table(line, expression, scope).values if expression else list(place.options(scope).values())
     numbers = sorted(np.asarray(values)[np.isfinite(values)].ravel().tolist(), reverse=kind == "largest")
     if len(numbers) > 1 and isclose(*numbers[:2], rel_tol=MARGIN):
-        sentence = f"The two {kind} numbers, {numbers[0]:.3g} and {numbers[1]:.3g}, are too close to be told apart."
+        sentence = f"The two {kind} numbers, {numbers[0]:.3g} and {numbers[1]:.3g}, are too close to be distinguished."
         raise LineError(line, place.step.number, DataError(sentence))
 
 
@@ -123,14 +123,15 @@ def _form_faults(step: Step) -> Iterator[Fault]:
         yield Fault(view.number, "A step has a `view` or a `screen`, not both.")
     if step.text("ask") == "screen" and step.text("shown") != "after":
         yield Fault(
-            step.number, "“ask: screen” asks what the screen itself would tell: it is `shown: after` the answer."
+            step.number,
+            "“ask: screen” asks for something that the screen shows, so it must be `shown: after` the answer.",
         )
     if not step.asks:
         loose = next((line for line in step.lines if line.key in ("question", "option", "mistake", "hint")), None)
         if loose:
             yield Fault(loose.number, f"“{loose.key}” belongs to a question; the step has no `ask`.")
     if not step.prose and not step.first("question"):
-        yield Fault(step.number, f"The step “{step.title}” says nothing and asks nothing.")
+        yield Fault(step.number, f"The step “{step.title}” has neither a text nor a question.")
 
 
 def _hint_faults(step: Step, questions: list[Question]) -> Iterator[Fault]:
@@ -141,5 +142,5 @@ def _hint_faults(step: Step, questions: list[Question]) -> Iterator[Fault]:
     line: Line | None = step.first("ask")
     if len(step.all("hint")) + own != HINTS:
         wanted = HINTS - own
-        last = " The last one, this kind of question gives itself." if own else ""
+        last = " This kind of question adds the last one itself." if own else ""
         yield Fault(line.number if line else step.number, f"This question takes {wanted} lines `hint`.{last}")

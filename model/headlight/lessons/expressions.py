@@ -26,7 +26,9 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Lt: operator.lt, ast.Gt: operator.gt, ast.LtE: operator.le, ast.GtE: operator.ge,
 }  # fmt: skip
-_ALLOWED = "An expression has quantities such as weights(0, 1), numbers, “texts”, [places], + - * / % and < > <= >=."
+_ALLOWED = (
+    "An expression consists of quantities such as weights(0, 1), numbers, “texts”, [places], + - * / % and < > <= >=."
+)
 _FIELD = re.compile(r"\{([^{}]*)\}")
 _FORMAT = re.compile(r":(\.\d[fg%])\s*$")
 
@@ -129,7 +131,7 @@ def _call(name: str, quantity: Quantity, arguments: list[ast.expr], scope: Scope
             continue
         value = _compute(node, scope)
         if not isinstance(value, KINDS[kind]) or isinstance(value, bool):
-            raise InputError(f"The {what} of {name}() is a {kind}, and “{shortened(ast.unparse(node), 40)}” is none.")
+            raise InputError(f"The {what} of {name}() must be a {kind}; “{shortened(ast.unparse(node), 40)}” is not.")
         given.append(value)
     return quantity.compute(scope, *given)
 
@@ -138,7 +140,9 @@ def number_of(node: ast.expr, scope: Scope) -> float:
     """A number. Raises InputError for any other value."""
     value = _compute(node, scope)
     if isinstance(value, bool) or not isinstance(value, float | int):
-        raise InputError(f"“{shortened(ast.unparse(node), 60)}” is no single number. Take one place of it, with [ ].")
+        raise InputError(
+            f"“{shortened(ast.unparse(node), 60)}” is not a single number. Take one place of it, with [ ]."
+        )
     return float(value)
 
 
@@ -162,7 +166,7 @@ def _finish(function: Callable[..., Any], *operands: float | Table) -> Value:
 def _table(node: ast.expr, scope: Scope) -> Table:
     value = _compute(node, scope)
     if not isinstance(value, Table):
-        raise InputError(f"“{shortened(ast.unparse(node), 60)}” is no table, so it has no places.")
+        raise InputError(f"“{shortened(ast.unparse(node), 60)}” is not a table, so it has no places.")
     return value
 
 
@@ -187,5 +191,5 @@ def fill(template: str, scope: Scope, minus: str = "−") -> str:
 
 def _in_words(value: Value, form: str) -> str:
     if isinstance(value, Table):
-        raise InputError("A sentence shows a number or a name, not a table. Take one place of it, with [ ].")
+        raise InputError("A sentence can show a number or a name, not a table. Take one place of it, with [ ].")
     return ("yes" if value else "no") if isinstance(value, bool) else format(value, form)

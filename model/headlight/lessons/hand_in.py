@@ -27,7 +27,7 @@ from headlight.questions.marking import HINT, mark
 
 FORMAT = "headlight-hand-in-1"
 MAX_BYTES = 200_000
-CHANGED = "The digest does not fit: the file was changed after it was saved, or damaged on its way."
+CHANGED = "The digest does not fit: the file was changed after it was saved, or damaged in transfer."
 _SPREADSHEET = "=+-@\t\r"  # a cell that begins with one of these is a formula
 Tries = Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=20)]
 
@@ -77,9 +77,9 @@ def read_hand_in(raw: bytes) -> HandIn:
         found = msgspec.json.decode(raw, type=HandIn)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         why = str(error).rstrip(".")[:160]
-        raise DataError(f"This is no hand-in of a lesson, or it was damaged: {why}.") from None
+        raise DataError(f"This is not a hand-in of a lesson, or it was damaged: {why}.") from None
     if found.format != FORMAT:
-        raise DataError(f"The file says that it is “{found.format[:40]}”; this program reads {FORMAT}.")
+        raise DataError(f"The format of the file is “{found.format[:40]}”; this program reads {FORMAT}.")
     return found
 
 
@@ -104,7 +104,7 @@ def grade_of(file: str, raw: bytes, open_model: Open, first_with: dict[tuple[str
     problems = [] if handed.digest == handed.with_digest().digest else [CHANGED]
     earlier = first_with.setdefault((handed.lesson, handed.seed), file)
     if earlier != file:
-        problems.append(f"It has the seed of {earlier}: one may be a copy of the other.")
+        problems.append(f"It has the same seed as {earlier}: one may be a copy of the other.")
     try:
         points, of, at_once = marks(handed, open_model)
         known |= {"points": str(points), "of": str(of), "at_once": str(at_once)}
@@ -117,13 +117,17 @@ def marks(handed: HandIn, open_model: Open) -> tuple[int, int, int]:
     """The numbers of right answers, of all questions, and of answers right at once. Raises HeadlightError."""
     lesson = lessons()[handed.lesson]
     if handed.version != lesson.version:
-        raise DataError(f"It was made with version {handed.version} of the lesson; here is version {lesson.version}.")
+        raise DataError(
+            f"It was made with version {handed.version} of the lesson; the version here is {lesson.version}."
+        )
     if len(handed.answers) != len(lesson.steps):
-        raise DataError(f"It has answers to {counted(len(handed.answers), 'step')}; there are {len(lesson.steps)}.")
+        raise DataError(
+            f"It has answers to {counted(len(handed.answers), 'step')}; the lesson has {len(lesson.steps)}."
+        )
     model = handed.model if lesson.chooses_model else lesson.first_model
     if {"/", "\\"} & set(model):  # an untrusted file must not choose a folder of this machine
         raise DataError(
-            "It names its checkpoint by a path. Give --models the folder in which that checkpoint lies here."
+            "It names its checkpoint by a path. Give --models the folder of that checkpoint on this machine."
         )
     points = of = at_once = 0
     for step, tries in zip(lesson.steps, handed.answers, strict=True):

@@ -51,7 +51,7 @@ def read_lesson(name: str, text: str) -> tuple[Lesson, tuple[Fault, ...]]:
         faults += _counted(part, rows)
     faults += _header_faults(header)
     if not steps:
-        faults.append(Fault(max(end, 1), "A lesson has steps: a line “## Title” begins each."))
+        faults.append(Fault(max(end, 1), "A lesson has steps; each begins with a line “## Title”."))
     faults += [Fault(each.number, f"“{each.key}” belongs to a step, below a line “## Title”.") for each in intro.lines]
     made = tuple(Step(tuple(part.lines), part.title, part.number, tuple(part.prose)) for part in steps)
     return Lesson(tuple(header.lines), name, tuple(intro.prose), made), tuple(sorted(faults))
@@ -62,7 +62,7 @@ def _read_header_line(header: _Part, number: int, line: str, faults: list[Fault]
     if found:
         header.lines.append(Line(found[1], (found[2] or "").strip(), number))
     elif line.strip():
-        faults.append(Fault(number, "A line of the header is “key: text”."))
+        faults.append(Fault(number, "A line of the header has the form “key: text”."))
 
 
 def _parts(lines: list[tuple[int, str]], faults: list[Fault]) -> list[_Part]:
@@ -75,7 +75,7 @@ def _parts(lines: list[tuple[int, str]], faults: list[Fault]) -> list[_Part]:
         if line.startswith("#"):
             title = stripped.lstrip("#").strip()
             if not title:
-                faults.append(Fault(number, "A step has a title behind the signs #."))
+                faults.append(Fault(number, "A step has a title after the # signs."))
             parts.append(_Part(title, number))
             goes_on = ""
         elif keyed:
@@ -106,9 +106,9 @@ def _counted(part: _Part, rows: Registry[FieldRow]) -> Iterator[Fault]:
             near = suggestion(line.key, rows)
             yield Fault(line.number, f"There is no {rows.kind} “{line.key}”.{near} Known: {', '.join(rows)}.")
         elif not line.text:
-            yield Fault(line.number, f"Nothing stands behind “{line.key}”: it takes {rows[line.key].description}.")
+            yield Fault(line.number, f"Nothing follows “{line.key}”: it takes {rows[line.key].description}.")
         elif seen[line.key] == rows[line.key].most + 1:
-            yield Fault(line.number, f"“{line.key}” may stand here {rows[line.key].most} times at most.")
+            yield Fault(line.number, f"“{line.key}” may occur here at most {rows[line.key].most} times.")
 
 
 def _header_faults(header: _Part) -> Iterator[Fault]:
@@ -119,9 +119,12 @@ def _header_faults(header: _Part) -> Iterator[Fault]:
     for key, most in (("minutes", 60), ("version", 999_999), ("place", 999_999)):
         line = given.get(key)
         if line and not (line.text.isascii() and line.text.isdecimal() and 1 <= int(line.text[:7]) <= most):
-            yield Fault(line.number, f"“{line.text[:20]}” is no number of {key}: a whole number from 1 to {most:,}.")
+            yield Fault(
+                line.number,
+                f"“{line.text[:20]}” is not a valid value of {key}: it takes a whole number from 1 to {most:,}.",
+            )
     if "model" in given and given["model"].text == OWN_CHOICE and "example" not in given:
-        yield Fault(given["model"].number, f"A lesson with {OWN_CHOICE} names an `example`, a shipped model, too.")
+        yield Fault(given["model"].number, f"A lesson with {OWN_CHOICE} also names an `example`, a shipped model.")
 
 
 def parse_lesson(name: str, text: str) -> Lesson:
@@ -137,7 +140,7 @@ def read_text(path: Path) -> str:
     try:
         return read_regular(path, MAX_BYTES).decode("utf-8")
     except UnicodeDecodeError:
-        raise DataError(f"{path.name} is no text in UTF-8.") from None
+        raise DataError(f"{path.name} is not a text in UTF-8.") from None
     except OSError as error:
         raise DataError(f"{path.name} cannot be read: {error.strerror or 'no regular file'}.") from None
 

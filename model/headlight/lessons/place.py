@@ -84,7 +84,7 @@ class Place:
     def _rows(self, screen: Screen, scope: Scope) -> tuple[Row, ...]:
         """The rows of the screen for these inputs."""
         if screen.is_long:
-            raise InputError("This screen works for seconds, and no lesson waits for it.")
+            raise InputError("This screen computes for seconds, which is too long for a lesson.")
         values = screen.parse(self.inputs(scope))
         for name, control in screen.model_controls.items():
             values[name] = self.open(values[name])
@@ -100,7 +100,10 @@ class Place:
             return ""
         page, _, query = self.computed(view, partial(fill, view.text, scope, minus="-")).partition("?")
         if page not in PAGES:
-            sentence = f"There is no page “{page}” to show here. Possible: {', '.join(PAGES)}; for the course `screen`."
+            sentence = (
+                f"There is no page “{page}” to show here. Possible pages: {', '.join(PAGES)}; for the course, use "
+                "`screen`."
+            )
             raise LineError(view, view.number, DataError(sentence))
         given = {"model": self.model, "text": scope.text} if self.model else {}
         fields = {name: text for name, text in given.items() if text} | dict(parse_qsl(query))
@@ -127,7 +130,9 @@ class Place:
         """The text of the question. Raises LineError if there is none."""
         line = self.step.first("question")
         if line is None:
-            raise LineError(None, self.step.number, DataError(f"The step “{self.step.title}” asks without a question."))
+            raise LineError(
+                None, self.step.number, DataError(f"The step “{self.step.title}” has `ask` but no `question`.")
+            )
         return self.filled(line, scope)
 
     def options(self, scope: Scope) -> dict[str, float]:
@@ -155,7 +160,7 @@ class Place:
         """The table computed by an expression of a line, with one or two axes. Raises LineError."""
         value = self.computed(line, partial(evaluate, expression, scope))
         if not isinstance(value, Table) or len(value.axes) > 2:
-            sentence = f"“{expression[:60]}” is no table of one or two axes, so there is no place to point at."
+            sentence = f"“{expression[:60]}” is not a table with one or two axes, so there is no place to point at."
             raise LineError(line, self.step.number, InputError(sentence))
         return value
 

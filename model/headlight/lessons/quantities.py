@@ -53,7 +53,7 @@ def _row(signature: str, description: str, compute: Callable[..., Value]) -> Qua
 def whole(number: float, what: str) -> int:
     """A whole number as int. Raises InputError for other numbers."""
     if not (math.isfinite(number) and number == int(number)):
-        raise InputError(f"The {what} is {number:g}; it is a whole number.")
+        raise InputError(f"The {what} is {number:g}; it must be a whole number.")
     return int(number)
 
 
@@ -139,7 +139,7 @@ def _surprise(scope: Scope) -> Value:
     """Bits of each token given the tokens before it; NaN for the first token."""
     traced, targets = scope.trace, target_tokens(scope.trace)
     if targets[-1] != -1 or len(targets) < 2:
-        raise InputError("The surprise is that of a model that predicts the next token, on two tokens or more.")
+        raise InputError("Surprise needs a model that predicts the next token, and two tokens or more.")
     last = traced.config.num_layers(scope.stack)
     losses = lens_at(scope.model, traced, last, targets, 1).negative_log_likelihood / NATS_PER_BIT
     return Table(np.array([np.nan, *losses[:-1]], float), ("token",), (scope.tokens,))
@@ -220,7 +220,7 @@ def _of_number(function: Callable[..., float]) -> Callable[..., Value]:
         try:
             return float(function(*numbers))
         except (ValueError, OverflowError):
-            raise InputError(f"No number comes of {', '.join(f'{each:g}' for each in numbers)} here.") from None
+            raise InputError(f"This has no value for {', '.join(f'{each:g}' for each in numbers)}.") from None
 
     return compute
 
@@ -236,16 +236,16 @@ QUANTITIES: Registry[Quantity] = Registry(
         "rollout": _row("layer:number", "the rollout of all heads up to a layer, by query and key", _rollout),
         "norms": _row("", "the length of the residual stream, by depth and token", _norms),
         "value": _row("path:text", "any value of the run by its path", _value),
-        "tokens": _row("", "how many tokens the text has", lambda scope: float(len(scope.tokens))),
+        "tokens": _row("", "the number of tokens of the text", lambda scope: float(len(scope.tokens))),
         "token": _row("position:number", "the text of a token", _token),
-        "layers": _row("", "how many layers", lambda scope: float(scope.model.config.num_layers(scope.stack))),
-        "heads": _row("", "how many heads a layer has", lambda s: float(s.model.config.for_stack(s.stack).heads)),
+        "layers": _row("", "the number of layers", lambda scope: float(scope.model.config.num_layers(scope.stack))),
+        "heads": _row("", "the number of heads of a layer", lambda s: float(s.model.config.for_stack(s.stack).heads)),
         "predictions": _row("count:number", "the likeliest answers of the model, by their names", _predictions),
         "probability": _row("word:text", "the probability of a word as the answer", _probability),
-        "rank": _row("word:text", "its place among all answers, 1 being the likeliest", _rank),
+        "rank": _row("word:text", "its rank among all answers, 1 for the likeliest", _rank),
         "lens": _row("", "the probability of the model's answer, by depth", _lens),
-        "surprise": _row("", "how many bits each token cost, given those before it", _surprise),
-        "loss": _row("", "the mean of these in nats", _loss),
+        "surprise": _row("", "the bits of each token, given the tokens before it", _surprise),
+        "loss": _row("", "the mean of these, in nats", _loss),
         "picture": _row("title:text", "the numbers of a picture of the screen", _picture),
         "draw": _row("rows:number, columns:number, number:number", "a matrix drawn by the seed", _draw),
         "rows": _row("matrix:text", "such a matrix in a sentence, row by row", _rows),
@@ -262,9 +262,13 @@ QUANTITIES: Registry[Quantity] = Registry(
         "sum": _row("table:table", "the sum", lambda scope, table: float(np.nansum(table.values))),
         "mean": _row("table:table", "the mean", lambda scope, table: float(np.nanmean(table.values))),
         "place": _row(
-            "table:table, axis:text", "where the largest stands on an axis", lambda s, table, axis: _place(table, axis)
+            "table:table, axis:text",
+            "the place of the largest number on an axis",
+            lambda s, table, axis: _place(table, axis),
         ),
-        "name": _row("table:table", "what the largest is called", lambda scope, table: table.name(table.place())),
+        "name": _row(
+            "table:table", "the name of the largest number's place", lambda scope, table: table.name(table.place())
+        ),
         "abs": _row("number:number", "the size", _of_number(abs)),
         "exp": _row("number:number", "e to the power", _of_number(math.exp)),
         "log2": _row("number:number", "the binary logarithm", _of_number(math.log2)),

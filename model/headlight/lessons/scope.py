@@ -68,7 +68,7 @@ class Scope:
         if not self.text:
             raise InputError("This lesson has no text for its model. Write one in its header.")
         if len(self._runs) >= MAX_RUNS:
-            raise InputError(f"This step runs its model more than {MAX_RUNS} times. Ask for less.")
+            raise InputError(f"This step runs its model more than {MAX_RUNS} times. Use fewer runs.")
         tokens = len(self.opened.tokenizer.encode(self.text).ids)
         if tokens > MAX_TOKENS:
             raise InputError(f"The text has {tokens} tokens; a lesson takes at most {MAX_TOKENS}. Shorten it.")

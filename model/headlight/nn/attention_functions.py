@@ -111,7 +111,7 @@ class SoftmaxAttention(AttentionFunction):
         "Add up the weights of one row. What do you get, and can a weight be exactly 0?",
         "They add up to 1. Softmax never gives exactly 0 to a key that may be looked at; it can come very close.",
     )
-    description = "Every allowed key gets a positive weight, larger scores exponentially more."
+    description = "Every allowed key gets a positive weight; weights grow exponentially with the scores."
     formula = r"a_{ij} = \mathrm{softmax}_j(s_{ij}) = e^{s_{ij}} / \textstyle\sum_j e^{s_{ij}}"
     is_fused = True
     has_temperature = True
@@ -132,8 +132,8 @@ class HardmaxAttention(AttentionFunction):
     title = "Hard (argmax)"
     exercise = Exercise(
         "How many bright cells does each row have, and what is lost compared with softmax?",
-        "One, or several that share evenly: the key with the largest score takes everything. All that the other keys "
-        "had to say is lost, and nothing can be learned about them.",
+        "One, or several that share evenly: the key with the largest score takes everything. All information from the "
+        "other keys is lost, and nothing can be learned about them.",
     )
     description = "All weight goes to the key with the largest score; keys with equal scores share it evenly."
     formula = r"a_{ij} = [\,j \in B_i\,] / |B_i|,\quad B_i = \arg\max_j s_{ij}"

@@ -134,12 +134,12 @@ _MASK_SENTENCES = (
     EditSentence("No token can see any token{inside}", "set", (), 0.0),
 )
 _POSITION_SENTENCES = (
-    EditSentence("Token {pos} stands at position {number}", "set", ("pos",)),
+    EditSentence("Token {pos} is at position {number}", "set", ("pos",)),
     EditSentence("Token {pos} is moved by {number}", "add", ("pos",)),
-    EditSentence("Token {pos} stands at its position × {number}", "scale", ("pos",)),
-    EditSentence("All tokens stand at position {number}", "set"),
+    EditSentence("Token {pos} is at its position × {number}", "scale", ("pos",)),
+    EditSentence("All tokens are at position {number}", "set"),
     EditSentence("All tokens are moved by {number}", "add"),
-    EditSentence("All tokens stand at their positions × {number}", "scale"),
+    EditSentence("All tokens are at their positions × {number}", "scale"),
 )
 _WEIGHT_SENTENCES = (
     EditSentence("Token {query} gives token {key} the weight {number}{inside}", "set", ("query", "key")),
@@ -175,7 +175,7 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
         ),
         "sink": HookPoint(
             ("head",),
-            "Score of the sink, which takes a share of every row for no token",
+            "Score of the sink, which takes a share of each row that goes to no token",
             edit_sentences=(EditSentence("{place}: the sink's score is {number}", "set"),),
         ),
         "bias": HookPoint(_QUERY_KEY_AXES, "Position bias"),

@@ -199,7 +199,7 @@ Cells = tuple[tuple[int, int], ...]  # query and key
 
 def _parse_cells(text: str) -> Cells:
     if not _CELLS.fullmatch(text):
-        raise ConfigError(f"Painted cells are a query and a key each, as in 'painted:3-1.4-1', not {text[:40]!r}.")
+        raise ConfigError(f"Each painted cell is a query and a key, as in 'painted:3-1.4-1', not {text[:40]!r}.")
     pairs = (cell.split("-") for cell in text.split(".") if cell)
     return tuple((int(query), int(key)) for query, key in pairs)
 
@@ -247,13 +247,13 @@ MASKS: Registry[Mask] = Registry(
         ),
         "window": Mask(
             title="Sliding window",
-            description="Each token attends only to those fewer than a number of tokens away.",
+            description="Each token attends only to tokens less than the window width away.",
             formula=r"m_{ij} = [\,|i - j| < w\,]",
             allowed=window,
             exercise=Exercise(
                 "Only a band around the diagonal has weights. How far can one layer look, and how far two layers?",
-                "One layer looks one window far. The token at the window's edge has looked a window further in the "
-                "layer below, so two layers reach about twice as far.",
+                "One layer looks one window back. The token at the window's edge has itself looked a window further "
+                "back in the layer below, so two layers reach about twice as far.",
             ),
             argument=MaskArgument("Window width", "4", _parse_width),
             with_causal=True,
@@ -281,14 +281,14 @@ MASKS: Registry[Mask] = Registry(
         ),
         "painted": Mask(
             title="Custom",
-            description="The masks before it, turned round in cells of your own.",
+            description="The masks before it, inverted in cells that you paint.",
             formula=r"m_{ij} = m'_{ij} \oplus [\,(i, j)\ \mathrm{is\ painted}\,]",
             allowed=painted,
             exercise=Exercise(
                 "Some cells were forbidden or opened by hand. Find them, and say how the other weights of their row "
                 "have changed.",
-                "The weights of a row add up to 1: what a forbidden cell had is shared out among the others, and an "
-                "opened one takes from them.",
+                "The weights of a row add up to 1: the weight of a forbidden cell is shared among the others, and an "
+                "opened cell takes weight from them.",
             ),
             argument=MaskArgument("Painted cells, as query-key", "3-1", _parse_cells, control="cells"),
             inverts=True,

@@ -39,12 +39,12 @@ class PositionalEncoding(nn.Module):
     title: ClassVar = "None"
     exercise: ClassVar[Exercise | None] = Exercise(
         "Swap two words of the sentence in your mind. What can this model not notice without a positional encoding?",
-        "The order, as far as no mask gives it away: the same words in another order are the same set "
-        "of keys. Under a causal mask a token can still tell how many tokens stand before it.",
+        "The order, unless a mask reveals it: the same words in another order are the same set of keys. Under a causal "
+        "mask a token can still tell how many tokens come before it.",
     )
     description: ClassVar = (
-        "This model adds no positions at all. With a causal mask it can still tell order apart from how much each "
-        "token may see; without one, a sentence is a bag of words."
+        "This model adds no positions at all. With a causal mask it can still infer the order from how many tokens "
+        "each token sees; without one, a sentence is a bag of words."
     )
     formula: ClassVar = ""
     integer_only: ClassVar = False  # whether positions must be integers
@@ -129,9 +129,9 @@ class Sinusoidal(PositionalEncoding):
 
     title: ClassVar = "Sinusoidal"
     exercise: ClassVar[Exercise | None] = Exercise(
-        "How can a model find the token before another when a wave pattern is added to each?",
-        "Neighbouring positions have patterns that are a small rotation of each other, so queries and "
-        "keys can be learned that match where the rotation is one step.",
+        "How can a model find the previous token when a wave pattern is added to each token?",
+        "The patterns of neighbouring positions differ by a small rotation, so the model can learn queries and keys "
+        "that match when the rotation is one step.",
     )
     description: ClassVar = (
         "Each position adds a fixed pattern of waves to its token's embedding: fast waves in the first channels, slow "
@@ -181,8 +181,8 @@ class LearnedPositions(PositionalEncoding):
 
     title: ClassVar = "Learned"
     exercise: ClassVar[Exercise | None] = Exercise(
-        "What happens at a position that is further than any the model saw in training?",
-        "There is no vector for it: the table ends, and so does what the model can read.",
+        "What happens at a position beyond any that the model saw in training?",
+        "There is no vector for it: the model cannot read beyond the end of the table.",
     )
     description: ClassVar = "Each position adds a vector of its own, learned in training like any other weight."
     formula: ClassVar = r"x_i = E_{t_i} + P_i"
@@ -214,12 +214,12 @@ class Rope(PositionalEncoding):
     title: ClassVar = "RoPE (rotary)"
     exercise: ClassVar[Exercise | None] = Exercise(
         "Move the whole sentence ten positions to the right. Do the weights between its tokens change?",
-        "No. Queries and keys are turned by their positions, and a product of both depends only on "
-        "how far apart they are.",
+        "No. Queries and keys are rotated by their positions, and their product depends only on the distance between "
+        "them.",
     )
     description: ClassVar = (
-        "Nothing is added. Queries and keys are rotated, pair of channels by pair, by an angle that grows with "
-        "position; their product then depends only on how far apart two tokens are."
+        "Nothing is added. Each pair of channels of a query or key is rotated by an angle that grows with position; "
+        "the product of query and key then depends only on the distance between the tokens."
     )
     formula: ClassVar = (
         r"(a, b) \mapsto (a \cos\alpha - b \sin\alpha,\ b \cos\alpha + a \sin\alpha),"
@@ -275,12 +275,12 @@ class PatchRope(Rope):
 
     title: ClassVar = "RoPE (patches)"
     exercise: ClassVar[Exercise | None] = Exercise(
-        "A model reads a larger image with patches of the same size. Which angles do the corners have now?",
-        "The same as before: places are counted from the middle, and every image reaches from -1 to 1.",
+        "A model reads a larger image with patches of the same size. Which angles do the corners have?",
+        "The same as before: coordinates are counted from the middle, and every image reaches from -1 to 1.",
     )
     description: ClassVar = (
-        "Nothing is added. Queries and keys are rotated, half of their pairs of channels by the row and half by the "
-        "column of their patch, each counted from -1 to 1 over the image."
+        "Nothing is added. Queries and keys are rotated: half of their pairs of channels by the row of their patch and "
+        "half by its column, each from -1 to 1 over the image."
     )
     formula: ClassVar = (
         r"(a, b) \mapsto (a \cos\alpha - b \sin\alpha,\ b \cos\alpha + a \sin\alpha),"
@@ -314,12 +314,12 @@ class Alibi(PositionalEncoding):
 
     title: ClassVar = "ALiBi"
     exercise: ClassVar[Exercise | None] = Exercise(
-        "Which tokens does each head prefer before it has read a single word?",
+        "Which tokens does each head prefer, whatever the words are?",
         "The near ones: each step of distance costs a fixed amount of score, more in some heads than in others.",
     )
     description: ClassVar = (
-        "Nothing is added to the tokens. Each score loses a little for every token of distance, at a slope that "
-        "differs from head to head."
+        "Nothing is added to the tokens. Each score decreases with the distance in tokens, at a slope that differs "
+        "from head to head."
     )
     formula: ClassVar = r"b_{ij} = -m_h\,|i - j|,\quad m_h = 2^{-8h/n}\ \mathrm{for\ head}\ h = 1 \dots n"
 
@@ -404,13 +404,13 @@ class RelativeBias(LearnedBiases):
 
     title: ClassVar = "Relative (T5)"
     exercise: ClassVar[Exercise | None] = Exercise(
-        "Two tokens are 3 apart, two others 100. For which pair does the model know the distance exactly?",
-        "For the near pair: small distances have a value each, larger ones share a value in groups "
-        "that grow with the distance.",
+        "Two tokens are 3 positions apart, two others 100. For which pair does the model know the distance exactly?",
+        "For the near pair: each small distance has its own value; larger distances share one in groups that grow with "
+        "the distance.",
     )
     description: ClassVar = (
-        "Nothing is added to the tokens. Each head has learned a number for every range of distances, which is added "
-        "to the scores."
+        "Nothing is added to the tokens. Each head has learned a number for every range of distances; it is added to "
+        "the scores."
     )
     formula: ClassVar = r"b_{ij} = B_{h,\,\mathrm{bucket}(j - i)}"
     learned_weights: ClassVar = "a number for each head and range of distances"
@@ -446,11 +446,11 @@ class PatchBias(LearnedBiases):
     title: ClassVar = "Relative (patches)"
     exercise: ClassVar[Exercise | None] = Exercise(
         "Two patches stand one above the other, two others side by side. Can a head tell the pairs apart?",
-        "Yes: each offset in rows and columns has a bias of its own, so above and beside are two different numbers.",
+        "Yes: each offset in rows and columns has its own bias, so above and beside are two different numbers.",
     )
     description: ClassVar = (
-        "Nothing is added to the patches. Each head has learned a number for every offset in rows and columns, which "
-        "is added to the scores; the class token has numbers of its own."
+        "Nothing is added to the patches. Each head has learned a number for every offset in rows and columns; it is "
+        "added to the scores. The class token has numbers of its own."
     )
     formula: ClassVar = r"b_{ij} = B_{h,\,(r_i - r_j,\ c_i - c_j)}"
     learned_weights: ClassVar = "a number for each head and offset in rows and columns"
@@ -486,7 +486,7 @@ class PatchBias(LearnedBiases):
 def _require_far_buckets(buckets: int, exact: int, least: int, max_distance: int) -> None:
     """Raise ConfigError unless some distances remain to share buckets: each of the first `exact` has its own."""
     if exact < 1:
-        raise ConfigError(f"{buckets} buckets are too few for relative positions; there are to be 4 or more.")
+        raise ConfigError(f"{buckets} buckets are too few for relative positions; at least 4 are needed.")
     if max_distance < least:
         raise ConfigError(
             f"With {buckets} buckets distances up to {exact - 1} have one each, so the largest distance is to be "
@@ -511,17 +511,17 @@ class DisentangledPositions(RelativePositions):
 
     title: ClassVar = "Disentangled (DeBERTa)"
     exercise: ClassVar[Exercise | None] = Exercise(
-        "The score has parts for content and for distance. Which question does each of them answer?",
+        "The score has parts for content and for distance. Which question does each part answer?",
         "Content to content: do the two words belong together? Content to position: does this word care for what "
-        "stands that far away? Position to content: does a word at this distance look for such a word?",
+        "stands that far away? Position to content: does this distance call for such a word?",
     )
     description: ClassVar = (
-        "Nothing is added to the tokens. A learned vector for every distance takes part in the scores: queries are "
-        "compared with it as with a key, and keys as with a query."
+        "Nothing is added to the tokens. Every distance has a learned vector that takes part in the scores: queries "
+        "are compared with it as with a key, and keys as with a query."
     )
     formula: ClassVar = r"b_{ij} = q_i \cdot K_{\delta(i - j)} + k_j \cdot Q_{\delta(i - j)}"
     integer_only: ClassVar = True
-    learned_weights: ClassVar = "a vector for each range of distances, and how each layer reads it"
+    learned_weights: ClassVar = "a vector for each range of distances, and its projections in each layer"
 
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__(config, bidirectional)

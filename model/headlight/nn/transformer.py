@@ -367,8 +367,8 @@ def describe_missing_weights(model: Transformer) -> str:
     if not encoding.learned_weights or not model.new_parameters:
         return ""
     return (
-        f"{encoding.title}: these positions act through weights learned in training, {encoding.learned_weights}. "
-        "This model has none: they are zero, and all numbers are those of no positional encoding. "
+        f"{encoding.title}: these positions need weights learned in training, {encoding.learned_weights}. "
+        "This model has none: they are zero, so all numbers equal those without positional encoding. "
         f'It would take a model trained with positional_encoding = "{name}".'
     )
 

@@ -20,7 +20,7 @@ ROW_TOLERANCE = 1e-2  # rounding error of 16-bit numbers and row sums
 HeadWeights = Float[np.ndarray, "layer head query key"]
 _PATTERN = re.compile(r"blocks\.(\d+)\.attn\.hook_pattern")
 _EAGER = (
-    'transformers gives weights only where the model is opened with attn_implementation="eager" and called with '
+    'transformers gives weights only if the model is opened with attn_implementation="eager" and called with '
     "output_attentions=True"
 )
 _SCORES = "attention weights are at least 0 and at most 1. Give them after the softmax, from model.eval()"
@@ -54,7 +54,7 @@ def _layers(attention: Any, has_keys: bool) -> list[np.ndarray | None]:
         return _of_array(_to_array(attention, "The attention"))
     if not isinstance(attention, Sequence) or isinstance(attention, str):
         raise DataError(
-            f"A {type(attention).__name__} is no attention: give an array (layer, head, query, key), "
+            f"A {type(attention).__name__} is not attention: give an array (layer, head, query, key), "
             "outputs.attentions of transformers, or an ActivationCache of TransformerLens."
         )
     if len(attention) == 0:
@@ -77,7 +77,7 @@ def _of_mapping(cache: Any) -> Any:
         return cache["attentions"]
     attentions = [name for name in names if name.endswith("attentions")]
     hint = f"Give one of {', '.join(attentions)}" if attentions else "Cache it: model.run_with_cache(text)"
-    raise DataError(f"This {type(cache).__name__} holds no blocks.N.attn.hook_pattern and no attentions. {hint}.")
+    raise DataError(f"This {type(cache).__name__} has neither blocks.N.attn.hook_pattern nor attentions. {hint}.")
 
 
 def _is_array(value: Any) -> bool:
@@ -93,7 +93,7 @@ def _to_array(value: Any, what: str) -> np.ndarray:
     except (TypeError, BufferError, RuntimeError, ValueError):
         array = _through_torch(value, what)
     if array.dtype == object or array.dtype.kind in "cSUmM":
-        raise DataError(f"{what} holds no numbers but {array.dtype}; give arrays of numbers.")
+        raise DataError(f"{what} contains {array.dtype}, not numbers; give arrays of numbers.")
     return array
 
 
@@ -116,7 +116,7 @@ def _of_array(array: np.ndarray) -> list[np.ndarray | None]:
             raise _batch(array.shape[1], "attention[:, 0]")
         array = array[:, 0]
     if not 2 <= array.ndim <= 4:
-        raise DataError(f"The attention has the shape {array.shape}; it is to have the axes layer, head, query, key.")
+        raise DataError(f"The attention has the shape {array.shape}; it must have the axes layer, head, query, key.")
     return list(array.reshape((1,) * (4 - array.ndim) + array.shape))
 
 
@@ -125,25 +125,25 @@ def _one_text(layer: Any, what: str) -> np.ndarray | None:
     if layer is None:
         return None
     if not _is_array(layer):
-        raise DataError(f"{what} is a {type(layer).__name__}; it is to be an array of the axes head, query, key.")
+        raise DataError(f"{what} is a {type(layer).__name__}; it must be an array with the axes head, query, key.")
     array = _to_array(layer, what)
     if array.ndim == 4:
         if len(array) != 1:
             raise _batch(len(array), "[layer[:1] for layer in attention]")
         array = array[0]
     if array.ndim != 3:
-        raise DataError(f"{what} has the shape {array.shape}; it is to have the axes batch, head, query, key.")
+        raise DataError(f"{what} has the shape {array.shape}; it must have the axes batch, head, query, key.")
     return array
 
 
 def _batch(count: int, remedy: str) -> DataError:
-    return DataError(f"The attention is that of a batch of {count} texts; show one of them: {remedy}.")
+    return DataError(f"The attention is of a batch of {count} texts; show one of them: {remedy}.")
 
 
 def _of_generation(steps: Sequence[Sequence[Any]], has_keys: bool) -> list[np.ndarray | None]:
     """The layers of a generated text: the rows of the prompt, then one row per step."""
     if len({len(step) for step in steps}) != 1:
-        raise DataError(f"The steps have {sorted({len(step) for step in steps})} layers; each is to have the same.")
+        raise DataError(f"The steps have {sorted({len(step) for step in steps})} layers; each must have the same.")
     return [
         _rows_of_steps([_one_text(layer, f"Step {place}") for place, layer in enumerate(layers)], has_keys)
         for layers in zip(*steps, strict=True)
@@ -177,7 +177,7 @@ def _common_shape(layers: Sequence[np.ndarray | None]) -> tuple[int, int, int]:
             if layer.shape[axis] != first.shape[axis]:
                 raise DataError(
                     f"Layer {place} has {layer.shape[axis]} {name} and layer {first_place} has {first.shape[axis]}; "
-                    "each layer is to have the same. Show a part of the layers."
+                    "each layer must have the same. Show a part of the layers."
                 )
     if 0 in first.shape:
         raise DataError(f"The attention has the shape {first.shape} in layer {first_place}: there is nothing to show.")
@@ -203,7 +203,7 @@ def token_texts(tokens: Any, name: str, count: int, axis: str, spare: int = 0) -
     Raises DataError for any other number of tokens.
     """
     if isinstance(tokens, (str, bytes)) or not hasattr(tokens, "__iter__"):
-        raise DataError(f"{name} is a {type(tokens).__name__}; give a list of texts, one for each {axis}.")
+        raise DataError(f"{name} is a {type(tokens).__name__}; give a list of texts, one per {axis}.")
     texts = tuple(map(_token_text, tokens))
     if not count <= len(texts) <= count + spare:
         plural = {"query": "queries", "key": "keys"}[axis]

@@ -47,7 +47,7 @@ class AttentionWidget(anywidget.AnyWidget):
     _view = Bytes().tag(sync=True)
     _asked = Int().tag(sync=True)  # number of the browser's requests
     _answered = Int().tag(sync=True)  # the last of them that Python has received
-    error = Unicode(help="What was asked in the browser and cannot be, as a sentence.").tag(sync=True)
+    error = Unicode(help="A sentence on a choice in the browser that is invalid.").tag(sync=True)
     attention = Unicode().tag(sync=True)
     layer = Int().tag(sync=True)
     head = Int().tag(sync=True)
@@ -95,7 +95,7 @@ class AttentionWidget(anywidget.AnyWidget):
     def _check_attention(self, proposal: Mapping[str, Any]) -> str:
         names = [each["name"] for each in self._shown.meta["attention_groups"]]
         if proposal["value"] not in names:
-            raise TraitError(f"{proposal['value']!r} is no attention of this model; there is {', '.join(names)}.")
+            raise TraitError(f"{proposal['value']!r} is not an attention of this model; there is {', '.join(names)}.")
         return str(proposal["value"])
 
     @observe("attention")
@@ -124,7 +124,7 @@ class AttentionWidget(anywidget.AnyWidget):
         for name in proposal["value"]:
             match = _HEAD_NAME.fullmatch(str(name))
             if not match:
-                raise TraitError(f"{shortened(str(name))!r} is no head; head 3 of layer 2 is '2.3'.")
+                raise TraitError(f"{shortened(str(name))!r} is not a head; head 3 of layer 2 is '2.3'.")
             _within(int(match[1]), 0, self._group["layers"], "layer")
             _within(int(match[2]), 0, self._group["heads"], "head")
         return tuple(map(str, proposal["value"]))
@@ -217,7 +217,7 @@ class ModelWidget(AttentionWidget):
 
 def _within(value: int, first: int, end: int, name: str) -> int:
     if not (isinstance(value, int) and first <= value < end):
-        raise TraitError(f"The {name} is to be from {first} to {end - 1}, not {value}.")
+        raise TraitError(f"The {name} must be from {first} to {end - 1}, not {value}.")
     return value
 
 

@@ -22,7 +22,7 @@ PLOTS: Registry[Plot] = Registry(
     "plot",
     {
         "overlay": Plot("Image", reads="image"),
-        "sound": Plot("Sound", "The spectrogram, and how much each moment is looked at", reads="sound"),
+        "sound": Plot("Sound", "The spectrogram, and the attention to each moment", reads="sound"),
         "heatmap": Plot("Map"),
         "lines": Plot("Lines"),
         "text": Plot("Text", reads="text"),

@@ -22,7 +22,7 @@ from headlight.rendering.provenance import Provenance, describe_provenance, prov
 from headlight.text.tokenizer import Encoded
 
 NOWHERE = "nowhere"
-NOWHERE_NOTE = "Rows below 1: the column “nowhere” is what a query gives to no key; the measures are of the rest."
+NOWHERE_NOTE = "Rows below 1: the column “nowhere” has the weight that a query gives to no key; the measures omit it."
 _GROUPS = {
     "decoder_attention": ("decoder", "self", "Decoder", "text", "text"),
     "cross_attention": ("decoder", "cross", "Cross", "text", "source"),
@@ -110,7 +110,7 @@ def open_file(path: str | Path) -> HtmlView:
     if "tokens" in tokens and "target_ids" in tokens and all(name in arrays for name in _GROUPS):
         return _encoder_decoder(arrays, tokens, fields)
     raise DataError(
-        f"{Path(path).name} holds no attention with its tokens; headlight trace --out FILE.npz writes some, and so "
+        f"{Path(path).name} has no attention with its tokens; headlight trace --out FILE.npz writes some, and so "
         "does headlight.show(attention, tokens).save(FILE.npz)."
     )
 
@@ -152,8 +152,8 @@ def _read_npz(path: Path) -> dict[str, np.ndarray]:
     try:
         with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise DataError(f"{path.name} holds one array without its tokens; give an .npz file.")
+                raise DataError(f"{path.name} contains one array without its tokens; give an .npz file.")
             return {name: archive[name] for name in archive.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is no .npz file"
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is not an .npz file"
         raise DataError(f"{path.name} cannot be read: {reason}.") from error

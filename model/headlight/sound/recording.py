@@ -95,7 +95,7 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 def _read_format(chunk: bytes) -> WavFormat:
     if len(chunk) < 16:
-        raise SoundError("This WAV file does not say how its samples are written. Save it anew as WAV with 16 bits.")
+        raise SoundError("This WAV file does not say how its samples are written. Save it again as WAV with 16 bits.")
     encoding, channels, rate, _, _, bits = struct.unpack_from("<HHIIHH", chunk)
     if encoding == EXTENSIBLE and len(chunk) >= 26:
         (encoding,) = struct.unpack_from("<H", chunk, 24)
@@ -105,7 +105,7 @@ def _read_format(chunk: bytes) -> WavFormat:
         raise SoundError(f"This WAV file has {channels} channels; 1 or 2 are possible. Save it as mono.")
     if not RATES[0] <= rate <= RATES[1]:
         raise SoundError(
-            f"This WAV file has {rate:,} samples a second; from {RATES[0]:,} to {RATES[1]:,} are possible. Save it "
+            f"This WAV file has {rate:,} samples per second; from {RATES[0]:,} to {RATES[1]:,} are possible. Save it "
             "with 44,100."
         )
     return WavFormat(encoding, channels, rate, bits)
@@ -121,7 +121,7 @@ def _read_samples(chunk: bytes, found: WavFormat) -> Float[np.ndarray, " sample"
         wide[:, 1:] = numbers.reshape(-1, 3)
         numbers = wide.view("<i4").ravel()
     if not np.isfinite(numbers).all():
-        raise SoundError("This WAV file has samples that are not numbers. Save it anew as WAV with 16 bits.")
+        raise SoundError("This WAV file has samples that are not numbers. Save it again as WAV with 16 bits.")
     values = numbers.astype(np.float64)
     if found.encoding == 1:
         values = values / 128 - 1 if found.bits == 8 else values / 2.0 ** (31 if found.bits > 16 else 15)

@@ -33,7 +33,7 @@ from headlight.tracing.trace import Trace, is_on_residual_stream
 _EDIT_PATTERN = re.compile(r"([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+))?")
 _RANGE_PATTERN = re.compile(r"\s*(?:(\d{1,9})|(\d{0,9}):(\d{0,9}))\s*")
 _LAYER_PATTERN = re.compile(r"\.(\d+)\.")
-_SYNTAX_HINT = "An edit reads PATH[INDEX]=OPERATION:NUMBER, as in decoder.1.self.weights[3]=set:0."
+_SYNTAX_HINT = "An edit has the form PATH[INDEX]=OPERATION:NUMBER, as in decoder.1.self.weights[3]=set:0."
 MAX_MAGNITUDE = 1e38  # of the number in an edit: within float32
 Range = tuple[int, int | None]
 
@@ -133,7 +133,7 @@ class Intervention:
         """Parse the text form. Raises EditError or UnknownNameError with a sentence about the fault."""
         match = _EDIT_PATTERN.fullmatch(text.strip())
         if not match:
-            raise EditError(f"{text!r} is no edit. {_SYNTAX_HINT}")
+            raise EditError(f"{text!r} is not an edit. {_SYNTAX_HINT}")
         path, index, operation, number = match.groups()
         axes = hook_point_of(path).axes
         takes_number = EDIT_OPERATIONS[operation].takes_number
@@ -284,8 +284,7 @@ class InterventionHook:
             self._allowed[part] = value
         if is_on_residual_stream(path) and not value.float().square().sum(-1).isfinite().all():
             raise EditError(
-                f"With these edits the numbers grow past what a model can compute with, first at {path}; "
-                "use smaller ones."
+                f"These edits make numbers too large for the model to compute with, first at {path}; use smaller ones."
             )
         return value
 
@@ -309,7 +308,7 @@ class InterventionHook:
             pattern, layer = _LAYER_PATTERN.sub(".*.", path), _LAYER_PATTERN.search(path)
             last[pattern] = max(last.get(pattern, -1), int(layer[1]) if layer else -1)
         if not last:
-            return "A path reads STACK.LAYER.PART.HOOK_POINT, as in decoder.0.self.weights."
+            return "A path has the form STACK.LAYER.PART.HOOK_POINT, as in decoder.0.self.weights."
         descriptions = (
             form + (f" (layers 0 to {layer})" if layer >= 0 else "") for form, layer in sorted(last.items())
         )
@@ -347,7 +346,7 @@ def _clamp_to_dtype(result: Tensor, original: Tensor) -> Tensor:
 def _parse_range(part: str, text: str) -> Range:
     match = _RANGE_PATTERN.fullmatch(part)
     if not match:
-        raise EditError(f"{part!r} in {text!r} is no index; write a number, a range such as 2:5, or ':'.")
+        raise EditError(f"{part!r} in {text!r} is not an index; write a number, a range such as 2:5, or ':'.")
     if match[1]:
         return int(match[1]), int(match[1]) + 1
     first, end = int(match[2] or 0), int(match[3]) if match[3] else None
@@ -363,6 +362,6 @@ def _parse_number(word: str, text: str) -> float:
         number = math.nan
     if not abs(number) <= MAX_MAGNITUDE:
         raise EditError(
-            f"{word!r} in {text!r} is no number between -{MAX_MAGNITUDE:g} and {MAX_MAGNITUDE:g}. {_SYNTAX_HINT}"
+            f"{word!r} in {text!r} is not a number between -{MAX_MAGNITUDE:g} and {MAX_MAGNITUDE:g}. {_SYNTAX_HINT}"
         )
     return number

@@ -21,7 +21,7 @@ from headlight.nn.hooks import hook_point_of
 
 LiveHook = Callable[[str, Tensor], "Tensor | None"]
 _PATCH_PATTERN = re.compile(r"([a-z_0-9.]+)(?:\[([0-9:, ]*)\])?=from:(\w+)(?:\[([0-9:, ]*)\])?")
-_PATCH_HINT = "A patch reads PATH[INDEX]=from:RUN[INDEX], as in decoder.2.residual[5]=from:B[3]."
+_PATCH_HINT = "A patch has the form PATH[INDEX]=from:RUN[INDEX], as in decoder.2.residual[5]=from:B[3]."
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class LiveEdit:
             if not isinstance(row, Tensor) or row.shape != original.shape:
                 shape = tuple(row.shape) if isinstance(row, Tensor) else type(row).__name__
                 raise EditError(
-                    f"{self.name} gives {shape} for {path}; it is to be of the shape {tuple(original.shape)}."
+                    f"{self.name} gives {shape} for {path}; it must have the shape {tuple(original.shape)}."
                 )
         edited = torch.stack([row.to(value) for row in rows])
         return value if torch.equal(edited, value) else edited
@@ -64,14 +64,14 @@ def parse_patch(text: str, runs: Mapping[str, Mapping[str, np.ndarray]]) -> Live
     """A patch from its text form; `runs` are the values of other runs by name. Raises EditError if it is invalid."""
     match = _PATCH_PATTERN.fullmatch(text.strip())
     if not match:
-        raise EditError(f"{text!r} is no patch. {_PATCH_HINT}")
+        raise EditError(f"{text!r} is not a patch. {_PATCH_HINT}")
     path, index, run, source_index = match.groups()
     hook_point_of(path)
     if run not in runs:
         known = f"the runs given are {', '.join(runs)}" if runs else "give it as runs={...}"
         raise EditError(f"{text!r} takes values from a run {run!r}; {known}.")
     if path not in runs[run]:
-        raise EditError(f"The run {run!r} holds no {path!r}, which {text!r} takes.")
+        raise EditError(f"The run {run!r} holds no {path!r}, which {text!r} needs.")
     target, whole = _slices(index, text), runs[run][path]
     source = torch.from_numpy(np.array(_cut(whole, _slices(source_index or index, text), text, run)))
 
@@ -106,6 +106,6 @@ def _cut(value: Tensor | np.ndarray, slices: tuple[slice, ...], text: str, owner
     for axis, part in enumerate(slices):
         if max(part.start + 1, part.stop or 0) > value.shape[axis]:
             raise EditError(
-                f"{text!r} asks for place {part.start}, but {owner} has {value.shape[axis]}, counted from 0."
+                f"{text!r} asks for position {part.start}, but {owner} has {value.shape[axis]}, counted from 0."
             )
     return value[slices]

@@ -38,7 +38,7 @@ RECOMPUTE_FROM = ("*.self.input", "*.cross.input", "*.residual", "*.final_residu
 # Errors for a text if the model reads another kind of input.
 _WANTED = {
     "image": "This model reads images, not texts; give it one (on the command line: --image FILE).",
-    "sound": "This model hears sounds, it reads no text; give it a recording (on the command line: --audio FILE).",
+    "sound": "This model hears sounds, not texts; give it a recording (on the command line: --audio FILE).",
 }
 InterventionLike = Intervention | str
 SIGNALS = (ProcessedImage, ProcessedSound)
@@ -282,12 +282,12 @@ def _parse_intervention(edit: object) -> Intervention:
     if isinstance(edit, Intervention):
         return edit
     if is_patch(edit):
-        raise EditError(f"{edit!r} is a patch of one whole run; a text that is still written takes none.")
+        raise EditError(f"{edit!r} is a patch, which needs a whole run; generation takes none.")
     if isinstance(edit, str):
         return Intervention.parse(edit)
     raise EditError(
-        f"A {type(edit).__name__} is no edit: an edit is a text such as decoder.1.self.weights[3]=set:0. A function "
-        "of a value's path and the value is given as hook=function."
+        f"A {type(edit).__name__} is not an edit: an edit is a text such as decoder.1.self.weights[3]=set:0. Pass a "
+        "function of a value's path and the value as hook=function."
     )
 
 
@@ -401,11 +401,11 @@ def token_tensor(encoded: Encoded, model: Transformer) -> Tensor:
     ids, size = encoded.input_ids, model.config.vocabulary_size
     if not ids and encoded.signal is None:
         raise TextError(
-            "No token is left of this text: the model's tokenizer knows nothing of it. Type a text such as "
-            "the model was trained on."
+            "This text has no tokens: the model's tokenizer drops all of it. Type a text like those that the model was "
+            "trained on."
         )
     if max(ids, default=0) >= size:
-        raise TextError(f"The tokenizer gave the number {max(ids)}, but the model knows {size} tokens.")
+        raise TextError(f"The tokenizer gave the token id {max(ids)}, but the model knows {size} tokens.")
     return torch.tensor([ids], dtype=torch.long, device=model.device)
 
 

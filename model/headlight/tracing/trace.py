@@ -40,8 +40,8 @@ def require_head(head: int, heads: int) -> None:
         raise EditError(f"There is no head {head}; this layer has {heads}, counted from 0.")
 
 
-NOT_FINITE = "What this model says is no number (NaN or infinite), so it predicts nothing."
-OVERFLOW = "At {path} the numbers are NaN, infinite or too large to compute with. All that follows means nothing."
+NOT_FINITE = "The output of this model is not a number (NaN or infinite), so it predicts nothing."
+OVERFLOW = "At {path} the numbers are NaN, infinite or too large to compute with. All later values are meaningless."
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity, not by values

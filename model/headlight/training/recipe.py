@@ -42,10 +42,10 @@ def option(default: Any, help_text: str) -> Any:
 class TokenizerOptions:
     """The settings of the tokenizer."""
 
-    folder: str = option("", "a folder whose tokenizer.json to use, instead of training one")
+    folder: str = option("", "a folder whose tokenizer.json is used, instead of training one")
     kind: str = option("", f"{', '.join(TOKENIZER_TRAINERS)} (default: the objective's usual kind)")
     vocabulary_size: int = option(8000, "entries of the vocabulary")
-    plain_typography: bool = option(False, "read curly quotes and dashes as plain ASCII ones")
+    plain_typography: bool = option(False, "replace curly quotes and dashes by their ASCII equivalents")
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class TrainingOptions:
     """The settings of the optimization. A step is one update of the weights."""
 
     batch_size: int = option(32, "rows (of context_length tokens) per step")
-    micro_batch_size: int = option(0, "rows at a time, if a batch is too large for the memory (0: all)")
-    steps: int = option(0, "stop after so many steps (0: no limit)")
-    minutes: float = option(0.0, "stop after so many minutes (0: no limit)")
+    micro_batch_size: int = option(0, "rows per forward pass, if a batch does not fit into memory (0: all)")
+    steps: int = option(0, "stop after this many steps (0: no limit)")
+    minutes: float = option(0.0, "stop after this many minutes (0: no limit)")
     optimizer: str = option("adamw", ", ".join(OPTIMIZERS))
     learning_rate: float = option(1.5e-3, "the peak learning rate")
     muon_learning_rate: float = option(0.0, "the peak learning rate of the matrices under muon (0: learning_rate)")
@@ -63,17 +63,15 @@ class TrainingOptions:
     schedule: str = option("cosine", ", ".join(SCHEDULES))
     warmup_steps: int = option(200, "steps until the peak learning rate")
     cooldown_fraction: float = option(0.2, "wsd: the last fraction of the run, over which the learning rate decays")
-    cooldown_start_step: int = option(0, "wsd: the step at which the decay begins (0: as cooldown_fraction says)")
-    min_lr_ratio: float = option(0.0, "the fraction of the learning rate that is left at the end")
-    label_smoothing: float = option(0.0, "the part of each target that all tokens share (Vaswani et al. 2017: 0.1)")
-    max_grad_norm: float = option(1.0, "gradients are clipped to this norm")
+    cooldown_start_step: int = option(0, "wsd: the step at which the decay begins (0: set by cooldown_fraction)")
+    min_lr_ratio: float = option(0.0, "the fraction of the learning rate that remains at the end")
+    label_smoothing: float = option(0.0, "the part of each target spread over all tokens (Vaswani et al. 2017: 0.1)")
+    max_grad_norm: float = option(1.0, "clip gradients to this norm")
     ema_decay: float = option(
-        0.0, "evaluate and export an exponential moving average of the weights with this decay, as 0.999 (0: none)"
+        0.0, "evaluate and export an exponential moving average of the weights with this decay, such as 0.999 (0: none)"
     )
-    short_context_length: int = option(0, "tokens per row at first (0: the model's context length all the time)")
-    short_context_fraction: float = option(
-        0.8, "the fraction of the run after which rows have the whole context length"
-    )
+    short_context_length: int = option(0, "tokens per row at first (0: the model's context length throughout)")
+    short_context_fraction: float = option(0.8, "the fraction of the run after which rows have the full context length")
     mask_rate: float = option(0.15, "masked: the fraction of tokens that are targets")
     final_mask_rate: float = option(
         0.0, "masked: that fraction at the run's end; it falls with the learning rate (0: mask_rate)"
@@ -82,29 +80,29 @@ class TrainingOptions:
         0.0, "sequence- and token-classification: the fraction of the tokens that [MASK] hides in training"
     )
     line_start_probability: float = option(
-        0.2, "causal: the probability that a row begins with the start token and a line, as a typed text does"
+        0.2, "causal: the probability that a row begins with the start token and a line, like a typed text"
     )
     evaluate_every: int = option(500, "steps between evaluations on the validation texts")
     evaluate_rows: int = option(64, "rows of each validation text")
     save_minutes: float = option(5.0, "minutes between snapshots")
-    keep_steps: tuple[int, ...] = option((), "the steps after which the weights are kept, for good")
-    seed: int = option(1, "of weights, batches and dropout")
-    seeds: tuple[int, ...] = option((), "one run with each, from the same start; the mean of their weights is exported")
+    keep_steps: tuple[int, ...] = option((), "the steps after which the weights are kept permanently")
+    seed: int = option(1, "the random seed of weights, batches and dropout")
+    seeds: tuple[int, ...] = option((), "one run per seed, from the same start; the mean of their weights is exported")
     precision: str = option("auto", f"auto, {', '.join(PRECISIONS)}")
     device: str = option("auto", f"auto, {', '.join(DEVICE_COUNTS)}")
-    threads: int = option(0, "processor threads (0: as torch chooses)")
+    threads: int = option(0, "processor threads (0: torch's choice)")
     compile: bool = option(False, "use torch.compile")
-    train_head_only: bool = option(False, "all but the output head stays as it was initialized")
+    train_head_only: bool = option(False, "train only the output head")
     init_from: str = option(
         "",
-        "a model's folder to start from, or a recipe that is trained first: its weights if names and shapes agree, its "
+        "a model's folder to start from, or a recipe to train first: copies weights of equal name and shape, and "
         "embeddings by token",
     )
 
     def check(self) -> None:
         """Raise DataError for a number out of range or an unknown name."""
         if self.steps <= 0 and self.minutes <= 0:
-            raise DataError("When should training end? Give --steps or --minutes, or put one under [training].")
+            raise DataError("Training needs a limit. Give --steps or --minutes, or set one under [training].")
         for name in ("batch_size", "evaluate_rows", "evaluate_every"):
             if getattr(self, name) < 1:
                 raise DataError(f"{name} is {getattr(self, name)}; it must be at least 1.")
@@ -122,7 +120,7 @@ class TrainingOptions:
     def _check_range(self) -> None:
         for name, value in asdict(self).items():
             if isinstance(value, int | float) and not 0 <= value < math.inf:
-                raise DataError(f"{name} is {value}; it must be a number from 0 on.")
+                raise DataError(f"{name} is {value}; it must be a number of at least 0.")
         for name, most in MOST.items():
             if getattr(self, name) > most:
                 raise DataError(f"{name} is {getattr(self, name)}; it must be at most {most}.")
@@ -130,8 +128,8 @@ class TrainingOptions:
     def _check_seeds(self) -> None:
         if self.seeds and (not self.init_from or self.keep_steps or len({*self.seeds}) < len(self.seeds)):
             raise DataError(
-                "seeds are different numbers, one for each run whose weights are averaged; the runs need the same "
-                "start, init_from, and keep no steps."
+                "seeds must be different numbers, one for each run to average; the runs need the same start "
+                "(init_from), and keep no steps."
             )
 
 
@@ -192,7 +190,7 @@ class Recipe:
         is_made = given.folder or isinstance(self.example_task, GeneratedTask)
         if is_made and replace(given, folder="") != TokenizerOptions():
             source = f"the one in {given.folder}" if given.folder else f"that of the task {self.task}"
-            raise DataError(f"No tokenizer is trained, since {source} is used; leave out how one would be trained.")
+            raise DataError(f"No tokenizer is trained, since {source} is used; leave out the options for it.")
 
     def config(self, vocabulary_size: int, labels: tuple[str, ...] = ()) -> Config:
         """The model's config: the [model] section, and the fields that objective, vocabulary and labels set.

@@ -106,7 +106,7 @@ class RunFolder:
                 shutil.rmtree(self.path)
             elif different:
                 raise DataError(
-                    f"{self.checkpoint_folder} holds a run of another recipe ({', '.join(different)}); "
+                    f"{self.checkpoint_folder} contains a run of another recipe ({', '.join(different)}); "
                     "give another --out, or delete that folder to start again."
                 )
         write_files(self.path, {path.name: content})
@@ -152,8 +152,8 @@ class RunFolder:
         size = tokenizer.vocabulary_size
         if size > asked:
             raise DataError(
-                f"vocabulary_size is {asked}; the letters of these texts and the special tokens alone are {size} "
-                f"entries of a tokenizer of kind {kind}. Give {size} or more."
+                f"vocabulary_size is {asked}; the letters of these texts and the special tokens alone take {size} "
+                f"entries in a tokenizer of kind {kind}. Give {size} or more."
             )
         if size < asked:
             self.log(f"These texts give a vocabulary of {size} entries, fewer than vocabulary_size, {asked}.")

@@ -91,7 +91,7 @@ def _sources(recipe: Recipe, task: ExampleTask | None) -> list[str]:
     if task:
         return [task.about]
     texts = (f"- {source.name}: {source.epochs:g}" for source in recipe.texts)
-    return ["Training texts, and how often an epoch repeats each:", "", *texts]
+    return ["Training texts, with the number of times an epoch repeats each:", "", *texts]
 
 
 def in_millions(count: int) -> str:

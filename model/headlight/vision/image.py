@@ -76,7 +76,7 @@ def decode_image(raw: bytes, name: str = "This file") -> ImageArray:
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise ImageError(f"{name} has far more than the {_MAX_PIXELS_TEXT} pixels that are read.") from error
     except Exception as error:  # a broken or hostile file makes Pillow raise errors of any kind
-        raise ImageError(f"{name} is no PNG, JPEG or WebP picture that can be read.") from error
+        raise ImageError(f"{name} is not a PNG, JPEG or WebP picture that can be read.") from error
 
 
 def process_image(array: ImageArray, config: ImageConfig) -> ProcessedImage:
@@ -158,7 +158,7 @@ def _check_pixel_count(width: int, height: int, name: str) -> None:
 def require_pillow() -> None:
     """Raise ImageError if Pillow is missing."""
     if find_spec("PIL") is None:
-        raise ImageError("Pictures need Pillow, which is not here: pip install 'attention-headlight[image]'.")
+        raise ImageError("Pictures need Pillow, which is not installed: pip install 'attention-headlight[image]'.")
 
 
 def _resize_and_crop(image: Pillow, config: ImageConfig) -> tuple[Pillow, Box]:

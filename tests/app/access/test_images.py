@@ -52,7 +52,7 @@ def test_pictures_of_newcomers_leave_the_pictures_of_others() -> None:
 
 def test_what_is_too_large_or_nobodys_is_not_kept() -> None:
     gallery = ImageStore()
-    with pytest.raises(ImageError, match="may have 8 MB"):
+    with pytest.raises(ImageError, match="may have at most 8 MB"):
         gallery.add("anna", bytes(MAX_FILE_BYTES + 1))
     with pytest.raises(ImageError, match="no cookie"):
         gallery.add("", photo())

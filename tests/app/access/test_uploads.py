@@ -35,7 +35,7 @@ def guests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UploadSt
     made = UploadStore(LIMIT)
     yield made
     made.close()
-    assert not list(tmp_path.glob(f"{subject.FOLDER_PREFIX}*")), "nothing is left when the server stops"
+    assert not list(tmp_path.glob(f"{subject.FOLDER_PREFIX}*")), "a stopped server leaves no files"
 
 
 def of_size(size: int) -> Extract:
@@ -131,7 +131,7 @@ def test_a_visitor_keeps_several_uploads_and_is_told_where_their_number_ends(gue
     assert guests.owned_by(ANNA) == tuple(kept) and all(each.folder.exists() for each in kept)
     with pytest.raises(CheckpointError, match=rf"You have {MAX_PER_VISITOR} uploads.*Remove one below"):
         bring(guests)
-    assert bring(guests, BEN), "another visitor has room of their own"
+    assert bring(guests, BEN), "each visitor has a separate quota"
     guests.remove(ANNA, kept[0].name)
     added = bring(guests)
     assert guests.owned_by(ANNA) == (*kept[1:], added)
@@ -192,7 +192,7 @@ def test_who_has_left_is_swept_away_and_who_is_here_is_not(guests: UploadStore) 
     now = guests.last_seen[ANNA]
     assert guests.sweep(here.__contains__, now + 10 * GRACE_SECONDS) == ()
     here.remove("session of anna")
-    assert guests.sweep(here.__contains__, now + 10.5 * GRACE_SECONDS) == (), "it may be a reload"
+    assert guests.sweep(here.__contains__, now + 10.5 * GRACE_SECONDS) == (), "the page may be reloading"
     (gone,) = guests.sweep(here.__contains__, now + 12 * GRACE_SECONDS)
     assert gone.upload_dir is not None and not gone.upload_dir.exists()
     assert guests.owned_by(ANNA) == () and len(guests.owned_by(BEN)) == 1
@@ -246,4 +246,4 @@ def test_closing_waits_for_another_thread_that_deletes(guests: UploadStore, monk
     Thread(target=guests.close).start()
     deleting.wait()
     guests.close()
-    assert not folder.exists(), "the process may end now"
+    assert not folder.exists(), "without the folder the process may end"

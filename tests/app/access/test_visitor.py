@@ -68,11 +68,11 @@ def test_a_browser_keeps_the_cookie_it_got_with_the_page(client: TestClient) -> 
     assert one != UNKNOWN_VISITOR
     assert "set-cookie" not in client.get("/").headers
     assert client.get("/who").json() == one
-    assert client.cookies[cookie_name()] not in one, "what is kept here would not let anybody pass for them"
+    assert client.cookies[cookie_name()] not in one, "the stored name does not allow impersonation"
 
 
 def test_a_browser_that_kept_the_page_and_not_the_cookie_gets_one(client: TestClient) -> None:
-    assert "set-cookie" not in client.get("/kept", headers={"Accept": "*/*"}).headers, "it asked for a script"
+    assert "set-cookie" not in client.get("/kept", headers={"Accept": "*/*"}).headers, "the request is for a script"
     client.get("/kept", headers={"Accept": "text/html,*/*;q=0.8"})
     assert client.get("/who").json() != UNKNOWN_VISITOR
 
@@ -114,7 +114,7 @@ def test_without_an_open_page_the_first_visitors_of_an_address_have_turns_and_th
     assert turns == [True] * MAX_NEWCOMERS + [False] * 5
     assert register.has_turn(visitors[0], "10.0.0.7") and register.has_turn("another", "10.0.0.8")
     register.mark_seen(visitors[-1], "session")
-    assert register.has_turn(visitors[-1], "10.0.0.7"), "the page is open"
+    assert register.has_turn(visitors[-1], "10.0.0.7"), "a visitor with an open page has turns"
     register.sweep(lambda session: False)
     assert not register.has_turn(visitors[-1], "10.0.0.7") and not register.has_turn(UNKNOWN_VISITOR, "10.0.0.7")
 
@@ -122,7 +122,7 @@ def test_without_an_open_page_the_first_visitors_of_an_address_have_turns_and_th
 def test_an_address_gets_so_many_cookies_and_then_the_page_alone(app: Starlette) -> None:
     given = [TestClient(app).get("/").headers.get("set-cookie") for _ in range(COOKIES_PER_ADDRESS + 2)]
     assert all(given[:-2]) and given[-2:] == [None, None]
-    assert TestClient(app, client=("10.0.0.7", 1)).get("/").headers["set-cookie"], "of another address"
+    assert TestClient(app, client=("10.0.0.7", 1)).get("/").headers["set-cookie"], "the limit is per address"
 
 
 def test_over_https_the_cookie_stays_on_https(app: Starlette) -> None:
@@ -140,7 +140,7 @@ def test_files_are_let_in_while_there_is_memory_for_them(client: TestClient, mon
     monkeypatch.setattr(middleware, "_pending_bytes", lambda: middleware.PENDING_FACTOR * MEGABYTE - 10)
     assert client.put(address, content=bytes(10)).status_code == 200
     assert client.put(address, content=bytes(11)).status_code == 507
-    assert client.get(address).status_code == 200, "only sending is bounded"
+    assert client.get(address).status_code == 200, "only uploads are limited"
     assert client.put(address, content=iter([b"a"])).status_code == 411
 
 
@@ -162,7 +162,7 @@ def test_a_slow_upload_is_refused_and_takes_no_room_before_it_arrives(monkeypatc
     async def forever(scope: Scope, receive: Receive, send: Send) -> None:
         while True:
             await receive()
-            assert limiter.arriving.total() == 1, "what was announced takes no room"
+            assert limiter.arriving.total() == 1, "the announced length reserves no memory"
 
     limiter = UploadLimiter(forever)
     headers = [(b"content-length", str(MEGABYTE).encode())]

@@ -77,7 +77,7 @@ def test_a_side_says_how_much_of_its_text_its_model_does_not_know() -> None:
     assert not answer.sides[0].notes
     replaced, unknown = answer.sides[1].notes
     assert replaced.startswith("Positional encoding: None instead of")
-    assert unknown.startswith("1 of 5 tokens are [UNK]: it stands for what this model has no token for.")
+    assert unknown.startswith("1 of 5 tokens are [UNK], which replaces text that this model has no token for.")
 
 
 def test_parts_that_a_model_was_trained_with_are_no_note() -> None:

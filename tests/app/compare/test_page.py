@@ -91,7 +91,7 @@ def test_a_model_can_be_set_beside_one_trained_with_another_encoding(tmp_path: P
     assert trained.side_b == with_model("with-alibi", "") and rewired.side_b == with_model("with-alibi", "rope")
     assert encoding_presets(entry, {}) == []
     three = {"alibi": "with-alibi", "none": "with-none"}
-    assert encoding_presets(entry, three)[0].side_b.model == "with-none", "with and without says most"
+    assert encoding_presets(entry, three)[0].side_b.model == "with-none", "the model without positions is the default"
     assert default_difference(rope, three) == with_model("with-none", "")
     without = rope.replace(positional_encoding="none")
     assert default_difference(without, {"alibi": "with-alibi"}).model == "with-alibi"
@@ -121,7 +121,7 @@ def test_only_models_that_read_the_same_are_offered_for_side_b() -> None:
 def test_the_words_that_a_last_word_changes_are_compared_where_tokens_look_ahead() -> None:
     titles = {name: [each.title for each in presets(find_model(name))] for name in ("stories-causal", "stories-masked")}
     assert "Too tired or too wide" in titles["stories-masked"]
-    assert "Too tired or too wide" not in titles["stories-causal"], 'a causal "it" does not see the last word'
+    assert "Too tired or too wide" not in titles["stories-causal"], 'under a causal mask "it" sees no later word'
 
 
 def test_the_address_decides_both_sides() -> None:
@@ -139,7 +139,7 @@ def test_the_address_decides_both_sides() -> None:
     }
     assert component_data(alone("compare", model="next", side_b=encode_side_b(Difference())).main)["side_b"] == {
         "variant": {}
-    }, "two sides that differ in nothing"
+    }, "both sides are the same"
 
 
 def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,13 +160,13 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
         at.run()
         return {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
 
-    assert address() == {"model": "next", "layer": "1", "head": "0"}, "a default is not in the address"
+    assert address() == {"model": "next", "layer": "1", "head": "0"}, "defaults are omitted from the URL"
     reported["side_b"] = {"variant": {"positional_encoding": "alibi"}, "masked_positions": [3], "text": "the dog"}
     said = "text=the+dog&masked_positions=3&positional_encoding=alibi"
     assert address()["side_b"] == said
     for nonsense in ({"layer": -1}, {"unknown": 1}, "text=the+cat"):
         reported["side_b"] = nonsense
-        assert address()["side_b"] == said, "a report that the component did not write changes nothing"
+        assert address()["side_b"] == said, "a malformed report is ignored"
 
 
 def test_a_text_b_too_long_for_an_address_says_so() -> None:

@@ -67,7 +67,7 @@ def test_numbers_on_the_page_are_those_of_the_backend(client: TestClient) -> Non
     answer = ask(client, "course_screen", chapter="attention", screen="look-up", inputs=inputs)
     rows = plain(screen.rows(**screen.parse(inputs)))
     assert answer["rows"] == [row | {"question": None} for row in rows]
-    assert answer["can_ask"] and answer["question"] is None, "who is not asked sees everything"
+    assert answer["can_ask"] and answer["question"] is None, "without a question all rows are visible"
 
 
 @pytest.mark.parametrize("path", QUESTIONS)
@@ -124,7 +124,7 @@ def test_what_one_learner_ran_answers_another_no_sooner() -> None:
 def test_a_long_screen_is_refused_on_the_route_of_short_ones(client: TestClient, path: str) -> None:
     chapter, name = path.split("/")
     said = ask(client, "course_screen", chapter=chapter, screen=name, inputs={})["error"]
-    assert said == f"The screen {name!r} works for seconds. Press Run, or ask the route course_run."
+    assert said == f"The screen {name!r} runs for seconds. Press Run, or use the route course_run."
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_long_screen_is_refused_on_the_route_of_short_ones(client: TestClient,
         ({"screen": "nothing"}, "no screen 'nothing'"),
         ({"chapter": "nothing"}, "no chapter 'nothing'"),
         ({"inputs": {"keys": "1,x;0,1"}}, "Row 0, column 1 of Keys is 'x'"),
-        ({"inputs": {"keys": "1,2,3;0,1,1"}}, "2 channels and keys 3"),
+        ({"inputs": {"keys": "1,2,3;0,1,1"}}, "2 channels and keys have 3"),
         (
             {"chapter": "masks", "screen": "added", "inputs": {"mask": "drawn", "cells": "1,1;1,1;1,0"}},
             "3 rows and 2 columns",
@@ -157,7 +157,7 @@ def test_what_a_learner_brought_is_found_among_the_inputs() -> None:
         file_inputs=("recording",),
     )
     assert (request.models(), request.images()) == (("upload-mine", "next"), ("own-sound",))
-    assert replace(request, inputs={"recording": ""}).images() == (), "none is chosen"
+    assert replace(request, inputs={"recording": ""}).images() == (), "no recording is chosen"
 
 
 def test_links_to_other_pages_are_states_of_theirs() -> None:

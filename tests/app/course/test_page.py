@@ -16,7 +16,7 @@ def test_a_report_of_a_chapter_that_was_left_changes_nothing(monkeypatch: pytest
     data = component_data(at.run().main)
     chosen = ("task", "task.text=A+dog") if of_chapter == "heads" else ("", "")
     assert data["state"] == dict(zip(("chapter", "screen", "course_inputs"), ("heads", *chosen), strict=True))
-    assert data["serial"] == 1, "it has been heard"
+    assert data["serial"] == 1, "the report is acknowledged"
     reported |= {"chapter": "masks", "screen": "added", "course_inputs": "", "within": "masks", "serial": 2}
     data = component_data(at.run().main)
-    assert data["state"] == {"chapter": "masks", "screen": "added", "course_inputs": ""}, "somebody goes on by a link"
+    assert data["state"] == {"chapter": "masks", "screen": "added", "course_inputs": ""}, "the link is followed"

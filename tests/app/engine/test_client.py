@@ -139,7 +139,7 @@ def test_a_folder_of_ones_own_machine_is_as_private(engine: Asked, anna: UploadS
     assert engine.lane() == Lane.PRIVATE and engine.folders == ["/somewhere/model"]
     CURRENT_VISITOR.set(BEN)
     submit(request)
-    assert engine.lane() == Lane.SHORT and not engine.folders, "its worker says that there is no such model"
+    assert engine.lane() == Lane.SHORT and not engine.folders, "the worker reports that there is no such model"
 
 
 def test_a_request_that_names_an_own_picture_goes_to_a_private_worker_with_that_picture(engine: Asked) -> None:
@@ -183,7 +183,7 @@ def test_long_texts_wait_with_long_work(engine: Asked, anna: UploadStore, field_
             submit(request)
             assert engine.lane() == lane
     submit(Echo(question=make_question(mine, **{field_of_text: "x" * (LONG_TEXT + 1)})))
-    assert engine.lane() == Lane.PRIVATE, "however long it is, the files of one visitor are read in their worker alone"
+    assert engine.lane() == Lane.PRIVATE, "uploads are read in their visitor's worker only, even for long work"
 
 
 @pytest.mark.parametrize(
@@ -235,10 +235,10 @@ def test_those_who_ask_the_same_of_what_the_server_offers_share_an_answer(
     ask_shared(Opened(model="other"))
     now += REFRESH_SECONDS
     ask_shared(Opened(model="next"))
-    assert len(engine.jobs) == 3, "of another model, and later"
+    assert len(engine.jobs) == 3, "another model and an expired answer are requested again"
     for _ in range(2):
         ask_shared(Opened(model="next", source="x" * LONG_TEXT))
-    assert len(engine.jobs) == 5, "nobody fills the memory"
+    assert len(engine.jobs) == 5, "answers to long questions are not cached"
 
 
 def test_an_answer_that_failed_is_asked_for_again(engine: Asked) -> None:
@@ -285,10 +285,10 @@ def queues(monkeypatch: pytest.MonkeyPatch) -> dict[Lane, FairQueue]:
 @pytest.mark.parametrize("lane", [Lane.SHORT, Lane.LONG])
 def test_whoever_waits_is_told_how_many_ask_and_when_theirs_comes(queues: dict[Lane, FairQueue], lane: Lane) -> None:
     queue = queues[lane]
-    assert subject.waiting_sentence() == "", "nobody waits"
+    assert subject.waiting_sentence() == "", "the queue is empty"
     for number in range(40):
         queue.put(Job(f"visitor {number}", EngineRequest("echo", b""), 1.0))
-    assert subject.waiting_sentence() == "", "others wait"
+    assert subject.waiting_sentence() == "", "only other visitors wait"
     queue.put(Job(ANNA, EngineRequest("echo", b""), 1.0))
     assert subject.waiting_sentence() == "41 people are asking; yours is answered in its turn."
     with patch.object(queue, "_per_busy_second", return_value=20.0):

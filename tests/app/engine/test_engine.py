@@ -91,7 +91,7 @@ def test_what_hangs_with_the_interpreter_lock_is_ended_from_outside(
     assert ask(lane, "echo", '{"text": "again"}') == "again"
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="a worker cannot be stopped here")
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="needs SIGSTOP")
 @pytest.mark.parametrize("size", [1, 1 << 20], ids=["short", "longer than a pipe"])
 def test_a_worker_that_is_stopped_is_replaced_and_its_question_answered(lane: WorkerPool, size: int) -> None:
     question = json.dumps({"text": "x" * size})
@@ -114,7 +114,7 @@ def test_a_question_that_is_replaced_is_stopped_at_work(lane: WorkerPool) -> Non
     new = put(lane, "process", stream=Stream("page", 2))
     with pytest.raises(Superseded):
         old.future.result(timeout=PATIENCE)
-    assert new.future.result(timeout=PATIENCE).decode() == before, "it let go by itself, and kept what was open"
+    assert new.future.result(timeout=PATIENCE).decode() == before, "the worker stops the job itself and keeps running"
 
 
 def test_what_does_not_let_go_is_ended(lane: WorkerPool) -> None:
@@ -134,7 +134,7 @@ def test_what_waits_and_is_alike_is_answered_along_with_each_other_and_stays_apa
     ]
     while "visitor 4" not in lane.queue.running:
         sleep(POLL_SECONDS)
-    assert {f"visitor {number}" for number in range(4, 7)} <= set(lane.queue.running), "all are at work together"
+    assert {f"visitor {number}" for number in range(4, 7)} <= set(lane.queue.running), "all run in one batch"
     jobs[4].cancel()
     told = {number: job.future.exception(timeout=PATIENCE) for number, job in enumerate(jobs)}
     assert {number for number, error in told.items() if not error} == {0, 3, 6}
@@ -193,7 +193,7 @@ def test_a_private_worker_serves_one_visitor_and_starts_anew_for_the_next() -> N
         assert anna != ben
         assert ask(lane, "process") == anna and ask(lane, "process", visitor="ben") == ben
         cleo = ask(lane, "process", visitor="cleo")
-        assert cleo not in (anna, ben), "nobody gets a process that has read somebody else's files"
+        assert cleo not in (anna, ben), "a process that has read one visitor's files never serves another"
 
 
 @pytest.mark.parametrize("keep_seconds, kept", [(60.0, True), (0.0, False)])
@@ -205,7 +205,7 @@ def test_newcomers_share_one_private_worker_while_the_others_are_in_use(
         anna = ask(lane, "process")
         newcomers = {ask(lane, "process", visitor=name) for name in ("ben", "cleo", "dora")}
         assert len(newcomers) == 3
-        assert (ask(lane, "process") == anna) == kept, "without a share of her own, who was away longest makes room"
+        assert (ask(lane, "process") == anna) == kept, "after KEEP_SECONDS the longest idle worker is reassigned"
 
 
 class CountedStart(WorkerProcess):
@@ -228,7 +228,7 @@ def test_the_processes_of_new_visitors_start_one_after_the_other() -> None:
         for job in jobs:
             lane.queue.put(job)
         assert [job.future.result(timeout=PATIENCE) for job in jobs] == [b"here"] * 3
-        assert CountedStart.counts == [0, 1] * 3 + [0], "each takes the processors that others' letters need"
+        assert CountedStart.counts == [0, 1] * 3 + [0], "parallel starts would slow down other visitors' requests"
 
 
 def process_of(lane: WorkerPool) -> psutil.Process:

@@ -90,7 +90,7 @@ def test_one_visitor_cannot_fill_the_queue() -> None:
     queue = FairQueue()
     for _ in range(MAX_WAITING):
         queue.put(job("a"))
-    with raises(EngineError, match="more than can be answered"):
+    with raises(EngineError, match="more questions than can be answered"):
         queue.put(job("a"))
     queue.put(job("b"))
 
@@ -145,9 +145,9 @@ def test_whoever_waits_alike_is_taken_along_in_turn_and_nobody_starves(
             along = queue.take_alike(first, limit - 1)
             assert len(along) < limit and all(each.request.alike == first.request.alike != "" for each in along)
             places = [waiting_longest.index(each.visitor) for each in along]
-            assert places == sorted(places), "in the order in which they wait"
+            assert places == sorted(places), "a batch keeps the order of the queue"
             at_work += [first, *along]
-        assert len({each.visitor for each in at_work}) == len(at_work), "of one visitor one job runs at a time"
+        assert len({each.visitor for each in at_work}) == len(at_work), "only one job of a visitor runs at a time"
         for each in at_work:
             queue.done(each)
         served += at_work
@@ -157,7 +157,7 @@ def test_whoever_waits_alike_is_taken_along_in_turn_and_nobody_starves(
         ]
         before_first = served[: next((i for i, each in enumerate(served) if each.visitor == visitor), 0)]
         turns = [sum(each.visitor == other for each in before_first if each in firsts) for other in "abcdefgh"]
-        assert max(turns) <= 1, "nobody has two turns before everybody had one"
+        assert max(turns) <= 1, "no visitor has two turns before each has had one"
 
 
 def test_the_queue_tells_how_busy_it_is_and_whose_turn_comes_when() -> None:
@@ -167,12 +167,12 @@ def test_the_queue_tells_how_busy_it_is_and_whose_turn_comes_when() -> None:
         queue.put(job(visitor))
     first = taken(queue)
     assert queue.figures() == QueueFigures(3, 1, people=3, answered=0, per_second=0.0, per_busy_second=0.0)
-    assert [queue.turn(visitor) for visitor in "abcd"] == [0, 1, 2, 0], "a letter at work waits for nobody"
+    assert [queue.turn(visitor) for visitor in "abcd"] == [0, 1, 2, 0], "a running job is not waiting"
     queue.done(first)
     queue.done(taken(queue))
     figures = queue.figures()
     assert (figures.waiting, figures.people, figures.answered) == (2, 2, 2) and figures.per_second > 0
-    assert [queue.turn(visitor) for visitor in "bc"] == [1, 0], "the visitor who was just served waits behind others"
+    assert [queue.turn(visitor) for visitor in "bc"] == [1, 0], "the visitor served last waits behind the others"
 
 
 def test_one_who_waits_for_their_own_question_alone_waits_for_nobody() -> None:
@@ -182,7 +182,7 @@ def test_one_who_waits_for_their_own_question_alone_waits_for_nobody() -> None:
     taken(queue)
     assert queue.turn("a") == 0
     queue.put(job("b"))
-    assert queue.turn("b") == 2, "the question at work, and the one that waits longer"
+    assert queue.turn("b") == 2, "behind the running question and the one queued earlier"
 
 
 @given(st.lists(st.tuples(st.floats(0.0, 60.0), st.floats(0.01, 1.0), st.integers(1, 4)), min_size=2, max_size=30))

@@ -19,4 +19,4 @@ def test_models_of_a_series_are_known_by_their_encoding() -> None:
     )
     assert trained_with(rope, entries) == {"alibi": "alibi"}
     assert trained_with(alibi, entries) == {"rope": "rope"}
-    assert trained_with(entries[3], entries) == {}, "no series is none in common"
+    assert trained_with(entries[3], entries) == {}, "models without a series have no series in common"

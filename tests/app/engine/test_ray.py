@@ -247,7 +247,7 @@ def test_an_upload_travels_to_its_visitors_worker_alone(
     engine.close()
     until = monotonic() + PATIENCE
     while places[0].parent.exists():  # deleted after the server has closed
-        assert monotonic() < until, "what was sent is deleted with the worker"
+        assert monotonic() < until, "the worker's end deletes the files sent to it"
         sleep(POLL_SECONDS)
 
 

@@ -106,7 +106,7 @@ def test_what_cannot_be_taken_away_gets_a_sentence(client: TestClient) -> None:
     for route, body, said in (
         ("export_numbers", {"format": "xls"}, "xls"),
         ("export_numbers", {"format": "csv", "path": 3}, "path"),
-        ("export_numbers", {"format": "csv", "path": "a b"}, "names no value"),
+        ("export_numbers", {"format": "csv", "path": "a b"}, "is not a value"),
         ("export_page", {"quantity": "minus_trained"}, "Nothing is changed"),
         ("export_code", {"quantity": "minus_text"}, "Type the text"),
     ):

@@ -92,7 +92,7 @@ def test_the_picture_is_what_is_shown() -> None:
     np.testing.assert_array_equal(found.values, made.values)
     assert found.name == "layer1-head2-scores"
     assert found.labels[0][-1].endswith(" mat")
-    assert np.isnan(displayed_array(resolve(QUESTION), State(), MOST).values[0, 1]), "the mask forbids it"
+    assert np.isnan(displayed_array(resolve(QUESTION), State(), MOST).values[0, 1]), "the cell is masked"
 
 
 @pytest.mark.parametrize(
@@ -155,13 +155,13 @@ def test_a_classifiers_answer_is_for_the_text() -> None:
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("weights of head 3", "names no value"),
-        ("decoder.1.self.weights[x]", "names no value"),
-        ("decoder.1.self.weights[1,2,3,4]", "names no value"),
+        ("weights of head 3", "is not a value"),
+        ("decoder.1.self.weights[x]", "is not a value"),
+        ("decoder.1.self.weights[1,2,3,4]", "is not a value"),
         ("decoder.9.self.weights", "no value decoder.9.self.weights"),
         ("decoder.*.self.weights", "no value"),
-        ("decoder.1.self.weights[4]", "asks for head 4; there are 4"),
-        ("decoder.1.self.weights[0,99]", "asks for query 99"),
+        ("decoder.1.self.weights[4]", "has no head 4; there are 4"),
+        ("decoder.1.self.weights[0,99]", "has no query 99"),
     ],
 )
 def test_what_is_not_there_gets_a_sentence(path: str, said: str) -> None:

@@ -113,7 +113,7 @@ def test_hidden_tokens_leave_the_picture_with_or_without_renormalising() -> None
 def test_special_tokens_are_hidden_but_a_mask_is_not() -> None:
     made = head_view(resolve(make_question("masked", "the cat [MASK] on")), State(hide="special"))
     assert [name.strip() for name in made.rows.labels] == ["the", "cat", "[MASK]", "on"]
-    with pytest.raises(EditError, match="Everything is hidden"):
+    with pytest.raises(EditError, match="All tokens of this text are hidden"):
         head_view(resolve(make_question("masked", "[SEP]")), State(hide="special"))
 
 
@@ -121,7 +121,7 @@ def test_words_are_sums_over_keys_and_means_over_queries() -> None:
     question = make_question("masked", "the sheat sat")
     made = head_view(resolve(question), State(unit="words"))
     parts = made.rows.tokens
-    assert any(len(part) > 1 for part in parts), "this tokenizer cuts the long word"
+    assert any(len(part) > 1 for part in parts), "this tokenizer splits the long word"
     whole = weights(question, 0, 0)
     by_hand = [[whole[np.ix_(row, column)].sum(1).mean() for column in parts] for row in parts]
     assert made.values == pytest.approx(np.array(by_hand), abs=1e-6)
@@ -141,7 +141,7 @@ def test_the_value_weighted_length_of_a_word_is_that_of_the_sum_of_its_vectors()
     assert made.values == pytest.approx(np.array(by_hand), abs=1e-6)
     (word,) = (column for column, tokens in enumerate(made.columns.tokens) if len(tokens) > 1)
     sums = head_view(resolved, State(quantity="value_norm", hide="special")).values[:, 1:3].sum(-1)
-    assert (made.values[0, word] < sums[0]).all(), "vectors of different directions"
+    assert (made.values[0, word] < sums[0]).all(), "vectors of different directions partly cancel"
     assert "words: length of the vectors' sum over keys, mean over queries" in made.rules
 
 
@@ -190,7 +190,7 @@ def test_differences_to_a_head_a_text_and_the_model_as_trained() -> None:
     [
         (State(quantity="minus_trained"), "Nothing is changed yet"),
         (State(quantity="minus_text"), "as many tokens"),
-        (State(quantity="minus_text", other_text="the cat"), "equally many: this one has"),
+        (State(quantity="minus_text", other_text="the cat"), "equally many tokens: this one has"),
     ],
 )
 def test_what_cannot_be_shown_is_said(state: State, sentence: str) -> None:
@@ -298,7 +298,7 @@ def test_a_model_that_cannot_be_opened_begins_with_the_first_head(monkeypatch: p
     monkeypatch.setattr(
         "headlight_app.inference.head_selection.open_model", Mock(side_effect=CheckpointError("It is broken."))
     )
-    assert default_head(find_model("next")) == (0, 0), "whoever asks it next says what is wrong"
+    assert default_head(find_model("next")) == (0, 0), "the error appears when the model is used"
 
 
 def test_nobody_waits_for_a_head_to_begin_with(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,7 +73,7 @@ def test_heads_with_different_masks_are_combined_as_those_of_a_short_text(
     _everything_is_long(monkeypatch)
     made = head_view(resolve(question), state)
     np.testing.assert_allclose(made.values, usual.values, atol=1e-5)
-    assert np.nanmin(made.values) > -1e3, "a forbidden cell of one head is no score"
+    assert np.nanmin(made.values) > -1e3, "a cell masked in one head does not count as a score"
     assert np.isfinite(made.values[5, 2])
 
 
@@ -96,9 +96,9 @@ def test_what_has_no_room_is_the_largest_of_its_block_and_says_so(monkeypatch: p
 
 def test_what_a_long_text_cannot_show_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     _everything_is_long(monkeypatch)
-    with pytest.raises(EditError, match="these can be shown: weights, scores, masked scores"):
+    with pytest.raises(EditError, match="only these can be shown: weights, scores, masked scores"):
         head_view(resolve(QUESTION), State(quantity="rollout"))
-    with pytest.raises(EditError, match="Collect at most 4"):
+    with pytest.raises(EditError, match="Select at most 4"):
         head_view(resolve(QUESTION), State(heads=("0.0", "0.1", "0.2", "0.3", "1.0")))
 
 

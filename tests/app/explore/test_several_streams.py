@@ -41,7 +41,9 @@ def test_the_last_depth_of_the_lens_is_the_answer_and_the_map_is_told() -> None:
 def test_the_parts_of_the_answer_add_up_to_it() -> None:
     meta, logits = ask("logit_attribution", query=LAST)
     assert logits.sum(dtype=np.float64) == pytest.approx(meta["logit"], abs=1e-4)
-    assert any(sentence.startswith("The residual streams are mixed in the shares") for sentence in meta["assumptions"])
+    assert any(
+        sentence.startswith("The mixing weights and scales of the residual streams") for sentence in meta["assumptions"]
+    )
 
 
 def test_a_head_off_is_what_a_run_without_it_gives() -> None:

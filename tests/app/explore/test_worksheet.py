@@ -65,7 +65,7 @@ def test_a_worksheet_has_picture_sentence_questions_link_code_and_origin(client:
     likeliest = re.search(r"What the model finds likeliest \(next token\): “.*?” (\d+)%", answers)
     logits = np.exp(np.float64(resolve(make_question("next", TEXT)).trace_of("logits")["logits"][-1]))
     assert likeliest and f"{likeliest[1]}%" == f"{logits.max() / logits.sum():.0%}"
-    assert "$" not in re.sub(r"(?s)<script>.*</script>", "", page), "every place is filled"
+    assert "$" not in re.sub(r"(?s)<script>.*</script>", "", page), "every placeholder is filled"
 
 
 def test_a_worksheet_asks_for_nothing_and_its_text_is_no_markup(client: TestClient) -> None:
@@ -104,14 +104,14 @@ def test_a_pattern_that_few_rows_can_show_is_not_asked_for(monkeypatch: pytest.M
     monkeypatch.setattr(worksheets, "head_metrics", lambda *_: shares)
     chosen = State(layer=1, head=2)
     narrow = resolve(make_question("next", "the cat sat on the mat near the dog", masks="causal+window:2"))
-    assert head_exercise(narrow, chosen) is None, "two rows see the first token, three others a word again"
+    assert head_exercise(narrow, chosen) is None, "only two rows see the first token, only three a repeated word"
     assert worksheets.LEAST_ROWS == 3
     repeated = resolve(make_question("next", "dog the cat sat on mat near dog the cat sat"))
     shares["first"][1, 2] = 0.1
-    for name, words in (("induction", "Bright cells one column to the right"), ("same-word", "a word meets itself")):
+    for name, words in (("induction", "Bright cells one column to the right"), ("same-word", "a word is repeated")):
         shares[name][1, 2] += 0.5
         found = head_exercise(repeated, chosen)
-        assert found and words in found.answer, "three rows are enough for what only repeated words have"
+        assert found and words in found.answer, "three rows are enough for patterns of repeated words"
         shares[name][1, 2] = 0.1
 
 
@@ -194,7 +194,7 @@ def test_what_is_wired_otherwise_is_asked_before_what_is_as_it_was_trained() -> 
     first, second, *rest = choose_exercises(resolved, State(quantity="scores"))
     assert first == POSITIONAL_ENCODINGS["alibi"].exercise and second == ATTENTION_FUNCTIONS["hardmax"].exercise
     assert TASKS["language-model"].exercise in rest and MASKS["causal"].exercise in rest
-    assert len({first, second, *rest}) == 2 + len(rest), "nothing is asked twice"
+    assert len({first, second, *rest}) == 2 + len(rest), "no question is repeated"
 
 
 def test_rows_ask_one_question_and_answer_it() -> None:

@@ -96,7 +96,7 @@ def test_what_a_visitor_brought_is_called_by_its_title(toys: Path, name: str) ->
         sheet = worksheet(resolve(make_question(**asked)), _worksheet_request(asked | parts))
         page = answer_export_page(_page_request(asked))
     words = describe_provenance(fields)[0]
-    assert fields["model"] == "tiny (2)" and words.startswith("tiny (2) (SHA-256 "), "as many fields as for any model"
+    assert fields["model"] == "tiny (2)" and words.startswith("tiny (2) (SHA-256 "), "uploads have all fields"
     assert "What does tiny (2) look at?" in sheet
     document = page.numbers.decode()
     assert "<title>Headlight: tiny (2)</title>" in document
@@ -115,7 +115,7 @@ def test_numbers_of_a_page_come_in_every_format_with_their_origin(client: TestCl
         np.testing.assert_array_equal(file["values"], VALUES)
         assert file["labels_key"].tolist() == TABLE["labels"][1] and str(file[mine]) == "next"
         heads = {name: file[name].shape for name in file.files if name.endswith("heads")}
-        assert set(heads.values()) <= {(1, 2), (0, 2)}, "pairs, also where there are none"
+        assert set(heads.values()) <= {(1, 2), (0, 2)}, "an array of pairs, even if empty"
     told = json.loads(made("json"))
     assert told["values"] == [[1.0, None, 0.25], [0.5, 0.125, 3.0]] and told["description"] == "weights of A"
     assert told["provenance"][mine] == "next"

@@ -86,7 +86,7 @@ def test_it_is_a_pdf_that_holds_its_fonts() -> None:
     made = render(figure(*ALL))
     assert made.startswith(b"%PDF-") and made.rstrip().endswith(b"%%EOF")
     assert b"/FontFile2" in made and b"BitstreamVera" in made
-    assert b"Helvetica" not in made, "reportlab begins with a font that it does not embed"
+    assert b"Helvetica" not in made, "reportlab does not embed its default font"
     assert len(render(figure())) < len(made)
 
 
@@ -103,7 +103,7 @@ def test_it_has_a_title_and_names_nobody_as_its_author() -> None:
         ({}, "The figure lacks a field: width."),
         (figure() | {"shapes": [3]}, "shapes[0] is 3; expected a table of fields."),
         (figure() | {"width": 10_000}, "at most 1000"),
-        (figure() | {"height": float("nan")}, "no JSON"),
+        (figure() | {"height": float("nan")}, "not JSON"),
         (figure() | {"width": True}, "number of millimetres"),
         (figure() | {"palette": ["red"] * 256}, "palette[0] is 'red'; expected a colour such as #e0951f."),
         (figure() | {"palette": []}, "256"),
@@ -116,7 +116,7 @@ def test_it_has_a_title_and_names_nobody_as_its_author() -> None:
         (figure(text(fill="url(http://x)")), "colour"),
         (figure(text(x="1")), "number"),
         (figure(text(x=1e30)), "number"),
-        (figure(cells(3, 3) | {"rows": 4}), "as many codes"),
+        (figure(cells(3, 3) | {"rows": 4}), "one code per cell"),
         (figure(cells(3, 3, codes="%%")), "base64"),
         (figure({"kind": "curve", "points": [1], "stroke": "#000000"}), "two or four"),
         (figure({"kind": "polyline", "points": [1, 2, 3, 4, 5], "stroke": "#000000"}), "two numbers"),

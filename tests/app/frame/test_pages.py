@@ -136,7 +136,7 @@ def test_the_sidebar_offers_what_a_model_was_trained_with_first() -> None:
         "scale": "off",
         "pooling": "",
     }
-    assert "pooling" not in {part["field"] for part in data["fields"]}, "this model makes no vector of a whole text"
+    assert "pooling" not in {part["field"] for part in data["fields"]}, "this model does not pool a whole text"
     assert data["trained_scale"] is True
 
 
@@ -183,7 +183,7 @@ def test_a_mask_that_only_a_link_can_name_is_shown_as_what_it_is() -> None:
         return [option for option in field["options"] if option[0] == "custom"]
 
     assert masks(masks="custom:10/11") == [["custom", "Custom matrix"]]
-    assert masks() == masks(masks="window:4") == [], "nobody chooses it from the list"
+    assert masks() == masks(masks="window:4") == [], "it cannot be chosen from the list"
 
 
 def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +205,7 @@ def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pyte
     assert json.loads(at.json[0].value) == {"layer": 1, "text": None, "masked": [2, 3], "serial": 7}
     assert address(at) == {"layer": "1", "masked_positions": "2;3"}
     reported["text"] = "the dog"
-    assert "text" not in address(at.run()), "a report is applied once"
+    assert "text" not in address(at.run()), "each report is applied once"
     reported["serial"] = 8
     assert address(at.run())["text"] == "the dog"
 
@@ -223,12 +223,12 @@ def test_a_request_with_an_older_address_takes_nothing_back(monkeypatch: pytest.
     at.query_params.clear()  # the address when the browser sent the next click
     at.run()
     assert at.text[0].value == "the dog"
-    assert address(at) == {"text": "the dog"}, "the browser hears the newest again"
+    assert address(at) == {"text": "the dog"}, "the browser gets the current address again"
     at.query_params["text"] = "a link"
     assert at.run().text[0].value == "a link"
     monkeypatch.setattr("headlight_app.state.session._is_history_navigation", lambda: True)
     at.query_params["text"] = "the dog"
-    assert at.run().text[0].value == "the dog", "Back brings an address that was there before"
+    assert at.run().text[0].value == "the dog", "Back restores an earlier address"
 
 
 def test_back_to_an_address_whose_model_was_replaced_keeps_the_one_in_its_place(
@@ -262,11 +262,11 @@ def test_the_head_that_pages_begin_with_stays_unsaid(monkeypatch: pytest.MonkeyP
     reported["head"] = 2
     reported["serial"] = 2
     at.run()
-    assert address(at) == {"text": "the dog", "layer": "1", "head": "2"}, "another head of the layer on the screen"
+    assert address(at) == {"text": "the dog", "layer": "1", "head": "2"}, "another head of the layer shown"
     reported["head"] = 0
     reported["serial"] = 3
     at.run()
-    assert address(at) == {"text": "the dog"}, "chosen or not, it is the same head"
+    assert address(at) == {"text": "the dog"}, "choosing the default head leaves the address unchanged"
 
 
 @pytest.mark.parametrize(("query", "shown"), [({"layer": "1"}, (1, 0)), ({"layer": "0", "head": "0"}, (0, 0))])
@@ -296,7 +296,7 @@ def picked(at: AppTest) -> list[dict[str, Any]]:
 def test_the_list_of_models_says_what_each_does() -> None:
     models = {model["name"]: model for model in picked(open_app())}
     assert models["sort"]["purpose"] == "Sorts numbers"
-    assert models["mood"]["purpose"] == "Labels texts", "what its kind does, where no card says more"
+    assert models["mood"]["purpose"] == "Labels texts", "without a card, the purpose of its kind of model"
     assert all(model["enabled"] for model in models.values()), "Explore shows any model"
 
 

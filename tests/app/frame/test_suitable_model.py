@@ -29,7 +29,7 @@ def show_generate() -> None:
 
 def test_a_model_that_suits_stays_and_another_gives_way_to_the_first_that_does() -> None:
     assert written(show_generate, model="next", text="the dog") == ["next", ""]
-    assert written(show_generate) == ["", ""], "that is the first model"
+    assert written(show_generate) == ["", ""], "the default model suits the page"
     model, words = written(show_generate, model="mood", edits="encoder.1.self.weights[2]=set:0")
     assert model == "stories-causal"
     assert words == "This page needs a model that writes. mood does not, so stories-causal is open."
@@ -38,7 +38,7 @@ def test_a_model_that_suits_stays_and_another_gives_way_to_the_first_that_does()
 def test_a_text_that_names_no_model_is_read_by_the_one_that_suits() -> None:
     def visit() -> None:
         state, words = suitable_state(tasks, current_state(), available_models())
-        assert not words, "nobody chose the model that does not suit"
+        assert not words, "the unsuitable model was not chosen by the visitor"
         st.text(state.model)
         st.text(state.text)
 
@@ -51,7 +51,7 @@ def test_the_sidebar_leads_to_a_model_that_suits_and_the_page_says_why() -> None
         entries, state = available_models(), current_state()
         suitable_state(explore, state, entries)
         linked = with_suitable_model(generate, state, entries)
-        assert linked.text is None, "it opens with an example of its own"
+        assert linked.text is None, "the model opens with its own example"
         _, words = suitable_state(generate, linked, entries)
         st.text(words)
 
@@ -67,4 +67,4 @@ def test_the_address_gives_way_without_an_entry_in_the_history() -> None:
 
     script, address = (text.value for text in scripted(visit, model="mood").text)
     assert script == '<script>history.replaceState(history.state, "", "?model=stories-causal");</script>'
-    assert address == "mood", "Streamlit itself would add an entry"
+    assert address == "mood", "setting it in Streamlit would add a history entry"

@@ -34,7 +34,7 @@ def test_generated_tokens_are_read_too() -> None:
     first = ask_worker("generate", model="next", text=PROMPT)[0]["step"]
     generated = [[first["position"], first["chosen"]]]
     meta = ask(position=first["position"] + 1, token=first["chosen"], generated=generated)
-    assert first["position"] not in meta["occurrences"], "the predicting token itself is no source"
+    assert first["position"] not in meta["occurrences"], "the predicting token itself is not a source"
 
 
 def test_a_filled_mask_may_be_copied_from_either_side() -> None:

@@ -34,7 +34,7 @@ def test_an_address_restores_the_rule_and_what_was_written() -> None:
     assert data["sampling"] == {"temperature": 0.5, "top_k": 7, "top_p": 0.9, "seed": 3}
     assert data["generated"] == [[2, 5], [3, 9]]
     assert component_data(alone("generate", model="next", text="the cat", generated=written).main)["generated"] == [], (
-        "that was another text"
+        "the tokens belong to another text"
     )
 
 

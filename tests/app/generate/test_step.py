@@ -179,7 +179,7 @@ def test_a_custom_mask_goes_on_and_says_how() -> None:
     asked = {"model": "next", "text": "the", "variant": {"masks": "custom:10/11"}}
     first, second = ask(**asked)[0], ask(**asked, generated=[[2, 5]])[0]
     assert len(first.notes) == 1 and "so expect worse answers" in first.notes[0]
-    assert "holds among the tokens of the prompt" in second.notes[1]
+    assert "applies within the prompt" in second.notes[1]
 
 
 def test_changes_that_are_in_force_are_said() -> None:
@@ -194,7 +194,7 @@ def test_changes_that_are_in_force_are_said() -> None:
 def test_a_space_that_no_piece_says_is_told() -> None:
     read = read_tokens(model="masked", text="the caton [MASK] mat").text
     text = "".join(" " * token.space_before + token.text for token in read if not token.special)
-    assert text.split() == ["the", "caton", "mat"], "a word that is cut has none inside"
+    assert text.split() == ["the", "caton", "mat"], "a split word has no spaces inside"
     assert not any(token.space_before for token in read_tokens(model="next", text="the cat").text)
 
 
@@ -258,8 +258,8 @@ def test_pasts_give_the_oldest_away_and_keep_no_beginning_twice() -> None:
     store.store(writer, longer)
     assert [held.prefix for held in store.entries] == [longer]
     known = store.longest_prefix(writer, ids)
-    assert known is not None and known.ids == writer.text.ids, "one token is left to read"
-    assert store.longest_prefix(other, ids) is None, "another edit is another past"
+    assert known is not None and known.ids == writer.text.ids, "only one token has to be read"
+    assert store.longest_prefix(other, ids) is None, "another edit has its own cache"
     assert store.longest_prefix(writer, (1, *ids)) is None
     store.store(other, other.step((6,))[1])
     assert [held.key[0] for held in store.entries] == [("decoder.0.residual=scale:2",)]

@@ -75,7 +75,7 @@ def test_two_pictures_of_ones_own_are_two(client: TestClient) -> None:
 
 def test_what_is_no_picture_is_not_kept(client: TestClient) -> None:
     before = len(image_store().uploaded)
-    assert "is no PNG, JPEG or WebP" in bring(client, b"\x89PNG\r\n\x1a\n" + bytes(40))["error"]
+    assert "is not a PNG, JPEG or WebP" in bring(client, b"\x89PNG\r\n\x1a\n" + bytes(40))["error"]
     assert len(image_store().uploaded) == before
 
 
@@ -120,11 +120,11 @@ def test_the_drawn_pictures_are_there_for_everybody(server: Starlette) -> None:
 @pytest.mark.parametrize(
     ("raw", "kind", "sentence"),
     [
-        (b"no picture", "image/png", "is no PNG, JPEG or WebP"),
-        (bytes(MAX_FILE_BYTES + 1), "image/jpeg", "may have 8 MB"),
-        (b"<svg></svg>", "image/svg+xml", "This is no PNG"),
-        (photo(), "text/plain", "This is no PNG"),
-        (photo(), "application/json", "This is no PNG"),
+        (b"no picture", "image/png", "is not a PNG, JPEG or WebP"),
+        (bytes(MAX_FILE_BYTES + 1), "image/jpeg", "may have at most 8 MB"),
+        (b"<svg></svg>", "image/svg+xml", "This is not a PNG"),
+        (photo(), "text/plain", "This is not a PNG"),
+        (photo(), "application/json", "This is not a PNG"),
     ],
 )
 def test_what_cannot_be_kept_gets_a_sentence(client: TestClient, raw: bytes, kind: str, sentence: str) -> None:

@@ -93,7 +93,7 @@ def test_no_other_file_is_read(name: str) -> None:
 def test_what_is_no_picture_is_said_to_be_none(raw: bytes) -> None:
     with (
         answering(EngineRequest("", b"", images={"": raw})),
-        pytest.raises(ImageError, match="is no PNG, JPEG or WebP"),
+        pytest.raises(ImageError, match="is not a PNG, JPEG or WebP"),
     ):
         answer_check_image(CheckImageRequest())
 

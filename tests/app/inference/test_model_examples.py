@@ -54,7 +54,7 @@ def test_the_target_is_written_for_the_source_that_was_typed(tmp_path: Path, mon
     typed = opening(entry("writer"), ExplorePageRequest(model="writer", source="the dog ran on the mat"), first)
     assert typed.source == "the dog ran on the mat" and typed.text != first.text
     told, _ = ask_worker("trace", model="writer", source=typed.source, writes_target=True)
-    assert told["question"]["text"] == typed.text, "the browser is told the same"
+    assert told["question"]["text"] == typed.text, "the browser gets the same text"
 
 
 def test_a_sentence_without_a_source_is_left_alone() -> None:

@@ -53,7 +53,7 @@ def test_a_model_larger_than_all_may_be_is_refused_before_it_is_open_model() -> 
     kept = open_model(models, "a")
     with pytest.raises(CheckpointError, match="allowed here"):
         models.get(key("b"), SIZE + 1, never)
-    assert open_model(models, "a") is kept, "nothing was given away for it"
+    assert open_model(models, "a") is kept, "no open model was dropped for it"
 
 
 def test_what_is_in_use_counts_after_it_was_given_away() -> None:

@@ -78,7 +78,7 @@ def test_letters_of_several_people_cost_one_forward_pass() -> None:
     with patch.object(resolved_question, "continue_run", side_effect=AssertionError("it was run alone")):
         assert all(outcome(request)[0] == b"A" for request in requests)
     keys = list(trace_cache().runs)
-    assert len({key[-1] for key in keys}) == len(keys) == 5, "everybody has a run of their own"
+    assert len({key[-1] for key in keys}) == len(keys) == 5, "each visitor has a separate run"
 
 
 def test_before_and_after_of_one_edit_cost_one_forward_pass() -> None:

@@ -107,9 +107,9 @@ def test_a_file_that_is_no_wav_gets_a_sentence(client: TestClient) -> None:
     assert "not a WAV file" in bring(client, b"RIFF of another kind", "audio/wav")["error"]
     name = bring(client, wav(toys.noise(0.3)), "audio/wav")["name"]
     meta, _ = ask(client, model="captioner", text=TEXT, image=name)
-    assert "no PNG, JPEG or WebP picture" in meta["error"], "a recording is no picture"
+    assert "not a PNG, JPEG or WebP picture" in meta["error"], "a recording is not a picture"
     meta, _ = ask(client, model="listener", text=TEXT, image="cat")
-    assert "not a WAV file" in meta["error"], "and a picture no recording"
+    assert "not a WAV file" in meta["error"], "a picture is not a recording"
 
 
 def test_programs_read_the_same_recording() -> None:

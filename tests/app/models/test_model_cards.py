@@ -80,7 +80,7 @@ def test_the_card_of_a_model_comes_as_its_author_wrote_it(
     (tmp_path / "next" / "README.md").write_text("# A <b>toy</b>")
     monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
     assert card_text("next") == "# A <b>toy</b>"
-    assert card_text(str(toys / "next")) == "", "no path opens anything"
+    assert card_text(str(toys / "next")) == "", "a path is not a model name"
 
 
 @pytest.mark.parametrize(

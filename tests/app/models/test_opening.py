@@ -31,7 +31,7 @@ def test_files_are_laid_out_under_their_names(asked: ExtractUploadRequest, toys:
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
         path.name: path.read_bytes() for path in (toys / "next").iterdir()
     }
-    assert not Path(asked.sent).exists(), "they are not kept twice"
+    assert not Path(asked.sent).exists(), "the sent files are deleted"
 
 
 @pytest.mark.parametrize("change", [{"names": ("",)}, {"max_bytes": 10}])

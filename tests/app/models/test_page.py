@@ -35,7 +35,7 @@ def test_what_is_wrong_with_its_weights_is_a_warning_and_no_success(monkeypatch:
     at.session_state[subject.UPLOAD_RESULT] = (listed.name, "")
     at.run()
     assert _words(at.success) == [f"{listed.title} can be opened now.  \n3 tensors were loaded."]
-    assert not at.info, "the theme gives notes the colour of a warning"
+    assert not at.info, "in this theme notes have the colour of warnings"
     assert _words(at.warning) == ["2 weights are no numbers."]
 
 

@@ -161,7 +161,7 @@ def test_a_hub_id_is_downloaded_into_the_cache(
     names = [entry.name for entry in available_models()]
     assert names.count(checkpoint.name) == 1
     assert (checkpoint.name == "somebody/tiny") is offered
-    assert checkpoint.title == "somebody/tiny", "no hash of the cache"
+    assert checkpoint.title == "somebody/tiny", "the title is not the hash in the cache"
 
 
 def test_a_hub_id_that_cannot_be_downloaded_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

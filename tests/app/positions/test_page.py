@@ -40,7 +40,7 @@ def test_what_was_never_learned_is_explained(encoding: str, words: str) -> None:
     """The model was trained with rotations: any table that replaces them is untrained."""
     at = alone("positions", model="next", positional_encoding=encoding)
     (said,) = [info.value for info in at.info]
-    assert words in said and "no positional encoding" in said and f'positional_encoding = "{encoding}"' in said
+    assert words in said and "without positional encoding" in said and f'positional_encoding = "{encoding}"' in said
 
 
 def test_what_was_measured_is_shown_as_it_stands_in_the_files() -> None:

@@ -139,7 +139,7 @@ def test_a_view_comes_from_the_student_whom_the_teacher_asked_and_from_nobody_el
     room, anna, ben = Class(), browser("anna"), browser("ben")
     own = View(page="", query="text=mine")
     assert room.visit(anna, view=own) == (1, False)
-    assert room.panel().shown is None, "nobody has asked"
+    assert room.panel().shown is None, "no question has been asked"
     room.visit(ben)
     room.panel(show=1)
     assert room.visit(ben, view=View(query="text=rude")) == (2, False)
@@ -222,7 +222,7 @@ def test_rooms_are_bounded_by_address_and_in_all_and_idle_ones_give_way() -> Non
     rooms.visit(browser("anna"), RoomVisitRequest(code=opened[0]))
     rooms.panel(one_network[1], RoomPanelRequest(code=opened[1]))
     rooms.open(one_network[-1], RoomOpenRequest(view=VIEW))
-    assert set(opened) & set(rooms.rooms) == set(opened[:2]), "somebody is in the one, the other has its teacher"
+    assert set(opened) & set(rooms.rooms) == set(opened[:2]), "one has a student, the other its teacher"
 
 
 def test_invented_questions_push_no_real_one_out() -> None:
@@ -246,7 +246,7 @@ def test_a_room_has_so_many_members() -> None:
         room.visit(browser(f"{number}"))
     with pytest.raises(RoomError, match="is full"):
         room.visit(browser("one more"))
-    assert room.visit(browser("0"))[0] == 1, "members come back"
+    assert room.visit(browser("0"))[0] == 1, "members may return"
 
 
 ACTS = ("visit", "answer", "leave", "panel", "end", "show", "admit", "open")

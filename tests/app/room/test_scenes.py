@@ -64,7 +64,7 @@ def test_without_a_list_nobody_is_offered_one() -> None:
 def test_any_other_file_gets_a_sentence(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "other.json"
     path.write_bytes(content)
-    with pytest.raises(DataError, match=r"^'other.json' (holds no|could not be read as a) list of scenes"):
+    with pytest.raises(DataError, match=r"^'other.json' (is not a|could not be read as a) list of scenes"):
         read_scenes(path)
 
 

@@ -98,7 +98,7 @@ def test_a_request_that_breaks_off_leaves_no_traceback(kind: str, caplog: pytest
         return next(parts)
 
     async def send(message: Message) -> None:
-        raise AssertionError("there is nobody to answer")
+        raise AssertionError("the browser has disconnected")
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         request = Request(scope, receive)

@@ -46,7 +46,7 @@ def test_another_name_is_refused(visitor: TestClient, host: str) -> None:
 def test_a_page_of_another_site_cannot_ask(visitor: TestClient) -> None:
     own = {"host": "localhost:8501", "origin": "http://localhost:8501"}
     assert visitor.post("/", headers=own).text == "answered"
-    assert visitor.post("/", headers={"host": "localhost:8501"}).text == "answered", "no browser, such as curl"
+    assert visitor.post("/", headers={"host": "localhost:8501"}).text == "answered", "no browser sent it, but e.g. curl"
     for origin in ("http://evil.example", "http://localhost:9999", "null", "http://[::1"):
         assert visitor.post("/", headers=own | {"origin": origin}).status_code == 403
 

@@ -93,7 +93,7 @@ def test_the_stores_are_there_before_the_first_visitors_and_the_engine_ends_with
     with TestClient(Starlette(lifespan=lifespan.lifespan)):
         assert made == ["made"]
     assert made == ["made", "closed"]
-    assert engine.cache_info().currsize == 0, "a server that starts again has one of its own"
+    assert engine.cache_info().currsize == 0, "a restarted server creates a new engine"
 
 
 def test_what_lives_as_long_as_the_server_is_not_searched_for_garbage(register: UploadStore) -> None:

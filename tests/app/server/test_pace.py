@@ -43,13 +43,13 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def test_what_comes_faster_than_a_person_asks_waits_and_others_do_not() -> None:
     pace = Pace(APP)
-    assert all(pace.wait("anna", 1.0) == 0.0 for _ in range(int(BURST) - 50)), "a page that opens"
+    assert all(pace.wait("anna", 1.0) == 0.0 for _ in range(int(BURST) - 50)), "opening a page does not wait"
     waits = [pace.wait("anna", 1.0) for _ in range(int(PER_SECOND))]
     assert waits == sorted(waits) and waits[-1] < 1.0
     while pace.wait("anna", 1.0) <= MAX_WAIT:
         pass
     refused = pace.wait("anna", 1.0)
-    assert refused - pace.wait("anna", 1.0) < 1 / PER_SECOND, "what is refused does not count"
+    assert refused - pace.wait("anna", 1.0) < 1 / PER_SECOND, "refused requests do not count"
     assert pace.wait("ben", 1.0) == 0.0
 
 
@@ -71,7 +71,7 @@ def test_questions_of_visitors_without_a_turn_share_the_pace_of_their_address(
     for cookie in (new_cookie(), new_cookie(), new_cookie()):
         headers = {"cookie": f"{cookie_name()}={cookie}"}
         assert client.get("/", headers=headers).status_code == client.post("/", headers=headers).status_code == 200
-    assert slept == pytest.approx([subject.QUESTION_COST / PER_SECOND]), "of three questions two pass, and every page"
+    assert slept == pytest.approx([subject.QUESTION_COST / PER_SECOND]), "two of three questions and every page pass"
 
 
 def test_messages_of_a_session_keep_the_pace(monkeypatch: pytest.MonkeyPatch, slept: list[float]) -> None:

@@ -85,7 +85,7 @@ def test_a_code_of_no_room_leads_to_the_first_page(enter: Enter) -> None:
     anna = enter("10.0.0.2")
     led = anna.get("/room/BCDFG", follow_redirects=False)
     assert led.headers["location"] == "../"
-    assert "BCDFG" in led.headers["set-cookie"], "so that the page can say that there is none"
+    assert "BCDFG" in led.headers["set-cookie"], "the page needs the code to report the missing room"
     for odd in ("a", "%0d%0aX: y", "BCDFG;x", "<b>"):
         led = anna.get(f"/room/{odd}", follow_redirects=False)
         assert led.headers["location"] == "../" and "set-cookie" not in led.headers

@@ -44,7 +44,7 @@ def test_a_question_is_answered_with_all_heads(client: TestClient) -> None:
     assert [token["id"] for token in meta["tokens"]] == list(tokenizer.encode("the cat sat").ids)
     assert len(numbers) == 2 * 4 * count * count
     heads = np.frombuffer(numbers, np.uint8).reshape(2, 4, count, count)
-    assert (heads[..., *np.triu_indices(count, 1)] == 0).all(), "a causal mask forbids what comes later"
+    assert (heads[..., *np.triu_indices(count, 1)] == 0).all(), "a causal mask forbids later keys"
     shares = np.where(heads > 0, ((heads - 1.0) / 254) ** 2, 0).sum(-1)
     assert np.allclose(shares, 1, atol=0.05)
 
@@ -55,7 +55,7 @@ def test_the_name_of_the_first_page_leads_to_it(client: TestClient) -> None:
         assert (answer.status_code, answer.headers["location"]) == (307, f"./{query}")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a small answer would wait there for an acknowledgement")
+@pytest.mark.skipif(sys.platform == "win32", reason="small answers would wait for an acknowledgement")
 def test_the_next_letter_may_come_over_the_same_connection(client: TestClient) -> None:
     answer = client.post("/api/trace", json=body("trace", model="next", text="the cat"))
     assert answer.status_code == 200 and "connection" not in answer.headers
@@ -84,9 +84,9 @@ def test_an_edit_shows_before_and_after(client: TestClient) -> None:
     assert set(codes.reshape(2, 4, count, count)[1, 3].ravel()) == {0, 1}
     assert edited["attention_groups"][0]["faded"] == [[1, 3]]
     as_trained = np.frombuffer(all_on, np.uint8).reshape(2, 4, count, count)[1, 3]
-    assert (faded == as_trained.ravel()).all(), "a head that is off keeps its pattern behind all others"
+    assert (faded == as_trained.ravel()).all(), "the pattern of a switched-off head follows all others"
     again, _ = ask_route(client, model="next", text="the cat")
-    assert again["predictions"] == plain["predictions"], "a later question is untouched"
+    assert again["predictions"] == plain["predictions"], "a later question is not affected"
 
 
 def test_each_masked_token_is_predicted(client: TestClient) -> None:
@@ -120,7 +120,7 @@ def test_another_wiring_is_said_to_be_untrained(client: TestClient) -> None:
     meta, _ = ask_route(client, model="next", text="the cat", positional_encoding="learned", masks="none", scale="off")
     (note,) = meta["notes"]
     assert "Learned instead of RoPE (rotary)" in note and "Bidirectional instead of Causal" in note
-    assert "so expect worse answers" in note and "those of no positional encoding" in note
+    assert "so expect worse answers" in note and "those without positional encoding" in note
     assert not re.search(r"\brope|\.weight", note)
     assert meta["changed"]
 
@@ -186,8 +186,8 @@ def test_what_cannot_be_answered_gets_a_sentence(client: TestClient, body: dict[
 @pytest.mark.parametrize(
     ("content", "kind", "said"),
     [
-        (b"{", "application/json", "no JSON"),
-        (b"[" * 100_000, "application/json", "no JSON"),
+        (b"{", "application/json", "not JSON"),
+        (b"[" * 100_000, "application/json", "not JSON"),
         (rb'{"question": {"model": "next", "text": "\ud800"}}', "application/json", "half a character"),
         (b"[]", "application/json", "expected a table of fields"),
         (b"x" * (MAX_BODY_BYTES + 1), "application/json", "Shorten"),
@@ -276,7 +276,7 @@ def test_a_superseded_question_is_dropped_before_it_costs_anything(waiting: Fair
         first = taken(waiting)
         asked += [asyncio.create_task(subject.respond(_request(number), TRACE)) for number in (2, 3)]
         await asyncio.sleep(0)
-        assert first.cancelled.is_set(), "its worker may let go of it"
+        assert first.cancelled.is_set(), "its worker may stop the job"
         first.finish(numbered(1))  # it was already done
         waiting.done(first)
         newest = taken(waiting)
@@ -331,7 +331,7 @@ def test_weights_that_are_no_numbers_are_shown_and_predict_nothing(
     save(tmp_path / "sick", checkpoint.model, checkpoint.tokenizer)
     monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
     meta, numbers = ask_route(client, model="sick", text="the cat sat")
-    assert "no number" in meta["no_prediction_reason"] and not meta["predictions"]
+    assert "not a number" in meta["no_prediction_reason"] and not meta["predictions"]
     assert len(numbers) == 2 * 4 * len(meta["tokens"]) ** 2
 
 

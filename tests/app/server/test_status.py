@@ -67,5 +67,5 @@ def test_the_operators_collector_reads_the_figures(client: TestClient) -> None:
 def test_the_operators_browser_shows_them_as_a_page(client: TestClient) -> None:
     answer = client.get(f"/status?token={TOKEN}", headers={"Accept": "text/html"})
     assert answer.headers["content-type"].startswith("text/html")
-    assert "Questions that wait" in answer.text and "short <b>2</b>" in answer.text
+    assert "Waiting questions" in answer.text and "short <b>2</b>" in answer.text
     assert answer.headers["referrer-policy"] == "no-referrer"

@@ -16,7 +16,7 @@ import pytest
 from headlight_app.access.uploads import FOLDER_PREFIX
 from tests.browser.server import TRACEBACK, free_port
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM that a program can answer")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows programs cannot handle SIGTERM")
 ROOT = Path(__file__).parents[3]
 PATIENCE = 120  # seconds; enough for a busy machine
 # A server with one upload, whose only worker of the short lane hangs while holding the interpreter lock.

@@ -94,12 +94,12 @@ def test_another_pooling_is_another_label_and_means_nothing_to_a_model_without_o
 
 
 def test_only_a_label_of_the_whole_text_rests_on_tokens() -> None:
-    with pytest.raises(ConfigError, match="labels no whole texts"):
+    with pytest.raises(ConfigError, match="does not label whole texts"):
         effects(model="tags")
 
 
 def test_a_model_that_labels_no_tokens_says_so() -> None:
-    with pytest.raises(TextError, match="gives tokens no labels"):
+    with pytest.raises(TextError, match="does not label tokens"):
         ask("token_labels", model="mood", text="the dog")
 
 

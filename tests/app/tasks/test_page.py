@@ -50,7 +50,7 @@ def test_a_task_opens_with_the_attention_that_its_answer_is_read_from(model: str
 
 def test_the_head_to_begin_with_aligns_answer_and_text() -> None:
     state = component_data(alone("tasks", model="sort").main)["state"]
-    assert (state["layer"], state["head"]) == (2, 1), "the card of sort says that this one looks at the right number"
+    assert (state["layer"], state["head"]) == (2, 1), "the card of sort says that this head looks at the right number"
 
 
 @pytest.mark.parametrize("presenter", ["", "1"])

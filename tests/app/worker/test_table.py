@@ -45,7 +45,7 @@ def test_a_row_answers_its_request_with_the_answer_that_it_names(route: str) -> 
     (asked,) = inspect.signature(function).parameters
     assert issubclass(kind, hints[asked]) and hints["return"].__args__ == (answer_type(kind),)
     assert kind.seconds > 0
-    assert kind.questions is not Request.questions, "its own questions, so that uploads in it are found"
+    assert kind.questions is not Request.questions, "without its own `questions`, uploads in it are not found"
 
 
 def test_components_ask_the_routes_and_nothing_else() -> None:

@@ -75,7 +75,7 @@ def warn_of_overlap(sources: Sequence[TextSource], texts: Sequence[Path]) -> Non
     """Warn about texts that are measured although the n-gram models have counted them."""
     for source in sources:
         if source.path.resolve() in [text.resolve() for text in texts]:
-            log_to_stderr(f"{source.name} is measured on and counted, too: the n-gram models have seen its tokens.")
+            log_to_stderr(f"{source.name} is both counted and measured: the n-gram models have seen its tokens.")
 
 
 def with_ngram_columns(report: Report, ngram: Ngram, checkpoint: Checkpoint, texts: Sequence[Path]) -> Report:

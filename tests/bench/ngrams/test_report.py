@@ -64,7 +64,7 @@ def test_a_text_that_was_counted_gets_a_warning(
 ) -> None:
     main([causal, "--text", text, "--train", text, "--cache", str(tmp_path / "cache"), "--markdown"])
     printed = capsys.readouterr()
-    assert "tales.valid is measured on and counted, too" in printed.err
+    assert "tales.valid is both counted and measured" in printed.err
     assert printed.out.startswith(
         "| held-out text | bits per byte | bits per token | Kneser-Ney bits per byte | less by | tokens | bytes |\n"
     )

@@ -74,26 +74,26 @@ test("positions have partners on the other side, or none", () => {
   assert.equal(answer.partner(0, "text", null), null);
 });
 
-test("predictions speak of the chosen token, else of the last", () => {
+test("predictions are for the chosen token, by default the last", () => {
   const answer = comparison();
   assert.deepEqual(answer.queryPositions(0), [0, 1]);
   assert.deepEqual(answer.queryPositions(-1), [1, 2]);
   assert.deepEqual(answer.queryPositions(17), [1, 2]);
 });
 
-test("weights are those of the head's bytes, NaN where attending is forbidden", () => {
+test("weights are decoded from the head's bytes; forbidden cells are NaN", () => {
   const answer = comparison();
   const weight = answer.weights(0, shown(answer).groups[0], HEADS[0]);
   assert.deepEqual([weight(0, 0), weight(0, 1), weight(1, 0)], [1, Number.NaN, 0.25]);
 });
 
-test("attentions are found by name, else it is the first", () => {
+test("attentions are found by name; the default is the first", () => {
   const answer = comparison();
   assert.equal(answer.attention("decoder.self")?.title, "Decoder");
   assert.equal(answer.attention("unknown")?.left_name, "decoder.self");
 });
 
-test("once fetched, weights are exact", async () => {
+test("weights are exact once they are fetched", async () => {
   const answer = comparison();
   const [one] = shown(answer).groups;
   const fetched = () => Promise.resolve(Float32Array.of(0.9, 0.1, 0.3, 0.7));
@@ -104,14 +104,14 @@ test("once fetched, weights are exact", async () => {
   assert.ok(Number.isNaN(weight(0, 1)));
 });
 
-test("weights that could not be fetched are fetched again", async () => {
+test("a failed fetch of weights is retried", async () => {
   const answer = comparison();
   const [one] = shown(answer).groups;
   assert.equal(await answer.fetchExact(0, one, HEADS[0], () => Promise.reject(new Error("lost"))), false);
   assert.equal(await answer.fetchExact(0, one, HEADS[0], () => Promise.resolve(new Float32Array(4))), true);
 });
 
-test("a cell of one side is found on the other", () => {
+test("a cell of one side is mapped to the other", () => {
   const answer = comparison();
   const attention = shown(answer);
   assert.deepEqual(answer.onBothSides(attention, 0, { query: 1, key: 0 }), [
@@ -124,7 +124,7 @@ test("a cell of one side is found on the other", () => {
   ]);
 });
 
-test("the difference is B minus A where tokens correspond", () => {
+test("the difference of corresponding tokens is B minus A", () => {
   const answer = comparison();
   const { queries, codes, extent } = weightDifference(answer, shown(answer), HEADS);
   assert.deepEqual(queries, [
@@ -135,7 +135,7 @@ test("the difference is B minus A where tokens correspond", () => {
   assert.deepEqual([...codes], [128, 0, 128, 255]);
 });
 
-test("heads are ranked by their distance; what cannot be compared is left out", () => {
+test("heads are ranked by distance; incomparable heads are left out", () => {
   const distance = [
     [0.2, null],
     [0.9, 0.00001],
@@ -152,12 +152,12 @@ test("heads are ranked by their distance; what cannot be compared is left out", 
   assert.deepEqual(mostDistantHead({ ...attention, distance: [[null]] }), { layer: 0, head: 0 });
 });
 
-test("heads whose distances differ by rounding alone are told in their order", () => {
+test("heads whose distances differ only by rounding keep their order", () => {
   const order = rankedHeads([[1e-7, 3e-7, 0.5]], -1).map(({ head }) => head);
   assert.deepEqual(order, [2, 0, 1]);
 });
 
-test("a distance of zero has the colour of the scale's low end, also where no head differs by more than rounding", () => {
+test("a distance of zero has the scale's lowest colour, even if all heads differ only by rounding", () => {
   assert.deepEqual([...distanceCodes([[0, 0, null]]).codes], [1, 1, 0]);
   const rounding = distanceCodes([[0, 0.00002]]);
   assert.ok(rounding.codes.every((code) => code < 3));
@@ -165,11 +165,11 @@ test("a distance of zero has the colour of the scale's low end, also where no he
   const hardly = distanceCodes([[0.01, 0.05]]);
   assert.ok(
     hardly.codes.every((code) => code < 64),
-    "a head that hardly differs glows",
+    "heads that hardly differ are dark",
   );
 });
 
-test("a difference that is rounding has no colour", () => {
+test("differences of rounding size have no colour", () => {
   const answer = comparison();
   answer.weights = (side) => () => 0.5 + side * 1e-6;
   assert.ok([...weightDifference(answer, shown(answer), HEADS).codes].every((code) => code === 128));

@@ -25,7 +25,7 @@ const catalog = /** @type {Catalog} */ (
 const question = (variant, model = "next") =>
   /** @type {Question} */ ({ model, variant: { masks: "", positional_encoding: "", ...variant } });
 
-test("another model that is wired otherwise shows its own wiring, not A's", () => {
+test("another model with a different architecture shows its own parts, not A's", () => {
   const sides = /** @type {[Question, Question]} */ ([question(), question({}, "masked")]);
   const mask = partOptions(catalog, "masks", sides, undefined);
   assert.deepEqual(mask.options[0], ["as A", "Bidirectional · as trained"]);
@@ -35,18 +35,18 @@ test("another model that is wired otherwise shows its own wiring, not A's", () =
   assert.deepEqual([encoding.options[0], encoding.differs], [["as A", "as A"], false]);
 });
 
-test("a part that A was given goes over to another model", () => {
+test("a part chosen for A also applies to another model in B", () => {
   const [a, b] = [question({ masks: "none" }), question({ masks: "none" }, "masked")];
   const mask = partOptions(catalog, "masks", [a, b], undefined);
   assert.deepEqual([mask.options[0], mask.chosen, mask.differs], [["as A", "as A"], "as A", false]);
 });
 
-test("what only B has is chosen, and differs", () => {
+test("a part that only B has is chosen and marked as a difference", () => {
   const mask = partOptions(catalog, "masks", [question(), question({ masks: "none" })], "none");
   assert.deepEqual([mask.chosen, mask.differs], ["none", true]);
 });
 
-test("sides are called by their models, else by the parts that differ, else by nothing", () => {
+test("sides are named by their models, else by their different parts, else not at all", () => {
   assert.deepEqual(sideNames(catalog, [question(), question({}, "masked")]), ["next", "masked"]);
   const rewired = question({ positional_encoding: "none" }, "masked");
   assert.deepEqual(sideNames(catalog, [question(), rewired]), ["next", "masked · None"]);

@@ -31,7 +31,7 @@ const PATCH = "decoder.0.self.weighted_values[1]=from:B";
 const state = (chosen, difference) =>
   new CompareState({ ...choice, ...chosen }, { variant: {}, text: "a girl", ...difference }, settings);
 
-test("a patch is of A alone, is taken back by the same press, and follows the text of B", () => {
+test("a patch applies only to A, is undone by the same button, and follows the text of B", () => {
   const patched = state().patched(PATCH, "text");
   const [a, b] = patched.questions;
   assert.deepEqual([a.edits, a.patch_from, b.edits], [[PATCH], "a girl", []]);
@@ -42,7 +42,7 @@ test("a patch is of A alone, is taken back by the same press, and follows the te
   assert.deepEqual([undone.choice.edits, undone.choice.patch_from], [[], ""]);
 });
 
-test("patches from another text than that of B go, and other changes stay", () => {
+test("patches from a text other than B's are dropped, and other changes stay", () => {
   const off = "decoder.0.self.weights[0]=set:0";
   const before = state({ edits: [off, "decoder.1.residual[1]=from:B"], patch_from: "a dog" }, { edits: [] });
   assert.deepEqual(before.patched(PATCH, "text").choice.edits, [off, PATCH]);
@@ -53,7 +53,7 @@ test("a token is taken from its own place, or from another one", () => {
   assert.equal(tokenPatch("decoder", 2, 3, 5), "decoder.2.residual[3]=from:B[5]");
 });
 
-test("a patch that was made is named as the button that makes it", () => {
+test("a patch has the same name as its button", () => {
   const tokens = ["a", "girl"].map((text) => ({ text }));
   const words = (/** @type {string} */ edit) => wordText(patchWords(edit, "decoder", tokens));
   assert.equal(words("decoder.4.self.weighted_values[6]=from:B"), "layer 4, head 6");
@@ -63,11 +63,11 @@ test("a patch that was made is named as the button that makes it", () => {
     assert.equal(words(other), other);
 });
 
-test("where B is no other text of the same unchanged model a sentence says so", () => {
+test("a sentence says so unless B is another text of the same unchanged model", () => {
   const why = (/** @type {object} */ difference, chosen = {}) =>
     whyNoPatch(state(chosen, difference).questions, "text");
-  assert.match(why({ text: "a boy" }), /only the text/);
-  assert.match(why({ source: "x" }), /only the text/);
+  assert.match(why({ text: "a boy" }), /differ in the text alone/);
+  assert.match(why({ source: "x" }), /differ in the text alone/);
   assert.match(why({ model: "other" }), /same model/);
   assert.match(why({ variant: { scale: "off" } }), /same model/);
   assert.match(why({}, { edits: ["embedding=scale:0"] }), /changes to “none”/);

@@ -37,7 +37,7 @@ const A = questionA(CHOICE, SETTINGS);
 /** @type {Difference} */
 const SAME = { variant: {} };
 
-test("B asks what A asks but for the difference", () => {
+test("B's question is A's with the difference applied", () => {
   assert.deepEqual(questionB(A, SAME), A);
   assert.deepEqual(
     questionB(A, {
@@ -67,7 +67,7 @@ test("masked positions belong to a text, edits to a model", () => {
   });
 });
 
-test("what is undefined differs no more, and another model drops edits of the old one", () => {
+test("undefined removes a difference, and another model drops the edits of the old one", () => {
   assert.deepEqual(patchDifference({ ...SAME, text: "b", alignment: "position" }, { text: undefined }), {
     ...SAME,
     alignment: "position",
@@ -85,7 +85,7 @@ test("what is undefined differs no more, and another model drops edits of the ol
   );
 });
 
-test("swapped twice, both sides are as they were", () => {
+test("swapping twice restores both sides", () => {
   const state = new CompareState(
     CHOICE,
     { text: "We drink", variant: { positional_encoding: "alibi" }, alignment: "position" },
@@ -98,7 +98,7 @@ test("swapped twice, both sides are as they were", () => {
   assert.deepEqual(swapDifference(A, A, {}), SAME);
 });
 
-test("a state does not change; a change is another state", () => {
+test("states are immutable; a change creates a new state", () => {
   const state = new CompareState(CHOICE, SAME, SETTINGS);
   const changed = state.change({ text: "They eat" });
   assert.equal(state.choice.text, "We eat");
@@ -128,12 +128,12 @@ test("a head is chosen for both sides while they are linked", () => {
   assert.equal(apart.link(true).linked, true);
 });
 
-test("a head that the model does not have is its last one", () => {
+test("a head out of range becomes the model's last one", () => {
   const state = new CompareState({ ...CHOICE, layer: 11, head: 11 }, SAME, SETTINGS);
   assert.deepEqual(state.headOf(0, GROUP), { layer: 1, head: 2 });
 });
 
-test("until somebody chooses a head, the report says that nobody has", () => {
+test("without a chosen head, the reported state has none", () => {
   const choice = { ...CHOICE, layer: -1, head: -1 };
   const state = new CompareState(choice, { ...SAME, head_chosen: "1" }, SETTINGS).change({ layer: 1, head: 1 });
   assert.equal(state.followsLargest, true);

@@ -22,27 +22,27 @@ const SCREEN = /** @type {ScreenRow} */ (
   })
 );
 
-test("what was changed comes back from the address", () => {
+test("changed inputs are restored from the address", () => {
   const inputs = new ChangedInputs();
   inputs.change(SCREEN, { keys: "1,2;3,4", text: "a & b = c; ü" });
   const again = new ChangedInputs(inputs.encode());
   assert.deepEqual(again.all(SCREEN), { keys: "1,2;3,4", text: "a & b = c; ü" });
 });
 
-test("a link to a screen holds the inputs that it asks for", () => {
+test("a link to a screen contains the given inputs", () => {
   const encoded = encodeInputs(new Map([["look-up", { text: "a & b", keys: "1,2;3,4" }]]));
   assert.deepEqual(new ChangedInputs(encoded).all(SCREEN), { keys: "1,2;3,4", text: "a & b" });
   assert.equal(encodeInputs(new Map([["look-up", {}]])), "");
 });
 
-test("what is as it began is not in the address", () => {
+test("unchanged inputs are not in the address", () => {
   const inputs = new ChangedInputs("look-up.keys=9,9;9,9&nonsense=1");
   inputs.change(SCREEN, { keys: "1,0;0,1" });
   assert.equal(inputs.encode(), "");
   assert.deepEqual(inputs.all(SCREEN), { keys: "1,0;0,1", text: "the cat" });
 });
 
-test("a layer that another model has not gives way to its last one, and what is typed stays", () => {
+test("a layer that another model lacks becomes its last one, and a typed layer stays", () => {
   const screen = /** @type {ScreenRow} */ (
     /** @type {unknown} */ ({
       name: "head",
@@ -63,22 +63,22 @@ test("a layer that another model has not gives way to its last one, and what is 
   inputs.change(screen, { model: "small" });
   assert.equal(inputs.encode(), "head.layer=0&head.model=small", "what was chosen before");
   inputs.change(screen, { layer: "3" });
-  assert.deepEqual(inputs.all(screen), { model: "small", layer: "3" }, "who types it is told");
+  assert.deepEqual(inputs.all(screen), { model: "small", layer: "3" }, "the typed value is kept and reported");
   inputs.change(screen, { model: "unknown" });
   assert.equal(inputs.all(screen).layer, "3");
 });
 
-test("of a file of one's own the address says that it was there, and no more", () => {
+test("for an uploaded file the address contains only “own”", () => {
   const screen = /** @type {ScreenRow} */ (
     /** @type {unknown} */ ({ name: "sound", controls: [{ name: "recording", kind: "recording", default: "" }] })
   );
   const inputs = new ChangedInputs();
   inputs.change(screen, { recording: "own-secret" });
   assert.equal(inputs.encode(), "sound.recording=own");
-  assert.deepEqual(inputs.all(screen), { recording: "own-secret" }, "for whoever brought it");
+  assert.deepEqual(inputs.all(screen), { recording: "own-secret" }, "for its owner");
 });
 
-test("a screen says which of its inputs name models and files of one's own", () => {
+test("a screen's request lists its inputs that name models and files", () => {
   const controls = [
     { name: "model", kind: "model" },
     { name: "other", kind: "model" },
@@ -121,7 +121,7 @@ test("matrices that share an axis grow together", () => {
   assert.deepEqual(resizedTogether(matrices, texts, channels, -1), { k: "1;3", v: "5;6" });
 });
 
-test("names stand beside their points, cover no other name and stay on the sheet", () => {
+test("names are beside their points, cover no other name and stay within the sheet", () => {
   const [right, left, below] = placeLabels(
     [10, 12, 14].map((top) => ({ left: 100, top, width: 40 })),
     300,
@@ -138,7 +138,7 @@ test("names stand beside their points, cover no other name and stay on the sheet
   assert.ok(name.left + name.width < 120 || Math.abs(name.top - 54) >= 13, "it does not cover the other point");
 });
 
-test("names of arrows that lie close together stand apart and beyond their tips", () => {
+test("names of close arrows are apart and beyond the tips", () => {
   const tips = [0.5, 0.6, 0.7, 0.8, 0.9].map((turn) => {
     const [left, top] = [160 + 120 * Math.cos(turn), 160 - 120 * Math.sin(turn)];
     return { label: "10", left, top };
@@ -147,12 +147,12 @@ test("names of arrows that lie close together stand apart and beyond their tips"
   names.forEach(({ left, top, width }, index) => {
     for (const other of names.slice(0, index))
       assert.ok(Math.abs(other.top - top) >= 13 || Math.abs(other.left - left) >= width, "no name covers another one");
-    assert.ok(Math.hypot(left + width / 2 - 160, top - 4 - 160) > 120, "no name stands among the arrows");
+    assert.ok(Math.hypot(left + width / 2 - 160, top - 4 - 160) > 120, "no name is among the arrows");
     assert.ok(left >= 0 && left + width <= 320);
   });
 });
 
-test("numbers read as numbers do", () => {
+test("numbers are formatted for reading", () => {
   assert.deepEqual(
     [1, -0.5, 0.123, "-Infinity", "NaN", 0, -0.001].map((value) => formatFixed(value, 2)),
     ["1", "−0.50", "0.12", "−∞", "NaN", "0", "0.00"],
@@ -165,13 +165,13 @@ test("numbers read as numbers do", () => {
   assert.equal(largestSize([]), 1);
 });
 
-test("a field that holds no number, or one outside its limits, is marked", () => {
+test("a field without a number, or with one outside its limits, is invalid", () => {
   for (const text of ["", "two", "1/2", "NaN"]) assert.ok(isInvalid(text), text);
   for (const text of ["0", "-1.5", "−2", "1e3"]) assert.ok(!isInvalid(text), text);
   assert.ok(isInvalid("9", { low: 0, high: 8 }) && !isInvalid("8", { low: 0, high: 8 }));
 });
 
-test("points in one place have their names beside the first of them", () => {
+test("the names of points in the same place are beside the first of them", () => {
   const points = /** @type {[number, number][]} */ ([
     [1, 0],
     [2, 0],

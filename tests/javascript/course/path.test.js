@@ -21,7 +21,7 @@ function storage() {
   };
 }
 
-test("the core path goes on by its numbers, other screens by their place", () => {
+test("the core path continues by its numbers, other screens by their place", () => {
   assert.deepEqual(
     corePath(CONTENTS).map(({ path }) => path),
     ["attention/look-up", "tokens/ids", "attention/scale"],
@@ -31,7 +31,7 @@ test("the core path goes on by its numbers, other screens by their place", () =>
   assert.equal(nextStation(CONTENTS, "attention/scale"), undefined);
 });
 
-test("what is done, and how long the rest takes, comes back after a reload", () => {
+test("finished screens and the remaining time survive a reload", () => {
   const browser = storage();
   const progress = new Progress(browser);
   assert.equal(describeProgress(CONTENTS, progress), "0 of 3 done, 6 minutes left");
@@ -46,7 +46,7 @@ test("what is done, and how long the rest takes, comes back after a reload", () 
   assert.equal(new Progress(browser).showsAtOnce, true);
 });
 
-test("another browser goes on from a file, and keeps what was done there", () => {
+test("another browser continues from a file and keeps its own progress", () => {
   const here = new Progress(storage());
   here.finish("attention/look-up");
   const browser = storage();
@@ -60,7 +60,7 @@ test("another browser goes on from a file, and keeps what was done there", () =>
   assert.equal(again.last, "attention/look-up");
 });
 
-test("a browser that keeps nothing, or something odd, still shows the course", () => {
+test("the course works in a browser whose storage fails or contains garbage", () => {
   const refusing = {
     getItem: () => "{",
     setItem: () => {

@@ -21,7 +21,7 @@ const PREDICTION = {
   candidates: [candidate(" boy", 0.2, 0.1), candidate(" girl", 0.65, 0.613)],
 };
 
-test("the likeliest answer is said with its share, and what that was before", () => {
+test("the likeliest answer is announced with its probability, before and after", () => {
   assert.equal(announcedPrediction(PREDICTION, true), "Next token: girl 61.3 %, before 65.0 %");
   assert.equal(announcedPrediction(PREDICTION, false), "Next token: girl 61.3 %");
 });
@@ -29,15 +29,15 @@ test("the likeliest answer is said with its share, and what that was before", ()
 const KNOWN = { model: "[]", masked: "[]", text: "A", notes: ["It is long."] };
 
 for (const [name, change, words] of /** @type {const} */ ([
-  ["a switched-off head is said", { model: "[off]" }, "Next token: girl 61.3 %, before 65.0 %"],
+  ["a switched-off head is announced", { model: "[off]" }, "Next token: girl 61.3 %, before 65.0 %"],
   [
-    "a warning is said with it, once",
+    "a warning is announced with it, once",
     { model: "[alibi]", notes: ["It is long.", "It was trained otherwise."] },
     "Next token: girl 61.3 %, before 65.0 %. It was trained otherwise.",
   ],
-  ["a masked token is said", { masked: "[2]" }, "Next token: girl 61.3 %, before 65.0 %"],
+  ["a masked token is announced", { masked: "[2]" }, "Next token: girl 61.3 %, before 65.0 %"],
   ["a letter is not", { text: "A ", masked: "[2]" }, ""],
 ]))
   test(name, () => assert.equal(announcedChange(KNOWN, { ...KNOWN, ...change }, PREDICTION, true), words));
 
-test("the first answer is not said", () => assert.equal(announcedChange(null, KNOWN, PREDICTION, true), ""));
+test("the first answer is not announced", () => assert.equal(announcedChange(null, KNOWN, PREDICTION, true), ""));

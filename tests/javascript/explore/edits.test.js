@@ -31,7 +31,7 @@ test("an edit is added once, at the end", () => {
   assert.deepEqual(lists(state), { edits: [B, A, C], disabled_edits: [] });
 });
 
-test("an edit can be put aside, and taken up again", () => {
+test("an edit can be disabled and enabled again", () => {
   const { page, state } = createPage({ edits: [A, B] });
   toggleEdit(page, A);
   assert.deepEqual(lists(state), { edits: [B], disabled_edits: [A] });
@@ -41,7 +41,7 @@ test("an edit can be put aside, and taken up again", () => {
   assert.deepEqual(lists(state), { edits: [A], disabled_edits: [] });
 });
 
-test("an edit takes the place of those that are picked", () => {
+test("an edit replaces the edits that match", () => {
   const { page, state, changes } = createPage({ edits: [A, B, C] });
   replaceEdit(page, (edit) => edit === B, "logits=set:3");
   assert.deepEqual(state.choice.edits, [A, "logits=set:3", C]);
@@ -49,7 +49,7 @@ test("an edit takes the place of those that are picked", () => {
   assert.equal(changes.length, 1);
 });
 
-test("several edits are made in place of others of the same values, or taken back", () => {
+test("several edits replace others of the same values, or are undone", () => {
   const { page, state } = createPage({ edits: [A, B] });
   toggleEdits(page, ["logits=set:7", C]);
   assert.deepEqual(state.choice.edits, [A, "logits=set:7", C]);
@@ -82,7 +82,7 @@ test("a change after undo leaves nothing to redo", () => {
   assert.equal(state.history.canRedo, false);
 });
 
-test("edits that came with the address are taken back one by one", () => {
+test("edits from the address are undone one by one", () => {
   const { page, state } = createPage({ edits: [A, B] });
   undoEdit(page);
   assert.deepEqual(state.choice.edits, [A]);
@@ -90,7 +90,7 @@ test("edits that came with the address are taken back one by one", () => {
   assert.deepEqual(state.choice.edits, [A, B]);
 });
 
-test("a part in place of the model's own counts as a change and is undone like an edit", () => {
+test("an exchanged part counts as a change and is undone like an edit", () => {
   const { page, state } = createPage();
   addEdits(page, [A]);
   const bidirectional = { ...AS_TRAINED, masks: "none" };
@@ -106,7 +106,7 @@ test("a part in place of the model's own counts as a change and is undone like a
   assert.deepEqual([state.choice.variant, state.choice.edits], [bidirectional, [A]]);
 });
 
-test("a part that came with the address is taken back, and a slider's values are one change", () => {
+test("an exchanged part from the address is undone, and quick values of a slider are one change", () => {
   const { page, state } = createPage({ variant: { ...AS_TRAINED, masks: "none" } });
   assert.ok(state.history.canUndo(state.choice));
   undoEdit(page);

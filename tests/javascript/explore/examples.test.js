@@ -14,13 +14,13 @@ function pageOf(group = {}) {
   return createPage({}, { bytes, attention_groups: [{ ...GROUP, ...group }] }).page;
 }
 
-test("it is the one in which the example's query looks most at its key", () => {
+test("it is the head with the largest weight from the example's query to its key", () => {
   assert.deepEqual(spokenOf(pageOf(), EXAMPLE), { layer: 1, head: 1 });
   assert.equal(spokenOf(pageOf(), { ...EXAMPLE, key: "bird" }), null);
   assert.equal(spokenOf(pageOf(), { ...EXAMPLE, query: "", key: "" }), null);
 });
 
-test("it is the first in the example's order", () => {
+test("with a sort order, it is the first head in that order", () => {
   const page = pageOf({ metrics: { induction: [0.1, null, 0.8, 0.2, 0.3, 0.1] } });
   assert.deepEqual(spokenOf(page, { ...EXAMPLE, sort: "induction" }), { layer: 0, head: 2 });
 });

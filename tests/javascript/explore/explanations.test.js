@@ -17,7 +17,7 @@ Object.assign(globalThis, { document: { createElement: element }, HTMLButtonElem
 const textOf = (words) => words.map((word) => (typeof word === "string" ? word : word.textContent)).join("");
 const REMOVAL = { text: "girl", preposition: "after ", token_text: " little", responses: [], norms: 0 };
 
-test("self-repair has a name from a third on", () => {
+test("an effect is named self-repair from a third on", () => {
   const repaired = { ...REMOVAL, before: 3, after: 2.5, direct: -1, self_repair: 0.5, repairs_itself: true };
   assert.match(textOf(removalWords(repaired, "Layer 1, head 2")), /Without layer 1, head 2.*self-repair: .* 50/);
   const little = { ...REMOVAL, before: 3, after: 2.2, direct: -1, self_repair: 0.2, repairs_itself: false };

@@ -38,7 +38,7 @@ test("the lines of a locked query stand out from the others, as on the screen", 
   const { opacities, bold } = linesOfFigure([1]);
   assert.deepEqual(bold, ["Layer 0 · Head 0", "dog"]);
   assert.equal(opacities.length, 4);
-  assert.ok(Math.max(...opacities.slice(0, 2)) < 0.1, "those of the other query come first, and faintly");
+  assert.ok(Math.max(...opacities.slice(0, 2)) < 0.1, "the other query's lines come first and are faint");
   assert.ok(Math.min(...opacities.slice(2)) > 0.5);
 });
 
@@ -48,7 +48,7 @@ test("without a locked query all lines are alike, and the head has its name", ()
   assert.deepEqual(bold, ["Layer 0 · Head 0"]);
 });
 
-test("of several heads a map shows the combined one and says so, and lines show each by itself", () => {
+test("a map of several heads shows their combination and says so; lines show each head", () => {
   const numbers = new Float32Array(3 * 4 + 1).fill(0.5);
   new Uint8Array(numbers.buffer).set([1, 1, 1, 1], 4 * 12);
   const rules = ["attention weight", "mean of 2 heads"];
@@ -63,7 +63,7 @@ test("of several heads a map shows the combined one and says so, and lines show 
   assert.deepEqual(rulesOf("lines", matrix), ["attention weight"]);
 });
 
-test("the line of a query strikes no name out", () => {
+test("a query's line crosses no name", () => {
   const weights = new Float32Array(4 + 4 + 1).fill(0.9);
   new Uint8Array(weights.buffer).set([1, 1, 1, 1], 4 * 8);
   const columns = { ...AXIS, labels: ["<|endoftext|>", " dog"] };

@@ -40,7 +40,7 @@ const PARTS = [
   part("edit", -1, -1, 0),
 ];
 
-test("an axis counts layers as the rows do", () => {
+test("an axis and the rows count layers in the same way", () => {
   assert.deepEqual([0, 1, 6].map(depthLabel), ["emb.", "L0", "L5"]);
 });
 
@@ -59,7 +59,7 @@ test("each part has a name", () => {
   assert.equal(componentName(part("layer_embedding", 1, -1, 0)), "Layer 1, layer embedding");
 });
 
-test("parts stand in rows of layers; outside of them only what adds something", () => {
+test("parts are in rows of layers; other rows appear only if they add something", () => {
   const cell = (/** @type {typeof PARTS[number]} */ one) => ({ ...one, title: "", chosen: false });
   const { columns, rows } = tableOf(PARTS, cell);
   assert.deepEqual(columns, ["0", "1", "FF"]);
@@ -108,7 +108,7 @@ function layout() {
   });
 }
 
-test("edges have heads with their shares, the rest of a row is filler", () => {
+test("edges list heads with their shares, without a row's padding", () => {
   const [attention, stream] = readEdges(FLOW);
   assert.deepEqual(attention.heads, [
     { head: 1, share: 0.25 },
@@ -118,7 +118,7 @@ test("edges have heads with their shares, the rest of a row is filler", () => {
   assert.deepEqual(stream.heads, []);
 });
 
-test("the squares of a layer's two networks stand on either side of the stream, and each is hit", () => {
+test("the squares of a layer's two networks are on opposite sides of the stream, and both can be hit", () => {
   const found = layout();
   const [network] = found.edges.filter(({ kind }) => kind === "feed_forward");
   const embedding = { ...network, kind: "layer_embedding" };
@@ -128,7 +128,7 @@ test("the squares of a layer's two networks stand on either side of the stream, 
   assert.deepEqual([edgeAt(both, one.x, one.y), edgeAt(both, other.x, other.y)], [0, 1]);
 });
 
-test("a column for each token that takes part, source tokens first", () => {
+test("each token with an edge has a column, source tokens first", () => {
   assert.deepEqual(
     layout().columns.map(({ label }) => label),
     ["The", "sat"],
@@ -166,7 +166,7 @@ test("a cell of the logit lens has answers, shares and the rank of the true one"
   assert.deepEqual([answers, [...shares], rank], [[" ran", " sat"], [0.5, 0.25], 2]);
 });
 
-test("where a text is labelled as a whole, it has the first column of the logit lens", () => {
+test("a label of the whole text has the first column of the logit lens", () => {
   const tokens = /** @type {LogitLensAnswer} */ ({ first: 32, count: 3, columns: 3 });
   assert.deepEqual(
     [0, 2].map((column) => columnPosition(tokens, column)),
@@ -210,7 +210,7 @@ test("the address opens the neurons of a layer, and one of them", () => {
   assert.deepEqual(chosen, [null, { layer: 3, neuron: null }, { layer: 3, neuron: 120 }]);
 });
 
-test("the neurons that are listed, all others and the bias add up to the feed-forward", () => {
+test("listed neurons, all others and the bias add up to the feed-forward", () => {
   const meta = /** @type {NeuronsAnswer} */ ({ count: 1200, sum: 2.5, bias: 0.25, edit: 0, total: 2.75 });
   /** @type {number[]} */
   const picked = [];
@@ -234,18 +234,18 @@ test("the neurons that are listed, all others and the bias add up to the feed-fo
   assert.deepEqual(picked, [120]);
 });
 
-test("the tokens that light a neuron come first, whatever its sign; those that do not are left out", () => {
+test("tokens are sorted by a neuron's absolute activation; those with zero are left out", () => {
   assert.deepEqual(strongestTokens(Float32Array.of(0.5, -2, 0, 1, 0.25)), [1, 3, 0]);
   assert.deepEqual(strongestTokens(new Float32Array(4)), []);
 });
 
-test("a table opens at its beginning where that shows the token, else at the edge of a column", () => {
+test("a table opens at its beginning if that shows the token, else at the edge of a column", () => {
   const columns = [60, 160, 260, 360].map((left) => ({ left }));
   assert.equal(wholeColumns(columns, 60, 460, 500), 0);
   const scrolled = wholeColumns(columns, 60, 468, 400);
-  assert.ok(scrolled + 400 >= 460, "the token is in sight");
+  assert.ok(scrolled + 400 >= 460, "the token is visible");
   assert.ok(
     columns.some(({ left }) => Math.abs(left - 60 - scrolled) <= 2),
-    "no column is cut behind the headings",
+    "no column is cut off by the headings",
   );
 });

@@ -8,7 +8,7 @@ import {
   writerOf,
 } from "../../../app/headlight_app/explore/frontend/prediction/ledger.js";
 
-test("pairs are listed by their size, whatever their sign", () => {
+test("pairs are listed by absolute size", () => {
   const pairs = largestPairs(["a", "b"], ["c", "d", "e"], [0.5, -3, 1, 0.1, 2, -0.2]);
   assert.deepEqual(
     pairs.map(({ query, key, value }) => `${query} ${key} ${value}`),
@@ -16,7 +16,7 @@ test("pairs are listed by their size, whatever their sign", () => {
   );
 });
 
-test("a path names a head, a network, or what belongs to no layer", () => {
+test("a path names a head, a network, or a part outside the layers", () => {
   assert.deepEqual(writerOf("decoder.0.self[3]"), { kind: "self", layer: 0, head: 3 });
   assert.deepEqual(writerOf("decoder.2.feed_forward"), { kind: "feed_forward", layer: 2, head: -1 });
   assert.deepEqual(writerOf("decoder.1.bias"), { kind: "bias", layer: 1, head: -1 });
@@ -24,7 +24,7 @@ test("a path names a head, a network, or what belongs to no layer", () => {
   assert.deepEqual(writerOf("decoder.embedding"), { kind: "embedding", layer: -1, head: -1 });
 });
 
-test("the matrix has the largest writers of each side, and what is left in one more line", () => {
+test("the matrix has the largest writers of each side, and one more line for the rest", () => {
   const names = (/** @type {number} */ count) =>
     Array.from({ length: count }, (_, place) => `decoder.0.self[${place}]`);
   const parts = Array.from({ length: 7 * 2 }, (_, place) => (place === 12 ? -9 : place / 10));

@@ -46,7 +46,7 @@ const CROSS = {
 };
 const BOTH = { stacks: [stack({ name: "encoder" }), stack({ sublayers: [stack().sublayers[0], CROSS] })], head: HEAD };
 
-test("few layers have a bar each, many stand together around the open one", () => {
+test("few layers have a bar each; many are grouped around the open one", () => {
   assert.deepEqual(layerRuns(3, 1), [
     [0, 0],
     [1, 1],
@@ -72,7 +72,7 @@ test("few layers have a bar each, many stand together around the open one", () =
   }
 });
 
-test("parts stand one below the other, from the input to the answer, and within the width", () => {
+test("parts are stacked from the input to the answer, within the width", () => {
   for (const width of [330, 900]) {
     const { boxes, width: wide, height } = layoutDiagram({ stacks: [stack()], head: HEAD }, width);
     assert.deepEqual(
@@ -87,7 +87,7 @@ test("parts stand one below the other, from the input to the answer, and within 
   }
 });
 
-test("every branch ends in a sum, but for those that replace the stream", () => {
+test("every branch ends in a sum, except those that replace the stream", () => {
   assert.deepEqual(
     layoutDiagram({ stacks: [stack()], head: [] }, 600).sums.map(({ kind }) => kind),
     ["self", "feed_forward"],
@@ -98,7 +98,7 @@ test("every branch ends in a sum, but for those that replace the stream", () => 
   assert.equal(added.sums[0].kind, "positions");
 });
 
-test("branches of a parallel block leave the stream at one place", () => {
+test("branches of a parallel block leave the stream at the same place", () => {
   const starts = (/** @type {boolean} */ parallel) =>
     layoutDiagram({ stacks: [stack({ parallel })], head: [] }, 600)
       .lines.filter(({ points, arrow }) => arrow && points.length > 4 && points.at(-1) !== points.at(-3))
@@ -107,7 +107,7 @@ test("branches of a parallel block leave the stream at one place", () => {
   assert.equal(new Set(starts(false)).size, 2);
 });
 
-test("an encoder stands beside its decoder where there is room, and hands over to its cross-attention", () => {
+test("an encoder is beside its decoder if there is room, and is connected to its cross-attention", () => {
   for (const [width, beside] of /** @type {[number, boolean][]} */ ([
     [340, false],
     [900, true],
@@ -124,7 +124,7 @@ test("an encoder stands beside its decoder where there is room, and hands over t
   }
 });
 
-test("a part leads to where it is looked at", () => {
+test("a part links to its detailed view", () => {
   const answer = /** @type {Parameters<typeof entranceChoice>[0]} */ ({ predictions: [{}] });
   const choice = (/** @type {string} */ kind, stackName = "decoder", layer = 0, given = answer) =>
     entranceChoice(given, BOTH, { kind, stack: stackName, layer })?.choice;
@@ -133,8 +133,8 @@ test("a part leads to where it is looked at", () => {
   assert.deepEqual(choice("self", "encoder"), { tab: "heads", attention: "encoder.self", layer: 1, heads: [] });
   assert.equal(choice("embedding")?.tab, "walkthrough");
   assert.deepEqual(choice("final_norm"), { tab: "walkthrough", attention: "decoder.self", step: "final-norm" });
-  assert.equal(choice("final_norm", "encoder"), undefined, "the encoder's output answers nothing");
-  assert.equal(choice("positions"), null, "it has a page of its own");
+  assert.equal(choice("final_norm", "encoder"), undefined, "the encoder's output has no predictions");
+  assert.equal(choice("positions"), null, "it has its own page");
   assert.deepEqual(choice("output"), { tab: "layers", analysis: "logit_lens" });
   assert.deepEqual(choice("feed_forward"), { tab: "layers", analysis: "logit_attribution" });
   assert.equal(choice("feed_forward", "encoder"), undefined, "Layers is about the stack that answers");

@@ -40,7 +40,7 @@ function overview({ width = 180, heads = 3, columns = COLUMNS, high = 1 } = {}) 
   return { figure, texts, maps, named: (/** @type {string} */ name) => texts.filter(({ text }) => text === name) };
 }
 
-test("every head is there, one that is off as a crossed square", () => {
+test("every head is shown, a switched-off one as a crossed square", () => {
   const { figure, maps, named } = overview();
   assert.equal(maps.length, 5);
   assert.equal(figure.shapes.filter(({ kind }) => kind === "curve").length, 1);
@@ -48,7 +48,7 @@ test("every head is there, one that is off as a crossed square", () => {
     assert.ok(named(name).length, name);
 });
 
-test("a layer's numbers stand on the line of its name, in the middle of its heads", () => {
+test("a layer's numbers are on the line of its name, in the middle of its heads", () => {
   const { maps, named } = overview();
   for (const [name, number, map] of /** @type {[string, string, number][]} */ ([
     ["layer 0", "2.25", 0],
@@ -78,7 +78,7 @@ test("nothing lies outside the figure, however many heads there are", () => {
   }
 });
 
-test("one scale for all heads, which the legend tells", () => {
+test("all heads share one scale, which is in the legend", () => {
   const [map] = overview().maps;
   assert.deepEqual([...map.codes], [128, 0, 65, 255]);
   const { maps, named } = overview({ high: 0.25 });
@@ -86,13 +86,13 @@ test("one scale for all heads, which the legend tells", () => {
   assert.equal(named("≈ 0.25 and above  square-root scale").length, 1);
 });
 
-test("without numbers it is the heads alone", () => {
+test("without numbers the figure has only the heads", () => {
   const { maps, named } = overview({ columns: [] });
   assert.equal(maps.length, 5);
   assert.equal(named("embedding").length, 0);
 });
 
-test("the lens names the likeliest token after each layer, and the place of the true one", () => {
+test("the lens names the likeliest token after each layer, and the rank of the true one", () => {
   const answer_texts = { 5: " cat", 7: " dog" };
   const meta = {
     first: 3,
@@ -124,12 +124,12 @@ test("the lens names the likeliest token after each layer, and the place of the 
   );
 });
 
-test("norms are those of the token at hand", () => {
+test("norms are those of the current token", () => {
   const { columns } = normNumbers({ meta: { depths: 2, tokens: 2 }, numbers: Float32Array.of(1, 2, 3, 4) }, 1);
   assert.deepEqual([columns[0].embedding, columns[0].layers], ["2.00", ["4.00"]]);
 });
 
-test("what a layer's heads add is their sum", () => {
+test("a layer's attention adds the sum of its heads", () => {
   const part = (/** @type {string} */ kind, /** @type {number} */ layer, head = -1) => ({ kind, layer, head });
   const components = [
     part("embedding", -1),

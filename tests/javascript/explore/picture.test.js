@@ -16,7 +16,7 @@ const ENCODER = { ...GROUP, name: "encoder.self", stack: "encoder", layers: 3 };
 const CHOICE = { tab: "heads", layer: 1, analysis: "", neuron: "" };
 const ANSWERS = { answers: true, predicts: true };
 
-test("a row for each stack, the encoder first, and the prediction at the end of the last", () => {
+test("each stack has a row, the encoder first; the prediction ends the last row", () => {
   const [encoder, decoder] = pictureRows([GROUP, CROSS, ENCODER], true, 1);
   assert.deepEqual([encoder.stack, encoder.blocks.length, encoder.prediction], ["encoder", 3, null]);
   assert.deepEqual(
@@ -31,7 +31,7 @@ test("a row for each stack, the encoder first, and the prediction at the end of 
   );
 });
 
-test("of many layers those beside the open one stand alone, and a run opens its nearest", () => {
+test("of many layers only those beside the open one are single, and a group opens its nearest layer", () => {
   const [{ blocks }] = pictureRows([{ ...GROUP, layers: 12 }], true, 5);
   assert.deepEqual(
     blocks.map(({ first, last }) => `${first}-${last}`),
@@ -40,7 +40,7 @@ test("of many layers those beside the open one stand alone, and a run opens its 
   assert.deepEqual([blocks[0].parts[0].layer, blocks[4].parts[0].layer], [3, 7]);
 });
 
-test("every part opens what shows it, and is marked while that is open", () => {
+test("every part opens its view, and is marked while that is open", () => {
   const [{ input, blocks, prediction }] = pictureRows([GROUP], true, 1);
   const parts = [input, ...blocks.flatMap((block) => block.parts), ...(prediction ? [prediction] : [])];
   for (const part of parts) {
@@ -60,7 +60,7 @@ test("without an answer the prediction and the networks open nothing", () => {
   assert.equal(partChoice(heads, mute)?.tab, "heads");
 });
 
-test("the heads of a layer are as large as their box lets them, and found where they lie", () => {
+test("the heads of a layer fill their box, and are found under the pointer", () => {
   const layout = miniatures(8, 76, 40);
   assert.deepEqual([layout.columns, layout.rows], [4, 2]);
   assert.ok(layout.columns * (layout.size + layout.gap) - layout.gap <= 76);

@@ -18,7 +18,7 @@ function requests(context) {
     fetched.mock.calls.map(({ arguments: [address, options] }) => [address, JSON.parse(String(options?.body))]);
 }
 
-test("a question has the fields that the page names, and nothing of what is looked at", () => {
+test("a question has the page's question fields, and nothing of the view", () => {
   const { state } = createPage({ text: "The dog", variant: VARIANT, tab: "layers", query: 1 });
   assert.deepEqual(state.question, {
     image: "",
@@ -33,13 +33,13 @@ test("a question has the fields that the page names, and nothing of what is look
   });
 });
 
-test("the model is asked anew by a change of the question or its query, and by no other", () => {
+test("only a change of the question or its query causes a new request", () => {
   const { state } = createPage();
   assert.ok(state.asks({ variant: VARIANT }) && state.asks({ query: 1 }) && state.asks({ edits: [] }));
   assert.ok(!state.asks({ tab: "layers", head: 1, key: 2 }));
 });
 
-test("all heads are asked for with a number, of which the newest is answered", async (context) => {
+test("requests for all heads are numbered, and only the newest is answered", async (context) => {
   const sent = requests(context);
   const { state } = createPage({ text: "The dog" });
   assert.equal(await new Questions("/api").ask("trace", state.traceRequest), null);
@@ -49,7 +49,7 @@ test("all heads are asked for with a number, of which the newest is answered", a
   assert.deepEqual(request, { question: state.question, query: -1, writes_target: false, request_number: 1 });
 });
 
-test("whatever else is asked is about the answer on the screen, with details beside the question", (context) => {
+test("other requests are about the answer on the screen, with details beside the question", (context) => {
   const sent = requests(context);
   const { state } = createPage({ text: "The dog sits" });
   const server = new HttpServer("/api", state, () => {});
@@ -64,7 +64,7 @@ test("whatever else is asked is about the answer on the screen, with details bes
   ]);
 });
 
-test("a state that an earlier version has saved keeps its variant", () => {
+test("a state saved by an earlier version keeps its variant", () => {
   const saved = { text: "The dog", masks: "none", scale: "off" };
   assert.deepEqual(withVariant(saved).variant, { masks: "none", scale: "off" });
   assert.deepEqual(withVariant({ text: "", variant: VARIANT }).variant, VARIANT);

@@ -21,7 +21,7 @@ import {
 } from "../../../app/headlight_app/ui/frontend/state/token_selection.js";
 import { createPage, GROUP, token } from "./page.js";
 
-test("a head is chosen alone, or joins those that are", () => {
+test("a head is chosen alone, or added to the chosen ones", () => {
   const { page, state } = createPage({ layer: 1, head: 2 });
   assert.deepEqual(selectedHeads(page), [[1, 2]]);
   selectHead(page, 0, 1, true);
@@ -35,7 +35,7 @@ test("a head is chosen alone, or joins those that are", () => {
   assert.deepEqual(selectedHeads(page), [[0, 0]]);
 });
 
-test("a layer is selected, and cleared where it is all that is", () => {
+test("a layer is selected, and cleared if it is the whole selection", () => {
   const { page, state } = createPage();
   selectLayer(page, 1);
   assert.deepEqual(state.choice.heads, ["1.0", "1.1", "1.2"]);
@@ -43,7 +43,7 @@ test("a layer is selected, and cleared where it is all that is", () => {
   assert.deepEqual(state.choice.heads, []);
 });
 
-test("heads that the model does not have give way without being a change", () => {
+test("heads that the model lacks are replaced without counting as a change", () => {
   const { page, state, changes } = createPage({ layer: 9, head: 9, heads: ["7.7", "1.0", "nonsense"] });
   clampHead(page, GROUP);
   assert.deepEqual([state.choice.layer, state.choice.head, state.choice.heads], [1, 0, ["1.0"]]);
@@ -51,7 +51,7 @@ test("heads that the model does not have give way without being a change", () =>
   assert.deepEqual(parseHead("1.2"), [1, 2]);
 });
 
-test("a head is off by an edit; all heads of a layer by one", () => {
+test("one edit switches off a head, or all heads of a layer", () => {
   const { page, state } = createPage({ edits: ["embedding=scale:0"] });
   toggleHeads(page, [[0, 1]]);
   assert.deepEqual(state.choice.edits, ["embedding=scale:0", "decoder.0.self.weights[1]=set:0"]);
@@ -67,7 +67,7 @@ test("a head is off by an edit; all heads of a layer by one", () => {
   assert.deepEqual(headsOff(state.choice.edits, GROUP, 0), [0, 1]);
 });
 
-test("predictions speak of the chosen token, the first masked one, or the last", () => {
+test("predictions are for the chosen token, the first masked one, or the last", () => {
   const masked = [token("The"), { ...token("[MASK]"), masked: true }, token(".")];
   assert.equal(queryPosition(createPage().page), 2);
   assert.equal(queryPosition(createPage({ query: 0 }).page), 0);
@@ -75,7 +75,7 @@ test("predictions speak of the chosen token, the first masked one, or the last",
   assert.equal(queryPosition(createPage({}, { tokens: masked, maskable: true }).page), 1);
 });
 
-test("the pointer marks a token before locked ones do", () => {
+test("the token under the pointer takes precedence over locked ones", () => {
   const { page } = createPage({ pinned: [1, 9] });
   assert.deepEqual(activeQueries(page), [1]);
   setHover(page, { query: 0, key: null });
@@ -84,12 +84,12 @@ test("the pointer marks a token before locked ones do", () => {
   assert.deepEqual(activeQueries(page), [1]);
 });
 
-test("a column that stands for no token is shown, and no key steps on it", () => {
+test("a column without a token is shown, but the arrow keys skip it", () => {
   const axis = { labels: ["a", "b", "nowhere"], tokens: [[0], [1, 2], []] };
   assert.deepEqual(tokenLines(axis), [[0], [1, 2]]);
 });
 
-test("a token is locked and asked about; once more lets it go", () => {
+test("a token is locked and becomes the query; a second click unlocks it", () => {
   const { page, state } = createPage();
   lockQuery(page, 1);
   assert.deepEqual([state.choice.pinned, state.choice.query], [[1], 1]);

@@ -14,7 +14,7 @@ function shown(group, masks) {
   return shownMask(page);
 }
 
-test("the cells that no head may look at are closed", () => {
+test("cells that are forbidden for all heads are closed", () => {
   const mask = shown({}, "causal+painted:0-1");
   assert.deepEqual(mask?.tokens, ["The", " dog", " sat"]);
   assert.deepEqual([...(mask?.allowed ?? [])], [9, 0, 0, 9, 9, 0, 9, 9, 9]);

@@ -23,7 +23,7 @@ function asked(state) {
   return [question.text, writes_target];
 }
 
-test("what the model writes stays unsaid, and what is known of it is not asked for", () => {
+test("the model's own target is omitted from the state, and a known one is not requested", () => {
   const state = stateOf(null, "The house");
   assert.equal(state.choice.text, "Das Haus");
   assert.equal(state.told.text, null);
@@ -32,7 +32,7 @@ test("what the model writes stays unsaid, and what is known of it is not asked f
   assert.deepEqual(asked(state), ["Der Hund", false]);
 });
 
-test("for another source the model is asked, and its target is shown", () => {
+test("for another source the model's target is requested and shown", () => {
   const state = stateOf(null, "The house");
   state.update({ source: "The cat" });
   assert.deepEqual(asked(state), ["", true]);
@@ -41,7 +41,7 @@ test("for another source the model is asked, and its target is shown", () => {
   assert.equal(state.told.text, null);
 });
 
-test("a target of one's own stays, whatever the source", () => {
+test("a typed target stays when the source changes", () => {
   const state = stateOf("Mein Haus", "The house");
   state.update({ source: "The cat" });
   assert.deepEqual(asked(state), ["Mein Haus", false]);
@@ -50,7 +50,7 @@ test("a target of one's own stays, whatever the source", () => {
   assert.deepEqual(asked(state), ["", true]);
 });
 
-test("where the model is refused, nothing stands in place of its target", () => {
+test("after a refusal, the target is empty or the example's", () => {
   const state = stateOf("Mein Haus", "The cat");
   state.writesTarget = true;
   state.fail("The text is too long.", 1);

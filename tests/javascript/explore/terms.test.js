@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { termsOf } from "../../../app/headlight_app/explore/frontend/terms.js";
 
-test("each token that the person did not type is explained, the unknown one by its own words", () => {
+test("special tokens are explained, the unknown token with its own term", () => {
   const tokens = ["<s>", "[UNK]", " cat"].map((text) => ({ text, special: text === "<s>" }));
   assert.deepEqual(termsOf(tokens), [
     ["special", "<s>"],
@@ -15,7 +15,7 @@ test("each token that the person did not type is explained, the unknown one by i
   assert.deepEqual(termsOf([{ text: "cat", special: false }]), []);
 });
 
-test("words of a language that the model has not read are in pieces, and letters of one that reads letters are not", () => {
+test("words of an unfamiliar language are in pieces, but not for a model that reads letters", () => {
   const named = (/** @type {string[]} */ texts) =>
     termsOf(texts.map((text) => ({ text, special: false }))).map(([name]) => name);
   assert.deepEqual(named(["D", "er", " H", "und", " j", "ag", "t", " die", " Kat", "ze"]), ["pieces", "space"]);

@@ -7,7 +7,7 @@ import { likelihoodText, reasons } from "../../../app/headlight_app/explore/fron
 const part = (/** @type {string} */ kind, /** @type {number} */ layer, head = -1) => ({ kind, layer, head });
 const PARTS = [part("embedding", -1), part("self", 0, 0), part("feed_forward", 0), part("self", 1, 2), part("bias", 1)];
 
-test("of two that are all but equally likely none is 1.0 times as likely", () => {
+test("of two almost equally likely answers, neither is called 1.0 times as likely", () => {
   assert.deepEqual([1.01, 3.19, 42.3].map(likelihoodText), [
     "It is hardly likelier",
     "It is 3.2 times as likely",
@@ -15,7 +15,7 @@ test("of two that are all but equally likely none is 1.0 times as likely", () =>
   ]);
 });
 
-test("heads and networks are listed by how much they favour one answer over the other", () => {
+test("heads and networks are ranked by how much they favour one answer over the other", () => {
   assert.deepEqual(
     reasons(PARTS, [8, 0, 2.5, -4, 0]).map(({ part: { kind, layer }, value }) => [kind, layer, value]),
     [

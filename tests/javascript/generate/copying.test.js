@@ -20,18 +20,18 @@ const words = (change) => {
   return said.map((word) => (typeof word === "string" ? word : word.textContent)).join("");
 };
 
-test("the passage is named from which a head copied", () => {
-  assert.match(words({}), /stands once .*comes from passage 1: cat sun key\.$/);
-  assert.match(words({ occurrences: [3, 6] }), /stands 2 times/);
+test("the source passage of a copying head is named", () => {
+  assert.match(words({}), /occurs once .*comes from passage 1: cat sun key\.$/);
+  assert.match(words({ occurrences: [3, 6] }), /occurs 2 times/);
 });
 
-test("nothing is named where nothing was copied", () => {
-  assert.match(words({ occurrences: [], heads: [], source: null }), /does not stand in the text/);
+test("no passage is named if nothing was copied", () => {
+  assert.match(words({ occurrences: [], heads: [], source: null }), /does not occur in the text/);
   assert.match(words({ heads: [{ ...HEAD, logit: -1 }], source: null }), /no head copies it/);
   assert.doesNotMatch(words({ source: null }), /passage/);
 });
 
-test("heads and passages are tables", () => {
+test("heads and passages are exported as tables", () => {
   const tables = copyingTables(META);
   assert.deepEqual(Object.keys(tables), ["Heads that copied", "Passages of the prompt"]);
   assert.deepEqual(copyingTables({ ...META, heads: [], passages: [] }), {});

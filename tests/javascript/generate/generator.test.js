@@ -86,7 +86,7 @@ const ids = (generator) => generator.generated.map(({ id }) => id);
 const steps = (/** @type {number[]} */ generated) =>
   generated.map((id, step) => ({ position: 1 + step, id, text: "…" }));
 
-test("each step takes what was sampled, and is reported once it is there", async () => {
+test("each step takes the sampled token, and is reported once it is answered", async () => {
   const { generator, events } = generating(counting().server);
   await generator.start();
   assert.deepEqual(events, ["waiting", "answered", "ready"]);
@@ -101,7 +101,7 @@ test("each step takes what was sampled, and is reported once it is there", async
   assert.deepEqual(events.slice(3), [...told(1), ...told(2)]);
 });
 
-test("going back asks nothing", async () => {
+test("going back sends no request", async () => {
   const { asked, server } = counting();
   const { generator } = generating(server);
   await generator.start();
@@ -125,7 +125,7 @@ test("a token from an address gets its text, and earlier steps their answers", a
   assert.ok([0, 1, 2, 3].every((step) => generator.recordAt(step)));
 });
 
-test("tokens that do not fit any more are left out", async () => {
+test("tokens that no longer fit are dropped", async () => {
   const { server } = counting((generated) => {
     if (generated.length) throw new Refused("no such place");
   });
@@ -135,7 +135,7 @@ test("tokens that do not fit any more are left out", async () => {
   assert.ok(events.includes("answered"));
 });
 
-test("a question that is refused leaves the answers as they were", async () => {
+test("a refused request keeps the earlier answers", async () => {
   let broken = false;
   const { server } = counting(() => {
     if (broken) throw new Refused("The text is empty.");
@@ -148,7 +148,7 @@ test("a question that is refused leaves the answers as they were", async () => {
   assert.ok(generator.newest);
 });
 
-test("playing goes on to the end of the text", async () => {
+test("playing continues to the end of the text", async () => {
   const { generator } = generating(counting().server);
   await generator.start();
   await generator.play();
@@ -170,7 +170,7 @@ test("a failure ends playing", async () => {
   assert.ok(events.includes("failed: lost"));
 });
 
-test("a step that is past can be looked at, and another token taken there", async () => {
+test("an earlier step can be viewed, and another token taken there", async () => {
   const { generator } = generating(counting().server);
   await generator.start(steps([1, 2, 3]));
   assert.equal(await generator.view(1), true);
@@ -180,7 +180,7 @@ test("a step that is past can be looked at, and another token taken there", asyn
   assert.equal(generator.viewed, null);
 });
 
-test("an answer sampled by other settings is asked again", async () => {
+test("an answer sampled with other settings is requested again", async () => {
   const { generator, state } = generating(counting().server);
   await generator.start();
   state.sampling = { ...state.sampling, temperature: 0 };
@@ -190,7 +190,7 @@ test("an answer sampled by other settings is asked again", async () => {
   assert.ok(generator.newest && !generator.isOutdated(generator.newest));
 });
 
-test("only the newest question is answered", async () => {
+test("only the newest request is answered", async () => {
   const { generator, events } = generating(counting().server);
   await Promise.all([generator.start(), generator.start()]);
   assert.deepEqual(events, ["waiting", "waiting", "answered", "ready"]);
@@ -202,7 +202,7 @@ for (const [name, act] of /** @type {[string, (generator: Generator) => unknown]
   ["a token taken", (generator) => generator.take(1, { position: 2, id: 50, text: " 50" })],
   ["a step back", (generator) => generator.backTo(0)],
 ]))
-  test(`a question on its way survives ${name}`, async () => {
+  test(`a pending request survives ${name}`, async () => {
     const { generator, events } = generating(counting().server);
     await Promise.all([generator.start(steps([1])), act(generator)]);
     await new Promise((resolve) => setTimeout(resolve));
@@ -212,20 +212,20 @@ for (const [name, act] of /** @type {[string, (generator: Generator) => unknown]
     assert.equal(events.at(-1) === "waiting" || events.lastIndexOf("waiting") > events.lastIndexOf("ready"), false);
   });
 
-test("playing begins once the question on its way is answered", async () => {
+test("playing begins once the pending request is answered", async () => {
   const { generator } = generating(counting().server);
   await Promise.all([generator.start(), generator.play()]);
   assert.equal(generator.generated.at(-1)?.id, END);
 });
 
-test("each press takes a word, also where the answer to the one before is on its way", async () => {
+test("each press takes a word, even while the previous answer is pending", async () => {
   const { generator } = generating(counting().server);
   await generator.start();
   await Promise.all([1, 2, 3, 4, 5].map(() => generator.takeSampled()));
   assert.deepEqual(ids(generator), [1, 2, 3, 4, 5]);
 });
 
-test("what is taken is told one by one, and after playing all together", async () => {
+test("tokens are reported one by one, and after playing all together", async () => {
   const { generator, events } = generating(counting().server);
   await generator.start();
   await generator.takeSampled();

@@ -25,13 +25,13 @@ function line() {
   return history;
 }
 
-test("a line that only goes on leaves none behind", () => {
+test("a line that is only extended creates no branches", () => {
   const history = line();
   assert.deepEqual(words(history), ["a", "bb", "ccc"]);
   assert.deepEqual(history.branches, []);
 });
 
-test("another token at an earlier step leaves the old line, which can be gone on with", () => {
+test("another token at an earlier step keeps the old line as a branch, which can be continued", () => {
   const history = line();
   history.take(1, generated("dddd", 6));
   assert.deepEqual(words(history), ["a", "dddd"]);
@@ -45,7 +45,7 @@ test("another token at an earlier step leaves the old line, which can be gone on
   );
 });
 
-test("the beginning of the line on the page is no other line", () => {
+test("a prefix of the current line is not a branch", () => {
   const history = line();
   history.truncate(1);
   assert.equal(history.branches.length, 1);
@@ -54,7 +54,7 @@ test("the beginning of the line on the page is no other line", () => {
   assert.deepEqual(history.branches, []);
 });
 
-test("answers are known by the line that they continue", () => {
+test("answers are stored by the line that they continue", () => {
   const history = line();
   history.store(history.generated.slice(0, 2), RECORD);
   assert.equal(history.recordAt(2), RECORD);
@@ -63,7 +63,7 @@ test("answers are known by the line that they continue", () => {
   assert.equal(history.newest, RECORD);
 });
 
-test("another question makes answers void, until they are restored", () => {
+test("another question discards answers until they are restored", () => {
   const history = line();
   history.store([], RECORD);
   history.restart([]);
@@ -73,7 +73,7 @@ test("another question makes answers void, until they are restored", () => {
   assert.equal(history.newest, RECORD);
 });
 
-test("the text is the prompt with what was generated at its end or into its masks", () => {
+test("the text is the prompt with the generated tokens at its end or in its masks", () => {
   const tokens = shownTokens(
     [token("The"), token("[MASK]", true), token(".")],
     [

@@ -28,12 +28,12 @@ const CROSS = { ...GROUP, name: "decoder.cross", keys: "source", columns: 1, off
 const NUMBERS = Float32Array.of(-1, 1, 0, 0.5, 0.5, 0, 1, 0.25, 0.75, 1, 1, 1, 1);
 const RECORD = /** @type {StepRecord} */ ({ attention_groups: [GROUP, CROSS], numbers: NUMBERS });
 
-test("the attention of a name is shown, else the first", () => {
+test("the attention with the given name is shown, else the first", () => {
   assert.equal(groupOf(RECORD, "decoder.cross"), CROSS);
   assert.equal(groupOf(RECORD, ""), GROUP);
 });
 
-test("a head's row begins where its layer and number say", () => {
+test("a head's row is found by its layer and number", () => {
   assert.deepEqual([...headRow(RECORD, GROUP, 0, 1)], [0.5, 0.5]);
   assert.deepEqual([...headRow(RECORD, GROUP, 1, 1)], [0.25, 0.75]);
 });
@@ -44,7 +44,7 @@ test("a mean is over a layer's heads, or over all", () => {
   assert.deepEqual([...attentionRow(RECORD, GROUP, { blend: "all", layer: 0, head: 0 })], [0.4375, 0.5625]);
 });
 
-test("a token that is not chosen yet is called the mask that it fills, or the next one", () => {
+test("a token that is not yet chosen is named by its mask, or “next…”", () => {
   const record = /** @type {StepRecord} */ ({ position: 1 });
   const tokens = [{ text: "the" }, { text: "[MASK]" }];
   assert.equal(openRowText(record, tokens, "fill"), "[MASK]");
@@ -55,7 +55,7 @@ test("a stripe shows the largest weight of each block", () => {
   assert.deepEqual([...pooledCodes(Float32Array.of(0, 1, 0.25, 0), 2)], [255, 128]);
 });
 
-test("keys that a step did not read yet stay empty on the map", () => {
+test("keys that a step has not yet read are empty on the map", () => {
   const longer = /** @type {StepRecord} */ ({
     attention_groups: [{ ...GROUP, layers: 1, heads: 1, columns: 3, offset: 0 }],
     numbers: Float32Array.of(1, 0, 0.25),
@@ -66,7 +66,7 @@ test("keys that a step did not read yet stay empty on the map", () => {
   );
 });
 
-test("sizes are in the unit that reads well", () => {
+test("sizes have a readable unit", () => {
   assert.deepEqual([12, 999, 1_000, 12_345, 2.5e6, 3e9].map(formatBytes), [
     "12 bytes",
     "999 bytes",
@@ -77,14 +77,14 @@ test("sizes are in the unit that reads well", () => {
   ]);
 });
 
-test("the picture of the cache doubles, up to what the model reads", () => {
+test("the cache's picture doubles in length, up to the model's context", () => {
   assert.deepEqual(
     [1, 32, 33, 100, 200].map((length) => cellCount(length, 150)),
     [32, 32, 64, 128, 150],
   );
 });
 
-test("what is cached is counted, and what sharing heads saves", () => {
+test("the cached numbers are counted, and the savings of shared heads", () => {
   const layer = { tokens: 10, key_value_heads: 2, key_dim: 8, value_dim: 8, element_size: 4, bytes: 1_280 };
   const record = /** @type {StepRecord} */ ({
     cache: { layers: [layer, layer], model_layers: 2, heads: 6, reason: "" },
@@ -99,7 +99,7 @@ test("what is cached is counted, and what sharing heads saves", () => {
   const wide = { ...layer, key_value_heads: 1, key_dim: 16, value_dim: 16, bytes: 1_280 };
   const unlike = { ...record, cache: { ...record.cache, layers: [layer, layer, wide], model_layers: 5 } };
   const told = describeCache(unlike);
-  assert.match(told, /in every head of 3 of 5 layers, which the others read/);
+  assert.match(told, /in every head of 3 of 5 layers \(the others share them\)/);
   assert.match(told, /2 layers × 2 heads × \(8 \+ 8\) \+ 1 layer × 1 head × \(16 \+ 16\) = 96 numbers of 4 bytes, 384/);
   assert.match(told, /6 query heads share 2 or 1 key\/value heads: .* 15\.4 kB, 4 times as much/);
 });

@@ -26,7 +26,7 @@ function storage() {
   };
 }
 
-test("a reload goes on with the same seed, step and answers", () => {
+test("a reload continues with the same seed, step and answers", () => {
   const kept = storage();
   const work = new Work(kept, LESSON);
   work.answer(0, "?");
@@ -46,7 +46,7 @@ test("a reload goes on with the same seed, step and answers", () => {
   );
 });
 
-test("an answer that was not heard is taken back", () => {
+test("an answer that did not reach the server is taken back", () => {
   const work = new Work(storage(), LESSON);
   work.answer(2, "1");
   work.answer(2, "2");
@@ -54,7 +54,7 @@ test("an answer that was not heard is taken back", () => {
   assert.deepEqual(work.triesOf(2), ["1"]);
 });
 
-test("a new beginning and a new version have nothing of before", () => {
+test("a restart and a new version begin empty", () => {
   const kept = storage();
   const work = new Work(kept, { ...LESSON, chooses_model: true });
   assert.equal(work.model, "stories");
@@ -67,7 +67,7 @@ test("a new beginning and a new version have nothing of before", () => {
   assert.deepEqual([newer.answers, newer.model], [[[], [], []], ""]);
 });
 
-test("what no lesson has written counts as nothing, and a browser that keeps nothing is no obstacle", () => {
+test("garbage in the storage is ignored, and a failing storage is tolerated", () => {
   for (const text of ["no", "null", "[]", '{"version":1}', '{"version":1,"seed":1,"step":0,"tries":3}']) {
     const work = new Work({ getItem: () => text, setItem: () => {} }, LESSON);
     assert.deepEqual(work.answers, [[], [], []]);

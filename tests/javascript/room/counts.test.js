@@ -12,7 +12,7 @@ const counted = (counts) => Object.entries(counts).map(([name, count]) => ({ nam
 /** @param {{ label: string, count: number }[]} bars */
 const shown = (bars) => Object.fromEntries(bars.map(({ label, count }) => [label, count]));
 
-test("options stand in their own order, those that nobody chose too, and nothing that a student made up", () => {
+test("options keep their order, including unchosen ones, and made-up answers are not shown", () => {
   const question = { ...NOTHING, kind: /** @type {const} */ ("choice"), options: ["a", "b", "c"] };
   const bars = countBars(question, counted({ c: 2, a: 1, "Rude!": 3, "<b>": 1, "!": 1 }), false);
   assert.deepEqual(shown(bars), { a: 1, b: 0, c: 2, "something else": 4, "asked to be shown": 1 });
@@ -22,14 +22,14 @@ test("options stand in their own order, those that nobody chose too, and nothing
   );
 });
 
-test("numbers are shown once the teacher says so, and only as numbers", () => {
+test("numbers are shown once the teacher allows it, and only as numbers", () => {
   const question = { ...NOTHING, kind: /** @type {const} */ ("number") };
   const answers = counted({ 0.5: 2, "0,50": 1, "−1": 1, Rude: 1 });
   assert.deepEqual(shown(countBars(question, answers, false)), { "a number, not shown": 5 });
   assert.deepEqual(shown(countBars(question, answers, true)), { 0.5: 3, "-1": 1, "something else": 1 });
 });
 
-test("of many different answers the most frequent have bars of their own", () => {
+test("of many different answers only the most frequent have their own bars", () => {
   const question = { ...NOTHING, kind: /** @type {const} */ ("number") };
   const answers = counted(
     Object.fromEntries(Array.from({ length: 20 }, (_, place) => [String(place + 0.5), 20 - place])),
@@ -43,7 +43,7 @@ test("of many different answers the most frequent have bars of their own", () =>
   );
 });
 
-test("cells and orders are named by the question, and none that it has not", () => {
+test("cells and orders have the question's names; others are not shown", () => {
   const point = { ...NOTHING, kind: /** @type {const} */ ("point"), rows: ["the", "cat"], columns: ["x", "y"] };
   assert.deepEqual(shown(countBars(point, counted({ "1,0": 2, "7,7": 1, Rude: 1 }), false)), {
     "cat → x": 2,

@@ -14,7 +14,7 @@ function labelled(answers, asTrained = answers) {
   return { labels, as_trained: asTrained, changed: asTrained !== answers, names: [] };
 }
 
-test("a sorted answer is held against the numbers in order", () => {
+test("a sorted answer is compared with the numbers in order", () => {
   const { outputs, right } = sortedOutputs(["17", "4", "99", "4"], labelled(["4", "4", "99", "99"]));
   assert.equal(right, 3);
   assert.deepEqual(
@@ -25,13 +25,13 @@ test("a sorted answer is held against the numbers in order", () => {
   assert.equal(outputs[0].note, "50.0 %");
 });
 
-test("what was read is told where it is not what was typed", () => {
+test("a note reports the tokens if they differ from the typed numbers", () => {
   assert.match(readText("1.5 0.2", ["1", "5", "0", "2"]), /not the numbers you typed.* read 1, 5, 0, 2\.$/);
-  assert.match(readText("9 100", ["9", "[UNK]"]), /read 9, \[UNK\], where \[UNK\] stands for what it does not know\.$/);
+  assert.match(readText("9 100", ["9", "[UNK]"]), /read 9, \[UNK\], where \[UNK\] is unknown text\.$/);
   assert.equal(readText(" 3  17\n4 ", ["3", "17", "4"]), "");
 });
 
-test("what a change has made of a place is told", () => {
+test("a place altered by a change shows its earlier value", () => {
   const { outputs } = sortedOutputs(["9", "4"], labelled(["9", "9"], ["4", "9"]));
   assert.deepEqual(
     outputs.map(({ note }) => note),
@@ -39,18 +39,18 @@ test("what a change has made of a place is told", () => {
   );
 });
 
-test("where something else than numbers was read nothing is right or wrong", () => {
+test("nothing is right or wrong if the model did not read numbers", () => {
   const { outputs, right } = sortedOutputs(["[UNK]", "4"], labelled(["4", "4"]));
   assert.equal(right, 0);
   assert.ok(outputs.every(({ wrong }) => !wrong));
 });
 
-test("labels of one kind have one colour, and those of nothing have none", () => {
+test("labels of the same kind share a colour, and O has none", () => {
   assert.deepEqual(labelKinds(["O", "B-PER", "I-PER", "B-LOC", "NOUN"]), ["PER", "LOC", "NOUN"]);
   assert.deepEqual(["PER", "NOUN"].map(legendText), ["PER: person", "NOUN"]);
 });
 
-test("the numbers behind a label are those of the text, of each token, of each head", () => {
+test("a label's numbers are for the text, each token and each head", () => {
   const meta = { label: 1, text: "sad", positions: [1, 2], layers: 2, heads: 2 };
   const effects = readEffects(meta, Float32Array.of(0, 1, 2, 3, 4, 5, 6));
   assert.equal(shareOf(effects.all), 0.5);
@@ -67,7 +67,7 @@ test("the numbers behind a label are those of the text, of each token, of each h
   ]);
 });
 
-test("the tree tells the beams that are left from those that were given up", () => {
+test("the tree distinguishes surviving beams from abandoned ones", () => {
   /** @param {number} parent */
   const beam = (parent) => ({ parent, token: "a", log_probability: -1, score: -1, finished: false });
   const steps = [

@@ -27,7 +27,7 @@ function bar(context) {
   return { state, settings, place, written, made };
 }
 
-test("a link names what differs from the defaults", () => {
+test("a link contains the differences from the defaults", () => {
   const state = { model: "a", text: "x & y", layer: 2, edits: ["p=set:0", "q=scale:2"], pinned: [] };
   const query = addressQuery(state, DEFAULTS, 20);
   assert.deepEqual(Object.fromEntries(new URLSearchParams(query ?? "")), {
@@ -39,19 +39,19 @@ test("a link names what differs from the defaults", () => {
   assert.equal(addressQuery(DEFAULTS, DEFAULTS, 20), "");
 });
 
-test("each part of a variant is a parameter of its own", () => {
+test("each part of a variant is a separate parameter", () => {
   const variant = { masks: "", scale: "" };
   const defaults = { ...DEFAULTS, variant };
   assert.equal(addressQuery({ ...defaults, variant: { ...variant, scale: "off" } }, defaults, 20), "scale=off");
   assert.equal(addressQuery(defaults, defaults, 20), "");
 });
 
-test("a text that is too long, or that no address can hold, has no link", () => {
+test("a text that is too long or cannot be encoded has no link", () => {
   assert.equal(addressQuery({ ...DEFAULTS, text: "x".repeat(21) }, DEFAULTS, 20), null);
   assert.equal(addressQuery({ ...DEFAULTS, text: "\ud800" }, DEFAULTS, 20), null);
 });
 
-test("several changes in a moment are one address", (context) => {
+test("several quick changes write one address", (context) => {
   const { state, written, made } = bar(context);
   made.changed();
   context.mock.timers.tick(200);
@@ -61,7 +61,7 @@ test("several changes in a moment are one address", (context) => {
   assert.deepEqual(written, ["/explore?text=the+dog"]);
 });
 
-test("what is written already is not written again", (context) => {
+test("an unchanged address is not written again", (context) => {
   const { written, made } = bar(context);
   made.write();
   made.changed();
@@ -70,13 +70,13 @@ test("what is written already is not written again", (context) => {
   assert.deepEqual(written, ["/explore?text=the+cat"]);
 });
 
-test("a link leads others to the server, not to their own machine", () => {
+test("a link contains the server's address, not localhost", () => {
   const here = "http://localhost:8501/lab/compare?text=a#top";
   assert.equal(linkAddress(here, "text=b", "http://192.168.1.20:8501"), "http://192.168.1.20:8501/lab/compare?text=b");
   assert.equal(linkAddress(here, "text=b", ""), "http://localhost:8501/lab/compare?text=b");
 });
 
-test("another model that Streamlit has written stays in the address", (context) => {
+test("a model written to the address by Streamlit stays there", (context) => {
   const { settings, place, written, made } = bar(context);
   made.changed();
   place.search = "?model=sort";

@@ -25,7 +25,7 @@ function reporting(context, isBusy) {
   };
 }
 
-test("several changes in a moment are one report, with the number of the last", (context) => {
+test("several quick changes are one report, with the serial of the last", (context) => {
   const { page, reported, reporter, tick } = reporting(context);
   reporter.news({ text: "a", head: 0 }, 4);
   page.text = "b";
@@ -39,7 +39,7 @@ test("several changes in a moment are one report, with the number of the last", 
   assert.deepEqual(reported, [{ name: "settled", text: "bc", serial: 6 }]);
 });
 
-test("a change that leaves all as it was is not reported, and counts as heard", (context) => {
+test("a change without effect is not reported, and counts as received", (context) => {
   const { page, reported, reporter, tick } = reporting(context);
   reporter.news({ text: "a", head: 0 }, 4);
   reporter.changed();
@@ -54,7 +54,7 @@ test("a change that leaves all as it was is not reported, and counts as heard", 
   assert.deepEqual(reported, [{ name: "settled", head: 0, serial: 6 }]);
 });
 
-test("what Streamlit hands back as it was told is no news", (context) => {
+test("values that Streamlit returns as reported are not news", (context) => {
   const { page, reporter, tick } = reporting(context);
   assert.deepEqual(reporter.news({ text: "a", head: 0 }, 0), { text: "a", head: 0 });
   assert.deepEqual(reporter.news({ text: "a", head: 0 }, 0), null);
@@ -65,7 +65,7 @@ test("what Streamlit hands back as it was told is no news", (context) => {
   assert.deepEqual(reporter.news({ text: "c", head: 0 }, 1), { text: "c", head: 0 });
 });
 
-test("while the person has gone on, all else that Streamlit says is taken over, and nothing of it is reported", (context) => {
+test("Streamlit's other values are adopted despite a pending change, and are not reported", (context) => {
   const { page, reported, reporter, tick } = reporting(context);
   reporter.news({ text: "a", head: 0 }, 7);
   page.text = "b";
@@ -77,7 +77,7 @@ test("while the person has gone on, all else that Streamlit says is taken over, 
   assert.deepEqual(reported, [{ name: "settled", text: "b", serial: 8 }]);
 });
 
-test("what Streamlit has not heard yet is reported again with what is chosen after it", (context) => {
+test("unconfirmed values are reported again together with the next choice", (context) => {
   const { page, reported, reporter, tick } = reporting(context);
   reporter.news({ text: "a", head: 0 }, 0);
   page.text = "b";
@@ -94,7 +94,7 @@ test("what Streamlit has not heard yet is reported again with what is chosen aft
   assert.deepEqual(reported.at(-1), { name: "settled", head: 3, serial: 3 });
 });
 
-test("of what is opened everything is taken over once Streamlit has heard it, and nothing before", (context) => {
+test("an opened state is adopted completely once Streamlit has confirmed it, and not before", (context) => {
   const { page, reported, reporter } = reporting(context);
   reporter.news({ text: "a", head: 0 }, 0);
   page.text = "b";
@@ -105,7 +105,7 @@ test("of what is opened everything is taken over once Streamlit has heard it, an
   assert.deepEqual(reporter.news({ text: "a", head: 1 }, 2), { text: "a", head: 1 });
 });
 
-test("what is chosen before a file's answer is there keeps its place, and undoes nothing else of the file", (context) => {
+test("a choice made before a file is confirmed is kept, and changes nothing else of the file", (context) => {
   const { page, reported, reporter, tick } = reporting(context);
   reporter.news({ text: "a", head: 0 }, 0);
   reporter.submit({ text: "from the file", head: 9 });
@@ -119,10 +119,10 @@ test("what is chosen before a file's answer is there keeps its place, and undoes
   page.head = 4;
   reporter.changed();
   tick(300);
-  assert.deepEqual(reported.at(-1), { name: "settled", head: 4, serial: 3 }, "the file is heard, and not sent again");
+  assert.deepEqual(reported.at(-1), { name: "settled", head: 4, serial: 3 }, "the file is not sent again");
 });
 
-test("who goes back gives up what was not reported, and takes over what the address says", (context) => {
+test("going back discards unreported changes and adopts the address's values", (context) => {
   const { page, reported, reporter, tick } = reporting(context);
   reporter.news({ text: "a", head: 0 }, 7);
   page.text = "b";
@@ -133,7 +133,7 @@ test("who goes back gives up what was not reported, and takes over what the addr
   assert.deepEqual(reporter.news({ text: "a", head: 0 }, 7), { text: "a", head: 0 });
 });
 
-test("a report that is on its way keeps its number when the page gives the rest up", (context) => {
+test("a sent report keeps its serial when the page discards other changes", (context) => {
   const { page, reported, reporter, tick } = reporting(context);
   reporter.news({ text: "a", head: 0 }, 7);
   page.text = "b";
@@ -151,7 +151,7 @@ test("a report that is on its way keeps its number when the page gives the rest 
   assert.equal(reporter.isHeard, false);
 });
 
-test("a report waits for an answer that is on its way, but not for ever", (context) => {
+test("a report waits for a pending answer, but not indefinitely", (context) => {
   let busy = true;
   const { page, reported, reporter, tick } = reporting(context, () => busy);
   reporter.changed();
@@ -171,7 +171,7 @@ test("a report waits for an answer that is on its way, but not for ever", (conte
   assert.equal(reported.length, 2);
 });
 
-test("nothing is reported after the end, or where there is nothing to say", (context) => {
+test("nothing is reported after cancellation, or without values", (context) => {
   const { reported, reporter, tick } = reporting(context);
   reporter.changed();
   reporter.cancel();
@@ -203,7 +203,7 @@ function disconnect(place) {
   Object.assign(place, { isConnected: false });
 }
 
-test("each place has a page of its own, made once and ended once", () => {
+test("each place has its own page, created once and ended once", () => {
   const { places, pages, run } = mounting();
   const leave = run(places[0], "a");
   run(places[0], "b");
@@ -217,7 +217,7 @@ test("each place has a page of its own, made once and ended once", () => {
   ]);
 });
 
-test("the clean-up of a run that another overtook leaves the page, whichever comes first", () => {
+test("the clean-up of an overtaken run does not end the page, in either order", () => {
   const { places, pages, run } = mounting();
   const overtaken = run(places[0], "a");
   overtaken();
@@ -229,14 +229,14 @@ test("the clean-up of a run that another overtook leaves the page, whichever com
   assert.deepEqual(pages, [["mount a", "a", "b", "end"]]);
 });
 
-test("a run that comes after its place has gone makes no page", () => {
+test("a run for a removed place creates no page", () => {
   const { places, pages, run } = mounting();
   disconnect(places[0]);
   run(places[0], "a")();
   assert.deepEqual(pages, []);
 });
 
-test("what is not reported yet is reported at once for who leaves, and told apart from what was heard", async (context) => {
+test("on leaving, pending changes are reported at once, and count as received only once confirmed", async (context) => {
   const { page, reported, reporter } = reporting(context);
   reporter.news({ text: "a", head: 0 }, 4);
   reporter.flush();
@@ -253,7 +253,7 @@ test("what is not reported yet is reported at once for who leaves, and told apar
   assert.ok(reporter.isHeard);
 });
 
-test("a page says for itself how long a pause is", (context) => {
+test("a page can set its own delay", (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   let count = 0;
   const patient = new Reporter(() => ({ head: 1 }), undefined, 3000);

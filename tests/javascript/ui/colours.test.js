@@ -15,14 +15,14 @@ import { decodeWeight } from "../../../app/headlight_app/ui/frontend/weight_code
 /** @param {number} pixel red in the lowest byte */
 const channels = (pixel) => [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255, pixel >>> 24];
 
-test("a scale begins and ends with its own colours, and stays there beyond", () => {
+test("a scale begins and ends with its own colours, and is clamped beyond", () => {
   assert.deepEqual(colour(0), CIVIDIS[0]);
   assert.deepEqual(colour(1), CIVIDIS.at(-1));
   assert.deepEqual(colour(-3), colour(0));
   assert.deepEqual(colour(7), colour(1));
 });
 
-test("between two colours it is their mean", () => {
+test("halfway between two colours is their mean", () => {
   assert.deepEqual(
     colour(0.5, [
       [0, 0, 0],
@@ -45,7 +45,7 @@ test("the smallest weight has the first colour, the largest the last", () => {
   assert.deepEqual(channels(WEIGHT_COLOURS[255]), [...colour(1), 255]);
 });
 
-test("no difference is white, and both signs are as far from it", () => {
+test("no difference is white, and both signs are equally far from it", () => {
   assert.deepEqual(channels(SIGNED_COLOURS[128]), [255, 255, 255, 255]);
   assert.deepEqual(channels(SIGNED_COLOURS[1]), [...PURPLE_ORANGE[0], 255]);
 });
@@ -57,7 +57,7 @@ test("codes are square roots of weights", () => {
   assert.equal(decodeWeight(128), 0.25);
 });
 
-test("what is written on a scale is read everywhere: 4.5 to 1, as WCAG wants it", () => {
+test("text on any colour of a scale has WCAG's contrast of 4.5 to 1", () => {
   const linear = (/** @type {number} */ channel) =>
     channel <= 10 ? channel / 255 / 12.92 : ((channel / 255 + 0.055) / 1.055) ** 2.4;
   for (const share of Array.from({ length: 255 }, (_, step) => step / 254)) {

@@ -15,7 +15,7 @@ const NARROW = "\u00a0"; // keeps a sign and its number on one line
 /** @param {string} edit @param {Parameters<typeof createPage>[1]} [answer] */
 const words = (edit, answer) => wordText(describeEdit(createPage({}, answer).state, edit));
 
-test("an edit is taken apart along the axes of its value", () => {
+test("an edit is parsed along the axes of its value", () => {
   const read = parseEdit(createPage().state, "decoder.1.self.weights[2,:,0:2]=scale:0.5");
   assert.ok(read);
   const { path, stack, layer, part, hookPoint, at, operation, number } = read;
@@ -29,7 +29,7 @@ test("an edit is taken apart along the axes of its value", () => {
   );
 });
 
-test("what is no edit stays as it was typed", () => {
+test("text that is not an edit is shown as typed", () => {
   for (const text of ["", "hello", "decoder.0.self.unknown=set:0", "decoder.0.self.weights[=set:0", "weights"]) {
     assert.equal(parseEdit(createPage().state, text), null);
     assert.equal(words(text), text);
@@ -78,7 +78,7 @@ test("a neuron is switched off", () => {
   assert.equal(words("decoder.1.feed_forward.neurons=set:0"), "Layer 1, feed-forward: neurons set to\u00a00");
 });
 
-test("all else is the place, the value and the operation", () => {
+test("other edits are described by place, value and operation", () => {
   assert.equal(words("decoder.1.self.v[0]=add:-2"), `Head 0 of layer 1: values −${NARROW}2`);
   assert.equal(words("embedding[1]=scale:0"), `Embedding, token 1 “dog” ×${NARROW}0`);
 });

@@ -77,7 +77,7 @@ test("a curve goes from its first number to its last, and several have a legend"
   assert.ok(end > 42 && end < 70);
 });
 
-test("a curve is interrupted where a value is no number", () => {
+test("a curve is interrupted at NaN", () => {
   const { figure } = beginFigure(85, "");
   const series = [{ name: "loss", values: [3, 2, NaN, 1, 0] }];
   addLineChart(figure, { series, x: [1, 10, 100, 1000, 10000], xTitle: "tokens", yTitle: "nats", isLogX: true }, BOX);
@@ -88,7 +88,7 @@ test("a curve is interrupted where a value is no number", () => {
   assert.ok(textsOf(figure).includes("1000"));
 });
 
-test("a sheet for the screen has the colours of the theme and words in pixels", () => {
+test("a sheet for the screen has the theme's colours and text sizes in pixels", () => {
   const figure = beginSheet(420, "loss over tokens");
   const series = [{ name: "loss", values: [1, 2], isBroken: true }];
   addLineChart(figure, { series, x: [0, 1], xTitle: "tokens", yTitle: "nats" }, { x: 0, y: 0, width: 420 });
@@ -97,7 +97,7 @@ test("a sheet for the screen has the colours of the theme and words in pixels", 
   assert.ok(figure.shapes.some((shape) => shape.kind === "polyline" && shape.dashed));
 });
 
-test("bars have the length of their numbers, and none where a side cannot answer", () => {
+test("bars are proportional to their numbers; a side without an answer has none", () => {
   const { figure } = beginFigure(85, "");
   const rows = [
     { label: "cat", values: [1, 0.5] },
@@ -112,7 +112,7 @@ test("bars have the length of their numbers, and none where a side cannot answer
   assert.deepEqual(textsOf(figure), ["cat", "100 %", "50 %", "dog", "cannot", "25 %", "A", "B"]);
 });
 
-test("a map over numbers has its codes and colours, and is square where both are as many", () => {
+test("a map over numbers has its codes and colours, and is square if both axes are equally long", () => {
   const { figure } = beginFigure(85, "");
   const palette = colourNames(true);
   const map = {
@@ -131,7 +131,7 @@ test("a map over numbers has its codes and colours, and is square where both are
   assert.ok(textsOf(figure).includes("−2") && textsOf(figure).includes("query"));
 });
 
-test("a figure ends with what it shows and, if it is wanted, where it is from", () => {
+test("a figure ends with its caption and an optional provenance line", () => {
   const height = (/** @type {string} */ foot) => {
     const { figure, y } = beginFigure(85, "Title");
     addFoot(figure, ["what it shows"], [foot], y);
@@ -143,7 +143,7 @@ test("a figure ends with what it shows and, if it is wanted, where it is from", 
   assert.ok(signed.height > bare.height);
 });
 
-test("the line at the foot says the sides apart, their changes within each, and by what and when at the end", () => {
+test("the provenance line has each side with its changes, then the version and date once", () => {
   const parts = [
     ["one", "mask: Causal", "Headlight 1, today"],
     ["other", "mask: None", "Headlight 1, today"],
@@ -158,11 +158,11 @@ test("the line at the foot says the sides apart, their changes within each, and 
   );
 });
 
-test("labels keep equal tokens apart, and no spreadsheet takes one for a formula", () => {
+test("labels distinguish equal tokens, and are not formulas for a spreadsheet", () => {
   assert.deepEqual(numbered([{ text: "=1" }, { text: "=1" }]), ["0 =1", "1 =1"]);
 });
 
-test("all of a foot line stands in the figure, however it is wrapped", () => {
+test("wrapping keeps the whole provenance line", () => {
   const texts = [
     "stories-causal 3f2a · masked: token 3, token 14 · positional encoding: ALiBi instead of RoPE · Headlight 1.0 · 2026-11-23",
     "one",
@@ -178,7 +178,7 @@ test("all of a foot line stands in the figure, however it is wrapped", () => {
     }
 });
 
-test("a map says what its rows and columns are, and how many of them are named", () => {
+test("a map names its axes, and how many of their labels are shown", () => {
   const axes = { down: "query", across: "key" };
   for (const count of [4, 120]) {
     const { figure, y } = beginFigure(85, "");
@@ -193,7 +193,7 @@ test("a map says what its rows and columns are, and how many of them are named",
   }
 });
 
-test("what stands in the cells of a table is never cut, and on paper it is at least 5 points high", () => {
+test("the text in table cells is never cut off, and is at least 5 points high on paper", () => {
   for (const width of [81, 176])
     for (let count = 2; count < 40; count++) {
       const { figure, y } = beginFigure(width + 4, "");
@@ -210,7 +210,7 @@ test("what stands in the cells of a table is never cut, and on paper it is at le
     }
 });
 
-test("the names above a map of few tokens are whole in each width", () => {
+test("the names above a map of few tokens are complete at each width", () => {
   for (const width of [85, 180]) {
     const { figure, y } = beginFigure(width, "");
     const map = { rows: ["a"], columns: ["<|begin_of_text|>"], axes: { down: "query", across: "key" } };
@@ -219,7 +219,7 @@ test("the names above a map of few tokens are whole in each width", () => {
   }
 });
 
-test("a slide has its shape, nothing lies outside it, and its letters are as large as it has room for", () => {
+test("a slide has its size, contains everything, and has letters as large as fit", () => {
   const names = ["one", "two", "three"];
   const origin = ["stories-causal · ".repeat(9)];
   for (const [size, slide] of Object.entries(FIGURE_SIZES))
@@ -239,12 +239,12 @@ test("a slide has its shape, nothing lies outside it, and its letters are as lar
     }
 });
 
-test("a table in parts leaves out rows that a mask empties, and shortens names before numbers", () => {
+test("a split table leaves out fully masked rows, and shortens names before numbers", () => {
   const { figure, y } = beginFigure(85, "");
   addTable(figure, causalTable(24), { x: 2, y, width: 81 });
   const texts = textsOf(figure);
   assert.equal(texts.filter((text) => text.startsWith(".")).length, (24 * 25) / 2);
-  assert.ok(texts.filter((text) => text === "w0").length === 2, "a row without a cell stands in the first part alone");
+  assert.ok(texts.filter((text) => text === "w0").length === 2, "a row without cells is only in the first part");
   const named = causalTable(10);
   named.columns[0] = "a name that is too long";
   const narrow = beginFigure(70, "");

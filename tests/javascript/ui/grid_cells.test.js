@@ -12,17 +12,17 @@ function rowWidth(width, shape) {
   return EDGES + shape.heads * (size + gap);
 }
 
-test("twelve heads fit into the narrowest grid that a window of 1280 pixels and a phone have", () => {
+test("twelve heads fit into the narrowest grid of a 1280-pixel window and of a phone", () => {
   for (const width of [301, 316, 340]) assert.ok(rowWidth(width, { layers: 12, heads: 12 }) <= width, String(width));
 });
 
-test("few heads are large, and as many as never fit stay large enough to be told apart", () => {
+test("few heads are large, and too many heads stay distinguishable", () => {
   assert.deepEqual(gridCells(301, { layers: 6, heads: 8 }), { size: 28, gap: 4 });
   assert.equal(gridCells(900, { layers: 2, heads: 2 }).size, 92);
   assert.equal(gridCells(301, { layers: 32, heads: 32 }).size, 16);
 });
 
-test("a finger hits each head: what does not fit is scrolled", () => {
+test("each head is a touch target; the rest is scrolled", () => {
   assert.equal(gridCells(324, { layers: 6, heads: 8 }, true).size, 44);
   assert.equal(gridCells(900, { layers: 2, heads: 2 }, true).size, 92);
 });

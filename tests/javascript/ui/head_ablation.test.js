@@ -19,7 +19,7 @@ test("a head is switched off and on again; other edits keep their places", () =>
   assert.deepEqual(switchHeads([HEAD, OTHER], GROUP, [[1, 2]], false), [OTHER]);
 });
 
-test("all heads of a layer are one edit; one of them on again leaves the others off", () => {
+test("all heads of a layer are one edit; switching one on leaves the others off", () => {
   const heads = /** @type {[number, number][]} */ ([0, 1, 2].map((head) => [1, head]));
   assert.deepEqual(switchHeads([OTHER, HEAD], GROUP, heads, true), [OTHER, LAYER]);
   assert.deepEqual(switchHeads([LAYER], GROUP, [[1, 0]], false), ["decoder.1.self.weights[1]=set:0", HEAD]);

@@ -38,14 +38,14 @@ function found() {
   return /** @type {Found<HeadViewAnswer>} */ ({ meta: META, numbers });
 }
 
-test("a zoom counts on the heatmap, which is also what a text opens with", () => {
+test("a zoom applies to the heatmap, which is also the default plot", () => {
   const zoom = "3-8/1-6";
   assert.equal(matrixQuery(createPage({ plot: "", zoom }).page).choice.zoom, zoom);
   assert.equal(matrixQuery(createPage({ plot: "heatmap", zoom }).page).choice.zoom, zoom);
   assert.equal(matrixQuery(createPage({ plot: "table", zoom }).page).choice.zoom, undefined);
 });
 
-test("several heads are told as on the server: the mean or the largest of them", () => {
+test("several heads are described as on the server: their mean or their largest", () => {
   const heads = ["0.1", "1.2"];
   const rule = (/** @type {string} */ head_reduction) =>
     quantizedMatrix(createPage({ heads, head_reduction }, { bytes: BYTES }).page).rules.join();
@@ -53,7 +53,7 @@ test("several heads are told as on the server: the mean or the largest of them",
   assert.match(rule("mean"), /mean of 2 heads/);
 });
 
-test("only what matters is asked for, so that equal questions are asked once", () => {
+test("requests contain only relevant choices, so that equal ones are sent once", () => {
   assert.deepEqual(matrixQuery(createPage({ layer: 1, head: 2 }).page), {
     choice: { attention: "decoder.self", quantity: "weights", layer: 1, head: 2 },
   });
@@ -79,7 +79,7 @@ test("only what matters is asked for, so that equal questions are asked once", (
   });
 });
 
-test("the bytes of a group are a matrix at once", () => {
+test("a group's bytes are a matrix without a request", () => {
   const matrix = quantizedMatrix(createPage({ head: 1 }, { bytes: BYTES }).page);
   assert.deepEqual([valueAt(matrix, 0, 0), valueAt(matrix, 1, 0), valueAt(matrix, 2, 2)], [1, 0.25, 1]);
   assert.deepEqual([stateAt(matrix, 0, 1), stateAt(matrix, 2, 0)], [FORBIDDEN, SHOWN]);
@@ -95,7 +95,7 @@ test("a long text's cells stand for blocks of tokens", () => {
   assert.deepEqual([valueAt(matrix, 0, 0), valueAt(matrix, 2, 2)], [0.25, 0.25]);
 });
 
-test("several heads are one by their mean or their largest; a forbidden cell of all stays so", () => {
+test("several heads are combined by mean or maximum; a cell forbidden in all stays forbidden", () => {
   const each = [Float32Array.of(1, 0.5, Number.NaN), Float32Array.of(0, Number.NaN, Number.NaN)];
   assert.deepEqual([...combineHeads(each, "mean")], [0.5, 0.25, Number.NaN]);
   assert.deepEqual([...combineHeads(each, "max")], [1, 0.5, Number.NaN]);
@@ -112,7 +112,7 @@ test("an exact answer has numbers, heads and states", () => {
   assert.deepEqual([...matrixCodes(matrix)], [192, 1, 0, 128]);
 });
 
-test("until the server's answer is here, bytes stand in; what they cannot say leaves the last matrix", () => {
+test("bytes are shown until the exact answer arrives; without usable bytes the last matrix stays", () => {
   const { page, state } = createPage({}, { bytes: BYTES });
   /** @type {Found<HeadViewAnswer> | null} */
   let answer = null;
@@ -125,7 +125,7 @@ test("until the server's answer is here, bytes stand in; what they cannot say le
   assert.equal(currentMatrix(page).exact, true);
 });
 
-test("a place on the map is a cell, or none beside it", () => {
+test("a point on the map is a cell, and outside it none", () => {
   const canvas = /** @type {HTMLCanvasElement} */ ({ getBoundingClientRect: () => ({ left: 100, top: 50 }) });
   const layout = { rows: 3, columns: 3, x: 20, y: 10, width: 8, height: 8, left: 20, top: 10, size: 12 };
   const at = (/** @type {number} */ clientX, /** @type {number} */ clientY) =>
@@ -139,7 +139,7 @@ test("a place on the map is a cell, or none beside it", () => {
   assert.equal(cellAtPointer(canvas, null, /** @type {MouseEvent} */ ({ clientX: 121, clientY: 61 })), null);
 });
 
-test("a head that is off keeps the pattern that it has as trained", () => {
+test("a switched-off head keeps its trained pattern", () => {
   const bytes = Uint8Array.from([...Array(54).fill(1), ...Array(9).fill(200)]);
   const group = { ...GROUP, faded: /** @type {[number, number][]} */ ([[1, 2]]), faded_offset: 54 };
   const { page } = createPage({}, { bytes, attention_groups: [group] });

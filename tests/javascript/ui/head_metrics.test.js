@@ -11,13 +11,13 @@ function pageWhere(meta) {
   return Object.assign(page, { server: { get: () => meta && { meta, numbers: new Float32Array() } } });
 }
 
-test("metrics that the server cannot measure have a sentence in their place", () => {
+test("metrics that the server cannot measure are replaced by a sentence", () => {
   const error = "this text is too long for that.";
   assert.equal(metricsTrouble(pageWhere({ error }), GROUP), error);
   assert.equal(metricsOf(pageWhere({ error }), GROUP), null);
 });
 
-test("metrics that are on their way or here are no trouble", () => {
+test("pending and present metrics have no error sentence", () => {
   const metrics = { previous: [1] };
   assert.equal(metricsTrouble(pageWhere(null), GROUP), "");
   assert.equal(metricsTrouble(pageWhere({ metrics }), GROUP), "");

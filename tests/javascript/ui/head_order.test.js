@@ -19,7 +19,7 @@ function sortedPage(sort) {
   return { page: Object.assign(page, { server: { get: () => null } }), state };
 }
 
-test("numbers that an edit changes leave the heads where they are, until somebody asks", () => {
+test("numbers changed by an edit keep the order until a new one is requested", () => {
   const { page } = sortedPage("previous");
   assert.deepEqual(names(headOrder(page, BEFORE)), BEST_FIRST);
   const after = headOrder(page, AFTER);
@@ -31,13 +31,13 @@ test("numbers that an edit changes leave the heads where they are, until somebod
   assert.deepEqual(names(headOrder(page, AFTER)).slice(0, 2), ["1,1", "0,2"]);
 });
 
-test("nothing but layers is in order while nobody has asked", () => {
+test("without a sort order, heads are in the order of layers", () => {
   const { page } = sortedPage("layer");
   assert.equal(names(headOrder(page, GROUP)).length, 6);
   assert.equal(headOrder(page, BEFORE).values, null);
 });
 
-test("another text or metric is another order", () => {
+test("another text or metric gives another order", () => {
   const { page, state } = sortedPage("previous");
   headOrder(page, BEFORE);
   state.receive({ ...state.answer, question: { ...state.answer.question, text: "The dog" } });
@@ -48,7 +48,7 @@ test("another text or metric is another order", () => {
   assert.deepEqual(names(headOrder(page, BEFORE)), BEST_FIRST);
 });
 
-test("heads wait in their places for numbers that are on their way", () => {
+test("heads keep their places while numbers are pending", () => {
   const { page } = sortedPage("previous");
   headOrder(page, BEFORE);
   const waiting = headOrder(page, GROUP);
@@ -69,7 +69,7 @@ function pairPage(known) {
   return { page: Object.assign(page, { server: { get } }), state };
 }
 
-test("heads come in the order of what one query gives one key, and stay when another pair or text is looked at", () => {
+test("heads are sorted by the weight of one pair, and stay when the pair or text changes", () => {
   const { page, state } = pairPage({ "2 1": [0.1, 0.5, 0.25, 0, 0.75, 0.3], "2 0": [0.9, 0.5, 0.4, 0.3, 0.2, 0.1] });
   const order = headOrder(page, PAIR_ORDER);
   assert.deepEqual(names(order), ["1,1", "0,1", "1,2", "0,2", "0,0", "1,0"]);
@@ -85,7 +85,7 @@ test("heads come in the order of what one query gives one key, and stay when ano
   assert.deepEqual(names(headOrder(page, PAIR_ORDER)).slice(0, 2), ["0,0", "0,1"]);
 });
 
-test("byte codes are shown until all digits are here, and move no head", () => {
+test("byte codes are shown until exact numbers arrive, and do not reorder heads", () => {
   /** @type {Record<string, number[]>} */
   const known = {};
   const { page, state } = pairPage(known);
@@ -100,7 +100,7 @@ test("byte codes are shown until all digits are here, and move no head", () => {
   assert.equal(waiting.values?.[4], 0);
 });
 
-test("a locked query is meant, and a key that nobody chose is the one at which the current head looks most", () => {
+test("the query is the locked one, and the default key has the current head's largest weight", () => {
   const { page, state } = pairPage({});
   state.update({ key: -1, pinned: [1], layer: 1, head: 2 });
   state.answer.bytes[5 * 9 + 1 * 3 + 1] = 200;

@@ -13,7 +13,7 @@ const ARGUMENTS = {
   painted: { title: "Cells", default: "3-1", control: "cells", limits: [1, 64] },
 };
 
-test("a mask is a kind, and perhaps an argument", () => {
+test("a mask is a kind and an optional argument", () => {
   assert.deepEqual(parseMask("causal"), { kind: "causal", argument: "", base: "" });
   assert.deepEqual(parseMask("causal+window:12"), { kind: "causal+window", argument: "12", base: "" });
   assert.deepEqual(parseMask("custom:10/11"), { kind: "custom", argument: "10/11", base: "" });
@@ -27,7 +27,7 @@ test("kinds that need an argument begin with one", () => {
   assert.equal(defaultMask("", ARGUMENTS, "causal"), "");
 });
 
-test("what is painted begins with the mask that is on", () => {
+test("a painted mask begins with the current mask", () => {
   assert.equal(defaultMask("painted", ARGUMENTS, "causal+window:4"), "causal+window:4+painted:");
   assert.equal(defaultMask("painted", ARGUMENTS, "none"), "painted:");
   const spec = paintedMask("causal+window:4", "3-1.4-1");

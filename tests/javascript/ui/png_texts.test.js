@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { crc32 } from "node:zlib";
 import { addPngTexts } from "../../../app/headlight_app/ui/frontend/export/png_texts.js";
 
-test("a text is a chunk of its own between the header and the picture", async () => {
+test("a text is a separate chunk between the header and the picture", async () => {
   const header = new Uint8Array(33).fill(1);
   const written = await addPngTexts(new Blob([header, "picture"]), { Description: "“é” שלום" });
   const bytes = Buffer.from(await written.arrayBuffer());

@@ -11,16 +11,16 @@ test("ticks are round numbers within the range", () => {
   assert.deepEqual(ticks(3, 3), [3]);
 });
 
-test("marks read as numbers do, and long powers of ten as powers", () => {
+test("marks are formatted as numbers, and large powers of ten as powers", () => {
   assert.deepEqual([0, -0.5, 1000, 1e7, 1e-5, 25].map(formatMark), ["0", "−0.5", "1000", "10⁷", "10⁻⁵", "25"]);
 });
 
-test("an axis of powers of ten has no more marks than there is room for", () => {
+test("an axis of powers of ten has only as many marks as fit", () => {
   assert.deepEqual(powersOfTen(2, 900), [1, 10, 100, 1000]);
   assert.ok(powersOfTen(1e-12, 1e12).length <= 9);
 });
 
-test("values lie between the ends of their axis, and marks within it", () => {
+test("values are between the ends of their axis, and so are the marks", () => {
   const scale = createScale([2, 4, NaN, Infinity], 100, 0, { fromZero: true });
   assert.deepEqual([scale.low, scale.high, scale.place(0), scale.place(4), scale.place(2)], [0, 4, 100, 0, 50]);
   assert.deepEqual(scale.marks, [0, 1, 2, 3, 4]);

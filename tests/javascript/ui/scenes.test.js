@@ -33,7 +33,7 @@ function listOf(...names) {
 /** @param {{ scenes: { name: string }[] }} list */
 const namesOf = ({ scenes }) => scenes.map(({ name }) => name).join("");
 
-test("a scene is a name, a page and what the address says, apart from the window it is shown in", () => {
+test("a scene is a name, a page and a query, without presenter mode", () => {
   const scene = sceneAt(new URL("http://host/class/compare?text=The+cat&presenter=1&layer=2"), PAGES);
   assert.deepEqual(scene, { name: "Compare: The cat", page: "compare", query: "text=The+cat&layer=2" });
   assert.ok(scene);
@@ -44,7 +44,7 @@ test("a scene is a name, a page and what the address says, apart from the window
   assert.equal(sceneAt(new URL("http://host/class/"), PAGES)?.page, "explore");
 });
 
-test("scenes are ordered, renamed and removed, and the one on the screen stays that one", () => {
+test("scenes are moved, renamed and removed, and the shown one stays the same", () => {
   const list = { ...listOf("a", "b", "c"), at: 1 };
   assert.deepEqual([namesOf(moveScene(list, 1, -1)), moveScene(list, 1, -1).at], ["bac", 0]);
   assert.deepEqual([namesOf(moveScene(list, 0, 1)), moveScene(list, 0, 1).at], ["bac", 0]);
@@ -62,7 +62,7 @@ test("the arrows go from scene to scene, and stop at both ends", () => {
   assert.deepEqual([neighbour({ ...list, at: 1 }, 1), neighbour({ ...list, at: 1 }, -1)], [null, 0]);
 });
 
-test("a list comes back from its file, and what is in the list already stays once", () => {
+test("a list is restored from its file, without duplicates", () => {
   const list = listOf("a", "b");
   const found = readFile(writeFile(list), PAGES);
   assert.ok("scenes" in found);
@@ -76,9 +76,9 @@ test("a state file is a scene too, of the page that it names", () => {
   assert.deepEqual(read({ headlight: 1, page: "compare", state: {} }), { state: {}, page: "compare" });
 });
 
-test("what is no list ends in a sentence", () => {
+test("an invalid file ends in an error sentence", () => {
   for (const text of ["", "no JSON", "[1]", "null", '{"headlight_scenes": 1}', '{"headlight": 1, "state": 7}'])
-    assert.throws(() => readFile(text, PAGES), /holds no scenes and no state/, text);
+    assert.throws(() => readFile(text, PAGES), /contains neither scenes nor a state/, text);
   const foreign = JSON.stringify({ headlight_scenes: 1, scenes: [{ name: "x", page: "weather", query: "" }, 3] });
   assert.throws(() => readFile(foreign, PAGES), /no scene that this page can show/);
   const long = JSON.stringify({

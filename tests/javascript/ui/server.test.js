@@ -24,7 +24,7 @@ test("a question is JSON, sent to the route", async (context) => {
   assert.deepEqual([options?.method, options?.body], ["POST", '{"text":"We eat"}']);
 });
 
-test("an answer of another kind is a sentence", async (context) => {
+test("an answer of another type becomes an error sentence", async (context) => {
   context.mock.method(
     globalThis,
     "fetch",
@@ -33,19 +33,19 @@ test("an answer of another kind is a sentence", async (context) => {
   await assert.rejects(post("/api", "trace", {}), /Reload the page/);
 });
 
-test("a lost server and an error have words; an aborted question has none", () => {
+test("a lost server and an error have a message; an aborted question has none", () => {
   assert.match(failureText(new TypeError("Failed to fetch")), /does not answer/);
   assert.equal(failureText(new Error("The text is too long.")), "The text is too long.");
   assert.ok(isAbort(new DOMException("gone", "AbortError")));
   assert.ok(!isAbort(new Error("AbortError")));
 });
 
-test("each page has a name of its own", () => {
+test("each page has its own id", () => {
   assert.match(clientId(), /^[\da-f]{1,24}$/);
   assert.notEqual(clientId(), clientId());
 });
 
-test("a question that is refused says why", async (context) => {
+test("a refused question returns the reason", async (context) => {
   context.mock.method(globalThis, "fetch", async () => packed(EMPTY));
   const questions = new Questions("/api");
   assert.deepEqual(await questions.ask("compare", REQUEST, fail), { problem: "B: The text is empty." });
@@ -64,7 +64,7 @@ test("of two questions only the newer one is answered", async (context) => {
   assert.equal(questions.number, 2);
 });
 
-test("a question that was stopped, or that the server gave up, has no answer", async (context) => {
+test("a question that was stopped or superseded has no answer", async (context) => {
   const fetched = context.mock.method(globalThis, "fetch", async () => packed('{"superseded":true}'));
   const questions = new Questions("/api");
   assert.equal(await questions.ask("trace", TRACE), null);
@@ -75,7 +75,7 @@ test("a question that was stopped, or that the server gave up, has no answer", a
   assert.equal(await late, null);
 });
 
-test("a question without a server says that it does not answer", async (context) => {
+test("without a server, a question returns “does not answer”", async (context) => {
   context.mock.method(globalThis, "fetch", async () => {
     throw new TypeError("Failed to fetch");
   });
@@ -84,7 +84,7 @@ test("a question without a server says that it does not answer", async (context)
   assert.match(found.problem, /does not answer/);
 });
 
-test("a problem stands above an older answer until a new one comes", () => {
+test("a problem is shown above an older answer until a new one arrives", () => {
   let stale = false;
   const classList = { toggle: (/** @type {string} */ _, /** @type {boolean} */ on) => (stale = on) };
   const element = () => ({ hidden: true, textContent: "29 ms", classList });
@@ -96,7 +96,7 @@ test("a problem stands above an older answer until a new one comes", () => {
   assert.deepEqual([elements.problem.hidden, elements.answer.hidden, stale], [true, false, false]);
 });
 
-test("a question that the network lost is said to be unanswered, and is asked again until it does", async (context) => {
+test("a question lost by the network is reported, and sent again until it is answered", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const { mock } = context.mock.method(globalThis, "fetch", async () => packed(EMPTY));
   const lose = async () => {
@@ -116,7 +116,7 @@ test("a question that the network lost is said to be unanswered, and is asked ag
   assert.match(said[0], /does not answer/);
 });
 
-test("a question that others keep waiting is told why after a second, until it is answered", async (context) => {
+test("the wait for other users is reported after a second, until the answer arrives", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   const sentence = "40 people are asking; yours in about 2 s.";

@@ -9,7 +9,7 @@ function pressed(event) {
   return /** @type {KeyboardEvent} */ ({ key: "?", composedPath: () => /** @type {EventTarget[]} */ ([]), ...event });
 }
 
-test("a key pressed alone is a shortcut, and one with Control or one that was used is none", (context) => {
+test("a key pressed alone is a shortcut, but not with Control or after another handler used it", (context) => {
   Object.assign(globalThis, { Element: class {} });
   context.after(() => Reflect.deleteProperty(globalThis, "Element"));
   assert.equal(isShortcut(pressed(), "?"), true);

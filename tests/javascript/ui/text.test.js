@@ -25,13 +25,13 @@ test("white space and control characters are visible", () => {
   assert.equal(visibleText(""), "∅");
 });
 
-test("in running text a leading space is left out, unless it is all", () => {
+test("in running text a leading space is omitted, unless there is nothing else", () => {
   assert.equal(inlineText(" cat"), "cat");
   assert.equal(inlineText("  cat"), "·cat");
   assert.equal(inlineText(" "), "·");
 });
 
-test("shares are percent; very small ones are said to be so", () => {
+test("shares are percentages; very small ones are shown as <0.1 %", () => {
   assert.deepEqual([0, 0.0001, 0.0005, 0.1234, 1, Number.NaN, Infinity].map(formatPercent), [
     "0 %",
     "<0.1 %",
@@ -43,7 +43,7 @@ test("shares are percent; very small ones are said to be so", () => {
   ]);
 });
 
-test("numbers are short, with a true minus, and infinite where they are", () => {
+test("numbers are short, with a true minus sign, and can be infinite", () => {
   assert.deepEqual(
     [0, 2.34567, -2.5, 0.00001, 123456, Number.NaN, -Infinity].map((number) => formatNumber(number)),
     ["0", "2.346", "−2.5", "1.00e−5", "1.23e+5", "–", "−∞"],
@@ -52,7 +52,7 @@ test("numbers are short, with a true minus, and infinite where they are", () => 
   assert.deepEqual([0.5, -0.126, 0.001].map(formatShort), ["+0.50", "−0.13", "·"]);
 });
 
-test("a scale holds all numbers and zero, but nothing infinite", () => {
+test("a scale includes all finite numbers and zero", () => {
   assert.deepEqual(
     extentOf([
       [1, 3],
@@ -64,20 +64,20 @@ test("a scale holds all numbers and zero, but nothing infinite", () => {
   assert.deepEqual(extentOf([]), { low: 0, high: 1 });
 });
 
-test("both sides of zero have a colour, as strong for the same size", () => {
+test("positive and negative numbers of the same size have equally strong colours", () => {
   assert.equal(divergingColour(0.5).replace("beam", "minus"), divergingColour(-0.5));
   assert.equal(divergingColour(3), divergingColour(1));
   assert.match(divergingColour(0), / 0%/);
 });
 
-test("equal tokens are kept apart by their number", () => {
+test("equal tokens are distinguished by their number", () => {
   assert.deepEqual(tokenOptions([{ text: " a" }, { text: " a" }]), [
     [0, "0  a"],
     [1, "1  a"],
   ]);
 });
 
-test("a text is cut between whole signs", () => {
+test("a text is cut between whole characters", () => {
   const context = /** @type {CanvasRenderingContext2D} */ ({ measureText: (text) => ({ width: [...text].length }) });
   assert.equal(truncateText(context, "😀😀😀", 3), "😀😀😀");
   assert.equal(truncateText(context, "😀😀😀😀", 3), "😀😀…");

@@ -11,14 +11,14 @@ function createBox(value, selectionStart, selectionEnd) {
   return { box: /** @type {HTMLTextAreaElement} */ (/** @type {unknown} */ (box)), selections: () => selections };
 }
 
-test("who has marked the whole text has marked the whole of the one that replaces it", () => {
+test("if the whole text was selected, the whole new text is selected", () => {
   const { box, selections } = createBox("the cat", 0, 7);
   setText(box, "an opening sentence");
   assert.equal(box.value, "an opening sentence");
   assert.equal(selections(), 1);
 });
 
-test("otherwise nothing is marked, and the same text is left alone", () => {
+test("otherwise nothing is selected, and an equal text is not touched", () => {
   for (const [text, start, end] of /** @type {[string, number, number][]} */ ([
     ["the cat", 2, 7],
     ["", 0, 0],

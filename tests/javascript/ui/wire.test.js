@@ -16,7 +16,7 @@ function pack(meta, numbers) {
   return bytes.buffer;
 }
 
-test("an answer is JSON and the numbers behind it", () => {
+test("an answer is JSON, then numbers", () => {
   const numbers = Float32Array.of(0.5, -2, 3);
   for (const word of ["", "a", "ab", "abc", "日本"]) {
     const { meta, start, buffer } = unpack(pack({ word }, new Uint8Array(numbers.buffer)));
@@ -35,7 +35,7 @@ test("an answer without numbers has none", () => {
   assert.equal(readFloats(buffer, start).length, 0);
 });
 
-test("a weight's byte keeps small weights apart, and 0 for what is forbidden", () => {
+test("a weight's byte distinguishes small weights, and is 0 for a forbidden cell", () => {
   assert.equal(encodeWeight(Number.NaN), 0);
   assert.ok(Number.isNaN(decodeWeight(0)));
   assert.deepEqual([0, 1, 1.5, -0.5].map(encodeWeight), [1, 255, 255, 1]);

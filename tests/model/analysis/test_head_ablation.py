@@ -210,7 +210,7 @@ def test_a_search_ends_where_heads_do_not_matter_or_too_few_may_go() -> None:
 
 
 def test_an_answer_without_another_beside_it_gets_a_sentence() -> None:
-    with pytest.raises(TextError, match="one answer only"):
+    with pytest.raises(TextError, match="only one answer"):
         AnswerLead.of(np.ones(1), 0)
     with pytest.raises(TextError, match="no finite logit"):
         AnswerLead.of(np.array([np.nan, 1.0]), 1)

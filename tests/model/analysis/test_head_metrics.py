@@ -94,4 +94,4 @@ def test_a_query_that_may_look_at_one_key_alone_chooses_nothing() -> None:
     found = compute_head_metrics(weights, allowed, text)
     without_first_row = [1 / (row + 1) for row in range(1, size)]
     assert found["current"][0, 0] == pytest.approx(np.mean(without_first_row))
-    assert found["current"][0, 0] == pytest.approx(found["first"][0, 0]), "both are of the rows that have a choice"
+    assert found["current"][0, 0] == pytest.approx(found["first"][0, 0]), "both average the rows with more than one key"

@@ -78,7 +78,7 @@ def test_self_repair_is_the_share_of_the_direct_effect_that_the_rest_undoes() ->
         undone = -(sum(each.responses.values()) + each.norms) / each.direct
         assert each.self_repair == pytest.approx(undone, abs=1e-6)
         assert each.repairs_itself == (undone > 1 / 3)
-    assert len({each.repairs_itself for each in found}) == 2, "some of these do and some do not"
+    assert len({each.repairs_itself for each in found}) == 2, "some heads are repaired and some are not"
 
 
 def test_a_head_that_does_not_exist_is_a_sentence() -> None:

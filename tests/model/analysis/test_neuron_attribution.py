@@ -157,7 +157,7 @@ def test_what_has_no_neurons_gets_a_sentence() -> None:
         attribute_neurons(attention_alone, traced(attention_alone), 1, 3, ANSWER)
     model = toys.decoder()
     model.stack("decoder").blocks[1].feed_forward = Experts()
-    with pytest.raises(ConfigError, match="Experts is no sum of neurons"):
+    with pytest.raises(ConfigError, match="Experts is not a sum of neurons"):
         attribute_neurons(model, traced(model), 1, 3, ANSWER)
     labels = toys.decoder(output_head="sequence-classifier", labels=("good", "bad"))
     with pytest.raises(ConfigError, match="predicts at each token"):

@@ -15,7 +15,7 @@ from tests.model import toys
 def test_distances_that_share_a_row_are_shown(encoding: str) -> None:
     profile = position_profile(toys.model(positional_encoding=encoding, masks=()), 9)
     assert profile.buckets is not None and len(profile.buckets) == 9
-    assert len(set(profile.buckets[:5].tolist())) == 5, "small distances back have a row each"
+    assert len(set(profile.buckets[:5].tolist())) == 5, "each small distance back has its own row"
     assert profile.embeddings is None, "nothing is added to the tokens"
     absolute = RelativePositionConfig(absolute_positions=True)
     beside = position_profile(toys.model(positional_encoding=encoding, relative_position=absolute, masks=()), 9)
@@ -55,7 +55,7 @@ def test_wider_heads_have_a_profile_of_their_own() -> None:
     assert np.array_equal(
         as_array(wide.similarity), as_array(position_profile(toys.model(head_dim=8, rope=share), 9).similarity)
     )
-    assert not as_array(wide.angles)[:, 2:].any() and as_array(wide.angles)[1:, :2].all(), "only the first half turns"
+    assert not as_array(wide.angles)[:, 2:].any() and as_array(wide.angles)[1:, :2].all(), "half is rotated"
 
 
 def test_a_layer_without_positions_says_so() -> None:

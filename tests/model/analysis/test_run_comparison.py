@@ -77,12 +77,12 @@ def test_a_word_of_more_tokens_on_one_side_corresponds_by_its_last() -> None:
     left, right = toys.causal().encode("swam"), toys.causal().encode("we swam")
     assert len(left.ids) > 2 and right.token_texts[-1] == " swam"
     assert align(left, right, "words")[-1] == (len(left.ids) - 1, len(right.ids) - 1)
-    assert len(align(left, right, "words")) == 2, "the token that begins the text, and one of the word"
+    assert len(align(left, right, "words")) == 2, "the start token and one token of the word"
 
 
 def test_a_word_is_not_matched_by_a_part_of_another() -> None:
     left, right = toys.causal().encode("the sea"), toys.causal().encode("the seam")
-    assert len(align(left, right, "words")) == 2, "the token that begins the text, and the article"
+    assert len(align(left, right, "words")) == 2, "the start token and the article"
 
 
 def test_heads_without_positions_are_equal_up_to_a_swap_of_two_words() -> None:
@@ -129,7 +129,7 @@ def test_tokens_of_two_tokenizers_are_paired_by_their_texts() -> None:
         ("the", "the"),
         ("cat", "cat"),
     ]
-    assert (0, 0) not in align(left, right), "one model's mark of the beginning is not the other's"
+    assert (0, 0) not in align(left, right), "the models have different start tokens"
 
 
 def test_an_unknown_alignment_lists_the_known_ones() -> None:

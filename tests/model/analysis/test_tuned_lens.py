@@ -59,7 +59,7 @@ def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
     read = read_tuned_lens(tmp_path, model.config)
     assert read is not None and read.losses == LOSSES
     assert torch.allclose(read.weight, written.weight, atol=1e-3) and torch.allclose(read.bias, written.bias, atol=1e-3)
-    assert weight_bytes(tmp_path) == 0, "it is no part of the model's weights"
+    assert weight_bytes(tmp_path) == 0, "it does not count as model weights"
 
 
 def test_a_folder_without_one_has_none_and_another_models_is_refused(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_good_weights_are_fit_however_large(tmp_path: Path) -> None:
     assert find_nonfinite(load(spoilt(tmp_path / "a", 1.0))) == ()
     largest = torch.finfo(torch.float32).max
     folder = spoilt(tmp_path / "b", largest, "decoder.final_norm.weight", count=9)
-    assert find_nonfinite(load(folder)) == (), "their sum is infinite, they are not"
+    assert find_nonfinite(load(folder)) == (), "only their sum is infinite"
     assert describe_nonfinite(()) == ""
 
 

@@ -113,7 +113,7 @@ def test_a_model_is_fetched_once_without_its_programs(hub: tuple[str, list[str]]
              ["predict", "the cat", "--model", "down/here"]]  # fmt: skip
     first, second, listed, gone, closed, down = asking(tmp_path / "home", address, *verbs)
     assert first[0] == 0 and f"Fetching {ID} from the Hugging Face Hub: 3 files" in first[1]
-    assert second == (0, ""), "it is in the cache"
+    assert second == (0, ""), "the second call uses the cache"
     assert (tmp_path / "out.npz").is_file()
     assert listed[0] == 0 and ID in listed[1]
     assert gone[0] == 2 and "has no public model named 'somebody/gone'" in gone[1] and gone[1].count("\n") == 1

@@ -122,13 +122,13 @@ def adapter(folder: Path, base: str) -> None:
 
 
 BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no config": (lambda f: (f / "config.json").unlink(), r"holds no readable config\.json"),
+    "no config": (lambda f: (f / "config.json").unlink(), r"has no readable config\.json"),
     "no weights": (lambda f: (f / WEIGHTS).unlink(), r"holds no model\.safetensors"),
     "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), r"holds no tokenizer: no tokenizer\.json"),
-    "config no JSON": (lambda f: (f / "config.json").write_text("{"), "is no JSON"),
-    "config no text": (lambda f: (f / "config.json").write_bytes(b"\xff\xfe\x00"), "is no JSON"),
-    "config a list": (lambda f: (f / "config.json").write_text("[1]"), "no JSON object"),
-    "config very deep": (lambda f: (f / "config.json").write_text("[" * 100_000), "is no JSON"),
+    "config no JSON": (lambda f: (f / "config.json").write_text("{"), "is not JSON"),
+    "config no text": (lambda f: (f / "config.json").write_bytes(b"\xff\xfe\x00"), "is not JSON"),
+    "config a list": (lambda f: (f / "config.json").write_text("[1]"), "not a JSON object"),
+    "config very deep": (lambda f: (f / "config.json").write_text("[" * 100_000), "is not JSON"),
     "another family": (lambda f: (f / "config.json").write_text('{"model_type": "gtp2"}'), "model_type 'gtp2'"),
     "tokenizer no JSON": (lambda f: (f / "tokenizer.json").write_text("{"), "tokenizer"),
     "weights cut off": (lambda f: (f / WEIGHTS).write_bytes((f / WEIGHTS).read_bytes()[:-100]), "cannot be read"),
@@ -136,13 +136,13 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "weights no tensors": (lambda f: (f / WEIGHTS).write_bytes(b"hello world, this is text"), "cannot be read"),
     "config a folder": (lambda f: replaced(f / "config.json").mkdir(), "no readable config"),
     "weights a folder": (lambda f: replaced(f / WEIGHTS).mkdir(), "holds no model"),
-    "a link to nothing": (lambda f: replaced(f / WEIGHTS).symlink_to("gone"), "only a link to it"),
+    "a link to nothing": (lambda f: replaced(f / WEIGHTS).symlink_to("gone"), "only a broken link"),
     "a pickle that runs": (lambda f: pickled(f, Runs()), r"asks to run posix\.mkdir"),
     "a pickle cut off": (lambda f: pickled(f, torch.ones(9), 40), "damaged"),
     "a pickle of another": (lambda f: pickled(f, 0).write_bytes(b"PK"), "damaged"),
     "an empty pickle": (lambda f: pickled(f, 0).write_bytes(b""), "damaged"),
-    "shards elsewhere": (lambda f: shards(f, "/etc/passwd"), "no file beside it"),
-    "shards above": (lambda f: shards(f, "../toy/model.safetensors"), "no file beside it"),
+    "shards elsewhere": (lambda f: shards(f, "/etc/passwd"), "not a file beside it"),
+    "shards above": (lambda f: shards(f, "../toy/model.safetensors"), "not a file beside it"),
     "an adapter of nothing": (lambda f: adapter(f, "gone"), "is an adapter of 'gone'"),
     "an adapter of what is above": (lambda f: adapter(f, "/srv/.."), r"is an adapter of '\.\.'"),
     "a weight missing": (
@@ -169,7 +169,7 @@ def test_a_broken_folder_gets_a_sentence_that_names_it(tmp_path: Path, fault: st
         load(folder)
     assert "toy" in str(caught.value)
     assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
-    assert str(tmp_path) not in str(caught.value), "no path of this computer"
+    assert str(tmp_path) not in str(caught.value), "no local path"
     with pytest.raises(CheckpointError) as caught:
         load(folder, name="my own")
     assert str(caught.value).startswith("my own") and "toy" not in str(caught.value).replace("../toy/", "")
@@ -218,7 +218,7 @@ def test_whatever_config_json_says_is_a_model_or_a_sentence(folder: Path, data: 
 
 @pytest.mark.parametrize("device", ["tpu", "cuda:99", "cpu:x", "cpu:", "", "CPU", "meta", "mps:1:2"])
 def test_a_device_that_is_not_there_lists_those_that_are(tmp_path: Path, device: str) -> None:
-    with pytest.raises(CheckpointError, match=r"possible are auto, cpu"):
+    with pytest.raises(CheckpointError, match=r"available are auto, cpu"):
         load(saved(tmp_path), device=device)
 
 

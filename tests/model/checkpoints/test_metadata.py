@@ -41,7 +41,7 @@ def test_a_pickle_that_can_only_be_read_whole_is_not_read(tmp_path: Path, monkey
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        ("{", "no JSON"),
+        ("{", "not JSON"),
         ('{"model_type": "mamba"}', "mamba"),
         ('{"model_type": "headlight"}', "lacks"),
         (

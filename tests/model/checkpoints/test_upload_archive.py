@@ -90,7 +90,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "twice, written otherwise": (lambda: with_entry("toy//./config.json"), "twice"),
     "a bomb": (lambda: zipped(GOOD | {"vocab.txt": b"\0" * 5_000_000}), "would grow"),
     "a bomb of many": (lambda: zipped({f"{n}.txt": random.Random(n).randbytes(900_000) for n in range(12)}), "GB are"),
-    "a bomb that lies": (grown, "cut off|no .zip"),
+    "a bomb that lies": (grown, "cut off|not a readable .zip"),
     "many files": (many, "63 files; 50 are allowed"),
     "encrypted": (lambda: patched(zipped(GOOD), 8, 1), "encrypted"),
     "an unusual method": (lambda: patched(zipped(GOOD), 10, 14), "unusual"),
@@ -99,9 +99,9 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "an archive in an archive": (lambda: zipped({"inner.zip": zipped(GOOD)}), "no checkpoint"),
     "no weights": (lambda: zipped({"config.json": b"{}"}), "no checkpoint"),
     "two checkpoints": (lambda: zipped({f"{name}/{file}": b"" for name in "ab" for file in GOOD}), "2 checkpoints"),
-    "no archive": (lambda: b"hello", "no .zip"),
-    "nothing": (lambda: b"", "no .zip"),
-    "cut off": (lambda: zipped(GOOD)[:-30], "no .zip"),
+    "no archive": (lambda: b"hello", "not a readable .zip"),
+    "nothing": (lambda: b"", "not a readable .zip"),
+    "cut off": (lambda: zipped(GOOD)[:-30], "not a readable .zip"),
 }
 
 
@@ -143,7 +143,7 @@ def test_files_may_lie_at_the_top_and_come_as_open_files(tmp_path: Path) -> None
     sent = {name: io.BytesIO(content) for name, content in GOOD.items()}
     assert write_files(sent, tmp_path / "b") == tmp_path / "b" / "upload"
     assert {path.name: path.read_bytes() for path in (tmp_path / "b" / "upload").iterdir()} == GOOD
-    assert not any(content.closed for content in (raw, *sent.values())), "they are their owner's"
+    assert not any(content.closed for content in (raw, *sent.values())), "closing them is up to the caller"
 
 
 def test_the_highest_checkpoint_is_meant_and_nothing_below_it_is_taken(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_metrics_are_means_over_the_texts_that_give_occasion(models: Path, texts
     np.testing.assert_allclose(found["previous"], (one["previous"] + other["previous"]) / 2, rtol=1e-5)
     assert found["next"] == [[None] * 4] * 2  # hidden by the causal mask
     in_words = shell(["metrics", TEXTS[0], "--model", str(models / "decoder")])
-    assert "entropy" in in_words and "no text gives occasion for it" in in_words
+    assert "entropy" in in_words and "no text determines it" in in_words
 
 
 def test_a_patch_takes_its_value_from_the_other_text(models: Path, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_the_map_of_patches_is_that_of_python(models: Path, shell: Shell) -> Non
     np.testing.assert_allclose(told["heads"], paths, atol=1e-5)
     assert (told["into"], told["answer"], told["other_answer"]) == ("decoder.1.self.k[1]", 7, 11)
     assert told["before"] == pytest.approx(found["before"], abs=1e-5)
-    assert "says to decoder.1.self.k[1]" in shell([*asked, *into])
+    assert "on decoder.1.self.k[1]:" in shell([*asked, *into])
 
 
 @pytest.mark.parametrize(
@@ -78,12 +78,12 @@ def test_the_map_of_patches_is_that_of_python(models: Path, shell: Shell) -> Non
     [
         (["trace", "a text", "--texts", "FILE", "--out", "x"], "one of the four"),
         (["trace", "--texts", "nowhere.txt", "--out", "x"], "nowhere.txt cannot be read"),
-        (["metrics", "--texts", "EMPTY"], "holds no text"),
+        (["metrics", "--texts", "EMPTY"], "contains no text"),
         (["metrics", TEXTS[0], "--patch-from", OTHER], "no --edit takes a value from B"),
         (["metrics", TEXTS[0], "--edit", PATCH], "takes values from a run 'B'"),
-        (["patching", TEXTS[0], "--other", TEXTS[0]], "lead to the same answer"),
+        (["patching", TEXTS[0], "--other", TEXTS[0]], "give the same answer"),
         (["patching", TEXTS[0], "--other", OTHER, "--stack", "encoder"], "has no encoder"),
-        (["patching", TEXTS[0], "--other", OTHER, "--into", "decoder.0.self.q[0]"], "no earlier head"),
+        (["patching", TEXTS[0], "--other", OTHER, "--into", "decoder.0.self.q[0]"], "nothing from earlier heads"),
         (["patching", TEXTS[0], "--other", OTHER, "--into", "blocks.1.attn.hook_q[:,9]"], "the heads 0 to 3"),
     ],
 )

@@ -218,7 +218,7 @@ def test_unusual_texts_are_traced(traced: Traced, model: str, text: str) -> None
         (["cat", "--model", "decoder", "--positional-encoding", "spiral"], "spiral"),
         (["cat", "--model", "decoder", "--mask", "sideways"], "no mask 'sideways'"),
         (["cat dog", "--model", "decoder", "--mask", "custom:10/11"], "the text has"),
-        (["cat", "--model", "decoder", "--edit", "weights"], "An edit reads"),
+        (["cat", "--model", "decoder", "--edit", "weights"], "An edit has the form"),
         (["cat", "--model", "decoder", "--edit", "decoder.7.self.weights=set:0"], "changes nothing"),
         (["cat", "--model", "decoder", "--device", "tpu"], "no device 'tpu'"),
         (["cat", "--model", "decoder", "--target", "dog"], "--target is for encoder-decoder"),
@@ -227,7 +227,7 @@ def test_unusual_texts_are_traced(traced: Traced, model: str, text: str) -> None
         (["cat", "--model", "seer"], "This model reads images, not texts"),
         (["--model", "decoder", "--image", "photo.png"], "This model reads texts"),
         (["--model", "seer", "--image", "none.png"], "none.png cannot be read"),
-        (["--model", "seer", "--image", "seer/config.json"], "config.json is no PNG, JPEG or WebP picture"),
+        (["--model", "seer", "--image", "seer/config.json"], "config.json is not a PNG, JPEG or WebP picture"),
         (["--model", "seer", "--image", "photo.png", "--target", "dog"], "--target is for encoder-decoder"),
     ],
 )

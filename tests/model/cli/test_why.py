@@ -41,7 +41,7 @@ def test_rankings(ask: Any) -> None:
     assert len(found["rankings"]["alti-logit"]["scores"]) == len(found["tokens"])
     lines = ask("rankings").splitlines()
     areas = [float(line.split("deletion ")[-1].split()[0]) for line in lines[1:]]
-    assert len(lines) == 7 and areas == sorted(areas), "the most faithful first"
+    assert len(lines) == 7 and areas == sorted(areas), "the most faithful comes first"
     assert "'good'" in ask("rankings", model="judge") or "'bad'" in ask("rankings", model="judge")
 
 
@@ -60,7 +60,7 @@ def test_without_a_head(ask: Any, models: Path) -> None:
 
 
 def test_what_cannot_be_asked_is_a_sentence(ask: Any) -> None:
-    assert "is no head" in ask("without", "--head", "decoder.0.self", status=2)
+    assert "is not a head" in ask("without", "--head", "decoder.0.self", status=2)
     assert "no head 9" in ask("without", "--head", "decoder.0.self[9]", status=2)
     assert "no token 50" in ask("rankings", "--position", "50", "--answer", "7", status=2)
     assert ask("rankings", model="bare", status=2).count("\n") == 1

@@ -64,7 +64,7 @@ def test_the_python_file_has_every_gap() -> None:
 def test_a_file_that_exists_is_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "mine.ipynb"
     path.write_text("my work")
-    with pytest.raises(HeadlightError, match="exists already"):
+    with pytest.raises(HeadlightError, match="already exists"):
         write_exercises(path)
     assert path.read_text() == "my work"
     with pytest.raises(HeadlightError, match=r"neither a notebook \(\.ipynb\) nor"):

@@ -31,7 +31,7 @@ def test_a_head_computes_what_torch_computes(queries: int, keys: int, width: int
 
 
 def test_matrices_that_do_not_fit_are_told_apart() -> None:
-    with pytest.raises(InputError, match="2 channels and keys 3"):
+    with pytest.raises(InputError, match="2 channels and keys have 3"):
         attend(torch.zeros(1, 2), torch.zeros(2, 3), torch.zeros(2, 1))
     with pytest.raises(InputError, match="2 keys and 3 values"):
         attend(torch.zeros(1, 2), torch.zeros(2, 2), torch.zeros(3, 1))

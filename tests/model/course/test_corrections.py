@@ -42,7 +42,7 @@ def test_what_the_stream_becomes_is_named_as_the_model_computes_it(placement: st
 @pytest.mark.parametrize(
     ("path", "said"),
     {
-        "architectures/three-shapes": "itself and what stands before it",
+        "architectures/three-shapes": "itself and the tokens before it",
         "architectures/changed-word": "their own token and those before it",
         "block/attention-alone": "convolutional, as ByteNet",
         "tokens/merges": "characters (Sennrich",

@@ -72,7 +72,7 @@ def test_chains_learn_the_learners_own_labels_within_seconds() -> None:
     answer = compute(EARLIER_TOOLS, task="own")
     assert process_time() - begun < 5
     (table,), (hmm, crf) = pictures(answer, TablePicture), pictures(answer, MatrixPicture)
-    assert [row[1:] for row in table.rows] == [("D", "N", "M", "V", "D", "N")] * 2, "can and saw are of two kinds each"
+    assert [row[1:] for row in table.rows] == [("D", "N", "M", "V", "D", "N")] * 2, "can and saw have two labels each"
     torch.testing.assert_close(hmm.values.sum(1), torch.ones(4))
     after = hmm.rows.index("D")
     assert hmm.values[after].argmax() == crf.values[after].argmax() == hmm.rows.index("N")

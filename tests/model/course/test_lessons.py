@@ -41,12 +41,12 @@ def answer(opened: dict[str, Checkpoint], chapter: str, screen: str, **inputs: s
         ("tokens", "merges", {"word": " "}, "empty"),
         ("tokens", "merges", {"vocabulary_size": "many"}, "takes a number"),
         ("tokens", "lookup", {"ids": "1, 100"}, "no row 100"),
-        ("tokens", "one-hot", {"words": "king"}, "one token"),
+        ("tokens", "one-hot", {"words": "king"}, "single token"),
         ("tokens", "sentences", {"texts": "one line"}, "Give 2 to 24"),
         ("tokens", "ngrams", {"shortest": "5", "longest": "4"}, "smaller"),
         ("tokens", "next-word", {"text": "one"}, "needs 3 or more"),
         ("tokens", "next-word", {"followed": "walrus", "steps": "1"}, "None of the words"),
-        ("tokens", "context", {"word": "cat"}, "does not have the word 'cat'"),
+        ("tokens", "context", {"word": "cat"}, "does not contain the word 'cat'"),
         ("tokens", "sum", {"text": "1 " * 300}, "at most"),
         ("positions", "waves", {"base": "NaN"}, "takes a number"),
         ("positions", "rotation", {"pair": "60"}, "no pair 60"),
@@ -71,13 +71,15 @@ def test_what_cannot_be_gets_a_sentence(
 @pytest.mark.parametrize("model", ["stories-causal", "stories-masked", "positions-decoder-none"])
 def test_order_is_told_by_positions_or_by_a_mask(opened: dict[str, Checkpoint], model: str) -> None:
     said = sentences(answer(opened, "positions", "order", model=model))
-    assert "equivariant" in said and "With a causal mask and still no positions the order is noticed" in said
+    assert "equivariant" in said and "With a causal mask, the order is noticed even without positions" in said
 
 
 def test_a_model_that_rotates_adds_nothing(opened: dict[str, Checkpoint]) -> None:
-    assert "Nothing is added here" in sentences(answer(opened, "tokens", "sum", model="stories-causal", text="a cat"))
+    assert "No positions are added here" in sentences(
+        answer(opened, "tokens", "sum", model="stories-causal", text="a cat")
+    )
     assert "adds no vectors" in sentences(answer(opened, "positions", "learned", model="stories-causal"))
-    assert "computed and not learned" in sentences(answer(opened, "positions", "learned", model="dates"))
+    assert "computed, not learned" in sentences(answer(opened, "positions", "learned", model="dates"))
 
 
 def test_two_channels_do_not_tell_positions_apart_for_long(opened: dict[str, Checkpoint]) -> None:
@@ -89,8 +91,8 @@ def test_two_channels_do_not_tell_positions_apart_for_long(opened: dict[str, Che
     ("chapter", "screen", "inputs", "told"),
     [
         ("tokens", "tokenizers", {"sentence": "The king"}, ("Words: 2 tokens", "Characters: 8 tokens")),
-        ("positions", "waves", {"dim": "512"}, ("60,611 positions at the base 10,000 and 617 at the base 100",)),
-        ("positions", "waves", {"other": "1000"}, ("at the base 1,000: ",)),
+        ("positions", "waves", {"dim": "512"}, ("60,611 positions at base 10,000 and 617 at base 100",)),
+        ("positions", "waves", {"other": "1000"}, ("at base 1,000: ",)),
         ("positions", "rotation", {"offset": "5"}, ("PE(7) becomes PE(12)",)),
     ],
 )

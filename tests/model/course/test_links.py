@@ -89,7 +89,7 @@ def test_a_trained_model_reads_the_words_under_the_very_same_mask(mask: str) -> 
     values = ADDED.parse({"mask": mask, "tokens": "4", "width": "2", "cells": "1,0,0;0,0,0;1,1,1"})
     link = ADDED.links(values)["explore"]
     tokens = load(find_checkpoint(link["model"])).tokenizer.encode(link["text"]).tokens
-    assert len(tokens) == 1 + len(link["text"].split()), "a token of the model's own, and one for each word"
+    assert len(tokens) == 1 + len(link["text"].split()), "the start token and one token per word"
     places = torch.arange(len(tokens))
     allowed = combine_masks(parse_masks(link["masks"]), QueryKeyPositions(places, places))[0, 0]
     asked = values["cells"].bool() if mask == "drawn" else mask_cells(mask, 4, 2)

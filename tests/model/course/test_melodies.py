@@ -41,13 +41,13 @@ def test_a_melody_goes_as_the_words_about_it_say() -> None:
     for at, (_, begins, *halves, ends, _) in enumerate(words.tolist()):
         goes = [MOVES[1 + sign(middle[at] - first[at])], MOVES[1 + sign(last[at] - middle[at])]]
         assert [WORDS[half] for half in halves] == goes, at
-        assert sign(last[at] - first[at]) * (ends - begins) >= 0, "a higher tone is in no lower register"
+        assert sign(last[at] - first[at]) * (ends - begins) >= 0, "a higher tone is not in a lower register"
 
 
 def test_frames_do_not_tell_how_loud_a_sound_is() -> None:
     samples, _ = draw_melodies(3, 3, torch.Generator().manual_seed(1))
     torch.testing.assert_close(melody_frames(0.1 * samples), melody_frames(samples), atol=1e-4, rtol=1e-4)
-    assert torch.isfinite(melody_frames(torch.zeros(1, SOUND_SAMPLES))).all(), "silence is a sound, too"
+    assert torch.isfinite(melody_frames(torch.zeros(1, SOUND_SAMPLES))).all(), "silence has finite frames"
     filters = band_filters()
     assert filters.shape[1] == BANDS and (filters.sum(0) > 0).all() and filters.sum(1).max() <= 1 + 1e-5
 

@@ -74,7 +74,7 @@ def test_attention_on_a_graph_is_equivariant(drawn: Edges, seed: int, layers: in
     after, _ = attend_in_layers(other.features, layers, other.neighbours)
     torch.testing.assert_close(after, before[order])
     torch.testing.assert_close(shares @ graph.features, before)
-    assert bool((shares[count_hops(graph) > layers] == 0).all()), "a layer leads one edge further"
+    assert bool((shares[count_hops(graph) > layers] == 0).all()), "each layer reaches one edge further"
 
 
 @settings(deadline=None, max_examples=40)

@@ -127,7 +127,7 @@ def test_the_spread_of_seeds_is_shown_once_there_is_one(monkeypatch: pytest.Monk
     found = replace(shipped_extrapolations()["encoder"], repeats=())
     monkeypatch.setattr(measured, "shipped_extrapolations", lambda: {"encoder": found})
     *_, said = as_rows(measured.measured("encoder", "trained", "rope", "alibi"))
-    assert isinstance(said.pictures[0], Verdict) and "is not measured" in said.pictures[0].text
+    assert isinstance(said.pictures[0], Verdict) and "was not measured" in said.pictures[0].text
     rope = next(model for model in found.models if model.positional_encoding == "rope")
     assert rope.losses[0]
     again = replace(rope, losses=(Loss(rope.losses[0].mean + 0.25, 0.01), *rope.losses[1:]))

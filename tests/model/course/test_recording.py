@@ -80,11 +80,11 @@ def test_any_samples_are_finite_or_a_sentence(kind: tuple[int, int], channels: i
     [
         (b"ID3 an mp3", "This is not a WAV file."),
         (b"RIFF\0\0\0\0WAVE", "does not say how its samples are written"),
-        (wav_file(1, 16, 1, 8_000, b""), "takes 0.00 seconds; from 0.51 to 3.07 are possible. Choose a longer one."),
-        (wav_file(1, 8, 1, 8_000, b"\x80" * 40_000), "takes 5.00 seconds; from 0.51 to 3.07 are possible. Cut out"),
+        (wav_file(1, 16, 1, 8_000, b""), "takes 0.00 seconds; 0.51 to 3.07 are allowed. Choose a longer one."),
+        (wav_file(1, 8, 1, 8_000, b"\x80" * 40_000), "takes 5.00 seconds; 0.51 to 3.07 are allowed. Cut out"),
         (wav_file(1, 8, 1, 8_000, b"\x80" * 8_000), "This sound is silent."),
         (wav_file(1, 16, 6, 8_000, b"\0" * 96_000), "has 6 channels; 1 or 2 are possible."),
-        (wav_file(1, 16, 1, 1, b"\0" * 4), "has 1 samples a second; from 4,000 to 192,000"),
+        (wav_file(1, 16, 1, 1, b"\0" * 4), "has 1 samples per second; from 4,000 to 192,000"),
         (wav_file(6, 8, 1, 8_000, b"\0" * 8_000), "8 bits in encoding 6. PCM of 8, 16, 24 or 32 bits"),
         (wav_file(3, 32, 1, 8_000, b"\xff" * 32_000), "samples that are not numbers"),
     ],
@@ -111,6 +111,6 @@ def test_the_decoder_writes_about_a_recording() -> None:
 
 
 def test_a_link_to_somebody_elses_recording_says_so() -> None:
-    with pytest.raises(InputError, match="made from a recording, which it does not carry"):
+    with pytest.raises(InputError, match="made with a recording, which it does not include"):
         SOUND.parse({"recording": "own"})
     assert SOUND.parse({})["recording"] is None

@@ -113,12 +113,12 @@ def first_rows(path: str) -> tuple[Row, ...]:
 def test_a_screen_shows_something_to_those_who_only_scroll(path: str) -> None:
     screen, rows = SCREENS[path], first_rows(path)
     assert rows and all(isinstance(row, Row) and row.pictures for row in rows)
-    assert json.loads(json.dumps(plain(rows), allow_nan=False)), "numbers travel as JSON has them"
-    assert any(row.question for row in rows), "each screen asks before it shows"
+    assert json.loads(json.dumps(plain(rows), allow_nan=False)), "rows are valid JSON"
+    assert any(row.question for row in rows), "each screen asks a question first"
     for row in rows:
         if row.question:
             check_question(row.question)
-    assert [row.folded for row in rows] == sorted(row.folded for row in rows), "what is folded comes last"
+    assert [row.folded for row in rows] == sorted(row.folded for row in rows), "folded rows come last"
     first = next((row for row in rows if row.folded), None)
     assert first is None or (first.title and not any(row.question for row in rows if row.folded))
     shown = [picture.lines for row in rows for picture in row.pictures if isinstance(picture, Equations)]
@@ -131,7 +131,7 @@ def check_question(question: Question) -> None:
     """The right answer is accepted, each known mistake is refused with its own message; hints do not reveal it."""
     assert len(set(question.options)) == len(question.options)
     assert question.is_answer(question.right)
-    assert mark(question, (question.right,)).is_right is not isinstance(question, Goal), "nothing is reached at first"
+    assert mark(question, (question.right,)).is_right is not isinstance(question, Goal), "no goal is reached at first"
     assert KINDS[question.kind] is type(question)
     assert len(dict(question.mistakes)) == len(question.mistakes)
     for answer, says in question.mistakes:
@@ -145,19 +145,19 @@ def check_question(question: Question) -> None:
 @pytest.mark.parametrize("path", SCREENS)
 def test_a_row_says_all_there_is_to_say(path: str) -> None:
     screen = SCREENS[path]
-    assert all(NAME.fullmatch(part) for part in path.split("/")), "names stand in addresses"
+    assert all(NAME.fullmatch(part) for part in path.split("/")), "names are part of URLs"
     assert screen.title and 1 <= len(re.findall(r"[.?!](?:\s|$)", screen.lesson)) <= 3
     if callable(screen.compute):
         assert list(inspect.signature(screen.compute).parameters) == list(screen.controls)
     else:
         chooser, *others = screen.controls
-        assert all(screen.controls[chooser].parse(way) == way for way in screen.compute), "what is computed is chosen"
+        assert all(screen.controls[chooser].parse(way) == way for way in screen.compute), "each one can be chosen"
         taken = {name for way in screen.compute.values() for name in inspect.signature(way).parameters}
         assert taken - {chooser} == set(others)
     for control in screen.controls.values():
         other, _, shown_with = control.when.partition("=")
         for value in shown_with.split(",") if other else ():
-            assert screen.controls[other].parse(value) == value, "what shows a control can be chosen"
+            assert screen.controls[other].parse(value) == value, "a value that shows a control can be chosen"
     assert screen.code and all(inspect.getsource(part) for part in screen.code)
 
 
@@ -316,7 +316,7 @@ def test_a_goal_is_reached_by_its_solution_and_not_before(path: str) -> None:
         if isinstance(goal, Goal):
             missed = mark(goal, (CHECK,))
             assert not missed.is_settled and missed.ruled_out and goal.told in missed.said
-            assert mark(goal, (GIVE_UP,)).said == goal.because, "there is one way to it"
+            assert mark(goal, (GIVE_UP,)).said == goal.because, "giving up shows the reason"
             reached = screen.rows(**values(screen, **goal.solution))[place].question
             assert isinstance(reached, Goal) and mark(reached, (CHECK,)).is_right and not mark(reached, ()).is_settled
 
@@ -371,7 +371,7 @@ def test_what_a_moved_link_says_is_kept() -> None:
     )  # fmt: skip
     assert follow("positions", "order", inputs) == ("positions", "order", inputs)
     inputs = "random.draw=normal&random.examples=2&random.tokens=5"
-    assert follow("attention", "random", inputs)[2] == "scale.draw=normal&scale.keys=5", "what has no place is dropped"
+    assert follow("attention", "random", inputs)[2] == "scale.draw=normal&scale.keys=5", "other inputs are dropped"
 
 
 def test_what_no_screen_has_is_said() -> None:

@@ -169,7 +169,7 @@ def test_partners_come_to_lie_together(method: str) -> None:
     )
     assert run.frames[-1].loss < 0.75 * run.frames[0].loss
     begins, ends = (partners_found(replace(run, frames=(frame,)), chosen) for frame in (run.frames[0], run.frames[-1]))
-    assert ends >= 3 and ends > begins + 2 if method != "fasttext" else ends >= begins, "n-grams begin alike"
+    assert ends >= 3 and ends > begins + 2 if method != "fasttext" else ends >= begins, "n-grams start close together"
 
 
 def test_words_of_the_same_ngrams_begin_alike_and_counts_are_told_by_products() -> None:
@@ -214,7 +214,7 @@ def test_neighbours_are_the_largest_cosines() -> None:
     others = sorted((value for index, value in enumerate(cosines) if index != token_id), reverse=True)
     assert [each.cosine for each in found] == pytest.approx(others[:5], abs=1e-6)
     assert token_id not in [each.id for each in found]
-    with pytest.raises(InputError, match="no word"):
+    with pytest.raises(InputError, match="none of these words"):
         word_ids(opened, "  ")
 
 
@@ -235,7 +235,7 @@ def test_a_word_has_one_vector_before_any_layer_and_then_its_own() -> None:
     assert len(found.cosines) == bag.model.config.layers + 1
     same = word_in_context(bag, "cat", ("the cat sat", "the cat sat"))
     assert same.cosines == pytest.approx(1, abs=1e-6)
-    with pytest.raises(InputError, match="does not have the word 'dog'"):
+    with pytest.raises(InputError, match="does not contain the word 'dog'"):
         word_in_context(bag, "dog", ("the dog sat", "the cat sat"))
 
 

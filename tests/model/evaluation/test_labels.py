@@ -51,7 +51,7 @@ def test_characters_of_words_are_counted_with_their_ends() -> None:
         Example("hated", "bad"),
         Example("love", "fine"),
     ]
-    assert NaiveBayes(examples, character_ngrams).answer("lover") == "fine", "a word that was never seen"
+    assert NaiveBayes(examples, character_ngrams).answer("lover") == "fine", "an unseen word with known n-grams"
 
 
 def test_a_regression_counts_words_that_come_together_once() -> None:
@@ -64,7 +64,7 @@ def test_a_regression_counts_words_that_come_together_once() -> None:
     log_odds = {text: each["fine"] - each["bad"] for text, each in found.items()}
     counted = NaiveBayes(examples).log_probabilities("warm honest")
     assert log_odds["warm honest"] < counted["fine"] - counted["bad"]
-    assert abs(log_odds["unheard of"]) < log_odds["warm honest"] / 2, "a word that was never seen says nothing"
+    assert abs(log_odds["unheard of"]) < log_odds["warm honest"] / 2, "an unseen word is no evidence"
 
 
 def test_a_regression_has_found_the_least_loss() -> None:

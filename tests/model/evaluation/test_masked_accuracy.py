@@ -90,9 +90,7 @@ def test_hits_are_counted_by_rank() -> None:
     ids = np.array([[0, 1, 2, 3, 4, 5]])
     asked = [MaskedBatch(ids, ids)]  # each token from 0 to 5 is a target once
     assert top_k_accuracy(Fixed(np.array([9.0, 8, 7, 6, 5, 4])), asked).top5_hits == 5
-    counted = top_k_accuracy(
-        Fixed(np.array([0.0, 0, 0, 0, 0, 9])), asked
-    )  # then 5, and of equals the lower number first
+    counted = top_k_accuracy(Fixed(np.array([0.0, 0, 0, 0, 0, 9])), asked)  # 5 ranks first; ties go to the lower id
     assert (counted.target_count, counted.top1_hits, counted.top5_hits) == (6, 1, 5)
     assert counted.top1 == pytest.approx(1 / 6)
 

@@ -54,9 +54,7 @@ def test_a_translator_is_measured_on_so_many_sentences_with_all_their_translatio
     assert {name: bleu.sentences for name, bleu in found.bleu.items()} == {
         beam: 3, f"{beam}, up to {SHORT_WORDS} words": 2, greedy: 3, f"{greedy}, up to {SHORT_WORDS} words": 2,
     }  # fmt: skip
-    assert found.bleu[greedy].score > found.bleu[beam].score + 5, (
-        "beam search says irons where the reference says allons"
-    )
+    assert found.bleu[greedy].score > found.bleu[beam].score + 5, "beam search writes irons instead of allons"
     assert [sample.answer for sample in found.samples] == [
         translate(checkpoint, text.text, 1) for text in found.samples
     ]

@@ -131,7 +131,7 @@ def test_cached_generation_equals_the_full_forward_where_frequencies_depend_on_t
     generated = assert_equals_full_forward(model, steps=10)
     starts = [step.start for step in generated]
     assert all(starts[1:4]), "within the original context one token is read"
-    assert not starts[4], "past it the text is read anew"
+    assert not starts[4], "past it the text is read again"
 
 
 @pytest.mark.parametrize("scaling", LENGTH_DEPENDENT_SCALINGS)
@@ -275,9 +275,9 @@ def test_a_custom_mask_grows_by_causal_rows(masks: str) -> None:
     assert len(generated) == 6
     weights = generated[-1]["decoder.0.self.weights"]
     if generated[-1].start == 0:
-        assert (weights[:, length - 1, 0] == 0).all(), "what was written stays"
-        assert (weights[:, :length, length:] == 0).all(), "no old token sees a new one"
-    assert (weights[:, -1] > 0).all(), "a new one sees all before it"
+        assert (weights[:, length - 1, 0] == 0).all(), "the given matrix is unchanged"
+        assert (weights[:, :length, length:] == 0).all(), "prompt tokens see no new one"
+    assert (weights[:, -1] > 0).all(), "a new token sees all earlier ones"
 
 
 def test_a_custom_mask_of_another_size_than_the_prompt_still_gets_a_sentence() -> None:

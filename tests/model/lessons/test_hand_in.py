@@ -44,7 +44,7 @@ def test_marks_are_computed_from_the_answers_and_the_seed() -> None:
     [found] = grade_all(handed(1, "Ada", *tries))
     assert (found.name, found.points, found.of, found.at_once, found.problem) == ("Ada", "3", "4", "1", "")
     [neighbour] = grade_all(handed(1, "Bob", *((each,) for each in other)))
-    assert int(neighbour.points) < 4, "the neighbour's answers are not one's own"
+    assert int(neighbour.points) < 4, "a neighbour's answers are wrong"
 
 
 def grade_all(*files: HandIn) -> list[Grade]:
@@ -92,7 +92,7 @@ def test_a_version_a_model_or_a_seed_that_does_not_fit_is_said() -> None:
     assert all(words in grade.problem for words, grade in zip(said, found, strict=True)), found
     assert [bool(grade.points) for grade in found] == [True, *[False] * 5]
     copied = grade_all(good, handed(1, "Eve", *answers))[1]
-    assert "seed of 0.json" in copied.problem and copied.points == "4"
+    assert "same seed as 0.json" in copied.problem and copied.points == "4"
 
 
 def test_a_name_is_no_formula(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

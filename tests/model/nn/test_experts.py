@@ -48,7 +48,7 @@ def test_a_token_can_be_sent_to_another_expert() -> None:
 def test_neurons_of_experts_are_refused_by_a_sentence() -> None:
     model = mixture()
     trace = run(model, toys.causal(), toys.SENTENCE)
-    with pytest.raises(ConfigError, match="no sum of neurons"):
+    with pytest.raises(ConfigError, match="not a sum of neurons"):
         attribute_neurons(model, trace, 0, 1, 2)
 
 

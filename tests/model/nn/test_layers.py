@@ -27,7 +27,7 @@ def test_a_linear_map_of_few_rows_is_that_of_many(rows: int, bias: bool) -> None
 
 
 CAN_PACK = torch.backends.quantized.engine in ("x86", "fbgemm")
-needs_packing = pytest.mark.skipif(not CAN_PACK, reason="no FBGEMM for this processor")
+needs_packing = pytest.mark.skipif(not CAN_PACK, reason="FBGEMM does not support this processor")
 
 
 def short_layer(bias: bool = True) -> Linear:

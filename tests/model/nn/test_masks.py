@@ -106,8 +106,8 @@ def test_a_custom_matrix_of_another_size_is_refused_with_both_sizes() -> None:
         ("custom:", "square of 0 and 1"),
         ("custom:10/1", "square of 0 and 1"),
         ("custom:12/11", "square of 0 and 1"),
-        ("painted:3", "a query and a key each"),
-        ("painted:3-1.", "a query and a key each"),
+        ("painted:3", "a query and a key, as in"),
+        ("painted:3-1.", "a query and a key, as in"),
         ("causal:3", "takes no argument"),
     ],
 )

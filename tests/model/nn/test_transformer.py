@@ -57,7 +57,7 @@ def test_every_build_gives_finite_logits_and_gradients(
     assert answered.shape == (2, 6, 300)
     assert answered.isfinite().all()
     torch.autograd.backward(answered.square().mean())
-    assert all(parameter.grad is not None for parameter in model.parameters()), "a weight that nothing uses"
+    assert all(parameter.grad is not None for parameter in model.parameters()), "some weight is unused"
     assert all(parameter.grad.isfinite().all() for parameter in model.parameters() if parameter.grad is not None)
 
 
@@ -159,7 +159,7 @@ def test_the_stream_adds_up(placement: str) -> None:
         torch.testing.assert_close(seen["decoder.1.residual"], after + seen["decoder.0.feed_forward.output"])
     elif NORM_PLACEMENTS[placement].output_is_normed:
         squares = seen["decoder.1.residual"].square().mean(-1)
-        assert squares.max() < 3, "the norm stands after the sum"
+        assert squares.max() < 3, "the norm follows the sum"
 
 
 def test_layernorm_and_rmsnorm_are_their_formulas() -> None:

@@ -77,7 +77,7 @@ def test_what_the_model_lacks_is_zero_and_named(position: str, added: tuple[str,
     assert rewired.new_parameters == added
     assert not any(rewired.state_dict()[name].any() for name in added)
     if added:
-        assert torch.equal(answer(rewired), answer(model)), "a zero table says nothing"
+        assert torch.equal(answer(rewired), answer(model)), "a zero table has no effect"
 
 
 @pytest.mark.parametrize("position", sorted(POSITIONAL_ENCODINGS))

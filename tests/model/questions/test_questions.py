@@ -68,7 +68,7 @@ def test_a_cell_a_mask_and_an_order_are_marked_and_their_mistakes_understood() -
     assert order.options == ("scale", "score", "softmax") and mark(order, ("1,0,2",)).is_right
     assert mark(order, ("1,2,0",)).said == "Too late. Try once more."
     assert mark(order, ("0,1,2",)).said.startswith("The first is not right.") and not order.is_answer("0,0,1")
-    assert ask_order("?", ("a", "b")).options == ("b", "a"), "it is not shown as it is to be"
+    assert ask_order("?", ("a", "b")).options == ("b", "a"), "the items are not shown in the right order"
 
 
 @pytest.mark.parametrize("options", [("yes", "no"), ("a", "b", "c")])

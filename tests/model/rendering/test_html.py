@@ -75,7 +75,7 @@ def test_every_weight_is_there_as_float32() -> None:
     count = len(trace.text.ids)
     cells = 2 * 4 * count * count
     codes = np.frombuffer(numbers, np.uint8, cells).reshape(2, 4, count, count)
-    assert (codes[..., *np.triu_indices(count, 1)] == 0).all(), "the mask forbids what comes later"
+    assert (codes[..., *np.triu_indices(count, 1)] == 0).all(), "the mask forbids later keys"
     exact = np.frombuffer(numbers, "<f4", cells, -(-cells // 4) * 4).reshape(2, 4, count, count)
     np.testing.assert_array_equal(np.nan_to_num(exact), trace.attention())
     assert [token["text"] for token in meta["tokens"]] == list(trace.text.token_texts)
@@ -120,7 +120,7 @@ def test_a_long_text_is_pooled_and_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     meta, numbers = script_data(trace.show())
     assert meta["attention_groups"][0]["pooled_shape"] == [4, 4] and len(numbers) == 8 * 16
     assert f"{len(trace.text.ids)} tokens" in meta["notes"][0] and "largest weight of its block" in meta["notes"][0]
-    assert MAX_POOLED_CELLS >= 144 * 128**2, "12 x 12 heads of 128 tokens are view cell by cell"
+    assert MAX_POOLED_CELLS >= 144 * 128**2, "12 x 12 heads of 128 tokens are not pooled"
 
 
 def test_a_trace_without_masks_is_drawn_and_one_without_weights_says_what_to_keep() -> None:
@@ -143,7 +143,7 @@ def test_edits_are_there_with_the_heads_that_they_switch_off() -> None:
     meta, _ = script_data(run(toys.decoder(), toys.causal(), TEXT, [edit]).show())
     assert meta["state"]["edits"] == [edit]
     assert meta["attention_groups"][0]["ablations"] == {edit: [[1, 3]]}
-    assert meta["operations"] and "edit_sentences" in meta["hook_points"]["weights"], "by which words are found for it"
+    assert meta["operations"] and "edit_sentences" in meta["hook_points"]["weights"], "needed to describe edits"
 
 
 def test_the_repr_of_a_view_is_short() -> None:
@@ -155,7 +155,7 @@ def test_several_views_on_one_page_do_not_collide() -> None:
     names = [re.findall(r'id="(headlight-\w+)"', view._repr_html_()) for _ in range(3)]
     assert len({name for found in names for name in found}) == 3
     script = Elements(view._repr_html_()).script
-    assert script.startswith("(() => {") and script.endswith("})();"), "nothing is left in the page's own scope"
+    assert script.startswith("(() => {") and script.endswith("})();"), "the script has its own scope"
 
 
 @settings(max_examples=60)
@@ -193,7 +193,7 @@ def test_the_script_stands_in_html_as_it_is() -> None:
     script = SCRIPT.read_text(encoding="ascii")
     assert script.isascii()
     assert "</script" not in script and "<!--" not in script
-    assert not re.search(r"^\s*(?:import|export)\b", script, re.M), "it is one script, no module"
+    assert not re.search(r"^\s*(?:import|export)\b", script, re.M), "it is one script, not a module"
 
 
 def test_every_plot_has_what_draws_it_and_the_usual_one_of_an_image_comes_first() -> None:

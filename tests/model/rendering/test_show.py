@@ -176,12 +176,12 @@ NOT_A_NUMBER[1, 2, 3, 0] = np.nan
         (None, TOKENS, 'attn_implementation="eager"'),
         ((), TOKENS, 'attn_implementation="eager"'),
         ((None, None), TOKENS, 'attn_implementation="eager"'),
-        ("weights", TOKENS, "A str is no attention"),
-        (3, TOKENS, "A int is no attention"),
-        ({"logits": 1}, TOKENS, "no blocks.N.attn.hook_pattern"),
+        ("weights", TOKENS, "A str is not attention"),
+        (3, TOKENS, "A int is not attention"),
+        ({"logits": 1}, TOKENS, "neither blocks.N.attn.hook_pattern"),
         ({"cross_attentions": 1, "decoder_attentions": 1}, TOKENS, "Give one of cross_attentions"),
         (weights()[0, 0, 0], TOKENS, r"shape \(5,\)"),
-        (np.array("x"), TOKENS, "no numbers"),
+        (np.array("x"), TOKENS, "not numbers"),
         ([torch.ones(4, 3, 5, 5)], TOKENS, "batch of 4"),
         (np.ones((2, 4, 3, 5, 5)), TOKENS, r"batch of 4 texts; show one of them: attention\[:, 0\]"),
         ([np.ones((5, 5))], TOKENS, r"Layer 0 has the shape \(5, 5\)"),
@@ -244,7 +244,7 @@ def test_a_file_that_holds_none_gets_a_sentence(content: bytes, tmp_path: Path, 
     file.write_bytes(content)
     assert "x.npz cannot be read" in shell.refused(["open", str(file), "--out", str(tmp_path / "x.html")])
     np.savez(file, other=np.zeros(3))
-    assert "holds no attention" in shell.refused(["open", str(file), "--out", str(tmp_path / "x.html")])
+    assert "has no attention" in shell.refused(["open", str(file), "--out", str(tmp_path / "x.html")])
     assert "No such file" in shell.refused(["open", str(tmp_path / "missing.npz")])
 
 

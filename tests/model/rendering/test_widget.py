@@ -92,15 +92,15 @@ def test_what_the_browser_asks_is_run_and_answered(heads: ModelWidget) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("layer", 2, "The layer is to be from 0 to 1, not 2."),
-        ("head", -1, "The head is to be from 0 to 3, not -1."),
-        ("query", 99, "The query is to be from -1 to "),
-        ("heads", ["third"], "'third' is no head; head 3 of layer 2 is '2.3'."),
-        ("heads", ["0.4"], "The head is to be from 0 to 3, not 4."),
-        ("attention", "decoder.cross", "'decoder.cross' is no attention of this model; there is decoder.self."),
+        ("layer", 2, "The layer must be from 0 to 1, not 2."),
+        ("head", -1, "The head must be from 0 to 3, not -1."),
+        ("query", 99, "The query must be from -1 to "),
+        ("heads", ["third"], "'third' is not a head; head 3 of layer 2 is '2.3'."),
+        ("heads", ["0.4"], "The head must be from 0 to 3, not 4."),
+        ("attention", "decoder.cross", "'decoder.cross' is not an attention of this model; there is decoder.self."),
         ("text", "", "The text is empty; type a sentence."),
         ("source", "the cat", "it takes no source"),
-        ("edits", ["nonsense"], "'nonsense' is no edit"),
+        ("edits", ["nonsense"], "'nonsense' is not an edit"),
         ("edits", ["decoder.9.self.weights=set:0"], "this model has no value decoder.9.self.weights"),
     ],
 )  # fmt: skip
@@ -115,14 +115,14 @@ def test_what_cannot_be_is_a_sentence_and_changes_nothing(
     assert sentence in heads.error
     assert (getattr(heads, name), heads._view, heads._answered) == (before, view, 1)
     heads.edits = (EDIT,)
-    assert heads.error == "", "what Python sets takes the place of what was refused"
+    assert heads.error == "", "a value set in Python clears the error"
 
 
 def test_a_wrong_beginning_raises_as_run_and_show_do() -> None:
     checkpoint = Checkpoint(toys.decoder(), toys.causal(), "")
     with pytest.raises(TextError, match="empty"):
         widget(checkpoint, " ")
-    with pytest.raises(EditError, match="no edit"):
+    with pytest.raises(EditError, match="not an edit"):
         widget(checkpoint, TEXT, edits=["nonsense"])
     with pytest.raises(DataError, match="give its checkpoint"):
         widget(toys.decoder(), TEXT)
@@ -152,7 +152,7 @@ def test_another_attention_of_an_encoder_decoder_has_its_own_heads() -> None:
     assert shown.error == "" and chosen(shown) == ("decoder.cross", 1, shown.head, (), ())
     shown.attention, shown.layer = "encoder.self", 2
     shown.attention = "decoder.cross"
-    assert shown.layer == 1, "which has two layers"
+    assert shown.layer == 1, "decoder.cross has two layers"
     shown.source = "the cat"
     assert shown.trace.source is not None and shown.trace.source.text == "the cat"
 
@@ -166,12 +166,12 @@ def test_an_image_is_no_text_that_could_be_typed() -> None:
 
 
 def test_a_long_text_follows_every_letter_without_float32(monkeypatch: pytest.MonkeyPatch, heads: ModelWidget) -> None:
-    assert MAX_LIVE_CELLS >= 48 * 36**2, "36 tokens of a model with 48 heads"
+    assert MAX_LIVE_CELLS >= 48 * 36**2, "enough for 36 tokens and 48 heads"
     monkeypatch.setattr("headlight.rendering.attention_widget.MAX_LIVE_CELLS", 10)
     heads.text = "the dog sat"
     meta, numbers = drawn(heads)
     assert not meta["attention_groups"][0]["exact"] and len(numbers) == 8 * len(heads.trace.text.ids) ** 2
-    assert heads.show().meta["attention_groups"][0]["exact"], "a file has them"
+    assert heads.show().meta["attention_groups"][0]["exact"], "an exported file is exact"
 
 
 def test_a_notebook_gets_the_view_and_the_widget_that_hides_it(

@@ -69,7 +69,7 @@ def test_frames_are_named_by_their_seconds_and_say_where_the_recording_ends() ->
     trace = run(model, toys.masked(), "the cat", source=toys.source(model, ""))
     assert isinstance(trace.source, EncodedSound) and not isinstance(trace.text, EncodedSound)
     assert trace.source.token_texts[:3] == ("0.00 s", "0.02 s", "0.04 s") and len(trace.source.ids) == 9
-    assert trace.source.read_count == 5, "0.1 seconds of 0.02 each"
+    assert trace.source.read_count == 5, "0.1 seconds in frames of 0.02"
     np.testing.assert_array_equal(trace["sound"], trace.source.signal)
     assert trace.attention("cross").shape == (2, 4, len(trace.text.ids), 9)
 

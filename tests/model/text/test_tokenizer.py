@@ -261,9 +261,7 @@ def test_an_unknown_kind_lists_the_known_ones() -> None:
         train_tokenizer("syllable", TEXTS, 100)
 
 
-@pytest.mark.parametrize(
-    "kind", sorted(set(TOKENIZER_TRAINERS) - {"unigram"})
-)  # whose equal letters change places by chance
+@pytest.mark.parametrize("kind", sorted(set(TOKENIZER_TRAINERS) - {"unigram"}))  # unigram orders ties at random
 def test_the_same_texts_make_the_same_vocabulary(kind: str) -> None:
     again = train_tokenizer(kind, iter(TEXTS), 400, MASKED_SPECIAL_TOKENS).backend.get_vocab()
     assert again == MADE[kind, MASKED_SPECIAL_TOKENS].backend.get_vocab()

@@ -93,7 +93,7 @@ def test_two_separators_in_a_row_end_one_sentence() -> None:
 def test_separators_before_the_first_word_end_no_sentence() -> None:
     opened = cut("[CLS]", "[SEP]", "a", "[SEP]", "b", special=(0, 1, 3))
     assert sentence_numbers(replace(opened, ids=(0, 9, 1, 9, 2)), separator=9) == (0, 0, 0, 0, 1)
-    assert sentence_numbers(replace(opened, ids=(9,) * 5), separator=9) == (0,) * 5, "nothing but separators"
+    assert sentence_numbers(replace(opened, ids=(9,) * 5), separator=9) == (0,) * 5, "only separators"
 
 
 def test_sums_over_keys_and_means_over_queries() -> None:

@@ -66,7 +66,7 @@ def test_every_positional_encoding_follows_edited_position_ids(position: str) ->
     moved = run_edited(model, "decoder.position_ids=add:3")
     distance = np.abs(moved["logits"] - before["logits"]).max()
     if position in ("rope", "rope-patches", "alibi", "relative", "disentangled"):
-        assert distance < 1e-3, "only distances count"
+        assert distance < 1e-3, "only distances matter"
     else:
         assert distance > 1e-3
 

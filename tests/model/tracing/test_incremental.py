@@ -186,7 +186,7 @@ def test_an_encoder_decoder_reads_its_source_once(make: Callable[[], Transformer
     model = make()
     with tokens_read(model, "encoder") as counts:
         assert continued(model)[1] == 1
-    assert len(counts) == 2, "for the first run, and for the whole one that the second is compared with"
+    assert len(counts) == 2, "once in the first run, once in the full run of the comparison"
 
 
 LOOKING_AHEAD: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -276,10 +276,10 @@ def test_a_custom_mask_under_a_causal_one_stays_as_large_as_the_text() -> None:
 
 def test_painted_cells_go_on_as_if_all_were_read_at_once() -> None:
     trace, read = continued(toys.decoder(masks=("causal", "painted:3-1.5-0")), TEXT + " dog")
-    assert read < len(trace.text.ids), "no token sees a later one"
+    assert read < len(trace.text.ids), "no token sees a later one, so the cache is used"
     last = len(trace.text.ids) - 1
     trace, read = continued(toys.decoder(masks=("causal", f"painted:1-{last}")), TEXT + " dog")
-    assert read == len(trace.text.ids), "one sees a token that comes later"
+    assert read == len(trace.text.ids), "one token sees a later one, so all are read again"
 
 
 def test_an_image_is_read_whole() -> None:
@@ -324,6 +324,6 @@ def test_only_logits_that_somebody_wants_are_computed() -> None:
     rows: list[int] = []
     model.output_head.register_forward_pre_hook(lambda module, args: rows.append(args[0].shape[1]))
     trace = run(model, tokenizer, TEXT, keep=PAGE)
-    assert not rows, "none in a run that keeps none"
+    assert not rows, "a run that keeps no logits computes none"
     logits_at(model, trace, -1)
-    assert rows == [1], "one row for a prediction"
+    assert rows == [1], "a prediction computes one row"

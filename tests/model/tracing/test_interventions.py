@@ -154,11 +154,11 @@ def test_uniform_gives_every_allowed_key_the_same_weight() -> None:
         ("decoder.0.self.weights=flip:0", r"no edit operation 'flip'\. Known: add, mean, scale, set, uniform"),
         ("decoder.0.self.weights=set", "needs a number"),
         ("decoder.0.self.weights=mean:3", "takes no number"),
-        ("decoder.0.self.weights=set:nan", "is no number between"),
-        ("decoder.0.self.weights=set:1e300", "is no number between"),
-        ("decoder.0.self.weights[x]=set:0", "An edit reads PATH"),
-        ("decoder.0.self.weights[,]=set:0", "is no index"),
-        ("make it better", "An edit reads PATH"),
+        ("decoder.0.self.weights=set:nan", "is not a number between"),
+        ("decoder.0.self.weights=set:1e300", "is not a number between"),
+        ("decoder.0.self.weights[x]=set:0", "An edit has the form PATH"),
+        ("decoder.0.self.weights[,]=set:0", "is not an index"),
+        ("make it better", "An edit has the form PATH"),
     ],
 )
 def test_an_impossible_edit_gets_a_sentence(edit: str, message: str) -> None:

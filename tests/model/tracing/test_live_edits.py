@@ -77,10 +77,10 @@ def test_a_patch_of_all_that_matters_gives_the_answer_of_the_other_run() -> None
     ("patch", "sentence"),
     [
         ("decoder.1.residual[5]=from:C[3]", "a run 'C'; the runs given are B"),
-        ("decoder.1.residual[5]=from:", "is no patch"),
+        ("decoder.1.residual[5]=from:", "is not a patch"),
         ("decoder.7.residual[5]=from:B[3]", "holds no 'decoder.7.residual'"),
-        ("decoder.1.residual[5]=from:B[99]", "asks for place 99, but B has"),
-        ("decoder.1.residual[99]=from:B[3]", "asks for place 99, but this run has"),
+        ("decoder.1.residual[5]=from:B[99]", "asks for position 99, but B has"),
+        ("decoder.1.residual[99]=from:B[3]", "asks for position 99, but this run has"),
         ("decoder.1.residual[5]=from:B[3:5]", "takes 2 x 16 numbers from B, but replaces 1 x 16"),
         ("decoder.1.residual[5,1,1]=from:B", "counts along 3 axes"),
     ],

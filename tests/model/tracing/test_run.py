@@ -257,7 +257,7 @@ def generate_first(*given: Any) -> GenerationStep:
 @pytest.mark.usefixtures("unchecked_shapes_in_test")
 @pytest.mark.parametrize("edit", [lambda value: value, 7, None])
 def test_an_edit_that_is_no_text_gets_a_sentence_that_says_so(edit: Any) -> None:
-    with pytest.raises(EditError, match=rf"A {type(edit).__name__} is no edit.*weights\[3\]=set:0.*hook="):
+    with pytest.raises(EditError, match=rf"A {type(edit).__name__} is not an edit.*weights\[3\]=set:0.*hook="):
         decoder(interventions=[edit])
     with pytest.raises(EditError, match=r"is one text; give a list of edits"):
         decoder(interventions="decoder.1.self.weights[3]=set:0")

@@ -54,7 +54,7 @@ def test_any_mix_of_texts_and_edits_gives_what_each_gives_alone(
             if found is None:
                 previous[number] = expected if isinstance(expected, FinishedRun) else None
                 continue
-            assert isinstance(expected, FinishedRun), f"{expected} was not noticed"
+            assert isinstance(expected, FinishedRun), f"{expected} was not raised"
             assert_same(found.trace, expected.trace)
             assert found.bytes == expected.bytes
             previous[number] = found
@@ -79,7 +79,7 @@ def test_letters_of_several_people_are_read_at_once(position: str) -> None:
     rows: list[int] = []
     model.stack("decoder").blocks[0].register_forward_pre_hook(lambda module, args: rows.append(args[0].shape[1]))
     shared = continue_runs(model, letters)
-    assert rows == [len(BEGINNINGS)], "a row for each, since the rest was read before"
+    assert rows == [len(BEGINNINGS)], "one new token each; the rest is cached"
     for found, (request, previous) in zip(shared, letters, strict=True):
         assert found is not None
         assert_same(found.trace, continue_run(previous, model, request).trace)

@@ -83,7 +83,7 @@ def test_a_split_batch_is_the_batch() -> None:
 
 def test_labels_that_are_no_tokens_are_an_error() -> None:
     task = GENERATED_TASKS["sort"]
-    with pytest.raises(DataError, match="has not as many labels as words"):
+    with pytest.raises(DataError, match="does not have one label for each word"):
         TokenClassification(task.make_tokenizer(), task).make_batch([Example("1 2 3", "1 2")])
 
 
@@ -92,5 +92,5 @@ def test_an_example_longer_than_the_context_is_an_error(name: str) -> None:
     task = GENERATED_TASKS[name]
     objective = {"sort": TokenClassification, "dates": SequenceToSequence}[name](task.make_tokenizer(), task)
     assert len(objective.batch(np.random.default_rng(1), 50, 64).ids) == 50
-    with pytest.raises(DataError, match=f"An example of {name} has .* tokens, the model a context of 5"):
+    with pytest.raises(DataError, match=f"An example of {name} has .* tokens; the model has a context of 5"):
         objective.batch(np.random.default_rng(1), 50, 5)

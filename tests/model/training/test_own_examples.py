@@ -34,7 +34,7 @@ def opened(path: Path, answer: Answer) -> TextExamples:
     return own_task(ExampleFiles((str(path),)), answer, (path,)).open()
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="the example is for a shell")
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the example needs bash")
 def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     readme = (Path(headlight.cli.__file__).parent / "README.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```sh\n(.*?)```", readme, re.DOTALL)
@@ -71,7 +71,7 @@ def test_pairs_train_a_model_that_writes(tmp_path: Path, capsys: pytest.CaptureF
     (tmp_path / "pairs.tsv").write_text("\ufeff" + "\n".join(lines), encoding="utf-8")
     flags = ["--objective", "sequence-to-sequence", "--examples", str(tmp_path / "pairs.tsv"), *SMALL, "--steps", "3"]
     assert train([*flags, "--out", str(tmp_path / "out")]) == 0
-    assert train([*flags, "--out", str(tmp_path / "out"), "--steps", "4"]) == 0, "the same recipe resumes"
+    assert train([*flags, "--out", str(tmp_path / "out"), "--steps", "4"]) == 0, "the same recipe resumes the run"
     assert load(tmp_path / "out").model.config.architecture == "encoder-decoder"
     assert main(["predict", "3 cats", "--model", str(tmp_path / "out")]) == 0
     capsys.readouterr()

@@ -39,7 +39,7 @@ def test_a_terminal_has_a_bar_with_step_loss_validation_and_time_left(
     assert any(re.match(r"step 20  loss \d\.\d{3}  validation \d\.\d{3} ━+ 0:00:\d\d left", bar) for bar in bars)
     printed = [frame for frame in frames if frame not in bars]
     assert len(printed) == len(set(printed)) and "tokens/s" not in drawn
-    assert [frame.split()[0] for frame in printed if "accuracy" in frame] == ["valid"], "at the end, and then alone"
+    assert [frame.split()[0] for frame in printed if "accuracy" in frame] == ["valid"], "only once, at the end"
 
 
 @pytest.mark.usefixtures("lines")
@@ -48,7 +48,7 @@ def test_elsewhere_there_are_lines(flags: list[str], tmp_path: Path, capsys: pyt
     printed = capsys.readouterr().err.splitlines()
     assert sum(line.startswith("step ") for line in printed) == 20 and not any("\x1b" in line for line in printed)
     validations = [line for line in printed if line.split()[0] == "valid"]
-    assert len(validations) == 2, "after 10 steps and after 20, the last one too"
+    assert len(validations) == 2, "after 10 steps and after the last, 20"
     assert len((tmp_path / "out" / "run" / "log.jsonl").read_text().splitlines()) == 22
 
 

@@ -118,7 +118,7 @@ def test_each_token_has_the_label_of_its_word_and_special_tokens_have_none() -> 
     for name, (start, end) in zip(names, encoded.offsets, strict=True):
         is_word = bool(encoded.text[start:end].strip())
         assert name == ("" if not is_word else "PER" if end <= 3 else "LOC" if 8 < end <= 12 else "O")
-    with pytest.raises(DataError, match="not as many labels as words"):
+    with pytest.raises(DataError, match="not have one label for each word"):
         objective.make_batch([Example("Ben saw", "O")])
 
 
@@ -179,7 +179,7 @@ def test_a_classifier_starts_from_a_model_that_knows_the_texts(
     assert masked.model.config.output_head == "masked-language-model" and not masked.model.config.labels
     assert trained.model.config.output_head == "sequence-classifier"
     assert "first.toml, in" in capsys.readouterr().err
-    assert train([*command, "--steps", "6"]) == 0, "the second stage goes on, the first one is over"
+    assert train([*command, "--steps", "6"]) == 0, "only the second stage continues"
     assert "first.toml" not in capsys.readouterr().err
 
 
@@ -210,7 +210,7 @@ def test_a_spliced_text_has_the_log_odds_that_its_words_have_elsewhere() -> None
     assert torch.equal(first.ids, again.ids) and first.ids.tolist() != other.ids.tolist()
     assert first.logits is not None and first.logits.shape == (50, 2)
     texts = objective.tokenizer.backend.decode_batch(first.ids.tolist())
-    assert len({len(text.split()) for text in texts}) == 1, "all of a batch are equally long"
+    assert len({len(text.split()) for text in texts}) == 1, "all texts of a batch have equal length"
     for text, target, (bad, good) in zip(texts, first.targets, first.logits, strict=True):
         assert int(target) == int(good > bad)
         if text.count("good") != text.count("bad"):
@@ -221,7 +221,7 @@ def test_a_teacher_has_not_seen_the_texts_that_it_labels() -> None:
     texts = [Example(" ".join([f"{n:03}"] * 30), "negative" if n % 3 else "positive") for n in range(100)]
     data = TextExamples(SENTIMENT, tuple(texts), tuple(texts), tuple(texts))
     batch = BagOfWordsDistillation(data.make_tokenizer(), data).batch(np.random.default_rng(1), 100, 384)
-    assert len({*batch.targets.flatten().tolist()}) == 1, "no other text has these words: all are alike"
+    assert len({*batch.targets.flatten().tolist()}) == 1, "unseen words give the same label everywhere"
 
 
 def test_a_text_is_spliced_from_pieces_of_several_texts_and_scaled_by_its_length(
@@ -241,8 +241,8 @@ def test_a_text_is_spliced_from_pieces_of_several_texts_and_scaled_by_its_length
     (length,) = {len(words) for words in asked}
     assert batch.logits.tolist() == [[0.0, pytest.approx(LOG_ODDS_WORDS * 8 / length)]] * 40
     pieces = [[re.match(r"t\d+", word)[0] for word in words] for words in asked]  # type: ignore[index]
-    assert any(len({*texts}) > 1 for texts in pieces), "one text is cut from several"
-    assert len({words[0].partition("w")[2] for words in asked}) > 5, "a piece begins anywhere"
+    assert any(len({*texts}) > 1 for texts in pieces), "a text has pieces of several texts"
+    assert len({words[0].partition("w")[2] for words in asked}) > 5, "pieces begin at any word"
 
 
 def test_a_teacher_adds_what_its_three_parts_say() -> None:
@@ -255,7 +255,7 @@ def test_a_teacher_adds_what_its_three_parts_say() -> None:
 def test_only_texts_can_be_spliced() -> None:
     dates = EXAMPLE_TASKS["dates"].open()
     objective = BagOfWordsDistillation(dates.make_tokenizer(), dates)
-    with pytest.raises(DataError, match="not texts whose words"):
+    with pytest.raises(DataError, match="not texts with words"):
         objective.batch(np.random.default_rng(1), 1, 64)
 
 
@@ -278,10 +278,10 @@ def test_the_mean_of_runs_with_several_seeds_is_exported(tmp_path: Path) -> None
     assert train([str(recipe), "--out", str(out)]) == 0
     first, second, mean = (load(folder) for folder in (out / "run/seed-3", out / "run/seed-4", out))
     each = zip(first.model.parameters(), second.model.parameters(), mean.model.parameters(), strict=True)
-    assert all(torch.allclose((a + b) / 2, c, atol=1e-2) for a, b, c in each), "up to bfloat16"
+    assert all(torch.allclose((a + b) / 2, c, atol=1e-2) for a, b, c in each), "equal up to bfloat16"
     assert not torch.equal(first.model.embedding.weight, second.model.embedding.weight)
     assert "in 10 steps" in mean.card
-    assert train([str(recipe), "--out", str(out)]) == 0, "what is finished is not trained again"
+    assert train([str(recipe), "--out", str(out)]) == 0, "a finished run is not trained again"
     assert "in 10 steps" in load(out).card
 
 

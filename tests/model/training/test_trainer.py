@@ -157,7 +157,7 @@ def test_a_start_that_failed_leaves_the_folder_to_the_corrected_recipe(flags: li
     first = start_run(flags, tmp_path / "out").run_folder
     assert first.tokenizer.vocabulary_size != 290
     corrected = start_run(flags, tmp_path / "out", "--layers", "2", "--vocabulary-size", "290").run_folder
-    assert corrected.tokenizer.vocabulary_size == 290, "nothing of the first recipe is left"
+    assert corrected.tokenizer.vocabulary_size == 290, "nothing remains of the first recipe"
 
 
 def test_a_vocabulary_that_the_texts_do_not_give_is_said(flags: list[str], tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_training_keeps_others_out_of_its_folder(
 ) -> None:
     with only_training(tmp_path / "out"):
         assert main(["train", *flags, "--out", str(tmp_path / "out")]) == 2
-    assert "Another training writes into" in capsys.readouterr().err
+    assert "Another training run writes into" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("flag", ["--text", "--validation"])
@@ -259,7 +259,7 @@ def test_a_broken_snapshot_is_an_error(flags: list[str], tmp_path: Path) -> None
         start_run(flags, tmp_path / "out")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM that a program can answer")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows programs cannot handle SIGTERM")
 def test_a_terminated_run_saves_and_says_so(flags: list[str], tmp_path: Path) -> None:
     log = tmp_path / "log"
     command = [sys.executable, "-m", "headlight.cli", "train", *flags, "--steps", "100000", "--evaluate-every", "1"]

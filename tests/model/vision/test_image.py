@@ -73,7 +73,7 @@ def test_a_photograph_is_turned_the_way_its_camera_says() -> None:
     "raw", [b"", b"no picture", b"GIF89a" + bytes(50), b"<svg></svg>", b"\x89PNG\r\n\x1a\n" + bytes(40)]
 )
 def test_what_is_no_picture_is_refused_by_a_sentence(raw: bytes) -> None:
-    with pytest.raises(ImageError, match="is no PNG, JPEG or WebP picture"):
+    with pytest.raises(ImageError, match="is not a PNG, JPEG or WebP picture"):
         decode_image(raw)
 
 
@@ -231,7 +231,7 @@ def test_without_pillow_a_sentence_says_what_to_do() -> None:
         "try:\n    decode_image(b'')\nexcept ImageError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "Pictures need Pillow, which is not here: pip install 'attention-headlight[image]'.\n"
+    assert done.stdout == "Pictures need Pillow, which is not installed: pip install 'attention-headlight[image]'.\n"
 
 
 def test_an_image_is_found_by_its_path_or_by_the_name_of_a_shipped_one(tmp_path: Path) -> None:

@@ -144,8 +144,8 @@ def _unknown_note(side: Side) -> str:
         return ""
     token = side.tokenizer.token_text(unknown)
     return (
-        f"{ids.count(unknown)} of {len(ids)} tokens are {token}: it stands for what this model has no token for. "
-        "Compare on a text that both models know."
+        f"{ids.count(unknown)} of {len(ids)} tokens are {token}, which replaces text that this model has no token for. "
+        "Compare on a text that both models can encode."
     )
 
 

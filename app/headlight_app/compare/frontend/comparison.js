@@ -1,4 +1,4 @@
-// The answer to a comparison: both sides' tokens and heads, what corresponds, and exact weights once they have been fetched.
+// The answer to a comparison: both sides' tokens and heads, the corresponding tokens, and fetched exact weights.
 
 import { post } from "../../ui/frontend/server.js";
 import { decodeWeight } from "../../ui/frontend/weight_code.js";
@@ -7,20 +7,23 @@ import { decodeWeight } from "../../ui/frontend/weight_code.js";
 /** @import { AttentionGroupAnswer, Axis, ComparedAttention, CompareAnswer, HeadIndex, PositionPair, QueryKey, Question, Refusable, Token } from "./types.d.ts" */
 /** @typedef {ComparedAttention & { groups: [AttentionGroupAnswer, AttentionGroupAnswer] }} AttentionPair with the group of each side */
 
-export const LEAST_RANGE = 0.01; // of the colours: what is printed as 0.00 is rounding, and looks like zero
-const LEAST_DISTANCE = 0.25; // at which the colours end: heads that hardly differ all look alike, and none glows
+export const LEAST_RANGE = 0.01; // minimum range of the colours: values printed as 0.00 look like zero
+const LEAST_DISTANCE = 0.25; // minimum distance of the strongest colour, so that small differences stay pale
 
 export class Comparison {
   #answer;
   #bytes;
-  /** For each axis the partner of a position in A, and of one in B. @type {Map<Axis, [Map<number, number>, Map<number, number>]>} */
+  /**
+   * For each axis, the partners of A's positions, and of B's positions.
+   * @type {Map<Axis, [Map<number, number>, Map<number, number>]>}
+   */
   #partners = new Map();
-  /** Exact weights by side and head; null while they are on their way. @type {Map<string, Float32Array | null>} */
+  /** Exact weights by side and head; null while they are being fetched. @type {Map<string, Float32Array | null>} */
   #exact = new Map();
 
   /**
    * @param {CompareAnswer} answer @param {Uint8Array} bytes the weights of all heads, a byte each
-   * @param {[Question, Question]} questions that were asked
+   * @param {[Question, Question]} questions the compared questions
    */
   constructor(answer, bytes, questions) {
     this.#answer = answer;
@@ -66,7 +69,7 @@ export class Comparison {
   }
 
   /**
-   * The attentions that are compared: those of that name, else the first; null where the models have none in common.
+   * The compared attentions of a name, else the first; null if the models have none in common.
    * @param {string} name @returns {AttentionPair | null}
    */
   attention(name) {
@@ -90,7 +93,7 @@ export class Comparison {
   }
 
   /**
-   * Reads single weights of a head: exact where they have been fetched, else from their bytes; NaN where attending is forbidden.
+   * Reads single weights of a head: exact if fetched, else from their byte codes; NaN if masked.
    * @param {number} side @param {AttentionGroupAnswer} group @param {HeadIndex} head
    * @returns {(query: number, key: number) => number}
    */
@@ -115,9 +118,9 @@ export class Comparison {
   }
 
   /**
-   * Fetches the exact weights of a head, unless they are here or on their way. Whether they came.
+   * Fetches the exact weights of a head unless they are fetched or requested already. Returns whether they arrived.
    * @param {number} side @param {AttentionGroupAnswer} group @param {HeadIndex} head
-   * @param {() => Promise<Float32Array | null>} fetchWeights null: there are none
+   * @param {() => Promise<Float32Array | null>} fetchWeights null: not available
    */
   async fetchExact(side, group, head, fetchWeights) {
     const key = `${side} ${weightsPath(group, head)}`;
@@ -128,13 +131,13 @@ export class Comparison {
       this.#exact.set(key, weights);
       return weights !== null;
     } catch {
-      this.#exact.delete(key); // fetched again when it is shown again
+      this.#exact.delete(key); // retried when the head is shown again
       return false;
     }
   }
 
   /**
-   * The position of each side that predictions speak of; without a choice the first masked one, or the last.
+   * The position of each side's prediction; without a choice, the first masked position, or the last.
    * @param {number} query a position in A, or -1 @returns {[number, number | null]}
    */
   queryPositions(query) {
@@ -145,7 +148,7 @@ export class Comparison {
   }
 
   /**
-   * A query and key of one side as both sides see it.
+   * A query and key of one side, translated to both sides.
    * @param {AttentionPair} attention @param {number} side @param {QueryKey} position @returns {[QueryKey, QueryKey]}
    */
   onBothSides({ groups }, side, { query, key }) {
@@ -155,13 +158,13 @@ export class Comparison {
   }
 }
 
-/** The path of a head's weights as edits name it. @param {AttentionGroupAnswer} group @param {HeadIndex} head */
+/** The path of a head's weights, as in edits. @param {AttentionGroupAnswer} group @param {HeadIndex} head */
 function weightsPath(group, { layer, head }) {
   return `${group.stack}.${layer}.${group.kind}.weights[${head}]`;
 }
 
 /**
- * The head that differs most; the first one where none does.
+ * The head that differs most; the first head if none differs.
  * @param {ComparedAttention} attention @returns {HeadIndex}
  */
 export function mostDistantHead({ distance }) {
@@ -169,7 +172,7 @@ export function mostDistantHead({ distance }) {
   return { layer, head };
 }
 
-const TIE = 1e-5; // distances nearer than this differ by rounding: the order of the heads decides
+const TIE = 1e-5; // distances closer than this are equal up to rounding, and sorted by head
 
 /**
  * Heads by their distance, the largest first.
@@ -184,7 +187,7 @@ export function rankedHeads(distance, above) {
 }
 
 /**
- * Distances as byte codes, 0 where there is nothing to compare, and the distance at which their colours end.
+ * Distances as byte codes, 0 if not comparable, and the distance of the strongest colour.
  * @param {(number | null)[][]} distance [layer head]
  */
 export function distanceCodes(distance) {
@@ -197,7 +200,7 @@ export function distanceCodes(distance) {
 }
 
 /**
- * The exact weights of one head, [query key]; null where the server has none.
+ * The exact weights of one head, [query key]; null if the server has none.
  * @param {string} api @param {Question} question @param {AttentionGroupAnswer} group @param {HeadIndex} head
  */
 export async function fetchWeights(api, question, { stack, kind }, { layer, head }) {

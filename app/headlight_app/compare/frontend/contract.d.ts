@@ -90,7 +90,7 @@ export interface ComparePageAnswer {
   writes_pdf: boolean;
 }
 
-/** What each route is asked, and what it answers. */
+/** The request and the answer of each route. */
 export interface CompareRoutes {
   compare: { request: CompareRequest; answer: CompareAnswer };
 }

@@ -1,16 +1,17 @@
-// How the models of the two sides are changed: A as the sidebar says, B by a list for each part; and things worth comparing.
+// The controls for the models of the two sides: A as in the sidebar, B by a list for each part; and suggested
+// comparisons.
 
 import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
 import { defaultMask, parseMask } from "../../ui/frontend/mask_spec.js";
 import { createModelGroup } from "../../ui/frontend/model_options.js";
 
 /** @import { Catalog, Difference, MaskArgument, Options, Question, Variant, VariantField } from "./types.d.ts" */
-/** @typedef {(patch: Partial<Difference>) => void} Differ B differs from A in something else; undefined: not any more */
+/** @typedef {(patch: Partial<Difference>) => void} Differ changes B's differences from A; undefined removes one */
 
 const SAME = "as A";
-const TRAINED = "trained:"; // in front of the encoding of another model
+const TRAINED = "trained:"; // prefix of the encoding of another model
 
-/** The model of a name, where it can be opened here. @param {Catalog} catalog @param {string} model */
+/** The model of a name, if available. @param {Catalog} catalog @param {string} model */
 function rowOf({ models }, model) {
   return models.find(({ name }) => name === model);
 }
@@ -25,7 +26,7 @@ function trainedParts(catalog, model) {
   return rowOf(catalog, model)?.trained ?? {};
 }
 
-/** What can be replaced. @param {Catalog} catalog */
+/** The replaceable parts. @param {Catalog} catalog */
 function partsOf({ parts }) {
   return /** @type {VariantField[]} */ (Object.keys(parts));
 }
@@ -36,8 +37,8 @@ function modelTitle(catalog, model) {
 }
 
 /**
- * By what the two sides are told apart: the models and what is exchanged in them, else the parts that differ; nothing
- * where only texts do.
+ * The names that distinguish the two sides: the models and their replaced parts, else the parts that differ; empty if
+ * only the texts differ.
  * @param {Catalog} catalog @param {[Question, Question]} questions @returns {[string, string]}
  */
 export function sideNames(catalog, [a, b]) {
@@ -58,13 +59,13 @@ export function sideNames(catalog, [a, b]) {
   return [one, other];
 }
 
-/** What a side has for each part. @param {Catalog} catalog @param {Question} question */
+/** A side's choice for each part. @param {Catalog} catalog @param {Question} question */
 function partTitles(catalog, { model, variant }) {
   const trained = trainedParts(catalog, model);
   return partsOf(catalog).map((part) => titleOf(catalog, part, variant[part] || trained[part] || ""));
 }
 
-/** What A's model is, in words. @param {HTMLElement} element @param {Catalog} catalog @param {Question} a */
+/** Describes A's model in words. @param {HTMLElement} element @param {Catalog} catalog @param {Question} a */
 export function describeA(element, catalog, a) {
   const words = [modelTitle(catalog, a.model), ...partTitles(catalog, a)];
   if (a.edits.length) words.push(`${a.edits.length} change${a.edits.length > 1 ? "s" : ""}`);
@@ -109,10 +110,10 @@ function modelControl({ models }, b, difference, differ) {
 }
 
 /**
- * What B may have for a part, what it has, and whether that is another than A's. To be "as A" is to be wired alike: a
- * part that A has from its training is another one in a model that was trained otherwise.
+ * B's options for a part, its choice, and whether that differs from A's. "As A" means the same wiring: a part that A
+ * has from its training may differ in a model that was trained differently.
  * @param {Catalog} catalog @param {VariantField} part @param {[Question, Question]} questions
- * @param {string | undefined} given what B has instead of A's part
+ * @param {string | undefined} given B's replacement of A's part
  * @returns {{ options: Options, chosen: string, differs: boolean }}
  */
 export function partOptions(catalog, part, [a, b], given) {
@@ -120,7 +121,7 @@ export function partOptions(catalog, part, [a, b], given) {
   const partOfA = a.variant[part] || trainedParts(catalog, a.model)[part] || "";
   const own = `${titleOf(catalog, part, trained)} · as trained`;
   const kind = part === "masks" ? parseMask(given ?? "").kind : (given ?? "");
-  // A mask is painted on Explore alone; B has one where it was A's.
+  // Masks are painted only on Explore; B has a painted mask only if it was A's.
   const isOffered = (/** @type {string} */ value) =>
     value !== trained && (value === kind || part !== "masks" || catalog.mask_arguments[value]?.control !== "cells");
   const others = Object.entries(catalog.parts[part].names).filter(([value]) => isOffered(value));
@@ -139,7 +140,7 @@ export function partOptions(catalog, part, [a, b], given) {
 
 /**
  * @param {Catalog} catalog @param {VariantField} part @param {[Question, Question]} questions
- * @param {string | undefined} given what B has instead of A's part @param {Differ} differ
+ * @param {string | undefined} given B's replacement of A's part @param {Differ} differ
  */
 function partControl(catalog, part, questions, given, differ) {
   const b = questions[1];
@@ -163,7 +164,7 @@ function partControl(catalog, part, questions, given, differ) {
 }
 
 /**
- * The positional encodings of B: of other models that were trained with them and are else alike, and of its own weights.
+ * The positional encodings for B: by opening an otherwise identical model trained with one, or by rewiring its weights.
  * @param {Catalog} catalog @param {[Question, Question]} questions @param {Options} options @param {string} chosen
  * @param {boolean} differs @param {Differ} differ
  */

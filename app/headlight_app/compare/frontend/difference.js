@@ -6,13 +6,12 @@ import { LEAST_RANGE } from "./comparison.js";
 /** @import { HeadIndex, PositionPair } from "./types.d.ts" */
 
 /**
- * `numbers`, [query key], NaN where attending is forbidden on both sides; `codes`: 0 there, else 1 to 255 for -`extent` to
- * +`extent`.
+ * `numbers`, [query key], NaN if masked on both sides; `codes`: 0 for NaN, else 1 to 255 for -`extent` to +`extent`.
  * @typedef {{ queries: PositionPair[], keys: PositionPair[], extent: number, numbers: Float32Array, codes: Uint8Array }} WeightDifference
  */
 
 /**
- * A weight that is forbidden on one side alone counts as zero there.
+ * A weight that is masked on one side only counts as zero there.
  * @param {Comparison} comparison @param {AttentionPair} attention @param {HeadIndex[]} heads of each side
  * @returns {WeightDifference}
  */

@@ -32,7 +32,7 @@ const NOTHING = { panels: [], distance: [], predictions: [] };
 
 /**
  * @param {{ comparison: Comparison, attention: AttentionPair, heads: HeadIndex[] }} shown
- * @param {[string, string]} names of the sides, by what sets them apart @param {string} alignment in words
+ * @param {[string, string]} names of the sides, from their differences @param {string} alignment in words
  * @returns {ShownView}
  */
 export function comparedView({ comparison, attention, heads }, names, alignment) {

@@ -1,4 +1,4 @@
-// All heads of both sides, how far each is from its partner, and those that differ most.
+// All heads of both sides, the distance of each from its partner, and the heads that differ most.
 
 import { colour, paintCodes } from "../../ui/frontend/charts/colours.js";
 import { createElement, drawChoices, updateChildren } from "../../ui/frontend/dom/dom.js";
@@ -13,7 +13,7 @@ import { distanceCodes, rankedHeads } from "./comparison.js";
 /** @import { HeadIndex } from "./types.d.ts" */
 
 /**
- * What a person can do here; side null stands for both.
+ * The actions of the visitor; side null means both.
  * @typedef {object} HeadTableActions
  * @property {(side: number | null, head: HeadIndex) => void} chooseHead
  * @property {(name: string) => void} chooseAttention
@@ -21,14 +21,14 @@ import { distanceCodes, rankedHeads } from "./comparison.js";
 
 const SIDES = [0, 1];
 const RANKED = 6;
-const ALIKE = 1e-5; // a distance up to here is rounding
+const ALIKE = 1e-5; // smaller distances are rounding errors
 
 export class HeadTables {
   #elements;
   #actions;
   #sides;
   #distances;
-  /** What each side's thumbnails show. @type {{ comparison: Comparison, name: string }[]} */
+  /** The content of each side's thumbnails. @type {{ comparison: Comparison, name: string }[]} */
   #painted = [];
 
   /** @param {CompareElements} elements @param {HeadTableActions} actions */
@@ -47,7 +47,7 @@ export class HeadTables {
     const { attentions, headsHint } = this.#elements;
     attentions.hidden = comparison.attentions.length < 2;
     if (!attention) {
-      headsHint.textContent = "These two have no attention in common that could be compared.";
+      headsHint.textContent = "These two models have no attention in common to compare.";
       return;
     }
     const options = comparison.attentions.map(
@@ -120,12 +120,12 @@ export class HeadTables {
   }
 }
 
-/** Small distances, such as those to a quantised model, keep two digits. @param {number} distance */
+/** Formats a distance; small ones, such as to a quantised model, keep two digits. @param {number} distance */
 function formatDistance(distance) {
   return distance < 0.1 ? distance.toPrecision(2) : distance.toFixed(3);
 }
 
-/** How many layers and heads both sides have. @param {Pick<AttentionPair, "distance">} attention */
+/** The numbers of layers and heads that both sides have. @param {Pick<AttentionPair, "distance">} attention */
 function sharedHeads({ distance }) {
   return [distance.length, distance[0]?.length || 0];
 }

@@ -1,4 +1,4 @@
-// The chosen head of both sides, large, and their difference where tokens correspond.
+// Large maps of the chosen head of both sides, and their difference at corresponding tokens.
 
 import { paintCodes, SIGNED_COLOURS } from "../../ui/frontend/charts/colours.js";
 import { cellAtPointer, drawHeatmap, listenToMap } from "../../ui/frontend/charts/heatmap.js";
@@ -51,7 +51,7 @@ export class Heatmaps {
   }
 
   /**
-   * Draws the maps with a query and a key marked on each; only frames and names have changed.
+   * Draws the maps with a query and a key marked on each, without recomputing their images.
    * @param {QueryKey[]} positions on each side
    */
   paint(positions) {
@@ -65,7 +65,7 @@ export class Heatmaps {
       this.#sideLayouts[side] = paintMap(canvas, { ...axes, image: this.#sideImages[side] }, positions[side], style);
     });
     const canvas = this.#elements.differenceMap;
-    canvas.ariaLabel = "Difference of the two, B minus A, where tokens correspond";
+    canvas.ariaLabel = "Difference of the two, B minus A, at corresponding tokens";
     this.#differenceLayout = null;
     if (!difference.codes.length) return void hidpiContext(canvas, 1, 1);
     const { queries, keys } = attention.groups[0];
@@ -102,7 +102,10 @@ export class Heatmaps {
     return cell && { side, ...cell };
   }
 
-  /** A cell of the difference stands for one on both sides. @param {MouseEvent} event @returns {Cell | null} */
+  /**
+   * The cell of the difference under the pointer, as a cell of a side.
+   * @param {MouseEvent} event @returns {Cell | null}
+   */
   #cellOfDifference(event) {
     const cell = cellAtPointer(this.#elements.differenceMap, this.#differenceLayout, event);
     if (!cell || !this.#shown) return null;
@@ -139,7 +142,7 @@ function paintSide(image, comparison, side, { groups }, head) {
 }
 
 /**
- * What corresponding tokens read as: one text where it is the same, else both.
+ * The labels of corresponding tokens: one text if both are equal, else both texts.
  * @param {Comparison} comparison @param {Axis} axis @param {PositionPair[]} pairs
  */
 export function sharedTokens(comparison, axis, pairs) {

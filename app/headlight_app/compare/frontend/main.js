@@ -1,4 +1,4 @@
-// The Compare page: A is what the sidebar says, B the same but for what one changes here.
+// The Compare page: A is set in the sidebar, B is A with the changes made here.
 
 import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.js";
 import { paintScale, SIGNED_COLOURS } from "../../ui/frontend/charts/colours.js";
@@ -28,7 +28,7 @@ import { TokenStrips } from "./token_strips.js";
 /** @typedef {{ comparison: Comparison, attention: AttentionPair, heads: HeadIndex[] }} Shown heads of each side */
 /** @import { AttentionGroupAnswer, Cell, Choice, CompareData, Difference, HeadIndex, Preset } from "./types.d.ts" */
 
-const EXACT_AFTER = 120; // milliseconds that a head is shown before its exact weights are fetched
+const EXACT_AFTER = 120; // milliseconds from showing a head to fetching its exact weights
 
 class ComparePage {
   #elements;
@@ -74,7 +74,7 @@ class ComparePage {
       collect: () => this.#exported(),
       share: () => this.#shared(),
     });
-    findByTestId(place, "figure-size", HTMLSelectElement).value = "180"; // three maps beside each other
+    findByTestId(place, "figure-size", HTMLSelectElement).value = "180"; // three maps side by side
     this.#listen();
     this.#resized = new ResizeObserver(() => {
       fitHeights([...this.#elements.texts, ...this.#elements.sources]);
@@ -112,10 +112,10 @@ class ComparePage {
     this.#export.end();
   }
 
-  /** What is shown, with the exact weights of the chosen heads. */
+  /** The displayed view for export, with the exact weights of the chosen heads. */
   async #exported() {
     const shown = this.#shown;
-    if (!shown) throw new Error("These two have no attention in common that could be exported.");
+    if (!shown) throw new Error("These two models have no attention in common to export.");
     await this.#fetchExact(shown);
     const alignment = this.#state.alignment || shown.comparison.alignment;
     const words = (this.#catalog.alignments[alignment] ?? alignment).toLowerCase();
@@ -131,7 +131,7 @@ class ComparePage {
     return { page, chosen: { state: { ...state, ...told }, side_b }, sides, program };
   }
 
-  /** Takes over what the address says. Whether the models are asked something else by it. @param {CompareData} data */
+  /** Adopts the choices in the address. Returns whether they require a new answer. @param {CompareData} data */
   #adopt({ state, side_b, settings, serial }) {
     const news = this.#reporter.news({ ...state, ...settings, side_b }, serial);
     if (!news) return false;
@@ -141,7 +141,7 @@ class ComparePage {
   }
 
   /**
-   * The one way in which something changes: remember it, ask again where a model is concerned, repaint, report.
+   * The only way to change the state: stores it, requests a new answer if a model is concerned, repaints, and reports.
    * @param {CompareState} state
    */
   #change(state) {
@@ -190,7 +190,7 @@ class ComparePage {
     else this.#showComparison(new Comparison(found.meta, new Uint8Array(found.buffer, found.start), questions));
   }
 
-  /** The boxes say what is read; B's follows A's until it is edited. */
+  /** Fills the text boxes; B's text follows A's until it is edited. */
   #drawQuestions() {
     const { texts, sources, sameText, variantA, variantB } = this.#elements;
     const [a, b] = this.#state.questions;
@@ -237,13 +237,13 @@ class ComparePage {
     this.#showState();
   }
 
-  /** Until a head is chosen it is the one that differs most. @param {Comparison} comparison */
+  /** Selects the head that differs most until the visitor chooses one. @param {Comparison} comparison */
   #followLargest(comparison) {
     const attention = comparison.attention(this.#state.choice.attention);
     if (attention && this.#state.followsLargest) this.#state = this.#state.change(mostDistantHead(attention));
   }
 
-  /** Tells tests and benches which question the picture on the screen answers. */
+  /** Exposes the displayed question to tests and benchmarks. */
   #showState() {
     const { dataset } = this.#elements.root;
     dataset.state = this.#asking.isAsking ? "asking" : "ready";
@@ -271,7 +271,7 @@ class ComparePage {
     this.#exactTimer = setTimeout(this.#fetchExact.bind(this, this.#shown), EXACT_AFTER);
   }
 
-  /** The text that tells the runs of a patch apart. */
+  /** The text field in which the two runs of a patch differ. */
   get #donorField() {
     return hasSource(this.#catalog, this.#state.questions[0].model) ? "source" : "text";
   }
@@ -296,7 +296,7 @@ class ComparePage {
   }
 
   /**
-   * Turns the chosen head of one side off or on. What is off in A is off in B too, unless B has changes of its own.
+   * Draws the switch of the chosen head of one side. Heads off in A are off in B too, unless B has its own changes.
    * @param {number} side @param {AttentionGroupAnswer} group @param {HeadIndex} head
    */
   #drawSwitch(side, group, head) {
@@ -324,7 +324,7 @@ class ComparePage {
     if (arrived && this.#shown?.comparison === comparison) this.#drawMaps(this.#shown);
   }
 
-  /** Marks the cell under the pointer, or the chosen query, on all that is drawn. */
+  /** Marks the cell under the pointer, or the chosen query, in all drawings. */
   #paintPositions() {
     if (!this.#shown) return;
     const { comparison, attention, heads } = this.#shown;
@@ -351,7 +351,7 @@ class ComparePage {
     this.#paintPositions();
   }
 
-  /** Chooses the token that predictions and frames speak of; on side B its partner in A. @param {Cell} cell */
+  /** Chooses the token for predictions and frames; for a token of B, its partner in A. @param {Cell} cell */
   #chooseQuery({ side, query }) {
     const comparison = this.#comparison;
     if (!comparison) return;

@@ -1,4 +1,5 @@
-// Patches: A takes a value of B's run, a head's output or a token before a layer, by a button or by dragging it from B to A.
+// Patches: A takes a value from B's run, a head's output or a token before a layer, by a button or by dragging from B
+// to A.
 
 import { createElement, quotedToken, updateChildren } from "../../ui/frontend/dom/dom.js";
 import { wordNodes, wordText } from "../../ui/frontend/state/edit_words.js";
@@ -15,17 +16,17 @@ import { isPatch } from "./questions.js";
 /** @typedef {{ comparison: Comparison, attention: AttentionPair, heads: HeadIndex[] }} Shown heads of each side */
 
 /**
- * Why A cannot take values of B's run; nothing where it can.
+ * Why A cannot take values from B's run; empty if it can.
  * @param {[Question, Question]} questions @param {DonorField} field
  */
 export function whyNoPatch([a, b], field) {
   const [one, other] = [a, b].map(({ model, variant }) => JSON.stringify([model, variant]));
-  if (one !== other) return "A takes values from B where both are the same model.";
+  if (one !== other) return "A can take values from B only if both are the same model.";
   const same = field === "source" ? "text" : "source";
   if (a[field] === b[field] || a[same] !== b[same])
-    return `A takes values from B where only the ${field === "source" ? "source" : "text"} is another one.`;
+    return `A can take values from B only if they differ in the ${field === "source" ? "source" : "text"} alone.`;
   if (b.edits.length || b.masked_positions.length)
-    return "A takes values from B where B is unchanged: set its changes to “none”.";
+    return "A can take values from B only if B is unchanged: set its changes to “none”.";
   return "";
 }
 
@@ -42,7 +43,7 @@ export function tokenPatch(stack, layer, ours, theirs) {
 const PATCH_PATTERN = /^(\w+)\.(\d+)\.(?:\w+\.weighted_values\[(\d+)\]|residual\[(\d+)\])=from:B(?:\[(\d+)\])?$/;
 
 /**
- * A patch in the words of the buttons; as it is where it is neither of a head nor of a token of the text.
+ * A patch in the words of the buttons; its edit text if it is not of a head or a token of the text.
  * @param {string} edit @param {string} stack that reads the text @param {readonly { text: string }[]} tokens of B's text
  * @returns {Words}
  */
@@ -59,12 +60,15 @@ const textStack = ({ stack, queries }) => (queries === "text" ? stack : "decoder
 export class Patches {
   #elements;
   #patch;
-  /** What is being dragged: the patch that it makes on a token of A, or on none. @type {((ours: number | null) => string) | null} */
+  /**
+   * The dragged value: the patch that it makes on a token of A, or on none.
+   * @type {((ours: number | null) => string) | null}
+   */
   #dragged = null;
   /** @type {Shown | null} */
   #shown = null;
 
-  /** @param {CompareElements} elements @param {(edit: string) => void} patch makes a patch, or takes it back */
+  /** @param {CompareElements} elements @param {(edit: string) => void} patch makes or removes a patch */
   constructor(elements, patch) {
     this.#elements = elements;
     this.#patch = patch;
@@ -84,7 +88,7 @@ export class Patches {
     const { patchHead, patchToken, patchHint, patchesMade, headTables, sideMaps, strips } = this.#elements;
     const why = whyNoPatch(state.questions, field);
     const [one, other] = attention.groups;
-    const uneven = one.rows !== other.rows ? "A head is taken from B where both have equally many tokens." : "";
+    const uneven = one.rows !== other.rows ? "A head can be taken from B only if both have equally many tokens." : "";
     patchHint.textContent = why || uneven || "or drag a head or a token of B onto A";
     const head = heads[1];
     this.#drawButton(patchHead, state, why || uneven, headPatch(other, head), [
@@ -115,7 +119,7 @@ export class Patches {
     button.onclick = () => this.#patch(edit);
   }
 
-  /** A patch of A, to be taken back. @param {string} edit @param {Words} words */
+  /** The button that removes a patch of A. @param {string} edit @param {Words} words */
   #createMade(edit, words) {
     const told = { ariaLabel: `Take back ${wordText(words)}`, title: edit };
     return createElement("button", "pill", [...wordNodes(words), " ×"], { ...told, onclick: () => this.#patch(edit) });
@@ -138,7 +142,7 @@ export class Patches {
         cell && row ? { layer: placeOf(row, ".row:has(.head-cell)"), head: placeOf(cell, ".head-cell") } : heads[1];
       this.#carry(() => headPatch(group, head));
     }
-    event.dataTransfer?.setData("text/plain", this.#dragged?.(null) ?? ""); // without data some browsers drag nothing
+    event.dataTransfer?.setData("text/plain", this.#dragged?.(null) ?? ""); // some browsers need data to drag
   }
 
   /** @param {DragEvent} event */
@@ -158,7 +162,7 @@ export class Patches {
   }
 }
 
-/** The place of an element among its siblings of a kind. @param {Element} element @param {string} kind */
+/** The index of an element among its siblings of a kind. @param {Element} element @param {string} kind */
 function placeOf(element, kind) {
   return [...(element.parentElement?.children ?? [])].filter((each) => each.matches(kind)).indexOf(element);
 }

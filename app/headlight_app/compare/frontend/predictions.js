@@ -1,4 +1,4 @@
-// What both sides predict, over everything that either can predict, with the difference.
+// The predictions of both sides, over all answers that either can predict, with the difference.
 
 import { createTrack } from "../../ui/frontend/charts/track.js";
 import {
@@ -18,7 +18,7 @@ export function drawPredictions(panel, predictions) {
   if (!predictions.length) {
     return panel.replaceChildren(
       createElement("h3", "", "No prediction"),
-      createElement("p", "quiet", "One of the two ends without a head."),
+      createElement("p", "quiet", "One of the two models ends without a head."),
     );
   }
   const words = createElement("span", "", " · probabilities over everything that either can predict");

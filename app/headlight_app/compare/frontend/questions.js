@@ -1,4 +1,4 @@
-// The two questions: A is what the address and the sidebar say, B the same but for what was changed.
+// The two questions: A is from the address and the sidebar, B is A with its differences.
 
 /** @import { Choice, Difference, Question, Settings } from "./types.d.ts" */
 
@@ -11,7 +11,7 @@ export function questionA({ text, source, edits, patch_from, masked_positions },
 export const isPatch = (edit) => edit.includes("=from:");
 
 /**
- * What belongs to one text or one model alone does not go over to another, nor do patches, which take values of B.
+ * The question of B. Edits of another model, masks of another text, and patches are not copied from A.
  * @param {Question} a @param {Difference} difference @returns {Question}
  */
 export function questionB(a, { variant, alignment: _by, layer: _layer, head: _head, head_chosen: _chosen, ...own }) {
@@ -23,7 +23,7 @@ export function questionB(a, { variant, alignment: _by, layer: _layer, head: _he
 }
 
 /**
- * A difference with a few things changed; what is undefined in the patch differs no more.
+ * A difference with a patch applied; undefined fields of the patch are removed from it.
  * @param {Difference} difference @param {Partial<Difference>} patch @returns {Difference}
  */
 export function patchDifference(difference, patch) {
@@ -42,8 +42,8 @@ function withoutUndefined(fields) {
 }
 
 /**
- * How B differs from A once the two have changed places.
- * @param {Question} a as it is before @param {Question} b @param {Pick<Difference, "alignment">} difference
+ * The difference of B from A after swapping the two.
+ * @param {Question} a A before the swap @param {Question} b @param {Pick<Difference, "alignment">} difference
  * @returns {Difference}
  */
 export function swapDifference(a, b, { alignment }) {
@@ -54,7 +54,10 @@ export function swapDifference(a, b, { alignment }) {
   };
 }
 
-/** The fields of one that are otherwise in the other. @template {object} Fields @param {Fields} one @param {Fields} other */
+/**
+ * The fields of `one` whose values differ in `other`.
+ * @template {object} Fields @param {Fields} one @param {Fields} other
+ */
 function fieldsThatDiffer(one, other) {
   const names = /** @type {(keyof Fields)[]} */ (Object.keys(one));
   const differing = names.filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]));

@@ -1,4 +1,4 @@
-// The marked cell of both sides in words, or what the marked query attends to most.
+// The marked cell of both sides in words, or the most attended key of the marked query.
 
 import { createElement, largestShares, quotedToken } from "../../ui/frontend/dom/dom.js";
 

@@ -1,4 +1,4 @@
-// What is chosen on the Compare page, and what follows from it without a server.
+// The choices on the Compare page, and everything derived from them without the server.
 
 import { isPatch, questionA, questionB, swapDifference } from "./questions.js";
 
@@ -12,7 +12,7 @@ export class CompareState {
   #followsLargest;
 
   /**
-   * @param {Choice} choice a layer or head below zero: no head of this model was chosen yet
+   * @param {Choice} choice a layer or head below zero: no head of this model is chosen yet
    * @param {Difference} difference @param {Settings} settings
    */
   constructor(choice, difference, settings) {
@@ -36,12 +36,12 @@ export class CompareState {
     return !("layer" in this.#difference && "head" in this.#difference);
   }
 
-  /** How tokens are matched; "": as the server chooses. */
+  /** The alignment of tokens; "": the server chooses. */
   get alignment() {
     return this.#difference.alignment || "";
   }
 
-  /** Whether the head that differs most is the chosen one, because no other was chosen. */
+  /** Whether the head that differs most is shown, because none was chosen. */
   get followsLargest() {
     return this.#followsLargest && this.linked && !this.#difference.head_chosen;
   }
@@ -57,7 +57,7 @@ export class CompareState {
     return { sides: this.questions, alignment: this.alignment, query: this.#choice.query };
   }
 
-  /** Whether the models would answer another question the same way. @param {CompareState} other */
+  /** Whether another state makes the same request. @param {CompareState} other */
   asksSame(other) {
     return JSON.stringify(this.request) === JSON.stringify(other.request);
   }
@@ -67,14 +67,14 @@ export class CompareState {
     return this.#with({ ...this.#choice, ...choice }, difference, this.#settings);
   }
 
-  /** Chosen anew by the head that differs most, until a person chooses one. */
+  /** The state that follows the head that differs most, until the visitor chooses a head. */
   followLargest() {
     const state = this.change({});
     state.#followsLargest = true;
     return state;
   }
 
-  /** A becomes B, and B becomes A. */
+  /** The state with A and B swapped. */
   swapped() {
     const [a, b] = this.questions;
     const { text, source, edits, patch_from, masked_positions, ...settings } = b;
@@ -83,8 +83,8 @@ export class CompareState {
   }
 
   /**
-   * A takes a value of B's run, or gives it back. Patches from another text than B's go.
-   * @param {string} edit @param {"text" | "source"} field of the questions that tells the runs apart
+   * Adds or removes a patch of A with a value of B's run; removes patches from texts other than B's.
+   * @param {string} edit @param {"text" | "source"} field in which the questions differ
    */
   patched(edit, field) {
     const [a, b] = this.questions;
@@ -93,7 +93,7 @@ export class CompareState {
     return this.change({ edits, patch_from: edits.some(isPatch) ? b[field] : "" });
   }
 
-  /** B's text is typed; what A takes from it follows. @param {Partial<Pick<Difference, "text" | "source">>} typed */
+  /** Sets B's typed text; A's patches from it follow. @param {Partial<Pick<Difference, "text" | "source">>} typed */
   typed(typed) {
     const { patch_from } = this.#choice;
     const [, b] = this.questions;
@@ -105,7 +105,7 @@ export class CompareState {
   }
 
   /**
-   * A head is chosen on one side, or (side null, or linked) on both. From then on the page keeps it.
+   * Chooses a head on one side, or on both if `side` is null or the sides are linked; it then stays chosen.
    * @param {number | null} side @param {HeadIndex} head
    */
   chooseHead(side, { layer, head }) {
@@ -117,19 +117,19 @@ export class CompareState {
     });
   }
 
-  /** Whether B shows the same head as A, or one of its own. @param {boolean} linked */
+  /** Sets whether B shows the same head as A. @param {boolean} linked */
   link(linked) {
     const { layer: _layer, head: _head, ...rest } = this.#difference;
     return this.change({}, linked ? rest : { ...rest, layer: this.#choice.layer, head: this.#choice.head });
   }
 
-  /** The head that one side shows. @param {number} side @param {AttentionGroupAnswer} group @returns {HeadIndex} */
+  /** The displayed head of a side. @param {number} side @param {AttentionGroupAnswer} group @returns {HeadIndex} */
   headOf(side, group) {
     const { layer = 0, head = 0 } = side === 1 && !this.linked ? this.#difference : this.#choice;
     return { layer: Math.min(layer, group.layers - 1), head: Math.min(head, group.heads - 1) };
   }
 
-  /** The report to Streamlit, by the names that it hands back. */
+  /** The report to Streamlit, in the field names that it returns. */
   get told() {
     const head = this.followsLargest ? { layer: -1, head: -1 } : {};
     return { ...this.#choice, ...head, ...this.#settings, side_b: this.#difference };

@@ -1,4 +1,4 @@
-// The tokens of both sides as chips: without a partner dashed, shaded by what the query at hand attends to.
+// The tokens of both sides as chips: dashed without a partner, shaded by the attention of the current query.
 
 import { createChip, createElement, listenToChip, updateChildren } from "../../ui/frontend/dom/dom.js";
 
@@ -11,7 +11,7 @@ import { createChip, createElement, listenToChip, updateChildren } from "../../u
  * @property {(cell: Cell) => void} choose
  */
 
-const MANY = 60; // tokens, from which on chips are small
+const MANY = 60; // tokens; with more, chips are small
 
 export class TokenStrips {
   #strips;
@@ -62,7 +62,7 @@ export class TokenStrips {
   #createChip(token, cell, focusable, alone) {
     const chip = createChip(token, focusable);
     chip.classList.toggle("alone", alone);
-    chip.title = alone ? "The other side has no such token" : "Click to ask what both sides make of this token";
+    chip.title = alone ? "The other side has no such token" : "Click to compare both sides at this token";
     listenToChip(chip, { read: () => this.#actions.point(cell), left: () => this.#actions.point(null) });
     chip.onclick = () => this.#actions.choose(cell);
     return chip;

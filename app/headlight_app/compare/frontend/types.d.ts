@@ -1,4 +1,4 @@
-// What the Compare page works on; what the server says is in the contracts.
+// The Compare page's own types; the server's answers are in the contracts.
 
 import type { Difference, Question, Variant } from "../../ui/frontend/contract.js";
 import type { SharedState } from "../../ui/frontend/export/types.js";
@@ -7,10 +7,10 @@ import type { ComparePageAnswer, ModelRow } from "./contract.js";
 export type * from "../../ui/frontend/types.js";
 export type * from "./contract.js";
 
-/** Whose tokens an attention's queries or keys are. */
+/** The text whose tokens are an attention's queries or keys. */
 export type Axis = "text" | "source";
 
-/** How the model is changed and run. */
+/** How the model is modified and run. */
 export type Settings = Pick<Question, "model" | "image" | "variant" | "device" | "measure">;
 
 /** The part of a question that belongs to one text. */
@@ -18,7 +18,7 @@ export type TextChoice = Pick<Question, "text" | "source" | "edits" | "patch_fro
 
 export type VariantField = keyof Variant;
 
-/** What is chosen for side A, and for both. */
+/** The choices for side A, and for both. */
 export interface Choice extends TextChoice {
   /** An attention's name, or "" for the first. */
   attention: string;
@@ -28,12 +28,12 @@ export interface Choice extends TextChoice {
   query: number;
 }
 
-/** What there is to choose from. */
+/** The available choices. */
 export interface Catalog extends Pick<ComparePageAnswer, "parts" | "alignments" | "mask_arguments"> {
   models: ModelRow[];
 }
 
-/** What Streamlit says. */
+/** The data from Streamlit. */
 export interface CompareData extends Catalog, Pick<ComparePageAnswer, "presets" | "writes_pdf"> {
   api: string;
   state: Choice;
@@ -50,7 +50,7 @@ export type Options = [string, string][];
 /** Corresponding positions in A and B. */
 export type PositionPair = [number, number];
 
-/** A head by its numbers. */
+/** A head by its layer and index. */
 export interface HeadIndex {
   layer: number;
   head: number;

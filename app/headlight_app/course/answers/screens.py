@@ -58,7 +58,7 @@ def answer_screen(request: ScreenRequest) -> Reply[ScreenAnswer]:
     """
     screen = find_screen(request.chapter, request.screen)
     if screen.is_long and not isinstance(request, RunRequest):
-        raise InputError(f"The screen {request.screen!r} works for seconds. Press Run, or ask the route course_run.")
+        raise InputError(f"The screen {request.screen!r} runs for seconds. Press Run, or use the route course_run.")
     values = screen.parse(request.inputs)
     named = dict(values)  # links contain the name of a model
     for name, control in screen.controls.items():

@@ -187,7 +187,7 @@ export interface ScreenRequest extends Request {
 /** The same for a screen that runs for seconds. */
 export type RunRequest = ScreenRequest;
 
-/** What each route is asked, and what it answers. */
+/** The request and the answer of each route. */
 export interface CourseRoutes {
   course_chapter: { request: ChapterRequest; answer: ChapterAnswer };
   course_screen: { request: ScreenRequest; answer: ScreenAnswer };

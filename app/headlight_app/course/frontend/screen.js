@@ -16,7 +16,7 @@ import { createRows } from "./row.js";
 /** @import { Inputs } from "./inputs.js" */
 /** @import { LinkTo } from "./links.js" */
 
-const LONG = "Press Run: it works for some seconds, and asks you before it shows what came of it.";
+const LONG = "Press Run: it takes some seconds, and asks you a question before it shows the results.";
 const FIRST_ANSWER = ".question :is(input, button:not(:disabled))"; // receives the focus after an answer
 
 /**

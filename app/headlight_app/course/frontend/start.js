@@ -64,7 +64,7 @@ function createLoad(progress, redraw) {
   const field = createElement("input", "", [], { type: "file", accept: ".json", testid: "load-progress" });
   field.onchange = async () => {
     if (progress.load((await field.files?.[0]?.text()) ?? "")) return redraw();
-    told.textContent = `This is no progress in the course. Choose a ${FILE} that was saved on this page.`;
+    told.textContent = `This file contains no progress in the course. Choose a ${FILE} that was saved on this page.`;
     told.hidden = false;
   };
   return createElement("label", "load", ["Go on from a file ", field, told]);

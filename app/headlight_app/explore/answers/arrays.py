@@ -130,7 +130,7 @@ def _read_value(resolved: ResolvedQuestion, name: str, index: Sequence[Range], m
 
 
 def _missing_value(name: str) -> EditError:
-    return EditError(f"This model has no value {name}. A path reads STACK.LAYER.PART.HOOK_POINT.")
+    return EditError(f"This model has no value {name}. A path is written STACK.LAYER.PART.HOOK_POINT.")
 
 
 def _parse_path(path: str) -> tuple[str, tuple[Range, ...]]:
@@ -141,7 +141,7 @@ def _parse_path(path: str) -> tuple[str, tuple[Range, ...]]:
         raise
     except EditError as error:
         raise EditError(
-            f"{path[:200]!r} names no value. A value reads PATH or PATH[INDEX], as in decoder.1.self.weights[3]: "
+            f"{path[:200]!r} is not a value. A value is written PATH or PATH[INDEX], as in decoder.1.self.weights[3]: "
             "the index counts along the value's axes, from 0."
         ) from error
     return intervention.path, intervention.index
@@ -176,5 +176,5 @@ def _index_ranges(name: str, axes: Sequence[str], index: Sequence[Range], sizes:
     full = (*index, *[_FULL_RANGE] * (len(axes) - len(index)))
     for axis, (first, end), size in zip(axes, full, sizes, strict=True):
         if (first + 1 if end is None else end) > size:
-            raise EditError(f"{name} asks for {axis} {first if end is None else end - 1}; there are {size}, from 0.")
+            raise EditError(f"{name} has no {axis} {first if end is None else end - 1}; there are {size}, from 0.")
     return tuple(range(first, size if end is None else end) for (first, end), size in zip(full, sizes, strict=True))

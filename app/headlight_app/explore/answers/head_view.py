@@ -113,7 +113,7 @@ def _exact_heads(request: QuantityRequest, choice: HeadChoice, heads: Sequence[H
     resolved, attention_group, quantity = request.resolved, request.attention_group, QUANTITIES[choice.quantity]
     texts = [encoded_text(resolved.trace, which) for which in (attention_group.queries, attention_group.keys)]
     if len(heads) * len(texts[0].ids) * len(texts[1].ids) > MAX_CELLS:
-        raise EditError(f"{len(heads)} heads of so long a text are too much for one picture. Collect fewer.")
+        raise EditError(f"{len(heads)} heads of such a long text are too many for one view. Select fewer.")
     layers = {layer: quantity.compute(request, layer) for layer, _ in heads}
     values, allowed = (
         np.stack([layers[layer][part][min(head, len(layers[layer][part]) - 1)] for layer, head in heads])
@@ -138,7 +138,7 @@ def _with_nowhere(found: HeadValues, rest: np.ndarray) -> HeadValues:
         np.concatenate((found.allowed, np.ones_like(rest, dtype=bool)), axis=-1),
         found.rows,
         Axis((*found.columns.labels, NOWHERE), (*found.columns.tokens, ())),
-        (*found.rules, f"{NOWHERE}: the share that the head's sink takes for no token"),
+        (*found.rules, f"{NOWHERE}: the share of the head's sink, which is not a token"),
     )
 
 
@@ -147,10 +147,10 @@ def _pooled_heads(request: QuantityRequest, choice: HeadChoice, heads: Sequence[
     resolved, attention_group, quantity = request.resolved, request.attention_group, QUANTITIES[choice.quantity]
     if not quantity.hook_point:
         known = ", ".join(each.title.lower() for each in QUANTITIES.values() if each.hook_point)
-        raise EditError(f"Of a text this long these can be shown: {known}. Shorten it for all else.")
+        raise EditError(f"For a text this long, only these can be shown: {known}. Shorten it for the others.")
     if len(heads) > MAX_LONG_TEXT_HEADS:
         raise EditError(
-            f"{len(heads)} heads of so long a text are too much for one picture. Collect at most {MAX_LONG_TEXT_HEADS}."
+            f"{len(heads)} heads of such a long text are too many for one view. Select at most {MAX_LONG_TEXT_HEADS}."
         )
     texts = [encoded_text(resolved.trace, which) for which in (attention_group.queries, attention_group.keys)]
     lengths = [len(text.ids) for text in texts]
@@ -208,7 +208,7 @@ def quantity_request(
         return request, description
     predicted = predictions(resolved, choice.query)
     if not predicted:
-        raise EditError("This model ends without a head: there is no prediction whose gradient could be taken.")
+        raise EditError("This model ends without a head, so there is no prediction to take the gradient of.")
     prediction = next((one for one in predicted if one.position == choice.query), predicted[0])
     likeliest = max(prediction.candidates, key=lambda candidate: candidate.after)
     token = likeliest.id if choice.target_token < 0 else choice.target_token

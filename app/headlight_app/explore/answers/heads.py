@@ -134,7 +134,7 @@ def answer_head_matrix(request: HeadMatrixRequest) -> Reply[HeadMatrixAnswer]:
     path = request.path
     if path.rpartition(".")[2] not in HEAD_MATRIX_HOOK_POINTS:
         raise EditError(
-            f"{path!r} cannot be asked for; possible are {', '.join(HEAD_MATRIX_HOOK_POINTS)} of an attention."
+            f"{path!r} cannot be requested; possible are {', '.join(HEAD_MATRIX_HOOK_POINTS)} of an attention."
         )
     resolved = resolve(request.question)
     if path.endswith(".weights") and resolved.shows_moved:
@@ -198,7 +198,7 @@ def answer_head_metrics(request: HeadMetricsRequest) -> Reply[HeadMetricsAnswer]
     resolved = resolve(request.question)
     group, traced = selected_attention(resolved.config, request.attention), resolved.trace
     if not has_weights(traced, group):
-        raise EditError("What heads do is measured from all weights at once; this text is too long for that.")
+        raise EditError("Head metrics need all weights at once; this text is too long for that.")
     return Reply(HeadMetricsAnswer(metrics=group_metrics(traced, group)))
 
 

@@ -66,7 +66,7 @@ MAX_HEADS_OFF = 10  # maximum number of heads that a search switches off
 SEARCH_SECONDS = 0.5  # of search in one answer, so that its progress is visible
 NATS_PER_BIT = float(np.log(2))
 TUNED_LENS_EXPLANATION = (
-    "Tuned: at each layer an affine map, fitted so that what follows says the model's own answer as closely as it can. "
+    "Tuned: an affine map per layer, fitted so that the readout comes as close as possible to the model's own answer. "
 )
 
 
@@ -148,7 +148,7 @@ def lens_explanation(config: Config) -> str:
     whole = config.modalities[0]
     return (
         f"The label that the model {early} The head reads the {POOLINGS[config.pooling].title.lower()}{dense}: that is "
-        f"the column “whole {whole}”. Under a single token stands what the head would say if it read that token alone."
+        f"the column “whole {whole}”. A token's column shows what the head would answer if it read that token alone."
     )
 
 
@@ -315,19 +315,19 @@ def attribution_assumptions(config: Config) -> list[str]:
         or NORM_PLACEMENTS[config.norm_placement].output_is_normed
         or NORM_PLACEMENTS[config.norm_placement].norm_after
     ):
-        sentences.append("Norms are held: each part is divided by the length that the whole stream has in this text.")
+        sentences.append("Norms are frozen: each part is divided by the scale that the whole stream has in this text.")
     if config.has_several_streams:
         sentences.append(
-            "The residual streams are mixed in the shares, and stretched to the lengths, that they have here."
+            "The mixing weights and scales of the residual streams are frozen at their values in this text."
         )
     if task_of(config).fills_masks or (config.output_head_config.transform or "none") != "none":
         sentences.append(
-            "The answer's own layer bends what it reads; each of its channels keeps the slope it has here."
+            "The output head's transform is nonlinear; the slope of each of its channels is frozen at its value here."
         )
     if config.output_head_config.logit_soft_cap:
-        sentences.append("The logits are capped; each part shrinks as the whole does.")
+        sentences.append("The logits are soft-capped; each part is scaled down like the whole.")
     if config.has_cross_attention:
-        sentences.append("What the encoder did is inside the cross-attention heads that fetched it.")
+        sentences.append("The encoder's contribution is included in the cross-attention heads that read it.")
     return sentences
 
 

@@ -26,7 +26,7 @@ def answer_patching(request: PatchingRequest) -> Reply[PatchingAnswer]:
         raise TextError(f"There is no layer {request.layer} to patch, counted from 0.")
     shares = next(runs.shares(patch, request.layer, request.first), None)
     if shares is None:
-        raise TextError(f"There is nothing to patch at {request.first}, counted from 0.")
+        raise TextError(f"There is no patch {request.first}, counted from 0.")
     answer, other = (
         NamedAnswer(id=each, text=answer_text(runs.trace, resolved.tokenizer, each)) for each in runs.answers
     )
@@ -54,7 +54,7 @@ def patch_of(resolved: ResolvedQuestion, stack: str, patch: PatchKind, receiver:
         return patch
     layer, _, head = receiver.partition(".")
     if not layer.strip("0"):
-        raise TextError("A head of layer 0 hears no earlier head. Choose one of a later layer.")
+        raise TextError("A head of layer 0 reads no earlier head. Choose one of a later layer.")
     return Receiver.of_head(resolved.model, stack, int(layer), patch, int(head))
 
 
@@ -63,7 +63,7 @@ def patched_runs(
 ) -> PatchedRuns:
     """The run of a question and the run of the other text. Raises TextError if there is no other text."""
     if not request.other_text.strip():
-        raise TextError("Type another text of equally many tokens, whose values are put in the place of this one's.")
+        raise TextError("Type another text with equally many tokens; its values replace those of this text.")
     position, answer, _ = target_answer(resolved, request.query, request.token)
     other = resolved.of_other_text(request.other_text)
     keep = (*KEEP, patch.path) if isinstance(patch, Receiver) else KEEP

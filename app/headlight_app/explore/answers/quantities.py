@@ -174,19 +174,19 @@ def _minus_head(request: QuantityRequest, layer: int) -> HeadArrays:
 
 def _minus_trained(request: QuantityRequest, layer: int) -> HeadArrays:
     if not request.resolved.is_changed:
-        raise EditError("Nothing is changed yet. Switch a head off or exchange a part; then this shows the difference.")
+        raise EditError("Nothing is changed yet. Switch a head off or replace a part to see the difference.")
     trained = replace(request, resolved=request.resolved.as_trained)
     return _subtract(_weights(request, layer), _weights(trained, layer))
 
 
 def _minus_text(request: QuantityRequest, layer: int) -> HeadArrays:
     if not request.other_text.strip():
-        raise EditError("Type the text to compare with; it must have as many tokens as this one.")
+        raise EditError("Type the text to compare with; it must have as many tokens as this text.")
     weights = _weights(request, layer)
     other_weights = _weights(replace(request, resolved=request.about_other_text), layer)
     if weights[0].shape != other_weights[0].shape:
         counts = f"this one has {weights[0].shape[-1]} and the other {other_weights[0].shape[-1]}"
-        raise EditError(f"Two texts are compared token by token, so they must have equally many: {counts}.")
+        raise EditError(f"Two texts are compared token by token, so they must have equally many tokens: {counts}.")
     return _subtract(weights, other_weights)
 
 
@@ -280,21 +280,21 @@ QUANTITIES: Registry[Quantity] = Registry(
         ),
         "minus_head": Quantity(
             "Minus another head",
-            "weight minus that of",
+            "weight minus the weight of",
             _minus_head,
             Expression(f'{_WEIGHTS} - trace["<other_path>"][<other_head>]'),
             signed=True,
         ),
         "minus_trained": Quantity(
             "Minus as trained",
-            "weight minus that of the model as trained",
+            "weight minus the weight in the model as trained",
             _minus_trained,
             Expression(f"{_WEIGHTS} - {_OTHER_WEIGHTS}", other=lambda request: request.resolved.as_trained),
             signed=True,
         ),
         "minus_text": Quantity(
             "Minus another text",
-            "weight minus that in the other text",
+            "weight minus the weight in the other text",
             _minus_text,
             Expression(f"{_WEIGHTS} - {_OTHER_WEIGHTS}", other=lambda request: request.about_other_text),
             signed=True,

@@ -117,7 +117,7 @@ def _statement_code(*operations: str, owner: type = Attention) -> tuple[CodeExce
     """The statements of a class that do any of these operations (see `_operations`), each once."""
     statements = _statements(owner)
     missing = [name for name in operations if all(name not in done for done, _ in statements)]
-    assert not missing, f"{owner.__name__} does not do {missing}, of which the walkthrough shows the code."
+    assert not missing, f"{owner.__name__} has no statement for {missing}, whose code the walkthrough shows."
     return tuple(excerpt for done, excerpt in statements if not done.isdisjoint(operations))
 
 

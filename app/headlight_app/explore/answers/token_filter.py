@@ -36,7 +36,7 @@ class TokenFilter:
         self.zoom = zoom_ranges(choice, queries, keys)
         self.kept_positions = tuple(self._kept_positions(side, tokenizer) for side in (0, 1))
         if not all(self.kept_positions):
-            raise EditError("Everything is hidden: this text has no other token. Show the hidden ones again.")
+            raise EditError("All tokens of this text are hidden. Show the hidden tokens again.")
         self.by_word = choice.unit == "words" and quantity.additive
         self.groups = tuple(self._token_groups(side) for side in (0, 1))
 

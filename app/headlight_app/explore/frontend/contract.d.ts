@@ -563,7 +563,7 @@ export interface ChartAxis {
   positions: number[];
 }
 
-/** The chosen heads as a chart; its numbers are float32 [row column], NaN where nothing is shown. */
+/** The chosen heads as a chart; its numbers are float32 [row column], NaN in cells that are not shown. */
 export interface HeadChart {
   title: string;
   quantity: string;
@@ -621,7 +621,7 @@ export interface ExportWorksheetRequest extends StateRequest {
 /** The view as a Python program and as shell commands. */
 export type ExportCodeRequest = StateRequest;
 
-/** What each route is asked, and what it answers. */
+/** The request and the answer of each route. */
 export interface ExploreRoutes {
   trace: { request: TraceRequest; answer: TraceAnswer };
   head_matrix: { request: HeadMatrixRequest; answer: HeadMatrixAnswer };

@@ -8,7 +8,7 @@ import { fitHeights } from "../../ui/frontend/text_box.js";
 
 /** @import { ExampleAnswer, ExplorePage } from "./types.js" */
 
-const EVERY_PART = "Every part is live: click one, and it opens below.";
+const EVERY_PART = "Every part is interactive: click one to open it below.";
 
 const memory = remembered(() => ({ chosen: /** @type {ExampleAnswer | null} */ (null) }));
 

@@ -59,8 +59,8 @@ export interface ExploreCatalogue
   terms: Record<string, Term>;
   /** The field names of a question. */
   question_fields: (keyof Question)[];
-  /** What a link says of the sidebar: nothing of a model that nobody chose. */
-  takes_focus: boolean; // whether the model was opened on another page, by a button that is gone
+  takes_focus: boolean; // whether the model was opened by a button on another page, which is gone
+  /** The sidebar's settings in a link, without a model that the visitor did not choose. */
   link_settings: Settings;
   /** The values that a link omits, and its maximum number of characters. */
   link_defaults: Record<string, unknown>;

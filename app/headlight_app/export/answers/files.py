@@ -81,7 +81,7 @@ def _labelled_array(table: Table, description: str) -> LabelledArray:
     """A table as an array with labels. Raises TextError if numbers and labels do not match."""
     shape = tuple(map(len, table.labels))
     if len(shape) != len(table.axes) or 4 * prod(shape) != len(table.values):
-        raise TextError("A table has a label for each place, and a number for each cell.")
+        raise TextError("A table needs a label for each row and column, and a number for each cell.")
     values = np.frombuffer(table.values, "<f4").reshape(shape)
     return LabelledArray(table.name.replace(" ", "-"), description, table.axes, table.labels, values)
 

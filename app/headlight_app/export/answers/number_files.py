@@ -58,7 +58,7 @@ def require_size(size: int, max_values: int) -> None:
         raise EditError(
             f"That is {size:,} numbers; such a file holds at most {max_values:,}, and NPZ "
             f"{FILE_FORMATS['npz'].max_values:,}. "
-            "An index behind the path, as in decoder.1.self.weights[3], asks for less."
+            "An index after the path, as in decoder.1.self.weights[3], selects fewer."
         )
 
 

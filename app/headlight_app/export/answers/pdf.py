@@ -125,7 +125,7 @@ def _draw_text(canvas: Any, shape: TextLine) -> None:
 def _draw_heatmap(canvas: Any, shape: Heatmap, palette: Sequence[str]) -> None:
     """Draw a heatmap: as separate cells if they have gaps, otherwise as a bitmap."""
     if shape.rows * shape.columns != len(shape.codes) or len(shape.codes) > MAX_CELLS:
-        raise TextError("A map has as many codes as cells.")
+        raise TextError("A map needs one code per cell.")
     if shape.gap > 0:
         _draw_cells(canvas, shape, palette)
     else:

@@ -2,5 +2,5 @@
 
 from headlight_app.frame.main import main
 
-if __name__ == "__main__":  # not where a process that is started from within takes this for its own beginning
+if __name__ == "__main__":  # not in a child process that imports this as its main module
     main()

@@ -227,10 +227,10 @@ def _kv_cache(result: StepResult, model: Transformer) -> KvCache:
 
 def _why_nothing_is_kept(model: Transformer) -> str:
     if task_of(model.config).fills_masks:
-        return "Every token sees every other, so a filled word changes the keys and values of all: each step reads all."
+        return "Every token sees all others, so a filled word changes all keys and values: each step reads all."
     if not is_causal(model.config.masks):
-        return "Under this mask a token may see later ones, so each new one changes the keys and values of all others."
-    return "An edit mixes the values of several tokens, so keys and values of earlier ones do not stay as they are."
+        return "Under this mask a token can see later ones, so a new token changes the keys and values of all others."
+    return "An edit mixes the values of several tokens, so the keys and values of earlier tokens change."
 
 
 def _notes(resolved: ResolvedQuestion, generated: GeneratedTokens) -> tuple[str, ...]:
@@ -238,14 +238,14 @@ def _notes(resolved: ResolvedQuestion, generated: GeneratedTokens) -> tuple[str,
     question, model = resolved.question, resolved.model
     note_texts = [" ".join(variant_notes(resolved))]
     if question.edits:
-        note_texts.append(f"Changes made on Explore are in force: {', '.join(question.edits)}.")
+        note_texts.append(f"Edits made on Explore apply: {', '.join(question.edits)}.")
     if (
         generated
         and any(mask.startswith("custom:") for mask in model.config.masks)
         and task_of(model.config).continues_text
     ):
         note_texts.append(
-            "Your mask holds among the tokens of the prompt. A new token sees all before it, unseen by them."
+            "Your mask applies within the prompt. A new token sees all earlier tokens; they do not see it."
         )
     return tuple(note for note in note_texts if note)
 

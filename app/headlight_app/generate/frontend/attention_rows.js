@@ -8,7 +8,7 @@ import { encodeWeight } from "../../ui/frontend/weight_code.js";
 /** @typedef {{ step: number, record: StepRecord, text: string }} StepRow the step's number, answer and token */
 
 /**
- * The attention that is shown: the one of that name, else the first.
+ * The displayed attention: the one with this name, else the first.
  * @param {StepRecord} record @param {string} name
  */
 export function groupOf({ attention_groups }, name) {
@@ -40,7 +40,7 @@ export function attentionRow(record, group, { blend, layer, head }) {
 }
 
 /**
- * What stands beside the row of a step whose token is not chosen yet: the mask that it fills, or that something follows.
+ * The label of a row whose token is not chosen yet: the mask to fill, or "next…".
  * @param {StepRecord} record @param {{ text: string }[]} tokens @param {Mode} mode
  */
 export function openRowText({ position }, tokens, mode) {
@@ -48,7 +48,7 @@ export function openRowText({ position }, tokens, mode) {
 }
 
 /**
- * The steps whose answers are here, the one that is shown among them: their rows make the map.
+ * The steps with answers, including the displayed one: their rows form the map.
  * @param {Generator} generator @param {Mode} mode
  */
 export function stepRows(generator, mode) {
@@ -76,7 +76,7 @@ export function pooledCodes(row, width) {
 /**
  * A row of byte codes for each step, [step key].
  * @param {StepRecord[]} records @param {string} name of the attention @param {HeadChoice} choice
- * @param {number} columns how many keys the longest row has
+ * @param {number} columns number of keys of the longest row
  */
 export function stepCodes(records, name, choice, columns) {
   const codes = new Uint8Array(records.length * columns);

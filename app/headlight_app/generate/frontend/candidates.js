@@ -18,7 +18,7 @@ import { sampledCandidate } from "./generator.js";
 /** @import { Generator } from "./generator.js" */
 /** @import { Candidate, Mode, StepRecord, GeneratedToken } from "./types.d.ts" */
 
-const STRIP = { height: 30, shown: 12, width: 240 }; // pixels; candidates; pixels where it has no width yet
+const STRIP = { height: 30, shown: 12, width: 240 }; // pixels; candidates; pixels if it has no width yet
 
 /** @param {GenerateElements} elements @param {Generator} generator @param {Mode} mode */
 export function drawNext(elements, generator, mode) {
@@ -26,7 +26,7 @@ export function drawNext(elements, generator, mode) {
   const { nextTitle, nextWhere, newest, candidates, sample } = elements;
   newest.hidden = viewed === null;
   candidates.ariaBusy = String(!record);
-  if (!record && candidates.childElementCount) return; // they stay, with the focus of the keyboard, until the next are here
+  if (!record && candidates.childElementCount) return; // they keep the keyboard focus until the next arrive
   if (!record || record.done || (endReason && viewed === null)) {
     nextTitle.textContent = record ? "The end" : "…";
     nextWhere.textContent = endReason;
@@ -70,7 +70,7 @@ function drawCandidates(list, generator, record, taken) {
   const rows = candidates.map((candidate) => {
     const button = createCandidate(candidate, record.chosen, taken);
     button.onclick = () => {
-      if (generator.record !== record) return; // the next ones are on their way
+      if (generator.record !== record) return; // the next ones are being fetched
       generator.stop();
       generator.take(step, { position: record.position, id: candidate.id, text: candidate.text });
     };
@@ -86,8 +86,9 @@ function drawCandidates(list, generator, record, taken) {
 }
 
 /**
- * One candidate, with two bars: its probability by the model, and after the sampling settings.
- * @param {Candidate} candidate @param {number} chosen the id that was sampled @param {GeneratedToken | null} taken the token that stands there
+ * One candidate with two bars: its probability by the model, and after the sampling settings.
+ * @param {Candidate} candidate @param {number} chosen the id that was sampled @param {GeneratedToken | null} taken the
+ * token at this step
  */
 function createCandidate({ id, text, before, after }, chosen, taken) {
   const mark = taken?.id === id ? "taken" : id === chosen ? "⚄" : "";
@@ -107,7 +108,7 @@ function createCandidate({ id, text, before, after }, chosen, taken) {
 }
 
 /**
- * The shares laid side by side, largest first, and the number among them that chose.
+ * Draws the shares side by side, largest first, and marks the random number among them.
  * @param {GenerateElements} elements @param {StepRecord} record
  */
 function drawRandomNumber({ root, sample, sampleStrip, sampleWords }, record) {

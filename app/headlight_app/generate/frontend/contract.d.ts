@@ -125,7 +125,7 @@ export interface GeneratePageAnswer {
   writes_pdf: boolean;
 }
 
-/** What each route is asked, and what it answers. */
+/** The request and the answer of each route. */
 export interface GenerateRoutes {
   generate: { request: GenerateRequest; answer: GenerateAnswer };
   copying: { request: CopyingRequest; answer: CopyingAnswer };

@@ -1,4 +1,4 @@
-// Where a written token comes from: the heads that copied it or suppressed it, and the passages of the prompt.
+// Where a generated token comes from: the heads that copied it or suppressed it, and the passages of the prompt.
 
 import { formatSigned } from "../../ui/frontend/charts/charts.js";
 import { addBars } from "../../ui/frontend/charts/figure_charts.js";
@@ -22,7 +22,7 @@ import { questionOf } from "./server.js";
 /** @import { CopyingAnswer, CopyingHead, CopyingRequest, GenerateState, PassageAnswer } from "./types.d.ts" */
 /** @typedef {{ meta: CopyingAnswer | null, problem: string }} Found */
 
-const PAUSE = 300; // milliseconds on one step
+const PAUSE = 300; // milliseconds on a step before the request
 const LISTED = 4; // heads of either kind
 const KEPT = 64; // answers
 const PATH = /^\w+\.(\d+)\./;
@@ -33,10 +33,10 @@ export class CopyingView {
   #events;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
-  /** Answers by their requests. @type {Map<string, Found>} */
+  /** Answers by request. @type {Map<string, Found>} */
   #known = new Map();
   #key = "";
-  /** The passage that was deleted last, what came before, and the prompt with and without it. */
+  /** The last deleted passage, the answer before, and the prompt with and without it. */
   #deleted = { passage: "", answer: "", before: "", after: "" };
 
   /**
@@ -49,7 +49,7 @@ export class CopyingView {
     this.#events = events;
   }
 
-  /** What is on the screen. @returns {CopyingAnswer | null} */
+  /** The displayed answer. @returns {CopyingAnswer | null} */
   get shown() {
     return this.#known.get(this.#key)?.meta ?? null;
   }
@@ -71,7 +71,10 @@ export class CopyingView {
     clearTimeout(this.#timer);
   }
 
-  /** The token that is looked at, or the one that comes next. @param {GenerateState} state @returns {CopyingRequest | null} */
+  /**
+   * The request for the displayed token, or the next one.
+   * @param {GenerateState} state @returns {CopyingRequest | null}
+   */
   #request(state) {
     const { record, viewed, generated, step } = this.#generator;
     const taken = viewed === null ? null : generated[viewed];
@@ -116,7 +119,7 @@ export class CopyingView {
     this.#events.prompt(deleted.after);
   }
 
-  /** What became of the answer without a passage. @param {CopyingAnswer} meta @returns {(Node | string)[]} */
+  /** The effect of the deletion on the answer. @param {CopyingAnswer} meta @returns {(Node | string)[]} */
   #proof({ text }) {
     const { passage, answer, before } = this.#deleted;
     const [was, is] = [quotedToken({ text: answer }), quotedToken({ text })];
@@ -157,7 +160,7 @@ export class CopyingView {
       const remove = createButton("act", "Delete", `delete-passage-${place}`, () =>
         this.#delete({ passage: passage.text, answer: text, before: prompt, after: passage.without }),
       );
-      remove.title = "Take this passage out of the prompt, and see whether the answer stays";
+      remove.title = "Delete this passage from the prompt, and see whether the answer stays";
       remove.ariaLabel = `Delete passage ${place + 1}`;
       const numbers = createElement(
         "span",
@@ -173,12 +176,12 @@ export class CopyingView {
   }
 }
 
-/** From where, in a sentence. @param {CopyingAnswer} meta @returns {(Node | string)[]} */
+/** The origin of the token in a sentence. @param {CopyingAnswer} meta @returns {(Node | string)[]} */
 export function sourceWords({ text, occurrences, heads, passages, source }) {
   if (!occurrences.length)
-    return [quotedToken({ text }), " does not stand in the text before it, so no head could copy it."];
+    return [quotedToken({ text }), " does not occur in the text before it, so no head could copy it."];
   const times = occurrences.length === 1 ? "once" : `${occurrences.length} times`;
-  const stands = [quotedToken({ text }), ` stands ${times} in the text before it`];
+  const stands = [quotedToken({ text }), ` occurs ${times} in the text before it`];
   if (!heads.some(({ logit }) => logit > 0)) return [...stands, ", but no head copies it from there."];
   if (source === null || passages.length < 2) return [...stands, "."];
   return [
@@ -191,7 +194,7 @@ export function sourceWords({ text, occurrences, heads, passages, source }) {
   ];
 }
 
-/** The passages as bars, to be exported. @param {Figure} figure @param {CopyingAnswer} meta */
+/** Draws the passages as bars, for export. @param {Figure} figure @param {CopyingAnswer} meta */
 export function passagesPanel(figure, { passages, text }) {
   const values = passages.flatMap(({ copied, moved }) => [copied, moved]);
   const rows = passages.map((passage) => ({
@@ -204,7 +207,7 @@ export function passagesPanel(figure, { passages, text }) {
   return titled(figure, title, (/** @type {Box} */ box) => addBars(figure, chart, box));
 }
 
-/** The numbers as tables, to be exported. @param {CopyingAnswer} meta @returns {Record<string, Table>} */
+/** The numbers as tables, for export. @param {CopyingAnswer} meta @returns {Record<string, Table>} */
 export function copyingTables({ heads, passages }) {
   const of = (/** @type {PassageAnswer[]} */ rows) => rows.flatMap(({ copied, moved }) => [copied, moved]);
   const names = heads.map(({ path, head, key }) => `${path}[${head}] from ${key}`);

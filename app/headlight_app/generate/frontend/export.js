@@ -25,13 +25,13 @@ export function generatedView(generator, { mode, settings, choice, sampling }, c
   const { record, tokens, source } = generator;
   if (!record || record.done) {
     const why = generator.endReason || "The next token is not known yet.";
-    throw new Error(generator.generated.length ? `${why} Take the last token back, and export then.` : why);
+    throw new Error(generator.generated.length ? `${why} Take the last token back, then export.` : why);
   }
   const group = record.attention_groups.length ? groupOf(record, choice.attention) : null;
   const rows = stepRows(generator, mode);
   const keys = group?.keys === "source" ? (source ?? []) : tokens;
   const written = generator.generated.map((token) => token.text).join("");
-  const attended = group ? `${blendTitle(choice)} · what each step attended to, a row for each token generated` : "";
+  const attended = group ? `${blendTitle(choice)} · the attention of each step, a row for each generated token` : "";
   const settled = `${describeSampling(sampling)}${written ? ` · generated: “${written.trim()}”` : ""}`;
   const steps = group && rows.length ? { rows, keys, group, choice } : null;
   /** @param {string[]} words @param {Steps | null} shownSteps @param {StepRecord | null} candidates @returns {ShownFigure} */
@@ -74,7 +74,10 @@ export function generatedView(generator, { mode, settings, choice, sampling }, c
   };
 }
 
-/** The run that is continued, with the heads that are shown. @param {Generator} generator @param {Pick<GenerateState, "settings" | "choice">} state @returns {ShownSide} */
+/**
+ * The generated run, with the displayed heads.
+ * @param {Generator} generator @param {Pick<GenerateState, "settings" | "choice">} state @returns {ShownSide}
+ */
 export function generatedSide({ record, tokens, source: source_tokens }, { settings, choice }) {
   const group = record && !record.done && record.attention_groups.length ? groupOf(record, choice.attention) : null;
   return {
@@ -91,7 +94,7 @@ function describeSampling({ temperature, top_k: topK, top_p: topP, seed }) {
   return `temperature ${temperature}, top-k ${topK || "all"}, top-p ${topP}, seed ${seed}`;
 }
 
-/** @param {Choice} choice @param {AttentionGroupAnswer | null} group @returns {[number, number][]} none: all of them */
+/** @param {Choice} choice @param {AttentionGroupAnswer | null} group @returns {[number, number][]} empty: all heads */
 function headsOf({ blend, layer, head }, group) {
   if (!group || blend === "all") return [];
   if (blend === "head") return [[layer, head]];
@@ -107,7 +110,7 @@ function drawGenerated(width, title, steps, record) {
   return { figure, y: record ? addPanels(figure, y, [candidatesPanel(figure, record)], width > 120 ? 2 : 1) : y };
 }
 
-/** Gives the lower end. @param {Figure} figure @param {number} y @param {Steps} steps */
+/** Returns the lower end. @param {Figure} figure @param {number} y @param {Steps} steps */
 function addSteps(figure, y, { rows, keys, group, choice }) {
   const box = { x: MARGIN, width: figure.width - 2 * MARGIN };
   const heading = wrapText(`Attention: ${blendTitle(choice)}`, LABEL_SIZE, box.width);
@@ -130,7 +133,7 @@ function candidatesPanel(figure, { candidates, position }) {
 
 /**
  * @param {StepRow[]} rows @param {{ text: string }[]} keys @param {AttentionGroupAnswer} group @param {Choice} choice
- * @returns {Table} NaN where a token had not been generated yet
+ * @returns {Table} NaN if a token had not been generated yet
  */
 function attentionTable(rows, keys, group, choice) {
   const values = new Float32Array(rows.length * keys.length).fill(Number.NaN);

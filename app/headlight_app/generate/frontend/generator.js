@@ -1,4 +1,4 @@
-// Generating token by token: asks for steps, takes tokens, goes back, plays, and shows earlier steps.
+// Generates token by token: requests steps, takes tokens, goes back, plays, and shows earlier steps.
 
 import { isAbort } from "../../ui/frontend/server.js";
 import { History, shownTokens } from "./history.js";
@@ -10,16 +10,16 @@ import { Refused } from "./server.js";
 /**
  * Events for a page.
  * @typedef {object} GeneratorEvents
- * @property {() => void} changed something is to be drawn anew
- * @property {() => void} answered the same, and any problem is over
+ * @property {() => void} changed something must be redrawn
+ * @property {() => void} answered the same, and earlier problems are solved
  * @property {(error: unknown) => void} failed
- * @property {() => void} moved other tokens are on the page
- * @property {(texts: string[]) => void} taken tokens that a person or the player has taken
- * @property {() => void} settled nothing more follows by itself
- * @property {(waiting: boolean) => void} waiting whether the prompt is on its way
+ * @property {() => void} moved the tokens on the page have changed
+ * @property {(texts: string[]) => void} taken tokens taken by the visitor or the player
+ * @property {() => void} settled nothing more happens automatically
+ * @property {(waiting: boolean) => void} waiting whether the prompt is being fetched
  */
 
-const REDRAWN_EVERY = 8; // answers to earlier steps
+const REDRAWN_EVERY = 8; // answers to earlier steps per redraw
 
 export class Generator {
   #server;
@@ -30,20 +30,20 @@ export class Generator {
   #prompt = null;
   /** @type {PageToken[] | null} */
   #source = null;
-  /** The step that is shown; null: the next one. @type {number | null} */
+  /** The displayed step; null: the next one. @type {number | null} */
   #viewed = null;
   #turn = 0;
-  /** The question that is on its way, if any. @type {Promise<void> | null} */
+  /** The pending question, if any. @type {Promise<void> | null} */
   #starting = null;
-  /** The question after a token that was taken, if it is on its way. @type {Promise<void> | null} */
+  /** The pending question after a taken token, if any. @type {Promise<void> | null} */
   #following = null;
-  /** Tokens taken that were not told yet. @type {string[]} */
+  /** Taken tokens that have not been announced yet. @type {string[]} */
   #taken = [];
-  /** What plays, if anything. @type {object | null} */
+  /** The current playback, if any. @type {object | null} */
   #run = null;
-  /** Milliseconds that each step took while playing. @type {number[]} */
+  /** Duration of each step during playback, in milliseconds. @type {number[]} */
   #pace = [];
-  /** Tokens a second while playing; 0: as fast as it goes. */
+  /** Tokens per second during playback; 0: as fast as possible. */
   speed = 5;
 
   /**
@@ -68,7 +68,7 @@ export class Generator {
     return this.#viewed;
   }
 
-  /** The step that is shown, or the one that comes next. */
+  /** The displayed step, or the next one. */
   get step() {
     return this.#viewed ?? this.generated.length;
   }
@@ -93,7 +93,7 @@ export class Generator {
     return this.#source;
   }
 
-  /** The tokens of the text, with those that were generated. */
+  /** The tokens of the text, including the generated ones. */
   get tokens() {
     return shownTokens(this.#prompt ?? [], this.generated);
   }
@@ -102,7 +102,7 @@ export class Generator {
     return this.#history.newest;
   }
 
-  /** The answer that is shown: that of a token already taken, or of the next one. */
+  /** The displayed answer: of a taken token, or of the next one. */
   get record() {
     return this.recordAt(this.step);
   }
@@ -112,7 +112,7 @@ export class Generator {
     return this.#history.recordAt(step);
   }
 
-  /** Why nothing more can be taken; "" while something can. */
+  /** Why no more tokens can be taken; "" if one can. */
   get endReason() {
     const record = this.newest;
     const last = this.generated.at(-1);
@@ -124,13 +124,13 @@ export class Generator {
     return full ? `The text has ${record.length} tokens, as many as this model reads.` : "";
   }
 
-  /** Whether an answer was sampled by other settings than are in force now. @param {AnyRecord} record */
+  /** Whether an answer was sampled with settings other than the current ones. @param {AnyRecord} record */
   isOutdated(record) {
     return !record.done && JSON.stringify(record.sampling) !== JSON.stringify(this.#state().sampling);
   }
 
   /**
-   * The question is another one. Generated tokens stay where they still make sense.
+   * Starts with a new question. Generated tokens are kept if they still fit.
    * @param {readonly GeneratedToken[]} generated
    */
   start(generated = []) {
@@ -164,7 +164,7 @@ export class Generator {
     }
   }
 
-  /** Takes the token that was sampled, once it is here; whether there was one. */
+  /** Takes the sampled token once it has arrived; returns whether there was one. */
   async takeSampled() {
     this.#viewed = null;
     while (!this.newest && (this.#following ?? this.#starting)) await (this.#following ?? this.#starting);
@@ -176,7 +176,7 @@ export class Generator {
   }
 
   /**
-   * Takes a token at a step: the line goes on from there, and what stood there is offered again.
+   * Takes a token at a step: the text continues from there, and the replaced branch is offered.
    * @param {number} step @param {GeneratedToken} token
    */
   async take(step, token) {
@@ -214,7 +214,7 @@ export class Generator {
     this.#history.forgetBranches();
   }
 
-  /** Plays until it is stopped or the text has ended. */
+  /** Plays until stopped or until the text ends. */
   async play() {
     const run = {};
     this.#run = run;
@@ -239,14 +239,14 @@ export class Generator {
     this.#events.changed();
   }
 
-  /** Ends what runs, and says nothing any more. */
+  /** Stops everything, without further events. */
   dispose() {
     this.#turn++;
     this.#run = null;
     this.#server.abort();
   }
 
-  /** Shows an earlier step, or (null) the next one. Whether it is on the screen. @param {number | null} step */
+  /** Shows an earlier step, or the next one (null). Returns whether it is displayed. @param {number | null} step */
   async view(step) {
     this.stop();
     this.#viewed = step;
@@ -263,7 +263,7 @@ export class Generator {
     return isShown;
   }
 
-  /** Other sampling settings: what was sampled stays as it was, what comes next is sampled anew. */
+  /** Resamples the next token with new settings; taken tokens stay. */
   async resample() {
     this.#viewed = null;
     if (this.#starting) return this.start(this.generated);
@@ -276,11 +276,11 @@ export class Generator {
     }
   }
 
-  /** Shows the line as it now is, and asks what comes next where that is not known. */
+  /** Shows the current text, and requests the next step if it is not known. */
   async #follow() {
     this.#viewed = null;
     this.#events.moved();
-    if (this.#starting) return this.start(this.generated); // its answer would be about another line
+    if (this.#starting) return this.start(this.generated); // its answer would be about another text
     const turn = ++this.#turn;
     try {
       const known = this.newest;
@@ -303,7 +303,7 @@ export class Generator {
     this.#events.failed(error);
   }
 
-  /** @param {number} turn @returns {Promise<boolean>} whether this is still what is asked */
+  /** @param {number} turn @returns {Promise<boolean>} whether this is still the current question */
   async #readPrompt(turn) {
     const first = await this.#fetch([], { latest: true, tokens: true });
     if (turn !== this.#turn || !first?.tokens) return false;
@@ -313,7 +313,7 @@ export class Generator {
   }
 
   /**
-   * The text of tokens that came with the address; without them where they do not fit any more.
+   * Fetches the texts of tokens from the address; drops the tokens if they no longer fit.
    * @param {number} turn
    */
   async #readWritten(turn) {
@@ -328,7 +328,7 @@ export class Generator {
     }
   }
 
-  /** Fetches the answers to earlier steps of a line that came with the address. @param {number} turn */
+  /** Fetches the answers to earlier steps of tokens from the address. @param {number} turn */
   async #fillRecords(turn) {
     for (let step = 1; step < this.generated.length; step++) {
       if (turn !== this.#turn) return;
@@ -336,7 +336,7 @@ export class Generator {
       try {
         await this.#fetch(this.generated.slice(0, step));
       } catch {
-        return; // asked again when it is shown
+        return; // requested again when it is shown
       }
       const due = step % REDRAWN_EVERY === 0 || step === this.generated.length - 1;
       if (turn === this.#turn && due) this.#events.changed();
@@ -351,7 +351,7 @@ export class Generator {
   }
 }
 
-/** The candidate that was sampled. @param {import("./types.d.ts").StepRecord} record */
+/** The sampled candidate. @param {import("./types.d.ts").StepRecord} record */
 export function sampledCandidate({ candidates, chosen }) {
   const found = candidates.find(({ id }) => id === chosen);
   if (!found) throw new Error("The answer does not list the token that was sampled.");

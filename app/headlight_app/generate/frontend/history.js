@@ -1,4 +1,4 @@
-// Generated tokens, step by step: the line on the page, the answer to each of its beginnings, and the lines that were left.
+// Generated tokens: the line on the page, the answer to each of its prefixes, and the abandoned lines.
 
 /** @import { AnyRecord, Branch, GeneratedToken, PageToken, ShownToken } from "./types.d.ts" */
 
@@ -8,9 +8,9 @@ const RECORDS = 1_200; // answers kept in the browser
 export class History {
   /** @type {readonly GeneratedToken[]} */
   #generated = [];
-  /** Answers by the line that they continue, so that going back asks nothing. @type {Map<string, AnyRecord>} */
+  /** Answers by prefix, so that going back needs no request. @type {Map<string, AnyRecord>} */
   #records = new Map();
-  /** Answers to the last question that had any. @type {Map<string, AnyRecord>} */
+  /** Answers to the last question with answers. @type {Map<string, AnyRecord>} */
   #answered = new Map();
   /** @type {Branch[]} */
   #branches = [];
@@ -20,7 +20,7 @@ export class History {
     return this.#generated;
   }
 
-  /** The answer after all generated tokens, or null where it is not known. */
+  /** The answer after all generated tokens, or null if not known. */
   get newest() {
     return this.recordAt(this.#generated.length);
   }
@@ -37,14 +37,14 @@ export class History {
     if (this.#records.size > RECORDS) this.#records.delete(oldest);
   }
 
-  /** The question is another one: answers to the old one are void. @param {readonly GeneratedToken[]} generated */
+  /** Starts a new question, for which earlier answers are invalid. @param {readonly GeneratedToken[]} generated */
   restart(generated) {
     if (this.#records.size) this.#answered = this.#records;
     this.#records = new Map();
     this.#generated = generated;
   }
 
-  /** The new question has no answer: the old one's stay on the page. */
+  /** The new question failed: the old answers stay on the page. */
   restore() {
     this.#records = this.#answered;
   }
@@ -55,7 +55,7 @@ export class History {
   }
 
   /**
-   * Writes a token at a step; a line that it leads away from is offered again.
+   * Writes a token at a step; the line it replaces becomes a branch.
    * @param {number} step @param {GeneratedToken} token
    */
   take(step, { position, id, text }) {
@@ -69,7 +69,7 @@ export class History {
     this.#generated = this.#generated.slice(0, length);
   }
 
-  /** The newest lines that lead elsewhere than the one on the page. */
+  /** The newest lines that differ from the one on the page. */
   get branches() {
     const current = keyOf(this.#generated);
     const seen = new Set();
@@ -92,7 +92,7 @@ export class History {
     this.#generated = generated;
   }
 
-  /** The generated tokens make no sense any more. */
+  /** Drops the generated tokens, which no longer fit. */
   dropWritten() {
     this.#generated = [];
   }
@@ -101,7 +101,7 @@ export class History {
     this.#branches = [];
   }
 
-  /** Remembers the line before it is changed at a step, unless the new one only goes on. @param {number} step */
+  /** Saves the line before a change at a step, unless the new line only extends it. @param {number} step */
   #leave(step) {
     if (step < this.#generated.length)
       this.#branches = [{ generated: [...this.#generated], from: step }, ...this.#branches];
@@ -109,7 +109,7 @@ export class History {
 }
 
 /**
- * The tokens of the text with those that were generated.
+ * The tokens of the text, including the generated ones.
  * @param {PageToken[]} prompt @param {readonly GeneratedToken[]} generated @returns {ShownToken[]}
  */
 export function shownTokens(prompt, generated) {

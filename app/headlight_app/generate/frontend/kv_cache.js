@@ -5,8 +5,8 @@ import { canvasStyle, hidpiContext } from "../../ui/frontend/dom/dom.js";
 /** @import { GenerateElements } from "./elements.js" */
 /** @import { CachedLayer, StepRecord } from "./types.d.ts" */
 
-const FEWEST_CELLS = 32; // that the picture has room for
-const TALLEST = 160; // pixels, of all strips, as long as each has 4
+const FEWEST_CELLS = 32; // positions that the strips have room for
+const TALLEST = 160; // pixels for all strips, if each has at least 4
 const FOOTER = 18; // pixels
 
 /** A size in words. @param {number} bytes */
@@ -18,8 +18,8 @@ export function formatBytes(bytes) {
 }
 
 /**
- * How many positions the picture has room for: it doubles when it is full.
- * @param {number} length @param {number} context as many as the model reads
+ * The number of positions with room in the strips: it doubles when they are full.
+ * @param {number} length @param {number} context maximum number of tokens
  */
 export function cellCount(length, context) {
   let cells = FEWEST_CELLS;
@@ -29,7 +29,7 @@ export function cellCount(length, context) {
 
 /**
  * @param {GenerateElements} elements @param {StepRecord} record the newest
- * @param {boolean} cached whether keys and values are cached from step to step @param {number} promptLength in tokens
+ * @param {boolean} cached whether keys and values are cached between steps @param {number} promptLength in tokens
  */
 export function drawKvCache(elements, record, cached, promptLength) {
   const { useCache: button, cacheWords, cacheStage } = elements;
@@ -48,24 +48,24 @@ export function describeCache({ cache: { layers, model_layers, heads }, context 
   const total = sumOver(layers, ({ bytes }) => bytes);
   const numbers = sumOver(layers, ({ key_value_heads, key_dim, value_dim }) => key_value_heads * (key_dim + value_dim));
   const token = total / one.tokens;
-  const own = layers.length < model_layers ? `${layers.length} of ${model_layers} layers, which the others read` : "";
+  const own = layers.length < model_layers ? `${layers.length} of ${model_layers} layers (the others share them)` : "";
   const words = [
     `Each token leaves a key and a value in every ${own ? `head of ${own}` : "layer and head"}: ${describeSizes(layers)}`,
     ` = ${numbers.toLocaleString("en")} numbers of ${one.element_size} bytes, ${formatBytes(token)}. `,
-    `Cached for ${one.tokens} tokens: ${formatBytes(total)}; for ${context.toLocaleString("en")}, the most that the model reads, ${formatBytes(token * context)}. `,
+    `Cached for ${one.tokens} tokens: ${formatBytes(total)}; for ${context.toLocaleString("en")}, the model's maximum, ${formatBytes(token * context)}. `,
   ];
   const unshared = sumOver(layers, ({ bytes, key_value_heads }) => (bytes * heads) / key_value_heads);
   if (unshared > total) {
     const times = (unshared / total).toLocaleString("en", { maximumFractionDigits: 1 });
     const counts = [...new Set(layers.map(({ key_value_heads }) => key_value_heads))].join(" or ");
     words.push(
-      `${heads} query heads share ${counts} key/value heads: with one for each it would be ${formatBytes(unshared)}, ${times} times as much.`,
+      `${heads} query heads share ${counts} key/value heads: with one for each query head it would be ${formatBytes(unshared)}, ${times} times as much.`,
     );
   }
   return words.join("");
 }
 
-/** Layers of one size together. @param {readonly CachedLayer[]} layers */
+/** The sizes of the layers, equal sizes grouped. @param {readonly CachedLayer[]} layers */
 function describeSizes(layers) {
   const plural = (/** @type {number} */ count, /** @type {string} */ word) =>
     `${count} ${word}${count === 1 ? "" : "s"}`;
@@ -119,7 +119,7 @@ function drawStrips({ root, cacheStage, cacheStrips }, record, promptLength) {
 }
 
 /**
- * One layer's strip; what its heads would need if none shared keys and values stays empty.
+ * Draws one layer's strip; the space saved by shared keys and values stays empty.
  * @param {CanvasRenderingContext2D} context
  * @param {{ left: number, top: number, width: number, height: number, cell: number }} place in pixels
  * @param {CachedLayer} layer

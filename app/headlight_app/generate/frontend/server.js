@@ -6,7 +6,7 @@ import { clientId, post } from "../../ui/frontend/server.js";
 /** @import { Packed } from "../../ui/frontend/wire.js" */
 /** @import { AnyRecord, GenerateAnswer, GenerateRequest, GenerateState, GeneratedToken, Refusal, Replaced } from "./types.d.ts" */
 
-/** The server's sentence in place of an answer. */
+/** The server's error sentence instead of an answer. */
 export class Refused extends Error {}
 
 export class GenerateServer {
@@ -23,9 +23,10 @@ export class GenerateServer {
   }
 
   /**
-   * The answer after the generated tokens; null where a newer question replaced it.
+   * The answer after the generated tokens; null if a newer question replaced it.
    * @param {GenerateState} state @param {readonly GeneratedToken[]} generated
-   * @param {{ latest?: boolean, tokens?: boolean }} [options] `latest` makes older questions of this page void, `tokens` asks for the text's tokens
+   * @param {{ latest?: boolean, tokens?: boolean }} [options] `latest` cancels older questions of this page, `tokens`
+   * requests the text's tokens
    * @returns {Promise<AnyRecord | null>}
    */
   async fetchStep(state, generated, { latest = false, tokens = false } = {}) {
@@ -47,14 +48,14 @@ export class GenerateServer {
     return { ...meta.step, tokens: meta.tokens, numbers: new Float32Array(buffer, start), sampling };
   }
 
-  /** Drops all questions that are on their way. */
+  /** Aborts all pending requests. */
   abort() {
     this.#pending.abort();
     this.#pending = new AbortController();
   }
 }
 
-/** What is asked of the model. @param {Pick<GenerateState, "settings" | "choice">} state */
+/** The question to the model. @param {Pick<GenerateState, "settings" | "choice">} state */
 export function questionOf({ settings, choice }) {
   const { text, source, image, masked_positions, edits, patch_from } = choice;
   return { ...settings, text, source, image, masked_positions, edits, patch_from };

@@ -22,11 +22,11 @@ import { attentionRow, blendTitle, groupOf, headRow, pooledCodes, stepCodes, ste
 /**
  * @typedef {object} AttentionActions
  * @property {(patch: Partial<Choice>) => void} change
- * @property {(position: number | null) => void} point the pointer is over a token, or over none
- * @property {(step: number | null) => Promise<void>} view shows an earlier step, or (null) the next one
+ * @property {(position: number | null) => void} point the pointer is over a token, or over none (null)
+ * @property {(step: number | null) => Promise<void>} view shows an earlier step, or the next one (null)
  */
 
-const STRIPES = 48; // at most, in one thumbnail
+const STRIPES = 48; // maximum rows in one thumbnail
 /** @type {[string, string][]} */
 const BLENDS = [
   ["head", "One head"],
@@ -74,7 +74,7 @@ export class StepAttention {
   }
 
   /**
-   * Draws the map, and says in words what is under the pointer.
+   * Draws the map, and describes the cell under the pointer in words.
    * @param {Pick<GenerateState, "choice" | "mode">} state @param {number | null} key
    */
   paint({ choice, mode }, key) {

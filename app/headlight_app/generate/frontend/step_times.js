@@ -1,4 +1,4 @@
-// Time of each step: a bar for each, and the rate.
+// The time of each step as a bar, and the rate.
 
 import { canvasStyle, hidpiContext } from "../../ui/frontend/dom/dom.js";
 
@@ -7,9 +7,9 @@ import { canvasStyle, hidpiContext } from "../../ui/frontend/dom/dom.js";
 /** @import { StepRecord } from "./types.d.ts" */
 
 const SHOWN = 40; // steps
-const RECENT = 8; // steps that the rate is of
+const RECENT = 8; // steps in the rate
 const HEIGHT = 64; // pixels
-const CUT_ABOVE = 4; // times the median: what is longer is cut, so that the others can be seen
+const CUT_ABOVE = 4; // times the median: longer bars are cut, so that the others stay visible
 
 /** @param {number[]} numbers in rising order */
 function median(numbers) {
@@ -17,7 +17,7 @@ function median(numbers) {
 }
 
 /**
- * The answers after steps `from` to the newest, where they are here.
+ * The available answers from step `from` to the newest.
  * @param {Generator} generator @param {number} from @returns {StepRecord[]}
  */
 function recordsFrom(generator, from) {
@@ -28,7 +28,7 @@ function recordsFrom(generator, from) {
 }
 
 /**
- * How long the server took for each step of the line.
+ * Draws the server's time for each step.
  * @param {GenerateElements} elements @param {Generator} generator
  */
 export function drawStepTimes({ root, times: canvas, timesWords }, generator) {
@@ -55,7 +55,7 @@ export function drawStepTimes({ root, times: canvas, timesWords }, generator) {
 }
 
 /**
- * How fast it goes: by the clock while playing, and by the server's own time of the last steps.
+ * The rate in words: by the clock during playback, and by the server's time of the last steps.
  * @param {Generator} generator
  */
 export function describeRate(generator) {

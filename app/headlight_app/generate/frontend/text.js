@@ -1,4 +1,4 @@
-// The text as it stands: prompt, generated tokens to click, and other branches.
+// The current text: prompt, clickable generated tokens, and other branches.
 
 import { createElement, inlineText, onHover, updateChildren, visibleText } from "../../ui/frontend/dom/dom.js";
 import { find } from "../../ui/frontend/dom/elements.js";
@@ -10,9 +10,9 @@ import { sampledCandidate } from "./generator.js";
 
 /**
  * @typedef {object} TextActions
- * @property {(position: number | null) => void} point the pointer is over a token, or over none
+ * @property {(position: number | null) => void} point the pointer is over a token, or over none (null)
  * @property {(position: number) => void} toggleMask
- * @property {(step: number | null) => void} view shows an earlier step, or (null) the next one
+ * @property {(step: number | null) => void} view shows an earlier step, or the next one (null)
  */
 
 const LONGEST_BRANCH = 60; // characters
@@ -44,8 +44,8 @@ export class TextView {
   }
 
   /**
-   * Shades every word by the weight that it was given.
-   * @param {ArrayLike<number>} weights @param {Axis} axis whose words they are
+   * Shades every word by its weight.
+   * @param {ArrayLike<number>} weights @param {Axis} axis the text of the weights
    */
   shade(weights, axis) {
     const words = /** @type {HTMLElement[]} */ ([...this.#elements.page.children]);
@@ -89,7 +89,7 @@ export class TextView {
   /** @param {ShownToken} token @param {number} step */
   #createWritten(token, step) {
     const { viewed, generated } = this.#generator;
-    const title = "Go back here: see the other candidates, and choose one";
+    const title = "Go back here to see the other candidates and choose one";
     const button = this.#createButton(token, "word generated", title, () =>
       this.#actions.view(viewed === step ? null : step),
     );
@@ -108,12 +108,15 @@ export class TextView {
     return button;
   }
 
-  /** The token that was sampled and not taken yet, or (null) is on its way. @param {StepRecord | null} record */
+  /**
+   * The button of the sampled token that is not taken yet, or is still being fetched (null).
+   * @param {StepRecord | null} record
+   */
   #createSampled(record) {
     const text = record ? sampledCandidate(record).text : " …";
     const button = createElement("button", "word ahead", flowingText(text), { testid: "ahead" });
     button.title = "The sampled token: click to take it";
-    button.ariaLabel = record ? `Take ${inlineText(text)}` : "The next token is on its way";
+    button.ariaLabel = record ? `Take ${inlineText(text)}` : "The next token is being computed";
     button.onclick = () => this.#generator.takeSampled();
     return button;
   }
@@ -148,12 +151,12 @@ export class TextView {
   }
 }
 
-/** A token as a reader sees it: spaces are spaces, everything else invisible has a sign. @param {string} text */
+/** A token for readers: spaces stay spaces, other invisible characters become visible signs. @param {string} text */
 function flowingText(text) {
   return text.replace(/[^ ]+/g, visibleText).replace(/⏎/g, "⏎\n") || "∅";
 }
 
-/** The last word that a branch has in common with the line that it left, if it is one. @param {Branch} branch */
+/** The last token that a branch shares with the current line, if it is a word. @param {Branch} branch */
 function leadOf({ generated, from }) {
   const before = generated[from - 1];
   return before && /\p{L}/u.test(before.text) ? `${inlineText(before.text)} ` : "";

@@ -74,7 +74,7 @@ export interface HandInRequest extends OfLessonRequest {
   answers: string[][];
 }
 
-/** What each route is asked, and what it answers. */
+/** The request and the answer of each route. */
 export interface LessonRoutes {
   lessons: { request: LessonsRequest; answer: LessonsAnswer };
   lesson_step: { request: StepRequest; answer: StepAnswer };

@@ -1,19 +1,19 @@
-// The end of a lesson: how many questions are answered, the file to hand in, and a new beginning.
+// The end of a lesson: the number of answered questions, the file to hand in, and a restart.
 
 import { createButton, createElement } from "../../ui/frontend/dom/dom.js";
 
 /** @import { Work } from "./work.js" */
 
 const PROOF =
-  "The file holds your answers, not their marks: whoever collects it computes those. Its digest shows accidental changes, and no more.";
+  "The file contains your answers, but no marks: your teacher computes those. Its digest reveals only accidental changes.";
 
 /**
- * @param {Work} work @param {(name: string) => Promise<string>} save gives what kept it from saving, as a sentence
+ * @param {Work} work @param {(name: string) => Promise<string>} save returns an error sentence, or ""
  * @param {() => void} restart
  */
 export function createHandIn(work, save, restart) {
   const { settled, right, asked } = work.settledCount;
-  const told = `${settled} of ${asked} questions are settled, ${right} of them rightly.`;
+  const told = `${settled} of ${asked} questions are settled, ${right} of them correctly.`;
   const name = createElement("input", "", [], {
     type: "text",
     maxLength: 100,
@@ -29,7 +29,7 @@ export function createHandIn(work, save, restart) {
       problem.hidden = !problem.textContent;
     },
   });
-  const again = createButton("plain", "Begin again, with another text or other numbers", "restart", restart);
+  const again = createButton("plain", "Restart with another text or other numbers", "restart", restart);
   const parts = [createElement("h3", "", "Hand in"), createElement("p", "", told), form, problem];
   return createElement("section", "hand-in panel", [...parts, createElement("p", "quiet", PROOF), again]);
 }

@@ -1,4 +1,4 @@
-// All lessons: what each is about, how long it takes, and how far one has come.
+// All lessons: subject, duration, and the learner's progress.
 
 import { createButton, createElement } from "../../ui/frontend/dom/dom.js";
 

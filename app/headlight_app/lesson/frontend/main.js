@@ -1,4 +1,4 @@
-// Lessons: the list, a lesson step by step with what is handed in at its end, or a teacher's notes.
+// Lessons: the list, a lesson step by step with a hand-in at its end, or a teacher's notes.
 
 import { HINT } from "../../course/frontend/question.js";
 import { reportAnswer, reportPlace } from "../../room/frontend/answers.js";
@@ -127,7 +127,7 @@ class LessonPage {
       testid: "step-title",
       tabIndex: -1,
     });
-    this.#elements.root.classList.toggle("begun", step > 0); // what the lesson is about has been read
+    this.#elements.root.classList.toggle("begun", step > 0); // the introduction has been read
     const steps = createElement("nav", "", [], { ariaLabel: "Steps", testid: "steps" });
     const head = createElement("div", "step-head", [heading, this.#createBar(lesson, work), steps]);
     this.#elements.body.replaceChildren(head, this.#step.element);
@@ -140,7 +140,10 @@ class LessonPage {
     work.answer(step, answer);
   }
 
-  /** The choice of a model where there is one, and for a teacher the way to the notes. @param {LessonRow} lesson @param {Work} work */
+  /**
+   * The choice of a model if the lesson has one, and a link to the notes for a teacher.
+   * @param {LessonRow} lesson @param {Work} work
+   */
   #createBar(lesson, work) {
     const bar = createElement("div", "lesson-bar");
     if (lesson.chooses_model) {
@@ -159,7 +162,7 @@ class LessonPage {
     if (this.#data.presenter === "1") {
       const query = new URLSearchParams({ lesson: lesson.name, notes: "1" });
       const href = `${this.#data.pages}lesson?${query}`;
-      bar.append(createElement("a", "act", "Notes in a second window", { href, target: "_blank", testid: "notes" }));
+      bar.append(createElement("a", "act", "Notes in a new window", { href, target: "_blank", testid: "notes" }));
     }
     return bar;
   }
@@ -204,7 +207,7 @@ class LessonPage {
     findByTestId(this.#elements.body, "step-title").focus();
   }
 
-  /** Saves what is handed in; what keeps it from that, as a sentence. @param {string} name */
+  /** Saves the hand-in file; returns an error sentence, or "". @param {string} name */
   async #save(name) {
     if (!this.#work) return "";
     const { seed, model, answers } = this.#work;

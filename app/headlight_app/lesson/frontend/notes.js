@@ -1,4 +1,4 @@
-// A teacher's notes: for each step what to say, and the right answer of each text. No learner's page asks for them.
+// A teacher's notes: comments on each step, and the right answer for each text. Learners' pages do not request them.
 
 import { createElement, createHeading } from "../../ui/frontend/dom/dom.js";
 import { askRoute, failureText } from "../../ui/frontend/server.js";
@@ -6,7 +6,7 @@ import { askRoute, failureText } from "../../ui/frontend/server.js";
 /** @import { LessonRow, NotesAnswer, NotesRequest } from "./types.js" */
 
 /**
- * The notes of each step, which come one after the other.
+ * The notes of each step, fetched one after another.
  * @param {string} api @param {LessonRow} lesson @param {Pick<NotesRequest, "model" | "device">} asked
  */
 export function createNotes(api, lesson, asked) {

@@ -1,4 +1,4 @@
-// One step of a lesson: its text, its question with hints, and the view that it speaks of beside them.
+// One step of a lesson: its text, its question with hints, and beside them the view it refers to.
 
 import { createQuestion } from "../../course/frontend/question.js";
 import { announce } from "../../ui/frontend/dom/announce.js";
@@ -7,16 +7,16 @@ import { Questions, showProblem } from "../../ui/frontend/questions.js";
 
 /** @import { StepAnswer, StepRequest } from "./types.js" */
 
-const FIRST_ANSWER = ".question :is(input, button:not(:disabled))"; // it keeps the focus of the one that was answered
+const FIRST_ANSWER = ".question :is(input, button:not(:disabled))"; // it receives the focus of the answered question
 
 /**
- * What a step needs of the page it is on.
+ * The interface of the page for a step.
  * @typedef {object} StepPlace
  * @property {string} api @property {string} pages the address of all pages @property {boolean} presenter
  * @property {Pick<StepRequest, "lesson" | "seed" | "step" | "model" | "device">} request
- * @property {() => string[]} tries what the learner has answered so far
+ * @property {() => string[]} tries the learner's answers so far
  * @property {(answer: string) => void} commit takes an answer, a hint or giving up
- * @property {() => void} takeBack the answer was not heard
+ * @property {() => void} takeBack the server did not receive the answer
  * @property {(isRight: boolean) => void} settle the question is settled
  */
 
@@ -40,7 +40,7 @@ export class StepView {
     this.#ask(false);
   }
 
-  /** Puts the way on below the question. @param {HTMLElement} way */
+  /** Places the button for the next step below the question. @param {HTMLElement} way */
   goOn(way) {
     this.#onward.replaceChildren(way);
   }
@@ -84,7 +84,10 @@ export class StepView {
     this.#drawView(view, opensAfter);
   }
 
-  /** The view stays as it is while its address does: what the learner did there is not lost. @param {string} view @param {boolean} opensAfter */
+  /**
+   * Draws the view, or keeps it while its address stays the same, so that the learner's changes are not lost.
+   * @param {string} view @param {boolean} opensAfter
+   */
   #drawView(view, opensAfter) {
     this.element.classList.toggle("alone", !view && !opensAfter);
     if (view === this.#shown && this.#view.childElementCount) return;
@@ -96,7 +99,7 @@ export class StepView {
     const address = this.#place.pages + view;
     const more = this.#place.presenter ? "&embedded=1&presenter=1" : "&embedded=1";
     const frame = createElement("iframe", "", [], { title: "The view of this step", src: address + more });
-    const link = createElement("a", "quiet link", "Open this view in a window of its own", {
+    const link = createElement("a", "quiet link", "Open this view in a new window", {
       href: address,
       target: "_blank",
     });

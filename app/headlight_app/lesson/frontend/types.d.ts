@@ -1,20 +1,20 @@
-// What the page of lessons gets from Python besides what the contract says.
+// The data from Python that are not in the contract.
 
 import type { CourseModel } from "../../course/frontend/types.js";
 
 export type * from "./contract.js";
 export type { CourseModel };
 
-/** What a link holds: a lesson, and whether its teacher's notes are shown. */
+/** The state in a link: a lesson, and whether its teacher's notes are shown. */
 export interface LessonChoice {
   lesson: string;
   notes: string;
 }
 
-/** What Streamlit says. */
+/** The data from Streamlit. */
 export interface LessonData {
   api: string;
-  /** What stands before the names of pages in their addresses. */
+  /** The URL prefix of page names. */
   pages: string;
   state: LessonChoice;
   models: CourseModel[];

@@ -1,10 +1,10 @@
-// What a learner has done in a lesson, kept in this browser: their seed, model, answers, and where they are.
+// A learner's work on a lesson, stored in this browser: seed, model, answers, and current step.
 
-const KEY = "headlight-lesson-"; // before the lesson's name
+const KEY = "headlight-lesson-"; // prefix of the lesson's name
 const LARGEST_SEED = 1_000_000;
 
 /**
- * `tries` are those of each step, `settled` the steps whose question is answered, `right` those answered rightly.
+ * `tries` are the attempts of each step, `settled` the steps whose question is settled, `right` those answered right.
  * @typedef {{ version: number, seed: number, model: string, step: number, tries: string[][], settled: number[], right: number[] }} Kept
  */
 /** @import { LessonRow } from "./types.js" */
@@ -20,7 +20,7 @@ export class Work {
     this.#storage = storage;
     this.#lesson = lesson;
     this.#kept = read(storage, lesson) ?? begin(lesson);
-    this.#keep({}); // the seed stays, though nothing is answered yet
+    this.#keep({}); // stores the seed before the first answer
   }
 
   get seed() {
@@ -35,12 +35,12 @@ export class Work {
     return Math.min(this.#kept.step, this.#lesson.steps.length - 1);
   }
 
-  /** The answers of each step, as they are handed in. */
+  /** The answers of each step, as handed in. */
   get answers() {
     return this.#lesson.steps.map((_, step) => this.triesOf(step));
   }
 
-  /** How many questions are settled, and how many there are. */
+  /** The numbers of settled and right questions, and of all questions. */
   get settledCount() {
     const asked = this.#lesson.asks.filter(Boolean).length;
     return { settled: this.#kept.settled.length, right: this.#kept.right.length, asked };
@@ -69,7 +69,7 @@ export class Work {
     this.#keep({ tries });
   }
 
-  /** A try that the server did not take is none. @param {number} step */
+  /** Removes the last attempt, which the server did not receive. @param {number} step */
   takeBack(step) {
     const tries = this.answers;
     tries[step] = tries[step].slice(0, -1);
@@ -82,7 +82,7 @@ export class Work {
     if (!settled.includes(step)) this.#keep({ settled: [...settled, step], right: isRight ? [...right, step] : right });
   }
 
-  /** Begins anew with another seed, and with a model where one is chosen. @param {string} [model] */
+  /** Restarts with another seed, and with a model if one is chosen. @param {string} [model] */
   restart(model = this.#kept.model) {
     this.#keep({ ...begin(this.#lesson), model });
   }
@@ -93,7 +93,7 @@ export class Work {
     try {
       this.#storage.setItem(KEY + this.#lesson.name, JSON.stringify(this.#kept));
     } catch {
-      // A browser that keeps nothing still shows the lesson; only a reload begins it anew.
+      // Without storage the lesson still works, but a reload restarts it.
     }
   }
 }
@@ -105,7 +105,7 @@ function begin({ version, model, chooses_model: chooses }) {
 }
 
 /**
- * What was kept of this version of a lesson; null where there is nothing, or nothing that this module has written.
+ * The stored work on this version of a lesson; null if there is none, or if it is not in this module's format.
  * @param {Pick<Storage, "getItem">} storage @param {LessonRow} lesson @returns {Kept | null}
  */
 function read(storage, lesson) {
@@ -115,6 +115,6 @@ function read(storage, lesson) {
     const lists = [kept.tries, kept.settled, kept.right];
     return isFit && typeof kept.model === "string" && lists.every(Array.isArray) ? kept : null;
   } catch {
-    return null; // or a browser that lets nobody read what it keeps
+    return null; // or the browser denies access to its storage
   }
 }

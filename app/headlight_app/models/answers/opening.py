@@ -49,7 +49,7 @@ def answer_download(request: DownloadRequest) -> Reply[FolderAnswer]:
     """Download a model of the Hugging Face Hub, and return its folder in the cache. Raises CheckpointError."""
     if not is_hub_id(request.hub_id):
         raise CheckpointError(
-            f"{request.hub_id[:80]!r} is neither a folder of this machine, by its absolute path, nor the id of a model."
+            f"{request.hub_id[:80]!r} is neither the absolute path of a folder on this machine nor the id of a model."
         )
     try:
         return Reply(FolderAnswer(folder=str(download_model(request.hub_id, hub_cache_folder()))))

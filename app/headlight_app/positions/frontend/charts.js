@@ -1,4 +1,5 @@
-// The charts of a positional encoding: each draws itself on a sheet for the screen or for print, and reads what is pointed at.
+// The charts of a positional encoding: each draws itself for the screen or for print, and reads the value under the
+// pointer.
 
 import { formatNumber } from "../../ui/frontend/charts/charts.js";
 import { addBars, addLineChart, addNumberMap } from "../../ui/frontend/charts/figure_charts.js";
@@ -10,7 +11,7 @@ import { addColourScale, colourNames } from "../../ui/frontend/charts/shapes.js"
 
 const MOST_CHANNELS = 12; // to choose from
 
-/** A dozen of `count` channels, closer together at the front, where the frequencies are highest. @param {number} count */
+/** About a dozen of `count` channels, denser at the front, where the frequencies are highest. @param {number} count */
 export function sampleChannels(count) {
   const places = Array.from({ length: MOST_CHANNELS }, (_, step) =>
     Math.round((count - 1) * (step / (MOST_CHANNELS - 1)) ** 2),
@@ -18,7 +19,7 @@ export function sampleChannels(count) {
   return [...new Set(places)];
 }
 
-/** What is looked at first. @param {Profile} profile @returns {Chosen} */
+/** The initial choice. @param {Profile} profile @returns {Chosen} */
 export function firstChoice({ embeddings, angles, similarity }) {
   const some = (/** @type {NumberArray | undefined} */ array, /** @type {number} */ from) =>
     sampleChannels(array?.shape[1] ?? 0).filter((_, place) => place >= from && (place - from) % 2 === 0);
@@ -84,7 +85,7 @@ function biasCharts(bias, slopes, { head }) {
 function similarityCharts(similarity, isRotated, { position }) {
   const row = { name: `position ${position}`, values: rowOf(similarity, position) };
   const caption = isRotated
-    ? "Mean cosine of the differences of all angles: what the rotations leave of the product of two equal vectors."
+    ? "Mean cosine of the differences of all angles: the factor by which the rotations scale the product of two equal vectors."
     : "Cosine of the two position embeddings.";
   const options = Array.from({ length: similarity.shape[0] }, (_, place) => place);
   return [
@@ -96,14 +97,17 @@ function similarityCharts(similarity, isRotated, { position }) {
   ];
 }
 
-/** Which distances share a learned value, and how alike the learned vectors of two distances are. @param {NumberArray} buckets @param {NumberArray | undefined} similarity @returns {Chart[]} */
+/**
+ * The distances that share a learned value, and the similarity of the learned vectors of two distances.
+ * @param {NumberArray} buckets @param {NumberArray | undefined} similarity @returns {Chart[]}
+ */
 function bucketCharts(buckets, similarity) {
   const start = -Math.floor(buckets.values.length / 2);
   const axes = { across: "distance (key minus query)", up: "row of the table" };
-  const curve = curveChart("Distances that share what is learned", [{ name: "", values: buckets.values }], start, axes);
+  const curve = curveChart("Distances that share a learned row", [{ name: "", values: buckets.values }], start, axes);
   const shared = {
     ...curve,
-    caption: "Where the line is level, all these distances have one row of the learned table between them.",
+    caption: "Where the line is level, all these distances share one row of the learned table.",
   };
   if (!similarity) return [shared];
   const caption =
@@ -186,12 +190,12 @@ function barChart(title, numbers) {
   return { title, draw: (figure, box) => addBars(figure, chart, box), read: () => "" };
 }
 
-/** By how much a sheet is larger on the screen than its own measure. @param {Element} sheet @param {Figure} figure */
+/** The factor between a sheet's size on the screen and its own size. @param {Element} sheet @param {Figure} figure */
 function scaleOf(sheet, { width }) {
   return sheet.getBoundingClientRect().width / width || 1;
 }
 
-/** The query in the middle sees all distances. @param {NumberArray} array with a row for each query */
+/** The index of the middle query, which sees all distances. @param {NumberArray} array with a row for each query */
 export function middle({ shape }) {
   return Math.floor(shape[shape.length - 1] / 2);
 }

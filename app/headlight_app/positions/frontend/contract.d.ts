@@ -48,7 +48,7 @@ export interface PositionLossesAnswer {
   tables: LossTable[];
 }
 
-/** What each route is asked, and what it answers. */
+/** The request and the answer of each route. */
 export interface PositionsRoutes {
   position_profile: { request: PositionProfileRequest; answer: PositionProfileAnswer };
 }

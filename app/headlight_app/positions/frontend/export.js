@@ -1,4 +1,4 @@
-// What the Positions page shows, to be exported: its charts, and the numbers behind them.
+// Export of the Positions page: its charts, and their numbers.
 
 import { addPanels, beginFigure, titled } from "../../ui/frontend/charts/shapes.js";
 import { createTable, explained } from "../../ui/frontend/export/page_export.js";
@@ -51,7 +51,7 @@ function drawCharts(charts, title) {
   };
 }
 
-/** The losses are those of the models of the table, each as it was trained. @param {LossTable} measured @returns {ShownSide[]} */
+/** The origin of the losses: the models of the table as trained. @param {LossTable} measured @returns {ShownSide[]} */
 function measuredModels({ rows }) {
   return rows.map(({ question }) => ({ question, tokens: [], source_tokens: null }));
 }

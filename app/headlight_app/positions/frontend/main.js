@@ -1,4 +1,4 @@
-// The Positions page: the charts of a positional encoding, what is chosen of them, and the menu Export.
+// The Positions page: the charts of a positional encoding, their choices, and the menu Export.
 
 import { defineComponent } from "../../ui/frontend/bridge.js";
 import { HEAD_COLOURS } from "../../ui/frontend/charts/colours.js";
@@ -89,7 +89,7 @@ class PositionsPage {
       this.#panels = charts.map(createPanel);
       this.#charts.replaceChildren(...this.#panels.map(({ panel }) => panel));
     }
-    const look = { ...lookOf(canvasStyle(this.#root)), beam: HEAD_COLOURS[0] }; // told apart from the other curves
+    const look = { ...lookOf(canvasStyle(this.#root)), beam: HEAD_COLOURS[0] }; // distinct from the other curves
     charts.forEach((chart, place) => {
       this.#drawChart(this.#panels[place], chart, look);
     });
@@ -114,7 +114,7 @@ class PositionsPage {
   #drawControl(box, { kind, options }) {
     box.ariaLabel = CONTROL_NAMES[kind];
     if (kind !== "position") updateChildren(box, ...options.map((option) => this.#createChoice(kind, option)));
-    else if (!box.firstChild) box.append(this.#createSlider(options.length)); // it is not replaced while it is dragged
+    else if (!box.firstChild) box.append(this.#createSlider(options.length)); // replacing it would interrupt dragging
   }
 
   /** @param {number} count of positions */
@@ -175,7 +175,7 @@ async function fetchProfile({ api, request }) {
         first += count;
         return /** @type {[string, NumberArray]} */ ([name, { shape, values: numbers.subarray(first - count, first) }]);
       })
-      .filter(([name]) => !meta.missing || name.startsWith("bucket")), // of a table that was never trained only its layout
+      .filter(([name]) => !meta.missing || name.startsWith("bucket")), // for an untrained table, only its layout
   );
 }
 

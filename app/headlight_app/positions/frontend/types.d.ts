@@ -1,4 +1,4 @@
-// What the Positions page gets from Python besides what the contract says, and what it draws.
+// The data from Python that are not in the contract, and the page's own types.
 
 import type { Box, Figure, SharedState } from "../../ui/frontend/export/types.js";
 import type { LossTable, PositionProfileRequest } from "./contract.js";
@@ -17,7 +17,7 @@ export interface PositionsData {
   shared: SharedState;
 }
 
-/** An array by its shape. */
+/** An array with its shape. */
 export interface NumberArray {
   shape: number[];
   values: Float32Array;
@@ -28,7 +28,7 @@ export type Profile = Partial<
   Record<"embeddings" | "angles" | "bias" | "slopes" | "similarity" | "buckets" | "bucket_similarity", NumberArray>
 >;
 
-/** What is looked at, where an encoding has it. */
+/** The current choice, as far as it applies to an encoding. */
 export interface Chosen {
   channels: number[];
   pairs: number[];
@@ -38,11 +38,11 @@ export interface Chosen {
 
 export interface Chart {
   title: string;
-  /** Gives its lower end. */
+  /** Returns the lower end. */
   draw(figure: Figure, box: Box): number;
-  /** What is under the pointer, in words; nothing where nothing is. */
+  /** The value under the pointer in words; empty if there is none. */
   read(figure: Figure, sheet: Element, event: MouseEvent): string;
-  /** What can be chosen of it. */
+  /** The choices of the chart. */
   control?: { kind: keyof Chosen; options: number[] };
   caption?: string;
 }

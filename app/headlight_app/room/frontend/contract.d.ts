@@ -96,7 +96,7 @@ export interface RoomLeaveRequest extends Request {
   code: string;
 }
 
-/** What each route is asked, and what it answers. */
+/** The request and the answer of each route. */
 export interface RoomRoutes {
   room_open: { request: RoomOpenRequest; answer: RoomPanelAnswer };
   room_panel: { request: RoomPanelRequest; answer: RoomPanelAnswer };

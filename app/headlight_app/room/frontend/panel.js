@@ -237,7 +237,7 @@ export class RoomPanel {
       setText(answered, `${await this.#places.title(place)} · ${total} first ${total === 1 ? "answer" : "answers"}`);
       updateChildren(answers, ...countBars(asked, counts, this.#showsTyped).map((bar) => createBar(bar, total)));
       typed.hidden = !isTyped(asked);
-      setText(typed, this.#showsTyped ? "Hide what was typed" : "Show what was typed");
+      setText(typed, this.#showsTyped ? "Hide typed answers" : "Show typed answers");
       break;
     }
     const at = this.#shownQuestion();

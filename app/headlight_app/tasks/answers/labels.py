@@ -32,7 +32,7 @@ def answer_token_labels(request: TokenLabelsRequest) -> Reply[TokenLabelsAnswer]
     resolved = resolve(request.question)
     task = task_of(resolved.config)
     if not task.predicts_labels or task.whole_text:
-        raise TextError("This model gives tokens no labels.")
+        raise TextError("This model does not label tokens.")
     after = _label_shares(resolved)
     before = _label_shares(resolved.as_trained) if resolved.is_changed else after
     wanted = MAX_LABELS // len(after) if request.every_label else LABELS_PER_TOKEN

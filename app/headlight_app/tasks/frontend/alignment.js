@@ -201,12 +201,12 @@ function summary(weights, inputs, outputs) {
   const places = Array.from({ length: inputs }, (_, input) => input);
   const isDark = outputs.every(({ query }) => places.every((input) => weights.at(query, input) === 0));
   if (isDark) return `All weights of ${weights.title} are 0.`;
-  return `Weights: ${weights.title}. Point at a token to see its lines alone.`;
+  return `Weights: ${weights.title}. Point at a token to see only its lines.`;
 }
 
 /** @param {Alignment} alignment @param {AlignmentWeights | null} weights @param {Pointed} pointed */
 function words({ inputs, outputs, verb }, weights, { output, input }) {
-  if (!weights) return ["Too many tokens for lines; the map below shows what was looked at."];
+  if (!weights) return ["Too many tokens for lines; the map below shows the weights."];
   if (output === null && input === null)
     return [createElement("span", "quiet", summary(weights, inputs.length, outputs))];
   const others = output !== null ? inputs : outputs;

@@ -47,7 +47,7 @@ export async function askWeights(page, attention, heads, reduction) {
   const group = page.state.answer.attention_groups.find(({ name }) => name === attention);
   const { meta, numbers } = await askFloats(page, "head_view", weightsQuery(attention, heads, reduction));
   if (meta.rows.labels.length !== group?.rows || meta.columns.labels.length !== group.columns)
-    throw new Error("This text is too long for its lines. “This picture” and its numbers hold what was looked at.");
+    throw new Error("This text is too long for lines. Export “This picture” for the weights.");
   return numbers;
 }
 

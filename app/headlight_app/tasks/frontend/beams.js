@@ -49,7 +49,7 @@ function explanation({ length_penalty: penalty }, width) {
 
 /** @param {ExplorePage} page @param {BeamSearchAnswer} meta */
 function createTree(page, { steps }) {
-  const label = "The tree of beams; the list below has those that are left, the best first.";
+  const label = "The tree of beams; the list below has the final ones, the best first.";
   const figure = beginSheet(0, label, lookOf(currentStyle(page)));
   addTree(figure, steps);
   const sheet = figureSheet(figure);
@@ -64,7 +64,7 @@ function createRanking(page, { steps, texts }) {
       const text = createElement("button", "beam-text", texts[rank] || "(nothing)", { testid: `beam-${rank}` });
       text.dir = "auto";
       text.ariaPressed = String(texts[rank] === page.state.answer.question.text);
-      text.title = "Take it as the target";
+      text.title = "Use it as the target";
       text.onclick = () => take(page, texts[rank]);
       const ending = beam.finished ? "" : ", not ended";
       const numbers = `score ${beam.score.toFixed(2)} · log probability ${beam.log_probability.toFixed(2)}${ending}`;

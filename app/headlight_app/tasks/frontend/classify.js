@@ -50,7 +50,7 @@ export default {
   async exported(page) {
     const { predictions, changed, tokens } = page.state.answer;
     const found = page.server.get("label_effects", { token: page.state.choice.target_token });
-    if (!found) throw new Error("What the label rests on is not here yet. Try again in a moment.");
+    if (!found) throw new Error("The effects of tokens and heads are not here yet. Try again in a moment.");
     if (found.meta.error) throw new Error(found.meta.error);
     const effects = readEffects(found.meta, found.numbers);
     return exportedClassification({ candidates: predictions[0]?.candidates ?? [], changed, tokens, effects });
@@ -129,7 +129,7 @@ function drawHeads(page, effects) {
 
 /** @param {ExplorePage} page @param {Effects} effects @param {(string | Node)[]} what @param {number} without */
 function say(page, { label, all }, what, without) {
-  const words = ` “${label}” has ${formatPercent(shareOf(without))} in place of ${formatPercent(shareOf(all))}.`;
+  const words = ` “${label}” has ${formatPercent(shareOf(without))} instead of ${formatPercent(shareOf(all))}.`;
   part(page, "class-reading").replaceChildren("Without ", ...what, words);
 }
 

@@ -91,7 +91,7 @@ export interface BeamSearchRequest extends QuestionRequest {
   beam_width?: number;
 }
 
-/** What each route is asked, and what it answers. */
+/** The request and the answer of each route. */
 export interface TasksRoutes {
   token_labels: { request: TokenLabelsRequest; answer: TokenLabelsAnswer };
   label_effects: { request: LabelEffectsRequest; answer: LabelEffectsAnswer };

@@ -80,8 +80,8 @@ export function sortedOutputs(read, { labels, as_trained, changed }) {
 export function readText(typed, read) {
   const isSame = typed.trim().split(/\s+/).join(" ") === read.join(" ");
   if (isSame) return "";
-  const unknown = read.includes("[UNK]") ? ", where [UNK] stands for what it does not know" : "";
-  return `These are not the numbers you typed. The model knows whole numbers from 0 to 99 alone, so it read ${read.join(", ")}${unknown}.`;
+  const unknown = read.includes("[UNK]") ? ", where [UNK] is unknown text" : "";
+  return `These are not the numbers you typed. The model only knows integers from 0 to 99, so it read ${read.join(", ")}${unknown}.`;
 }
 
 /** @param {number} right @param {number} all */

@@ -51,7 +51,7 @@ def alti_logit(model: Transformer, trace: Trace, position: int, answer: int) -> 
     """
     require_one_stream(trace.config, "ALTI-Logit")
     if trace.config.has_cross_attention:
-        raise ConfigError("ALTI-Logit shares an answer out among the tokens of one text; this model reads two.")
+        raise ConfigError("ALTI-Logit divides an answer among the tokens of one text; this model reads two.")
     stack, place = trace.config.stacks[-1], position_index(position, len(trace.text.ids))
     paths = [f"{stack}.{layer}" for layer in range(trace.config.num_layers(stack))]
     outputs = [tuple(each.cpu() for each in value_outputs(model, trace, f"{path}.self")) for path in paths]

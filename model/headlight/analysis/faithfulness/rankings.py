@@ -190,7 +190,7 @@ def _require(model: Transformer, trace: Trace, position: int, answer: int) -> tu
     end = place.position + 1 if "causal" in trace.config.masks and not task.whole_text else count
     candidates = np.array([token for token in range(end) if not (stays and token == own)])
     if not len(candidates):
-        raise TextError("The answer stands on one token alone, so there is none to delete; type a longer text.")
+        raise TextError("The answer depends on one token only, so there is none to delete; type a longer text.")
     return place, candidates
 
 

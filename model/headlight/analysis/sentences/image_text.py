@@ -57,7 +57,7 @@ def load_towers(folder: Path, name: str, device: str = "auto") -> Towers:
             raise CheckpointError(f"{name}: its projections do not fit its towers.")
     scale = tensors["logit_scale"]
     if scale.numel() != 1:
-        raise CheckpointError(f"{name}: its logit_scale holds {scale.numel()} numbers; it is to be one.")
+        raise CheckpointError(f"{name}: its logit_scale holds {scale.numel()} numbers; it must hold one.")
     inner = ConfigReader(source.config_json, name).nested("text_config") or ConfigReader({}, name)
     end_token = inner.integer("eos_token_id", 49_407)
     return Towers(text, image, (to_vector, to_vector_of_image), float(scale.exp()), end_token)
@@ -100,7 +100,7 @@ def _end_of(trace: Trace, end_token: int) -> int:
     if end_token == OLD_END_TOKEN:
         return ids.index(max(ids))
     if end_token not in ids:
-        raise TextError(f"This text has no end token ({end_token}), whose hidden state stands for all of it.")
+        raise TextError(f"This text has no end token ({end_token}), whose hidden state represents the text.")
     return ids.index(end_token)
 
 

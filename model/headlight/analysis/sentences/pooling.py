@@ -86,7 +86,7 @@ def read_sentence_pooling(folder: Path, name: str = "") -> SentencePooling:
     modules = _module_kinds(folder, name)
     if modules not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         told = ", ".join(shortened(kind, 40) for kind in modules)
-        raise CheckpointError(f"{name} is made of {told}; supported are Transformer, Pooling and Normalize.")
+        raise CheckpointError(f"{name} consists of {told}; supported are Transformer, Pooling and Normalize.")
     pooling = ConfigReader(read_json(folder / POOLING_CONFIG, name), name)
     if pooling.has("pooling_mode"):
         modes = [pooling.string("pooling_mode")]
@@ -106,5 +106,5 @@ def _module_kinds(folder: Path, name: str) -> list[str]:
     with wrap_errors(CheckpointError, f"{name}: its {MODULES} cannot be read"):
         modules = json.loads(read_regular(folder / MODULES, MAX_JSON_BYTES))
     if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules):
-        raise CheckpointError(f"{name}: its {MODULES} is no list of modules.")
+        raise CheckpointError(f"{name}: its {MODULES} is not a list of modules.")
     return [str(module.get("type", "")).rpartition(".")[2] for module in modules]

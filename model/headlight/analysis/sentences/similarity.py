@@ -63,7 +63,7 @@ def sentence_similarity(
     reads.
     """
     if model.config.has_cross_attention or model.config.reads_signal:
-        raise ConfigError("Two sentences can be compared by a model that reads one text; this one reads more.")
+        raise ConfigError("Only a model that reads one text can compare two sentences; this one reads more.")
     traces = [_read(model, tokenizer, text, pooling, edits) for text in (one, other)]
     hidden = [torch.from_numpy(trace[_final_path(model)].copy()).double() for trace in traces]
     parts = [POOLINGS[pooling.mode](states) * states for states in hidden]

@@ -44,28 +44,28 @@ STEPS: Registry[StepDescription] = Registry(
         "input": StepDescription(
             "Input",
             "Each token is a list of {width} numbers. Here “{query}” asks (i), and “{key}” is looked at (j). "
-            "h is the list as the layers before left it, x what attention reads of it.",
+            "h is the list after the earlier layers, x is the input of attention.",
         ),
         "project": StepDescription(
-            "Query, key, value", "Three linear maps: what i looks for, what j is found by, and what j passes on."
+            "Query, key, value", "Three linear maps: what i looks for, how j can be found, and what j passes on."
         ),
         "rotate": StepDescription(
             "Rotary embedding",
             "Each pair of channels is rotated by an angle that grows with its position: the product sees the distance.",
         ),
         "feature-map": StepDescription(
-            "Feature map", "Made positive, so that scores become weights without a softmax."
+            "Feature map", "Makes the numbers positive, so that scores become weights without a softmax."
         ),
         "multiply": StepDescription(
             "Elementwise product",
-            "Where query and key have the same sign, the channel speaks for a match; else against it.",
+            "If query and key have the same sign, the channel speaks for a match; else against it.",
         ),
         "sum": StepDescription("Dot product", "How well query and key match, in one number."),
         "scale": StepDescription(
-            "Scaled", "More channels make larger sums; the scale takes that back before scores become weights."
+            "Scaled", "More channels make larger sums; the scale compensates for this before scores become weights."
         ),
         "bias": StepDescription(
-            "Position bias", "What the positional encoding adds for this pair of positions, whatever the tokens."
+            "Position bias", "The positional encoding's contribution for this pair of positions, whatever the tokens."
         ),
         "soft-cap": StepDescription("Soft cap", "Very large scores are bounded smoothly."),
         "mask": StepDescription("Masked", "Keys that the query may not attend to lose their score."),
@@ -80,37 +80,38 @@ STEPS: Registry[StepDescription] = Registry(
         ),
         "feed-forward": StepDescription(
             "Feed-forward network",
-            "Attention brought in the other tokens; the network now works on each token alone. It reads the token with "
-            "all that the heads added, lights some of its neurons, and adds what those stand for.",
+            "Attention brought in information from other tokens; the network now works on each token separately. It "
+            "reads the token with all that the heads added, activates some of its neurons, and adds their output "
+            "vectors.",
             "network",
         ),
         "layer-embedding": StepDescription(
             "Layer embedding",
-            "Each token has a vector for this layer alone. A gate, read from the residual stream, lets part of it "
+            "Each token has its own vector for this layer. A gate, computed from the residual stream, lets part of it "
             "through.",
             "network",
         ),
         "last-layer": StepDescription(
             "After the last layer",
-            "Heads and networks have added their changes. This is what all layers together have made of the token.",
+            "Heads and networks have added their changes. This is the token's vector after all layers.",
             "prediction",
         ),
         "final-norm": StepDescription(
-            "Final norm", "The vector is normed once more: the output head was trained to read it so.", "prediction"
+            "Final norm", "The vector is normed once more: the output head was trained on normed vectors.", "prediction"
         ),
         "project-out": StepDescription(
             "Back to the embedding's width", "The embedding has fewer channels than the layers.", "prediction"
         ),
         "pool": StepDescription(
-            "Pooled", "The label is one of the whole text, so the vectors of its tokens become one.", "prediction"
+            "Pooled", "The label belongs to the whole text, so the vectors of its tokens become one.", "prediction"
         ),
         "transform": StepDescription(
-            "Prepared", "What the output head does to the vector before it compares it with any answer.", "prediction"
+            "Prepared", "The output head transforms the vector before comparing it with answers.", "prediction"
         ),
         "compare": StepDescription(
             "Compared with an answer",
-            "Each possible answer has a vector of its own, a row of the matrix W. Where the two have the same sign, "
-            "the channel speaks for the answer; else against it.",
+            "Each possible answer has a vector of its own, a row of the matrix W. If the two have the same sign, the "
+            "channel speaks for the answer; else against it.",
             "prediction",
         ),
         "logits": StepDescription(
@@ -121,8 +122,8 @@ STEPS: Registry[StepDescription] = Registry(
         "logit-soft-cap": StepDescription("Soft cap", "Very large logits are bounded smoothly.", "prediction"),
         "probabilities": StepDescription(
             "Probabilities",
-            "Softmax: every logit becomes a positive number, and each is divided by the sum of all. The likeliest "
-            "answers are shown; the sum is that of all answers.",
+            "Softmax: every logit becomes a positive number, and each is divided by the sum of all. Only the likeliest "
+            "answers are shown; the sum includes all answers.",
             "prediction",
         ),
     },

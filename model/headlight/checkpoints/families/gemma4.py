@@ -104,7 +104,7 @@ def key_value_layers(fields: ConfigReader, types: list[str]) -> tuple[int, ...]:
     if first < 0 or not set(types) <= set(last):
         raise CheckpointError(
             f"{fields.name}: its num_kv_shared_layers is {shared} of {layers} layers, which leaves no layer of each "
-            "type whose keys and values they could read."
+            "type to provide keys and values."
         )
     return tuple(layer if layer < first else last[kind] for layer, kind in enumerate(types))
 

@@ -81,7 +81,7 @@ def gpt_neo(fields: ConfigReader) -> ConfigValues:
     ]
     masks = {"global": "none", "local": f"window:{fields.integer('window_size', 256)}"}
     if not set(kinds) <= set(masks) or len(kinds) != choices["layers"]:
-        raise CheckpointError(f"{fields.name}: its attention_types do not say global or local once for each layer.")
+        raise CheckpointError(f"{fields.name}: its attention_types do not state global or local once for each layer.")
     biases = ("output", "up", "down", "norm")
     by_layer = PerLayerConfig(masks=tuple(masks[kind] for kind in kinds))
     return choices | {"positional_encoding": "learned", "scale": False, "biases": biases, "per_layer": by_layer}
@@ -91,7 +91,7 @@ def _repeat_pattern(fields: ConfigReader, pattern: list[object]) -> list[str]:
     match pattern:
         case [list() as kinds, int() as times] if 0 <= times <= 2000 and all(isinstance(kind, str) for kind in kinds):
             return [str(kind) for kind in kinds] * times
-    raise CheckpointError(f"{fields.name}: its attention_types is no list of kinds and how often they follow.")
+    raise CheckpointError(f"{fields.name}: its attention_types is not a list of kinds with their counts.")
 
 
 def gptj(fields: ConfigReader) -> ConfigValues:

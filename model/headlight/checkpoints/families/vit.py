@@ -84,7 +84,7 @@ def dinov2(fields: ConfigReader) -> ConfigValues:
     registers = fields.integer("num_register_tokens", 0)
     if registers > MAX_REGISTERS:
         raise CheckpointError(
-            f"{fields.name}: its num_register_tokens is {registers:,}; at most {MAX_REGISTERS} can be."
+            f"{fields.name}: its num_register_tokens is {registers:,}; at most {MAX_REGISTERS} are supported."
         )
     width = int(fields.integer("hidden_size", 768) * fields.number("mlp_ratio", 4))
     return vit(fields.with_defaults(intermediate_size=width), *(f"[REG{number}]" for number in range(registers)))

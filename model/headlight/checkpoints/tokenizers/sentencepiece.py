@@ -83,7 +83,7 @@ def read_llama2c_tokenizer(raw: bytes, name: str) -> SentencePieceModel:
             scores.append(score)
             offset += 8 + size
     except (struct.error, ValueError) as error:
-        raise CheckpointError(f"{name} is no tokenizer of llama2.c that can be read.") from error
+        raise CheckpointError(f"{name} is not a llama2.c tokenizer that can be read.") from error
     special_tokens = {number: texts[number].strip() for number in range(min(3, len(texts)))}
     kinds = [(UNKNOWN, CONTROL, CONTROL)[number] if number in special_tokens else 1 for number in range(len(texts))]
     return SentencePieceModel(
@@ -324,7 +324,9 @@ class MarianTokenizer(Tokenizer):
 
     def save(self, folder: str | Path) -> None:
         """Raises CheckpointError: one tokenizer.json cannot hold two models."""
-        raise CheckpointError("This model has a tokenizer for each of its two texts, which no tokenizer.json can hold.")
+        raise CheckpointError(
+            "This model has a tokenizer for each of its two texts; one tokenizer.json cannot hold both."
+        )
 
     def _tokens(self, text: str) -> Iterator[PieceSpan]:
         """Tokens with their spans: special tokens verbatim, the text between them split into pieces."""

@@ -121,13 +121,13 @@ def _token_list(value: Any, name: str) -> list[Any]:
         return list(value.values())
     if isinstance(value, list):
         return value
-    raise CheckpointError(f"{name}: its tokenizer files have special tokens that are no list.")
+    raise CheckpointError(f"{name}: its tokenizer files have special tokens that are not a list.")
 
 
 def _from_added_tokens_decoder(values: Mapping[str, Any], name: str) -> list[AddedToken]:
     """From `added_tokens_decoder`, by number."""
     if not all(number.isdecimal() and len(number) < 10 for number in values):
-        raise CheckpointError(f"{name}: its added_tokens_decoder has a key that is no token id.")
+        raise CheckpointError(f"{name}: its added_tokens_decoder has a key that is not a token id.")
     tokens = [_token(values[number], name, special=False) for number in sorted(values, key=int)]
     return [token for token in tokens if token]
 

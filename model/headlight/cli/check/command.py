@@ -142,7 +142,7 @@ def _read_result(file: str, lines: Sequence[bytes], status: int, late: str) -> F
         return FileResult(file, findings)
     place = next((event["doing"] for event in reversed(events) if "doing" in event), "starting Python")
     ended = f"was stopped {late}" if late else f"ended Python (exit status {status})"
-    advice = "Is there a loop without an end?" if late else "Is there an exit() in it?"
+    advice = "Is there an infinite loop?" if late else "Is there an exit() in it?"
     return FileResult(file, findings, f"{Path(file).name} {ended} while {place}. {advice}")
 
 

@@ -52,8 +52,8 @@ def no_assistant(model: Checkpoint, prompt: str, answer: str, seed: int) -> Answ
     return (
         row(
             *(f"{prompt} ▸{text}" for text in written),
-            title="It goes on, as a text of its kind would",
-            text="Behind the mark ▸: first the likeliest token each time, then drawn by the seed.",
+            title="It continues, as a text of this kind would",
+            text="After the mark ▸: first the likeliest token each time, then tokens drawn with the seed.",
         ),
         *_fact_rows(model, prompt, answer),
         *_card_rows(model, prompt),
@@ -69,22 +69,23 @@ def _fact_rows(model: Checkpoint, prompt: str, answer: str) -> tuple[Row, Row]:
     part = f", or rather its first token “{ranked.name}”," if ranked.is_part else ""
     return (
         row(
-            f"As the next word “{answer.strip()}”{part} is number {ranked.rank:,} of {len(probabilities):,}, with "
-            f"a probability of {ranked.probability:.2g}; the first is “{best or 'a new line'}”.",
+            f"As the next word, “{answer.strip()}”{part} is number {ranked.rank:,} of {len(probabilities):,}, with a "
+            f"probability of {ranked.probability:.2g}; the first is “{best or 'a new line'}”.",
             title="The answer that you know",
             question=ask_rank(ranked),
         ),
         row(
-            f"Its first guess is “{best or 'a new line'}”. It knows what its texts repeat, and no facts.",
+            f"Its first guess is “{best or 'a new line'}”. It knows what its texts repeat, but no facts.",
             question=ask_flip(
                 "Find something that it does know: change the prompt and the true answer until its first guess is that "
-                "answer, which the prompt must not hold.",
+                "answer. The prompt must not contain it.",
                 ranked.rank == 1 and not is_said,
                 f"“{ranked.name}” is number {ranked.rank:,}; its first guess is “{best or 'a new line'}”.",
-                (is_said, "The prompt says the answer itself."),
+                (is_said, "The prompt contains the answer itself."),
                 solution={"prompt": "The dog wagged its", "answer": "tail"},
                 hints=("It has read stories for children.", "What does a dog in a story wag?"),
-                because="What stories say again and again, such as that a dog wags its tail, it has learned by heart.",
+                because="It has learned by heart what stories say again and again, for example that a dog wags its "
+                "tail.",
             ),
         ),
     )
@@ -94,10 +95,10 @@ def _card_rows(model: Checkpoint, prompt: str) -> Answer:
     """The card's statements on training and limits, and its held-out losses beside that of the learner's prompt."""
     card = model.card
     if not card.strip():
-        return ("This model has no card: what it was trained on is unknown.",)
+        return ("This model has no card, so its training texts are unknown.",)
     rows = list[Row]()
     if limits := card_section(card, "Limits"):
-        rows.append(row(" ".join(limits.split()), title="What its card says of its limits"))
+        rows.append(row(" ".join(limits.split()), title="What its card says about its limits"))
     trained = card_table(card_section(card, "Training"))
     if trained:
         rows.append(row(TablePicture(trained[0], trained[1:]), title="What it has read"))
@@ -118,8 +119,8 @@ def _held_out_row(model: Checkpoint, prompt: str, measured: dict[str, float]) ->
         bars(
             "Loss in bits per token",
             numbers,
-            note="The other bars are texts held out from training, as its card has them. A prompt is short, so "
-            "its number says little by itself.",
+            note="The other bars are texts held out from training, from its card. A prompt is short, so its number "
+            "says little by itself.",
         ),
         title="How well it predicts",
     )
@@ -128,8 +129,8 @@ def _held_out_row(model: Checkpoint, prompt: str, measured: dict[str, float]) ->
 NO_ASSISTANT = Screen(
     title="What these small models are not",
     lesson="A decoder continues texts: that is all it is trained for. Assistants are decoders, too, but a thousand "
-    "times as large, trained on far more text, and then taught on questions with good answers to follow. Ask this one "
-    "something that you know, and read what it has learned from.",
+    "times as large, trained on far more text, and then on questions with good answers. Ask this one something that "
+    "you know, and read what it has learned from.",
     controls={
         "model": ModelControl(default="stories-causal", needs="continues-texts"),
         "prompt": TextControl("Prompt", "The capital of France is"),
@@ -207,7 +208,7 @@ def parse_questions(text: str) -> tuple[AskedQuestion, ...]:
             raise InputError(f"Line {number} has no answer. Write, for example, “Ben has a blue: kite”.")
         asked.append(AskedQuestion(beginning.strip(), right.strip()))
     if len(asked) > MOST_QUESTIONS:
-        raise InputError(f"These are {len(asked)} questions; at most {MOST_QUESTIONS} are possible.")
+        raise InputError(f"These are {len(asked)} questions; at most {MOST_QUESTIONS} are allowed.")
     return tuple(asked)
 
 
@@ -256,10 +257,10 @@ def _table_row(asked: tuple[AskedQuestion, ...], read: list[WordRanking], unread
     return row(
         TablePicture(columns, rows),
         title="The likeliest word of the passage",
-        text="A share is among the words of the passage alone. For the last column the model chooses among the same "
+        text="Shares are among the words of the passage alone. For the last column the model chooses among the same "
         "words without having read the passage.",
         question=ask_direction(
-            "Of the questions below the passage, how many are right without it, beside those right after reading it?",
+            "How many answers are right without the passage, compared with those after reading it?",
             sum(map(_is_right, unread, asked)) - sum(map(_is_right, read, asked)),
             1,
         ),
@@ -270,9 +271,9 @@ def _verdict(asked: tuple[AskedQuestion, ...], read: list[WordRanking], unread: 
     right, guessed = (sum(map(_is_right, rankings, asked)) for rankings in (read, unread))
     words = len(read[0].words)
     return Verdict(
-        f"{right} of {len(asked)} right after the passage, {guessed} without it; a blind draw from the "
-        f"{words} words is right once in {words} times. A small model that was trained to go on with stories "
-        "finds what it can repeat word for word. Ask for what it would have to work out, such as who did something."
+        f"{right} of {len(asked)} right after the passage, {guessed} without it; a blind draw from the {words} words "
+        f"is right once in {words} times. A small model that was trained to continue stories finds what it can repeat "
+        "word for word. Ask for something that it would have to work out, such as who did something."
     )
 
 
@@ -336,15 +337,13 @@ def _explore(model: str, passage: str, questions: str, shown: int) -> StateField
 
 QUESTION_ANSWERING = Screen(
     title="Answering questions about a text",
-    lesson="A downstream task is what a pretrained model is used for afterwards, often with a new output head and "
-    "some training on examples. BERT learns so to mark the words of a passage that answer a question. A decoder can "
-    "be asked without any training: let the answer complete a sentence, and keep to the words of the passage.",
+    lesson="A downstream task is what a pretrained model is used for afterwards, often with a new output head and some "
+    "training on examples. In this way BERT learns to mark the words of a passage that answer a question. A decoder "
+    "can be asked without any training: let the answer complete a sentence, and choose among the words of the passage.",
     controls={
         "model": ModelControl(default="stories-causal", needs="continues-texts"),
         "passage": TextControl("Passage", PASSAGE, longest=600, lines=3),
-        "questions": TextControl(
-            "Questions, each “sentence that the answer completes: answer”", QUESTIONS, longest=600, lines=4
-        ),
+        "questions": TextControl("Questions, each “beginning of a sentence: answer”", QUESTIONS, longest=600, lines=4),
         "shown": CountControl("Question shown in detail", "1", 1, MOST_QUESTIONS),
     },
     compute=question_answering,

@@ -57,13 +57,13 @@ def _question(trace: Trace, weights: Tensor, head: int) -> Question:
     query = max(range(len(writes)), key=lambda at: (writes.count(writes[at]) == 1, float(weights[at].max())))
     key, token = int(weights[query].argmax()), writes[query]
     return ask_cell(
-        f"When the decoder writes “{token}”, at which token of the source does head {head} look most? Point at its "
+        f"When the decoder writes “{token}”, which token of the source does head {head} look at most? Point at its "
         "cell in the map of weights: the rows are the tokens that the decoder has read.",
         tuple(f"{at}. {each}" for at, each in enumerate(written)),
         read,
         (query, key),
-        ((query + 1, key), f"In the row of “{token}” the token after it is written: look one row above."),
-        hints=("A token is written from the place before it.",),
+        ((query + 1, key), f"The row of “{token}” writes the token after it: look one row above."),
+        hints=("A token is written from the position before it.",),
         because=f"There the weight is {float(weights[query, key]):.0%}.",
     )
 
@@ -78,15 +78,15 @@ def _answer_row(trace: Trace, answer: str, weights: Tensor, question: Question) 
         TokensPicture("Written by the decoder", (*written[1:], "end"), below=tuple(looked)),
         title=f"The model writes “{answer}”",
         question=question,
-        text="Under each written token stands the token of the source that the chosen head looked at most.",
+        text="Under each written token is the token of the source that the chosen head looked at most.",
     )
 
 
 def _maps_row(trace: Trace, path: str, head: int) -> Row:
     read, written = _labels(trace)
     maps = (
-        ("Cross-attention: of the answer to the source", "cross", read),
-        ("Self-attention: of the answer", "self", written),
+        ("Cross-attention: from the answer to the source", "cross", read),
+        ("Self-attention: within the answer", "self", written),
     )
     return row(
         *(
@@ -122,7 +122,7 @@ def _table_row(trace: Trace, path: str) -> Row:
         )
     columns = ("attention", "queries from", "keys, values from", "heads × queries × keys", "forbidden", "least weight")
     mixes_all = rows[-1][-1] > 0.0
-    note = "Cross-attention mixes every vector of the source, most of them very little." if mixes_all else ""
+    note = "Cross-attention mixes in every vector of the source, most of them only a little." if mixes_all else ""
     return row(TablePicture(columns, tuple(rows), digits=2, note=note), title="What differs")
 
 
@@ -143,9 +143,9 @@ def _link_row(model: Checkpoint, source: str, answer: str) -> Row:
 
 CROSS_ATTENTION = Screen(
     title="Cross-attention in a trained model",
-    lesson="The encoder reads the source once. The decoder writes token by token, and in every layer each token that "
-    "it has written asks the encoder's output what to write next. Type a source of your own: the answer usually has "
-    "another length, so the weights are a rectangle.",
+    lesson="The encoder reads the source once. The decoder writes token by token, and in every layer the queries of "
+    "its tokens look at the encoder's output to find what to write next. Type a source of your own: the answer usually "
+    "has another length, so the matrix of weights is not square.",
     controls={
         "model": ModelControl(default="dates", needs="encoder-decoder"),
         "source": TextControl("Source", "the third day of March in 2021", longest=160),

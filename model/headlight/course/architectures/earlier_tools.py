@@ -31,7 +31,7 @@ NOISE = 0.01  # difference between two shares of held-out tokens
 NEIGHBOURS = 1  # tokens on each side that the SVM sees
 TASKS = {
     "neighbour": "is the token before it an a?",
-    "dice": "which of two loaded dice showed it?",
+    "dice": "which of two loaded dice was thrown?",
     "first": "is it the same as the first token?",
 }
 OWN = "own"
@@ -46,10 +46,10 @@ SENTENCE = "the cat can saw the can"
 Ids = Int[Tensor, "row pos"]
 NewIds = Int[Tensor, "new_row pos"]
 WHY = {
-    "neighbour": "the answer stands beside each token, where a window sees it.",
+    "neighbour": "the answer is next to each token, where a window sees it.",
     "dice": "the same die is thrown many times in a row, which is what a chain of labels is made for.",
-    "first": "each token has to be compared with one that may be far away, which no chain remembers (attention may "
-    "need another seed).",
+    "first": "each token has to be compared with one that may be far away, which a chain does not remember (attention "
+    "may need another seed).",
 }
 Batches = list[tuple[Ids, Ids]]  # sequences of one length together, with their labels
 Tagger = Callable[[Ids, Ids, NewIds, int], NewIds]  # training ids, labels, other ids, steps -> labels of those
@@ -71,13 +71,13 @@ def compare_taggers(task: str, steps: int, seed: int) -> Answer:
         ),
         row(
             bars(
-                f"Tokens labelled right, of {HELD_OUT} new sequences: {TASKS[task]}",
+                f"Tokens labelled correctly, of {HELD_OUT} new sequences: {TASKS[task]}",
                 shares,
                 high=1.0,
-                note="The first bar is what one gets by always giving the more frequent label.",
+                note="The first bar is the result of always giving the more frequent label.",
             ),
             question=ask_best(
-                f"Which labels most tokens right: {TASKS[task]}",
+                f"Which tagger labels most tokens correctly: {TASKS[task]}",
                 {name: 1 - share for name, share in shares.items()},
                 NOISE,
             ),
@@ -236,16 +236,16 @@ def label_own(examples: str, sentence: str) -> Answer:
         row(
             table(title="HMM: how likely a label is after another", values=hmm.exp(), colours="weights", row_sums=True),
             table(title="CRF: the score of a label after another", values=crf),
-            title="What each has learned of labels that follow one another",
-            text="The rows of the HMM are probabilities, counted. The scores of the CRF are trained, with those of "
-            "its words, so that right labellings beat all others; they need not add up to anything.",
+            title="What each has learned about successive labels",
+            text="The rows of the HMM are probabilities, from counts. The scores of the CRF are trained, together with "
+            "those of its words, so that right labellings beat all others; they need not add up to 1.",
         ),
     )
 
 
 def _ask_of_label(word: str, labels: tuple[str, ...], read: list[list[tuple[str, str]]], answer: str) -> Question:
     alone = Counter(label for line in read for each, label in line if each == word).most_common(1)
-    said = f"That is the most frequent label of “{word}”; what stands before it counts, too."
+    said = f"That is the most frequent label of “{word}”; the words before it count, too."
     mistakes = {label: said for label, _ in alone}
     return choose(f"Which label does the HMM give to the last word, “{word}”?", labels, labels.index(answer), mistakes)
 
@@ -261,7 +261,7 @@ def parse_examples(text: str) -> list[list[tuple[str, str]]]:
     found = [[(word.lower(), label) for word, _, label in line] for line in lines]
     kinds = {label for line in found for _, label in line}
     if not LABELS <= len(kinds) <= MOST_LABELS:
-        raise InputError(f"There are {len(kinds)} labels; {LABELS} to {MOST_LABELS} are possible.")
+        raise InputError(f"There are {len(kinds)} labels; {LABELS} to {MOST_LABELS} are allowed.")
     return found
 
 
@@ -269,7 +269,7 @@ CHAINS = {"HMM": fit_hmm, "CRF": fit_crf}
 
 EARLIER_TOOLS = Screen(
     title="What came before: SVM, HMM, CRF",
-    lesson="A support vector machine labels a token by what it is shown, here one more token on each side. A hidden "
+    lesson="A support vector machine labels a token by a window, here with one more token on each side. A hidden "
     "Markov model and a conditional random field weigh which label follows which. Attention looks wherever the answer "
     "is; all four learn from the same sequences, here and now, and two of them from yours.",
     controls={

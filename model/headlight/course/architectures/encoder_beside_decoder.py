@@ -119,9 +119,9 @@ def _question(word: str, asked: dict[str, Guess]) -> Question:
 def _verdict(word: str, asked: dict[str, Guess]) -> Verdict:
     sure, guessed = (guess.fate(word) for guess in asked.values())
     return Verdict(
-        f"“{word}” has a probability of {sure.probability:.1%} (number {sure.rank:,}) under the encoder, which "
-        f"reads on, and of {guessed.probability:.1%} (number {guessed.rank:,}) under the decoder, which has to say it "
-        "before the rest is there."
+        f"“{word}” has a probability of {sure.probability:.1%} (number {sure.rank:,}) under the encoder, which also "
+        f"reads the rest, and of {guessed.probability:.1%} (number {guessed.rank:,}) under the decoder, which has to "
+        "predict it before the rest is there."
     )
 
 
@@ -130,8 +130,8 @@ def _whole_sentences(words: tuple[str, ...], scores: Float[Tensor, " word"]) -> 
     return row(
         TablePicture(("word", "share"), tuple((words[at], f"{float(scores[at]):.1%}") for at in order)),
         title="A decoder can use the rest, too, at a price",
-        text=f"Put each word into the gap and ask the decoder how likely the whole sentence is: {len(words)} sentences "
-        "to read in place of one.",
+        text=f"Put each word into the gap and ask the decoder how likely the whole sentence is: it reads {len(words)} "
+        "sentences instead of one.",
     )
 
 
@@ -141,10 +141,10 @@ def _compare(encoder: str, decoder: str, text: str, word: str) -> StateFields:
 
 
 SAME_GAP = Screen(
-    title="One gap, asked of an encoder and a decoder",
-    lesson="To label, search or fill in, the whole text is there, and one wants to look both ways: that is what "
-    "encoders are for. To write, the rest is not there yet, and a decoder is made for that. Ask both for the same "
-    "missing word, where what decides it stands behind the gap.",
+    title="One gap, filled by an encoder and a decoder",
+    lesson="For labelling, searching or filling in, the whole text is there, and a model should look both ways: that "
+    "is what encoders are for. For writing, the rest is not there yet: that is what decoders are for. Ask both for the "
+    "same missing word, which depends on the words after the gap.",
     controls={
         "encoder": ModelControl(title="Encoder", default="stories-masked", needs="fills-masks"),
         "decoder": ModelControl(title="Decoder", default="stories-causal", needs="continues-texts"),
@@ -179,25 +179,25 @@ def changed_word(encoder: Checkpoint, decoder: Checkpoint, one: str, other: str)
                 rows=("encoder", "decoder"),
                 columns=words,
                 marked=tuple((line, at) for line in range(2) for at in changed),
-                note="As a share of the vector's length. The exchanged words are framed.",
+                note="As a share of the vector's length. The replaced words are framed.",
             ),
             question=_ask_of_moved(len(words), len(changed), moved[1]),
         ),
-        f"{moved[0]} of {len(words)} vectors of the encoder moved, {moved[1]} of the decoder's. Before "
-        f"the first exchanged word the decoder's differ by {before:.1g}: they were made before that word arrived, so "
-        "their keys and values can be kept while the decoder writes. An encoder would have to read everything anew for "
+        f"{moved[0]} of {len(words)} vectors of the encoder moved, {moved[1]} of the decoder's. Before the first "
+        f"replaced word the decoder's differ by {before:.1g}: they were computed before that word arrived, so their "
+        "keys and values can be cached while the decoder writes. An encoder would have to read everything again for "
         "each word.",
     )
 
 
 def _ask_of_moved(words: int, changed: int, moved: int) -> Question:
     options = sorted({0, changed, moved, words})
-    text = f"Exchanged words: {changed} of {words}. How many of the decoder's vectors move?"
+    text = f"Replaced words: {changed} of {words}. How many of the decoder's vectors move?"
     says = {
         str(words): "So many move in the encoder. A decoder's token does not see what comes after it.",
-        "0": "The exchanged word itself is another one, and its vector with it.",
+        "0": "The replaced word itself differs, and so does its vector.",
     }
-    because = "A decoder's vector depends on its own word and those before it."
+    because = "A decoder's vector depends on its own word and the words before it."
     return choose(text, tuple(map(str, options)), options.index(moved), says, because)
 
 
@@ -220,7 +220,7 @@ def last_tokens(text: Encoded) -> list[int]:
     for word in re.finditer(r"\S+", text.text):
         inside = [at for at, (first, end) in enumerate(text.offsets) if first < word.end() and end > word.start()]
         if not inside:
-            raise InputError(f"The tokenizer makes nothing of {word.group()[:30]!r}. Type another word.")
+            raise InputError(f"The tokenizer gives no tokens for {word.group()[:30]!r}. Type another word.")
         found.append(inside[-1])
     return found
 
@@ -230,19 +230,20 @@ def _words(one: str, other: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
     words, others = one.split(), other.split()
     if len(words) != len(others):
         raise InputError(
-            f"The sentences have {len(words)} and {len(others)} words. Only exchange words, so that both have as many."
+            f"The sentences have {len(words)} and {len(others)} words. Only replace words, so that both have the same "
+            "number."
         )
     changed = tuple(at for at, (a, b) in enumerate(zip(words, others, strict=True)) if a != b)
     if not changed:
-        raise InputError("The sentences are the same. Exchange a word of the second one.")
+        raise InputError("The sentences are the same. Replace a word of the second one.")
     return tuple(words), changed
 
 
 CHANGED_WORD = Screen(
-    title="Exchange a word: whose vectors move?",
+    title="Replace a word: which vectors move?",
     lesson="An encoder makes each vector from the whole text, so a word at the end changes what the first words mean. "
-    "A decoder's vectors depend only on their own token and those before it: good for writing on, but they know less "
-    "of a text that is already complete. Both sentences are run under both models.",
+    "A decoder's vectors depend only on their own token and those before it: good for writing, but they know less "
+    "about a text that is already complete. Both models read both sentences.",
     controls={
         "encoder": ModelControl(title="Encoder", default="stories-masked", needs="encoder"),
         "decoder": ModelControl(title="Decoder", default="stories-causal", needs="decoder"),

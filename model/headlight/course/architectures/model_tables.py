@@ -31,14 +31,15 @@ from headlight.questions.kinds import Question
 from headlight.tasks import task_of
 
 NEEDS = {
-    "encoder": "Encoder: where the whole text is there, and every token may look at both sides",
-    "decoder": "Decoder: where a text is written, and only what was written so far is there",
-    "encoder-decoder": "Both: where one thing is read as a whole, and another text is written about it",
+    "encoder": "Encoder: the whole text is there, and every token may look both ways",
+    "decoder": "Decoder: a text is being written, and only its beginning is there",
+    "encoder-decoder": "Both: an input is read as a whole, and another text is written about it",
 }
 ALSO = {
-    "encoder": "Of this kind are also models that answer a question by marking words of a text, or sort documents.",
-    "decoder": "Of this kind are also models that chat: question and answer are one text, which they continue.",
-    "encoder-decoder": "Of this kind are also models that summarise a text, or write down what is said in a sound.",
+    "encoder": "Models that answer a question by marking words of a text, or that sort documents, are of this kind, "
+    "too.",
+    "decoder": "Models that chat are of this kind, too: question and answer are one text, which they continue.",
+    "encoder-decoder": "Models that summarise a text or transcribe speech are of this kind, too.",
 }  # tasks that no shipped model has learned
 
 
@@ -67,7 +68,7 @@ def _ask_of_shape(entry: CatalogEntry) -> Question:
     """Asks which shape a model's task needs; a wrong choice is answered with the use of that shape."""
     task, read, _ = _table_row(entry)
     says = {name: f"{needs}." for name, needs in NEEDS.items()}
-    text = f"Task: {task[0].lower()}{task[1:].rstrip('.')} ({read}). Which shape has the model that does this?"
+    text = f"Task: {task[0].lower()}{task[1:].rstrip('.')} ({read}). Which shape does the model for this have?"
     return choose(text, tuple(NEEDS), tuple(NEEDS).index(entry.config.architecture), says)
 
 
@@ -85,7 +86,7 @@ def _table_row(entry: CatalogEntry) -> tuple[str, str, str]:
 def purpose(config: Config) -> str:
     """The purpose of a model, from its input and output."""
     if config.has_cross_attention and not task_of(config).predicts_labels:
-        titles = {"image": "Describes images", "sound": "Writes down sounds"}
+        titles = {"image": "Describes images", "sound": "Transcribes sounds"}
         return titles.get(config.modalities[-1], "Writes a target from a source")
     return "Labels images" if config.reads_image else task_of(config).title
 
@@ -99,10 +100,10 @@ def reads(config: Config) -> str:
 
 WHICH_TASK = Screen(
     title="Which task needs which shape?",
-    lesson="Ask what can be seen when an answer is given: to label, tag, sort or fill in, all of the text; to "
-    "continue, what was written; to translate, rewrite or describe, all of a source and the beginning of the answer. "
-    "The models that come with this page stand under the shape that their task needs.",
-    controls={"seed": SeedControl(title="Ask of another task")},
+    lesson="Ask what is visible when an answer is given: for labelling, tagging, sorting or filling in, all of the "
+    "text; for continuing, the text so far; for translating, rewriting or describing, all of a source and the "
+    "beginning of the answer. The models that come with this page are listed under the shape that their task needs.",
+    controls={"seed": SeedControl(title="Ask about another task")},
     compute=which_task,
     code=(which_task, reads),
 )
@@ -177,7 +178,7 @@ def _choices(configs: dict[str, Config], layers: int, d_model: str) -> Answer:
     small = [count_parameters(at_size(configs[name], int(d_model), layers, heads)) for name in PAPERS]
     rows = [(title, *(read(config) for config in configs.values())) for title, read in CHOICES.items()]
     rows.append(("parameters, counted", *(f"{count:,}" for count in published.values())))
-    rows.append(("parameters, says the paper", *(said for _, said in PAPERS.values()), "—"))
+    rows.append(("parameters stated in the paper", *(said for _, said in PAPERS.values()), "—"))
     rows.insert(0, ("size", *(size for size, _ in PAPERS.values()), "—"))
     return (
         row(
@@ -192,9 +193,9 @@ def _choices(configs: dict[str, Config], layers: int, d_model: str) -> Answer:
                 f"All with {layers} layers of width {d_model} (millions)",
                 tuple(PAPERS),
                 [count / 1e6 for count in small],
-                note="Their vocabularies stay as large as they are: in a small model they are most of it.",
+                note="Their vocabularies keep their size, and make up most of a small model.",
             ),
-            title="Counted on the modules that these configs build",
+            title="Counted on the modules built from these configs",
         ),
     )
 
@@ -289,8 +290,8 @@ NAMES = {name: name for name in (*PAPERS, OPENED)}
 CONFIGURATIONS = Screen(
     title="BERT, GPT-2, T5, ViT: rows of one table",
     lesson="The famous models are not different inventions: each is the same network with other values in one config, "
-    "as in their published files. The values say which stacks, which mask, where the norm stands, what is read and "
-    "what is answered. Choose two, and read what would have to change to make one of the other.",
+    "as in their published files. The values set the stacks, the mask, the place of the norms, the input and the "
+    "output. Choose two, and read what would have to change to turn one into the other.",
     controls={
         "model": ModelControl(title="Your model", default="stories-causal", needs="text"),
         "layers": CountControl("Layers", "2", 1, 24),

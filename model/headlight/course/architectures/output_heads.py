@@ -79,7 +79,7 @@ def output_heads(model: Checkpoint, examples: str, text: str) -> Answer:
                 "", token_labels(asked.text), shades=of_tokens, below=tuple(f"{float(p):.0%}" for p in of_tokens)
             ),
             title="Tag: an answer for each token",
-            text="How likely the tagger finds it that you would have marked the token.",
+            text="The tagger's probability that you would have marked the token.",
         ),
     )
 
@@ -131,7 +131,7 @@ def parse_lines(text: str) -> list[LabelledLine]:
         lines.append(_parse_line(label.strip(), rest.strip()))
     count = len({line.label for line in lines})
     if not 2 <= count <= MOST_LABELS:
-        raise InputError(f"The lines have {count} different labels; between 2 and {MOST_LABELS} are possible.")
+        raise InputError(f"The lines have {count} different labels; between 2 and {MOST_LABELS} are allowed.")
     if not any(line.marked for line in lines):
         raise InputError("No word is marked. Put asterisks around some words: The *dog* played.")
     return lines
@@ -187,7 +187,7 @@ def _own_answers(model: Checkpoint, asked: Read) -> BarsPicture | TokensPicture:
     title = f"{task_of(network.config).prediction_title}: one of {network.config.vocabulary_size:,}"
     places = prediction_positions(network, model.tokenizer, asked.text)
     if not places:
-        return TokensPicture(title, ("[MASK]",), note="Write [MASK] for a word of the sentence.")
+        return TokensPicture(title, ("[MASK]",), note="Write [MASK] in place of a word of the sentence.")
     with torch.no_grad():
         logits = network.output_head(asked.vectors.to(network.device, network.embedding.weight.dtype))
     best = logits[0, places[0]].float().softmax(-1).topk(GUESSES)
@@ -197,9 +197,9 @@ def _own_answers(model: Checkpoint, asked: Read) -> BarsPicture | TokensPicture:
 
 OUTPUT_HEADS = Screen(
     title="One network, many output heads",
-    lesson="All that a network knows of a text is in the vectors after its last layer. One more matrix decides what "
-    "it is used for. Label some lines of your own and mark words in them with asterisks: two small heads are fitted "
-    "to them on the spot, and the network itself does not change.",
+    lesson="All that a network knows about a text is in the vectors after its last layer. One more matrix decides "
+    "their use. Label some lines of your own and mark words in them with asterisks: two small heads are fitted to them "
+    "on the spot, and the network itself does not change.",
     controls={
         "model": ModelControl(default="stories-causal", needs="predicts-tokens"),
         "examples": TextControl(

@@ -83,7 +83,7 @@ def split_sentences(text: str) -> tuple[str, ...]:
     found = tuple(part.strip() for part in SENTENCE_END.split(text) if WORD.search(part))
     if not 3 <= len(found) <= MOST_SENTENCES:
         raise InputError(
-            f"A text of 3 to {MOST_SENTENCES} sentences can be summarised here, and this one has {len(found)}."
+            f"A text of 3 to {MOST_SENTENCES} sentences can be summarised here; this one has {len(found)}."
         )
     return found
 
@@ -108,7 +108,7 @@ def _cosine_map(sentences: tuple[str, ...], selection: Selection) -> HeatMapPict
     unit = normalize(selection.vectors, dim=-1)
     numbers = tuple(str(at) for at in range(1, len(sentences) + 1))
     return HeatMapPicture(
-        "Cosine of each two sentences",
+        "Cosine of each pair of sentences",
         unit @ unit.T,
         rows=numbers,
         columns=numbers,
@@ -125,8 +125,8 @@ def _comparison_row(selections: dict[str, Selection], count: int) -> Row:
     return row(
         TablePicture(("vectors", "sentences chosen"), rows),
         title="Does the network help?",
-        text="Words can be counted without any network, and news put what matters first, so that the beginning of a "
-        "text is a summary which is hard to beat. Judge for your text which choice says most.",
+        text="Words can be counted without any network. News articles put what matters first, so the beginning is a "
+        "summary that is hard to beat. Judge for your text which choice says most.",
     )
 
 
@@ -137,17 +137,17 @@ def _written_rows(writer: Checkpoint, text: str) -> Answer:
         path = require_layer(writer.model, writer.model.config.layers - 1) + ".cross.weights"
         trace = run(writer.model, writer.tokenizer, written, source=text, keep=(path,))
     except TextError as error:  # the text is too long for it
-        return (row(str(error), title="A summary in words of its own"),)
+        return (row(str(error), title="A summary in its own words"),)
     assert trace.source is not None  # of an encoder-decoder
     words = {word.lower() for word in WORD.findall(text)}
     own = [word for word in WORD.findall(written) if word.lower() not in words]
     return (
         row(
             f"{written} (Not in the text: {', '.join(own) or 'no word'}.)",
-            title="A summary in words of its own",
-            text="A vector writes nothing. An encoder-decoder that was trained on texts and their summaries writes a "
-            "new sentence (BART, T5). The shipped one knows short stories of one kind alone: change a sentence that "
-            "matters, or one that does not; of any other text it claims the same kind of story.",
+            title="A summary in its own words",
+            text="A vector cannot write. An encoder-decoder that was trained on texts and their summaries writes a new "
+            "sentence (BART, T5). The shipped one knows only short stories of one kind: change a sentence that "
+            "matters, or one that does not. It summarises any other text as the same kind of story.",
         ),
         weights_map(
             "Where each word looked to write the next: cross-attention of the last layer, mean of its heads",
@@ -160,9 +160,9 @@ def _written_rows(writer: Checkpoint, text: str) -> Answer:
 
 SUMMARY = Screen(
     title="A summary: chosen from the text, or written",
-    lesson="An encoder turns each sentence into a vector: the mean of its tokens' last vectors. What most of the text "
-    "is about lies near the mean of all sentences, so those nearest to it make a summary, though nothing was trained "
-    "for this. An encoder-decoder that was trained for it writes a summary in words of its own.",
+    lesson="An encoder turns each sentence into a vector: the mean of its tokens' last vectors. The main topic lies "
+    "near the mean of all sentences, so the nearest sentences make a summary, though nothing was trained for this. An "
+    "encoder-decoder that was trained for it writes a summary in its own words.",
     controls={
         "model": ModelControl(title="Encoder", default="stories-masked", needs="encoder"),
         "decoder": ModelControl(title="Encoder-decoder", default="summary", needs="encoder-decoder"),

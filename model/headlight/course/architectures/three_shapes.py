@@ -112,10 +112,10 @@ def _shape_row(
 ) -> Row:
     """The allowed pairs of the attention that is special to a shape, beside its diagram."""
     title, cells, queries, keys = {
-        "encoder": ("Encoder: all look at all", allowed_cells(config, "encoder", len(written)), written, written),
-        "decoder": ("Decoder: each looks back", allowed_cells(config, "decoder", len(written)), written, written),
+        "encoder": ("Encoder: all tokens are seen", allowed_cells(config, "encoder", len(written)), written, written),
+        "decoder": ("Decoder: tokens look back", allowed_cells(config, "decoder", len(written)), written, written),
         "encoder-decoder": (
-            "Cross-attention: all of the decoder look at all of the encoder",
+            "Cross-attention: every decoder token looks at every encoder token",
             torch.ones(len(written), len(read)).bool(), written, read,
         ),
     }[shape]  # fmt: skip
@@ -128,7 +128,7 @@ def _shape_row(
             note="1: may look" + (f". “{queries[0]}” begins every text." if queries[0].startswith("<") else ""),
         ),
         drawn,
-        title="Who may look at whom",
+        title="Which token may look at which",
         question=_question(shape, len(queries), len(keys)),
     )
 
@@ -143,12 +143,15 @@ def _question(shape: str, queries: int, keys: int) -> Question:
         return ask_number(
             asked,
             queries * keys,
-            (looking_back, "So many are allowed in a decoder's own attention. Here no token waits for another."),
+            (looking_back, "That many are allowed in a decoder's self-attention. Here no token waits for another."),
         )
     return ask_number(
         asked,
         looking_back,
-        (queries * keys, "In an encoder all of them are. A token of a decoder does not see those after it."),
+        (
+            queries * keys,
+            "In an encoder all of them are allowed. A token of a decoder does not see the tokens after it.",
+        ),
         (queries * (queries - 1) // 2, "A token sees itself, too: the diagonal counts."),
         hints=("Token 0 sees one token, itself; token 1 sees two.", f"Add up 1 + 2 + ... + {queries}."),
     )
@@ -177,7 +180,7 @@ def _kind(path: str) -> str:
 THREE_SHAPES = Screen(
     title="One block, three shapes",
     lesson="In an encoder, which reads, every token looks at every other; in a decoder, which writes, each sees only "
-    "itself and what stands before it. Cross-attention joins the two.",
+    "itself and the tokens before it. Cross-attention joins the two.",
     controls={
         "model": ModelControl(default="dates", needs="text"),
         "shape": ChoiceControl("Shape", "decoder", TITLES),

@@ -45,7 +45,7 @@ def two_sentences(first: str, second: str, mask: str) -> Answer:
     split = [text.split() for text in (first, second)]
     longest = max(map(len, split))
     if longest > MOST_WORDS:
-        raise InputError(f"The longer sentence has {longest} words; at most {MOST_WORDS} are drawn.")
+        raise InputError(f"The longer sentence has {longest} words; at most {MOST_WORDS} can be shown.")
     batch = [_padded(words, longest) for words in split]
     is_token = torch.tensor([[word != PAD for word in each.words] for each in batch])
     positions = QueryKeyPositions(torch.arange(longest), torch.arange(longest), is_token)
@@ -66,7 +66,7 @@ def two_sentences(first: str, second: str, mask: str) -> Answer:
             question=ask_whether(
                 "Is the shorter sentence's output the same in the batch as it would be alone?",
                 bool(verdicts[0].good),
-                "Where padding may be looked at, it takes a part of the weight.",
+                "Without the mask, padding takes a part of the weight.",
             ),
         ),
     )
@@ -105,7 +105,7 @@ def _verdicts(split: list[list[str]], heads: list[HeadValues]) -> tuple[Verdict,
     alone = _padded(split[shorter], len(split[shorter])).vectors
     difference = float((attend(alone, alone, alone).output - heads[shorter].output[: len(alone)]).abs().max())
     same = difference < 1e-5
-    ending = "The sentence beside it does not matter." if same else "Its words look at padding as well: mask it."
+    ending = "The other sentence does not matter." if same else "Its words look at padding as well: mask it."
     text = f"Alone and in the batch, sentence {shorter + 1} differs by at most {difference:.2g}. {ending}"
     return (Verdict(text, good=same),)
 
@@ -113,8 +113,8 @@ def _verdicts(split: list[list[str]], heads: list[HeadValues]) -> tuple[Verdict,
 BATCH = Screen(
     title="Two sentences at once",
     lesson="Models read many sentences in one tensor, so the shorter ones are filled up with padding. No token may "
-    "look at padding, or the answer for a sentence would depend on its neighbours. Each word has a random vector of "
-    "its own here, which is query, key and value alike.",
+    "look at padding, or the answer for a sentence would depend on its neighbours. Here each word has a random vector "
+    "of its own, which is its query, key and value.",
     controls={
         "first": TextControl("Sentence 1", "the cat sat on the mat"),
         "second": TextControl("Sentence 2", "the dog slept"),
@@ -153,17 +153,16 @@ def dropped_weights(rate: float, tokens: int, seed: int) -> Answer:
             labels=tuple(f"row {index + 1}" for index in range(tokens)),
             series={"once": kept.sum(-1), "mean": many.sum(-1).mean(0)},
         ),
-        f"{zeros} of {tokens * tokens} weights became 0, and the others were multiplied by "
-        f"{1 / (1 - rate):.2f} = 1 / (1 − {rate:g}). A row adds up to 1 only on average. "
-        "When a model is used and not trained, nothing is dropped.",
+        f"{zeros} of {tokens * tokens} weights became 0, and the others were multiplied by {1 / (1 - rate):.2f} = 1 / "
+        f"(1 − {rate:g}). A row adds up to 1 only on average. Nothing is dropped when a model is used after training.",
     )
 
 
 DROPOUT = Screen(
     title="Dropout on the weights",
-    lesson="In training some weights are set to 0 at random, so that no token relies on a single other one. Those "
-    "that stay grow by 1 / (1 − p), so that the mean of the output stays as it was. It happens after the softmax: "
-    "rows do not add up to 1 any more.",
+    lesson="In training, some weights are set to 0 at random, so that no token relies on a single other one. The "
+    "others are multiplied by 1 / (1 − p), which keeps the mean of the output. This happens after the softmax, so rows "
+    "no longer add up to 1.",
     controls={
         "rate": NumberControl("Dropout p", "0.3", 0, 0.9, step=0.05),
         "tokens": CountControl("Tokens", "5", 2, 6),

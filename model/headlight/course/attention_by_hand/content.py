@@ -65,19 +65,20 @@ def _by_angle(angle: float, strength: float) -> Answer:
                 f"Key 1 gets {share:.0%}.",
                 (
                     share <= CLEAN and angle < NEARLY_ALIKE,
-                    f"Key 1 gets {share:.0%}: key 2 points almost the same way, so what fits key 1 fits key 2.",
+                    f"Key 1 gets {share:.0%}: key 2 points almost the same way, so a query that fits key 1 also fits "
+                    "key 2.",
                 ),
                 (share <= CLEAN, f"Key 1 gets {share:.0%}: the query is short, so the scores hardly differ."),
                 solution={"angle": "90", "strength": "6"},
                 hints=(
-                    "Which key takes what key 1 does not get?",
+                    "Which key gets the weight that key 1 lacks?",
                     "Turn key 2 to 90°, then make the query longer.",
                 ),
-                because="Orthogonal keys do not answer for one another, and a long query makes the difference count.",
+                because="Orthogonal keys do not share scores, and a long query makes the differences of scores large.",
             ),
         ),
         LinesPicture(
-            "What key 1 gets, by the angle between key 1 and key 2",
+            "Weight of key 1 by its angle to key 2",
             swept,
             {"weight of key 1": torch.tensor(shares)},
             "angle in degrees",
@@ -102,9 +103,9 @@ def _turned(keys: Tensor, degrees: float) -> Tensor:
 
 CONTENT = Screen(
     title="Attention by content",
-    lesson="To pick one token, its score has to stand far above the others. Two rules are enough: keys that are "
-    "orthogonal do not answer for one another, and a long query makes the difference count. Turn the second key, and "
-    "see when the first is picked cleanly.",
+    lesson="To pick one token, its score has to be far above the others. Two rules are enough: make the keys "
+    "orthogonal, so that a query that fits one does not fit another, and make the query long, so that the scores "
+    "differ more. Turn the second key, and see when the first is picked cleanly.",
     controls={
         "angle": NumberControl("Angle between key 1 and key 2", "30", 0, 180, step=5),
         "strength": NumberControl("Length of the query", "4", 0, 12, step=0.5),
@@ -135,19 +136,19 @@ def _repeated(copies: int, strength: float) -> Answer:
             bars("One “cat”", ("cat", "dog", "bird"), one.weights[0], name="weight", high=1.0),
             bars(f"{copies} × “cat”", names, many.weights[0], name="weight", high=1.0),
             question=choose(
-                "With more copies of “cat” the weight of one copy ...",
+                "With more copies of “cat”, the weight of one copy ...",
                 ("stays as it was", "becomes smaller", "becomes larger"),
                 1 if copies > 1 else 0,
             ),
             title="The same word more than once",
-            text="Equal keys have equal scores, so copies share the weight evenly. Without positions attention cannot "
+            text="Equal keys have equal scores, so copies share the weight evenly. Without positions, attention cannot "
             "tell them apart, and need not.",
         ),
         row(
             MatrixPicture("Output with one", one.output),
             MatrixPicture(f"Output with {copies}", many.output),
-            f"All copies together get {total:.1%}, one alone gets {single:.1%}. Copies have the same value, "
-            "so it does not matter how they share: attending to all of them is attending to one.",
+            f"All copies together get {total:.1%}, a single “cat” gets {single:.1%}. Copies have the same value, so it "
+            "does not matter how they share: attending to all of them gives the same value as attending to one.",
         ),
     )
 
@@ -163,29 +164,29 @@ def attention_by_position(values: Float[Tensor, "pos value_channel"], offset: in
     return (
         row(
             MatrixPicture("Q: where each token wants to look", strength * keys[wanted], rows=names),
-            MatrixPicture("K: where each token stands", keys, rows=names),
+            MatrixPicture("K: where each token is", keys, rows=names),
             weights_matrix("weights", head.weights, names, before="→"),
             MatrixPicture("output", head.output, before="→", rows=names),
             question=choose(
-                f"At which token will “{names[-1]}” look most?",
+                f"Which token will “{names[-1]}” look at most?",
                 names,
                 int(wanted[-1]),
-                hints=(f"It asks for the place {abs(offset)} {'before' if offset < 0 else 'after'} its own.",),
+                hints=(f"It asks for the position {abs(offset)} {'before' if offset < 0 else 'after'} its own.",),
             )
             if strength
             else None,
         ),
         row(
-            f"Each token gives at least {share:.1%} of its weight to the one it asks for. "
-            "What the words mean plays no part: swap two values, and the weights stay.",
+            f"Each token gives at least {share:.1%} of its weight to the one it asks for. The meaning of the words "
+            "plays no part: swap two values, and the weights stay the same.",
             question=ask_design(
                 "Make it a head that looks one back: at least 90 % of each token's weight on the token before it.",
                 offset == -1 and share >= SURE,
-                f"It looks one back, but the least sure token gives only {share:.0%} to the token before it.",
+                f"It looks one back, but the weakest token gives only {share:.0%} to the token before it.",
                 (offset != -1, f"It looks {abs(offset)} {'back' if offset < 0 else 'on'}; one back is −1."),
                 solution={"offset": "-1", "strength": "6"},
                 hints=("Where does it look, and how surely?", "A longer query makes the largest score count more."),
-                because="Scores stand further apart the longer the query is; 4 is enough for six tokens.",
+                because="The longer the query, the further apart the scores; a length of 4 is enough for six tokens.",
             ),
         ),
     )
@@ -193,8 +194,8 @@ def attention_by_position(values: Float[Tensor, "pos value_channel"], offset: in
 
 POSITION = Screen(
     title="Attention by position",
-    lesson="Give each place a key of its own, and queries can ask for places: “the token before me”, whatever it "
-    "says. Trained models have such heads; Explore sorts its heads by Previous token and Next token.",
+    lesson="Give each position a key of its own, and queries can ask for positions: “the token before me”, whatever it "
+    "is. Trained models have such heads; Explore can sort its heads by Previous token and Next token.",
     controls={
         "values": MatrixControl("V", "1;2;3;4", rows=TOKENS, columns=Axis("value channels", 1, 3)),
         "offset": CountControl("Look at the token at", "-1", -3, 3),

@@ -81,10 +81,11 @@ def check_design(
                 solution={"q": _solution(wanted), "k": IDENTITY, "v": IDENTITY},
                 hints=(
                     f"With V as the identity, {int((wanted == 0).sum())} of the {COUNT**2} weights have to be 0.",
-                    "A row of the weights says of which tokens one token gets its output.",
+                    "A row of the weights says which tokens one token gets its output from.",
                     "Leave K and V as the identity. Each row of Q is then the row of the goal, times 10.",
                 ),
-                because="With keys that are orthogonal, a query that is large where it wants to look is enough.",
+                because="With orthogonal keys, it is enough that each query is large in the channels of the tokens "
+                "that it wants.",
             ),
         ),
         Verdict(_advice(head, v, wanted, reached), good=reached),
@@ -104,13 +105,13 @@ def _advice(head: HeadValues, v: Tensor, wanted: Tensor, reached: bool) -> str:
     worst = float((head.output - wanted).abs().max())
     start = f"The largest difference is {worst:.2f}; at most {TOLERANCE} will do. "
     if _misses(head.weights.T @ v, wanted) <= 2 * TOLERANCE:
-        return f"{start}Rows and columns are exchanged: swap Q and K."
+        return f"{start}Rows and columns are swapped: swap Q and K."
     sharp = torch.softmax(100 * head.scores, dim=-1)
     if _misses(sharp @ v, wanted) <= TOLERANCE:
         return f"{start}The right tokens have the largest scores, but not by enough: make Q or K larger."
     if _misses(head.weights @ torch.eye(COUNT), wanted) <= TOLERANCE:
-        return f"{start}The weights are right, and V is not: each token should give itself."
-    return f"{start}Look at the rows that are off: which key should the query of that token fit?"
+        return f"{start}The weights are right, but V is not: each token should give itself."
+    return f"{start}Look at the rows that are wrong: which key should the query of that token fit?"
 
 
 def _misses(output: Tensor, wanted: Tensor) -> float:
@@ -170,8 +171,8 @@ def _learned_rows(goal: str, own: HeadValues, steps: int, seed: int) -> Answer:
                 "loss",
             ),
             title="The same goal, learned",
-            text=f"W_Q, W_K and W_V are learned from X: {EXAMPLES} texts of {COUNT} random words, each beside its "
-            "place. The queries, keys and values that you write are what X times these matrices would give.",
+            text=f"W_Q, W_K and W_V are learned from X: {EXAMPLES} texts of {COUNT} random words, each with its "
+            "position. X times these matrices gives queries, keys and values, which you write directly.",
         ),
         row(*(MatrixPicture(name, each, rows=channels) for name, each in found.matrices.items())),
         Verdict(
@@ -184,8 +185,8 @@ def _learned_rows(goal: str, own: HeadValues, steps: int, seed: int) -> Answer:
 
 DESIGN = Screen(
     title="Your turn: design Q, K and V",
-    lesson="Choose a goal and write queries, keys and values that reach it. A way that always works: keys that are "
-    "orthogonal, and queries that are large where they want to look. Below, gradient descent gets the same goal.",
+    lesson="Choose a goal and write queries, keys and values that reach it. One way always works: use orthogonal keys, "
+    "and queries that are large in the channels of the tokens to look at. Below, gradient descent gets the same goal.",
     controls={
         "goal": ChoiceControl("Goal", "reversed", GOAL_OPTIONS),
         "q": MatrixControl("Q", "0,0,1;0,1,0;1,0,0", rows=TOKENS, columns=CHANNELS),

@@ -19,7 +19,7 @@ from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_largest, ask_number
 from headlight.questions.kinds import Question
 
-ASKING = Axis("tokens that ask", 1, 6, WORDS)
+ASKING = Axis("query tokens", 1, 6, WORDS)
 SOURCE = Axis("source tokens", 1, 6, ("le", "chat", "est", "assis", "ici", "."))
 CHANNELS, HEAD_CHANNELS, VALUE_CHANNELS = (
     Axis("channels", 1, 4),
@@ -75,14 +75,14 @@ def _head_rows(
             MatrixPicture("Q = X W_Q", q, rows=queries),
             MatrixPicture("K = Y W_K", k, rows=keys),
             MatrixPicture("V = Y W_V", v, rows=keys),
-            title="X asks; Y has keys and values",
+            title="X gives queries; Y gives keys and values",
             question=question,
         ),
         row(
             MatrixPicture("scores Q Kᵀ / √d_k", scores, rows=queries, columns=keys),
             MatrixPicture("weights", weights, before="→", rows=queries, columns=keys, colours="weights", row_sums=True),
             MatrixPicture("output", output, before="→", rows=queries),
-            title="A row for each token that asks, a column for each that is read",
+            title="A row for each query token, a column for each key token",
         ),
     )  # fmt: skip
 
@@ -105,7 +105,7 @@ def _product_rows(
             MatrixPicture("W_Q W_Kᵀ", joint),
             MatrixPicture("X (W_Q W_Kᵀ) Yᵀ", product, before="→", rows=queries, columns=keys),
             MatrixPicture("Q Kᵀ", by_parts, before="=", rows=queries, columns=keys),
-            title="Scores know W_Q and W_K only by their product",
+            title="Scores depend only on the product of W_Q and W_K",
             text="Two matrices that look different give the same attention, as long as their product is the same.",
         ),
         Verdict(
@@ -141,14 +141,14 @@ def _columns_rows(target: Tensor, read: Tensor, w_q: Tensor, w_k: Tensor, names:
             scores(title="X W_Q W_Kᵀ Yᵀ: tokens as rows", values=rows),
             scores(title="X W_Qᵀ W_K Yᵀ: rows, and transposed", values=transposed),
             title="Rows or columns?",
-            text="Some notes begin with q = W x, which takes tokens as columns, and end with softmax(X W_Q W_Kᵀ Xᵀ), "
-            "which takes them as rows, and leave out the values. Code has tokens as rows.",
+            text="Some notes begin with q = W x, where tokens are columns, and end with softmax(X W_Q W_Kᵀ Xᵀ), where "
+            "they are rows, and leave out the values. In code, tokens are rows.",
         ),
         Verdict(
             "Both conventions agree on these numbers: try matrices that are not their own transposes."
             if same
             else f"With the same matrices the scores differ by up to {difference:.4g}. With the transposes of W_Q and "
-            f"W_K they differ by {mended:.1g}: a note may use either convention, but not both.",
+            f"W_K they differ by {mended:.1g}: notes may use either convention, but not both.",
             good=same,
         ),
     )
@@ -159,19 +159,19 @@ def _told_of_order(target: Tensor, read: Tensor, weights: tuple[Tensor, Tensor, 
     turned = attend_with_weights(target, read.flip(0), *weights)["weighted_values"][0, 0]
     difference = float(torch.as_tensor((turned - output).abs().max()))
     return (
-        f"{len(target)} tokens ask {len(read)}, and {len(output)} vectors come out, one for each that asked. With Y in "
-        f"reverse order the output differs by {difference:.1g}: what stood where has to be in the vectors themselves, "
-        "where positions have put it."
+        f"{len(target)} query tokens look at {len(read)} key tokens, and {len(output)} vectors come out, one for each "
+        f"query. With Y in reverse order the output differs by {difference:.1g}: the order has to be in the vectors "
+        "themselves, added by positions."
     )
 
 
 PROJECTIONS = Screen(
     title="From X to Q, K and V",
-    lesson="A model does not choose Q, K and V freely: each is the tokens' vectors times a matrix that was learned, "
-    "the same for all tokens. Queries come from the tokens X that ask, keys and values from Y: X itself, or another "
-    "sequence (cross-attention), whose length may differ and which is not masked, because all of it is there.",
+    lesson="A model does not choose Q, K and V freely: each is the tokens' vectors times a learned matrix, the same "
+    "for all tokens. Queries come from X, keys and values from Y: X itself, or another sequence (cross-attention), "
+    "whose length may differ and which is not masked, because all of it is there.",
     controls={
-        "target": MatrixControl("X: the tokens that ask", "1,0;0,1;1,1", rows=ASKING, columns=CHANNELS),
+        "target": MatrixControl("X: the query tokens", "1,0;0,1;1,1", rows=ASKING, columns=CHANNELS),
         "memory": ChoiceControl("Y", "self", MEMORIES),
         "source": MatrixControl(
             "The other sequence", "1,0;0,1;1,1;-1,1", rows=SOURCE, columns=CHANNELS, when="memory=cross"
@@ -231,7 +231,7 @@ def move(
                 high=1.0,
             ),
             question=ask_largest(
-                f"At whose key will “{names[query]}” look most?", dict(zip(names, weights[query].tolist(), strict=True))
+                f"Whose key will “{names[query]}” look at most?", dict(zip(names, weights[query].tolist(), strict=True))
             ),
         ),
         f"The output is {written}.",
@@ -254,15 +254,15 @@ def _frame_names() -> tuple[str, ...]:
 
 MOVING = Screen(
     title="Self-attention, moving",
-    lesson="Every token begins as one point. Three matrices move it to three places: to its query, its key and its "
-    "value. Then the output leaves the value of the token that asks, and goes to the mean of all values, weighted by "
-    "how well their keys fit the query.",
+    lesson="Every token begins as one point. Three matrices move it to three places: its query, its key and its value. "
+    "Then the output moves from the value of the query token to the mean of all values, weighted by how well their "
+    "keys fit the query.",
     controls={
         "x": MatrixControl("X: the tokens", "2,0.4;0.5,2;-1.6,1", rows=TOKENS, columns=PLANE),
         "w_q": MatrixControl("W_Q", "0,0.6;0.6,-0.2", rows=PLANE, columns=PLANE),
         "w_k": MatrixControl("W_K", "1,-0.5;0.3,1.4", rows=PLANE, columns=PLANE),
         "w_v": MatrixControl("W_V", "1,-1;-0.8,-0.6", rows=PLANE, columns=PLANE),
-        "query": CountControl("Token that asks (0 is the first)", "0", 0, 5),
+        "query": CountControl("Query token (0 is the first)", "0", 0, 5),
     },
     compute=move,
     formulas=(

@@ -79,7 +79,7 @@ def variance_of_scores(width: int, heads: int, keys: int, draw: str, seed: int) 
         f"At d = {WIDTHS[-1]} the largest of {keys} weights is {unscaled[-1]:.2f} without the scale and "
         f"{scaled[-1]:.2f} with it. A weight near 1 leaves almost no gradient: its slope is a (1 − a)."
         if draw == "normal"
-        else "All numbers of torch.rand are positive, with a mean of ½, so all scores are large and alike: even "
+        else "All numbers of torch.rand are positive, with a mean of ½, so all scores are large and similar: even "
         "without the scale no key stands out. The proof needs a mean of 0; torch.randn has it.",
         *fold(_divisors_row(width, heads, keys, draw, seed, chosen)),
     )
@@ -90,11 +90,11 @@ def _ask_of_best_key(width: int, keys: int, weight: float) -> Question:
     even = 1 / keys
     shares = [even + (1 - even) * part for part in (0.0, 0.3, 0.6, 0.9)]
     return ask_nearest(
-        f"Queries and keys of {width} random channels, and nothing divides their scores. What weight does the "
-        f"best of {keys} keys get, on average?",
+        f"Queries and keys have {width} random channels, and their scores are not divided. What weight does the best "
+        f"of {keys} keys get, on average?",
         {f"{share:.2f}": share for share in shares},
         weight,
-        {f"{even:.2f}": "That is an even share: all scores would have to be alike."},
+        {f"{even:.2f}": "That is an even share: all scores would have to be equal."},
     )
 
 
@@ -122,8 +122,9 @@ def _divisors_row(width: int, heads: int, keys: int, draw: str, seed: int, produ
         ),
         TablePicture(columns, tuple(rows), digits=3),
         title="Divided by what?",
-        text="Notes leave the scale out, call d_k itself the factor, take the width of the whole model, or speak of "
-        "the “dimension of the key matrix”, which has two. It is the root of d_k, the width of a query of one head.",
+        text="Notes leave out the scale, call d_k itself the factor, take the width of the whole model, or speak of "
+        "the “dimension of the key matrix”, which has two. The divisor is the square root of d_k, the width of a query "
+        "of one head.",
     )
 
 
@@ -155,8 +156,8 @@ def _histogram(title: str, numbers: Tensor) -> BarsPicture:
 SCALING = Screen(
     title="Why the square root of d",
     lesson="A dot product of d random channels is a sum of d terms, and its variance grows with d. Large scores make "
-    "the softmax choose one key outright, where it has almost no slope left to learn from. Dividing by √d brings the "
-    "variance back to 1 for every width.",
+    "the softmax choose a single key, and its slope there is almost 0, so little can be learned. Dividing by √d brings "
+    "the variance back to 1 for every width.",
     controls={
         "width": CountControl("d_k, the width of a head", "64", 1, 512),
         "heads": CountControl("Heads of the model", "4", 1, 16),

@@ -73,7 +73,7 @@ def look_up(
         + (
             "It is as good as a hard look-up."
             if share > 0.99
-            else "Raise the sharpness, and the soft look-up comes ever closer to the hard one."
+            else "Raise the sharpness, and the soft look-up gets ever closer to the hard one."
         ),
     )
 
@@ -82,7 +82,7 @@ def _ask_of_entry(query: Tensor, keys: Tensor, names: tuple[str, ...], best: int
     scores = [f"{dot(query, key, '·')} = {number(query @ key)}" for key in keys]
     entries = tuple(f"entry {name}" for name in names)
     return choose(
-        "Which entry will the query take most from?",
+        "Which entry will get the largest share?",
         entries,
         best,
         {entry: f"Its score is {score}; another one is larger." for entry, score in zip(entries, scores, strict=True)},
@@ -93,9 +93,9 @@ def _ask_of_entry(query: Tensor, keys: Tensor, names: tuple[str, ...], best: int
 
 LOOK_UP = Screen(
     title="A look-up that became soft",
-    lesson="A dictionary compares a query with its keys and returns the value of the key that fits. Attention does "
-    "the same with lists of numbers, but softly: every key that fits a little gives a little of its value. Because "
-    "nothing jumps, a network can learn it by small steps.",
+    lesson="A dictionary compares a query with its keys and returns the value of the key that fits. Attention does the "
+    "same with lists of numbers, but softly: every key that fits a little gives a little of its value. Because the "
+    "result changes smoothly, a network can learn it by small steps.",
     controls={
         "query": MatrixControl("Query", "1,0.5", rows=Axis("query", 1, 1, ("q",)), columns=WIDTH),
         "keys": MatrixControl("Keys", "1,0;0,1;-1,0", rows=ENTRIES, columns=WIDTH),
@@ -134,7 +134,7 @@ def attention_steps(
         row(
             FilePicture(file_name=f"attention-{sheet}.pdf", media_type="application/pdf", text=worksheet(sheet)),
             title="With a pencil",
-            text="Two exercises in small whole numbers to print, and their answers on a second page.",
+            text="Two printable exercises with small whole numbers, and their answers on a second page.",
         ),
     )
 
@@ -145,11 +145,12 @@ def _question(head: HeadValues, q: Tensor, k: Tensor, names: tuple[str, ...]) ->
     plain, width = dot(q[-1], k[0], "·"), q.shape[1]
     scaled = f"{plain} = {number(product)}" + (f", divided by √{width}" if head.scale != 1 else "")
     return ask_number(
-        f"“{names[asks]}” asks, “{names[0]}” answers. What is the score that goes into the softmax?",
+        f"The query is that of “{names[asks]}”, the key that of “{names[0]}”. What is the score that goes into the "
+        "softmax?",
         float(head.scores[asks, 0]),
-        (product, f"{plain} = {number(product)} is the dot product: it has still to be divided by √{width}."),
-        (product / width, f"You have divided by {width}. It is the root: √{width} = {number(width**0.5)}."),
-        (float(q[0] @ k[-1]) * head.scale, "You have exchanged them: the one that asks gives q, the other one k."),
+        (product, f"{plain} = {number(product)} is the dot product: it still has to be divided by √{width}."),
+        (product / width, f"You have divided by {width}. Divide by its square root: √{width} = {number(width**0.5)}."),
+        (float(q[0] @ k[-1]) * head.scale, "You have swapped the two tokens: the first one gives q, the second one k."),
         (float(head.weights[asks, 0]), "That is the weight, after the softmax. The score comes before it."),
         hints=(
             "Take the last row of Q and the first row of K.",
@@ -206,7 +207,7 @@ def _plane(q: Tensor, k: Tensor, head: HeadValues, query: int) -> tuple[Row, ...
             ArrowsPicture(
                 arrows=(*keys, asking),
                 groups=("query", "keys, the stronger the more weight"),
-                note="With two channels a score is what one sees: long, and in the same direction.",
+                note="With two channels you can see the score: it is large for long arrows in the same direction.",
             ),
             title="The same query and all keys in the plane",
         ),
@@ -221,9 +222,9 @@ def scores_formula() -> str:
 
 STEPS = Screen(
     title="Attention, number by number",
-    lesson="Each token asks with its query, answers with its key, and gives its value. A score is a dot product; the "
-    "softmax turns the scores of one query into weights that add up to 1; the output is the weighted sum of the "
-    "values. Change any number and check it with a pencil.",
+    lesson="Each token has a query, with which it asks, a key, with which it answers, and a value, which it gives. A "
+    "score is a dot product; the softmax turns the scores of one query into weights that add up to 1; the output is "
+    "the weighted sum of the values. Change any number and check it with a pencil.",
     controls={
         "q": MatrixControl("Q", "1,0;0,2;2,1", rows=TOKENS, columns=CHANNELS),
         "k": MatrixControl("K", "1,1;0,1;2,0", rows=TOKENS, columns=CHANNELS),

@@ -38,13 +38,13 @@ def who_wrote(model: Checkpoint, text: str, layer: int, head: int) -> Answer:
     question = ask_largest(
         f"The score of {pair} is {found.score:.2f}. Which part of the model wrote most of it into the key?",
         totals,
-        because="What a part wrote at the key's token, as this head reads it, times the whole query.",
+        because="Each bar: what a part wrote at the key's token, as this head reads it, times the whole query.",
     )
     bars = BarsPicture(title=f"What “{names[last]}” looks at", labels=names, series={"": weights}, high=1.0)
     return (
         row(bars, question=question),
         row(
-            BarsPicture(title="Who wrote the key", labels=tuple(totals), series={"": list(totals.values())}),
+            BarsPicture(title="Which part wrote the key", labels=tuple(totals), series={"": list(totals.values())}),
             _pairs(found),
             title=f"The score of {pair}",
         ),
@@ -91,17 +91,18 @@ def _with_rest(table: Tensor, shown: list[int], axis: int) -> Tensor:
 def _sum(found: Ledger) -> Verdict:
     total = float(found.parts.sum()) + sum(found.terms.values())
     return Verdict(
-        text=f"All {found.parts.size} pairs, and what belongs to no pair, add up to {total:.4f}; the score is "
-        f"{found.score:.4f}. Norms are frozen at the scale that they have in this text.",
+        text=f"All {found.parts.size} pairs and the terms outside of pairs add up to {total:.4f}; the score is "
+        f"{found.score:.4f}. Norms are frozen at their scale in this text.",
         good=abs(total - found.score) < 1e-3,
     )
 
 
 WHO_WROTE = Screen(
-    title="Who wrote this score?",
-    lesson="In a trained model earlier parts write the queries and keys: both are sums over the token embedding and "
-    "every earlier head and network. A dot product of two sums is a sum over pairs, so each score says who wrote it. "
-    "In this model of two layers, look for the head that tells every word which word came before it.",
+    title="Which parts wrote this score?",
+    lesson="In a trained model, earlier parts write the queries and keys: both are sums over the token embedding and "
+    "every earlier head and network. A dot product of two sums is a sum over pairs, so each score can be split by the "
+    "parts that wrote it. In this model of two layers, look for the head that tells every word which word came before "
+    "it.",
     controls={
         "model": ModelControl(default="induction"),
         "text": TextControl(title="Text", default="cat lamp pan fan fig toy lip dog cat lamp pan"),

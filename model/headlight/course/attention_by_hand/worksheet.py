@@ -14,7 +14,7 @@ TOKENS, CHANNELS, VALUE_CHANNELS = 3, 4, 2  # 4, whose root is 2
 LOW, HIGH = -1, 2
 PAGE, MARGIN, SIZE, LEADING = (595, 842), 50, 11, 16  # points: an A4 page, and text in a typewriter font
 FONT = "<< /Type /Font /Subtype /Type1 /BaseFont /Courier >>"
-TITLES = ("Every token may look at all of them.", "A causal mask: a token looks at itself and what stands before it.")
+TITLES = ("Every token may look at all of them.", "A causal mask: a token looks at itself and the tokens before it.")
 EXPONENTIALS = "e^x:  -2: 0.14   -1.5: 0.22   -1: 0.37   -0.5: 0.61   0: 1   0.5: 1.65   1: 2.72   1.5: 4.48   2: 7.39"
 
 

@@ -33,7 +33,7 @@ def averages_on_numbers(queries: Tensor, keys: Tensor, values: Tensor, times: in
             _points(values, head.output, names),
             weights_matrix("Weights", head.weights, names, row_axis="query", column_axis="key"),
             question=ask_whether(
-                "Can attention give a token an output that lies further out than all of the values?",
+                "Can attention give a token an output further out than all of the values?",
                 not bool(inside.all()),
             ),
         ),
@@ -103,12 +103,12 @@ def averages_in_model(model: Checkpoint, text: str) -> Answer:
     numbers = sum(int(each[2]) for each in rows)
     return (
         Verdict(
-            f"{numbers - outside:,} of {numbers:,} numbers that heads give lie between the smallest and the "
-            "largest value of their channel, among the tokens that may be looked at.",
+            f"{numbers - outside:,} of {numbers:,} output numbers of the heads lie between the smallest and the "
+            "largest value of their channel, among the visible tokens.",
             good=outside == 0,
         ),
         TablePicture(
-            ("", "row sums off 1 by", "numbers", "outside", "largest value", "largest output"), rows, digits=4
+            ("", "row sums differ from 1 by", "numbers", "outside", "largest value", "largest output"), rows, digits=4
         ),
     )
 
@@ -127,9 +127,10 @@ def _check_layer(trace: Trace, path: str) -> tuple[float, float, float, float, f
 
 AVERAGES = Screen(
     title="Attention alone only averages",
-    lesson="The weights of a row are positive and add up to 1, so an output is an average of the values: it lies "
-    "among them. Averaged again and again with the same weights, as here, all tokens become alike. In a model each "
-    "layer has weights of its own, and residual connections and feed-forward networks keep the tokens apart.",
+    lesson="The weights of a row are positive and add up to 1, so an output is a weighted average of the values and "
+    "lies among them. If they are averaged again and again with the same weights, as here, all tokens become alike. In "
+    "a model each layer has weights of its own, and residual connections and feed-forward networks keep the tokens "
+    "apart.",
     controls={
         "on": ON,
         "queries": MatrixControl("Queries", "1,0;0,1;1,1;0,0", rows=TOKENS, columns=CHANNELS),

@@ -50,12 +50,12 @@ def feed_forward_by_hand(
             question=ask_number(
                 f"What is neuron 0 of {names[-1]}, after the activation?",
                 float(neurons[-1, 0]),
-                (float(before[-1, 0]), "That goes into the activation; what comes out of it?"),
+                (float(before[-1, 0]), "That is the input of the activation; what is its output?"),
                 (float((x @ up)[-1, 0]), "The bias b₁ is missing."),
-                (float(neurons[0, -1]), f"Token and neuron are exchanged: take the last row of x ({names[-1]})."),
+                (float(neurons[0, -1]), f"Token and neuron are swapped: take the last row of x ({names[-1]})."),
                 hints=(
                     "Multiply the last row of x by the first column of W₁, and add the first number of b₁.",
-                    f"That gives {float(before[-1, 0]):.4g}. Then comes {FEED_FORWARDS[activation].title}.",
+                    f"That gives {float(before[-1, 0]):.4g}. Then apply {FEED_FORWARDS[activation].title}.",
                 ),
             ),
         ),
@@ -80,15 +80,15 @@ def _ask_for_and(up: Tensor, up_bias: Tensor, activation: str, down: Tensor, dow
         "(0, 0), (0, 1) and (1, 0).",
         is_near(0, 0, 0, 1),
         f"For (0, 0), (0, 1), (1, 0) and (1, 1) it gives {given}.",
-        (is_near(0, 1, 1, 0), "That is still XOR: 1 where just one of the two channels is 1."),
-        (is_near(0, 1, 1, 1), "That is OR: 1 where at least one channel is 1."),
-        (activation == "linear", f"It gives {given}. Without an activation 1 + 1 is twice 1: AND is no linear map."),
+        (is_near(0, 1, 1, 0), "That is still XOR: 1 if exactly one of the two channels is 1."),
+        (is_near(0, 1, 1, 1), "That is OR: 1 if at least one channel is 1."),
+        (activation == "linear", f"It gives {given}. Without an activation 1 + 1 is twice 1: AND is not a linear map."),
         solution={"activation": "relu", "up": "1,1;1,1", "up_bias": "-1,-1", "down": "1,0;0,0", "down_bias": "0,0"},
         hints=(
-            "Which neuron is above 0 for (1, 1) alone?",
-            "Neuron 1 is: its bias of −1 takes one 1 away. The output need only be that neuron.",
+            "Which neuron is above 0 only for (1, 1)?",
+            "Neuron 1 is: its bias of −1 subtracts one of the two 1s. Let the output be that neuron alone.",
         ),
-        because="One way: biases of −1, so that a neuron is 1 for (1, 1) alone; 1 and 0 in the first column of W₂.",
+        because="One way: biases of −1, so that a neuron is 1 only for (1, 1); 1 and 0 in the first column of W₂.",
     )
 
 
@@ -122,9 +122,9 @@ def _verdict(neurons: Tensor, up: Tensor, down: Tensor, activation: str) -> Verd
         )
     active = [int(count) for count in (neurons.abs() > 1e-6).sum(1)]
     return Verdict(
-        f"Active neurons, which are not 0, of {neurons.shape[1]}: "
+        f"Active (nonzero) neurons, of {neurons.shape[1]}: "
         + ", ".join(f"token {at}: {count}" for at, count in enumerate(active))
-        + ". The same two maps are applied to every token, and no token sees another one."
+        + ". The same two maps are applied to every token, and no token sees another."
     )
 
 
@@ -141,15 +141,15 @@ def neurons(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
         row(
             bars(f"Strongest neurons at “{labels[at]}”", names, activity[at, strongest]),
             bars(
-                f"Neurons that hold {MOST_OF_IT:.0%} of the squared length",
+                f"Neurons that make up {MOST_OF_IT:.0%} of the squared length",
                 labels,
                 [float(count) for count in needed(activity)],
                 digits=0,
                 note=f"of {activity.shape[1]}; {FEED_FORWARDS[network.config.feed_forward].title}",
             ),
             question=ask_nearest(
-                f"What part of the {activity.shape[1]} neurons holds {MOST_OF_IT:.0%} of the squared length at this "
-                "token?",
+                f"What share of the {activity.shape[1]} neurons makes up {MOST_OF_IT:.0%} of the squared length at "
+                "this token?",
                 {f"{share:.0%}": share for share in (0.05, 0.2, 0.5, 0.9)},
                 needed(activity)[at] / activity.shape[1],
             ),
@@ -182,8 +182,8 @@ def apply_alone(
 def _same_network(model: Transformer, path: str, inputs: Tensor, outputs: Tensor) -> Verdict:
     error = float((apply_alone(model, path, inputs) - outputs).abs().max())
     return Verdict(
-        f"Checked: given one token at a time, in reverse order, the network answers the same (largest difference "
-        f"{error:.1g}). So words are mixed by attention alone.",
+        "Checked: given one token at a time, in reverse order, the network gives the same outputs (largest difference "
+        f"{error:.1g}). So only attention mixes words.",
         good=error < 1e-3 * max(1.0, float(outputs.abs().max())),
     )
 
@@ -191,7 +191,7 @@ def _same_network(model: Transformer, path: str, inputs: Tensor, outputs: Tensor
 FEED_FORWARD = Screen(
     title="The feed-forward network: the same on every token",
     lesson="A linear map, an activation function on each number, and a second linear map, for each token by itself. "
-    "The example computes XOR: channel 0 of the output is 1 where just one of the two channels is 1; try it with the "
+    "The example computes XOR: channel 0 of the output is 1 if exactly one of the two channels is 1; try it with the "
     "linear activation. In a model it has hundreds of neurons, of which each token uses a few strongly.",
     controls={
         "on": ON,

@@ -31,7 +31,7 @@ def last_steps(model: Checkpoint, text: str, word: str) -> Answer:
     trace = run(network, model.tokenizer, text, keep=(*paths_to_keep(network.config), "logits"))
     places = prediction_positions(network, model.tokenizer, trace.text)
     if not places:
-        raise InputError("This model fills masks, and the sentence has none. Write [MASK] for a word.")
+        raise InputError("This model fills masks, but the sentence has none. Write [MASK] in place of a word.")
     walkthrough = prediction_walkthrough(network, trace, places[0], count=CANDIDATES)
     assert walkthrough is not None  # it predicts tokens
     names = tuple(model.tokenizer.stripped_token_text(token) for token in walkthrough.answers)
@@ -43,11 +43,11 @@ def last_steps(model: Checkpoint, text: str, word: str) -> Answer:
     if ranked.rank > len(names):
         chances[f"{ranked.name} (number {ranked.rank:,})"] = ranked.probability
     return (
-        row(*vectors, title=f"At “{label}”: {width} channels, of which the first {SHOWN_CHANNELS}"),
+        row(*vectors, title=f"At “{label}”: the first {SHOWN_CHANNELS} of {width} channels"),
         row(
             _table(walkthrough, names, vocabulary),
             bars("Probability", chances, digits=4),
-            title=f"Times the matrix to the vocabulary: {vocabulary:,} logits, of which the {CANDIDATES} largest",
+            title=f"Times the matrix to the vocabulary: the {CANDIDATES} largest of {vocabulary:,} logits",
             question=ask_rank(ranked),
         ),
         f"“{ranked.name}”{' (the first token of your word)' if ranked.is_part else ''} is number {ranked.rank:,} "
@@ -67,15 +67,15 @@ def _ask_to_flip(model: Checkpoint, text: str, guess: str) -> Question | None:
     words, others = SENTENCE.split(), text.split()
     changed = sum(one != other for one, other in zip_longest(words, others))
     return ask_flip(
-        f"For “{SENTENCE}” its first guess is “{before}”. Exchange a single word of that sentence until the first "
-        "guess is another one.",
+        f"For “{SENTENCE}” its first guess is “{before}”. Replace a single word of that sentence so that the first "
+        "guess changes.",
         guess != before and changed == 1,
         f"The first guess is still “{guess}”.",
         (changed == 0, f"That is the sentence as it was, and its first guess is “{before}”."),
-        (changed > 1, f"{changed} words are other ones now. Exchange a single one."),
+        (changed > 1, f"{changed} words have changed. Replace only one."),
         solution={"text": SENTENCE.replace("cat", "bird")},
-        hints=("Which word says most about what comes?", "Let somebody else sit there, who sits elsewhere."),
-        because=f"Its guess follows from every word: for “{text.strip()}” it is “{guess}”.",
+        hints=("Which word says most about the next one?", "Who would sit somewhere else? Replace “cat”."),
+        because=f"Its guess depends on every word: for “{text.strip()}” it is “{guess}”.",
     )
 
 
@@ -86,7 +86,7 @@ def ask_rank(ranked: WordRank) -> Question:
         f"How many words does this model find likelier than “{ranked.name}”?",
         options,
         min(3, len(str(ranked.rank - 1))) if ranked.rank > 1 else 0,
-        {"none": "It has read stories for children, and says what is likely there."},
+        {"none": "It has read stories for children, and predicts what is likely there."},
     )
 
 
@@ -115,7 +115,8 @@ def _table(walkthrough: PredictionWalkthrough, names: tuple[str, ...], vocabular
         ("token", "logit", "e^(logit − largest)", "probability"),
         tuple(zip(names, *columns, strict=True)),
         digits=3,
-        note=f"All {vocabulary:,} numbers of the third column add up to {float(total):.4g}; each is divided by that.",
+        note=f"All {vocabulary:,} numbers of the third column add up to {float(total):.4g}; each is divided by this "
+        "sum.",
     )
 
 
@@ -135,9 +136,9 @@ def _verdict(model: Transformer, walkthrough: PredictionWalkthrough) -> Verdict:
 
 LAST_STEPS = Screen(
     title="The last steps: from a vector to a word",
-    lesson="After the last layer a token's vector is normed once more and compared with the vector of every token of "
-    "the vocabulary: a dot product each, the logits. Softmax makes probabilities of them, of every word and not only "
-    "of the best: name one, and see its rank.",
+    lesson="After the last layer a token's vector is normalized once more and compared with the vector of every token "
+    "of the vocabulary by dot products, the logits. Softmax turns them into probabilities of all words, not only of "
+    "the best: name one, and see its rank.",
     controls={
         "model": ModelControl(default="stories-causal", needs="predicts-tokens"),
         "text": TextControl("Sentence", SENTENCE),

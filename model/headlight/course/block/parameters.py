@@ -45,13 +45,13 @@ def diagram(model: Checkpoint, text: str, layer: int) -> Answer:
                 ("part", "parameters", "share of the layer"),
                 tuple((name, f"{count:,}", f"{count / total:.1%}") for name, count in counts.items()),
                 title=f"Parameters of layer {layer}",
-                note=f"Counted in the open model. All {len(blocks)} layers have the same parts, each with weights "
-                f"of its own: together {in_layers:,} of the model's {whole:,} parameters.",
+                note=f"Counted in the open model. All {len(blocks)} layers have the same parts, each with its own "
+                f"weights: together {in_layers:,} of the model's {whole:,} parameters.",
             ),
             question=_question(network.config, counts, layer),
         ),
         f"{len(encoded.ids)} tokens go in as vectors of {network.config.d_model} channels, and {len(encoded.ids)} "
-        f"vectors of {network.config.d_model} channels come out of every layer: that is why layers can be stacked.",
+        f"vectors of {network.config.d_model} channels come out of every layer: this is why layers can be stacked.",
     )
 
 
@@ -76,15 +76,21 @@ def _question(config: Config, counts: dict[str, int], layer: int) -> Question:
     if config.parallel_residual or len(steps) < LEAST_STEPS:
         return ask_largest(f"Which part of layer {layer} has the most parameters?", counts)
     others = (
-        (steps_around(name, sublayers), f"That is another order. {NORM_PLACEMENTS[name].title}: not in this model.")
+        (
+            steps_around(name, sublayers),
+            f"That is the order of another kind of model. {NORM_PLACEMENTS[name].title}.",
+        )
         for name in ("post", "pre")
     )
     told = NORM_PLACEMENTS[config.norm_placement].title
     return ask_order(
-        f"Put in order what layer {layer} of this model does.",
+        f"Put the steps of layer {layer} of this model in order.",
         steps,
         *others,
-        hints=("Tokens exchange something before each works on it alone.", f"Where its norms stand: {told.lower()}."),
+        hints=(
+            "Tokens exchange information before each is processed alone.",
+            f"Where its norms stand: {told.lower()}.",
+        ),
     )
 
 
@@ -98,10 +104,10 @@ def parameters_by_part(block: Module) -> dict[str, int]:
 
 
 DIAGRAM = Screen(
-    title="A layer, drawn",
+    title="Diagram of a layer",
     lesson="Every layer has two parts: attention, which moves information between tokens, and a feed-forward network, "
     "which works on each token by itself. Both add what they compute to the residual stream on the left. The screens "
-    "of this chapter take the parts one by one; this is how the model that you choose joins them.",
+    "of this chapter treat the parts one by one; this diagram shows how your chosen model connects them.",
     controls={
         "model": ModelControl(default="stories-causal"),
         "text": TextControl("Sentence", "Once upon a time there was a little girl"),
@@ -147,7 +153,7 @@ def calculator(
                 digits=2,
                 note=f"{sum(operations.values()):,} in all",
             ),
-            question=ask_largest("Where do most of the parameters lie?", counted),
+            question=ask_largest("Where are most of the parameters?", counted),
         ),
         _check(by_formula, counted, operations, real_operations),
         _table(config, by_formula, counted),
@@ -207,8 +213,8 @@ def counted_multiplications(model: Transformer) -> int:
 def _check(by_formula: Parts, counted: Parts, operations: Parts, real_operations: int) -> Verdict:
     same_parameters, same_operations = by_formula == counted, sum(operations.values()) == real_operations
     return Verdict(
-        f"The module has {sum(counted.values()):,} parameters, and the formula says {sum(by_formula.values()):,}. "
-        f"Torch counts {real_operations:,} multiply-adds, and the formula says {sum(operations.values()):,}.",
+        f"The module has {sum(counted.values()):,} parameters, and the formula gives {sum(by_formula.values()):,}. "
+        f"Torch counts {real_operations:,} multiply-adds, and the formula gives {sum(operations.values()):,}.",
         good=same_parameters and same_operations,
     )
 
@@ -247,8 +253,8 @@ def _bytes(count: int) -> str:
 CALCULATOR = Screen(
     title="What size costs",
     lesson="Depth and width decide how many numbers a model has to learn and how much it computes. Double the width, "
-    "and its layers have four times as many parameters; double the length, and the scores take four times as much. "
-    "The number of heads changes neither.",
+    "and its layers have four times as many parameters; double the length, and the scores take four times as many "
+    "operations. The number of heads changes neither.",
     controls={
         "layers": CountControl("Layers L", "12", 1, 48),
         "d_model": ChoiceControl("Width d", "512", WIDTH_CHOICES),

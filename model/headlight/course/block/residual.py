@@ -77,7 +77,7 @@ def _question(steps: list[Step], layer: int) -> Question:
         lengths["the stream"] = float(steps[0][1].norm())
     told = " and ".join(f"{name} {length:.2f}" for name, length in lengths.items())
     return ask_largest(
-        f"In layer {layer}, which is longer for this token: what is added by ...",
+        f"In layer {layer}, which vector is longer for this token?",
         lengths,
         because=f"Lengths (2-norm): {told}.",
     )
@@ -108,7 +108,7 @@ def _verdict(model: Transformer, steps: list[Step]) -> Verdict:
     placement = NORM_PLACEMENTS[model.config.norm_placement]
     if all(map(_is_sum, steps)):
         return Verdict(
-            f"Checked in all {len(steps)} sublayers: the stream after each is the sum of the two to {error:.1g}.",
+            f"Checked in all {len(steps)} sublayers: the stream after each is the sum x + f(x), up to {error:.1g}.",
             good=True,
         )
     return Verdict(
@@ -118,7 +118,7 @@ def _verdict(model: Transformer, steps: list[Step]) -> Verdict:
 
 def _lengths(steps: list[Step]) -> LinesPicture:
     return LinesPicture(
-        "Length (2-norm) of the stream and of what is added to it",
+        "Length (2-norm) of the stream and of the added vectors",
         range(len(steps)),
         {
             "stream before": [float(before.norm()) for _, before, _, _ in steps],
@@ -147,9 +147,9 @@ def _table(steps: list[Step]) -> TablePicture:
 
 RESIDUAL = Screen(
     title="Residual connections: a stream that each sublayer adds to",
-    lesson="Attention and feed-forward do not replace a token's vector: what each computes from it is added to it. "
-    "With the norms inside the sublayers (pre-norm), what one layer has written is still there for all later ones, "
-    "and the gradient has a straight way back. With post-norm each sum is normed anew: LN(x + f(x)).",
+    lesson="Attention and feed-forward do not replace a token's vector: each adds its output to it. With the norms "
+    "inside the sublayers (pre-norm), the output of one layer is still there for all later ones, and the gradient has "
+    "a direct way back. With post-norm each sum is normalized again: LN(x + f(x)).",
     controls={
         "model": ModelControl(default="stories-causal"),
         "text": TextControl("Sentence", "Once upon a time there was a little girl"),
@@ -197,11 +197,11 @@ def layer_norm(x: Tensor, norm: str, gain: Tensor, shift: Tensor, epsilon: str) 
     return (
         row(
             MatrixPicture("x", x, rows=names, column_axis="channel"),
-            MatrixPicture("Normed", plain, rows=names, column_axis="channel", before="→"),
+            MatrixPicture("Normalized", plain, rows=names, column_axis="channel", before="→"),
             MatrixPicture("With gain and shift", normed, rows=names, column_axis="channel", before="→"),
             question=_ask_of_means(plain),
         ),
-        row(_statistics(names, x, plain, normed), title="Each token for itself"),
+        row(_statistics(names, x, plain, normed), title="Each token by itself"),
         row(Equations(lines=_pencil(x[0], plain[0], norm, float(epsilon))), title="Token 0, by hand"),
         _said_of_norm(x, plain, norm),
     )
@@ -212,7 +212,7 @@ def _ask_of_means(plain: Float[Tensor, "token channel"]) -> Question:
     means = {"all channels of a token": plain.mean(1), "all tokens in a channel": plain.mean(0)}
     largest = {name: float(mean.abs().max()) for name, mean in means.items()}
     says = {name: f"A mean of {mean:.2g} is among them." for name, mean in largest.items()}
-    says["neither"] = "This norm takes a mean off."
+    says["neither"] = "This norm subtracts a mean."
     return ask_largest(
         "Before gain and shift, which numbers have a mean of 0?", largest | {"neither": ZERO}, says, least=True
     )
@@ -279,9 +279,9 @@ def _said_of_norm(x: Tensor, normed: Tensor, norm: str) -> Verdict:
 
 LAYER_NORM = Screen(
     title="Layer norm",
-    lesson="Numbers are brought to mean 0 and variance 1, whatever their size was, so that a layer always reads "
-    "numbers of about the same size: find out which of them are taken together. Then each channel is multiplied by a "
-    "gain and gets a shift, both learned. RMSNorm leaves out the mean and the shift.",
+    lesson="Numbers of any size are shifted and scaled to mean 0 and variance 1, so that a layer always reads numbers "
+    "of about the same size: find out which numbers are taken together. Then each channel is multiplied by a gain and "
+    "a shift is added, both learned. RMSNorm leaves out the mean and the shift.",
     controls={
         "x": MatrixControl("x", "1,2,3,6;10,20,30,60;-1,0,0,1", rows=TOKENS, columns=NORM_CHANNELS),
         "norm": ChoiceControl("Norm", "layernorm", {name: NORMS[name].title for name in KINDS}),
@@ -342,7 +342,7 @@ def norm_placement(x: Tensor, matrix: Tensor, depth: int) -> Answer:
 
 def _one_block(streams: dict[str, Tensor]) -> TablePicture:
     channels = next(iter(streams.values())).shape[1]
-    columns = ("where the norm stands", *(f"channel {at}" for at in range(channels)), "mean", "variance")
+    columns = ("norm placement", *(f"channel {at}" for at in range(channels)), "mean", "variance")
     rows = tuple(
         (
             NORM_PLACEMENTS[name].title,
@@ -361,8 +361,8 @@ def _ask_of_lengths(streams: dict[str, Tensor], depth: int) -> Question:
     return ask_order(
         f"Put them in order by the length of the stream after {depth} sublayers, the shortest first.",
         order,
-        (order[::-1], "Turn it round: the shortest comes first."),
-        hints=("Post-norm brings the stream back to the same length each time; pre-norm leaves the stream alone.",),
+        (order[::-1], "Reverse the order: the shortest comes first."),
+        hints=("Post-norm brings the stream back to the same length each time; pre-norm does not change the stream.",),
         because=f"The lengths are {', '.join(f'{lengths[name]:.3g}' for name in order)}.",
     )
 
@@ -378,8 +378,8 @@ def _said_of_lengths(streams: dict[str, Tensor], depth: int) -> Verdict:
 
 NORM_PLACEMENT = Screen(
     title="Post-norm and pre-norm",
-    lesson="The Transformer of 2017 has its norms after each residual connection (post-norm). Most later models norm "
-    "what a sublayer reads and leave the stream itself alone (pre-norm): then no norm stands in the gradient's way "
+    lesson="The Transformer of 2017 has its norms after each residual connection (post-norm). Most later models "
+    "normalize only the input of a sublayer, not the stream itself (pre-norm): then no norm is on the gradient's way "
     "back, and deep models train without a warm-up.",
     controls={
         "x": MatrixControl("x", "3,-1,2", rows=ONE, columns=STREAM_CHANNELS),

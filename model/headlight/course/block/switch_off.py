@@ -105,12 +105,12 @@ def switch_off(model: Checkpoint, text: str) -> Answer:
             question=ask_largest("Without which part will this trained model predict worst?", parts),
         ),
         BarsPicture(
-            title="Off in one layer only: what is added to the loss",
+            title="Off in one layer only: increase of the loss",
             labels=tuple(f"layer {layer}" for layer in range(len(layers["attention"]))),
             series={name: [loss - whole for loss in losses] for name, losses in layers.items()},
         ),
-        f"Most is lost without {worst}: {parts[worst] - whole:+.2f} nats. The model was trained with all "
-        "of its parts: this tells what it relies on, not how a model that was trained without one would do.",
+        f"The loss rises most without {worst}: {parts[worst] - whole:+.2f} nats. The model was trained with all of its "
+        "parts: this shows what it relies on, not how well a model that was trained without a part would do.",
         row(_edits(network), title="How each is switched off"),
     )
 
@@ -158,10 +158,10 @@ def _parts(model: Transformer) -> tuple[Part, ...]:
     parts = (
         ("attention", f"{stack}.*.self.output=set:0", "an edit: its output is 0"),
         ("feed-forward", f"{stack}.*.feed_forward.output=set:0", "an edit: its output is 0"),
-        ("positions", f"{stack}.position_ids=set:0", "an edit: every token stands at position 0"),
+        ("positions", f"{stack}.position_ids=set:0", "an edit: every token is at position 0"),
         ("1/√d", f"{stack}.*.self.scale=set:1", "an edit: scores are not scaled"),
         ("norms", "", "in the code: no norm in any layer; a final norm after them stays"),
-        ("residual connections", "", "in the code: a sublayer's output is added to nothing"),
+        ("residual connections", "", "in the code: a sublayer's output replaces the stream"),
     )
     return tuple(part for part in parts if has.get(part[0], True))
 
@@ -169,15 +169,17 @@ def _parts(model: Transformer) -> tuple[Part, ...]:
 def _edits(model: Transformer) -> TablePicture:
     rows = tuple((name, edit or "—", text) for name, edit, text in _parts(model))
     note = (
-        "Norms and residual connections cannot be taken apart in this model." if not can_separate(model.config) else ""
+        "Norms and residual connections cannot be switched off separately in this model."
+        if not can_separate(model.config)
+        else ""
     )
     return TablePicture(("part", "edit", "what it does"), rows, note=note)
 
 
 SWITCH_OFF = Screen(
     title="Switch each part off",
-    lesson="A trained model reads your sentence, once whole and once without each of its parts. The loss tells how "
-    "surprised it is by the words that follow (or that are masked, in a model that fills masks: here every fourth).",
+    lesson="A trained model reads your sentence, once whole and once without each of its parts. The loss shows how "
+    "much the next words surprise it (or the masked words, in a model that fills masks: here every fourth).",
     controls={
         "model": ModelControl(default="stories-causal", needs="predicts-tokens"),
         "text": TextControl("Sentence", "Once upon a time there was a little girl. She loved to play."),
@@ -218,12 +220,12 @@ def gradients(text: str, depth: int, steps: int, seed: int) -> Answer:
                 "Gradient of each layer at the first step (2-norm)",
                 range(depth),
                 {name: training.gradients for name, training in runs.items()},
-                "layer (0 is the first; the loss is behind the last)",
+                "layer (0 is the first; the loss comes after the last)",
                 "gradient",
                 log_y=True,
             ),
             LinesPicture(
-                "Loss while they learn (nats a character)",
+                "Loss in training (nats per character)",
                 range(1, steps + 1),
                 {name: training.losses for name, training in runs.items()},
                 "step",
@@ -292,8 +294,8 @@ def _told(runs: dict[str, Training]) -> str:
     best = min(last, key=lambda name: last[name])
     both, neither = (runs[name].gradients for name in ("both", "neither"))
     return (
-        f"The first layer's gradient is {both[0]:.2g} with both parts and {neither[0]:.1g} with neither. "
-        f"After {len(runs['both'].losses)} steps the lowest loss has “{best}”: "
+        f"The first layer's gradient is {both[0]:.2g} with both parts and {neither[0]:.1g} with neither. After "
+        f"{len(runs['both'].losses)} steps “{best}” has the lowest loss: "
         + ", ".join(f"{name} {loss:.2f}" for name, loss in last.items())
         + "."
     )

@@ -56,16 +56,16 @@ def show_exercise(name: str, tokens: int, seed: int) -> Answer:
             FilePicture(file_name="attention.ipynb", media_type="application/x-ipynb+json", text=notebook_text()),
             FilePicture(file_name="my_attention.py", media_type="text/x-python", text=python_text()),
             title="The exercises, with gaps to fill in",
-            text="All four, as a Jupyter notebook or as a Python file. The cells of the notebook check themselves, and "
-            "headlight check my_attention.py checks the file: on your own machine, where Headlight is installed. Your "
-            "code is compared with Headlight's, and a wrong number is told by its mistake.",
+            text="All four, as a Jupyter notebook or as a Python file. On your own machine, with Headlight installed, "
+            "the cells of the notebook check themselves, and headlight check my_attention.py checks the file. Your "
+            "code is compared with Headlight's, and the mistake behind a wrong number is named.",
         ),
         row(
             matrix("Queries", case.query, "query", "channel"),
             matrix("Keys", case.key, "key", "channel"),
             matrix("Values", case.value, "value", "channel"),
             title="An example to test your function with",
-            text="One head, without a mask; a module first makes these three of its input.",
+            text="One head, without a mask; a module first computes these three from its input.",
         ),
         row(
             matrix("Weights", right.weights, "query", "key", weights=True),
@@ -130,9 +130,9 @@ def _numbers(count: int) -> tuple[str, ...]:
 WRITE = Screen(
     title="Write it yourself, and know your mistakes",
     lesson="Write attention once, and you know where each number comes from: four exercises lead from one function to "
-    "several heads, and your code runs on your own machine. A mistake seldom raises an error, it gives other numbers: "
-    "choose one and compare. The check of your code computes each of them, too, and so knows a wrong number by its "
-    "mistake.",
+    "several heads, and your code runs on your own machine. A mistake seldom raises an error but gives other numbers: "
+    "choose one and compare. The check of your code also computes each mistake, so it can name the one behind a wrong "
+    "number.",
     controls={
         "shown": ChoiceControl("Show", "exercise", {"exercise": "An exercise", "mistake": "What a mistake gives"}),
         "name": ChoiceControl(

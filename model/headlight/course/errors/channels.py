@@ -49,18 +49,18 @@ def _pair_numbers(d_model: int, length: int) -> Answer:
             TablePicture(
                 ("channel", "its pair j", "j counts pairs", "j taken for the channel"),
                 tuple((str(c), str(c // 2), f"{by_pair[c]:,.1f}", f"{by_channel[c]:,.1f}") for c in shown),
-                title="Positions until a channel's wave begins again",
+                title="Positions until a channel's wave repeats",
             ),
             question=ask_number(
-                f"Which j has channel {d_model - 1}, the last one?",
+                f"Which j does channel {d_model - 1}, the last one, have?",
                 d_model // 2 - 1,
                 (d_model - 1, "That is the channel; j counts pairs."),
                 (d_model // 2, "Pairs are counted from 0."),
             ),
         ),
-        f"Read as the channel, j makes the longest wave {by_channel[-1]:,.0f} positions instead of "
-        f"{by_pair[-1]:,.0f}. Within {length} tokens {still['c']} of {d_model} channels then hardly move "
-        f"(by less than {STILL:g}), where {still['j']} should.",
+        f"If j is taken for the channel, the longest wave is {by_channel[-1]:,.0f} positions instead of "
+        f"{by_pair[-1]:,.0f}. Within {length} tokens {still['c']} of {d_model} channels then hardly move (by less than "
+        f"{STILL:g}), but only {still['j']} should.",
     )
 
 
@@ -81,12 +81,12 @@ def _first_position(length: int, d_model: int) -> Answer:
                 )
                 for title, encoding in (("Positions from 0", from_0), ("Positions from 1", from_1))
             ),
-            title="The first token is at position 0, even where a text counts its tokens from 1",
+            title="The first token is at position 0, even if a text counts its tokens from 1",
             text=f"{len(names)} of {length} tokens, {min(d_model, SHOWN_CHANNELS)} of {d_model} channels.",
         ),
-        f"Counted from 1 a number changes by up to {moved:.2f}, and the first vector is not 0, 1, 0, 1. "
-        f"The distances between positions stay the same up to {apart:.1g}: a model can be trained with "
-        "either, but it must then be used with the one that it was trained with.",
+        f"Counted from 1, a number changes by up to {moved:.2f}, and the first vector is not 0, 1, 0, 1. The distances "
+        f"between positions stay the same up to {apart:.1g}: a model can be trained with either count, but must then "
+        "be used with the same one.",
     )
 
 
@@ -104,7 +104,7 @@ def _fast_channels(d_model: int, length: int) -> Answer:
     return (
         row(
             LinesPicture(
-                "A channel at the front, and one at the end",
+                "One of the first channels, and one of the last",
                 range(length),
                 {f"channel {channel}": encodings[:, channel] for channel in (first, last)},
                 "position",
@@ -118,18 +118,18 @@ def _fast_channels(d_model: int, length: int) -> Answer:
                 },
                 digits=0,
             ),
-            title="Fast are the first channels, not the first positions",
+            title="The first channels are fast, not the first positions",
         ),
         f"Channel {first} crosses zero {int(halves[0][first])} times in the first half of the text and "
         f"{int(halves[1][first])} times in the second; channel {last} {int(halves[0][last])} and "
-        f"{int(halves[1][last])} times. Fast and slow are channels, not positions: late tokens are told from "
-        "their neighbours as well as early ones.",
+        f"{int(halves[1][last])} times. Channels are fast or slow, not positions: late tokens differ from their "
+        "neighbours as much as early ones.",
     )
 
 
 PAIRS = Screen(
     title="What does j count, and which channels are fast?",
-    lesson="In the formula i is the position, from 0, and j is often said to be the channel. It counts pairs: the "
+    lesson="In the formula i is the position, from 0, and j is often said to be the channel. But j counts pairs: the "
     "channels 2j and 2j + 1 share one wave. (The paper writes pos for our i, and i for our j.)",
     controls={
         "d_model": CountControl("Channels d", "512", 4, 1024, step=2),

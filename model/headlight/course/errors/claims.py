@@ -87,13 +87,13 @@ def _ask_of_one(about: tuple[Claim, ...], draw: Random) -> Question:
 
 
 OVERVIEW = Screen(
-    title="What notes say, what is right, and where to read on",
-    lesson="All of these claims stand in notes that many people learn from, and none holds as it is written. "
-    "Each has a screen where you can check it with a number that is computed as you look. Below are the papers that "
-    "the chapters rest on, and explanations by others; these links need a network.",
+    title="What notes say, what is right, and further reading",
+    lesson="All of these claims are in notes that many people learn from, and none is true as written. Each has a "
+    "screen where you can check it with a number that is computed on the spot. Below are the papers behind the "
+    "chapters, and explanations by others; these links need a network.",
     controls={
         "subject": ChoiceControl("About", "Positions", {name: name for name in claims()}),
-        "seed": SeedControl(title="Ask of another claim"),
+        "seed": SeedControl(title="Ask about another claim"),
     },
     compute=overview,
     code=(overview,),

@@ -62,16 +62,16 @@ def missing_names(function: str, imports: str) -> Answer:
             TablePicture(
                 ("line", "result"),
                 ((f"def\N{NO-BREAK SPACE}{function}(...)", "no error"), (f"{function}(...)", said)),
-                title="What Python says",
+                title="Python's answer",
             ),
             question=ask_whether(
-                f"The definition of {function} was accepted. Will a call of it work?", len(known) == len(needed)
+                f"The definition of {function} was accepted. Will a call work?", len(known) == len(needed)
             ),
         ),
         Verdict(
-            f"{len(known)} of {len(needed)} names that it needs are known. Python looks a name up when its "
-            "line runs, so a definition without its imports is accepted, and the first call fails. A class is "
-            "worse off: the name in its first line, as in “class Head(nn.Module)”, is looked up at once.",
+            f"{len(known)} of {len(needed)} names that it needs are known. Python looks a name up when its line runs, "
+            "so a definition without its imports is accepted, and the first call fails. A class fails earlier: the "
+            "name in its first line, as in “class Head(nn.Module)”, is looked up at once.",
             good=len(known) == len(needed),
         ),
     )
@@ -79,7 +79,7 @@ def missing_names(function: str, imports: str) -> Answer:
 
 MISSING_NAMES = Screen(
     title="Defined without an error, and still broken",
-    lesson="Printed code often lacks its imports, and a cell that defines a function runs all the same. Here functions "
+    lesson="Printed code often lacks its imports, but a cell that only defines a function still runs. Here functions "
     "of this very program are called with only some of the names that they need.",
     controls={
         "function": ChoiceControl("Function", "attention", {name: name for name in CALLS}),

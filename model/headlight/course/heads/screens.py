@@ -59,9 +59,9 @@ def run_two_stacks(
         model(target, source=source, hook=recorder)
     values = {path: value[0] for path, value in recorder.values.items()}
     return {
-        "Self-attention of the encoder": values["encoder.0.self.weights"],
-        "Self-attention of the decoder": values["decoder.0.self.weights"],
-        "Cross-attention of the decoder": values["decoder.0.cross.weights"],
+        "Encoder self-attention": values["encoder.0.self.weights"],
+        "Decoder self-attention": values["decoder.0.self.weights"],
+        "Decoder cross-attention": values["decoder.0.cross.weights"],
     }
 
 
@@ -150,9 +150,9 @@ def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
                 digits=0,
             ),
             question=ask_number(
-                f"{counted(d_model, 'channel')}, {counted(heads, 'head')}: how many channels has each head?",
+                f"{counted(d_model, 'channel')}, {counted(heads, 'head')}: how many channels does each head have?",
                 config.head_dim,
-                (d_model, "Heads do not each get all channels: they share them."),
+                (d_model, "A head does not get all channels: heads share them."),
                 (heads, "That is how many heads there are."),
                 because=f"{d_model} / {heads} = {config.head_dim}.",
             ),
@@ -169,10 +169,11 @@ def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
                 )
                 for number, head in enumerate(cut[0])
             ),
-            title=f"Cut: {counted(heads, 'head')} × {counted(tokens, 'token')} × {counted(config.head_dim, 'channel')}",
+            title=f"Split: {counted(heads, 'head')} × {counted(tokens, 'token')} × "
+            f"{counted(config.head_dim, 'channel')}",
         ),
         Verdict(
-            "Joined again, every number stands where it stood: cutting and joining compute nothing.",
+            "Joined again, every number is where it was: splitting and joining compute nothing.",
             good=bool((merge_heads(cut) == x).all()),
         ),
     )
@@ -211,20 +212,20 @@ def show_joining(model: Checkpoint, text: str, layer: int, head: int) -> Answer:
         ),
         row(
             MatrixPicture(
-                "Length of what each head adds to each token",
+                "Length of each head's contribution to each token",
                 lengths.T,
                 rows=names,
                 columns=tuple(f"head {number}" for number in range(heads)),
                 colours="signed",
             ),
             question=ask_largest(
-                f"Which head adds most to “{names[-1]}”?",
+                f"Which head contributes most to “{names[-1]}”?",
                 {f"head {number}": float(length) for number, length in enumerate(lengths[:, -1])},
             ),
         ),
         Verdict(
-            "Joining and multiplying by W_O is the same as a sum: each head times its own rows of W_O. "
-            f"Added up, the {heads} heads give the output up to {found.error:.1g}.",
+            "Joining the heads and multiplying by W_O is the same as a sum: each head times its own rows of W_O. The "
+            f"sum over {heads} heads equals the output up to {found.error:.1g}.",
             good=found.error < 1e-3,
         ),
     )
@@ -251,7 +252,8 @@ def compare_costs(d_model: int, heads: int, length: int) -> Answer:
                 for title, name in (("Parameters", "parameters"), ("Multiply-adds of one pass", "multiply_adds"))
             ),
             question=ask_nearest(
-                f"How many parameters have {heads} heads that share the {d_model} channels, beside one head of all?",
+                f"How many parameters do {heads} heads that share the {d_model} channels have, compared with one head "
+                "of full width?",
                 {f"1/{heads} of them": 1 / heads, "as many": 1, f"{heads} times as many": heads},
                 many.parameters / one.parameters,
             ),
@@ -264,10 +266,10 @@ def compare_costs(d_model: int, heads: int, length: int) -> Answer:
             ),
             title="Counted",
         ),
-        f"{heads} narrow heads take {many.parameters:,} parameters and {many.multiply_adds:,} "
-        f"multiply-adds, one wide head {one.parameters:,} and {one.multiply_adds:,}. Heads of full width take "
-        f"{wide.parameters / one.parameters:.1f} times the parameters: “more heads at no more cost” holds only "
-        "where each is d / h wide.",
+        f"{heads} narrow heads take {many.parameters:,} parameters and {many.multiply_adds:,} multiply-adds, one wide "
+        f"head {one.parameters:,} and {one.multiply_adds:,}. Heads of full width take "
+        f"{wide.parameters / one.parameters:.1f} times the parameters: “more heads at no more cost” is true only if "
+        "each is d / h wide.",
     )
 
 
@@ -295,9 +297,9 @@ def show_widths(
                 title="Shapes of one pass",
             ),
             question=ask_number(
-                "How many channels has a token when the heads are joined, before W_O?",
+                "How many channels does a token have after the heads are joined, before W_O?",
                 heads * value_head_dim,
-                (d_model, "That is after W_O. Before it, each head gives d_v channels."),
+                (d_model, "That is the width after W_O. Before it, each head gives d_v channels."),
                 (heads * head_dim, "That is the width of all queries, h · d_k; heads give values."),
             ),
         ),
@@ -332,13 +334,12 @@ def _two_stacks(encoder_heads: int, decoder_heads: int, source_length: int, leng
             TablePicture(
                 ("attention", "heads", "queries", "keys"), tuple((name, *each.shape) for name, each in weights.items())
             ),
-            title="Another number of heads in the encoder",
+            title="A different number of heads in the encoder",
         ),
         row(*(weights_map(f"{name}, head 0", each[0]) for name, each in weights.items())),
-        "The encoder hands over vectors of d channels and no heads, so it may have any number of "
-        "heads. Cross-attention belongs to the decoder: it has the decoder's heads, as many queries as the "
-        "target has tokens, and as many keys as the source has. This network is not trained, so it looks "
-        "almost evenly at all that it may see.",
+        "The encoder passes on vectors of d channels, not heads, so it may have any number of heads. Cross-attention "
+        "belongs to the decoder: it has the decoder's heads, as many queries as the target has tokens, and as many "
+        "keys as the source has. This network is not trained, so it looks almost evenly at all visible tokens.",
     )
 
 
@@ -347,10 +348,10 @@ HEADS = CountControl("Heads h", "8", 1.0, 16.0)
 LENGTH = CountControl("Tokens", "16", 2.0, 64.0)
 
 CUTTING = Screen(
-    title="Cut into heads",
-    lesson="Several heads do not need several networks. One matrix makes all queries at once, and the channels are "
-    "then cut into heads: a view and a transpose that move no number to another token. After attention the heads are "
-    "put side by side again.",
+    title="Split into heads",
+    lesson="Several heads do not need several networks. One matrix computes all queries at once, and the channels are "
+    "then split into heads: a view and a transpose, which move no number to another token. After attention the heads "
+    "are put side by side again.",
     controls={
         "tokens": CountControl("Tokens", "3", 1.0, 6.0),
         "d_model": CountControl("Channels d", "8", 2.0, 12.0, step=1.0),
@@ -363,8 +364,8 @@ CUTTING = Screen(
 JOINING = Screen(
     title="Joined and projected",
     lesson="Each head gives a short vector for every token. They are put side by side, and W_O turns the long vector "
-    "into the change of the residual stream. Because W_O has rows of its own for every head, the output is also a sum "
-    "of what each head writes.",
+    "into the change of the residual stream. Because W_O has separate rows for every head, the output is also a sum of "
+    "one contribution from each head.",
     controls={
         "model": ModelControl(default="stories-causal"),
         "text": TextControl("Text", "The cat sat on the mat."),
@@ -378,9 +379,8 @@ JOINING = Screen(
 )
 COSTS = Screen(
     title="More heads at no more cost?",
-    lesson="Several heads give several patterns in place of one; what do they cost? Three attentions are really run, "
-    "and each matrix product is counted: one wide head, heads that share its channels among them, and heads that are "
-    "each as wide as all channels.",
+    lesson="Several heads give several patterns instead of one; what do they cost? Three attentions are run, and each "
+    "matrix product is counted: one wide head, heads that share its channels, and heads that each have the full width.",
     controls={
         "d_model": D_MODEL,
         "heads": CountControl("Heads h", "8", 2.0, 16.0),
@@ -395,9 +395,9 @@ COSTS = Screen(
 )
 WIDTHS = Screen(
     title="Heads of any width",
-    lesson="Nothing forces a head to be d / h wide. Heads of full width make h · d channels, which W_O brings back to "
-    "d; or the values get a width of their own, d_v. An encoder may have another number of heads than its decoder: "
-    "they meet in cross-attention alone, and what passes there are vectors of d channels.",
+    lesson="A head need not be d / h wide. Heads of full width give h · d channels, which W_O brings back to d; or the "
+    "values get a width of their own, d_v. An encoder and its decoder may have different numbers of heads: they meet "
+    "only in cross-attention, and only vectors of d channels pass there.",
     controls={
         "d_model": D_MODEL,
         "heads": HEADS,

@@ -35,7 +35,7 @@ from headlight.questions.kinds import Question
 WINDOW, ROWS, D_MODEL = 24, 16, 32
 LEARNING_RATE = 1e-2
 BEGINNING, WRITTEN = 4, 48  # characters
-MODELS = {"here": "Trained here and now", "shipped": "The shipped ones"}
+MODELS = {"here": "Trained here and now", "shipped": "Shipped with Headlight"}
 MASK = "+ causal mask"
 ORDERS = {"notes": "The mask fifth, as in many notes", "mask-first": "The mask first, so that each gain shows"}
 LAST = 20  # steps in the stated mean loss
@@ -85,9 +85,12 @@ def trained_ladder(sentence: str, beginning: str, temperature: float, seed: int,
     answers = {SHIPPED[name]: ask_rung(shipped_rung(name), sentence, beginning, temperature, seed) for name in SHIPPED}
     cheats = [name for name, answer in answers.items() if answer.writing_loss - answer.whole_loss > CHEAT]
     honest = min(answers, key=lambda name: answers[name].writing_loss)
-    told = f"The lowest loss in writing, {answers[honest].writing_loss:.2f} nats, has “{honest}”."
+    told = f"“{honest}” has the lowest loss in writing, {answers[honest].writing_loss:.2f} nats."
     if cheats:
-        told += f" Those that are much better when they see the whole sentence look ahead: {', '.join(cheats)}."
+        told += (
+            " These models look ahead, since they are much better when they see the whole sentence: "
+            f"{', '.join(cheats)}."
+        )
     return (
         row(
             BarsPicture(
@@ -97,8 +100,7 @@ def trained_ladder(sentence: str, beginning: str, temperature: float, seed: int,
                     "training": [one.whole_loss for one in answers.values()],
                     "writing": [one.writing_loss for one in answers.values()],
                 },
-                note="As in training the whole sentence is in view; in writing nothing stands behind the token that is "
-                "asked for.",
+                note="In training the whole sentence is visible; in writing nothing follows the predicted position.",
             ),
             question=ask_rung_question({name: answer.writing_loss for name, answer in answers.items()}),
         ),
@@ -106,7 +108,7 @@ def trained_ladder(sentence: str, beginning: str, temperature: float, seed: int,
         TablePicture(
             ("model", f"up to {WRITTEN_TOKENS} tokens", "loss of held-out stories, as in training"),
             tuple((name, answer.written or ENDS, answer.held_out_loss) for name, answer in answers.items()),
-            title=f"What they write after “{beginning}”",
+            title=f"Continuations of “{beginning}”",
         ),
         told,
     )
@@ -119,12 +121,14 @@ def ask_rung_question(writing: Mapping[str, float], *, masked: bool = False) -> 
     """
     gains = {name: writing[before] - writing[name] for before, name in pairwise(writing)}
     told = ", ".join(f"{name} {gain:+.2f}" for name, gain in gains.items())
-    mistake = "Positions and heads help to look ahead, too: without the mask the loss in writing says nothing of them."
+    mistake = (
+        "Positions and heads also help to look ahead: without the mask the loss in writing says nothing about them."
+    )
     return ask_largest(
         "Which addition lowers the loss in writing most?",
         gains,
         {} if masked else {name: mistake for name in ("+ positions", "+ four heads")},
-        f"What each takes off the loss, in nats: {told}.",
+        f"Reduction of the loss by each, in nats: {told}.",
     )
 
 
@@ -173,7 +177,7 @@ def _token_losses(rung: Checkpoint, name: str, text: str) -> BarsPicture:
         title=f"“{name}”: loss of each token",
         labels=token_labels(encoded)[1 : SHOWN_TOKENS + 1],
         series={way: each[:SHOWN_TOKENS] for way, each in losses.items()},
-        note="0 is certain. The first token has nothing before it and is not predicted.",
+        note="0 means certain. The first token has no token before it and is not predicted.",
     )
 
 
@@ -199,14 +203,14 @@ def trained_here(text: str, order: str, steps: int, seed: int) -> Answer:
                 labels=tuple(rungs),
                 series={"training": list(learned.values()), "writing": list(writing.values())},
                 note=f"Guessing at random costs {log(len(set(text))):.2f}. In training, models without the mask see "
-                "the character that they are to predict.",
+                "the character to be predicted.",
             ),
             question=ask_rung_question(writing, masked=order == "mask-first"),
         ),
         TablePicture(
             ("model", f"the next {WRITTEN} characters", "parameters"),
             tuple((name, rung.sample, f"{parameter_count(rung.model):,}") for name, rung in rungs.items()),
-            title=f"What they write after “{text[:BEGINNING]}”",
+            title=f"Continuations of “{text[:BEGINNING]}”",
         ),
         LinesPicture(
             "Loss in training",
@@ -294,17 +298,17 @@ def _told(learned: dict[str, float], writing: dict[str, float]) -> str:
     cheat = max(gaps, key=lambda name: gaps[name])
     first, *_, last = writing
     return (
-        f"From “{first}” to “{last}” the loss in writing goes from {writing[first]:.2f} to {writing[last]:.2f}. The "
-        f"largest gap between the two losses, {gaps[cheat]:.2f} nats, has “{cheat}”. A model without a mask may look "
-        "good in training, and its writing shows that it has learned something else."
+        f"From “{first}” to “{last}” the loss in writing goes from {writing[first]:.2f} to {writing[last]:.2f}. "
+        f"“{cheat}” has the largest gap between the two losses, {gaps[cheat]:.2f} nats. A model without a mask may "
+        "look good in training, but its writing shows that it has learned something else."
     )
 
 
 LADDER = Screen(
     title="One improvement after another",
-    lesson="Begin with one head of self-attention and add what a Transformer has besides, one part at a time. The "
-    "seven models are trained here and now on your text, or they are those that ship, trained on 4 million tokens of "
-    "stories. Compare what they lose in training with what they lose in writing, when nothing stands behind.",
+    lesson="Begin with one head of self-attention and add the other parts of a Transformer, one at a time. The seven "
+    "models are trained here and now on your text, or they are shipped ones, trained on 4 million tokens of stories. "
+    "Compare their loss in training with their loss in writing, when no later tokens are there.",
     controls={
         "on": ChoiceControl("Models", "here", MODELS),
         "text": TextControl("Text to learn", small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6),

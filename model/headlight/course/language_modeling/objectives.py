@@ -48,14 +48,14 @@ def shifted_targets(model: Checkpoint, text: str) -> Answer:
         TokensPicture(
             "What the model reads",
             labels[:-1],
-            note=f"“{labels[0]}” stands between texts: after it the model guesses how one begins."
+            note=f"“{labels[0]}” separates texts: after it the model predicts how one begins."
             if encoded.special_mask[0]
             else "",
         ),
         row(
-            TokensPicture("Targets: the same, moved by one", labels[1:], shades=of_target),
+            TokensPicture("Targets: the same, shifted by one", labels[1:], shades=of_target),
             question=ask_nearest(
-                f"From how many predictions does training on these {len(labels)} tokens learn at once?",
+                f"How many predictions does training on these {len(labels)} tokens use at once?",
                 {"1, the last": 1} | {str(count): count for count in (len(labels) // 2, len(labels) - 1, len(labels))},
                 len(rows),
             ),
@@ -118,8 +118,8 @@ def learned_here(text: str, given: int, steps: int, seed: int) -> Answer:
     words = text.split()
     if not given < len(words) <= MOST_WORDS:
         raise InputError(
-            f"The sentence has {counted(len(words), 'word')}; from {given + 1} to {MOST_WORDS} are possible where "
-            f"{given} of them are given."
+            f"The sentence has {counted(len(words), 'word')}; with {given} of them given, it needs {given + 1} to "
+            f"{MOST_WORDS}."
         )
     found, rest = learn_sentence(words, given, steps, seed), " ".join(words[given:])
     options = ("fewer than 10", "10 to 29", "30 or more", f"not in {steps}")
@@ -127,23 +127,23 @@ def learned_here(text: str, given: int, steps: int, seed: int) -> Answer:
     told = (
         f"{counted(steps, 'step')} were not enough: take more."
         if found.learned is None
-        else f"After {counted(found.learned, 'step')} it completes the sentence, and goes on to do so."
+        else f"After {counted(found.learned, 'step')} it completes the sentence, and continues to do so."
     )
     return (
-        TokensPicture("Given, and to be written", tuple(words), shades=[0.6] * given),
+        TokensPicture("Given words, and words to be written", tuple(words), shades=[0.6] * given),
         row(
             TablePicture(("steps", "loss", "completion"), tuple(
                     (str(step), found.losses[step], f"{line} {'✓' if line == rest else '✗'}")
                     for step, line in found.written.items()
-                ), title=f"What it writes after “{' '.join(words[:given])}”", digits=3),
+                ), title=f"Continuations of “{' '.join(words[:given])}”", digits=3),
             LinesPicture("Mean loss of the next word", range(steps + 1), {"loss": found.losses}, "step", "nats"),
             question=choose(
-                "After how many steps does it complete your sentence, and go on to do so?", options, answer, {}
+                "After how many steps does it complete your sentence, and continue to do so?", options, answer, {}
             ),
         ),
         Verdict(
-            f"{told} Before the first step its loss is {found.losses[0]:.2f} nats; were all words equally likely, it "
-            f"would be ln {len(set(words))} = {log(len(set(words))):.2f}. It learns one sentence by heart, and no "
+            f"{told} Before the first step its loss is {found.losses[0]:.2f} nats; if all words were equally likely, "
+            f"it would be ln {len(set(words))} = {log(len(set(words))):.2f}. It learns one sentence by heart, but no "
             "language.",
             good=found.learned is not None,
         ),
@@ -152,9 +152,9 @@ def learned_here(text: str, given: int, steps: int, seed: int) -> Answer:
 
 SHIFTED_TARGETS = Screen(
     title="Next-token training: the sentence is its own answer",
-    lesson="The targets are the tokens themselves, moved by one place: at every token the model is asked for the "
-    "next. No labels are needed. The shade of a target is the probability that a trained model gave it; or train a "
-    "new one, and see its weights change until it completes your sentence.",
+    lesson="The targets are the tokens themselves, shifted by one: at every token the model predicts the next, so no "
+    "labels are needed. The shade of a target is its probability under a trained model. Or train a new model, and see "
+    "its predictions change until it completes your sentence.",
     controls={
         "on": ChoiceControl(
             "Shown on", "trained", {"trained": "A trained model", "here": "A new one, trained on this sentence now"}
@@ -202,11 +202,11 @@ def masking(model: Checkpoint, text: str, rate: int, shares: str, seed: int) -> 
                 f"{rate} % of the tokens are targets. What percentage of all tokens becomes [MASK], on average?",
                 rate * REPLACEMENTS[shares][0],
                 (rate, "Not every target becomes [MASK]: some become random tokens, and some stay."),
-                (100 * REPLACEMENTS[shares][0], "That is the share of the targets, and not of all tokens."),
+                (100 * REPLACEMENTS[shares][0], "That is the share among the targets, not among all tokens."),
                 hints=(f"{REPLACEMENTS[shares][0]:.0%} of the targets become [MASK].",),
             ),
         ),
-        row(_targets(labels, read, kinds, losses), title="Only these are learned from"),
+        row(_targets(labels, read, kinds, losses), title="Only these targets count in training"),
         _verdict(kinds, losses),
         row(_shares(ids, hidden, targets, tokenizer), title=f"{DRAWS} draws of this sentence, counted"),
     )
@@ -237,8 +237,8 @@ def _targets(labels: tuple[str, ...], read: tuple[str, ...], kinds: list[str], l
 def _verdict(kinds: list[str], losses: Tensor) -> Verdict:
     chosen = torch.tensor([bool(kind) for kind in kinds])
     return Verdict(
-        f"The loss is the mean over the {int(chosen.sum())} targets: {float(losses[chosen].mean()):.3f} nats. "
-        f"Over all {len(kinds)} tokens it would be {float(losses.mean()):.3f}, but training never asks for the others."
+        f"The loss is the mean over the {int(chosen.sum())} targets: {float(losses[chosen].mean()):.3f} nats. Over all "
+        f"{len(kinds)} tokens it would be {float(losses.mean()):.3f}, but training ignores the others."
     )
 
 
@@ -251,9 +251,9 @@ def _shares(ids: np.ndarray, hidden: np.ndarray, targets: np.ndarray, tokenizer:
     count = sum(map(bool, fates))
     rows = (
         ("tokens that may be targets", f"{ordinary}", ""),
-        ("targets", f"{count}", f"{count / ordinary:.0%} of those"),
+        ("targets", f"{count}", f"{count / ordinary:.0%} of these tokens"),
         *(
-            (f"of them {kind}", f"{fates.count(kind)}", f"{fates.count(kind) / count:.0%}")
+            (f"targets: {kind}", f"{fates.count(kind)}", f"{fates.count(kind) / count:.0%}")
             for kind in tuple(SHADES)[:3]
         ),
     )
@@ -261,9 +261,9 @@ def _shares(ids: np.ndarray, hidden: np.ndarray, targets: np.ndarray, tokenizer:
 
 
 MASKING = Screen(
-    title="Masked training: hide some words, and ask for them",
+    title="Masked training: hide some words, and predict them",
     lesson="Some tokens are drawn as targets. Most of them are replaced by [MASK], a few by a random token, and a few "
-    "stay, so that the model must have an opinion on every word. The loss counts the targets alone.",
+    "stay, so that the model must be able to predict every word. The loss counts only the targets.",
     controls={
         "model": ModelControl(default="stories-masked", needs="fills-masks"),
         "text": TextControl("Sentence", "The cat sat on the mat and looked at the little bird in the tall tree."),

@@ -83,18 +83,18 @@ def pretraining(model: Checkpoint, lines: str, sentence: str, seed: int) -> Answ
     vectors = embed(model, examples, asked, seed)
     answers = {name: classify(each, examples) for name, each in vectors.items()}
     bayes = NaiveBayes(examples)
-    answers["no network: words counted (Naive Bayes)"] = [bayes.answer(text) for text in asked]
+    answers["no network: word counts (Naive Bayes)"] = [bayes.answer(text) for text in asked]
     scored = {
         name: Accuracy(sum(map(str.__eq__, given, tests.values())), len(tests)) for name, given in answers.items()
     }
     rows = tuple((name, given[-1], str(scored[name])) for name, given in answers.items())
-    columns = ("learned from your lines, on", "your sentence", f"{len(tests)} reviews written for this test")
+    columns = ("classifier trained on your lines", "your sentence", f"{len(tests)} reviews written for this test")
     return (
         row(
             TablePicture(columns, rows),
             title=f"{len(examples)} labelled lines",
             question=ask_whether(
-                "Does the pretrained network classify more of the reviews than the one with random weights?",
+                "Does the pretrained network classify more reviews correctly than the one with random weights?",
                 scored[PRETRAINED].right > scored[RANDOM].right,
             ),
         ),
@@ -141,11 +141,11 @@ def _fewer_rows(curve: LabelCurve) -> Answer:
     gains = curve.right[PRETRAINED] - curve.right[RANDOM]
     means, errors = gains.mean(1).tolist(), (gains.std(1) / DRAWS**0.5).tolist()
     sure = [n for n, gain, error in zip(curve.counts, means, errors, strict=True) if gain > 2 * error]
-    told = f"With {' and '.join(map(str, sure))} lines" if sure else "With no number of lines"
+    told = f"With {' and '.join(map(str, sure))} lines," if sure else "For no number of lines,"
     return (
         row(
             LinesPicture(
-                "Reviews that are classified right",
+                "Correctly classified reviews",
                 curve.counts,
                 {name: each.mean(1) for name, each in curve.right.items()},
                 "labelled lines",
@@ -159,11 +159,11 @@ def _fewer_rows(curve: LabelCurve) -> Answer:
                 ),
                 title="What pretraining adds",
             ),
-            title=f"With fewer lines: the mean of {DRAWS} draws, both starts from the same lines",
+            title=f"With fewer lines: the mean of {DRAWS} draws, with the same lines for both",
         ),
         Verdict(
-            f"{told} pretraining adds more than twice its standard error. That is of the draws of lines alone: draw "
-            "other random weights, and see what stays.",
+            f"{told} pretraining adds more than twice its standard error. The error covers only the draws of lines: "
+            "draw other random weights, and see which gains stay.",
             good=bool(sure),
         ),
     )
@@ -233,16 +233,16 @@ def _shipped_row() -> Row:
     return row(
         TablePicture(("trained on all reviews", "held-out reviews"), variant_scores(card)),
         title="With many lines: the shipped model",
-        text="Here all weights learn, unless the table says otherwise. The figures are from the card of “sentiment”, "
-        "which has a recipe for each line.",
+        text="Here all weights are trained, unless the table says otherwise. The figures are from the card of "
+        "“sentiment”, which has a recipe for each line.",
     )
 
 
 PRETRAINING = Screen(
     title="What pretraining buys",
-    lesson="A network that has filled gaps in many texts knows something of words before it sees the first label. "
+    lesson="A network that has filled gaps in many texts knows something about words before it sees the first label. "
     "Write a few labelled lines: a linear classifier learns from them on the vectors of a pretrained network, and on "
-    "those of the same network with random weights; and words are counted without any network.",
+    "those of the same network with random weights. A third classifier only counts words, without any network.",
     controls={
         "model": ModelControl(default="stories-masked"),
         "lines": TextControl("Labelled lines: + or - first", LINES, longest=3000, lines=12),

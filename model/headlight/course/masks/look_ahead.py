@@ -43,21 +43,21 @@ class OtherMask:
 
 OTHER_MASKS = {
     "none": OtherMask(
-        "Lifted: all tokens are seen",
+        "Lifted: all tokens are visible",
         "none",
         "no mask",
         "Without its mask this trained model can see every token that it has to predict. Its loss will be ...",
     ),
     "itself": OtherMask(
-        "j < i: not even itself is seen",
+        "j < i: not even the token itself is visible",
         "causal+painted:" + ".".join(f"{place}-{place}" for place in range(48)),
         "j < i",
-        "A token that may not see itself still sees all before it. The loss of this model will be ...",
+        "A token that may not see itself still sees all tokens before it. The loss of this model will be ...",
     ),
 }
 STRICT = (
-    "The first token then has nothing to look at: a plain softmax gives NaN, Headlight weights of 0. A decoder's token "
-    "sees itself, too."
+    "The first token then has nothing to look at: a plain softmax gives NaN, Headlight gives weights of 0. In a "
+    "decoder, a token also sees itself."
 )
 
 
@@ -74,8 +74,8 @@ def other_mask(model: Checkpoint, text: str, mask: str) -> Answer:
                 title="Negative log-likelihood of each token, in nats",
                 labels=tokens[:MOST_TOKENS],
                 series={"j ≤ i": own[:MOST_TOKENS].tolist(), chosen.series: other[:MOST_TOKENS].tolist()},
-                note="j ≤ i: each token sees itself, and those before it. 0 is certain. The first token has nothing "
-                "before it and is not predicted.",
+                note="j ≤ i: each token sees itself and the tokens before it. 0 means certain. The first token has no "
+                "token before it and is not predicted.",
             ),
             question=ask_direction(chosen.asked, means[1] - means[0], NOTABLE),
         ),
@@ -87,12 +87,12 @@ def other_mask(model: Checkpoint, text: str, mask: str) -> Answer:
 def _reading(own: float, lifted: float) -> str:
     """The meaning of the difference of two mean losses."""
     if lifted < own - NOTABLE:
-        return "It is better because each token can see the one it has to predict: that says nothing about writing."
+        return "It is better because each token can see the one it has to predict: this says nothing about writing."
     if lifted > own + NOTABLE:
-        return "In training it never saw a later token: now that it does, they confuse it."
+        return "In training it never saw later tokens: now they confuse it."
     return (
-        "On average almost the same, though single tokens change a lot: in training it never saw a later token, and "
-        "what it makes of one is chance. A model that is trained without the mask is another matter."
+        "The mean is almost the same, though single tokens change a lot: in training it never saw a later token, so "
+        "the effect of one is random. A model that is trained without the mask behaves differently."
     )
 
 
@@ -116,8 +116,8 @@ OWN = link("model", "text")
 LIFTED = Screen(
     title="Another mask for a trained model",
     lesson="A decoder predicts every next token at once, and the causal mask keeps each prediction from seeing its "
-    "answer. Here the same weights run with the mask and without it. Or forbid them the diagonal, too: a decoder's "
-    "token is often said to see only those before it, but the mask allows j ≤ i.",
+    "answer. Here the same weights run with the mask and without it. Or forbid the diagonal, too: it is often said "
+    "that a token of a decoder sees only the tokens before it, but the mask allows j ≤ i.",
     controls={
         "model": ModelControl(default="stories-causal", needs="causal"),
         "text": TextControl("Text", "The dog was happy. The dog ran to the big tree.", longest=300),
@@ -146,15 +146,15 @@ def train_either_way(vocabulary: int, steps: int, seed: int) -> Answer:
             LinesPicture(
                 "Training loss",
                 range(1, steps + 1),
-                losses | {"what chance allows": [chance] * steps},
+                losses | {"chance level": [chance] * steps},
                 "step",
-                "nats a token",
-                broken=("what chance allows",),
+                "nats per token",
+                broken=("chance level",),
             ),
             question=ask_whether(
-                f"Chance allows {chance:.2f} nats. Does the model without a mask come below 0.8 of that?",
+                f"The chance level is {chance:.2f} nats. Does the model without a mask get below 0.8 of that?",
                 cheating < 0.8 * chance,
-                "Without a mask it can look at the very token that it is to predict.",
+                "Without a mask it can look at the very token that it has to predict.",
             ),
         ),
         f"The tokens are drawn at random, so no model can do better than log {vocabulary} = {chance:.2f} "
@@ -229,15 +229,15 @@ def decoder_parts(model: Checkpoint, source: str, text: str) -> Answer:
         row(
             *(weights_map(f"{_title(path)}, head 0", torch.tensor(own[path][0]), labels, keys) for path, keys in first),
             question=ask_whether(
-                "Has this decoder cross-attention?",
+                "Does this decoder have cross-attention?",
                 bool(cross),
-                "A decoder by itself has no encoder to look into."
+                "A decoder by itself has no encoder to look at."
                 if not cross
-                else "It has an encoder, and looks into what that has read.",
+                else "It has an encoder, and looks at the encoder's output.",
             ),
         ),
         TablePicture(
-            ("attention", "heads", "queries", "keys", "most on a later token", "with the mask lifted"),
+            ("attention", "heads", "queries", "keys", "largest weight on a later token", "without the mask"),
             rows,
             title="Every attention of the decoder",
         ),
@@ -245,10 +245,9 @@ def decoder_parts(model: Checkpoint, source: str, text: str) -> Answer:
             f"{len(masked)} self-attentions, {len(cross)} cross-attentions. No self-attention gives a later "
             f"token more than {with_mask:.2f}; without its mask it would be up to {without:.2f}. "
             + (
-                "Cross-attention may look at the whole source: nothing of it is a secret."
+                "Cross-attention may look at the whole source: none of it has to be predicted."
                 if cross
-                else "There is no encoder, so there is nothing to cross over to: a decoder by itself has no "
-                "cross-attention."
+                else "There is no encoder to look at, so a decoder by itself has no cross-attention."
             ),
             good=with_mask == 0,
         ),
@@ -268,8 +267,8 @@ def _later(own: Trace, lifted: Trace, path: str, is_masked: bool) -> tuple[str, 
 
 DECODERS = Screen(
     title="What makes a decoder?",
-    lesson="One note has a decoder as an encoder with cross-attention added, and forgets its mask; another gives every "
-    "decoder cross-attention. The mask makes a decoder. Cross-attention is there only where an encoder is.",
+    lesson="Some notes describe a decoder as an encoder with cross-attention and forget its mask; others give every "
+    "decoder cross-attention. The mask makes a decoder. Cross-attention is only there if there is an encoder.",
     controls={
         "model": ModelControl(default="dates", needs="masked-decoder"),
         "source": TextControl("Source (for an encoder)", "third of March 2021"),

@@ -55,7 +55,8 @@ def chosen_cells(
         return mask_cells(mask, tokens, width)
     if len(cells) != cells.shape[1]:
         raise InputError(
-            f"The mask has {len(cells)} rows and {cells.shape[1]} columns. It needs one of each for a token."
+            f"The mask has {len(cells)} rows and {cells.shape[1]} columns. It needs one row and one column for each "
+            "token."
         )
     return cells.bool()
 
@@ -96,11 +97,11 @@ def added_mask(mask: str, tokens: int, width: int, cells: Float[Tensor, "drawn_q
         ),
         Verdict(
             f"“{'”, “'.join(empty)}” may look at nothing. A plain softmax divides 0 by 0 and gives NaN, which spreads "
-            "to everything that follows. This program gives weights of 0: nothing comes in."
+            "to all later values. This program gives weights of 0, so the output is 0."
             if empty
             else f"{int((~allowed).sum())} of {tokens * tokens} cells are forbidden. e to the power of −∞ is 0, so "
-            "their weights are exactly 0, and what is left of each row still adds up to 1. The code replaces the "
-            "scores there instead of adding M: the result is the same.",
+            "their weights are exactly 0, and the rest of each row still adds up to 1. The code replaces the scores "
+            "there instead of adding M: the result is the same.",
             good=False if empty else None,
         ),
     )
@@ -113,10 +114,10 @@ def _ask_to_draw(mask: str, width: int, allowed: Tensor, names: tuple[str, ...])
         names,
         names,
         allowed,
-        (allowed.T, "You have exchanged the axes: a row is what one token may see."),
+        (allowed.T, "You have swapped the axes: a row shows what one token may see."),
         (allowed & ~torch.eye(len(names), dtype=torch.bool), "A token may look at itself, too."),
-        (~allowed, "You have ticked what is forbidden: a tick lets a query look at a key."),
-        hints=("Each row is what one token may see, each column who may see it.",),
+        (~allowed, "You have ticked the forbidden cells: a tick lets a query look at a key."),
+        hints=("Each row shows what one token may see, each column which tokens may see it.",),
         because="M is 0 where you ticked, and −∞ elsewhere.",
     )
 
@@ -125,7 +126,7 @@ def _ask_of_empty(allowed: Tensor, empty: list[str]) -> Question:
     return ask_number(
         "In how many rows does a plain softmax divide 0 by 0?",
         len(empty),
-        (len(allowed) - len(empty), "In those it has something to divide by."),
+        (len(allowed) - len(empty), "In those rows it has something to divide by."),
         hints=("Look for a query without a tick.",),
     )
 
@@ -149,9 +150,10 @@ def painted_mask(allowed: Bool[Tensor, "query key"]) -> str:
 
 ADDED = Screen(
     title="A mask is a matrix that is added",
-    lesson="M has 0 where a query may look and −∞ where it may not; added to the scores before the softmax, it makes "
-    "the forbidden weights exactly 0. Each row is what one token may see: with the causal mask itself and all before "
-    "it. Draw your own: a row with no tick has nothing to divide by, as with padding at the start of a text.",
+    lesson="M is 0 where a query may look and −∞ where it may not; added to the scores before the softmax, it makes "
+    "the forbidden weights exactly 0. Each row shows what one token may see: with the causal mask, itself and all "
+    "tokens before it. Draw your own: a row without a tick has nothing to divide by, as with padding at the start of a "
+    "text.",
     controls={
         "mask": ChoiceControl("Mask", "causal", OFFERED),
         "tokens": CountControl("Tokens", "4", 2, 6, when=BY_NAME),
@@ -196,7 +198,9 @@ def weights_of_scores(scores: Float[Tensor, "query key"], allowed: Tensor | None
 def before_or_after(way: str, scores: Float[Tensor, "query key"]) -> Answer:
     """The causal mask as −∞ before the softmax, compared with weights or scores set to 0."""
     if len(scores) != scores.shape[1]:
-        raise InputError(f"The scores have {len(scores)} rows and {scores.shape[1]} columns. It takes as many of both.")
+        raise InputError(
+            f"The scores have {len(scores)} rows and {scores.shape[1]} columns. These numbers must be equal."
+        )
     names, allowed = TOKENS.label_all(len(scores)), torch.ones_like(scores, dtype=torch.bool).tril()
     read = scores.masked_fill(~allowed, 0) if way == "scores" else scores
     right, wrong = weights_of_scores(scores, allowed), weights_of_scores(read, None).weights
@@ -210,7 +214,7 @@ def before_or_after(way: str, scores: Float[Tensor, "query key"]) -> Answer:
             weights("Weights", wrong if way == "scores" else wrong * allowed),
             question=_ask_of_zeros(way, names, kept),
         ),
-        bars("What each row gives to keys that it may see", names, kept, high=1.0),
+        bars("Weight that each row gives to the keys it may see", names, kept, high=1.0),
         Verdict(_told_of_zeros(way, names[0], kept), good=False),
         *_in_place(scores, allowed, names),
     )
@@ -219,12 +223,12 @@ def before_or_after(way: str, scores: Float[Tensor, "query key"]) -> Answer:
 def _ask_of_zeros(way: str, names: tuple[str, ...], kept: Tensor) -> Question:
     if way == "scores":
         text = "A score of 0 for each forbidden key. Will its weight be 0?"
-        return ask_whether(text, float(kept.min()) == 1, "The softmax makes e⁰ = 1 of a score of 0.")
+        return ask_whether(text, float(kept.min()) == 1, "The softmax turns a score of 0 into e⁰ = 1.")
     return choose(
-        "After the softmax the upper right is set to 0. Which row still adds up to 1?",
+        "After the softmax, the upper right triangle is set to 0. Which row still adds up to 1?",
         (*names, "none"),
         len(names) - 1,
-        {"none": "The last row loses nothing: it may look at all of them."},
+        {"none": "The last row loses nothing: it may look at all tokens."},
     )
 
 
@@ -232,11 +236,11 @@ def _told_of_zeros(way: str, first: str, kept: Tensor) -> str:
     if way == "scores":
         return (
             f"With scores of 0 “{first}” gives {1 - float(kept[0]):.0%} of its weight to tokens that it must not see: "
-            "the softmax makes e⁰ = 1 of a score of 0. Only −∞ becomes a weight of 0."
+            "the softmax turns a score of 0 into e⁰ = 1. Only −∞ becomes a weight of 0."
         )
     return (
         f"Zeros after the softmax leave row sums from {float(kept.min()):.2f} to {float(kept.max()):.2f}: early tokens "
-        "get far less than a whole value, and how much depends on what they were not to see."
+        "get far less than a whole value, and how much depends on tokens that they must not see."
     )
 
 
@@ -250,17 +254,17 @@ def _in_place(scores: Tensor, allowed: Tensor, names: tuple[str, ...]) -> Answer
         row(
             *(matrix(title=f"The scores after {name}", values=given) for name, given in kept.items()),
             title="A copy, or the scores themselves?",
-            text="In PyTorch a function whose name ends with an underscore changes the tensor that it was given: "
-            "scores that are overwritten cannot be drawn or masked in another way any more.",
+            text="In PyTorch, a function whose name ends with an underscore changes its input tensor: overwritten "
+            "scores can no longer be drawn or masked in another way.",
         ),
     )
 
 
 BEFORE_AFTER = Screen(
-    title="−∞ before the softmax, and no zeros",
-    lesson="Some notes set the forbidden weights to 0 after the softmax. Then most rows do not add up to 1 any more, "
-    "and worse: the sum that each row was divided by still knows the tokens of the future. Others say that forbidden "
-    "scores become 0, beside code that rightly sets them to −∞.",
+    title="−∞ before the softmax, not zeros",
+    lesson="Some notes set the forbidden weights to 0 after the softmax. Then most rows no longer add up to 1, and "
+    "worse: the sum that each row was divided by still depends on later tokens. Others say that forbidden scores "
+    "become 0, beside code that correctly sets them to −∞.",
     controls={
         "way": ChoiceControl("In place of −∞", "weights", WAYS),
         "scores": MatrixControl(
@@ -282,7 +286,7 @@ PADDING_SHAPES = {
     "channels": "a cell for each channel: (batch, 1, 1, d_model)",
     "right": "mask.unsqueeze(1).unsqueeze(2): (batch, 1, 1, key)",
 }
-OUTCOMES = ("an error", "each example hides its own padding", "no error, and something else is hidden")
+OUTCOMES = ("an error", "each example hides its own padding", "no error, but the wrong keys are hidden")
 
 
 def broadcast_mask(batch: int, heads: int, keys: int, way: str, d_model: int) -> Answer:
@@ -313,7 +317,7 @@ def _outcome(scores: Tensor, mask: Tensor, is_token: Tensor, way: str) -> Answer
     try:
         weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), dim=-1)
     except RuntimeError as error:
-        said = f"RuntimeError{reason(error)}. Lucky: the mistake is seen at once."
+        said = f"RuntimeError{reason(error)}. This is lucky: the mistake is noticed at once."
         if way == "channels":
             said += f" A padding mask hides tokens, not channels: it needs {scores.shape[-1]} cells for each text."
         return (row(Verdict(said, good=False), question=_ask(0)),)
@@ -331,27 +335,31 @@ def _outcome(scores: Tensor, mask: Tensor, is_token: Tensor, way: str) -> Answer
         for index in range(batch)
     )
     text = _told(way, right, mask.shape[-1])
-    grown = f" The {scores.shape[1]} head has become {heads} without a word." if heads > scores.shape[1] else ""
+    grown = (
+        (f" The {scores.shape[1]} head has become {heads} heads without any message.")
+        if heads > scores.shape[1]
+        else ""
+    )
     good = right and way != "channels" and not grown
     return row(*pictures, question=_ask(1 if right else 2)), Verdict(text + grown, good=good)
 
 
 def _ask(answer: int) -> Question:
     mistake = "Match the axes of both shapes from the right: each pair has to be equal, or one of them 1."
-    return choose("What does PyTorch make of this mask?", OUTCOMES, answer, dict.fromkeys(OUTCOMES, mistake))
+    return choose("What does PyTorch do with this mask?", OUTCOMES, answer, dict.fromkeys(OUTCOMES, mistake))
 
 
 def _told(way: str, right: bool, cells: int) -> str:
     """The effect of a mask that raises no error."""
     if way == "channels":
         chance = "an axis of 1 fits any other" if cells == 1 else "the text has as many tokens as the model channels"
-        return f"No error, but only because {chance}. With the next text it ends in one, or hides the wrong thing."
+        return f"No error, but only because {chance}. The next text raises one, or the wrong keys are hidden."
     if not right:
         return (
-            "No error, and wrong: the axis meant as the batch was matched with the heads, so each head hides the "
-            "padding of another example. Nothing but bad results will tell."
+            "No error, but wrong: the axis meant as the batch was matched with the heads, so each head hides the "
+            "padding of another example. Only bad results will show it."
         )
-    by_chance = " But only because nothing here depends on which example or head it is." if way == "missing" else ""
+    by_chance = " But only because nothing here depends on the example or head." if way == "missing" else ""
     return f"Each example hides its own padding from all its heads.{by_chance}"
 
 
@@ -360,7 +368,7 @@ BROADCAST = Screen(
     lesson="A padding mask of shape (batch, key) has to become (batch, 1, 1, key) before it meets scores of shape "
     "(batch, head, query, key). With one axis too few PyTorch matches the batch with the heads, an error unless both "
     "are equal or one is 1: try a batch of 2 and 4 heads, or of 3 and 1 head. Other notes give it a cell for each "
-    "channel, (batch, d_model): comments state shapes that were never run.",
+    "channel, (batch, d_model): such shapes in comments were never run.",
     controls={
         "batch": CountControl("Batch", "3", 1, 4),
         "heads": CountControl("Heads", "3", 1, 4),

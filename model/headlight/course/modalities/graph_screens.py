@@ -71,7 +71,9 @@ class Graph:
     def find(self, node: str) -> int:
         """The index of a node. Raises InputError if it does not exist."""
         if node.strip() not in self.nodes:
-            raise InputError(f"There is no node {shortened(node.strip(), 12)!r}. There are {', '.join(self.nodes)}.")
+            raise InputError(
+                f"There is no node {shortened(node.strip(), 12)!r}. The nodes are {', '.join(self.nodes)}."
+            )
         return self.nodes.index(node.strip())
 
 
@@ -91,7 +93,7 @@ def parse_graph(text: str) -> Graph:
             edges[min(ends), max(ends)] = None
     for what, count, most in (("nodes", len(nodes), MOST_NODES), ("edges", len(edges), MOST_EDGES)):
         if count > most:
-            raise InputError(f"The graph has {count} {what}; at most {most} are possible.")
+            raise InputError(f"The graph has {count} {what}; at most {most} are allowed.")
     if not nodes:
         raise InputError("The graph is empty. Write an edge, such as C1-O2.")
     return Graph(tuple(nodes), tuple(edges))
@@ -176,7 +178,7 @@ def show_graph(edges: str, node: str, layers: int, seed: int) -> Answer:
         ),
         row(
             MatrixPicture(
-                "The mask: 1 where an edge is, and on the diagonal",
+                "The mask: 1 for edges and on the diagonal",
                 graph.neighbours.float(),
                 rows=graph.nodes,
                 columns=graph.nodes,
@@ -202,8 +204,8 @@ def show_graph(edges: str, node: str, layers: int, seed: int) -> Answer:
                         ("Without a mask", full, ""),
                     )
                 ),
-                title=f"What each node knows: its vector before, and after {counted(layers, 'layer')}",
-                text="At first a node knows its kind alone. No weights are trained: queries, keys and values are the "
+                title=f"What each node knows: its vector before and after {counted(layers, 'layer')}",
+                text="At first a node knows only its kind. No weights are trained: queries, keys and values are the "
                 "vectors themselves, and a score is 1 for two nodes of the same kind.",
             ),
             _compare(graph, along, full, layers),
@@ -217,13 +219,13 @@ def _ask_of_neighbours(graph: Graph, asked: int) -> Question:
     alike = torch.tensor([[kind == graph.node_kinds[asked] for kind in graph.node_kinds]])
     itself = torch.arange(len(graph.nodes)) == asked
     return ask_mask(
-        f"The edges become the mask. Tick the nodes at which {name} may look in one layer.",
+        f"The edges become the mask. Tick the nodes that {name} may look at in one layer.",
         (name,),
         graph.nodes,
         seen,
-        (seen & ~itself, "A node looks at itself, too: the diagonal is always allowed."),
-        (alike, "Those are of the same kind; what counts is where a bond leads."),
-        (torch.ones_like(seen), "Without a mask it would look at all of them."),
+        (seen & ~itself, "A node also looks at itself: the diagonal is always allowed."),
+        (alike, "Those nodes are of the same kind; but only bonds count."),
+        (torch.ones_like(seen), "It would look at all of them without a mask."),
         hints=(f"Find {name} among the edges.",),
     )
 
@@ -231,16 +233,16 @@ def _ask_of_neighbours(graph: Graph, asked: int) -> Question:
 def _compare(graph: Graph, along: Tensor, full: Tensor, layers: int) -> str:
     one, other = count_different(full), count_different(along)
     sentence = (
-        f"Attention without a mask leaves {one} different vectors for {len(graph.nodes)} nodes, attention along the "
+        f"Of {len(graph.nodes)} nodes, attention without a mask leaves {one} different vectors, attention along the "
         f"edges {other}. "
     )
     if other > one:
         return sentence + (
-            "Where all look at all, nodes of one kind stay alike; along the edges a node gets to know "
-            f"its surroundings, {counted(layers, 'layer')} far. Graph attention networks do this (Veličković et al. "
-            "2018)."
+            "If all nodes look at all others, nodes of one kind stay alike; along the edges a node learns about its "
+            f"surroundings, up to a distance of {counted(layers, 'layer')}. Graph attention networks do this "
+            "(Veličković et al. 2018)."
         )
-    return sentence + "In this graph the neighbours tell nothing that the kinds do not."
+    return sentence + "In this graph the neighbours add nothing to the kinds."
 
 
 def _permuted(graph: Graph, seed: int, layers: int) -> Answer:
@@ -252,7 +254,7 @@ def _permuted(graph: Graph, seed: int, layers: int) -> Answer:
     forgotten, _ = attend_in_layers(other.features, layers, graph.neighbours)
     distances = {
         "nodes and mask in the new order": after,
-        "nodes in the new order, the mask left as it was": forgotten,
+        "nodes in the new order, mask in the old order": forgotten,
     }
     error = _distance(after, before[order])
     return (
@@ -264,8 +266,8 @@ def _permuted(graph: Graph, seed: int, layers: int) -> Answer:
                 for title, each, sign in (("Mask", graph, ""), ("Mask in the new order", other, "→"))
             ),
             title="The order of the nodes does not matter",
-            text="The typed edges list the atoms in some order, which the molecule does not have. Draw another one: "
-            "each vector moves with its atom.",
+            text="The typed edges list the atoms in some order, but the molecule has no order. Draw another one: each "
+            "vector moves with its atom.",
         ),
         row(
             *(
@@ -292,9 +294,9 @@ def _permuted(graph: Graph, seed: int, layers: int) -> Answer:
             digits=6,
         ),
         Verdict(
-            f"Each node has the same vector in either order, up to {error:.1g}: attention is equivariant. A "
-            "graph has no first node, so nothing adds positions here; all that tells nodes apart are their "
-            "vectors and the mask, which must be put into the new order, too.",
+            f"Each node has the same vector in either order, up to {error:.1g}: attention is equivariant. A graph has "
+            "no first node, so no positions are added here; only their vectors and the mask distinguish nodes, and the "
+            "mask must be reordered, too.",
             good=error < TOLERANCE,
         ),
     )
@@ -306,12 +308,12 @@ def _distance(one: Tensor, other: Tensor) -> float:
 
 GRAPH = Screen(
     title="A graph: the edges are the mask",
-    lesson="A molecule has no left and right, but it has bonds. Take its atoms as tokens and let each look only where "
-    "a bond leads: the edges become the mask. This is acetic acid; one of its hydrogens, H4, is the acid one, and only "
+    lesson="A molecule has no left and right, but it has bonds. Take its atoms as tokens and let each look only along "
+    "its bonds: the edges become the mask. This is acetic acid; one of its hydrogens, H4, is the acidic one, and only "
     "its neighbours can tell which.",
     controls={
         "edges": TextControl("Edges", ACETIC_ACID, longest=300),
-        "node": TextControl("Node that asks", "H4", longest=8),
+        "node": TextControl("Query node", "H4", longest=8),
         "layers": CountControl("Layers", "1", 1, 6),
         "seed": SeedControl(),
     },

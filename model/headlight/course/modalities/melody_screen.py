@@ -174,15 +174,15 @@ def show_melody(sounds: str, steps: int, seed: int, recording: Float[Tensor, " s
         row(TokensPicture("The decoder writes", written), question=_question(written)),
         *_frames_rows(samples, written, weights),
         row(
-            MatrixPicture("The same by sounds", shares, rows=written, columns=names, colours="weights"),
-            title="At which sounds did each word look?",
+            MatrixPicture("The same, summed by sound", shares, rows=written, columns=names, colours="weights"),
+            title="Which sounds did each word look at?",
         ),
         _training_row(writer, losses, seed),
         Verdict(
             f"It wrote “{', '.join(written)}”. Queries come from words, keys and values from frames of sound: the "
-            f"decoder knows {len(WORDS) - 2} words and says something about every sound, a chord included. Models of "
-            "speech read spectrograms in the same way, with far more layers and many hours (Whisper, Radford et al. "
-            "2022)."
+            f"decoder knows {len(WORDS) - 2} words and says something about every sound, a chord included. Speech "
+            "models read spectrograms in the same way, with far more layers and many hours of training data (Whisper, "
+            "Radford et al. 2022)."
         ),
     )
 
@@ -194,8 +194,8 @@ def _question(written: tuple[str, ...]) -> Question:
     opposite = dict(zip(REGISTERS, REGISTERS[::-1], strict=True))
     placed = tuple(opposite.get(word, word) for word in written)
     says = {
-        ", ".join(moved): "Where one tone is higher than the one before, the melody rises.",
-        ", ".join(placed): "Listen to how high the first tone is, and the last.",
+        ", ".join(moved): "If a tone is higher than the one before, the melody rises.",
+        ", ".join(placed): "Listen to the height of the first and the last tone.",
     }
     options = tuple(sorted({", ".join(written), *says}))
     return choose("What will it write about your melody?", options, options.index(", ".join(written)), says)
@@ -231,7 +231,7 @@ def _frames_rows(samples: Tensor, written: tuple[str, ...], weights: Tensor) -> 
     columns = tuple(map(str, range(len(frames))))
     return (
         HeatMapPicture(
-            f"What it reads: {len(frames)} frames of {BANDS} bands of frequencies",
+            f"The input: {len(frames)} frames of {BANDS} frequency bands",
             frames.T.flip(0),
             rows=tuple(f"{centre:.0f} Hz" for centre in reversed(centres)),
             columns=columns,
@@ -267,16 +267,16 @@ def _training_row(writer: MelodyWriter, losses: list[float], seed: int) -> Row:
             title=f"{TEST_ROWS} new melodies of {TONES[-1]} tones",
         ),
         title="How it was trained just now",
-        text=f"{MELODIES * len(TONES)} melodies were made at random, of single tones or gliding, with overtones and "
-        "noise; what is to be written is known because they are made here.",
+        text=f"{MELODIES * len(TONES)} random melodies were made, of separate or gliding tones, with overtones and "
+        "noise; their right descriptions are known because they are made here.",
     )
 
 
 MELODY = Screen(
     title="Sound in, words out",
     lesson="An encoder reads the frames of a sound, and a decoder writes words about it: how high the melody begins, "
-    "how its halves go, and how high it ends. Both are trained on the spot. Then they write about your melody, and the "
-    "cross-attention tells at which frames each word looked.",
+    "whether its halves rise or fall, and how high it ends. Both are trained on the spot. Then they describe your "
+    "melody, and the cross-attention shows which frames each word looked at.",
     controls={
         "sounds": TextControl("Your melody", "C4, E4, G4, E4, C4", longest=240),
         "steps": CountControl("Steps", "400", 20, 600, step=20),

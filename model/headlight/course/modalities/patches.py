@@ -123,7 +123,7 @@ def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Answe
                 marked=(patch,),
             ),
             ImagePicture(
-                "Output: each patch is the weighted mean of the patches",
+                "Output: each patch is the weighted mean of all patches",
                 png_url(to_rgb(join_patches(head.output, (side, side))).numpy()),
                 count,
                 count,
@@ -132,10 +132,9 @@ def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Answe
             title="Attention among the patches",
             text=NO_WEIGHTS,
         ),
-        f"The patch gives {float(head.weights[patch, best]):.1%} to patch {best}"
-        f"{', itself,' if best == patch else ''} where an even share would be {1 / len(patches):.1%}. "
-        f"{len(patches)} patches make {len(patches) ** 2:,} weights; patches of half the side would make "
-        f"{16 * len(patches) ** 2:,}.",
+        f"The patch gives {float(head.weights[patch, best]):.1%} to patch {best}{', itself,' if best == patch else ''} "
+        f"while an even share would be {1 / len(patches):.1%}. {len(patches)} patches make {len(patches) ** 2:,} "
+        f"weights; patches of half the side would make {16 * len(patches) ** 2:,}.",
     )
 
 
@@ -146,18 +145,21 @@ def _ask_of_place(patch: int, count: int) -> Question:
         lines,
         tuple(map(str, range(count))),
         (patch // count, patch % count),
-        ((patch % count, patch // count), "You have counted column by column; an image is read row by row, as a text."),
+        (
+            (patch % count, patch // count),
+            "You have counted column by column; an image is read row by row, like a text.",
+        ),
         (divmod(patch - 1, count), "You have counted from 1: the patch at the top left is patch 0."),
         hints=(f"A row has {count} patches.", f"{patch} is {patch // count} · {count} + {patch % count}."),
     )
 
 
-PATCH = CountControl("Patch that asks (0 is the top left)", "13", 0, 255)
+PATCH = CountControl("Query patch (0 is the top left)", "13", 0, 255)
 PATCHES = Screen(
     title="An image is a sequence of patches",
-    lesson="Attention takes a sequence of vectors and does not ask what they are. Cut an image into squares, write the "
-    "numbers of each square one after another, and there is such a sequence. The first vision transformer (ViT, "
-    "Dosovitskiy and others 2021) did this with squares of 16 × 16 pixels.",
+    lesson="Attention takes a sequence of vectors, whatever they mean. Cut an image into squares, and write the "
+    "numbers of each square as one vector: this gives such a sequence. The first vision transformer (ViT, Dosovitskiy "
+    "and others 2021) did this with squares of 16 × 16 pixels.",
     controls={
         "picture": PICTURE,
         "grid": ChoiceControl("Patches", "6", {str(each): f"{each} × {each}" for each in GRIDS}),

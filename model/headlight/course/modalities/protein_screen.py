@@ -70,7 +70,7 @@ def parse_protein(text: str) -> str:
                 f"{letter!r}, letter {place}, is not an amino acid. The twenty are {' '.join(sorted(LETTERS))}."
             )
     if not 2 <= len(chain) <= MOST_RESIDUES:
-        raise InputError(f"The chain has {len(chain)} residues; from 2 to {MOST_RESIDUES} are possible.")
+        raise InputError(f"The chain has {len(chain)} residues; 2 to {MOST_RESIDUES} are allowed.")
     return chain
 
 
@@ -84,7 +84,7 @@ def embed_protein(chain: str) -> Float[Tensor, "residue channel"]:
     )
 
 
-CHARGES = {1: "positive ones", -1: "negative ones", 0: "those without a charge"}
+CHARGES = {1: "positive ones", -1: "negative ones", 0: "uncharged ones"}
 SIGNS = {1: "+", -1: "−", 0: ""}
 STRENGTH = 3.0  # of a query: how sharply a head chooses
 SHOWN_KEYS = 5
@@ -145,7 +145,7 @@ def show_protein(chain: str, residue: int, looks_for: str, reach: int) -> Answer
                 tuple(letters),
                 shades=weights / weights.max(),
                 below=tuple(SIGNS[AMINO_ACIDS[letter].charge] or "·" for letter in letters),
-                note="Below each residue stands its charge. The largest weight has the full colour.",
+                note="Below each residue is its charge. The largest weight has the full colour.",
             ),
             question=ask_largest(
                 f"{names[residue - 1]} looks for {head.title}. Which residues within reach get most of its weight?",
@@ -159,11 +159,11 @@ def show_protein(chain: str, residue: int, looks_for: str, reach: int) -> Answer
         weights_map("Weights of all residues", values.weights, names, colours="positive"),
         row(
             TablePicture(
-                ("matrix", "channels that it reads", "times"),
+                ("matrix", "channels read", "times"),
                 (("W_Q", head.read, STRENGTH * head.sign), ("W_K", head.read, 1)),
                 title="The weights of this head",
             ),
-            text="Nothing is trained here: this head is written by hand, and a model would have to learn it.",
+            text="Nothing is trained here: this head is written by hand; a model would have to learn it.",
         ),
         describe_look(names, residue - 1, values),
     )
@@ -177,7 +177,7 @@ def _show_largest(letters: str, names: tuple[str, ...], asked: int, weights: Flo
         acid = AMINO_ACIDS[letters[place]]
         rows.append((names[place], acid.name, weight, acid.charge, acid.hydropathy))
     columns = ("residue", "amino acid", "weight", "charge", "hydropathy")
-    return TablePicture(columns, tuple(rows), title="Who asks, and who is looked at most")
+    return TablePicture(columns, tuple(rows), title="The query residue, and the residues it looks at most")
 
 
 def describe_look(names: tuple[str, ...], asked: int, values: HeadValues) -> str:
@@ -185,27 +185,30 @@ def describe_look(names: tuple[str, ...], asked: int, values: HeadValues) -> str
     allowed = values.allowed[asked]
     fits = (values.scores[asked] > 0) & allowed
     if not bool(values.scores[asked].any()):
-        return f"{names[asked]} has nothing that this head asks for: its query is 0, and it looks evenly at all it may."
+        return (
+            f"{names[asked]} has none of the property that this head reads: its query is 0, and it looks evenly at all "
+            "residues within reach."
+        )
     return (
         f"{names[asked]} gives {float(values.weights[asked][fits].sum()):.0%} of its weight to {int(fits.sum())} of "
-        f"{int(allowed.sum())} residues, those that fit; an even look would give them "
-        f"{int(fits.sum()) / int(allowed.sum()):.0%}. Such a head knows nothing of the fold: what lies close "
-        "together in space, protein models learn from millions of chains."
+        f"{int(allowed.sum())} residues, those that fit; even weights would give them "
+        f"{int(fits.sum()) / int(allowed.sum()):.0%}. Such a head knows nothing about the fold: protein models learn "
+        "from millions of chains which residues are close together in space."
     )
 
 
 PROTEIN = Screen(
     title="A protein is a sequence of amino acids",
     lesson="A protein is written with twenty letters, and each stands for a molecule with a charge and a liking for "
-    "water. Here each residue is a vector of these, and a head written by hand looks for what fits. The chain is a "
-    "leucine zipper (GCN4), a helix: residues of opposite charge that are up to four apart can hold it together.",
+    "water. Here each residue is a vector of these properties, and a handwritten head looks for fitting residues. The "
+    "chain is a leucine zipper (GCN4), a helix: residues of opposite charge, up to four apart, can hold it together.",
     controls={
         "chain": TextControl("Residues", "RMKQLEDKVEELLSKNYHLENEVARLKKLVGER", longest=140),
-        "residue": CountControl("Residue that asks (1 is the first)", "15", 1, MOST_RESIDUES),
+        "residue": CountControl("Query residue (1 is the first)", "15", 1, MOST_RESIDUES),
         "looks_for": ChoiceControl(
             "It looks for", "opposite-charge", {name: head.title for name, head in HEADS.items()}
         ),
-        "reach": CountControl("How many residues far it may look", "4", 1, MOST_RESIDUES),
+        "reach": CountControl("How far it may look, in residues", "4", 1, MOST_RESIDUES),
     },
     compute=show_protein,
     formulas=(r"a_{ij} = \mathrm{softmax}_j(x_i W^Q \cdot x_j W^K)", UNSCALED),

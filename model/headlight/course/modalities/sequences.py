@@ -84,17 +84,17 @@ def show_sequences(model: Checkpoint, text: str, sharpness: float) -> Answer:
             title="Their weights",
             text=NO_WEIGHTS,
             question=ask_number(
-                f"Your text has {counted(tokens, 'token')}. How many weights has the head for it?",
+                f"Your text has {counted(tokens, 'token')}. How many weights does the head have for it?",
                 tokens * tokens,
                 (tokens, "That is one row: each token has a weight for every token."),
-                (tokens * channels, "That is the vectors. Weights have no channels."),
-                hints=("Every token asks every token.",),
+                (tokens * channels, "That is the size of the vectors. Weights have no channels."),
+                hints=("Every token looks at every token.",),
             ),
         ),
         Verdict(
-            f"The same lines of code computed all five, and every row adds up to 1 (up to {error:.1g}). What "
-            "differs comes before: how a thing is cut into tokens, which vector stands for a token, and what tells "
-            "their order.",
+            f"The same lines of code computed all five, and every row adds up to 1 (up to {error:.1g}). The "
+            "differences come before: how an input is cut into tokens, which vector represents a token, and what "
+            "encodes their order.",
             good=error < 1e-4,
         ),
     )
@@ -102,8 +102,8 @@ def show_sequences(model: Checkpoint, text: str, sharpness: float) -> Answer:
 
 SEQUENCES = Screen(
     title="One attention for many kinds of things",
-    lesson="Attention was made for words, and nothing in it knows a word. Every sequence of vectors, and every set "
-    "of them, goes through the same code. Here are five, and the screens below take the last four apart.",
+    lesson="Attention was made for words, but nothing in it depends on words. The same code processes every sequence "
+    "and every set of vectors. Here are five; the screens below treat the last four in detail.",
     controls={
         "model": ModelControl(default="stories-causal"),
         "text": TextControl("Text", "The cat sat on the mat, and the dog sat on the cat."),

@@ -46,14 +46,14 @@ def parse_sounds(text: str) -> tuple[Sound, ...]:
     """Sounds one after another, such as "C4, 440, C4+E4+G4". Raises InputError."""
     names = [" ".join(part.split()) for part in re.split(r"[,;\n]", text) if part.strip()]
     if not 2 <= len(names) <= MOST_SOUNDS:
-        raise InputError(f"From 2 to {MOST_SOUNDS} sounds are possible, with commas between; found {len(names)}.")
+        raise InputError(f"Write 2 to {MOST_SOUNDS} sounds, with commas between; found {len(names)}.")
     return tuple(_parse_sound(name) for name in names)
 
 
 def _parse_sound(name: str) -> Sound:
     tones = name.split("+")
     if len(tones) > MOST_TONES:
-        raise InputError(f"{shortened(name, 30)!r} has {len(tones)} tones; at most {MOST_TONES} sound together.")
+        raise InputError(f"{shortened(name, 30)!r} has {len(tones)} tones; at most {MOST_TONES} may sound together.")
     return Sound(name, tuple(parse_tone(tone.strip()) for tone in tones))
 
 
@@ -71,8 +71,8 @@ def parse_tone(tone: str) -> float:
         raise InputError(f"{shortened(tone, 20)!r} is not a tone. Write a note (A4, C#5) or hertz (440).")
     if not LOWEST <= frequency <= HIGHEST:
         raise InputError(
-            f"{tone} is {frequency:,.0f} Hz; from {LOWEST:g} to {HIGHEST:,g} Hz are possible at {SAMPLE_RATE:,} "
-            "samples a second."
+            f"{tone} is {frequency:,.0f} Hz; {LOWEST:g} to {HIGHEST:,g} Hz are possible at {SAMPLE_RATE:,} samples per "
+            "second."
         )
     return frequency
 
@@ -128,7 +128,7 @@ def hear_recording(data: bytes) -> Float[Tensor, " sample"]:
     recording = decode_recording(data)
     if not SHORTEST <= recording.seconds <= LONGEST:
         raise InputError(
-            f"This sound takes {recording.seconds:.2f} seconds; from {SHORTEST:.2f} to {LONGEST:.2f} are possible. "
+            f"This sound takes {recording.seconds:.2f} seconds; {SHORTEST:.2f} to {LONGEST:.2f} are allowed. "
             f"{'Cut out a part of it.' if recording.seconds > LONGEST else 'Choose a longer one.'}"
         )
     resampled = torch.from_numpy(recording.at_rate(SAMPLE_RATE)).float()
@@ -146,8 +146,8 @@ def pieces_of(samples: Float[Tensor, " sample"]) -> tuple[Sound, ...]:
 
 
 OWN_SOUND = (
-    "Your sound is cut into pieces of a quarter of a second, named by when they begin. Frames of the same frequencies "
-    "are vectors of the same direction: a vowel, a note or a noise that comes again is found again."
+    "Your sound is cut into pieces of a quarter of a second, named by their start times. Frames of the same "
+    "frequencies are vectors of the same direction, so attention finds repeated vowels, notes or noises."
 )
 NEARLY_ALL = 0.99
 MOST_ROWS = 48  # rows of a spectrogram
@@ -184,7 +184,7 @@ def show_sound(sounds: str, asked: int, sharpness: float, recording: Float[Tenso
                 column_groups=FRAMES_PER_SOUND,
                 is_small=True,
             ),
-            title=f"Attention among the frames, and of frame {query}, the middle of sound {asked}",
+            title=f"Attention among the frames, and from frame {query}, the middle of sound {asked}",
             text=NO_WEIGHTS,
             question=ask_largest(
                 f"Which sound will {heard[asked - 1].name} look at least?",
@@ -216,8 +216,8 @@ def describe_shares(heard: tuple[Sound, ...], asked: int, shares: Float[Tensor, 
     }
     said = [f"{float(shares[members].sum()):.0%} {name}" for name, members in groups.items() if members]
     return (
-        f"The weight of {heard[asked].name} falls: {', '.join(said)}. Attention was not told what a tone is: frames "
-        "with the same frequencies are vectors of the same direction."
+        f"The weight of {heard[asked].name} falls: {', '.join(said)}. Attention knows nothing about tones: frames with "
+        "the same frequencies are vectors of the same direction."
     )
 
 
@@ -260,11 +260,11 @@ def _draw_spectrogram(heard: tuple[Sound, ...], frames: Tensor) -> HeatMapPictur
 SOUND = Screen(
     title="A sound is a sequence of frames",
     lesson="Cut a sound into short overlapping pieces and measure how strong each frequency is in each piece: the "
-    "spectrogram is a sequence of vectors. Write notes or hertz with commas between them, and + for what sounds "
-    "together, or choose a recording. The chord looks at itself, and then at its own notes.",
+    "spectrogram is a sequence of vectors. Write notes or hertz with commas between them, and + between tones that "
+    "sound together, or choose a recording. The chord looks at itself, and then at its own notes.",
     controls={
         "sounds": TextControl("Sounds", "C4, E4, G4, C4, C4+E4+G4, A4", longest=240),
-        "asked": CountControl("Sound that asks (1 is the first)", "5", 1, MOST_SOUNDS),
+        "asked": CountControl("Query sound (1 is the first)", "5", 1, MOST_SOUNDS),
         "sharpness": replace(SHARPNESS, default="2"),
         "recording": RecordingControl(title="Or your own sound, as a WAV file of at most 3 seconds"),
     },

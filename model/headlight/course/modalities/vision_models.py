@@ -123,7 +123,7 @@ def _show_cutting(read: ReadImage, patch: int) -> Row:
                 ("tokens", shape_text(read.trace["encoder.embedding"].shape), "tokens × channels of the model"),
             ),
             title="From pixels to tokens",
-            note="" if count == len(grid.ids) else f"Before the patches stands {' '.join(grid.tokens[:-count])}.",
+            note="" if count == len(grid.ids) else f"The patches follow {' '.join(grid.tokens[:-count])}.",
         ),
     )
 
@@ -150,19 +150,20 @@ def _show_embedding(model: Checkpoint, grid: EncodedImage) -> Answer:
                 is_small=True,
                 note=_first_of(vectors),
             ),
-            title="One matrix makes a vector of every patch",
+            title="One matrix turns every patch into a vector",
             question=ask_number(
-                f"A patch is {rows.shape[1]} numbers, a vector {vectors.shape[1]}. How many numbers has the matrix W?",
+                f"A patch has {rows.shape[1]} numbers, a vector {vectors.shape[1]}. How many numbers does the matrix W "
+                "have?",
                 rows.shape[1] * vectors.shape[1],
-                (rows.numel(), "That is all patches of this image; W does not know how many there are."),
+                (rows.numel(), "That is the size of all patches of this image; W does not depend on their number."),
                 (rows.shape[1] + vectors.shape[1], "Its rows and columns are multiplied, not added."),
                 hints=("W has a row for each number of a patch.", "It has a column for each channel of a vector."),
             ),
         ),
         Verdict(
-            "The program does this with a convolution. Multiplied out, as here, the vectors are the same up "
-            f"to {error:.1g}. From here on nothing knows of images: positions are added, and the layers are those "
-            "of a model of texts.",
+            "The program does this with a convolution. As a matrix product, as here, the vectors are the same up to "
+            f"{error:.1g}. From here on nothing depends on images: positions are added, and the layers are those of a "
+            "text model.",
             good=error < LARGEST_ERROR,
         ),
     )
@@ -172,15 +173,15 @@ def _first_of(values: Tensor) -> str:
     rows, columns = values.shape
     if rows <= SHOWN_PATCHES and columns <= SHOWN_CHANNELS:
         return ""
-    return f"The first {min(rows, SHOWN_PATCHES)} × {min(columns, SHOWN_CHANNELS)} are drawn."
+    return f"Only the first {min(rows, SHOWN_PATCHES)} × {min(columns, SHOWN_CHANNELS)} are shown."
 
 
 def _describe_looks(looks: Float[Tensor, "head patch"], grid: EncodedImage) -> str:
     head, best = divmod(int(looks.argmax()), looks.shape[1])
     return (
         f"The largest weight is that of head {head}: {float(looks[head, best]):.0%} go to patch {best} (row "
-        f"{best // grid.patch_columns}, column {best % grid.patch_columns}), where an even share would be "
-        f"{1 / looks.shape[1]:.1%}. Each head has patches of its own."
+        f"{best // grid.patch_columns}, column {best % grid.patch_columns}), while an even share would be "
+        f"{1 / looks.shape[1]:.1%}. Each head looks at different patches."
     )
 
 
@@ -212,21 +213,21 @@ def show_caption(model: Checkpoint, picture: str, layer: int, head: int) -> Answ
                 shades={name: look[source.first_patch :] for name, look in zip(names, looks, strict=True)},
             ),
             question=ask_largest(
-                "For which word does this head look at a single patch most?",
+                "For which word does this head give the largest weight to a single patch?",
                 {name: float(look.max()) for name, look in zip(names, looks, strict=True)},
             ),
         ),
-        f"Queries come from {len(words)} words, keys and values from {source.patch_rows} × "
-        f"{source.patch_columns} patches: cross-attention does not ask that both be of one kind. A sound "
-        "that is to be answered in words is read in the same way.",
+        f"Queries come from {len(words)} words, keys and values from {source.patch_rows} × {source.patch_columns} "
+        "patches: cross-attention does not need both to be of one kind. A model that transcribes a sound reads it in "
+        "the same way.",
     )
 
 
 VISION_MODEL = Screen(
     title="Patches in a trained model",
-    lesson="A trained model multiplies each patch by one learned matrix, adds a position, and goes on as with words. "
+    lesson="A trained model multiplies each patch by one learned matrix, adds a position, and continues as with words. "
     "Choose an image, a layer and a patch, and see what each head looks at from there. The shipped model has learned "
-    "from drawings alone; open a vision transformer (ViT) on the page Models, and it stands in the list.",
+    "only from drawings; a vision transformer (ViT) that you open on the page Models appears in the list.",
     controls={
         "model": ModelControl(default="caption", needs="image"),
         "picture": PICTURE,
@@ -242,8 +243,9 @@ VISION_MODEL = Screen(
 
 CAPTION = Screen(
     title="Words read from patches",
-    lesson="An encoder reads the image, a decoder writes words, and cross-attention joins them: each word asks the "
-    "patches. This small model knows drawings of two figures, and of any other picture it claims to see two.",
+    lesson="An encoder reads the image, a decoder writes words, and cross-attention connects them: each word looks at "
+    "the patches. This small model knows only drawings of two figures, and describes two figures for any other "
+    "picture.",
     controls={
         "model": ModelControl(default="caption", needs="image-to-text"),
         "picture": PICTURE,

@@ -45,7 +45,8 @@ def measured(architecture: str, text: str, one: str, other: str) -> Answer:
                 f"Loss on a text {TEXTS[text]} (nats for each token)",
                 defined,
                 digits=3,
-                note=f"{' and '.join(missing)}: {UNDEFINED}. The table of positions ends where training ended."
+                note=f"{' and '.join(missing)}: {UNDEFINED}. The table of positions ends at the length of the training "
+                "texts."
                 if missing
                 else "Lower is better.",
             ),
@@ -72,7 +73,7 @@ def noise(found: Extrapolation, column: int) -> float:
 
 def _perplexities(found: Extrapolation) -> LinesPicture:
     return LinesPicture(
-        "Perplexity over the length of the text",
+        "Perplexity by length of the text",
         list(found.lengths),
         {
             TITLES[each.positional_encoding]: [exp(loss.mean) if loss else nan for loss in each.losses]
@@ -81,8 +82,8 @@ def _perplexities(found: Extrapolation) -> LinesPicture:
         },
         "tokens of the text",
         "perplexity",
-        note="With a perplexity of 40 a model is as unsure as a guess among 40 equally likely tokens. An "
-        "encoding that is defined at one length only has no line.",
+        note="With a perplexity of 40 a model is as unsure as a guess among 40 equally likely tokens. An encoding that "
+        "is only defined at one length has no line.",
     )
 
 
@@ -93,7 +94,7 @@ def _table(found: Extrapolation) -> TablePicture:
         tuple((TITLES[each.positional_encoding], *map(_written, columns(each))) for each in found.models),
         title="Loss and its standard error",
         note=f"At every length the same {found.models[0].target_count:,} tokens are predicted; longer texts begin "
-        f"earlier. Training read {trained} tokens at a time.",
+        f"earlier. Training texts had {trained} tokens.",
     )
 
 
@@ -119,8 +120,8 @@ def _comparison(found: Extrapolation, column: int, one: str, other: str) -> str:
 def _said_of_seeds(found: Extrapolation, column: int) -> str:
     spread = found.seed_spread[column] if found.seed_spread else nan
     if isnan(spread):
-        return "How much another seed of the training would change these losses is not measured."
-    return f"Another seed of the training alone moves a loss by up to {spread:.3f} here."
+        return "The effect of another training seed on these losses was not measured."
+    return f"Another training seed alone changes a loss by up to {spread:.3f} here."
 
 
 def _seeds_row(found: Extrapolation, column: int) -> Answer:
@@ -140,10 +141,10 @@ def _seeds_row(found: Extrapolation, column: int) -> Answer:
 FIRST, SECOND = (link(model=f"positions-{{architecture}}-{{{name}}}") for name in ("one", "other"))
 MEASURED = Screen(
     title="What each encoding is worth, measured",
-    lesson="One small model was trained with each encoding, on the same texts in the same order, and is else alike; "
-    "the loss is that of books which none of them has read. An encoder that is told no order learns little, while a "
-    "decoder's mask tells it some. On texts longer than those of the training waves and rotations lose, a learned "
-    "table has no row at all, and ALiBi stays as good as it was.",
+    lesson="One small model was trained with each encoding, on the same texts in the same order, and with the same "
+    "other settings; the loss is measured on books that none of them has read. An encoder without positions learns "
+    "little, while a decoder's mask gives it some order. On texts longer than those of training, waves and rotations "
+    "get worse, a learned table has no rows at all, and ALiBi stays as good as it was.",
     controls={
         "architecture": ChoiceControl("Models", "decoder", {"decoder": "Decoders", "encoder": "Encoders"}),
         "text": ChoiceControl("Text", "four-times", TEXTS),

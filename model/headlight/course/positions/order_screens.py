@@ -54,7 +54,7 @@ def compare_orders(
     Each word is compared with itself at its other position. Raises InputError if the texts have different words.
     """
     if sorted(text.split()) != sorted(other.split()):
-        raise InputError("The two lines must have the same words, each as often; only their order may differ.")
+        raise InputError("The two lines must have the same words, equally often; only their order may differ.")
     model = variant(checkpoint.model, positional_encoding=positional_encoding, masks=masks)
     # With a space in front, the first word has the same token as inside a sentence.
     traces = [run(model, checkpoint.tokenizer, " " + line, keep=("*.final_residual",)) for line in (text, other)]
@@ -98,21 +98,21 @@ def two_orders(model: Checkpoint, one: str, order: str, other: str, seed: int) -
         ),
         row(
             MatrixPicture(
-                "How far each word's last vector is from the same word's in the other order",
+                "Distance between each word's last vectors in both orders",
                 torch.tensor([test.differences for test in tests.values()]),
                 rows=tuple(tests),
                 columns=tests["no positions, no mask"].words,
                 note="As a share of the vector's length." + _said_of_marks(tests["no positions, no mask"].words, one),
             ),
             question=ask_whether(
-                "No positions, no mask: does a word's last vector change when the words stand in another order?",
+                "No positions, no mask: does a word's last vector change when the words are in another order?",
                 _notices(tests["no positions, no mask"]),
-                "Attention by itself sees which words there are, and not where they stand.",
+                "Attention by itself sees which words there are, but not where they are.",
             ),
         ),
         TablePicture(
             (
-                "wiring of the same weights",
+                "settings, with the same weights",
                 "largest difference of a word",
                 "difference of the mean of all words",
                 "order",
@@ -126,7 +126,7 @@ def two_orders(model: Checkpoint, one: str, order: str, other: str, seed: int) -
                 )
                 for name, test in tests.items()
             ),
-            title="Told in numbers",
+            title="In numbers",
         ),
         _verdict(tests),
     )
@@ -135,7 +135,7 @@ def two_orders(model: Checkpoint, one: str, order: str, other: str, seed: int) -
 def _said_of_marks(tokens: tuple[str, ...], text: str) -> str:
     """A note on the tokens that the text does not contain."""
     marks = " and ".join(token for token in tokens if token not in text)
-    return f" {marks}: marks that this model's tokenizer puts around a text." if marks else ""
+    return f" {marks}: special tokens that this model's tokenizer puts around a text." if marks else ""
 
 
 def _told(difference: float) -> str:
@@ -149,15 +149,17 @@ def _notices(test: OrderTest) -> bool:
 def _verdict(tests: dict[str, OrderTest]) -> str:
     bag, masked = tests["no positions, no mask"], tests["no positions, causal mask"]
     if _notices(bag):
-        return "This model notices the order even without positions and mask: something else in it tells it."
+        return (
+            "This model notices the order even without positions and mask: something else in it depends on the order."
+        )
     return (
-        "Without positions and mask each word gets the same vector wherever it stands: the vectors move with their "
-        "words (equivariant), and only their mean stays what it was (invariant). "
+        "Without positions and mask, each word gets the same vector wherever it is: the vectors move with their words "
+        "(equivariant), and their mean stays the same (invariant). "
         + (
-            "With a causal mask and still no positions the order is noticed: how many words one may look back at tells "
-            "where one stands. A mask and a positional encoding are two things."
+            "With a causal mask, the order is noticed even without positions: the number of visible earlier words "
+            "depends on a word's position. A mask and a positional encoding are two different things."
             if _notices(masked)
-            else "A causal mask changes nothing here, as both orders begin alike for every word."
+            else "A causal mask changes nothing here, since every word has the same words before it in both orders."
         )
     )
 
@@ -176,9 +178,9 @@ def compare_both(model: str, one: str, order: str, other: str, seed: int) -> Sta
 INSIDE = link("model", text=" {one}")  # as on this screen: with a space in front, as inside a sentence
 ORDER = Screen(
     title="Cat chased dog, dog chased cat",
-    lesson="The same words in another order mean something else. What tells a model the order: attention by itself, "
-    "a causal mask, or the positions? Every wiring below has the same trained weights: type another order, or let "
-    "chance draw one, and compare how far each word's vector moves.",
+    lesson="The same words in another order mean something else. Where does a model get the order from: attention by "
+    "itself, a causal mask, or the positions? All settings below have the same trained weights: type another order, or "
+    "draw one at random, and compare how far each word's vector moves.",
     controls={
         "model": ModelControl(default="stories-masked"),
         "one": TextControl("One order", "cat chased dog"),

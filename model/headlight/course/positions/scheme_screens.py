@@ -78,7 +78,7 @@ def show_table(model: Checkpoint) -> Answer:
             *(
                 (
                     HeatMapPicture(
-                        "Cosine of each two",
+                        "Cosine of each pair",
                         torch.tensor(profile.similarity),
                         row_axis="position",
                         column_axis="position",
@@ -90,16 +90,16 @@ def show_table(model: Checkpoint) -> Answer:
             question=ask_number(
                 f"A context of {rows:,} tokens, {width} channels: how many numbers are learned for positions?",
                 rows * width if learned else 0,
-                (rows, "That is how many rows there are; each has a number for every channel."),
+                (rows, "That is the number of rows; each has a number for every channel."),
                 (rows * rows, "There is no vector for each pair of positions, only one for each position."),
                 hints=("Are these vectors learned, or computed by a formula?", "A table has rows times channels."),
             ),
         ),
         f"Positional encoding: {encoding.title}. "
         + (
-            f"The table has {config.context_length:,} rows, each learned in training; there is none for a longer text."
+            f"The table has {config.context_length:,} rows, each learned in training; longer texts have no rows."
             if learned
-            else "These vectors are computed and not learned, so there is one for every position."
+            else "These vectors are computed, not learned, so there is one for every position."
         ),
     )
 
@@ -114,10 +114,10 @@ def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim
     product, moved = float(here[0] @ here[1]), float(there[0] @ there[1])
     return (
         row(
-            _query_and_key("Query and key where they stand", here, query_position, key_position),
+            _query_and_key("Query and key at their positions", here, query_position, key_position),
             _query_and_key(f"Both moved by {shift}", there, query_position + shift, key_position + shift),
             question=ask_direction(
-                f"Query and key both move on by {shift}. What becomes of their dot product?", moved - product, 1e-6
+                f"Query and key both move on by {shift}. How does their dot product change?", moved - product, 1e-6
             ),
         ),
         row(
@@ -133,7 +133,7 @@ def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim
             ),
         ),
         Verdict(
-            f"Both products differ by {abs(product - moved):.1g}: only the distance counts.",
+            f"The two products differ by {abs(product - moved):.1g}: only the distance counts.",
             good=abs(product - moved) < 1e-6,
         ),
     )
@@ -189,8 +189,8 @@ def show_alibi(heads: int, head: int, length: int) -> Answer:
                 f"What does head {head} add to the score of the first token, {length - 1} tokens back?",
                 float(bias[head, -1, 0]),
                 (-float(bias[head, -1, 0]), "It is a penalty: the number is negative."),
-                (-float(slopes[head]), "That is for one token of distance; multiply it by the distance."),
-                hints=("The slope times the distance, with a minus.", f"The slope is {float(slopes[head]):.4g}."),
+                (-float(slopes[head]), "That is the bias for one token of distance; multiply it by the distance."),
+                hints=("It is minus the slope times the distance.", f"The slope is {float(slopes[head]):.4g}."),
             ),
         ),
         bars("Slope of each head", tuple(map(str, range(heads))), slopes, name="slope", digits=4),
@@ -204,9 +204,9 @@ def _said_of_slopes(heads: int) -> Answer:
     if power == heads:
         return ()
     return (
-        f"{heads} is not a power of two, so the formula does not apply to all heads: the first {power} heads have "
-        f"the slopes of {power}, and the other {heads - power} every second slope of {2 * power} heads, from the "
-        "first on (Press et al. 2022).",
+        f"{heads} is not a power of two, so the formula does not apply to all heads: the first {power} heads have the "
+        f"slopes of {power} heads, and the other {heads - power} every second slope of {2 * power} heads, beginning "
+        "with the first (Press et al. 2022).",
     )
 
 
@@ -226,11 +226,12 @@ def show_buckets(buckets: int, max_distance: int, direction: str, longest: int) 
             question=ask_whether(
                 f"Do keys {longest} and {longest - 1} tokens back share a bucket?",
                 bool(numbers[0] == numbers[1]),
-                "Near distances have a bucket each, far ones share them.",
+                "Each short distance has its own bucket; long ones share buckets.",
             ),
         ),
         HeatMapPicture(
-            f"A ruler of distances: {len(torch.unique(numbers))} buckets, for each a head learns one number",
+            f"A ruler of distances: {len(torch.unique(numbers))} buckets, with one learned number for each head and "
+            "bucket",
             numbers[None],
             rows=("bucket",),
             columns=tuple(str(distance).replace("-", "−") for distance in distances.tolist()),
@@ -249,8 +250,8 @@ ROPE_MODEL, ALIBI_MODEL = (link(fixed={"model": f"positions-decoder-{name}"}) fo
 LEARNED = Screen(
     title="A table of positions",
     lesson="Instead of being computed, a position's vector can be a row of a table that is learned like any other "
-    "weight, as in BERT and GPT-2. It then ends with the longest text of the training. Choose a model and see what "
-    "its positions are and which of them are alike.",
+    "weight, as in BERT and GPT-2. The table then ends at the longest training text. Choose a model and see its "
+    "position vectors, and which of them are alike.",
     controls={"model": ModelControl(default="positions-encoder-learned", needs="text")},
     compute=show_table,
     formulas=(LearnedPositions.formula,),
@@ -260,9 +261,9 @@ LEARNED = Screen(
 )
 ROPE = Screen(
     title="RoPE: turning arrows",
-    lesson="Rotary positions add nothing: each pair of channels of a query or key is an arrow, turned by an angle "
+    lesson="Rotary positions add no vectors: each pair of channels of a query or key is an arrow, turned by an angle "
     "that grows with its position. Move both tokens by the same number of positions, and both arrows turn by the same "
-    "angle. Their product stays, so only the distance counts.",
+    "angle. Their dot product stays the same, so only the distance counts.",
     controls={
         "query_position": CountControl("Position of the query", "5", 0.0, 200.0),
         "key_position": CountControl("Position of the key", "2", 0.0, 200.0),
@@ -279,9 +280,9 @@ ROPE = Screen(
 )
 ALIBI = Screen(
     title="ALiBi: a penalty for distance",
-    lesson="Each score loses a little for every token of distance, and nothing is learned for it. Heads differ in "
-    "their slope: steep ones see only near tokens, flat ones the whole text. No position is ever out of range, so "
-    "longer texts than in training can be read.",
+    lesson="Each score is reduced a little for every token of distance, and nothing is learned for this. Heads differ "
+    "in their slope: steep ones see only near tokens, flat ones the whole text. No position is ever out of range, so "
+    "the model can read texts longer than those of training.",
     controls={
         "heads": CountControl("Heads", "8", 1.0, 32.0),
         "head": CountControl("Head shown (0 is the first)", "2", 0.0, 31.0),
@@ -295,12 +296,12 @@ ALIBI = Screen(
 )
 BUCKETS = Screen(
     title="T5: distances in buckets",
-    lesson="T5 learns one number for each head and bucket of distances and adds it to the scores. Small distances "
-    "have a bucket each; larger ones share buckets that grow with the distance, and the last holds all that is "
-    "farther. A decoder looks back only, so all its buckets are for one direction.",
+    lesson="T5 learns one number for each head and bucket of distances and adds it to the scores. Each small distance "
+    "has its own bucket; larger ones share buckets that grow with the distance, and the last contains all that are "
+    "farther. A decoder only looks back, so all its buckets are for one direction.",
     controls={
         "buckets": CountControl("Buckets", "32", 4.0, 128.0, step=4.0),
-        "max_distance": CountControl("Largest distance told apart", "128", 2.0, 1_000.0),
+        "max_distance": CountControl("Largest distance distinguished", "128", 2.0, 1_000.0),
         "direction": ChoiceControl(
             "Looks", "both", {"both": "In both directions (encoder)", "back": "Back only (decoder)"}
         ),

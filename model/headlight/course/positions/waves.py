@@ -105,7 +105,7 @@ def show_waves(dim: int, base: float, other: float, length: int) -> Answer:
     return (
         row(
             LinesPicture(
-                "Single channels over positions",
+                "Single channels by position",
                 range(length),
                 {f"channel {2 * pair}": encodings[:, 2 * pair] for pair in pairs},
                 "position",
@@ -115,7 +115,7 @@ def show_waves(dim: int, base: float, other: float, length: int) -> Answer:
         ),
         _heat_map("The encoding: a row for each position", encodings),
         TablePicture(
-            ("channels", "positions until the wave begins again"),
+            ("channels", "positions until the wave repeats"),
             tuple((f"{2 * pair} and {2 * pair + 1}", float(lengths[pair])) for pair in pairs),
             title="Wavelengths",
             digits=5,
@@ -134,12 +134,12 @@ def _ask_wavelength(lengths: Tensor, dim: int, base: float) -> Question:
 
     told = {written(each): each for each in sorted({2 * pi, forgotten, slowest, channel})}
     says = {
-        written(2 * pi): "That is the fastest wave, of the channels 0 and 1.",
-        written(forgotten): "That is what the position is divided by; a sine begins again after 2π times as many.",
-        written(channel): f"You have taken j for the channel. It counts pairs: from 0 to {dim // 2 - 1}.",
+        written(2 * pi): "That is the fastest wave, of channels 0 and 1.",
+        written(forgotten): "That is the divisor of the position; a sine repeats after 2π times as many positions.",
+        written(channel): f"You have taken j for the channel. But j counts pairs, from 0 to {dim // 2 - 1}.",
     }
     says.pop(written(slowest), None)
-    return ask_nearest("After how many positions does the slowest wave begin again?", told, slowest, says)
+    return ask_nearest("After how many positions does the slowest wave repeat?", told, slowest, says)
 
 
 def _heat_map(title: str, encodings: Tensor) -> HeatMapPicture:
@@ -176,8 +176,8 @@ def _compare_bases(dim: int, base: float, other: float, length: int) -> Answer:
             "the power 2j/d: a base of 100.",
         ),
         _heat_map(f"Base {other:,.0f}", waves(length, dim, other)),
-        f"With d = {dim} the longest wave takes {float(first[-1]):,.0f} positions at the base {base:,.0f} and "
-        f"{float(second[-1]):,.0f} at the base {other:,.0f}: {_times(float(first[-1] / second[-1]))}.",
+        f"With d = {dim}, the longest wave takes {float(first[-1]):,.0f} positions at base {base:,.0f} and "
+        f"{float(second[-1]):,.0f} at base {other:,.0f}: {_times(float(first[-1] / second[-1]))}.",
     )
 
 
@@ -205,15 +205,15 @@ def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) 
             ),
             MatrixPicture(f"The matrix that turns pair {pair} by {offset} positions", found.matrices[pair], digits=4),
             question=ask_number(
-                f"By what angle, in radians, does pair {pair} turn when one moves on by {offset} positions?",
+                f"By what angle, in radians, does pair {pair} turn over {offset} positions?",
                 offset * speed,
-                ((position + offset) * speed, "Where one starts does not matter: only the steps count."),
+                ((position + offset) * speed, "The start does not matter: only the steps count."),
                 (offset * base ** (-pair / dim), "The exponent is −2j/d, and j is the pair."),
                 hints=("The angle is k · ω.", f"ω = {base:,.0f}^(−{2 * pair}/{dim}) = {speed:.4g}."),
             ),
         ),
         Equations(
-            title="With the numbers put in",
+            title="With the numbers inserted",
             lines=(
                 rf"\begin{{pmatrix}} {_matrix(found.matrices[pair])} \end{{pmatrix}}"
                 rf"\begin{{pmatrix}} {sine:.4f} \\ {cosine:.4f} \end{{pmatrix}} ="
@@ -222,8 +222,8 @@ def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) 
         ),
         Verdict(
             f"All {dim // 2} pairs were turned: PE({position}) becomes PE({position + offset}) up to "
-            f"{found.error:.1g}, which is rounding. The matrices depend on the {offset} positions between both and "
-            f"not on {position}.",
+            f"{found.error:.1g}, a rounding error. The matrices depend on the {offset} positions between them, not on "
+            f"{position}.",
             good=right,
         ),
     )
@@ -255,9 +255,9 @@ def drop_bands(band: str, share: float, position: int, dim: int, base: float, le
             ),
         ),
         row(
-            replace(_heat_map("What is left of the encoding", kept[:SHOWN_POSITIONS]), is_small=True),
+            replace(_heat_map("The rest of the encoding", kept[:SHOWN_POSITIONS]), is_small=True),
             HeatMapPicture(
-                "Distance of each two vectors that are left",
+                "Distance of each pair of its vectors",
                 torch.cdist(kept, kept)[:SHOWN_POSITIONS, :SHOWN_POSITIONS],
                 colours="positive",
                 row_axis="position",
@@ -267,7 +267,7 @@ def drop_bands(band: str, share: float, position: int, dim: int, base: float, le
             ),
         ),
         _nearest_row("With all channels", encodings),
-        *((_nearest_row("With what is left", kept),) if count else ()),
+        *((_nearest_row("With the remaining channels", kept),) if count else ()),
         f"The cosine of position {position} with its neighbour {neighbour}: {told}.",
     )
 
@@ -275,13 +275,11 @@ def drop_bands(band: str, share: float, position: int, dim: int, base: float, le
 def _ask_of_bands(position: int, neighbour: int, series: dict[str, Tensor], *, unique: bool) -> Question:
     """Asks which channels make neighbours most alike, or, with all channels, whether any two positions are equal."""
     if len(series) == 1:
-        return ask_whether(
-            "A wave comes back to where it was. Do two of these positions have the same vector?", not unique
-        )
+        return ask_whether("Waves repeat. Do two of these positions have the same vector?", not unique)
     return ask_largest(
-        f"Where are position {position} and its neighbour {neighbour} most alike?",
+        f"With which channels are position {position} and its neighbour {neighbour} most alike?",
         {name: float(values[neighbour]) for name, values in series.items()},
-        {"without the slow ones": "The fast channels, which change from one position to the next, are left."},
+        {"without the slow ones": "The fast channels, which change from one position to the next, are still there."},
     )
 
 
@@ -292,7 +290,7 @@ def _nearest_row(what: str, encodings: Tensor) -> Row:
     text = (
         f"{what}, of {count * (count - 1) // 2:,} pairs of positions, {nearest.position} and {nearest.other} are the "
         f"nearest: their vectors are {nearest.distance:.3g} apart. "
-        + ("So every position has a vector of its own." if unique else "So these two cannot be told apart.")
+        + ("So every position has its own vector." if unique else "So these two cannot be distinguished.")
     )
     return row(Verdict(text, good=unique))
 
@@ -305,9 +303,9 @@ FORMULA = (Sinusoidal.formula,)
 
 WAVES = Screen(
     title="Positions as waves",
-    lesson="Attention sees a set of tokens and not a row of them, so each position adds a pattern of its own. Here it "
-    "is made of waves: the first channels turn fast and tell neighbours apart, the last ones turn slowly and tell the "
-    "beginning from the end, as the hands of a clock do.",
+    lesson="Attention sees a set of tokens, not a sequence, so each position adds a pattern of its own. Here it is "
+    "made of waves: the first channels turn fast and distinguish neighbours, the last ones turn slowly and distinguish "
+    "the beginning from the end, like the hands of a clock.",
     controls={
         "dim": DIM,
         "base": BASE,
@@ -322,9 +320,9 @@ WAVES = Screen(
 )
 ROTATION = Screen(
     title="A step is a rotation",
-    lesson="Each pair of channels, a sine and a cosine, is a hand of a clock. Moving on by k positions turns it by an "
-    "angle that depends on k alone, wherever one starts. So PE(p + k) is a linear map of PE(p), and a head can learn "
-    "to look k tokens back.",
+    lesson="Each pair of channels, a sine and a cosine, is like the hand of a clock. Moving on by k positions turns it "
+    "by an angle that depends only on k, wherever you start. So PE(p + k) is a linear map of PE(p), and a head can "
+    "learn to look k tokens back.",
     controls={
         "position": CountControl("Position p", "7", 0.0, 1_000.0),
         "offset": CountControl("Steps k", "3", -100.0, 100.0),
@@ -343,17 +341,17 @@ ROTATION = Screen(
     elsewhere={"positions": SINUSOIDAL_MODEL},
 )
 BANDS = Screen(
-    title="Every position has a vector of its own",
-    lesson="A single wave begins again, so two channels cannot tell positions apart for long; waves of many lengths "
-    "together do not repeat within any text. Set a band of them to zero: without the fast channels neighbours become "
-    "nearly the same, without the slow ones far positions can look as alike as near ones.",
+    title="Every position has its own vector",
+    lesson="A single wave repeats, so two channels cannot distinguish positions for long; waves of many lengths "
+    "together do not repeat within any text. Set a band of them to zero: without the fast channels, neighbours become "
+    "nearly the same; without the slow ones, far positions can be as similar as near ones.",
     controls={
         "band": ChoiceControl(
             "Channels set to zero in the pictures below",
             "fast",
             {"fast": "The fast ones, first", "slow": "The slow ones, last"},
         ),
-        "share": NumberControl("How many of them, %", "50", 0.0, 90.0, step=5.0),
+        "share": NumberControl("Share of all channels, %", "50", 0.0, 90.0, step=5.0),
         "position": CountControl("Position to compare with", "32", 0.0, 1_023.0),
         "dim": replace(DIM, high=128.0, even=True),
         "base": BASE,

@@ -72,26 +72,26 @@ def show_pairs(text: str, window: int, words: int) -> Answer:
                 note=_first_of(len(questions)),
             ),
             question=ask_number(
-                f"{len(found)} words and marks, a window of {window}: how many pairs has skip-gram?",
+                f"{len(found)} words and punctuation marks, a window of {window}: how many pairs does skip-gram have?",
                 len(pairs),
                 (2 * window * len(found), "The words at both ends have fewer neighbours."),
-                (len(found), "That is CBOW, which asks once for each word."),
-                hints=(f"A word in the middle has 2 · {window} neighbours.", "The first word has none before it."),
+                (len(found), "That is the number for CBOW, which predicts each word once."),
+                hints=(f"A word in the middle has 2 · {window} neighbours.", "The first word has no words before it."),
             ),
         ),
         MatrixPicture(
-            "How often two words stand within the window",
+            "How often two words are within the window",
             torch.tensor(counts.counts),
             rows=counts.words,
             columns=counts.words,
             digits=0,
-            note="GloVe learns vectors whose products tell the logarithm of these counts.",
+            note="GloVe learns vectors whose dot products approximate the logarithms of these counts.",
         ),
     )
 
 
 def _first_of(count: int) -> str:
-    return f"The first {SHOWN_PAIRS} of them." if count > SHOWN_PAIRS else ""
+    return f"Only the first {SHOWN_PAIRS} are shown." if count > SHOWN_PAIRS else ""
 
 
 def show_ngrams(word: str, other: str, shortest: int, longest: int) -> Answer:
@@ -109,11 +109,11 @@ def show_ngrams(word: str, other: str, shortest: int, longest: int) -> Answer:
             )
             for each, own in ((word, grams), (other, others))
         ),
-        f"The words share {len(shared)} of {len(set(grams) | set(others))} n-grams, which are coloured. "
+        f"The words share {len(shared)} of {len(set(grams) | set(others))} n-grams; these are coloured. "
         + (
-            "A word that was never seen gets a vector from its n-grams, near those of words like it."
+            "A new word gets a vector from its n-grams, near those of similar words."
             if shared
-            else "Their vectors have no part in common."
+            else "Their vectors share no part."
         ),
     )
 
@@ -157,11 +157,11 @@ def train_live(
 
 def _ask_of_loss(words: int) -> Question:
     return ask_number(
-        f"If all {words} words are equally likely, as before training: what is the loss, in nats?",
+        f"If all {words} words are equally likely, as before training, what is the loss in nats?",
         math.log(words),
-        (math.log2(words), "That is in bits. A nat takes the natural logarithm."),
+        (math.log2(words), "That is in bits. Nats use the natural logarithm."),
         (1 / words, "That is the probability; the loss is minus its logarithm."),
-        hints=(f"Each word has the probability 1/{words}.", "The loss is minus ln of it."),
+        hints=(f"Each word has probability 1/{words}.", "The loss is minus its natural logarithm."),
     )
 
 
@@ -169,10 +169,11 @@ def _ask_of_counts(words: list[str], run: TrainingRun) -> Question:
     """Asks for the target product of the two words that meet most often."""
     pair, count = Counter(skip_gram_pairs(words, run.context)).most_common(1)[0]
     return ask_number(
-        f"“{pair[0]}” and “{pair[1]}” meet {count} times. What should the product of their vectors become?",
+        f"“{pair[0]}” and “{pair[1]}” are neighbours {count} times. What should the dot product of their vectors "
+        "become?",
         math.log(count),
-        (count, "Its logarithm: products are to grow by as much each time that the count doubles."),
-        hints=("GloVe's products tell logarithms of counts.",),
+        (count, "Take the logarithm: each doubling of the count should increase the product by the same amount."),
+        hints=("GloVe's products approximate logarithms of counts.",),
     )
 
 
@@ -184,7 +185,7 @@ def _windows_rows(runs: dict[int, TrainingRun], chosen: list[int]) -> Answer:
     return (
         row(
             TablePicture(
-                ("words of context", "loss", f"partners, of {asked}", f"nearest to “{words[chosen[0]]}”"),
+                ("words of context", "loss", f"partners found, of {asked}", f"nearest to “{words[chosen[0]]}”"),
                 tuple(
                     (
                         str(size),
@@ -195,11 +196,12 @@ def _windows_rows(runs: dict[int, TrainingRun], chosen: list[int]) -> Answer:
                     for size, run in runs.items()
                 ),
                 title="The same with other contexts",
-                note=f"The words that you follow are partners, two by two. One is found among the nearest {NEAREST}.",
+                note="The words to follow are partners, two by two. A partner is found if it is among the nearest "
+                f"{NEAREST}.",
             ),
             title="Does a longer context improve the vectors?",
         ),
-        f"Most partners are found with {best} of context: {found[best]} of {asked}.",
+        f"Most partners are found with a context of {best}: {found[best]} of {asked}.",
     )
 
 
@@ -217,14 +219,14 @@ def _numbers_rows(words: list[str], run: TrainingRun, steps: int, seed: int) -> 
     needed = next((net for net in nets if net.loss <= loss), None)
     rows = [(f"learned vectors of {run.frames[0].embedding.shape[1]} channels", f"{size:,}", loss)]
     rows += [(f"random numbers, {net.hidden} hidden neurons", f"{net.parameters:,}", net.loss) for net in nets]
-    told = f"one of {needed.parameters:,} parameters is as good" if needed else "none of these is as good"
+    told = f"one with {needed.parameters:,} parameters is as good" if needed else "none of these is as good"
     return (
         row(
-            TablePicture(("what the network is given", "parameters", "loss"), tuple(rows), digits=2),
+            TablePicture(("input of the network", "parameters", "loss"), tuple(rows), digits=2),
             title="A random number for each word would do, too, at a price",
         ),
-        f"A number that says nothing leaves all to the network. Learned vectors take {size:,} parameters; of "
-        f"networks that are given numbers, {told}.",
+        f"A random number carries no meaning, so the network has to learn everything. Learned vectors take {size:,} "
+        f"parameters; of the networks with random numbers, {told}.",
     )
 
 
@@ -232,7 +234,7 @@ def _known_words(run: TrainingRun, followed: str) -> list[int]:
     """The ids of the words to follow. Raises InputError if the text has none of them."""
     ids = [token_id for token_id in dict.fromkeys(run.ids(words_of(followed))) if token_id != UNKNOWN]
     if not ids:
-        raise InputError("None of the words to follow is in the text. Choose words that it has.")
+        raise InputError("None of the words to follow is in the text. Choose words from it.")
     return ids[:MAX_FOLLOWED]
 
 
@@ -243,7 +245,7 @@ def _curves(run: TrainingRun, chosen: list[int]) -> tuple[Picture, Picture]:
     }
     losses = {"loss": [frame.loss for frame in run.frames]}
     return (
-        LinesPicture("Loss of what it learns to predict", steps, losses, "step", "loss"),
+        LinesPicture("Loss of its predictions", steps, losses, "step", "loss"),
         LinesPicture("Length of the gradient of single rows of E", steps, gradients, "step", "length"),
     )
 
@@ -253,11 +255,11 @@ def _moving_rows(run: TrainingRun, chosen: list[int]) -> Picture:
     rows = torch.stack([frame.embedding[chosen] for frame in run.frames])
     coordinates, variance = project_to_plane(rows.flatten(0, 1).numpy())
     return MovingPointsPicture(
-        title="Rows of E as they are learned",
+        title="Rows of E during training",
         labels=tuple(run.words[index] for index in chosen),
         frames=torch.tensor(coordinates).view(*rows.shape[:2], 2),
         names=tuple(f"step {frame.step}, loss {frame.loss:.2f}" for frame in run.frames),
-        note=f"Two principal components, which hold {sum(variance):.0%} of the variance.",
+        note=f"Two principal components, with {sum(variance):.0%} of the variance.",
     )
 
 
@@ -285,8 +287,8 @@ CORPUS = TextControl("Text", small_text(), longest=MAX_TRAINING_CHARACTERS, line
 PAIRS = Screen(
     title="A word is known by its neighbours",
     lesson="Word2vec learns vectors from pairs of neighbouring words: skip-gram predicts each neighbour from a word, "
-    "CBOW the word from all its neighbours; GloVe counts the pairs first. Words with the same neighbours get similar "
-    "vectors. Widen the window, and topics count more than grammar.",
+    "CBOW predicts the word from all its neighbours; GloVe counts the pairs first. Words with the same neighbours get "
+    "similar vectors. Widen the window, and topics count more than grammar.",
     controls={
         "text": TextControl(
             "Text",
@@ -307,9 +309,9 @@ PAIRS = Screen(
 )
 NGRAMS = Screen(
     title="Words made of character n-grams",
-    lesson="fastText gives every character n-gram a vector, and a word the sum of those of its n-grams. So words that "
-    "share a stem or an ending share a part of their vectors, and a word that the training text never had gets one, "
-    "too.",
+    lesson="fastText gives every character n-gram a vector, and every word the sum of its n-grams' vectors. So words "
+    "that share a stem or an ending share a part of their vectors, and words that are not in the training text get a "
+    "vector, too.",
     controls={
         "word": TextControl("Word", "unhappiness", longest=40),
         "other": TextControl("Another word", "happily", longest=40),
@@ -322,9 +324,9 @@ NGRAMS = Screen(
 )
 NEXT_WORD = Screen(
     title="A tiny network learns word vectors",
-    lesson="A network predicts a word from the mean of the vectors of others: of those before it, of its neighbours, "
-    "or each neighbour from it; or it learns how often two words meet. Each step moves the vectors of the words that "
-    "occurred; words that are used alike come to lie together, though their meaning was never given.",
+    lesson="A network predicts a word from the mean vector of the words before it or around it, or each neighbour from "
+    "the word, or it learns how often two words meet. Each step moves the vectors of the words that occurred; words "
+    "with similar use move together, though their meaning was never given.",
     controls={
         "text": CORPUS,
         "method": ChoiceControl("It learns to predict", "next", METHODS),
@@ -333,7 +335,7 @@ NEXT_WORD = Screen(
         "steps": CountControl("Steps", "400", 1.0, float(MAX_STEPS)),
         "learning_rate": NumberControl("Learning rate", "5", 0.1, 20.0, step=0.1),
         "followed": TextControl("Words to follow", "cat dog king queen tea coffee red blue monday tuesday slow fast"),
-        "beginning": TextControl("Predict what follows, or stands beside", "the cat drinks the"),
+        "beginning": TextControl("Predict the next or neighbouring word of", "the cat drinks the"),
         "seed": SeedControl(default="0"),
     },
     compute=train_live,

@@ -55,7 +55,7 @@ def show_vectors(words: str, model: Checkpoint, count: int) -> Answer:
     """Cosines of one-hot vectors and of the model's embeddings, and the nearest tokens of each word."""
     ids = word_ids(model, words)[:MAX_TOKENS]
     if len(ids) < 2:
-        raise InputError("All this is one token to the model. Type two or more words that it knows.")
+        raise InputError("This is a single token to the model. Type two or more words that it knows.")
     names = [model.tokenizer.stripped_token_text(token_id) for token_id in ids]
     lists = [nearest_tokens(model, token_id, count) for token_id in ids]
     learned = torch.tensor(embedding_cosines(model, ids)).round(decimals=6)
@@ -71,12 +71,12 @@ def show_vectors(words: str, model: Checkpoint, count: int) -> Answer:
                 for kind, each in pairs
             ),
             question=ask_largest(
-                f"Which of these lies nearest to “{names[0]}” in the model's table?",
+                f"Which of these is nearest to “{names[0]}” in the model's table?",
                 dict(zip(names[1:5], learned[0, 1:5].tolist(), strict=True)),
             ),
         ),
-        f"One-hot vectors have {model.model.config.vocabulary_size:,} channels and any two words are "
-        f"equally unlike: cosine 0. This model's vectors have {model.model.config.embedding_dim} channels, and "
+        f"One-hot vectors have {model.model.config.vocabulary_size:,} channels, and any two words are equally "
+        f"different: cosine 0. This model's vectors have {model.model.config.embedding_dim} channels, and "
         f"“{names[first]}” is nearest to “{names[second]}”: cosine {float(learned[first, second]):.2f}.",
         *fold(
             row(
@@ -151,9 +151,11 @@ def _ask_of_twice(found: EmbeddingSum) -> Question | None:
     first = ids.index(ids[second])
     is_same = bool(np.array_equal(found.first_input[first], found.first_input[second]))
     return ask_whether(
-        f"“{found.text.token_texts[first].strip()}” stands at {first} and at {second}. Are its two rows of X equal?",
+        f"“{found.text.token_texts[first].strip()}” is at positions {first} and {second}. Are its two rows of X equal?",
         is_same,
-        "Nothing is added here: a token has one row of E." if is_same else "Only E is equal: P differs by position.",
+        "Nothing is added here: a token has only one row of E."
+        if is_same
+        else "Only the rows of E are equal: P differs by position.",
     )
 
 
@@ -161,15 +163,15 @@ def _said_of_sum(model: Checkpoint, found: EmbeddingSum, positions: str) -> str:
     if not found.position_embeddings.any():
         name = model.model.config.positional_encoding if positions == "trained" else positions
         return (
-            f"Nothing is added here. Positional encoding: {POSITIONAL_ENCODINGS[name].title}. "
+            f"No positions are added here. Positional encoding: {POSITIONAL_ENCODINGS[name].title}. "
             f"{POSITIONAL_ENCODINGS[name].description}"
         )
     error = float(np.abs(found.embeddings + found.position_embeddings - found.first_input).max())
     lengths = [float(np.linalg.norm(each, axis=-1).mean()) for each in (found.embeddings, found.position_embeddings)]
     return (
         f"All {found.embeddings.shape[1]} channels were compared: E + P and X "
-        f"{f'differ by at most {error:.1g}' if error else 'are equal'}. A token's "
-        f"vector has a mean length of {lengths[0]:.2f} here, a position's of {lengths[1]:.2f}."
+        f"{f'differ by at most {error:.1g}' if error else 'are equal'}. The mean length of a token's vector is "
+        f"{lengths[0]:.2f} here, that of a position's vector {lengths[1]:.2f}."
     )
 
 
@@ -190,7 +192,7 @@ def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
             question=None
             if is_mask
             else ask_nearest(
-                f"Before the first layer their cosine is {found.cosines[0]:.3f}. What is left after all {depth}?",
+                f"Before the first layer their cosine is {found.cosines[0]:.3f}. What is it after all {depth} layers?",
                 {f"{tenths / 10:g}": tenths / 10 for tenths in (10, 8, 6, 4, 2, 0)},
                 float(found.cosines[-1]),
             ),
@@ -236,12 +238,12 @@ def _mask_rows(model: Checkpoint, one: str, other: str) -> Answer:
             question=ask_whether(
                 "Given the mask's last vector alone, without the sentence, does the classifier give the same logits?",
                 apart < SAME,
-                "The vector has seen the sentence; the classifier reads nothing but the vector.",
+                "The vector has seen the sentence; the classifier reads only the vector.",
             ),
         ),
-        f"The classifier, on this one vector alone, gives the same logits up to {apart:.1g}. Of masked training it "
-        "is said that each token is processed by itself: that holds for the classifier, and not for the layers "
-        "below it, which mix the tokens.",
+        f"From this one vector alone, the classifier gives the same logits up to {apart:.1g}. It is often said that "
+        "masked training processes each token by itself: this is true for the classifier, but not for the layers below "
+        "it, which mix the tokens.",
     )
 
 
@@ -265,7 +267,7 @@ def show_texts(model: Checkpoint, texts: str, clusters_wanted: int) -> Answer:
                 groups=tuple(f"cluster {number}" for number in range(1, int(groups.max()) + 2)),
                 x_title=_axis_title(1, variance[0]),
                 y_title=_axis_title(2, variance[1]),
-                note="Clusters are found among all channels (k-means), not in the plane.",
+                note="Clusters are found in all channels (k-means), not in the plane.",
             ),
             question=ask_largest(
                 f"Which of these is nearest to “{lines[0]}”?",
@@ -273,7 +275,7 @@ def show_texts(model: Checkpoint, texts: str, clusters_wanted: int) -> Answer:
             ),
         ),
         row(
-            MatrixPicture("Cosine of each two, with their mean taken off", alike, rows=numbers, columns=numbers),
+            MatrixPicture("Cosine of each pair, after subtracting the mean", alike, rows=numbers, columns=numbers),
             TablePicture(("line", "sentence"), tuple(zip(numbers, lines, strict=True)), title="Lines"),
         ),
     )
@@ -299,7 +301,7 @@ def _lines(texts: str) -> list[str]:
     """The sentences. Raises InputError for too few or too many."""
     lines = [line.strip() for line in texts.splitlines() if line.strip()]
     if not 2 <= len(lines) <= MAX_TEXTS:
-        raise InputError(f"Give 2 to {MAX_TEXTS} lines, a sentence in each. What was given has {len(lines)}.")
+        raise InputError(f"Give 2 to {MAX_TEXTS} lines, with one sentence in each. There are {len(lines)} lines.")
     return lines
 
 
@@ -316,10 +318,10 @@ def _explore_sum(model: str, text: str, positions: str, channels: int) -> StateF
 
 
 ONE_HOT = Screen(
-    title="One-hot against learned vectors",
+    title="One-hot and learned vectors",
     lesson="A one-hot vector is a list of numbers, a channel for every word: 1 for the word itself and 0 for all "
-    "others, so that all words are equally far apart. A learned vector has far fewer channels. This model was never "
-    "told what words mean: it learned its table by predicting words, yet the nearest rows of a word are words like it.",
+    "others, so that all words are equally far apart. A learned vector has far fewer channels. This model learned its "
+    "table only by predicting words, without their meanings, yet the nearest rows of a word are similar words.",
     controls={
         "words": TextControl("Words", "king queen river lake red blue"),
         "model": ModelControl(default="stories-causal", needs="text"),
@@ -332,9 +334,9 @@ ONE_HOT = Screen(
 )
 SUM = Screen(
     title="X = E[tokens] + P[positions]",
-    lesson="What the first layer reads is a sum: the row of each token, plus a vector for the position at which it "
-    "stands. A token that occurs twice has the same row of E both times and becomes two different rows of X. Models "
-    "with rotary positions add nothing here; wire another encoding in and see.",
+    lesson="The first layer reads a sum: the row of each token, plus a vector for its position. A token that occurs "
+    "twice has the same row of E both times but two different rows of X. Models with rotary positions add nothing "
+    "here; try another encoding.",
     controls={
         "model": ModelControl(default="positions-encoder-sinusoidal"),
         "text": TextControl("Text", "the dog saw the cat and the cat ran away"),
@@ -355,9 +357,9 @@ SUM = Screen(
 )
 CONTEXT = Screen(
     title="One word in two sentences",
-    lesson="The table gives a word the same vector in every sentence. Each layer adds what it read in the words "
-    "around, so the two vectors of one word part, layer by layer, and a dog's bark becomes another thing than a "
-    "tree's. A decoder knows only the words before; of a model that fills masks the word may be [MASK].",
+    lesson="The table gives a word the same vector in every sentence. Each layer adds information from the words "
+    "around, so the two vectors of one word diverge, layer by layer, and a dog's bark differs from a tree's. A decoder "
+    "knows only the words before; with a model that fills masks, the word may be [MASK].",
     controls={
         "model": ModelControl(default="stories-masked"),
         "word": TextControl("Word", "bark", longest=40),
@@ -373,11 +375,11 @@ CONTEXT = Screen(
 TEXTS = Screen(
     title="A map of sentences",
     lesson="The mean of a sentence's last vectors is a vector for the whole sentence. Sentences about the same things "
-    "come to lie near each other, so such vectors can search and cluster texts. Paste your own lines.",
+    "are near each other, so such vectors can be used to search and cluster texts. Paste your own lines.",
     controls={
         "model": ModelControl(default="stories-masked"),
         "texts": TextControl(
-            "Sentences, one on each line",
+            "Sentences, one per line",
             (
                 "The cat sleeps on the mat.\nA dog is sleeping on the rug.\nThe bird sings in the tree.\n"
                 "She ate bread with butter.\nHe drank a cup of tea.\nThey had cake for breakfast.\n"

@@ -90,7 +90,7 @@ def word_ids(checkpoint: Checkpoint, words: str) -> list[int]:
         if not special and text.strip()
     )
     if not ids:
-        raise InputError("There is no word here that this model knows. Type one or more.")
+        raise InputError("This model knows none of these words. Type one or more that it knows.")
     return list(ids)
 
 
@@ -126,7 +126,7 @@ def first_mask(checkpoint: Checkpoint, text: str) -> tuple[Trace, int]:
     trace = run(checkpoint.model, checkpoint.tokenizer, text, keep=("*.final_residual", "logits"))
     places = prediction_positions(checkpoint.model, checkpoint.tokenizer, trace.text)
     if not (places and checkpoint.tokenizer.mask_id in trace.text.ids):
-        raise InputError("This model fills no masks. Choose one that does, or another word.")
+        raise InputError("This model does not fill masks. Choose one that does, or another word.")
     return trace, places[0]
 
 
@@ -169,5 +169,5 @@ def _find_word(text: Encoded, word: str) -> tuple[int, ...]:
         if found.strip().lower() == word.strip().lower():
             return group
     raise InputError(
-        f"The text {shortened(text.text)!r} does not have the word {shortened(word.strip())!r}. Type it in both."
+        f"The text {shortened(text.text)!r} does not contain the word {shortened(word.strip())!r}. Type it in both."
     )

@@ -121,7 +121,7 @@ def _written(tokenizer: Tokenizer, entry: str) -> str:
 
 def _check(text: str, what: str, limit: int) -> None:
     if not text.strip():
-        raise InputError(f"The {what} is empty; type one.")
+        raise InputError(f"The {what} is empty. Type one.")
     if len(text) > limit:
         raise InputError(f"The {what} has {len(text):,} characters; at most {limit:,} are read. Shorten it.")
 
@@ -149,7 +149,7 @@ def compare_tokenizers(sentence: str, corpus: str, vocabulary_size: int) -> Answ
         row(_tokens(first), question=_question(lengths, len(sentence))),
         *(row(_tokens(split)) for split in others),
         TablePicture(
-            ("tokenizer", "tokens", "characters per token", "entries in its vocabulary", "unknown"),
+            ("tokenizer", "tokens", "characters per token", "vocabulary entries", "unknown"),
             tuple(
                 (
                     KINDS[split.kind],
@@ -171,9 +171,9 @@ def _question(lengths: dict[str, int], characters: int) -> Question:
         lengths,
         {
             KINDS["character"]: f"Each character is a token: {characters} of them, the most of all.",
-            KINDS["bpe"]: "It joins only what is frequent in its training text; rare words stay in pieces.",
+            KINDS["bpe"]: "It joins only frequent pairs of its training text; rare words stay in pieces.",
         },
-        f"They make, in this order: {', '.join(map(str, lengths.values()))}.",
+        f"Their numbers of tokens, in this order: {', '.join(map(str, lengths.values()))}.",
         least=True,
     )
 
@@ -194,10 +194,13 @@ def show_merges(word: str, place: str, corpus: str, vocabulary_size: int) -> Ans
     merges = learned_merges(tokenizer)
     pieces = len(steps[-1].pieces)
     question = ask_number(
-        f"“{word.strip()}” begins as {len(steps[0].pieces)} pieces. How many tokens are left when all merges are made?",
+        f"“{word.strip()}” begins as {len(steps[0].pieces)} pieces. How many tokens are left after all merges?",
         pieces,
-        (len(steps[0].pieces), "That is before any merge: at least one pair of these is frequent in the text."),
-        hints=("Endings such as “est” are frequent in this text.", f"{len(steps) - 1} merges act on this word."),
+        (
+            len(steps[0].pieces),
+            "That is the number before any merge: at least one pair of these is frequent in the text.",
+        ),
+        hints=("Endings such as “est” are frequent in this text.", f"{len(steps) - 1} merges change this word."),
     )
     return (
         TokensPicture(_step_title(steps[0]), steps[0].pieces),
@@ -205,12 +208,12 @@ def show_merges(word: str, place: str, corpus: str, vocabulary_size: int) -> Ans
             row(TokensPicture(_step_title(step), step.pieces), question=None if number else question)
             for number, step in enumerate(steps[1:])
         ),
-        f"{len(merges)} merges were learned from the text; {len(steps) - 1} of them act on this word, "
+        f"{len(merges)} merges were learned from the text; {len(steps) - 1} of them change this word, "
         + ("which is now one token." if pieces == 1 else f"which ends as {pieces} tokens."),
         TablePicture(
             ("merge", "left", "right", "together"),
             tuple((rank, left, right, left + right) for rank, (left, right) in enumerate(merges[:SHOWN_MERGES], 1)),
-            title="The first merges that were learned",
+            title="The first learned merges",
             note=(
                 "Ġ stands for the space in front of a word. The pair that is most frequent in the text is merged first."
             ),
@@ -225,14 +228,15 @@ def _step_title(step: MergeStep) -> str:
     return f"Merge {step.rank}: {left} + {right}"
 
 
-CORPUS = TextControl("Text that the tokenizers are trained on", small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6)
+CORPUS = TextControl("Training text of the tokenizers", small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6)
 VOCABULARY = CountControl("Vocabulary size, at most", "500", 300.0, 1_000.0, step=20.0)
 
 TOKENIZERS = Screen(
     title="One sentence, five tokenizers",
-    lesson="A network computes with numbers, so a text is cut into tokens and every token gets the number of its "
-    "entry in a vocabulary, its id. Words need a huge vocabulary and know no new word; characters need a tiny one and "
-    "make long sequences; the three subword methods lie between. Type a word that the training text does not have.",
+    lesson="A network computes with numbers, so a text is cut into tokens, and every token gets the number of its "
+    "entry in a vocabulary, its id. Word tokenizers need a huge vocabulary and do not know new words; character "
+    "tokenizers need a tiny one but make long sequences; the three subword methods are in between. Type a word that "
+    "the training text does not have.",
     controls={
         "sentence": TextControl(
             "Sentence", "The unhappy walkers walked slowly to the tallest tower.", longest=MAX_CHARACTERS
@@ -247,13 +251,13 @@ TOKENIZERS = Screen(
 MERGES = Screen(
     title="How merges build a word",
     lesson="Byte-pair encoding starts from characters (Sennrich et al. 2016) or, as in GPT-2 and here, from single "
-    "bytes, and again and again joins the pair that is most frequent in its training text. A word is then built by "
-    "the same merges in the same order: a frequent word ends as one token, a rare one as several pieces that other "
-    "words have, too.",
+    "bytes, and repeatedly joins the most frequent pair of its training text. A word is then built by the same merges "
+    "in the same order: a frequent word ends as one token, a rare one as several pieces that it shares with other "
+    "words.",
     controls={
         "word": TextControl("Word", "slowest", longest=MAX_WORD),
         "place": ChoiceControl(
-            "Where it stands",
+            "Place of the word",
             "inside",
             {"inside": "Inside a sentence, after a space", "start": "At the start of a text"},
         ),
@@ -291,11 +295,11 @@ def parse_ids(text: str, rows: int) -> Int[Tensor, "batch pos"]:
     lengths = [len(ids) for ids in batch]
     if len(set(lengths)) > 1:
         raise InputError(
-            f"The lines have {', '.join(map(str, lengths))} ids. A batch is one array, so all its texts are equally "
-            "long; in practice the short ones are filled up with a padding token."
+            f"The lines have {', '.join(map(str, lengths))} ids. A batch is one array, so all its texts must have the "
+            "same length; in practice the short ones are filled up with a padding token."
         )
     if lengths[0] > MAX_IDS:
-        raise InputError(f"A line has {lengths[0]} ids; at most {MAX_IDS} are drawn.")
+        raise InputError(f"A line has {lengths[0]} ids; at most {MAX_IDS} are allowed.")
     return torch.tensor(batch)
 
 
@@ -346,7 +350,7 @@ def show_lookup(ids: str, rows: int, width: int, seed: int) -> Answer:
         row(
             HeatMapPicture(f"The table E: {rows} × {width}", found.table, row_axis="id", column_axis="channel"),
             HeatMapPicture(
-                f"The {len(picked)} rows that these ids pick",
+                f"The {len(picked)} rows selected by these ids",
                 found.table[picked],
                 before="→",
                 rows=tuple(map(str, picked.tolist())),
@@ -357,8 +361,8 @@ def show_lookup(ids: str, rows: int, width: int, seed: int) -> Answer:
             question=ask_number(
                 "How many numbers does the embedding layer give for these ids?",
                 found.output.numel(),
-                (found.ids.numel(), f"Each id picks a whole row of {width} numbers."),
-                (rows * width, "That is the whole table; only the rows of these ids are given."),
+                (found.ids.numel(), f"Each id selects a whole row of {width} numbers."),
+                (rows * width, "That is the size of the whole table; the output has only the rows of these ids."),
                 hints=(f"There are {found.ids.numel()} ids, and each row has {width} channels.",),
             ),
         ),
@@ -375,19 +379,19 @@ def show_lookup(ids: str, rows: int, width: int, seed: int) -> Answer:
             ),
             title="Out",
         ),
-        f"The output has the shape {tuple(found.output.shape)}: texts, positions, channels. Multiplying "
-        f"one-hot vectors of {rows} channels by the table gives the same; the largest difference is "
+        f"The output has the shape {tuple(found.output.shape)}: texts, positions, channels. Multiplying one-hot "
+        f"vectors of {rows} channels by the table gives the same output; the largest difference is "
         f"{float((found.output - found.from_one_hot).abs().max()):g}.",
     )
 
 
 LOOK_UP = Screen(
     title="From ids to rows of a table",
-    lesson="The embedding layer is a table with a row of numbers for every entry of the vocabulary. An id picks its "
-    "row, so a batch of texts of equal length becomes one array of texts × positions × channels. The numbers are "
-    "drawn at random here, as before any training.",
+    lesson="The embedding layer is a table with a row of numbers for every entry of the vocabulary. An id selects its "
+    "row, so a batch of texts of equal length becomes one array of texts × positions × channels. Here the numbers are "
+    "random, as before any training.",
     controls={
-        "ids": TextControl("Ids: a line for each text", "1, 5, 2, 99, 3\n10, 11, 12, 13, 14", lines=3),
+        "ids": TextControl("Ids: one line per text", "1, 5, 2, 99, 3\n10, 11, 12, 13, 14", lines=3),
         "rows": CountControl("Entries of the vocabulary", "100", 1.0, float(MAX_ROWS)),
         "width": CountControl("Channels of a vector", "16", 1.0, float(MAX_WIDTH)),
         "seed": SeedControl(default="0"),

@@ -45,7 +45,7 @@ def words_of(text: str) -> list[str]:
     """The words and punctuation marks of a text in lower case. Raises InputError if there are none or too many."""
     words = [text[start:end].lower() for start, end in word_spans(text)]
     if not words:
-        raise InputError("There is no word in this text; type a sentence.")
+        raise InputError("There is no word in this text. Type a sentence.")
     if len(words) > MAX_WORDS:
         raise InputError(f"The text has {len(words):,} words; at most {MAX_WORDS:,} are read. Shorten it.")
     return words
@@ -80,7 +80,7 @@ def character_ngrams(word: str, shortest: int = 3, longest: int = 6) -> tuple[st
         raise InputError(f"The word has {len(word.strip())} characters; type one of 1 to {MAX_WORD}.")
     if not 1 <= shortest <= longest:
         raise InputError(
-            f"There are no n-grams of {shortest} to {longest} characters; the first number is the smaller one."
+            f"There are no n-grams of {shortest} to {longest} characters. The first number must be the smaller one."
         )
     marked = f"<{word.strip()}>"
     lengths = range(shortest, min(longest, len(marked) - 1) + 1)
@@ -152,7 +152,7 @@ class TrainingRun:
         """The most probable words after or beside the last `context` of these words."""
         ids = self.ids(words)[-self.context :]
         if not ids:
-            raise InputError("Type a word or more, so that there is something to continue.")
+            raise InputError("Type at least one word to continue from.")
         shares = functional.one_hot(torch.tensor(ids), len(self.words)).float().mean(0, keepdim=True)
         best = self.net(shares, self.net.vectors())[0].softmax(-1).topk(min(most, len(self.words)))
         return [
@@ -235,7 +235,7 @@ def _train(
             last = functional.cross_entropy(net(shares, vectors), targets)
         if not last.isfinite():
             raise InputError(
-                f"The loss is not a number any more: with a learning rate of {learning_rate:g} the steps are too long. "
+                f"The loss is no longer a number: with a learning rate of {learning_rate:g} the steps are too long. "
                 "Lower it."
             )
         return last

@@ -84,13 +84,14 @@ def functions_in_model(model: Checkpoint, text: str, layer: int, head: int) -> A
             *(_head_map(title, trace, found) for title, found in zip(titles, weights.values(), strict=True)),
             title=f"Layer {layer}, head {head}: the same queries and keys",
         ),
-        Verdict(f"Softmax gives the weights that the model itself had (difference {error:.1g}).", good=error < SAME),
+        Verdict(f"Softmax gives the model's own weights (difference {error:.1g}).", good=error < SAME),
         row(
             bars(
                 "Entropy of a row of this head, on average (bits)",
                 titles,
                 [_mean_entropy(found) for found in weights.values()],
-                note="0 is one key alone; 1 bit is as much as two keys with half of the weight each.",
+                note="0 bits: one key gets all of the weight. 1 bit corresponds to two keys with half of the weight "
+                "each.",
             ),
             bars(
                 "Loss on this sentence, with the function in all heads (nats for each token predicted)", titles, losses
@@ -137,7 +138,8 @@ def _loss_verdict(losses: dict[str, float]) -> Verdict:
     cost = f"With {worst} in all heads a token costs {max(others) - trained:.2f} nats more than with softmax. "
     return Verdict(
         (cost if max(others) > trained else "")
-        + "The model was trained with softmax. One that is trained with another function has other queries and keys."
+        + "The model was trained with softmax. A model that is trained with another function has other queries and "
+        "keys."
     )
 
 
@@ -157,14 +159,13 @@ def temperature_in_model(model: Checkpoint, text: str, layer: int, head: int, te
             _head_map(f"At temperature {temperature:g}", changed, weights[1]),
             title=f"Layer {layer}, head {head}",
             question=ask_direction(
-                f"At temperature {temperature:g}: what becomes of the entropy of this head's rows?",
+                f"At temperature {temperature:g}, how does the entropy of this head's rows change?",
                 _mean_entropy(weights[1]) - _mean_entropy(weights[0]),
                 NOTABLE,
             ),
         ),
         f"Entropy of a row, on average: {_mean_entropy(weights[0]):.2f} bits as trained, "
-        f"{_mean_entropy(weights[1]):.2f} at temperature {temperature:g}. The edit of Explore that does this "
-        f"is {edit}.",
+        f"{_mean_entropy(weights[1]):.2f} at temperature {temperature:g}. The edit for this in Explore is {edit}.",
         LinesPicture(
             "Loss on this sentence, with all heads of all layers at one temperature",
             MODEL_TEMPERATURES,
@@ -172,7 +173,8 @@ def temperature_in_model(model: Checkpoint, text: str, layer: int, head: int, te
             "temperature",
             "nats for each token predicted",
             log_x=True,
-            note="It was trained at temperature 1; on a single sentence another may do better by chance.",
+            note="The model was trained at temperature 1; on a single sentence another temperature may be better by "
+            "chance.",
         ),
     )
 
@@ -210,7 +212,7 @@ def functions_on_numbers(queries: Tensor, keys: Tensor, values: Tensor) -> Answe
             question=ask_largest(
                 "Which function spreads the weights most evenly?",
                 {ATTENTION_FUNCTIONS[name].title: float(head.weights.max()) for name, head in heads.items()},
-                {ATTENTION_FUNCTIONS["hardmax"].title: "It gives all to the best key."},
+                {ATTENTION_FUNCTIONS["hardmax"].title: "It gives all of the weight to the best key."},
                 least=True,
             ),
         ),
@@ -244,9 +246,9 @@ def _weights(name: str, head: HeadValues) -> MatrixPicture:
 
 FUNCTIONS = Screen(
     title="Three functions on the same head",
-    lesson="Softmax gives every key a share, and larger scores far more of it; argmax gives all to the best key. "
-    "Linear attention leaves out the exponential: queries and keys are made positive, and their products are the "
-    "shares. In all three a row adds up to 1; what a model loses with each, a trained head shows.",
+    lesson="Softmax gives every key a share, and far more to keys with larger scores; argmax gives all to the best "
+    "key. Linear attention leaves out the exponential: queries and keys are made positive, and their products are the "
+    "shares. In all three a row adds up to 1; a trained model shows how much each costs in loss.",
     controls={"on": ON, **TYPED_HEAD, **MODEL_CONTROLS},
     compute={"numbers": functions_on_numbers, "model": functions_in_model},
     formulas=tuple(function.formula for function in ATTENTION_FUNCTIONS.values()),
@@ -271,7 +273,7 @@ def at_temperature(query: Tensor, keys: Tensor, values: Tensor, temperature: flo
             MatrixPicture("The plain mean is", uniform, column_axis="value channel"),
             title=f"At temperature {temperature:g}",
             question=ask_number(
-                f"What goes into the softmax for key {TOKENS.label(0)}, at temperature {temperature:g}?",
+                f"What is the input of the softmax for key {TOKENS.label(0)}, at temperature {temperature:g}?",
                 float(query[0] @ keys[0]) / temperature,
                 (float(query[0] @ keys[0]) * temperature, "Scores are divided by the temperature, not multiplied."),
                 (float(query[0] @ keys[0]), "That is the score before it is divided by the temperature."),
@@ -293,16 +295,16 @@ def _limits(output: Tensor, best: Tensor, uniform: Tensor) -> Verdict:
     to_best, to_uniform = float((output - best).norm()), float((output - uniform).norm())
     nearer = "argmax" if to_best < to_uniform else "the plain mean"
     return Verdict(
-        f"The output is {to_best:.2g} away from what argmax gives and {to_uniform:.2g} from the plain mean of "
-        f"all values: nearer to {nearer}. As the temperature falls to 0 softmax becomes argmax; as it grows, every "
-        "key gets the same."
+        f"The output is {to_best:.2g} away from that of argmax and {to_uniform:.2g} from the plain mean of all values: "
+        f"nearer to {nearer}. As the temperature falls to 0, softmax becomes argmax; as it grows, every key gets the "
+        "same weight."
     )
 
 
 TEMPERATURE = Screen(
     title="Temperature: from argmax to the plain mean",
-    lesson="Scores are divided by a temperature before the softmax. The colder, the more goes to the best key; the "
-    "hotter, the more alike all keys become. The factor 1/√d of attention is a temperature of √d.",
+    lesson="Scores are divided by a temperature before the softmax. The lower it is, the more goes to the best key; "
+    "the higher, the more equal the weights become. The factor 1/√d of attention is a temperature of √d.",
     controls={
         "on": ON,
         "query": MatrixControl("Query", "1,0.5", rows=ONE, columns=CHANNELS),

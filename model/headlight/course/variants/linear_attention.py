@@ -67,14 +67,14 @@ def linear(mask: str, length: int, token: int, head_dim: int, seed: int) -> Answ
         row(
             weights_matrix("φ(Q) φ(K)ᵀ, each row divided by its sum", full.weights, crossed=~full.allowed),
             MatrixPicture("times V", full.output, before="→", marked=marked),
-            title=f"With the weights: {length} × {length} numbers in between",
+            title=f"With the weights: {length} × {length} intermediate numbers",
             question=_ask_of_state(length, head_dim)
             if is_causal
             else ask_number(
-                "Keys times values first: how many numbers stand in between, in place of the weights?",
+                "Keys times values first: how many intermediate numbers replace the weights?",
                 head_dim * head_dim,
-                (length * length, "That is with the weights, one for each pair of tokens."),
-                (length * head_dim, "That is as many as there are values; they are summed over the tokens."),
+                (length * length, "That is the number of weights, one for each pair of tokens."),
+                (length * head_dim, "That is the number of values; they are summed over the tokens."),
                 hints=("φ(K)ᵀ V is summed over all tokens.", "It has a row and a column for each channel."),
             ),
         ),
@@ -86,9 +86,10 @@ def linear(mask: str, length: int, token: int, head_dim: int, seed: int) -> Answ
 
 def _ask_of_state(length: int, head_dim: int) -> Question:
     return ask_number(
-        f"Keys and values of {length} tokens are {2 * head_dim * length} numbers. How many are carried on here?",
+        f"Keys and values of {length} tokens are {2 * head_dim * length} numbers. How many numbers does linear "
+        "attention carry on?",
         head_dim * head_dim + head_dim,
-        (head_dim * head_dim, "The sum of all φ(k), by which one divides, is carried on, too."),
+        (head_dim * head_dim, "The sum of all φ(k), the divisor, is carried on, too."),
         (2 * head_dim * length, "That is what softmax needs: all keys and values."),
     )
 
@@ -97,8 +98,8 @@ def _sum_row(k: Tensor, v: Tensor, output: Tensor) -> Row:
     """Keys times values, summed over all tokens."""
     return row(
         MatrixPicture("φ(K)ᵀ V", LinearAttention().feature_map(k).T @ v),
-        MatrixPicture("φ(Q) times it, divided", output, before="→"),
-        title=f"Without them: {k.shape[1]} × {k.shape[1]} numbers in between, whatever the length",
+        MatrixPicture("φ(Q) times this sum, divided", output, before="→"),
+        title=f"Without the weights: {k.shape[1]} × {k.shape[1]} intermediate numbers, for any length",
     )
 
 
@@ -109,7 +110,7 @@ def _state_row(k: Tensor, v: Tensor, outputs: Tensor, token: int) -> Row:
     return row(
         MatrixPicture(f"State after token {token}: the sum of all φ(k)ᵀ v up to it", state),
         MatrixPicture(f"Output of token {token}", outputs[token][None], before="→"),
-        title=f"Token after token: {width} × {width} numbers are carried on, and {width} for the division",
+        title=f"Token by token: {width} × {width} numbers are carried on, and {width} for the division",
     )
 
 
@@ -117,7 +118,7 @@ def _kept_row(head_dim: int) -> Row:
     counts, kept = (10, 1_000, 100_000), head_dim * head_dim + head_dim
     return row(
         TablePicture(
-            ("numbers kept to write on", "after 10 tokens", "after 1,000", "after 100,000"),
+            ("numbers kept for writing on", "after 10 tokens", "after 1,000", "after 100,000"),
             (
                 ("softmax: all keys and values", *(f"{2 * head_dim * count:,}" for count in counts)),
                 ("linear: the state and the sum", *3 * (f"{kept:,}",)),
@@ -126,16 +127,16 @@ def _kept_row(head_dim: int) -> Row:
     )
 
 
-MASKS = {"none": "None: all tokens at once", "causal": "Causal: token after token"}
+MASKS = {"none": "None: all tokens at once", "causal": "Causal: token by token"}
 LINEAR = Screen(
     title="Linear attention: multiply in another order",
-    lesson="Without an exponential between them, the products can be taken in another order: keys times values first. "
-    "The result is the same, and the matrix of all pairs of tokens is never made. Under a causal mask the sum grows "
-    "token by token: a decoder carries one state of fixed size on, as a recurrent network does.",
+    lesson="Without an exponential between them, the products can be computed in another order: keys times values "
+    "first. The result is the same, but the matrix of all pairs of tokens is never computed. Under a causal mask the "
+    "sum grows token by token: a decoder carries on one state of fixed size, as a recurrent network does.",
     controls={
         "mask": ChoiceControl("Mask", "none", MASKS),
         "length": CountControl("Tokens", "8", 1, 16),
-        "token": CountControl("Token that is read (0 is the first)", "2", 0, 15, when="mask=causal"),
+        "token": CountControl("Token shown (0 is the first)", "2", 0, 15, when="mask=causal"),
         "head_dim": CountControl("Channels", "3", 1, 6),
         "seed": SeedControl(),
     },
@@ -162,12 +163,12 @@ def cost(longest: str, head_dim: int, seed: int) -> Answer:
     return (
         row(
             _lines("Time, measured now (ms)", "ms", lengths, times),
-            _lines("Memory that its results take, counted (MB)", "MB", lengths, sizes),
+            _lines("Memory of all results, counted (MB)", "MB", lengths, sizes),
             question=ask_nearest(
                 f"From {lengths[-2]:,} to {lengths[-1]:,} tokens: by what factor does the memory of softmax grow?",
                 {"2": 2, "4": 4, "8": 8},
                 sizes["softmax"][-1] / sizes["softmax"][-2],
-                {"2": "There are four times as many pairs of tokens.", "8": "A pair is of two tokens, not of three."},
+                {"2": "There are four times as many pairs of tokens.", "8": "A pair has two tokens, not three."},
             ),
         ),
         TablePicture(
@@ -177,8 +178,8 @@ def cost(longest: str, head_dim: int, seed: int) -> Answer:
                 for name in HEADS
             ),
         ),
-        "Twice the length is four times the pairs of tokens, and twice the tokens. The counted memory "
-        "shows it exactly; measured times also depend on what else this machine computes.",
+        "Twice the length means twice the tokens and four times the pairs of tokens. The counted memory shows this "
+        "exactly; measured times also depend on other work of this machine.",
     )
 
 
@@ -223,8 +224,9 @@ def _lines(title: str, unit: str, lengths: list[int], series: dict[str, list[flo
 
 COST = Screen(
     title="What length costs",
-    lesson="Softmax attention compares all pairs of tokens: twice the length takes four times the memory, and in the "
-    "end four times the time. Linear attention in its other order takes twice. Both are computed here and now.",
+    lesson="Softmax attention compares all pairs of tokens: twice the length takes four times the memory, and, for "
+    "long texts, four times the time. Linear attention in its other order takes only twice as much of both. Both are "
+    "computed here and now.",
     controls={
         "longest": ChoiceControl(
             "Longest text", "1024", {"512": "512 tokens", "1024": "1,024 tokens", "2048": "2,048 tokens"}

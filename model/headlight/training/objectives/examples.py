@@ -74,7 +74,7 @@ class ExampleObjective(ABC):
         longest = max(batch.ids.shape[1], 0 if batch.source is None else batch.source.shape[1])
         if longest > context:
             raise DataError(
-                f"An example of {self.task.name} has {longest} tokens, the model a context of {context}; "
+                f"An example of {self.task.name} has {longest} tokens; the model has a context of {context}; "
                 "give it a longer context_length."
             )
         return batch
@@ -177,7 +177,7 @@ class TokenClassification(EncoderObjective):
         """The label of each token: the label of the word or punctuation mark in which it ends, if there is one."""
         spans, labels = word_spans(example.text), example.answer.split()
         if len(spans) != len(labels):
-            raise DataError(f"An example of {self.task.name} has not as many labels as words.")
+            raise DataError(f"An example of {self.task.name} does not have one label for each word.")
         label_at = {
             at: self.task.labels.index(label) for span, label in zip(spans, labels, strict=True) for at in range(*span)
         }
@@ -203,7 +203,7 @@ class SequenceToSequence(ExampleObjective):
         """Texts or drawings as sources, and the answers shifted by one token."""
         end_id = self.tokenizer.end_id
         if end_id is None:
-            raise DataError("An answer needs a token that ends it, such as </s>.")
+            raise DataError("An answer needs an end token, such as </s>.")
         answers = self.tokenizer.encode_batch([example.answer for example in examples])
         ids, _ = _pad([[START_ID, *answer] for answer in answers], 0)
         targets, _ = _pad([[*answer, end_id] for answer in answers], IGNORE_INDEX)
@@ -311,7 +311,7 @@ class BagOfWordsDistillation(SequenceClassification):
         A teacher that has seen a text remembers its label from its rarest words.
         """
         if not isinstance(self.task, TextExamples):
-            raise DataError(f"The examples of {self.task.name} are not texts whose words can be counted.")
+            raise DataError(f"The examples of {self.task.name} are not texts with words to count.")
         training = self.task.training
         return [
             (

@@ -45,7 +45,7 @@ class CausalLanguageModeling:
 
     def __init__(self, tokenizer: Tokenizer, texts: Sequence[TokenizedText], options: dict[str, float]) -> None:
         if tokenizer.start_id is None:
-            raise DataError("The causal objective needs a token that begins a text, such as <|endoftext|>.")
+            raise DataError("The causal objective needs a start token, such as <|endoftext|>.")
         self.start_id, self.texts, self.text_probabilities = tokenizer.start_id, texts, sampling_probabilities(texts)
         self.line_start_probability = options.get("line_start_probability", 0.0)
 
@@ -153,7 +153,7 @@ class TokenMasker:
         candidates = np.flatnonzero(is_text & self._is_ordinary[ids])
         count = max(1, round(rate * len(candidates)))
         if not len(candidates):
-            raise DataError("The texts hold no word that could be masked.")
+            raise DataError("The texts contain no word that could be masked.")
         chosen = generator.choice(candidates, size=min(count, len(candidates)), replace=False, shuffle=True)
         hidden, targets = ids.copy(), np.full(ids.shape, IGNORE_INDEX, dtype=np.int64)
         targets.flat[chosen] = ids.flat[chosen]

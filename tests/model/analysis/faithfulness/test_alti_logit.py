@@ -20,7 +20,7 @@ def test_tokens_and_rest_add_up_to_the_logit(placement: str) -> None:
     trace = traced(model)
     found = alti_logit(model, trace, 3, ANSWER)
     assert found.tokens.sum() + found.rest == pytest.approx(trace["logits"][3, ANSWER], abs=1e-4)
-    assert not found.tokens[4:].any(), "what comes later has no part in it"
+    assert not found.tokens[4:].any(), "later tokens contribute nothing"
     encoder = toys.encoder(norm_placement=placement)
     trace = traced(encoder)
     found = alti_logit(encoder, trace, 2, ANSWER)
@@ -33,7 +33,7 @@ def test_layers_that_share_keys_and_are_scaled_add_up_too() -> None:
     trace = traced(model, "decoder.0.self.v=scale:2")
     found = alti_logit(model, trace, 5, ANSWER)
     assert found.tokens.sum() + found.rest == pytest.approx(trace["logits"][5, ANSWER], abs=1e-4)
-    assert abs(found.rest) > 1e-3, "what the embeddings of layers and the feed-forwards add"
+    assert abs(found.rest) > 1e-3, "the layer embeddings and feed-forwards contribute"
 
 
 def test_two_layers_of_attention_by_hand() -> None:

@@ -109,10 +109,10 @@ def test_a_folder_without_modules_takes_the_mean(tmp_path: Path) -> None:
 
 def test_what_is_not_supported_is_named(tmp_path: Path) -> None:
     folder = encoder(tmp_path / "model", modules=["Transformer", "Pooling", "Dense"], do_lower_case=True)
-    with pytest.raises(CheckpointError, match="is made of Transformer, Pooling, Dense"):
+    with pytest.raises(CheckpointError, match="consists of Transformer, Pooling, Dense"):
         read_sentence_pooling(folder)
     (folder / "modules.json").write_text("{}")
-    with pytest.raises(CheckpointError, match="no list of modules"):
+    with pytest.raises(CheckpointError, match="not a list of modules"):
         read_sentence_pooling(folder)
     (folder / "modules.json").unlink()
     loaded = load(folder, device="cpu")

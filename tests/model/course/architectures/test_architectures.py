@@ -114,7 +114,7 @@ def test_the_same_gap_under_an_encoder_and_a_decoder() -> None:
     guessed = ask_decoder(decoder, "She ").fate("cut")
     assert sure.rank == 1 and guessed.rank > 10 and sure.probability > 10 * guessed.probability
     scores = sentence_scores(decoder, "She ", " the bread with a knife.", ("cut", "is"))
-    assert scores[0] > 10 * scores[1], "the whole sentence tells the decoder, too"
+    assert scores[0] > 10 * scores[1], "the whole sentence is enough for the decoder, too"
     for text in ("[MASK] is first.", "There is none.", "Two [MASK] of [MASK]."):
         with pytest.raises(InputError, match="once"):
             same_gap(encoder, decoder, text, "cut")

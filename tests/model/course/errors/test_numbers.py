@@ -64,7 +64,7 @@ def test_the_longest_waves_are_those_of_both_readings() -> None:
     }
     still = [sum(span[channel, number(channel)] < 0.1 for channel in range(8)) for number in (int, lambda c: c // 2)]
     assert (
-        f"{still[0]} of 8 channels then hardly move (by less than 0.1), where {still[1]}"
+        f"{still[0]} of 8 channels then hardly move (by less than 0.1), but only {still[1]}"
         in pictures(answer, Verdict)[0].text
     )
     assert "distances between positions stay the same" in pictures(answer, Verdict)[1].text
@@ -171,12 +171,12 @@ def test_the_classifier_reads_one_vector_which_has_read_the_sentence(encoder: Ch
     text, other = "the cat [MASK] on the mat", "the dog [MASK] on the mat"
     answer = compute(CONTEXT, encoder, word="[MASK]", one=text, other=other)
     cosines = pictures(answer, LinesPicture)[0].series["cosine"]
-    assert float(cosines[0]) == pytest.approx(1) and float(cosines[-1]) < 1 - 1e-6, "layers mix in the other word"
+    assert float(cosines[0]) == pytest.approx(1) and float(cosines[-1]) < 1 - 1e-6, "layers mix in the changed word"
     trace, place = first_mask(encoder, text)
     alone = classify_alone(encoder.model, torch.tensor(trace["encoder.final_residual"][place]))
     assert alone.tolist() == pytest.approx(trace["logits"][place].tolist(), abs=1e-5)
     assert f"up to {np.abs(alone.numpy() - trace['logits'][place]).max():.1g}." in sentences(answer)
-    with pytest.raises(InputError, match="does not have the word"):
+    with pytest.raises(InputError, match="does not contain the word"):
         compute(CONTEXT, encoder, word="[MASK]", one=text, other="the cat sat")
 
 

@@ -98,7 +98,7 @@ def test_each_draw_of_lines_is_the_same_for_both_starts_and_half_of_each_label(c
 def test_pretraining_helps_with_the_lines_that_a_learner_begins_with() -> None:
     curve = curve_of(load(find_checkpoint("stories-masked")), parse_lines(LINES), 1)
     gains = curve.right[PRETRAINED] - curve.right[RANDOM]
-    assert float(gains[-1].mean()) > 0.02, "12 draws of 16 lines"
+    assert float(gains[-1].mean()) > 0.02, "mean over 12 draws of 16 lines"
 
 
 def test_the_shipped_table_is_read_from_the_card() -> None:

@@ -39,6 +39,6 @@ export function createRecording(control, api, change) {
 
 /** @param {string} api @param {File} file @returns {Promise<string>} its name, for this visitor only */
 async function uploadRecording(api, file) {
-  if (file.size > MAX_FILE_SIZE) throw new Error("A sound may have 8 MB; cut out a part of this one.");
+  if (file.size > MAX_FILE_SIZE) throw new Error("A sound may have up to 8 MB; cut out a part of this one.");
   return uploadFile(api, await file.arrayBuffer(), "audio/wav");
 }

@@ -98,14 +98,14 @@ def shell_code(resolved: ResolvedQuestion, state: State) -> str:
     read_line = _read_line(name, selected_heads(state, attention_group), state.head_reduction)
     lines = [shlex.join(arguments), shlex.join(["python", "-c", read_line])]
     if "\0" in question.text + question.source:
-        lines.insert(0, "# No shell can hand over the character U+0000 that stands in this text; Python can.")
+        lines.insert(0, "# This text contains U+0000, which no shell can pass on; Python can.")
     is_trained = not (question.variant or question.masked_positions)  # other commands accept neither
     at = arguments.index("--out")
     options, inputs = arguments[2:at], arguments[at + 2 :]
     if shown_quantity(resolved, state) == "moved" and is_trained:
         lines.append(shlex.join(["headlight", "sinks", *options, *inputs]))
     if shown_quantity(resolved, state) != "weights":
-        lines.append("# The file holds weights and logits; what the page shows now is made by the Python program.")
+        lines.append("# The file holds weights and logits; the Python program computes what the page shows now.")
     if is_trained:
         unpatched = [each for each in options if not each.startswith("--patch-from=") and not is_patch(each)]
         lines += [

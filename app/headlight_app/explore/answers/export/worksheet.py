@@ -136,7 +136,7 @@ def _wiring(config: Config, trained: Config | None, kind: str) -> Iterator[Exerc
 def link_code(link: str) -> str:
     """The QR code of a link as SVG; a sentence if the link is too long to scan."""
     if len(link) > MAX_CODE:
-        return "<p>The link is too long for a code.</p>"
+        return "<p>The link is too long for a QR code.</p>"
     written = io.BytesIO()
     segno.make(link, micro=False).save(written, kind="svg", light="#fff", xmldecl=False, omitsize=True)
     return written.getvalue().decode()

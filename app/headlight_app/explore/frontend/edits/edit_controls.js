@@ -81,7 +81,7 @@ export function headControl(page) {
   /** @param {string} hookPoint @param {string} operation */
   const edits = (hookPoint, operation) =>
     editTargets(page).map(({ path, head }) => editText(`${path}.${hookPoint}`, [head], operation));
-  const off = createButton("Off", "make-off", "These heads move nothing", () => toggleHeads(page, headsInScope(page)));
+  const off = createButton("Off", "make-off", "These heads add nothing", () => toggleHeads(page, headsInScope(page)));
   const even = createButton("Even", "make-even", "Every allowed token gets the same weight", () =>
     toggleEdits(page, edits("weights", "uniform")),
   );
@@ -131,7 +131,7 @@ function temperatureControl(page, starts) {
       ({ name }) => name === choice.variant.attention_function,
     );
     slider.disabled = attentionFunction?.has_temperature === false;
-    reading.textContent = slider.disabled ? "the softmax has one" : `× ${formatFigure(heat)}`;
+    reading.textContent = slider.disabled ? "softmax only" : `× ${formatFigure(heat)}`;
     slider.ariaValueText = reading.textContent;
   };
   const label = createElement("label", "heat", ["temperature ", slider, reading]);
@@ -161,8 +161,8 @@ export function visibilityControl(page, pair) {
     const made = hasEdits(page, edits("mask", closed ? "set:1" : "set:0"));
     hide.textContent = closed ? "Let it see" : "Hide";
     hide.title = closed
-      ? "The mask forbids this cell; allow it"
-      : "The mask forbids this cell; the row's other tokens share its weight";
+      ? "Allow this cell, which the mask forbids"
+      : "Mask this cell; the row's other tokens share its weight";
     hide.ariaPressed = String(made);
     none.ariaPressed = String(hasEdits(page, edits("weights", "set:0")));
     none.disabled = closed && !made;
@@ -202,5 +202,5 @@ export function positionControl(page, which, place) {
     const stands = found ? found.split("set:")[1] : String(place());
     if (activeElement(box) !== box) box.value = stands;
   };
-  return { elements: [createElement("span", "", "stands at position"), box], update };
+  return { elements: [createElement("span", "", "is at position"), box], update };
 }

@@ -23,7 +23,7 @@ import { editText, isPatch } from "./edit_text.js";
 /** @import { Control, EditTarget, ExplorePage, HookPointRow } from "../types.js" */
 
 /** The operation that takes a value from the run of another text: an edit of the form `...=from:B`. */
-const PATCH = { name: "from:B", title: "is that of another text", takes_number: false };
+const PATCH = { name: "from:B", title: "is taken from another text", takes_number: false };
 
 /**
  * A value of the network, and its kind of module. @typedef {{ name: string, title: string, module:
@@ -140,7 +140,7 @@ function chosenOperation(page, value, operation) {
  * @param {ExplorePage} page @returns {Control}
  */
 function valueControl(page) {
-  const titles = { "hook-point": "Value", operation: "What becomes of it", place: "At which token" };
+  const titles = { "hook-point": "Value", operation: "What to do with it", place: "At which token" };
   const [hookPoint, operation, token] = Object.entries(titles).map(([name, title]) =>
     createElement("select", "", [], { testid: `make-${name}`, ariaLabel: title }),
   );

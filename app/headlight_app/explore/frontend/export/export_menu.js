@@ -51,7 +51,7 @@ export function createExportMenu(page, place) {
       menu.say(`${await saveFileFrom(page, "export_page", { ...shownRequest(page), view_key })} is saved.`);
     },
     worksheet: () => saveWorksheet(page, exported),
-    shell: async () => menu.copy(await program(page, "shell"), "The lines for a shell are copied."),
+    shell: async () => menu.copy(await program(page, "shell"), "The shell commands are copied."),
   });
   exported.update(page.state.catalogue);
   return () => exported.end();
@@ -90,7 +90,7 @@ async function openTab(page) {
   if (activeTab(page) === "heads") return { drawing: null, why: "" };
   try {
     const drawing = await exportOpenTab(page);
-    const why = "Steps are formulas and values, no picture: save a value as numbers, by its path.";
+    const why = "Steps are formulas and values, not a figure. Save a value as numbers, by its path.";
     return { drawing, why: drawing ? "" : why };
   } catch (error) {
     return { drawing: null, why: error instanceof Error ? error.message : String(error) };

@@ -130,7 +130,7 @@ function addNumbers(figure, { matrix }, box) {
   const count = rows.labels.length * columns.labels.length;
   if (count > MOST_CELLS)
     throw new Error(
-      `A table of ${count.toLocaleString("en")} numbers cannot be read in print. Zoom in, or save the numbers.`,
+      `A table of ${count.toLocaleString("en")} numbers is too large to print. Zoom in, or save the numbers.`,
     );
   const cell = (/** @type {number} */ row, /** @type {number} */ column) => {
     if (stateAt(matrix, row, column) !== SHOWN) return undefined;

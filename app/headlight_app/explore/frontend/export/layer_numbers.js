@@ -107,7 +107,7 @@ export function addedLogits({ meta: { components, text }, numbers }) {
     for (const [place, part] of components.entries()) if (part.kind === kind) sums[part.layer] += numbers[place];
     return column(`${titles[kind]}\nadds`, ["", ...Array.from(sums, signedNumber)]);
   });
-  return { columns, rules: [`what is added to the logit of “${inlineText(text)}” (direct logit attribution)`] };
+  return { columns, rules: [`contribution to the logit of “${inlineText(text)}” (direct logit attribution)`] };
 }
 
 /** A number in a column; a large one has all its digits. @param {number} number */

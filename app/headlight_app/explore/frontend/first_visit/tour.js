@@ -190,7 +190,7 @@ function storySteps(page, { group, layer, head, query, key, added, answer, after
       act: () => {},
     },
     {
-      words: ["A head fetches something from the words that it looks at. Turn this one off, and watch the prediction."],
+      words: ["A head copies information from the words it looks at. Turn this head off, and watch the prediction."],
       about: "head-title",
       next: "Turn it off",
       act: () => page.change({ edits: switchHeads(page.state.choice.edits, group, [[layer, head]], true) }),
@@ -199,7 +199,7 @@ function storySteps(page, { group, layer, head, query, key, added, answer, after
       words: [
         "The guess ",
         quotedToken(answer),
-        ` ${fell ? "fell" : "rose"} from ${formatPercent(answer.after)} to ${formatPercent(after)}. Grey bars are what it was.`,
+        ` ${fell ? "fell" : "rose"} from ${formatPercent(answer.after)} to ${formatPercent(after)}. Grey bars show the values before.`,
       ],
       about: "predictions",
       next: "Why?",
@@ -210,8 +210,8 @@ function storySteps(page, { group, layer, head, query, key, added, answer, after
         `Each head adds to the score of every possible word, its logit. This one had added ${formatSigned(added)} to `,
         quotedToken(answer),
         fell === added > 0
-          ? ", and later layers had built on what it fetched."
-          : " itself; but what later layers had made of it counted the other way.",
+          ? ", and later layers had built on it."
+          : " itself, but later layers turned this into the opposite.",
         " Now type, click a head, or click any part of the picture.",
       ],
       about: "predictions",

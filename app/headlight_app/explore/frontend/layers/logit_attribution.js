@@ -89,7 +89,7 @@ function drawTotal(page, { text, preposition, token_text, logit }, sum) {
     place,
     " is ",
     createElement("b", "", formatNumber(logit)),
-    `; all parts add up to ${formatNumber(sum)}. What is added to every token's logit alike changes no probability.`,
+    `; all parts add up to ${formatNumber(sum)}. Adding the same amount to all logits changes no probability.`,
   );
 }
 

@@ -75,7 +75,7 @@ function drawLenses(page, losses) {
   );
   const { bits_per_byte: bits, measured_on: texts } = losses;
   layerElement(page, "lens-losses-words").textContent =
-    `Bits per byte lost on held-out text (${texts.map((name) => name.split(".")[0]).join(", ")}), where the model is read after a layer and not at its end: the whole model needs ${formatNumber(bits, 3)}.`;
+    `Bits per byte lost on held-out text (${texts.map((name) => name.split(".")[0]).join(", ")}) if the model is read after a layer instead of at its end: the whole model needs ${formatNumber(bits, 3)}.`;
   const heading = createElement(
     "tr",
     "",
@@ -239,7 +239,7 @@ function columnName(page, meta, column) {
 
 /** @param {ExplorePage} page */
 function truthName(page) {
-  return page.state.answer.maskable ? "what was there" : "what really comes";
+  return page.state.answer.maskable ? "original token" : "true next token";
 }
 
 /** @param {ExplorePage} page @param {LogitLensAnswer} meta */

@@ -121,7 +121,7 @@ function drawNeuron(page, { path, text, layer }, { meta, numbers }) {
     ` ${formatNumber(answer_weight, 3)} = `,
     createElement("b", "", formatSigned(contribution)),
   );
-  const turned = activation < 0 ? ", turned round here by its negative activation" : "";
+  const turned = activation < 0 ? ", reversed here by its negative activation" : "";
   layerElement(page, "neuron-heading").textContent = `What its output vector writes${turned}`;
   const rows = [
     { name: "Promotes", tokens: promoted },

@@ -37,7 +37,7 @@ function drawTokens(page, surprisal) {
   const spans = page.state.answer.tokens.map((token, position) => {
     const bits = surprisal[position];
     const [share, likely] = Number.isNaN(bits)
-      ? [0, "nothing to compare with"]
+      ? [0, "unknown"]
       : [Math.min(bits / FULL_SHADE, 1), formatPercent(2 ** -bits)];
     const read = () => reading.replaceChildren(quotedToken(token), `: ${describe(bits)}`);
     return createLitToken(token, share, likely, { read });
@@ -47,7 +47,7 @@ function drawTokens(page, surprisal) {
 
 /** @param {number} bits */
 function describe(bits) {
-  if (Number.isNaN(bits)) return "nothing says how likely it was";
+  if (Number.isNaN(bits)) return "its probability is unknown";
   return `${formatPercent(2 ** -bits)}, a surprisal of ${formatNumber(bits, 3)} bits`;
 }
 
@@ -59,8 +59,8 @@ function describe(bits) {
 export function describeMean(bits, tokens, fillsMasks) {
   const known = bits.filter((number, position) => !Number.isNaN(number) && (!fillsMasks || tokens[position].masked));
   if (!known.length)
-    return fillsMasks ? "Mask a token to see how surprising it is: the model reads those that are not masked." : "";
+    return fillsMasks ? "Mask a token to see how surprising it is: the model reads all unmasked tokens." : "";
   const mean = known.reduce((sum, number) => sum + number, 0) / known.length;
-  const [which, hint] = fillsMasks ? ["masked token", " Tokens that are not masked do not count."] : ["token", ""];
+  const [which, hint] = fillsMasks ? ["masked token", " Unmasked tokens do not count."] : ["token", ""];
   return `On average each ${which} got a probability of ${formatPercent(2 ** -mean)} (${formatNumber(mean, 3)} bits).${hint}`;
 }

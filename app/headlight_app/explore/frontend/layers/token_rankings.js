@@ -28,7 +28,7 @@ const CURVES = /** @type {const} */ (["deletion", "insertion"]);
 /** The colour of random order first; all hues differ. */
 const COLOURS = [6, 0, 1, 2, 4, 5].map((place) => HEAD_COLOURS[place]);
 const HELP =
-  "Orange speaks for the answer, blue against it; a row is shaded by its own largest score. " +
+  "Orange supports the answer, blue opposes it; a row is shaded by its own largest score. " +
   "Deletion and insertion are the areas under the curves below.";
 
 export default /** @type {Tab} */ ({ draw: drawRankings, exported: exportRankings });
@@ -168,7 +168,7 @@ async function exportRankings(page) {
   const curves = CURVES.map((curve) => curveChart(meta, ranked, curve));
   return {
     name: "token-rankings",
-    shown: `rankings of the tokens that “${inlineText(meta.text)}” stands on, tested by deletion and insertion`,
+    shown: `rankings of the tokens by importance for “${inlineText(meta.text)}”, tested by deletion and insertion`,
     sides: [runOf(page)],
     draw: drawCharts([
       { title: "Deletion: low is faithful", chart: curves[0] },

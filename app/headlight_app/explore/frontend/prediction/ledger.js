@@ -75,7 +75,7 @@ function ledgerParts(page, { meta, numbers }) {
   const pairs = largestPairs(meta.query_writers, meta.key_writers, numbers);
   const rest = meta.score - pairs.reduce((sum, { value }) => sum + value, 0);
   const words = `The score ${formatNumber(meta.score, 3)} is a sum over who wrote the query (left) and who wrote the key.`;
-  const moved = `The weight ${formatNumber(meta.weight, 3)} carries ${formatPercent(meta.length_share)} of what the head takes by length, ${formatPercent(meta.direction_share)} along its output.`;
+  const moved = `The weight ${formatNumber(meta.weight, 3)} carries ${formatPercent(meta.length_share)} of the head's output by length, ${formatPercent(meta.direction_share)} along its direction.`;
   const sentence = createElement("p", "quiet", `${moved} ${words}`);
   const list = createElement("ol", "reasons", [...pairs.map((pair) => createPair(page, pair))]);
   const count = meta.query_writers.length * meta.key_writers.length - pairs.length;

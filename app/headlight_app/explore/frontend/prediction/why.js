@@ -47,7 +47,7 @@ export function drawWhy(page) {
 function whyParts(page, first, second, largest) {
   const title = createElement("h3", "", ["Why ", quotedToken(first), " and not ", quotedToken(second)]);
   const most = largest.find(({ value }) => value > 0);
-  const speaks = most ? `${partName(most.part)} speaks for it most.` : "no single part speaks for it.";
+  const speaks = most ? `${partName(most.part)} favours it most.` : "no single part favours it.";
   const sentence = createElement("p", "quiet", `${likelihoodText(first.after / second.after)}; ${speaks}`);
   const unit = createElement("p", "quiet", "Largest parts of the difference of the two logits:");
   const list = createElement("ol", "reasons", [...largest.map((reason) => createReason(page, reason))]);

@@ -22,8 +22,8 @@ const POSITIONS_SHARE = 0.3;
 /** How positions enter the model, by place. @type {Record<InputVectors["places"], string>} */
 const ENTRANCES = {
   added: "are added to the vectors",
-  rotated: "turn queries and keys in every head: the sines of the angles",
-  scores: "are added to the scores of every head: those of head 0",
+  rotated: "rotate queries and keys in every head; the sines of the angles are shown",
+  scores: "are added to the scores of every head; head 0 is shown",
   "": "have no numbers of their own here",
 };
 
@@ -49,7 +49,7 @@ function drawTokens(page) {
   if (!vectors) return; // the old drawing stays until the numbers have arrived
   const { embedding, places, title } = vectors;
   element(page, "tokens-lesson").textContent =
-    `The text is cut into tokens. Each token has a number in the vocabulary, and that number a learned list of ` +
+    `The text is cut into tokens. Each token has an id in the vocabulary, and each id a learned list of ` +
     `${embedding.width.toLocaleString("en")} numbers, its vector: orange above zero, purple below. ` +
     `Positions (${title}) ${ENTRANCES[places]}.`;
   paint(page, vectors, group.stack);

@@ -20,7 +20,7 @@ export function drawStep(page) {
   );
   if (step.edited)
     formula.append(
-      createElement("span", "edited", "Changed here by an edit: the model went on with the numbers shown."),
+      createElement("span", "edited", "Changed here by an edit: the model continued with the numbers shown."),
     );
   shapes.textContent = shapesText(step);
   drawTurns(page);
@@ -48,7 +48,7 @@ function shapesText({ shapes }) {
   );
   return words.length
     ? `Shape of the whole value: ${words.join(";  ")}`
-    : "Made from the values above; it has no name of its own in the trace.";
+    : "Computed from the values above; it has no name of its own in the trace.";
 }
 
 /** @param {ExplorePage} page @param {Step} step */

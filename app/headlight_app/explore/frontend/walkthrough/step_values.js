@@ -107,7 +107,7 @@ function describeValues(page, rows, shared) {
   if (marked < 0) {
     const scale = shared
       ? `All bars share one scale, from ${formatNumber(shared.low)} to ${formatNumber(shared.high)}`
-      : "Each row has a scale of its own";
+      : "Each row has its own scale";
     return [`${scale}. Point at a bar to read it.`];
   }
   const token = namedAxis(page, axis)?.tokens[marked];

@@ -86,9 +86,9 @@ export function readFile(text, pages) {
   if (read?.[STATE_FORMAT] && isRecord(read.state))
     return { state: read.state, page: known(read.page) ? String(read.page) : pages[0].name };
   if (!read?.[FORMAT] || !Array.isArray(read.scenes))
-    throw new Error("This file holds no scenes and no state of Headlight. Your list is as it was.");
+    throw new Error("This file contains neither scenes nor a state of Headlight. Your list is unchanged.");
   const scenes = read.scenes.filter((one) => isRecord(one) && known(one.page) && typeof one.query === "string");
-  if (!scenes.length) throw new Error("This list has no scene that this page can show. Your list is as it was.");
+  if (!scenes.length) throw new Error("This list has no scene that this page can show. Your list is unchanged.");
   return {
     scenes: scenes.map(({ name, page, query }) => checkedScene({ name: tidyName(String(name ?? "")), page, query })),
   };

@@ -144,7 +144,7 @@ class Scenes {
   #addPresent() {
     const { name } = this.#elements;
     const scene = sceneAt(location, this.#data.pages, name.value);
-    if (!scene) throw new Error("This address is no page of Headlight.");
+    if (!scene) throw new Error("This address is not a page of Headlight.");
     const before = this.#list.scenes.length;
     const list = addScenes(this.#list, [scene]);
     name.value = "";
@@ -159,7 +159,7 @@ class Scenes {
     const scene = URL.canParse(link.value, location.href)
       ? sceneAt(new URL(link.value, location.href), this.#data.pages)
       : null;
-    if (!scene || !link.value.trim()) throw new Error("This is no link to a page of Headlight.");
+    if (!scene || !link.value.trim()) throw new Error("This is not a link to a page of Headlight.");
     this.#change(addScenes(this.#list, [scene]));
     link.value = "";
     return `“${scene.name}” is added.`;

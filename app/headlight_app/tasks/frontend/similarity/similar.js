@@ -63,8 +63,8 @@ function drawOther(page) {
 /** Describes how the vectors are made. @param {SentenceSimilarityAnswer} meta */
 export function poolingWords({ pooling, normalized, is_told }) {
   if (!is_told)
-    return "This model was trained for something else and says nothing of pooling: its vectors are the means of all tokens' last hidden states.";
-  return `Pooling as the model's files say: ${pooling}${normalized ? ", vectors of length 1" : ""}.`;
+    return "This model was not trained for sentence vectors, and its files specify no pooling: its vectors are the means of all tokens' last hidden states.";
+  return `Pooling specified in the model's files: ${pooling}${normalized ? ", vectors of length 1" : ""}.`;
 }
 
 /**

@@ -34,7 +34,7 @@ export default {
   /** @param {ExplorePage} page @returns {Promise<ShownDrawing>} */
   async exported(page) {
     const heard = alignment(page);
-    if (!heard) throw new Error("This model hears no recording.");
+    if (!heard) throw new Error("This model does not read recordings.");
     const spans = spansOf(page, heard, await askWeights(page, heard.group.name, heard.heads, "mean"));
     const entries = spans.map(({ text, from, to }) => ({ title: inlineText(text), value: (from + to) / 2 }));
     return {

@@ -24,7 +24,7 @@ export function drawLanguages(select, languages, text) {
     const options = sorted.map(([token, name]) =>
       Object.assign(createElement("option", "", name ? `${name} (${token})` : token), { value: token }),
     );
-    select.replaceChildren(Object.assign(createElement("option", "", "not said"), { value: "" }), ...options);
+    select.replaceChildren(Object.assign(createElement("option", "", "not given"), { value: "" }), ...options);
   }
   select.value = leadingLanguage(text, languages);
 }

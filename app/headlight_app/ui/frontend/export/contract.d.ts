@@ -175,7 +175,7 @@ export interface ExportPdfRequest extends Request {
   figure: Figure;
 }
 
-/** What each route is asked, and what it answers. */
+/** The request and the answer of each route. */
 export interface ExportRoutes {
   export_origin: { request: ExportOriginRequest; answer: ExportOriginAnswer };
   export_table: { request: ExportTableRequest; answer: FileAnswer };

@@ -22,9 +22,9 @@ export function linkNotes(link, { omitted, ownModel, hasOwnPicture }) {
     names && `It leaves out ${names}, too long for a link: save the state as a file instead.`,
     ownModel &&
       `Only your browser can open ${ownModel}: others see another model in its place. Send them its files, or start headlight with --models and the folder that holds it: then all can open it.`,
-    hasOwnPicture && "Your picture stays with you: others see a shipped one in its place.",
+    hasOwnPicture && "Your picture is not in the link: others see a shipped one in its place.",
     LOCAL_HOST.test(new URL(link).hostname) &&
-      "It works on this machine only: no phone opens it. For a room, start headlight --shared --host 0.0.0.0.",
+      "It works on this machine only, not on a phone. For a room, start headlight --shared --host 0.0.0.0.",
   ];
   return notes.filter(Boolean).join(" ");
 }

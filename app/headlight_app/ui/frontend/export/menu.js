@@ -121,7 +121,7 @@ export class ExportMenu {
       await navigator.clipboard.writeText(text);
     } catch {
       box.select(); // a page served over plain http has no clipboard
-      if (!document.execCommand("copy")) return this.say("Press Ctrl+C to copy what is marked.");
+      if (!document.execCommand("copy")) return this.say("Press Ctrl+C to copy the marked text.");
     }
     this.say(message);
   }

@@ -70,7 +70,7 @@ export class PageExport {
   async #saveFigure(form) {
     const view = await this.#collect();
     const chosen = view.charts[this.#chart.value] ?? Object.values(view.charts)[0];
-    if (!chosen) throw new Error("This page shows nothing now that could be drawn.");
+    if (!chosen) throw new Error("This page shows nothing that can be drawn.");
     const drawing = await chosen();
     const { figure, metadata } = await this.figure(view, drawing, this.menu.figureOptions);
     const writePdf = (/** @type {Parameters<Parameters<typeof saveFigure>[4]>[0]} */ request) =>
@@ -95,7 +95,7 @@ export class PageExport {
       return this.menu.say(`${await this.#others.save(format)} is saved.`);
     const view = await this.#collect();
     const table = view.tables[name];
-    if (!table) throw new Error("The page shows no such numbers now.");
+    if (!table) throw new Error("The page does not show these numbers.");
     const sides = (table.sides ?? view.sides).map(describeSide);
     const shown = table.shown ? `${name}: ${table.shown}` : name;
     const file = await fetchFile(this.#api, "export_table", { sides, shown, format, table: encodeTable(table) });

@@ -85,7 +85,7 @@ export class Share {
     const provenance = origin?.meta.provenance ?? null;
     const file = { [STATE_FORMAT]: 1, page: page.path, provenance, state: meta.state };
     saveFile("headlight-state.json", "application/json", JSON.stringify(file, null, 1));
-    this.#menu.say("The state is saved, the whole text with it. Open it here again at any time.");
+    this.#menu.say("The state is saved with the whole text. Open it here again at any time.");
   }
 
   /** @param {HTMLInputElement} input */
@@ -95,7 +95,7 @@ export class Share {
     if (!file) return;
     if (file.size > MAX_STATE_SIZE) throw new Error("This file is too large for a saved state.");
     const state = parseState(await file.text());
-    if (!state) throw new Error("This file holds no state of Headlight. Save one here first.");
+    if (!state) throw new Error("This file contains no state of Headlight. Save one here first.");
     const open = this.#collect().open ?? ((/** @type {Partial<State>} */ found) => this.#visit(found));
     await open(withVariant(state));
     this.#menu.close();

@@ -45,9 +45,9 @@ function metricRow(page, { name, title, description, unit }, values, place) {
   );
   const rank =
     value === null
-      ? "This text gives no occasion for it"
+      ? "does not apply to this text"
       : `${formatMetric(page, name, value)}: number ${before + 1} of ${numbers.length}`;
-  line.title = `${unit ? "" : "To "}${description}: ${rank}. Click: the heads in this order`;
+  line.title = `${unit ? "" : "To "}${description}: ${rank}. Click to sort the heads by it`;
   line.onclick = () => page.change({ sort: page.state.choice.sort === name ? "layer" : name });
   return line;
 }

@@ -163,7 +163,7 @@ function drawLegend(page, matrix) {
     linear: matrix.signed ? "white at zero" : "linear scale",
   }[matrix.scale];
   const several =
-    matrix.per_head.length > 1 && open === "lines" ? "a colour for each head, words for all together" : "";
+    matrix.per_head.length > 1 && open === "lines" ? "a colour for each head, the sentence for all together" : "";
   elements.rules.textContent = [
     ...matrix.rules,
     open === "heatmap" ? scale : open === "text" ? "strongest at the largest" : PLOTS[open].scaleText?.(matrix),

@@ -44,7 +44,7 @@ function drawCandidate(page, item, changed) {
   const name = createElement("button", "ask-about", [createElement("bdi", "token", visibleText(item.text))]);
   name.dataset.target = String(item.id);
   name.ariaPressed = String(page.state.choice.target_token === item.id);
-  name.title = `Ask about ${visibleText(item.text)} wherever one token is asked about: gradients, contributions`;
+  name.title = `Use ${visibleText(item.text)} as the target token for gradients and contributions`;
   name.onclick = () => page.change({ target_token: page.state.choice.target_token === item.id ? -1 : item.id });
   const track = createTrack(item.after, changed ? item.before : undefined);
   row.append(name, track, createElement("span", "number", formatPercent(item.after)));

@@ -108,6 +108,6 @@ export function drawPair(page, group, sort) {
     page.change({ key: Number(value) });
   });
   const forbidden = pairWeights(page, group)?.values.every((value) => value === null);
-  const words = ["The mask keeps ", quotedToken(keys[key]), " from ", quotedToken(queries[query]), "."];
+  const words = ["The mask hides ", quotedToken(keys[key]), " from ", quotedToken(queries[query]), "."];
   pairTrouble.replaceChildren(...(forbidden ? words : [askedWeights(page, group)?.meta.error ?? ""]));
 }

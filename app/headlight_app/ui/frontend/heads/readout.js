@@ -37,8 +37,8 @@ export function drawReadout(page, matrix) {
   ) {
     return reading.replaceChildren(
       heads.length > 1
-        ? "These heads are switched off: they move nothing."
-        : "This head is switched off: it moves nothing.",
+        ? "These heads are switched off: they have no effect."
+        : "This head is switched off: it has no effect.",
     );
   }
   if (!rows.length)

@@ -94,7 +94,7 @@ function createStripChip(page, token, position, which) {
       : "Click to mask this token";
   button.title = maskable
     ? `${click}; Shift+click pins its row`
-    : "Click pins its row and asks what comes after it; Shift+click pins several";
+    : "Click pins its row and predicts the token after it; Shift+click pins several";
   return button;
 }
 

@@ -32,7 +32,7 @@ const memory = remembered(() => ({
 export const SOUND_PLOT = { draw: drawSoundPlot, tokenAt: frameAt, arrowStep, scaleText };
 
 function scaleText() {
-  return "bright where it is looked at, on a square-root scale up to the largest; beneath it how much";
+  return "bright: looked at, on a square-root scale up to the largest; bars beneath: the weights";
 }
 
 /** The sound of the answer; this plot requires heads that look at one. @param {Page} page @returns {Sound} */

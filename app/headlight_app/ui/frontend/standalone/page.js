@@ -24,7 +24,7 @@ import body from "./standalone.html";
 
 const FIXED = ["text", "source", "masked_positions", "zoom"]; // choices that require a server
 const NOT_SAVED =
-  "Only what was on the screen when this was saved is here, and the plain weights of all heads. Ask Headlight itself for more.";
+  "This page contains only the view that was saved and the plain weights of all heads. Use Headlight itself for more.";
 /** @type {Found} */
 const NOTHING = { meta: { error: NOT_SAVED }, numbers: new Float32Array() };
 

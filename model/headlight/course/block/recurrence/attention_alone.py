@@ -129,12 +129,12 @@ NETWORKS: dict[str, Callable[[], SequenceNetwork]] = {
 TASKS: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
     "reverse": ("write the letters backwards", lambda ids: ids.flip(-1)),
     "copy": ("write the letters again", lambda ids: ids),
-    "sort": ("write the letters in the order of the alphabet", lambda ids: ids.sort(-1).values),
+    "sort": ("write the letters in alphabetical order", lambda ids: ids.sort(-1).values),
 }
 PAPER = (
-    "The paper's own figures are of translation (Vaswani et al. 2017, table 2): attention alone reached 28.4 BLEU from "
-    "English to German and 41.8 to French. The best before it, ensembles of networks with recurrence or convolution, "
-    "had reached 26.36 and 41.29."
+    "The paper's own figures are for translation (Vaswani et al. 2017, table 2): attention alone reached 28.4 BLEU "
+    "from English to German and 41.8 to French. The best earlier results, of ensembles of networks with recurrence or "
+    "convolution, were 26.36 and 41.29."
 )
 
 
@@ -168,7 +168,7 @@ def attention_alone(task: str, longest: int, steps: int, letters: str, seed: int
             ),
             title=f"After {steps} steps each, on the same batches: {TASKS[task][0]}",
             question=ask_largest(
-                "Which network has most rows right, of those as long as in training?",
+                "Which network gets most rows right, at the lengths of training?",
                 {name: _mean(each, longest) for name, each in trained.items()},
             ),
         ),
@@ -183,11 +183,11 @@ def parse_letters(text: str) -> Int[Tensor, "1 source"]:
     typed = "".join(text.lower().split())
     if odd := "".join(dict.fromkeys(letter for letter in typed if letter not in LETTERS)):
         raise InputError(
-            f"These networks know the letters {LETTERS[0]} to {LETTERS[-1]} and not {shortened(odd, 20)!r}."
+            f"These networks know the letters {LETTERS[0]} to {LETTERS[-1]}, but not {shortened(odd, 20)!r}."
         )
     most = MOST_LENGTH - 1
     if not SHORTEST <= len(typed) <= most:
-        raise InputError(f"These are {len(typed)} letters; from {SHORTEST} to {most} are possible.")
+        raise InputError(f"These are {len(typed)} letters; {SHORTEST} to {most} are allowed.")
     return torch.tensor([[LETTERS.index(letter) for letter in typed]])
 
 
@@ -240,7 +240,7 @@ def _table(trained: dict[str, Trained], longest: int) -> TablePicture:
         )
         for name, each in trained.items()
     )
-    columns = ("network", "parameters", f"right, of {SHORTEST} to {longest} letters", "time of training here")
+    columns = ("network", "parameters", f"right, of {SHORTEST} to {longest} letters", "training time here")
     return TablePicture(columns, rows)
 
 
@@ -254,9 +254,9 @@ def _verdict(trained: dict[str, Trained], longest: int) -> Verdict:
     told = ", ".join(f"{_mean(trained[name], longest):.0%} by {name}" for name in order)
     beyond = ", ".join(f"{trained[name].right[-1]:.0%}" for name in order)
     return Verdict(
-        f"Of rows as long as in training {told}. Of rows with {BEYOND} letters more, in the same order: {beyond}. "
-        "Attention alone has a vector for each position, and those beyond were never trained; a recurrent network "
-        "takes its next step as any other."
+        f"Right, at the lengths of training: {told}. With {BEYOND} letters more, in the same order: {beyond}. "
+        "Attention alone has a vector for each position, and the vectors of further positions were never trained; a "
+        "recurrent network computes further steps like all others."
     )
 
 
@@ -295,10 +295,10 @@ def _text(ids: Tensor) -> str:
 
 
 ATTENTION_ALONE = Screen(
-    title="Is attention all one needs?",
+    title="Is attention all you need?",
     lesson="Before 2017, most networks that read one sequence and wrote another were recurrent (some were "
-    "convolutional, as ByteNet, 2016): one state carried all that was read, or attention helped it to look back. The "
-    "Transformer left the recurrence out. Here three networks of one size learn to rewrite rows of letters.",
+    "convolutional, as ByteNet, 2016): a single state carried all of the input, or attention helped it to look back. "
+    "The Transformer left the recurrence out. Here three networks of one size learn to rewrite rows of letters.",
     controls={
         "task": ChoiceControl("Task", "reverse", {name: told for name, (told, _) in TASKS.items()}),
         "longest": CountControl("Longest row in training", "8", 3, 12),

@@ -75,13 +75,13 @@ def recurrence(x: Tensor, u: Tensor, w: Tensor, activation: str) -> Answer:
                 names,
                 lengths,
                 digits=4,
-                note="The length (Frobenius norm) of a product of matrices, one for each step that follows.",
+                note="The length (Frobenius norm) of a product of matrices, one for each later step.",
             ),
         ),
         Verdict(
             f"From “{names[-1]}” back to “{names[0]}” the gradient passes {len(x) - 1} steps, and each multiplies it "
-            f"by W and by the slope of the activation: {lengths[0]:.3g} of {lengths[-1]:.3g} is left. Unrolled by hand "
-            f"and by torch it is the same up to {error:.1g}.",
+            f"by W and by the slope of the activation: {lengths[0]:.3g} of {lengths[-1]:.3g} is left. The product by "
+            f"hand and torch's gradient differ by at most {error:.1g}.",
             good=error < SAME,
         ),
     )
@@ -100,21 +100,21 @@ def _question(x: Tensor, u: Tensor, w: Tensor, states: list[Tensor], activation:
     return ask_number(
         f"What is the first number of the state after “{TOKENS.label(len(x) - 1)}”?",
         float(states[-1][0]),
-        (float(sums[0]), "That goes into the activation: take what comes out of it."),
-        (float(apply(x[-1] @ u)[0]), "The state before is missing: it counts, too, times W."),
+        (float(sums[0]), "That is the input of the activation: take its output."),
+        (float(apply(x[-1] @ u)[0]), "The previous state is missing: add it, times W."),
         (float(apply(x[-1] @ u + w @ states[-2])[0]), "Take the first column of W, not its first row."),
         hints=(
-            f"The state before is ({', '.join(number(each) for each in states[-2])}).",
-            f"Into the activation goes {number(sums[0])}.",
+            f"The previous state is ({', '.join(number(each) for each in states[-2])}).",
+            f"The input of the activation is {number(sums[0])}.",
         ),
     )
 
 
 RECURRENCE = Screen(
     title="A recurrent network, by hand",
-    lesson="One state is carried from token to token: it is mixed by W, the new token comes in by U, and an activation "
-    "keeps the numbers small. What the first token has left in the last state has passed through every step between, "
-    "and so has its gradient. Make W larger or smaller, and see it explode or vanish.",
+    lesson="One state is carried from token to token: W mixes it, U adds the new token, and an activation keeps the "
+    "numbers small. The influence of the first token on the last state passes through every step between, and so does "
+    "its gradient. Make W larger or smaller, and see the gradient explode or vanish.",
     controls={
         "x": MatrixControl("x: a row for each token", "1,0;0,1;1,1;0,0", rows=TOKENS, columns=INPUTS),
         "u": MatrixControl("U", "1,-1;0.5,1", rows=INPUTS, columns=STATES),

@@ -144,7 +144,7 @@ def path_length(layers: int, distance: int, steps: int, seed: int) -> Answer:
                 {name: shares[0] - shares[-1] for name, shares in recall.items()},
                 {
                     "attention": "To attention every token is one step away.",
-                    "recurrent with gates": "Its gates can let a state pass unchanged.",
+                    "recurrent with gates": "Its gates can pass on a state unchanged.",
                 },
             ),
         ),
@@ -216,7 +216,7 @@ def _steps_or_layers(layers: int, distance: int, seed: int) -> Answer:
                 log_y=True,
             ),
             TablePicture(
-                ("layers", "steps that follow one another", "gradient"),
+                ("layers", "sequential steps", "gradient"),
                 tuple(
                     (str(count), str(network.steps_in_a_row(distance + 1, count)), float(g[distance]))
                     for count, g in gradients.items()
@@ -224,9 +224,9 @@ def _steps_or_layers(layers: int, distance: int, seed: int) -> Answer:
                 title=f"A token at distance {distance}",
             ),
         ),
-        f"From distance {NEAR} to {distance} one layer's gradient falls by a factor of {steps:,.0f}: each "
-        f"token between is one more step. Going from 1 to {MOST_LAYERS} layers at distance {NEAR} changes it by a "
-        f"factor of {deeper:.2g}. The way from word to word is counted in steps.",
+        f"From distance {NEAR} to {distance} the gradient of one layer falls by a factor of {steps:,.0f}: each token "
+        f"between is one more step. Going from 1 to {MOST_LAYERS} layers at distance {NEAR} changes it by a factor of "
+        f"{deeper:.2g}. The path from word to word is counted in steps.",
     )
 
 
@@ -264,10 +264,10 @@ def _reach_picture(reach: dict[str, Tensor]) -> LinesPicture:
 def _verdict(recall: dict[str, list[float]], distances: list[int]) -> Verdict:
     def told(name: str) -> str:
         known = [distance for distance, share in zip(distances, recall[name], strict=True) if share > 0.9]
-        return f"{name} to distance {max(known)}" if known else f"{name} at none"
+        return f"{name} up to distance {max(known)}" if known else f"{name} at no distance"
 
     return Verdict(
-        f"Of distances up to {distances[-1]}, nine of ten symbols are remembered by "
+        f"Of distances up to {distances[-1]}, these networks remember nine of ten symbols: "
         f"{', '.join(map(told, NETWORKS))}. Give them more steps, and see which of them catch up."
     )
 
@@ -282,15 +282,16 @@ def _table(sizes: dict[str, int], reach: dict[str, Tensor], layers: int, distanc
         )
         for name, network in NETWORKS.items()
     )
-    columns = ("network", "parameters", "furthest token that changes the last output", "steps that follow one another")
+    columns = ("network", "parameters", "furthest token that changes the last output", "sequential steps")
     return TablePicture(columns, rows)
 
 
 PATH_LENGTH = Screen(
     title="Path length: what was said long ago",
-    lesson="A symbol, then many fillers, then the question which symbol it was: four networks learn this here and "
-    "now, from the same batches. To attention every token is one step away. A recurrent network carries the symbol "
-    "through every step between, which gates make easier; a convolution sees no further than its layers reach.",
+    lesson="The text has a symbol, then many fillers, and then a network has to name the symbol: four networks learn "
+    "this here and now, from the same batches. To attention every token is one step away. A recurrent network carries "
+    "the symbol through every step between, which gates make easier; a convolution sees only as far as its layers "
+    "reach.",
     controls={
         "layers": CountControl("Layers", "1", 1, 4),
         "distance": CountControl("Longest distance", "24", 4, 64),
@@ -321,17 +322,15 @@ def sequential_steps(longest: str, layers: int) -> Answer:
     }
     return (
         row(
-            LinesPicture(
-                "Steps that must follow one another", lengths, steps, "tokens", "steps", log_x=True, log_y=True
-            ),
+            LinesPicture("Sequential steps", lengths, steps, "tokens", "steps", log_x=True, log_y=True),
             LinesPicture(
                 "Time of one training step, measured now (ms)", lengths, times, "tokens", "ms", log_x=True, log_y=True
             ),
             question=ask_number(
-                f"A recurrent network of {layers} layers reads {lengths[-1]} tokens. How many steps must follow one "
-                "another?",
+                f"A recurrent network of {layers} layers reads {lengths[-1]} tokens. How many sequential steps does it "
+                "take?",
                 steps["recurrent"][-1],
-                (lengths[-1] * layers, "A layer begins a token as soon as the one below has finished it."),
+                (lengths[-1] * layers, "A layer can process a token as soon as the layer below has finished it."),
                 (layers, "That is attention: all tokens at once, layer by layer."),
                 hints=("The first layer takes a step for each token.",),
             ),
@@ -370,7 +369,7 @@ def _steps_table(
         (name, f"{steps[name][-1]:,.0f}", f"{multiplications(network, length):,}", f"{times[name][-1]:.1f} ms")
         for name, network in networks.items()
     )
-    columns = (f"{length:,} tokens", "steps that follow one another", "multiply-adds", "forward and backward, measured")
+    columns = (f"{length:,} tokens", "sequential steps", "multiply-adds", "forward and backward, measured")
     return TablePicture(columns, rows)
 
 
@@ -378,18 +377,18 @@ def _said_of_times(times: Times, lengths: list[int]) -> Verdict:
     ratio = times["recurrent"][-1] / times["attention"][-1]
     faster = f"{ratio:.1f} times faster" if ratio >= 1 else f"{1 / ratio:.1f} times slower"
     return Verdict(
-        f"Here and now, at {lengths[-1]:,} tokens, attention is {faster} than the recurrent network, measured on "
-        "a processor with few cores. The more units compute at once, as in a GPU, the more it counts how few steps "
-        "must wait for one another. On the other side, attention computes a score for each pair of tokens: double "
-        "the length, and there are four times as many."
+        f"Here and now, at {lengths[-1]:,} tokens, attention is {faster} than the recurrent network, measured on a "
+        "processor with few cores. The more units compute at once, as in a GPU, the more the number of sequential "
+        "steps matters. On the other hand, attention computes a score for each pair of tokens: double the length, and "
+        "there are four times as many."
     )
 
 
 SEQUENTIAL_STEPS = Screen(
     title="One after the other, or all at once",
-    lesson="A recurrent network cannot begin a token before it has finished the one before. Attention and "
-    "convolutions compute all tokens of a known text at once, so their steps do not grow with its length. This is "
-    "what made training on so much text possible; when it writes, a Transformer also goes token by token.",
+    lesson="A recurrent network cannot begin a token before it has finished the one before. Attention and convolutions "
+    "compute all tokens of a known text at once, so their steps do not grow with its length. This made training on so "
+    "much text possible; when it writes, a Transformer also works token by token.",
     controls={
         "longest": ChoiceControl(
             "Longest text", "512", {"128": "128 tokens", "512": "512 tokens", "1024": "1,024 tokens"}

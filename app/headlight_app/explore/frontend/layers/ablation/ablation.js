@@ -24,7 +24,7 @@ function ablationMap(page) {
   return {
     name: "ablation",
     button: "ablate",
-    start: "Turn each head off in turn",
+    start: "Switch off each head in turn",
     route: "head_ablation",
     asked: { ...asked, attention: `${stack}.0.${kind}` },
     things: "heads",
@@ -41,7 +41,7 @@ function ablationMap(page) {
     unit: "bits",
     ranked: "The largest changes",
     shown: ({ text, before }) =>
-      `each ${title.toLowerCase()} head turned off alone: change of the log-probability of “${inlineText(text)}” (${formatPercent(2 ** before)} with all heads), in bits`,
+      `each ${title.toLowerCase()} head switched off alone: change of the log-probability of “${inlineText(text)}” (${formatPercent(2 ** before)} with all heads), in bits`,
     side: { ...runOf(page), attention_group: name },
   };
 }

@@ -65,7 +65,7 @@ function drawSearch(page) {
 /** @param {ExplorePage} page @returns {Promise<ShownDrawing>} */
 async function exportSearch(page) {
   const { meta } = currentSearch(page);
-  if (!meta?.search.leads.length) throw new Error("No head is found yet: start the search first.");
+  if (!meta?.search.leads.length) throw new Error("No head has been found yet: start the search first.");
   const shares = meta.search.leads.map(({ log_probability }) => Math.exp(log_probability));
   const names = [
     "all heads on",
@@ -74,7 +74,7 @@ async function exportSearch(page) {
   const steps = shares.map((share, place) => ({ label: names[place], share }));
   return {
     name: "head-search",
-    shown: `the probability of “${inlineText(meta.text)}”, the heads turned off one after another`,
+    shown: `the probability of “${inlineText(meta.text)}”, the heads switched off one after another`,
     sides: [runOf(page)],
     draw: drawShares(steps),
     tables: {
@@ -168,8 +168,8 @@ export function outcomeWords({ changed, text, likeliest, most, search }) {
       quotedToken({ text }),
       `. The search stops at ${most}. ${another}`,
     ];
-  const found = count ? `Beyond ${these} no` : "No";
-  return [`${found} head makes `, quotedToken({ text }), ` less sure, so the answer stays. ${another}`];
+  const found = count ? `Besides ${these}, no` : "No";
+  return [`${found} head makes `, quotedToken({ text }), ` less likely, so the answer stays. ${another}`];
 }
 
 /** Turns the found heads into ordinary edits of the page. @param {ExplorePage} page @param {HeadSearchAnswer} meta */

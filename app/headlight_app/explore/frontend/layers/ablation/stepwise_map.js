@@ -149,7 +149,7 @@ function runMap(page, describe) {
  */
 async function exportMap(page, map) {
   const state = mapState(page, map);
-  if (!state.meta) throw new Error(`Nothing is computed yet: press “${map.start}” first, then save what came of it.`);
+  if (!state.meta) throw new Error(`Nothing is computed yet: press “${map.start}” first, then save the result.`);
   const rows = layerRows(state.values, map.name, map.cell);
   const { columns, ranked, unit } = map;
   return {

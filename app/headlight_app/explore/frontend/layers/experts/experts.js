@@ -21,7 +21,7 @@ import { answerPosition, layerElement, showLayersMessage } from "../layer_panel.
 
 const GOLDEN_ANGLE = 137.5; // degrees between successive hues: a few experts have distinct colours
 
-const HELP = "Point at a cell to read the share of each expert; click it to ask about its token.";
+const HELP = "Point at a cell to read the share of each expert; click it to select its token.";
 
 export default /** @type {Tab} */ ({ draw: drawExperts, exported: exportExperts });
 

@@ -56,7 +56,7 @@ async function exportFlow(page) {
     `layer ${layer} ${kind}: ${((kind === "cross" && source_tokens) || tokens)[source].text} → ${tokens[target].text}`;
   return {
     name: "information-flow",
-    shown: `information flow to “${inlineText(tokens[position].text)}”: shares of each residual stream from ${formatPercent(threshold)} on`,
+    shown: `information flow to “${inlineText(tokens[position].text)}”: shares of each residual stream of at least ${formatPercent(threshold)}`,
     sides: [runOf(page)],
     draw(width, title) {
       const { figure, y } = beginFigure(width, title);
@@ -169,7 +169,7 @@ function markEdge(page, graph, index) {
     return graph.height;
   });
   const label = graph.columns.find(({ position, side }) => position === graph.position && side === "text")?.label;
-  canvas.ariaLabel = `Flow graph to ${label}: ${graph.edges.length} shares from ${formatPercent(graph.threshold)} on. Arrow keys go through them, the largest first; Enter chooses the head.`;
+  canvas.ariaLabel = `Flow graph to ${label}: ${graph.edges.length} shares of at least ${formatPercent(graph.threshold)}. Arrow keys go through them, the largest first; Enter chooses the head.`;
   markFlow(page, graph, edge);
   canvas.style.cursor = edge?.heads.length ? "pointer" : "default";
   layerElement(page, "flow-reading").replaceChildren(...(edge ? describeEdge(page, edge) : [describeGraph(graph)]));
@@ -192,7 +192,7 @@ function markFlow(page, { position }, edge) {
 function describeGraph({ edges }) {
   return edges.length
     ? `${edges.length} shares. Point at a line to read it; the arrow keys go through them.`
-    : "Nothing reaches this share; lower it.";
+    : "No share is this large; lower the threshold.";
 }
 
 /** @param {ExplorePage} page @param {FlowEdge} edge */

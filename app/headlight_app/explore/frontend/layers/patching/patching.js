@@ -16,18 +16,18 @@ import { answerPosition, isCurrentHead, layerElement, selectHeadOf } from "../la
 
 const PAUSE = 600; // milliseconds without typing: an example takes up to two dozen runs of the model
 const HELD =
-  "Heads in between are held as they are here, so only what a head says to the chosen one counts. Click a head to choose it: then the map is of what that one hears.";
+  "Heads in between are frozen, so only the direct effect on the chosen head counts. Click a head to map the inputs of that head.";
 /** @type {Record<PatchKind, { title: string, things: string, help: string }>} */
 const KINDS = {
   heads: {
     title: "a head's output",
     things: "heads",
-    help: "1: all of the other text's answer returns, 0: none. Click a head to patch it in this run.",
+    help: "1: the other text's answer is fully restored, 0: not at all. Click a head to patch it in this run.",
   },
   direct_heads: {
     title: "a head's output, direct path to the answer",
     things: "heads",
-    help: "Later heads are held as they are here, so only what a head gives the answer past them counts. Click a head to choose it.",
+    help: "Later heads are frozen, so only the direct effect on the answer counts. Click a head to choose it.",
   },
   q: { title: "a head's output, direct path to the queries of", things: "heads", help: HELD },
   k: { title: "a head's output, direct path to the keys of", things: "heads", help: HELD },
@@ -35,7 +35,7 @@ const KINDS = {
   residual: {
     title: "a token's residual stream",
     things: "tokens",
-    help: "1: all of the other text's answer returns, 0: none. Click a cell to patch that token before that layer in this run.",
+    help: "1: the other text's answer is fully restored, 0: not at all. Click a cell to patch that token before that layer in this run.",
   },
 };
 
@@ -149,11 +149,11 @@ function patchingMap(page) {
     pick: (cell) => pickCell(page, cell, edit(cell.layer, cell.head)),
     help,
     read: ({ title, value }, { before, after }) =>
-      `${title}: ${formatSigned(value)} of the difference returns, the logits are ${formatSigned(before + value * (after - before))} apart`,
+      `${title}: restores ${formatSigned(value)} of the difference, the logits are ${formatSigned(before + value * (after - before))} apart`,
     words: ({ answer: here, other_answer: there, before, after }) => [
       "the logit of ",
       quotedToken(there),
-      " less that of ",
+      " minus the logit of ",
       quotedToken(here),
       ` is ${formatSigned(before)} here, ${formatSigned(after)} in the other text`,
     ],
@@ -161,7 +161,7 @@ function patchingMap(page) {
     unit: "share of the difference",
     ranked: "The largest shares",
     shown: ({ answer: here, other_answer: there }) =>
-      `${patchTitle(page, choice.patch)} from the run of “${inlineText(other)}”: share of the difference between the logits of “${inlineText(there.text)}” and “${inlineText(here.text)}” that returns`,
+      `${patchTitle(page, choice.patch)} from the run of “${inlineText(other)}”: restored share of the difference between the logits of “${inlineText(there.text)}” and “${inlineText(here.text)}”`,
     side: { ...runOf(page), question, attention_group: `${stack}.self` },
   };
 }
