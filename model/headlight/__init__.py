@@ -6,8 +6,8 @@ trace = run(loaded.model, loaded.tokenizer, "The cat sat on the mat.")
 trace.attention()            # layer head query key
 """
 
-# The names stand in __init__.pyi. Each is imported when it is first asked for: who needs only a config waits for no
-# network.
+# __init__.pyi lists the names. Each is imported at its first use, so that a program that only needs a config does not
+# wait for the import of torch.
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

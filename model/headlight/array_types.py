@@ -1,6 +1,6 @@
-"""Array types with shapes: jaxtyping's where it is installed (tests check them), without effect elsewhere.
+"""Array types with shapes: from jaxtyping if it is installed (tests check them), else without effect.
 
-Nothing at run time needs jaxtyping.
+Headlight runs without jaxtyping.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ else:
     except ImportError:
 
         class _Unchecked:
-            """`Float[Tensor, "pos d_model"]` is then simply a Tensor."""
+            """Makes `Float[Tensor, "pos d_model"]` a plain Tensor."""
 
             def __class_getitem__(cls, item: tuple[Any, str]) -> Any:
                 return item[0]

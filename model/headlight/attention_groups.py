@@ -13,8 +13,8 @@ STACK_TITLES = {"encoder": "Encoder", "decoder": "Decoder"}
 class AttentionGroup:
     """One kind of attention in one stack, named as in `decoder.self`, with its layers and heads.
 
-    `queries` and `keys` say which text they come from: "text" or "source". `aligned` are the heads, by layer and head,
-    of which the checkpoint says that they follow the source from token to token.
+    `queries` and `keys` name the text that they come from: "text" or "source". `aligned` lists the heads (layer, head)
+    that follow the source from token to token, according to the checkpoint.
     """
 
     name: str
@@ -33,9 +33,9 @@ class AttentionGroup:
 
 
 def attention_groups(config: Config) -> tuple[AttentionGroup, ...]:
-    """Every attention group of a model, beginning with the self-attention of the stack with the output head.
+    """All attention groups of a model, starting with the self-attention of the stack with the output head.
 
-    Where a text is written about an image or a sound, cross-attention comes first: what each word looks at.
+    For a model that writes about an image or a sound, cross-attention comes first: it shows what each word looks at.
     """
 
     def group(stack: str, kind: str, title: str, queries: str, keys: str) -> AttentionGroup:

@@ -1,4 +1,4 @@
-"""Stopping a computation from outside: its caller says when the result is no longer wanted."""
+"""Cancelling a computation: its caller decides when the result is no longer needed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _IS_CANCELLED: ContextVar[Callable[[], bool] | None] = ContextVar("is_cancelled"
 
 
 class Cancelled(BaseException):
-    """The computation is no longer wanted. A BaseException, so that no handler takes it for a failure of the model."""
+    """The computation was cancelled. A BaseException, so that handlers of Exception do not treat it as a failure."""
 
 
 @contextmanager
 def cancellable(is_cancelled: Callable[[], bool]) -> Iterator[None]:
-    """Within the block `check_cancelled` raises as soon as `is_cancelled` says so."""
+    """Within the block, `check_cancelled` raises Cancelled once `is_cancelled()` is true."""
     token = _IS_CANCELLED.set(is_cancelled)
     try:
         yield
@@ -24,7 +24,7 @@ def cancellable(is_cancelled: Callable[[], bool]) -> Iterator[None]:
 
 
 def check_cancelled() -> None:
-    """Raise Cancelled if the result is no longer wanted; called between the steps of long work."""
+    """Raise Cancelled if the computation was cancelled; called between the steps of long work."""
     is_cancelled = _IS_CANCELLED.get()
     if is_cancelled is not None and is_cancelled():
         raise Cancelled

@@ -27,15 +27,16 @@ from headlight.validation import check_choices, from_plain
 
 BiasedModule = Literal["query", "key", "value", "output", "latent", "gate", "up", "down", "norm", "transform"]
 Modality = Literal["text", "image", "sound"]
-LARGEST_LIMIT = 1e30  # of numbers in 32 bits, which end below 3.5e38
-# The fields of a Config that a layer may have for itself, and where PerLayerConfig has them.
+LARGEST_LIMIT = 1e30  # for float32, whose largest number is below 3.5e38
+# The fields of a Config that may differ from layer to layer, with their names in PerLayerConfig.
 _OF_EACH_LAYER = {
     "positional_encoding": "positional_encodings", "rope": "ropes", "head_dim": "head_dims",
     "value_head_dim": "head_dims", "key_value_heads": "key_value_heads", "d_ff": "d_ffs",
     "activation_sparsity": "activation_sparsities", "keys_as_values": "keys_as_values",
 }  # fmt: skip
-_SHARED = ("positional_encoding", "rope", "head_dim", "value_head_dim", "key_value_heads")  # with keys and values
-# Largest sizes: far above any model, so that no hostile file makes a product overflow or a loop endless.
+# Layers that share keys and values must agree on these.
+_SHARED = ("positional_encoding", "rope", "head_dim", "value_head_dim", "key_value_heads")
+# Maximum sizes, far above any real model: a hostile file can neither overflow a product nor cause an endless loop.
 _MAX_SIZES = {
     **dict.fromkeys(("vocabulary_size", "context_length"), 2**31),
     **dict.fromkeys(("layers", "encoder_layers"), 2**10),
@@ -47,26 +48,25 @@ _MAY_BE_NONE = ("layers", "encoder_layers", "encoder_heads", "encoder_d_ff", "la
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What a Transformer is built from; names are keys of the registries in `headlight.nn`.
+    """The settings of a Transformer; names are keys of the registries in `headlight.nn`.
 
     Sizes are counts (of tokens, channels, layers, heads). A size of 0 is filled in from the others: `key_value_heads`
-    = heads, `head_dim` = d_model / heads, `value_head_dim` = head_dim, `d_ff` = 4 d_model, and the encoder's own = the
-    decoder's. `masks` are written as in `nn.masks`. `score_soft_cap` limits scores smoothly,
-    `qkv_limit` each number of queries, keys and values (0: no limit). With `attention_sinks` each head has a sink,
-    which takes a share of every row for no token. `value_norm`: whether the values of each head are divided by their
-    root mean square; with `keys_as_values` they are made by the projection of the keys (Gemma 4).
-    `parallel_residual`: attention and feed-forward of a block read the same input (GPT-J). `embedding_norm`: a norm of
-    the embeddings before the first block; `stream_scale`: whether each block multiplies the residual stream after it by
-    a learned number (Gemma 4); `first_norm`: whether the first block has a norm before its attention
-    (ModernBERT: false). `laurel_rank` is the rank of a linear map beside each self-attention (LAuReL; 0: none), and
-    `activation_sparsity` the share of neurons that a feed-forward holds at 0. `bias` gives every linear map and norm a
-    bias, `biases` only some. `start_token_id` is the first token of the decoder in an encoder-decoder. With an `image`
-    the sequence is the class token and then the patches; in an encoder-decoder the encoder reads the patches alone, and
-    the decoder a text. A `sound` is read in the same way, as frames. `prompt_token_ids` stand behind the start token
-    where the decoder's text begins with no special token of its own; `alignment_heads` are the heads of
-    cross-attention, by layer and head, of which the checkpoint says that they follow the source from token to token.
-    With a `contact_end_id`, the token that ends a protein, a contact head reads all weights. Raises ConfigError where
-    sizes do not go together.
+    = heads, `head_dim` = d_model / heads, `value_head_dim` = head_dim, `d_ff` = 4 d_model, and the encoder's sizes are
+    the decoder's. `masks` are written as in `nn.masks`. `score_soft_cap` limits scores smoothly, `qkv_limit` clips each
+    number of queries, keys and values (0: no limit). With `attention_sinks` each head has a sink that takes a share of
+    every row and belongs to no token. `value_norm`: whether the values of each head are divided by their root mean
+    square; with `keys_as_values` the key projection also makes the values (Gemma 4). `parallel_residual`: attention and
+    feed-forward of a block read the same input (GPT-J). `embedding_norm`: a norm of the embeddings before the first
+    block; `stream_scale`: whether the residual stream after each block is multiplied by a learned number (Gemma 4);
+    `first_norm`: whether the first block has a norm before its attention (ModernBERT: false). `laurel_rank` is the rank
+    of a linear map in parallel to each self-attention (LAuReL; 0: none), `activation_sparsity` the share of
+    feed-forward neurons that are set to 0. `bias` gives every linear map and norm a bias, `biases` only some.
+    `start_token_id` is the decoder's first token in an encoder-decoder. With an `image` the sequence is the class token
+    followed by the patches; in an encoder-decoder the encoder reads only the patches, and the decoder a text. A `sound`
+    is read in the same way, as frames. `prompt_token_ids` follow the start token if the decoder's text has no special
+    tokens of its own at the start; `alignment_heads` lists the cross-attention heads (layer, head) that follow the
+    source from token to token, according to the checkpoint. With a `contact_end_id`, the token that ends a protein, a
+    contact head reads the weights of all heads. Raises ConfigError for sizes that do not fit together.
     """
 
     architecture: Literal["decoder", "encoder", "encoder-decoder"] = "decoder"
@@ -234,7 +234,7 @@ class Config:
 
     @property
     def stacks(self) -> tuple[str, ...]:
-        """The stacks of this architecture, in the order they run."""
+        """The stacks of this architecture, in the order in which they run."""
         return ("encoder", "decoder") if self.architecture == "encoder-decoder" else (self.architecture,)
 
     @property
@@ -244,22 +244,22 @@ class Config:
 
     @property
     def reads_image(self) -> bool:
-        """Whether an image is read, by the encoder or the only stack."""
+        """Whether the encoder, or the only stack, reads an image."""
         return self.image.channels > 0
 
     @property
     def reads_sound(self) -> bool:
-        """Whether a sound is read, by the encoder or the only stack."""
+        """Whether the encoder, or the only stack, reads a sound."""
         return self.sound.rate > 0
 
     @property
     def reads_signal(self) -> bool:
-        """Whether an image or a sound is read, by the encoder or the only stack."""
+        """Whether the encoder, or the only stack, reads an image or a sound."""
         return self.reads_image or self.reads_sound
 
     @property
     def reads_text(self) -> bool:
-        """Whether the stack that makes the prediction reads a text, as a decoder with an encoder always does."""
+        """Whether the stack with the output head reads a text; always true for the decoder of an encoder-decoder."""
         return "text" in self.modalities
 
     @property
@@ -269,17 +269,17 @@ class Config:
 
     @property
     def predicts_from_image(self) -> bool:
-        """Whether the stack that makes the prediction reads an image in place of a text."""
+        """Whether the stack with the output head reads an image instead of a text."""
         return self.reads_image and not self.has_cross_attention
 
     @property
     def predicts_from_sound(self) -> bool:
-        """Whether the stack that makes the prediction reads a sound in place of a text."""
+        """Whether the stack with the output head reads a sound instead of a text."""
         return self.reads_sound and not self.has_cross_attention
 
     @property
     def modalities(self) -> tuple[Modality, ...]:
-        """What is read: a text, an image, a sound, or a text and one of these."""
+        """The inputs of the model: a text, an image, a sound, or a text and one of these."""
         if not self.reads_signal:
             return ("text",)
         signal: Modality = "image" if self.reads_image else "sound"
@@ -297,13 +297,13 @@ class Config:
 
     @property
     def only_adds_sublayers(self) -> bool:
-        """Whether a block is its attentions and its feed-forward with their norms, joined to one residual stream."""
+        """Whether each block only adds attentions and a feed-forward, with their norms, to one residual stream."""
         more = self.layer_embedding.dim or self.stream_scale or self.laurel_rank
         return not (more or self.has_several_streams)
 
     @property
     def token_sublayers(self) -> tuple[str, ...]:
-        """The sublayers of a block that work on each token by itself, in the order they run."""
+        """The sublayers of a block that process each token separately, in the order in which they run."""
         has = {"feed_forward": self.has_feed_forward, "layer_embedding": self.layer_embedding.dim > 0}
         return tuple(name for name, is_there in has.items() if is_there)
 
@@ -322,7 +322,7 @@ class Config:
         return self.bias or module in self.biases
 
     def for_stack(self, stack: str) -> Config:
-        """The config of one stack: in an encoder-decoder the encoder may have its own sizes and has no masks."""
+        """The config of one stack. The encoder of an encoder-decoder has no masks, and may have its own sizes."""
         if not (self.has_cross_attention and stack == "encoder"):
             return self
         encoder_heads: dict[str, int] = {}
@@ -344,7 +344,7 @@ class Config:
 
     @cached_property
     def _of_layers(self) -> tuple[Config, ...]:
-        """The config of each layer, one object for those that are alike; empty where all are like the model."""
+        """The config of each layer, one object for equal layers; empty if no layer differs from the model."""
         entries = {name: getattr(self.per_layer, of_layers) for name, of_layers in _OF_EACH_LAYER.items()}
         own = {name: of_layers for name, of_layers in entries.items() if of_layers}
         kinds = list(zip(*own.values(), strict=True))
@@ -379,18 +379,18 @@ class Config:
         return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON values; the inverse of `from_dict`."""
+        """The config as plain JSON values; the inverse of `from_dict`."""
         plain: dict[str, Any] = _tuples_to_lists(asdict(self))
         return plain
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Config:
-        """From plain JSON values. Raises ConfigError for unknown, missing or mistyped fields."""
+        """A config from plain JSON values. Raises ConfigError for unknown, missing or mistyped fields."""
         return from_plain(cls, values, "config", ConfigError)
 
 
 def _tuples_to_lists(value: Any) -> Any:
-    """Tuples as lists, however deep, as JSON has them."""
+    """Converts tuples to lists at all depths, as in JSON."""
     if isinstance(value, dict):
         return {name: _tuples_to_lists(item) for name, item in value.items()}
     return [_tuples_to_lists(item) for item in value] if isinstance(value, tuple) else value

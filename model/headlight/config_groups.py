@@ -9,14 +9,14 @@ from typing import Literal
 from headlight.errors import ConfigError, SoundError
 
 CHANNEL_COUNTS = (1, 3, 4)  # of an image: grey, RGB, RGBA
-ResamplingFilter = Literal["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"]  # in the order of Pillow's
-MAX_PATCHES = 2**12  # attention is quadratic in them, so a hostile file cannot ask for more
+ResamplingFilter = Literal["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"]  # in Pillow's order
+MAX_PATCHES = 2**12  # bounds the cost of a hostile file: attention is quadratic in the number of patches
 MAX_EXPERTS = 2**12
 MAX_WIDTH = 2**20  # channels or neurons
 MAX_STREAMS = 64  # residual streams, each as wide as the model
-DROPPED_SHARE = 0.15 * 0.8  # of the tokens are masked in training (Lin et al. 2023, ESM-2)
+DROPPED_SHARE = 0.15 * 0.8  # share of tokens replaced by the mask token in training (Lin et al. 2023, ESM-2)
 MAX_IMAGE_SIDE = 2**13  # pixels
-MAX_FRAMES = 2**12  # of a sound, for the same reason
+MAX_FRAMES = 2**12  # of a sound; bounds the cost of attention as well
 MAX_SAMPLES = 2**24  # of a sound
 MAX_KERNEL, MAX_CHANNELS, MAX_CONVOLUTIONS = 2**12, 2**14, 64
 
@@ -25,12 +25,12 @@ MAX_KERNEL, MAX_CHANNELS, MAX_CONVOLUTIONS = 2**12, 2**14, 64
 class RopeConfig:
     """Rotary position embedding.
 
-    `rotary_dim` channels of each head are rotated (0: all), paired with their neighbour where `interleaved`, else with
-    the channel half of them away, at frequencies theta^(-2j/rotary_dim). `scaling` is a key of ROPE_SCALINGS that
-    extends a context of `original_context_length` by `factor`; `low_freq_factor` and `high_freq_factor` bound the
-    frequencies it changes, `short_factor` and `long_factor` divide each pair's frequency in texts up to and past the
-    original context. Where it is proportional only `rotated_share` of the pairs turn. `attention_factor` multiplies cos
-    and sin.
+    `rotary_dim` channels of each head are rotated (0: all) at frequencies theta^(-2j/rotary_dim). A channel is paired
+    with its neighbour if `interleaved`, else with the channel rotary_dim / 2 further on. `scaling`, a key of
+    ROPE_SCALINGS, extends a context of `original_context_length` by `factor`; `low_freq_factor` and `high_freq_factor`
+    bound the frequencies that it changes, `short_factor` and `long_factor` divide each pair's frequency in texts up to
+    and beyond the original context. With proportional scaling only `rotated_share` of the pairs are rotated.
+    `attention_factor` multiplies cos and sin.
     """
 
     theta: float = 10_000.0
@@ -50,9 +50,9 @@ class RopeConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class SinusoidalConfig:
-    """Sinusoids: the number of a text's first position, and whether the slowest wave's length reaches the base.
+    """Sinusoids: the number of a text's first position, and whether the slowest wavelength reaches the base.
 
-    Otherwise it falls short of it by one step (Vaswani et al. 2017, section 3.5).
+    If it does not, it is one step shorter (Vaswani et al. 2017, section 3.5).
     """
 
     first_position: int = 0
@@ -61,9 +61,9 @@ class SinusoidalConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class RelativePositionConfig:
-    """Relative positions: distances in `buckets`, the last of which begins at `max_distance` tokens.
+    """Relative positions: distances grouped into `buckets`; the last bucket starts at `max_distance` tokens.
 
-    `each_layer`: whether each layer has learned biases of its own.
+    `each_layer`: whether each layer has its own learned biases.
     For disentangled attention: whether there are content-to-position and position-to-content scores, whether the
     embeddings are `normalized`, and whether every distance has its own embedding (`exact_distances`).
     """
@@ -80,15 +80,15 @@ class RelativePositionConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ExpertsConfig:
-    """Mixture of experts in place of the feed-forward network: `count` of them (0: none), of `d_ff` neurons each.
+    """Mixture of experts instead of the feed-forward network: `count` experts (0: none) of `d_ff` neurons each.
 
-    A `d_ff` of 0 is the model's. The first `dense_layers` have an ordinary network instead. Each token goes to the
-    `per_token` with the largest share, whose shares sum to 1 where `normalized`, times `share_scale`; a share is the
-    `scoring` of the router's score. With `groups`, a token goes only to the `chosen_groups` in which the best
-    `group_best` experts have most together, and with `choice_bias` a learned number for each expert enters the choice
-    alone. `shared_d_ff` are the neurons of one more expert that reads every token (0: none). `bias`: whether their
-    linear maps and the router's have one. `up_offset` is added to the linear half of each expert, and `limit` bounds
-    both halves (0: no limit).
+    A `d_ff` of 0 means the model's `d_ff`. The first `dense_layers` have an ordinary network instead. `scoring` turns
+    the router's scores into shares; each token goes to the `per_token` experts with the largest shares. The shares are
+    normalized to sum 1 if `normalized`, then multiplied by `share_scale`. With `groups`, a token goes only to experts
+    of the `chosen_groups`, the groups whose best `group_best` experts have the largest sum; with `choice_bias`, a
+    learned number per expert affects the choice only. `shared_d_ff` is the number of neurons of an additional expert
+    that reads every token (0: none). `bias`: whether the linear maps of experts and router have biases. `up_offset` is
+    added to the linear half of each expert, and `limit` bounds both halves (0: no limit).
     """
 
     count: int = 0
@@ -108,7 +108,7 @@ class ExpertsConfig:
     limit: float = 0.0
 
     def check(self) -> None:
-        """Raise ConfigError unless a token can go to that many experts, in its groups."""
+        """Raise ConfigError for sizes that are out of range or do not fit together."""
         if not (0 <= self.count <= MAX_EXPERTS and (not self.count or 1 <= self.per_token <= self.count)):
             raise ConfigError(
                 f"experts.count is {self.count} and experts.per_token {self.per_token}; there are at most "
@@ -128,10 +128,10 @@ class ExpertsConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class LatentConfig:
-    """Latent attention (MLA): queries, or keys and values, are made of a compressed and normed vector of a token.
+    """Latent attention (MLA): queries, or keys and values, are computed from a compressed, normed vector of a token.
 
     `query_channels` and `key_value_channels` are the channels of those vectors (0: not compressed).
-    `shared_key_channels` of every key are the same in all heads, made of the token itself.
+    `shared_key_channels` of every key are the same in all heads; they are computed from the token directly.
     """
 
     query_channels: int = 0
@@ -139,7 +139,7 @@ class LatentConfig:
     shared_key_channels: int = 0
 
     def check(self, head_dim: int) -> None:
-        """Raise ConfigError unless keys of `head_dim` channels can be made like that."""
+        """Raise ConfigError unless keys of `head_dim` channels can be computed in this way."""
         sizes = {"query_channels": self.query_channels, "key_value_channels": self.key_value_channels}
         for name, size in sizes.items():
             if not 0 <= size <= MAX_WIDTH:
@@ -153,7 +153,7 @@ class LatentConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class AlibiConfig:
-    """ALiBi: the bias is multiplied by `scale`, and computed in bfloat16 if asked, as Falcon does."""
+    """ALiBi: the bias is multiplied by `scale`, and optionally computed in bfloat16, as in Falcon."""
 
     scale: float = 1.0
     bfloat16: bool = False
@@ -163,10 +163,11 @@ class AlibiConfig:
 class EmbeddingConfig:
     """Token embeddings of `dim` channels (0: d_model), multiplied by `scale`.
 
-    Where `dim` is smaller than d_model, `projection` says what is projected: the "tokens" (OPT), or "all", the sum with
-    positions (ALBERT). `segments` is the number of segment embeddings; every text is of the first segment.
-    `separate_encoder` gives the encoder of an encoder-decoder its own table. The embedding of `dropped_token_id` is 0,
-    and the others are multiplied to make up for it, as in training where DROPPED_SHARE of all tokens were dropped.
+    If `dim` is smaller than d_model, `projection` selects what is projected to d_model: the "tokens" (OPT), or "all",
+    their sum with the positions (ALBERT). `segments` is the number of segment embeddings; every text is in the first
+    segment. `separate_encoder` gives the encoder of an encoder-decoder its own table. The embedding of
+    `dropped_token_id` is 0, and the others are scaled up accordingly, because DROPPED_SHARE of all tokens were dropped
+    in training.
     """
 
     dim: int = 0
@@ -181,9 +182,9 @@ class EmbeddingConfig:
 class LayerEmbeddingConfig:
     """A vector of `dim` channels (0: none) that each token has for each layer, besides its embedding.
 
-    It is the sum of a row of a table, which has `vocabulary_size` rows (0: the model's; tokens beyond them read the
-    first), and of a projection of the embedding. Each block ends with a sublayer that reads it through a gate with this
-    `activation` (per-layer embeddings; Gemma 3n).
+    It is the sum of a row of a table and a projection of the embedding. The table has `vocabulary_size` rows (0: the
+    model's vocabulary; tokens beyond it read the first row). Each block ends with a sublayer that reads the vector
+    through a gate with this `activation` (per-layer embeddings; Gemma 3n).
     """
 
     dim: int = 0
@@ -191,7 +192,7 @@ class LayerEmbeddingConfig:
     activation: str = "gelu-tanh"
 
     def check(self) -> None:
-        """Raise ConfigError unless tokens can have such vectors."""
+        """Raise ConfigError for sizes out of range."""
         for name, most in (("dim", MAX_WIDTH), ("vocabulary_size", 2**31)):
             if not 0 <= (size := getattr(self, name)) <= most:
                 raise ConfigError(f"layer_embedding.{name} is {size}; it must be from 0 to {most:,}.")
@@ -201,7 +202,7 @@ class LayerEmbeddingConfig:
 class AlternatingUpdatesConfig:
     """Several residual streams side by side, `streams` of them, of which each block reads and writes the `active` one.
 
-    What the others become is predicted, and corrected by what the block wrote (AltUp; Baykal et al. 2023).
+    The other streams are predicted, and corrected by the block's output (AltUp; Baykal et al. 2023).
     `output_scale`: whether the gate of a layer's embedding reads the active stream times a learned vector (Gemma 3n).
     """
 
@@ -219,12 +220,12 @@ class AlternatingUpdatesConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class PerLayerConfig:
-    """The settings that differ from layer to layer, one entry each; empty where all layers are alike.
+    """The settings that differ between layers, one entry per layer; empty if all layers are equal.
 
     `masks` are combined with the model's masks ("window:8", "none"); the others replace the model's positional
     encoding, rope, score scale, channels of a head (in queries, keys and values), key/value heads, neurons, the share
-    of them that is held at 0, and whether keys are the values. `key_value_layers` is the layer whose keys and values
-    each layer reads: itself, or an earlier one.
+    of neurons set to 0, and whether keys are the values. `key_value_layers` is the layer whose keys and values each
+    layer reads: itself, or an earlier one.
     """
 
     masks: tuple[str, ...] = ()
@@ -240,7 +241,7 @@ class PerLayerConfig:
 
     @property
     def positions_differ(self) -> bool:
-        """Whether layers encode positions each in their own way."""
+        """Whether layers differ in how they encode positions."""
         return bool(self.positional_encodings or self.ropes or self.head_dims)
 
 
@@ -248,10 +249,10 @@ class PerLayerConfig:
 class OutputHeadConfig:
     """Options of the output head.
 
-    `transform` is what precedes the projection, with `activation`. Logits are multiplied by
-    `logit_scale` and, where `logit_soft_cap` is not 0, limited to it smoothly. None is the usual choice: "dense-norm"
-    for a masked language model and "none" for others; a `bias` except for a language model. Pooling the last token
-    skips those with `pad_token_id`.
+    `transform`, with `activation`, precedes the projection. Logits are multiplied by `logit_scale` and, if
+    `logit_soft_cap` is not 0, limited to it smoothly. None means the default: a `transform` of "dense-norm" for a
+    masked language model, else "none"; a `bias` for all but language models. Last-token pooling skips tokens with
+    `pad_token_id`.
     """
 
     transform: Literal["none", "dense", "norm", "dense-norm"] | None = None
@@ -266,9 +267,10 @@ class OutputHeadConfig:
 class ImageProcessorConfig:
     """Image preprocessing, as in Hugging Face image processors: resize, center crop, rescale, normalize.
 
-    Resized to `height` x `width` pixels (0: the model's), or until the shorter side has `shortest_edge`, with the
-    filter `resample`; a `crop_height` of 0 crops nothing. Each channel is multiplied by `rescale_factor`, minus `mean`,
-    divided by `std`; these have one number for all channels or one for each.
+    An image is resized to `height` x `width` pixels (0: the model's size), or until its shorter side has
+    `shortest_edge` pixels, with the filter `resample`; a `crop_height` of 0 means no cropping. Each channel is
+    multiplied by `rescale_factor`, minus `mean`, divided by `std`, which have one number for all channels or one for
+    each.
     """
 
     resize: bool = True
@@ -285,11 +287,11 @@ class ImageProcessorConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageConfig:
-    """The images that a model reads in place of a text, in pixels; `channels` of 0: it reads texts.
+    """The images that a model reads instead of a text, in pixels; with `channels` 0 it reads no images.
 
-    They are divided into patches of `patch_height` x `patch_width`, row by row; what is left at the right and at the
-    bottom is not read. `class_token`: whether it stands in front of the patches; `extra_tokens` are the names of tokens
-    between it and them. `patch_bias`: whether the embedding of patches has a bias.
+    An image is divided into patches of `patch_height` x `patch_width`, row by row; the rest at the right and the bottom
+    is not read. `class_token`: whether a class token precedes the patches; `extra_tokens` are the names of further
+    tokens between them. `patch_bias`: whether the patch embedding has a bias.
     """
 
     channels: int = 0
@@ -304,17 +306,17 @@ class ImageConfig:
 
     @property
     def first_tokens(self) -> int:
-        """How many tokens stand in front of the patches."""
+        """The number of tokens before the patches."""
         return self.class_token + len(self.extra_tokens)
 
     @property
     def patch_rows(self) -> int:
-        """Rows of patches."""
+        """The number of rows of patches."""
         return self.height // max(self.patch_height, 1)
 
     @property
     def patch_columns(self) -> int:
-        """Columns of patches."""
+        """The number of columns of patches."""
         return self.width // max(self.patch_width, 1)
 
     def check(self) -> None:
@@ -352,14 +354,14 @@ class ImageConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class SoundConfig:
-    """The sounds that a model reads in place of a text, `rate` samples a second; a rate of 0: it reads none.
+    """The sounds that a model reads instead of a text, at `rate` samples per second; with rate 0 it reads no sounds.
 
-    With `mel_bins` it reads a log-mel spectrogram in windows of `window` samples, `hop` samples apart; without, the
-    samples themselves, with mean 0 and variance 1 where `normalized`. Convolutions over time with these `channels`,
-    `kernels` and `strides` make frames of it: exactly `frames` (0: as many as the sound is long). They may be `padded`
-    with zeros, have a bias, and a norm: one over time after the first, or one over the channels after each. A
-    projection may follow, and a convolution over `position_kernel` frames in `position_groups` (0: none), which is
-    added.
+    With `mel_bins` it reads a log-mel spectrogram with windows of `window` samples, `hop` samples apart; without, the
+    samples themselves, scaled to mean 0 and variance 1 if `normalized`. Convolutions over time with these `channels`,
+    `kernels` and `strides` turn it into frames: exactly `frames` of them (0: depending on the length of the sound). The
+    convolutions may be `padded` with zeros, have a bias, and a norm: one over time after the first convolution, or one
+    over the channels after each. Optionally, a projection follows, and the output of a convolution over
+    `position_kernel` frames in `position_groups` (0: none) is added.
     """
 
     rate: int = 0
@@ -381,27 +383,27 @@ class SoundConfig:
 
     @property
     def frame_samples(self) -> int:
-        """How many samples one frame begins after the other."""
+        """The number of samples from the start of one frame to the start of the next."""
         return self.hop * prod(self.strides)
 
     @property
     def frame_seconds(self) -> float:
-        """How many seconds one frame begins after the other."""
+        """The seconds from the start of one frame to the start of the next."""
         return self.frame_samples / self.rate
 
     @property
     def sample_count(self) -> int:
-        """How many samples are read; 0 where a sound may have any length."""
+        """The number of samples that are read; 0 if a sound may have any length."""
         return self.frames * self.frame_samples
 
     def frame_count(self, steps: int) -> int:
-        """How many frames the convolutions make of so many steps of a spectrogram, or of so many samples."""
+        """The number of frames that the convolutions make from `steps` steps of a spectrogram, or samples."""
         for kernel, stride in zip(self.kernels, self.strides, strict=True):
             steps = (steps + 2 * (kernel // 2 if self.padded else 0) - kernel) // stride + 1
         return max(steps, 0)
 
     def check_length(self, samples: int) -> None:
-        """Raise SoundError for a sound of so many samples that a model cannot read."""
+        """Raise SoundError if the model cannot read a sound of this many samples."""
         frames = self.frame_count(samples // self.hop)
         if not 1 <= frames <= MAX_FRAMES:
             most, advice = MAX_FRAMES * self.frame_seconds, "Cut out a part of it." if frames else "Take a longer one."
@@ -411,7 +413,7 @@ class SoundConfig:
             )
 
     def check(self, d_model: int) -> None:
-        """Raise ConfigError unless a model of `d_model` channels can hear such sounds."""
+        """Raise ConfigError unless a model of `d_model` channels can read such sounds."""
         lists = {"channels": MAX_CHANNELS, "kernels": MAX_KERNEL, "strides": MAX_KERNEL}
         for name, largest in lists.items():
             numbers = getattr(self, name)

@@ -1,19 +1,19 @@
 """Errors, each a sentence for the person who caused it.
 
 HeadlightError
-├── UnknownNameError a name that no registry has; lists the known ones
-├── ConfigError      sizes or names that do not go together
+├── UnknownNameError a name that is not in a registry; lists the known names
+├── ConfigError      sizes or names that do not fit together
 ├── TextError        a text that cannot be run: empty, too long, no [MASK] ...
 ├── ImageError       an image that cannot be read, or a model that reads none
-├── SoundError       a recording that cannot be read, or a model that hears none
-├── EditError        an edit that cannot be read, or names a value that does not exist
+├── SoundError       a recording that cannot be read, or a model that reads none
+├── EditError        an edit that cannot be read, or that names a value that does not exist
 ├── InputError       a number, matrix or choice that a screen of the course cannot compute with
 ├── CheckpointError  a folder that cannot be opened
 ├── DataError        a training text or recipe that cannot be used
 └── OutputError      a file that cannot be written
 
-`str(error)` is the sentence: what was given, what is possible, what to do. What was given may be of any length, so
-that a sentence is cut to MAX_SENTENCE_LENGTH.
+`str(error)` is the sentence: what was given, what is possible, what to do. The input may have any length, so sentences
+are cut to MAX_SENTENCE_LENGTH.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class HeadlightError(Exception):
 
 
 class UnknownNameError(HeadlightError, KeyError):
-    """A name that a registry does not have."""
+    """A name that is not in a registry."""
 
     def __str__(self) -> str:
-        return str(self.args[0])  # KeyError would show its repr
+        return str(self.args[0])  # KeyError itself would show the repr
 
 
 class ConfigError(HeadlightError):
-    """Sizes or names that do not go together."""
+    """Sizes or names that do not fit together."""
 
 
 class TextError(HeadlightError):
@@ -52,11 +52,11 @@ class ImageError(HeadlightError):
 
 
 class SoundError(HeadlightError):
-    """A recording that cannot be read, or a model that hears none."""
+    """A recording that cannot be read, or a model that reads none."""
 
 
 class EditError(HeadlightError):
-    """An edit that cannot be read, or that names a value which does not exist."""
+    """An edit that cannot be read, or that names a value that does not exist."""
 
 
 class InputError(HeadlightError):
@@ -76,35 +76,35 @@ class OutputError(HeadlightError):
 
 
 def shortened(text: str, limit: int = 80) -> str:
-    """A text to be shown: of a long one the beginning and the end; lone surrogates, which UTF-8 lacks, escaped."""
+    """A text for display: long texts keep only start and end; lone surrogates, invalid in UTF-8, are escaped."""
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return text if len(text) <= limit else f"{text[: limit - limit // 3]} ... {text[-(limit // 3) :]}"
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """ " Did you mean ...?", where a known name is much like the one that was given; else ""."""
+    """ " Did you mean ...?" if a known name resembles the given one, else ""."""
     near = get_close_matches(shortened(name), list(known), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def counted(number: int, name: str) -> str:
-    """How many there are: "1 layer", "2 layers"."""
+    """A number with its noun: "1 layer", "2 layers"."""
     return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
 def numbered(name: str, count: int, first: int = 0) -> str:
-    """Which of several things there are, by number: "layers 0 to 5", or "layer 0 alone"."""
+    """The range of existing numbers: "layers 0 to 5", or "layer 0 alone"."""
     return f"{name}s {first} to {first + count - 1}" if count > 1 else f"{name} {first} alone"
 
 
 def unforeseen(error: BaseException, advice: str) -> str:
-    """A sentence for what should not have happened; `advice` says what the person can do."""
+    """A sentence for an unexpected exception; `advice` tells the person what to do."""
     return f"Something went wrong inside Headlight ({type(error).__name__}). {advice}"
 
 
 @contextmanager
 def wrap_errors(kind: type[HeadlightError], sentence: str) -> Iterator[None]:
-    """Turn any exception of a library, panics of Rust code included, into `kind` with a sentence, without paths."""
+    """Turn any exception of a library, including panics of Rust code, into `kind` with a sentence without paths."""
     try:
         yield
     except (HeadlightError, KeyboardInterrupt, SystemExit, MemoryError):
@@ -114,7 +114,7 @@ def wrap_errors(kind: type[HeadlightError], sentence: str) -> Iterator[None]:
 
 
 def reason(error: BaseException) -> str:
-    """A library's own message behind a colon, in one line; empty where it may hold a path."""
+    """A library's own message after a colon, on one line; empty if it may contain a path."""
     message = (error.strerror or "") if isinstance(error, OSError) else str(error)
     line = message.partition("\n")[0].strip().rstrip(".")[:200]
     return f": {line}" if line and not {"/", "\\"} & set(line) else ""

@@ -1,4 +1,4 @@
-"""Files are written whole: beside their place, and then renamed. A failure leaves what was there before."""
+"""Atomic file writing: into a temporary file that is then renamed. A failure leaves the previous file unchanged."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import BinaryIO
 
 from headlight.errors import OutputError
 
-UNFINISHED = ".part"  # what a name ends in until all is written
+UNFINISHED = ".part"  # suffix of the temporary file
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file to write into, which takes the place of `path` at the end.
+    """A file to write into, which replaces `path` at the end.
 
-    Raises OutputError where it cannot be written; nothing half-written stays then.
+    Raises OutputError if it cannot be written, and leaves no partial file.
     """
     if path.is_dir():
         raise OutputError(f"{path} cannot be written: it is a folder. Give the name of a file in it.")
@@ -27,7 +27,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         with writable(path), unfinished.open("wb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())  # a kill of the machine, too, leaves the old file or the new one
+            os.fsync(file.fileno())  # even after a power failure either the old or the new file is there
         with writable(path):
             os.replace(unfinished, path)
     finally:
@@ -36,9 +36,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write files that belong together: none takes its place before all are written; the first one does last.
+    """Write files that belong together: they are renamed only after all are written, the first one last.
 
-    Raises OutputError; a folder that was made for them is gone then.
+    Raises OutputError, after removing a folder that was created for them.
     """
     is_new = not folder.exists()
     try:
@@ -56,19 +56,19 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def json_bytes(content: object, indent: int = 2) -> bytes:
-    """What a person may read, too: indented, and with a line's end."""
+    """JSON that people can read: indented, with a final line break."""
     return (json.dumps(content, indent=indent) + "\n").encode("utf-8")
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those around it. Raises OutputError where that is impossible."""
+    """Create a folder and its parents. Raises OutputError if that is impossible."""
     with writable(folder):
         folder.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager
 def writable(path: Path) -> Iterator[None]:
-    """Turn what the operating system says into a sentence about `path`."""
+    """Turn errors of the operating system into a sentence about `path`."""
     try:
         yield
     except OSError as error:

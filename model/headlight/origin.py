@@ -1,4 +1,4 @@
-"""Where the weights of a model came from: its name and its files; and the version of the program."""
+"""The origin of a model's weights: its name and files; and the version of the program."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from pathlib import Path
 from headlight.paths import open_regular
 
 _BLOCK_BYTES = 1 << 22
-_File = tuple[Path, int, int]  # with the size and the time of the last change, in nanoseconds
+_File = tuple[Path, int, int]  # path, size, time of the last change in nanoseconds
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The name of a checkpoint, and its weight files as they were when it was opened."""
+    """The name of a checkpoint, and the state of its weight files when it was opened."""
 
     name: str
     files: tuple[_File, ...] = field(default=(), repr=False)
 
     @classmethod
     def of_files(cls, name: str, paths: Iterable[Path]) -> Origin:
-        """The origin of what is read from these files now."""
+        """The origin of weights that are read from these files now."""
         return cls(name, tuple(_stamped(path) for path in paths))
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of the files, as `cat FILES | sha256sum` gives it; empty where they are no more the same."""
+        """The SHA-256 of the files, as from `cat FILES | sha256sum`; empty if they have changed since."""
         try:
             unchanged = self.files == tuple(_stamped(path) for path, *_ in self.files)
             return _sha256(self.files) if self.files and unchanged else ""
@@ -53,7 +53,7 @@ def _sha256(files: tuple[_File, ...]) -> str:
 
 
 def headlight_version() -> str:
-    """The version of Headlight that is installed."""
+    """The installed version of Headlight."""
     try:
         return version("attention-headlight")
     except PackageNotFoundError:

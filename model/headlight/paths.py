@@ -1,4 +1,4 @@
-"""The path of the shipped models, sample texts and images; how a stranger's files are read."""
+"""The path of the shipped models, sample texts and images; safe reading of untrusted files."""
 
 import errno
 import os
@@ -6,17 +6,17 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-MAX_JSON_BYTES = 128 << 20  # the largest vocabularies take about 20 million bytes
+MAX_JSON_BYTES = 128 << 20  # the largest vocabularies have about 20 million bytes
 
 
 def assets_dir() -> Path:
-    """The folder `assets`: inside the package where it is installed, in the source tree beside `model`."""
+    """The folder `assets`: inside an installed package, or beside `model` in the source tree."""
     package = Path(__file__).resolve().parent
     return installed if (installed := package / "assets").is_dir() else package.parents[1] / "assets"
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """A file, open for reading. Raises OSError for what is no regular file: a FIFO would be waited for for ever."""
+    """A file, open for reading. Raises OSError unless it is a regular file: opening a FIFO would block forever."""
     file = os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
@@ -25,7 +25,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """The bytes of a regular file. Raises OSError for anything else, and for one of more than `limit` bytes."""
+    """The bytes of a regular file. Raises OSError for other files, and for more than `limit` bytes."""
     with open_regular(path) as file:
         raw = file.read(limit + 1)
     if len(raw) > limit:

@@ -1,4 +1,4 @@
-"""Registries: named parts to choose from, each a row that carries all there is to say about it."""
+"""Registries: named parts to choose from, each a row that contains everything about it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Entry = TypeVar("Entry")
 
 @runtime_checkable
 class Choice(Protocol):
-    """The words about a row: its title, one or two sentences, and its formula in LaTeX (or "")."""
+    """The description of a row: its title, one or two sentences, and its formula in LaTeX (or "")."""
 
     @property
     def title(self) -> str: ...
@@ -26,7 +26,7 @@ class Choice(Protocol):
 
 
 class Registry(dict[str, Entry]):
-    """A dict whose missing-key error lists the known names; `kind` is what a sentence calls such a part."""
+    """A dict whose error for a missing key lists the known names; `kind` is the word for such a part in sentences."""
 
     def __init__(self, kind: str, entries: dict[str, Entry]) -> None:
         super().__init__(entries)

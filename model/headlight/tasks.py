@@ -1,6 +1,6 @@
-"""Tasks: a row for each output head says what its logits are about, where, and in which words.
+"""Tasks: a row for each output head with the meaning of its logits, their positions, and the words for them.
 
-Nothing else may ask for an output head by its name to decide what can be asked of a model.
+All other code decides by these rows, not by the name of an output head, what a model can do.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from headlight.registry import Exercise, Registry
 
 @dataclass(frozen=True)
 class Example:
-    """A text to begin with, and one line on what to look at; `source` is what an encoder-decoder's encoder reads.
+    """A text to start with, and one line on what to look at; `source` is the text of an encoder-decoder's encoder.
 
-    `sort` is the head metric (or "layer") that brings the heads to the front of which the line speaks; where it speaks
-    of one token that looks at another, they are `query` and `key`.
+    `sort` is the head metric (or "layer") whose order puts the heads of this line first; if the line is about one token
+    that looks at another, they are `query` and `key`.
     """
 
     text: str
@@ -32,15 +32,15 @@ class Example:
 
 @dataclass(frozen=True)
 class Task:
-    """What the logits of one output head mean.
+    """The meaning of the logits of one output head.
 
-    `candidates` is what they are over: the vocabulary's tokens, the config's labels, or nothing. `whole_text` says that
-    there is one row of logits for a text and not one for each token, `fills_masks` that the answers asked for are those
-    at mask tokens, `continues_text` that the last token's answer can be appended, `writes_frames` that those of all
-    frames of a sound together are its transcript. `title` stands on a model's card,
-    `prediction_title` and `preposition` in front of an answer and its token ("Next token", "after "; where it is of the
-    whole text no token follows). `no_generation` completes "This model ..." where it writes nothing, `no_prediction` is
-    the sentence where it never predicts. `exercise` is about its answers.
+    `candidates` are the possible answers: the vocabulary's tokens, the config's labels, or nothing. `whole_text`: a
+    text has one row of logits instead of one per token. `fills_masks`: the relevant answers are those at mask tokens.
+    `continues_text`: the last token's answer can be appended. `writes_frames`: the answers of all frames of a sound
+    together are its transcript. `title` is shown on a model's card, `prediction_title` and `preposition` before an
+    answer and its token ("Next token", "after "; without a token for answers to the whole text). `no_generation`
+    completes "This model ..." if it generates nothing, `no_prediction` is the sentence if it never predicts. `exercise`
+    is about its answers.
     """
 
     title: str
@@ -58,7 +58,7 @@ class Task:
 
     @property
     def predicts(self) -> bool:
-        """Whether there are logits at all."""
+        """Whether the model has logits."""
         return self.candidates != "none"
 
     @property
@@ -73,11 +73,11 @@ class Task:
 
     @property
     def generates(self) -> bool:
-        """Whether a text can grow or be filled in token by token."""
+        """Whether the model can extend a text, or fill its masks, token by token."""
         return self.continues_text or self.fills_masks
 
     def prediction_positions(self, ids: Sequence[int], mask_id: int | None) -> tuple[int, ...]:
-        """The positions whose answer a person wants: each mask token, else the last token."""
+        """The positions of the relevant answers: all mask tokens, else the last token."""
         if not self.fills_masks:
             return (len(ids) - 1,)
         return tuple(position for position, token in enumerate(ids) if token == mask_id)
@@ -95,19 +95,19 @@ def require_token_task(config: Config) -> None:
 
 
 def has_number_labels(config: Config) -> bool:
-    """Whether all labels are numbers, which have an order; names have none."""
+    """Whether all labels are numbers, which have an order, unlike names."""
     return all(label.isdecimal() for label in config.labels)
 
 
 def task_exercise(config: Config) -> Exercise | None:
-    """A question for a class about the answers of a model; one whose labels are numbers sorts them."""
+    """A question for a class about the answers of a model; if its labels are numbers, the question is about sorting."""
     task = task_of(config)
     sorts = task.predicts_labels and not task.whole_text and has_number_labels(config)
     return _SORTING_EXERCISE if sorts else task.exercise
 
 
 def label_text(config: Config, index: int) -> str:
-    """The name of a label; "label 7" where the config names none."""
+    """The name of a label; "label 7" if the config has no names."""
     return config.labels[index] if index < len(config.labels) else f"label {index}"
 
 

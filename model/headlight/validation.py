@@ -16,11 +16,11 @@ from headlight.errors import HeadlightError
 
 Kind = TypeVar("Kind")
 
-# msgspec keeps what it knows of a dataclass before it knows all of it: a second thread that asks meanwhile reads memory
-# that does not exist, and the process is gone. Reentrant, since a dataclass may check itself by another one.
+# msgspec caches its description of a dataclass before the description is complete: a second thread that uses it
+# meanwhile reads invalid memory and crashes the process. Reentrant, because a dataclass may be checked inside another.
 _CONVERTING = RLock()
 
-# How a sentence names the types that msgspec names.
+# The words in sentences for msgspec's names of types.
 _TYPE_NAMES = {
     "int": "a whole number",
     "float": "a number",
@@ -33,10 +33,10 @@ _TYPE_NAMES = {
 
 
 def from_plain(kind: type[Kind], values: Mapping[str, Any], name: str, error: type[HeadlightError]) -> Kind:
-    """The dataclass `kind` from plain values; lists become tuples, whole numbers floats where floats are wanted.
+    """The dataclass `kind` from plain values; lists become tuples, and integers floats if the field is a float.
 
-    Raises `error` for the first fault; a sentence calls the whole `name` ("config") and a field by its path
-    ("rope.theta"). An annotation with `msgspec.Meta` bounds a field, and describes what a sentence expects.
+    Raises `error` for the first fault; its sentence refers to the whole as `name` ("config") and to a field by its path
+    ("rope.theta"). An annotation with `msgspec.Meta` bounds a field, and describes the expected value in sentences.
     """
     _check_fields(kind, values, name, error)
     check_choices(kind, values, error)
@@ -50,7 +50,7 @@ def from_plain(kind: type[Kind], values: Mapping[str, Any], name: str, error: ty
 
 
 def check_choices(kind: type, values: Mapping[str, Any], error: type[HeadlightError], path: str = "") -> None:
-    """Raise `error` where a text is none of the values that its field's Literal type lists, in groups as well."""
+    """Raise `error` if a text is not among the values of its field's Literal type, also in nested groups."""
     for field, expected in _field_types(kind).items():
         value, choices = values.get(field), _choices(expected)
         if is_dataclass(expected) and isinstance(expected, type):
@@ -63,14 +63,14 @@ def check_choices(kind: type, values: Mapping[str, Any], error: type[HeadlightEr
 
 @cache
 def _choices(expected: Any) -> tuple[str, ...]:
-    """The values of a Literal type, or of one in a tuple or a union; none for other types."""
+    """The values of a Literal type, possibly inside a tuple or a union; empty for other types."""
     if get_origin(expected) is Literal:
         return get_args(expected)
     return tuple(choice for part in get_args(expected) for choice in _choices(part))
 
 
 def _check_fields(kind: type, values: Mapping[str, Any], name: str, error: type[HeadlightError]) -> None:
-    """Refuse unknown fields, which msgspec passes over in a dataclass, and list all missing ones, not the first."""
+    """Refuse unknown fields, which msgspec ignores in a dataclass, and list all missing ones instead of the first."""
     types = _field_types(kind)
     if unknown := sorted(set(values) - set(types)):
         raise error(f"Unknown {name} fields: {', '.join(unknown)}. Known: {', '.join(sorted(types))}.")
@@ -88,7 +88,7 @@ def _field_types(kind: type) -> dict[str, Any]:
 
 
 def _groups(expected: Any, value: Any) -> Iterator[tuple[type, Mapping[str, Any]]]:
-    """The dataclasses, with their plain values, that a field of the type `expected` holds."""
+    """The dataclasses in a field of the type `expected`, with their plain values."""
     if isinstance(value, Mapping) and isinstance(expected, type) and is_dataclass(expected):
         yield expected, value
     elif isinstance(value, list | tuple) and get_args(expected):
@@ -97,7 +97,7 @@ def _groups(expected: Any, value: Any) -> Iterator[tuple[type, Mapping[str, Any]
 
 
 def fault_sentence(kind: type, fault: str, values: Any, name: str) -> str:
-    """msgspec's "Expected `int`, got `str` - at `$.layers`" as "layers is '2'; expected a whole number."."""
+    """Turns msgspec's "Expected `int`, got `str` - at `$.layers`" into "layers is '2'; expected a whole number."."""
     path = match[1].replace("[...]", "") if (match := re.search(r"at `\$\.?([^`]*)`", fault)) else ""
     steps = re.findall(r"[^.\[\]]+", path)
     if unexpected := re.match(r"Object (contains unknown|missing required) field `(\w*)`", fault):
@@ -112,12 +112,12 @@ def fault_sentence(kind: type, fault: str, values: Any, name: str) -> str:
 
 def _expected(fault: str) -> str:
     match = re.search(r"Expected `([^`]*)`((?: of length)? [<>]=? [-+.\w]+)?", fault)
-    types = match[1].split(" | ") if match else ["float"]  # the other fault is a number out of range
+    types = match[1].split(" | ") if match else ["float"]  # without a match a number is out of range
     return " or ".join(_TYPE_NAMES.get(kind, kind) for kind in types) + (match[2] or "" if match else "")
 
 
 def _annotation_within(annotation: Any, value: Any, step: str) -> Any:
-    """The annotation of a field of a value, or of an item of a list; None where it has none."""
+    """The annotation of a field of a value, or of an item of a list; None if it has none."""
     kind = _bare(annotation)
     members = tuple(map(_bare, get_args(kind))) if _is_union(kind) else (kind,)
     by_tag = {each.__struct_config__.tag: each for each in members if _is_tagged(each)}
@@ -130,11 +130,11 @@ def _annotation_within(annotation: Any, value: Any, step: str) -> Any:
         kind = next((each for each in members if each is not NoneType), None)
     if is_dataclass(kind) or (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
         return get_type_hints(kind, include_extras=True).get(step)
-    return next(iter(get_args(kind)), None)  # of items of a list
+    return next(iter(get_args(kind)), None)  # the annotation of a list's items
 
 
 def _bare(annotation: Any) -> Any:
-    """An annotation without what is said about it."""
+    """An annotation without its metadata."""
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
@@ -147,7 +147,7 @@ def _is_tagged(kind: Any) -> bool:
 
 
 def _description(annotation: Any) -> str:
-    """What an annotation says of its values; empty where it says nothing."""
+    """The description of its values in an annotation; empty if it has none."""
     if get_origin(annotation) is Literal:
         return f"one of {', '.join(map(str, get_args(annotation)))}"
     if get_origin(annotation) is Annotated:

@@ -24,14 +24,14 @@ def words_and_bigrams(text: str) -> Iterator[Hashable]:
 
 
 def character_ngrams(text: str) -> Iterator[Hashable]:
-    """Every 3 to 5 adjacent characters of a word in lower case, whose two ends count as characters."""
+    """All runs of 3 to 5 adjacent characters of a word in lower case; its start and end count as characters."""
     for word in WORD.findall(text.lower()):
         marked = f"<{word}>"
         yield from (marked[at : at + size] for size in CHARACTER_NGRAMS for at in range(len(marked) - size + 1))
 
 
 class NaiveBayes:
-    """Multinomial Naive Bayes over features of texts, each counted once more than it occurs (Laplace)."""
+    """Multinomial Naive Bayes over features of texts, with 1 added to each count (Laplace smoothing)."""
 
     def __init__(
         self, examples: Sequence[Example], features: Callable[[str], Iterator[Hashable]] = words_and_bigrams
@@ -64,8 +64,8 @@ class NaiveBayes:
         }
 
 
-PENALTY = 1 / 16  # of squared weights, beside a loss that is summed over the texts
-ITERATIONS = 60  # of L-BFGS; by then the loss has stopped falling
+PENALTY = 1 / 16  # factor of the squared weights; the loss is summed over the texts
+ITERATIONS = 60  # of L-BFGS, enough for the loss to converge
 
 
 def distinct_words_and_bigrams(text: str) -> Iterator[Hashable]:
@@ -74,10 +74,11 @@ def distinct_words_and_bigrams(text: str) -> Iterator[Hashable]:
 
 
 class LogisticRegression:
-    """What each word adds to each label, learned for all words together.
+    """Logistic regression: the contribution of each word to each label, learned jointly for all words.
 
-    Naive Bayes counts two words that always come together twice; a regression does not. It starts from the log-odds of
-    Naive Bayes, so that rare words are weighed by them alone (Wang and Manning 2012, "Baselines and Bigrams", NBSVM).
+    Naive Bayes counts two words that always occur together twice; a regression does not. It starts from the log-odds of
+    Naive Bayes, which therefore determine the weights of rare words (Wang and Manning 2012, "Baselines and Bigrams",
+    NBSVM).
     """
 
     def __init__(self, examples: Sequence[Example]) -> None:

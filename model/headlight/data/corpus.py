@@ -21,7 +21,7 @@ from headlight.text.tokenizer import END_OF_TEXT, Tokenizer
 
 
 def require_files(paths: Iterable[Path]) -> None:
-    """Raise DataError that names the first path without a file, before any other work is done."""
+    """Raise a DataError that names the first missing file, before any other work starts."""
     for path in paths:
         if not path.is_file():
             raise DataError(f"There is no file {path}.")
@@ -36,21 +36,21 @@ CACHED_ARRAYS = ("ids", "line_starts", "document_starts")
 
 @dataclass(frozen=True)
 class TextSource:
-    """A text file, and how often one epoch repeats it."""
+    """A text file, and its number of repetitions per epoch."""
 
     path: Path
     epochs: float = 1.0
 
     @classmethod
     def parse(cls, text: str) -> TextSource:
-        """`path`, or `path=epochs`. Raises DataError if `epochs` is no positive number."""
+        """A source from `path` or `path=epochs`. Raises DataError if `epochs` is not a positive number."""
         path, equals, epochs = text.rpartition("=")
         if not equals:
             return cls(expand_path(text))
         try:
             number = float(epochs)
         except ValueError:
-            return cls(expand_path(text))  # the "=" belongs to the path
+            return cls(expand_path(text))  # the "=" is part of the path
         if not 0 < number < float("inf"):
             raise DataError(f"{text!r} asks for {epochs} epochs; give a positive number, as in 'text.txt=3'.")
         return cls(expand_path(path), number)
@@ -84,7 +84,7 @@ def read_documents(path: Path) -> Iterator[Document]:
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a text file (.xz too), without their ends. Raises DataError where it cannot be read."""
+    """The lines of a text file (.xz too), without line breaks. Raises DataError if it cannot be read."""
     try:
         with _open_text(path) as file:
             for line in file:
@@ -102,7 +102,7 @@ def _open_text(path: Path) -> TextIOWrapper:
 
 
 def text_mixture(sources: Sequence[TextSource]) -> Iterator[str]:
-    """The documents of one epoch, on which a tokenizer is trained."""
+    """The documents of one epoch, for training a tokenizer."""
     for source in sources:
         pending = 0.0
         for document in read_documents(source.path):
@@ -116,9 +116,9 @@ def text_mixture(sources: Sequence[TextSource]) -> Iterator[str]:
 class TokenizedText:
     """One text as token ids.
 
-    `line_starts` and `document_starts` are the indices of their first tokens (a separator belongs to the document that
-    follows it, but not to its first line); `byte_count` is the text's length in UTF-8, before or after the tokenizer
-    has normalized it, whichever is less.
+    `line_starts` and `document_starts` are the indices of their first tokens (a separator belongs to the document after
+    it, but not to that document's first line); `byte_count` is the text's length in UTF-8, before or after
+    normalization by the tokenizer, whichever is less.
     """
 
     name: str
@@ -130,7 +130,7 @@ class TokenizedText:
 
 
 def tokenize_source(source: TextSource, tokenizer: Tokenizer, separator: int | None) -> TokenizedText:
-    """A text file as token ids, with `separator`, if there is one, before each document."""
+    """A text file as token ids, with `separator`, if given, before each document."""
     dtype = np.uint16 if tokenizer.vocabulary_size <= 2**16 else np.uint32
     id_chunks, length_chunks = [np.zeros(0, dtype)], [np.zeros(0, np.int64)]
     starts_document: list[bool] = []
@@ -158,7 +158,7 @@ def tokenize_source(source: TextSource, tokenizer: Tokenizer, separator: int | N
 
 
 def _marked_lines(path: Path) -> Iterator[tuple[str, bool]]:
-    """Each line, with a line end unless it is its document's last, and whether it is its document's first."""
+    """All lines, each with whether it is its document's first; all but a document's last line end in a line break."""
     for document in read_documents(path):
         last = len(document) - 1
         for index, line in enumerate(document):
@@ -166,9 +166,9 @@ def _marked_lines(path: Path) -> Iterator[tuple[str, bool]]:
 
 
 def _counted_bytes(line: str, tokenizer: Tokenizer) -> int:
-    """The bytes before or after normalization, whichever are fewer.
+    """The number of bytes before or after normalization, whichever is less.
 
-    Bytes that the tokenizer drops need no prediction, and bytes that it adds are not in the text.
+    Bytes that the tokenizer drops are not predicted, and bytes that it adds are not in the text.
     """
     return min(len(form.encode("utf-8", "replace")) for form in (line, tokenizer.normalize(line)))
 
@@ -176,7 +176,7 @@ def _counted_bytes(line: str, tokenizer: Tokenizer) -> int:
 def tokenize_cached(
     source: TextSource, tokenizer: Tokenizer, separator: int | None, folder: Path, log: Log
 ) -> TokenizedText:
-    """`tokenize_source`, cached in `folder` as long as the file does not change."""
+    """`tokenize_source` with a cache in `folder`, valid until the file changes."""
     stem = folder / f"{source.name}-{zlib.crc32(str(source.path.resolve()).encode()):08x}"
     note_path = stem.with_name(stem.name + ".json")
     require_files([source.path])
@@ -195,7 +195,7 @@ def tokenize_cached(
     log(f"Encoding {source.path.name} ...")
     tokens = tokenize_source(source, tokenizer, separator)
     make_folder(folder)
-    note_path.unlink(missing_ok=True)  # until all arrays are new
+    note_path.unlink(missing_ok=True)  # written again once all arrays are new
     for part in CACHED_ARRAYS:
         with replacing(stem.with_name(f"{stem.name}.{part}.npy")) as file:
             np.save(file, getattr(tokens, part))

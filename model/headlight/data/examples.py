@@ -1,4 +1,4 @@
-"""Examples: a text or a drawing, and the answer that a model is to give."""
+"""Examples: a text or a drawing, with the right answer."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from headlight.vision.image import Box, Drawing
 
 VALIDATION_SEED = 1
 HELD_OUT_FRACTION = 10  # one key in ten is held out
-Span = tuple[int, int]  # characters, from the first to the one after the last
+Span = tuple[int, int]  # index of the first character, and of the one after the last
 
 
 @dataclass(frozen=True)
 class Link:
-    """Characters of an answer, and what they are made from: characters of the text, or a box of a drawing in pixels."""
+    """Characters of an answer, and their source: characters of the text, or a box of a drawing in pixels."""
 
     answer: Span
     text: Span = (0, 0)
@@ -27,7 +27,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Example:
-    """A text or a drawing, and the answer; `links` say what each part of the answer is made from."""
+    """A text or a drawing, and the answer; `links` connect each part of the answer to its source."""
 
     text: str
     answer: str
@@ -37,54 +37,54 @@ class Example:
 
 @runtime_checkable
 class ExampleTask(Protocol):
-    """A task that a model learns from examples; some are held out to measure on."""
+    """A task that a model learns from examples; some examples are held out for measurements."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def about(self) -> str:
-        """A sentence on its examples, for a model's card."""
+        """A sentence about the examples, for a model's card."""
         ...
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of a classifier; none where the answer is a text."""
+        """The labels of a classifier; empty if the answer is a text."""
         ...
 
     def make_tokenizer(self) -> Tokenizer:
-        """The tokenizer of texts and answers, always the same."""
+        """The tokenizer of texts and answers; deterministic."""
         ...
 
     def training_examples(self, seed: int, count: int) -> list[Example]:
-        """About `count` examples to train on, the same ones from the same seed; none is held out."""
+        """About `count` examples to train on, determined by the seed; none is held out."""
         ...
 
     def validation_examples(self, count: int) -> list[Example]:
-        """At most `count` examples by which a run chooses its best weights, always the same; none is trained on."""
+        """At most `count` examples for choosing a run's best weights, always the same and never trained on."""
         ...
 
     def held_out_examples(self, seed: int, count: int) -> list[Example]:
-        """At most `count` examples to measure on, which training never sees."""
+        """At most `count` examples for measurements, which training never sees."""
         ...
 
 
 def is_held_out(key: str) -> bool:
-    """Whether examples with this key are held out; nothing but the key decides."""
+    """Whether examples with this key are held out, which depends only on the key."""
     return zlib.crc32(key.encode()) % HELD_OUT_FRACTION == 0
 
 
 def answer_of(example: Example) -> str:
-    """The answer, which decides in most tasks whether an example is held out."""
+    """The answer: in most tasks the key that decides whether an example is held out."""
     return example.answer
 
 
 @dataclass(frozen=True)
 class GeneratedTask:
-    """A task whose examples are drawn at random, the same ones from the same seed.
+    """A task whose examples are generated randomly; the seed determines them.
 
-    `draw` makes an example, `make_tokenizer` the tokenizer of texts and answers, which is always the same. `labels` are
-    those of a classifier. Examples of one `split_key` are all held out, or none is.
+    `draw` makes an example, `make_tokenizer` the tokenizer of texts and answers, which is deterministic. `labels` are
+    the labels of a classifier. Of the examples with one `split_key`, either all or none are held out.
     """
 
     name: str
@@ -95,7 +95,7 @@ class GeneratedTask:
 
     @property
     def about(self) -> str:
-        """How many examples there are: as many as are asked for."""
+        """A sentence on the number of examples, which is unlimited."""
         return f"New examples of the task {self.name} in every step; one answer in ten is held out."
 
     def open(self) -> ExampleTask:
@@ -107,11 +107,11 @@ class GeneratedTask:
         return self._draw_examples(Random(seed), count, held_out=False)
 
     def validation_examples(self, count: int) -> list[Example]:
-        """Examples that are held out; others are measured on."""
+        """Held-out examples, other than those for measurements."""
         return self.held_out_examples(VALIDATION_SEED, count)
 
     def held_out_examples(self, seed: int, count: int) -> list[Example]:
-        """Examples to measure on; training sees none of the same key."""
+        """Examples for measurements; training sees no example with the same key."""
         return self._draw_examples(Random(seed), count, held_out=True)
 
     def _draw_examples(self, random: Random, count: int, *, held_out: bool) -> list[Example]:
@@ -124,7 +124,7 @@ class GeneratedTask:
 
 
 def joined_spans(words: Sequence[str], start: int = 0) -> list[Span]:
-    """The characters of each word, where single spaces join them from `start` on."""
+    """The span of each word when single spaces join them; the first starts at `start`."""
     spans = []
     for word in words:
         spans.append((start, start + len(word)))

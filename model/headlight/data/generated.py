@@ -24,13 +24,13 @@ WORDS = (
     "oak", "oil", "owl", "pan", "pea", "pen", "pig", "pot", "rat", "rose", "sea", "ship", "sun", "tea", "toy",
     "van", "zoo",
 )  # fmt: skip
-LONGEST_TEXT = 47  # words; the token that begins a text is the 48th
+LONGEST_TEXT = 47  # words; with the token at the start of a text, 48 tokens
 SHORTEST_BLOCK, LONGEST_BLOCK = 4, 20
 FIXED_BLOCK = 20
 
 
 def draw_repeat(random: Random, block_lengths: tuple[int, int]) -> Example:
-    """Up to as many other words as fit, the block, and its first word again; the rest of the block is the answer."""
+    """Some other words, as many as fit at most, a block, and its first word again; the answer is the block's rest."""
     length = random.randint(*block_lengths)
     before = random.randint(0, LONGEST_TEXT - 2 * length)
     words = random.sample(WORDS, before + length)
@@ -45,7 +45,7 @@ def word_tokenizer() -> Tokenizer:
     return train_tokenizer("word", [" ".join(WORDS)], len(WORDS) + 2, (END_OF_TEXT,))
 
 
-# The block's length is also how far apart a word and its repetition are.
+# The block's length is also the distance between a word and its repetition.
 INDUCTION = GeneratedTask(
     "induction", partial(draw_repeat, block_lengths=(SHORTEST_BLOCK, LONGEST_BLOCK)), word_tokenizer
 )
@@ -59,7 +59,7 @@ SHORTEST, LONGEST = 4, 16
 
 
 def draw_numbers(random: Random) -> Example:
-    """Half of the sequences take any number; the others few numbers again and again, or close ones."""
+    """Half of the sequences contain arbitrary numbers; the others repeat a few numbers, or have close ones."""
     length, kind = random.randint(SHORTEST, LONGEST), random.random()
     pool = list(range(100))
     if kind < 0.25:
@@ -80,7 +80,7 @@ def draw_numbers(random: Random) -> Example:
 
 
 def number_tokenizer() -> Tokenizer:
-    """Each number is a token; characters between them are not read."""
+    """Each number is a token; characters between numbers are ignored."""
     vocabulary = {token: index for index, token in enumerate(("[PAD]", "[UNK]", *NUMBERS))}
     backend = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     backend.add_special_tokens(["[PAD]", "[UNK]"])
@@ -133,7 +133,7 @@ TEMPLATES = (
     "{year}/{month_two}/{day_two}",
     "{year}{month_two}{day_two}",
 )
-FIELDS = {"year": (0, 4), "month": (5, 7), "day": (8, 10)}  # and where they stand in the answer
+FIELDS = {"year": (0, 4), "month": (5, 7), "day": (8, 10)}  # with their spans in the answer
 
 
 def _with_suffix(number: int) -> str:
@@ -141,7 +141,7 @@ def _with_suffix(number: int) -> str:
     return f"{number}{suffix}"
 
 
-# How each part of a template is written; a part begins with the name of its field.
+# The spelling of each part of a template; a part starts with the name of its field.
 PARTS: dict[str, Callable[[date], str]] = {
     "year": lambda day: str(day.year),
     "month": lambda day: MONTHS[day.month - 1],
@@ -157,7 +157,7 @@ PARTS: dict[str, Callable[[date], str]] = {
 
 
 def write_date(day: date, template: str) -> Example:
-    """A day as a template writes it, with links from year, month and day of the answer to those of the text."""
+    """A day written by a template, with links from year, month and day of the answer to their places in the text."""
     text, links = "", []
     for index, part in enumerate(re.split(r"{(\w+)}", template)):
         start, field = len(text), next((name for name in FIELDS if name in part.split("_")), None)
@@ -168,7 +168,7 @@ def write_date(day: date, template: str) -> Example:
 
 
 def draw_date(random: Random) -> Example:
-    """Any day, written in any way; one text in four is in lower case, one in twenty in capitals."""
+    """A random day in a random spelling; one text in four is in lower case, one in twenty in capitals."""
     example = write_date(date.fromordinal(random.randint(FIRST, LAST)), random.choice(TEMPLATES))
     case = random.random()
     text = example.text.lower() if case < 0.25 else example.text.upper() if case < 0.3 else example.text
@@ -205,7 +205,7 @@ OBJECTS = (
     "ball", "hat", "book", "kite", "cup", "toy", "lamp", "bag", "boat", "drum", "coat", "clock", "shoe", "doll",
 )  # fmt: skip
 PLACES = ("park", "kitchen", "school", "garden", "forest", "market", "barn", "library", "village", "harbour")
-# What happens, as a summary calls it, and how a text may tell it without that word; the same of how it ends.
+# Events with their word in a summary, and sentences that tell them without that word; the same for endings.
 EVENTS = {
     "lost": ("could not see the {thing} anywhere", "let the {thing} drop and went on", "came home without the {thing}"),
     "broke": (
@@ -228,7 +228,7 @@ BESIDES = (
 
 
 def draw_story(random: Random) -> Example:
-    """A few sentences, of which two matter, and a summary of these; its names and its thing stand in the text."""
+    """A few sentences, two of which matter, and a summary of those two; the text contains its names and its thing."""
     hero, helper, third = random.sample(PEOPLE, 3)
     thing, other = random.sample(OBJECTS, 2)
     place, event, ending = random.choice(PLACES), random.choice(list(EVENTS)), random.choice(list(ENDINGS))
@@ -251,7 +251,7 @@ def _link(answer: str, text: str, word: str) -> Link:
 
 
 def _write_story(random: Random) -> str:
-    """A text and its summary, so that words of both become tokens."""
+    """A text and its summary, so that the tokenizer learns the words of both."""
     story = draw_story(random)
     return f"{story.text} {story.answer}"
 
@@ -271,13 +271,13 @@ COLOURS: dict[str, Shade] = {
 THINGS = tuple((colour, shape) for colour in COLOURS for shape in OUTLINES)
 RELATIONS = ("above", "below", "left of", "right of")
 LARGE, SMALL = (10.0, 12.0), (6.5, 8.5)  # radii
-GAP, MARGIN = 1.5, 1.0  # the fewest pixels between the figures, and to the edge
-SHADE_SPREAD = 18  # by which red, green and blue of a colour vary
-GROUND = (232, 255)  # the lightness of the ground
+GAP, MARGIN = 1.5, 1.0  # minimum distances in pixels between the figures, and to the edge
+SHADE_SPREAD = 18  # maximum change of a colour's red, green and blue
+GROUND = (232, 255)  # range of the background's lightness
 
 
 def draw_caption(random: Random) -> Example:
-    """Two different things; the wider is named first, so that only one of "A above B" and "B below A" is right."""
+    """Two different things; the wider one is named first, so that only one of "A above B", "B below A" is right."""
     (colour, shape), (other_colour, other_shape) = random.sample(THINGS, 2)
     relation, radii = random.choice(RELATIONS), (random.uniform(*LARGE), random.uniform(*SMALL))
     (x, y), (other_x, other_y) = _draw_centres(random, relation, radii)
@@ -294,7 +294,7 @@ def draw_caption(random: Random) -> Example:
 def _draw_centres(
     random: Random, relation: str, radii: tuple[float, float]
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Centres of two figures, the first of which stands in a relation to the second, along one axis clearly."""
+    """Centres of two figures; the first is in a relation to the second, which is clear along one axis."""
     large, small = radii
     distance = random.uniform(large + small + GAP, SIDE - 2 * MARGIN - large - small)
     start = random.uniform(MARGIN, SIDE - MARGIN - large - distance - small)
@@ -314,7 +314,7 @@ def _vary(random: Random, shade: Shade) -> Shade:
 
 
 def combination(example: Example) -> str:
-    """The two things of a drawing in one order, so that a pair of things is held out in every arrangement."""
+    """The two things of a drawing in a fixed order, so that a pair of things is held out in every arrangement."""
     assert example.drawing is not None
     return " and ".join(sorted(figure.name for figure in example.drawing.figures))
 

@@ -1,4 +1,4 @@
-"""Examples of one's own: which columns of a file are text and answer, and how a row of each kind is read."""
+"""Examples from a user's files: the columns of text and answer, and how a row of each kind is read."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from headlight.data.text_tasks import Answer, TextTask, tagged_example
 class ExampleFiles:
     """Files of examples, and the names of the columns (in JSON lines: of the keys) to read.
 
-    Without names they are those that ROWS_OF gives for the kind of answer.
+    Columns without names are named as in ROWS_OF for the kind of answer.
     """
 
     files: tuple[str, ...] = ()
     text: str = ""
     answer: str = ""
-    columns: tuple[str, ...] = ()  # of a TSV whose first line does not name them
+    columns: tuple[str, ...] = ()  # for a TSV file without a header line
 
 
 def read_labelled(row: Row, text: str, answer: str) -> Example:
@@ -31,7 +31,7 @@ def read_labelled(row: Row, text: str, answer: str) -> Example:
 
 
 def read_tagged(row: Row, text: str, answer: str) -> Example:
-    """Words, and the label of each; names lose their B- and I-, as in `tagged_example`."""
+    """Words, and the label of each, without the prefixes B- and I-, as in `tagged_example`."""
     words, labels = row.words(text), [label.removeprefix("B-").removeprefix("I-") for label in row.words(answer)]
     if len(words) != len(labels):
         raise row.fault(f"has {len(words)} words and {len(labels)} labels; each word needs one")
@@ -42,12 +42,12 @@ def read_tagged(row: Row, text: str, answer: str) -> Example:
 
 
 def read_pair(row: Row, text: str, answer: str) -> Example:
-    """A text, and the text that is to be made of it."""
+    """A text, and the text that the model should write for it."""
     return Example(row.text(text), row.text(answer))
 
 
 class Rows(NamedTuple):
-    """How rows with one kind of answer are read, and their usual columns."""
+    """The reader of rows with one kind of answer, and their usual columns."""
 
     read: Callable[[Row, str, str], Example]
     text: str
@@ -62,7 +62,7 @@ ROWS_OF: Mapping[Answer, Rows] = {
 
 
 def own_task(source: ExampleFiles, answer: Answer, validation: tuple[Path, ...] = ()) -> TextTask:
-    """The task whose examples stand in files of one's own."""
+    """The task of a user's example files."""
     rows = ROWS_OF[answer]
     text_column, answer_column = source.text or rows.text, source.answer or rows.answer
 

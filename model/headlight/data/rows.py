@@ -15,16 +15,16 @@ from headlight.data.corpus import read_lines
 from headlight.errors import DataError, counted, shortened
 from headlight.registry import Registry
 
-Lines = Iterator[tuple[int, str]]  # with their numbers, from 1
-TAGGED_COLUMNS = ("text", "labels")  # of a CoNLL file: its words and their tags
+Lines = Iterator[tuple[int, str]]  # line number, from 1, and line
+TAGGED_COLUMNS = ("text", "labels")  # the words and the tags of a CoNLL file
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row: its fields by column, and the file and lines that a sentence about it names."""
+    """One row: its fields by column, and its file and lines, for sentences about it."""
 
     file: Path
-    lines: tuple[int, ...]  # of a sentence in CoNLL columns one for each word, else one
+    lines: tuple[int, ...]  # one per word of a sentence in CoNLL columns, else a single one
     fields: Mapping[str, Any]
 
     def fault(self, what: str, at: int = 0) -> DataError:
@@ -32,19 +32,19 @@ class Row:
         return DataError(f"Line {self.lines[at]} of {self.file} {what}.")
 
     def text(self, column: str) -> str:
-        """A field that is a text, without white space around it."""
+        """A text field without surrounding white space."""
         value = self._field(column)
         if not isinstance(value, str) or not value.strip():
             raise self.fault(f"has no text in {column!r} ({_shown(value)})")
         return value.strip()
 
     def label(self, column: str) -> str:
-        """A field that is a label: a text, a whole number, or true or false."""
+        """A label field: a text, an integer, or true or false."""
         value = self._field(column)
         return str(value) if isinstance(value, int) else self.text(column)
 
     def words(self, column: str) -> list[str]:
-        """A field that is several words: a list, or a text in which spaces part them."""
+        """A field of several words: a list, or a text with spaces between them."""
         value = self._field(column)
         if isinstance(value, list) and all(isinstance(word, str) for word in value):
             return list(value)
@@ -60,10 +60,9 @@ class Row:
 
 
 def read_rows(path: Path, columns: Sequence[str] = (), comment: str | None = None) -> Iterator[Row]:
-    """The rows of a file. `columns` names those of a TSV whose first line does not.
+    """The rows of a file. `columns` names the columns of a TSV file without a header line.
 
-    Lines that begin with `comment` are passed over. Raises DataError with file and line number where a row cannot be
-    read.
+    Lines that start with `comment` are skipped. Raises DataError with file and line number if a row cannot be read.
     """
     suffix = Path(path.name.removesuffix(".xz")).suffix
     if suffix not in ROW_READERS:
@@ -73,7 +72,7 @@ def read_rows(path: Path, columns: Sequence[str] = (), comment: str | None = Non
 
 
 def _numbered(path: Path) -> Lines:
-    """The lines, counted from 1, without a byte order mark in front of the first."""
+    """The lines, numbered from 1, without a byte order mark before the first."""
     for number, line in enumerate(read_lines(path), 1):
         yield number, line.removeprefix("\ufeff") if number == 1 else line
 
@@ -110,13 +109,13 @@ def _read_conll(path: Path, lines: Lines, columns: Sequence[str]) -> Iterator[Ro
     """A word and its tag on each line, other columns in between; an empty line ends a sentence."""
     for _, sentence in groupby(lines, key=lambda line: bool(line[1].strip())):
         rows = [(number, *_word_and_tag(line)) for number, line in sentence]
-        if named := [row for row in rows if row[1].strip()]:  # some words are nothing but a space
+        if named := [row for row in rows if row[1].strip()]:  # some words consist of a single space
             numbers, words, tags = map(list, zip(*named, strict=True))
             yield Row(path, tuple(numbers), dict(zip(TAGGED_COLUMNS, (words, tags), strict=True)))
 
 
 def _word_and_tag(line: str) -> tuple[str, str]:
-    """The first and the last column; a line with one column has a tag alone."""
+    """The first and the last column; a line with one column has only a tag."""
     first, *others = re.split(r"[ \t]", line.rstrip())
     return (first, others[-1]) if others else ("", first)
 

@@ -26,11 +26,11 @@ from headlight.text.tokenizer import Tokenizer
 from headlight.text.tokenizer_training import MASKED_SPECIAL_TOKENS, SEQUENCE_SPECIAL_TOKENS, train_tokenizer
 
 PARTS = ("training", "validation", "held_out")
-LENGTH_SPREAD = 4  # characters by which the texts of a batch may differ though there are others of the same length
+LENGTH_SPREAD = 4  # characters; texts of a batch may differ this much in length even if equally long ones exist
 
 
 class Answer(Enum):
-    """What the answer of an example is: one label, one for each word, or a text."""
+    """The kind of answer of an example: one label, one label per word, or a text."""
 
     LABEL = "label"
     WORD_LABELS = "word labels"
@@ -39,10 +39,11 @@ class Answer(Enum):
 
 @dataclass(frozen=True)
 class TextTask:
-    """A task on texts: its files, how a row of one becomes an example, and what its answers are.
+    """A task on texts: its files, the reader that turns a row into an example, and the kind of its answers.
 
-    `labels` are those of a classifier; without them they are the labels that its examples have. `columns` name those of
-    a TSV that does not. Where there are files to validate on, no example of the other files is held out.
+    `labels` are the labels of a classifier; if not given, they are collected from the examples. `columns` names the
+    columns of a TSV file without a header line. With separate validation files, no example of the other files is held
+    out.
     """
 
     name: str
@@ -59,7 +60,7 @@ class TextTask:
         return tuple(map(expand_path, self.files))
 
     def open(self) -> TextExamples:
-        """The examples. Raises DataError where a file is missing, a row cannot be read, or there are too few."""
+        """The examples. Raises DataError if a file is missing, a row cannot be read, or there are too few rows."""
         require_files([*self.paths, *self.validation])
         read = self._read(self.paths)
         if self.validation:
@@ -80,19 +81,19 @@ class TextTask:
 
 
 def split_key(text: str) -> str:
-    """The words of a text, which decide its part: texts that differ in case and punctuation alone stay together."""
+    """The words of a text, which determine its part: texts that differ only in case and punctuation stay together."""
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
 def part_of(text: str) -> str:
-    """Which of the PARTS a text belongs to: one in ten is held out, one in twenty validates."""
+    """The part (of PARTS) that a text belongs to: one in ten is held out, one in twenty is for validation."""
     number = zlib.crc32(split_key(text).encode()) % 20
     return "held_out" if number % 10 == 0 else "validation" if number == 1 else "training"
 
 
 @dataclass(frozen=True)
 class TextExamples:
-    """The examples of a task on texts: to train on, to choose the best weights by, and to measure on."""
+    """The examples of a task on texts: for training, for choosing the best weights, and for measurements."""
 
     task: TextTask
     training: tuple[Example, ...]
@@ -101,7 +102,7 @@ class TextExamples:
 
     @property
     def name(self) -> str:
-        """The task's."""
+        """The name of the task."""
         return self.task.name
 
     @property
@@ -114,7 +115,7 @@ class TextExamples:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The task's, or those of the examples: O, which is no name, first, the others in order."""
+        """The task's labels, or else those of the examples: O (not a name) first, the others sorted."""
         if self.task.labels or self.task.answer is Answer.TEXT:
             return self.task.labels
         answers = {one.answer for one in (*self.training, *self.validation, *self.held_out)}
@@ -130,14 +131,14 @@ class TextExamples:
 
     @property
     def texts(self) -> Iterator[str]:
-        """What a tokenizer is trained on: texts to train on, and answers that are texts."""
+        """The texts for training a tokenizer: the training texts, and their answers if these are texts."""
         for one in self.training:
             yield one.text
             if self.task.answer is Answer.TEXT:
                 yield one.answer
 
     def make_tokenizer(self) -> Tokenizer:
-        """Byte-level BPE of the examples to train on."""
+        """A byte-level BPE tokenizer, trained on the training examples."""
         return train_tokenizer("bpe", self.texts, VOCABULARY_SIZE, self.special_tokens)
 
     @cached_property
@@ -145,10 +146,10 @@ class TextExamples:
         return np.array([len(example.text) + len(example.answer) + 1 for example in self.training])
 
     def training_examples(self, seed: int, count: int) -> list[Example]:
-        """Examples of similar length, so that little of a batch is padding (Vaswani et al. 2017, section 5.1).
+        """Examples of similar length, so that a batch has little padding (Vaswani et al. 2017, section 5.1).
 
-        They have about as many characters as `count` examples of the mean length. In the long run all examples come
-        equally often: a batch of long ones, which holds fewer, is drawn more often.
+        They have about as many characters as `count` examples of the mean length. In the long run all examples occur
+        equally often, because batches of long examples, which contain fewer, are drawn more often.
         """
         generator, lengths = np.random.default_rng(seed), self._lengths
         length = int(generator.choice(lengths, p=lengths / lengths.sum()))
@@ -157,26 +158,26 @@ class TextExamples:
         return [self.training[index] for index in np.argpartition(distance, wanted - 1)[:wanted]]
 
     def validation_examples(self, count: int) -> list[Example]:
-        """Some of those that validate, always the same ones."""
+        """Some of the validation examples, always the same ones."""
         return Random(VALIDATION_SEED).sample(self.validation, min(count, len(self.validation)))
 
     def held_out_examples(self, seed: int, count: int) -> list[Example]:
-        """Some of those held out, the same ones from the same seed."""
+        """Some of the held-out examples, determined by the seed."""
         return Random(seed).sample(self.held_out, min(count, len(self.held_out)))
 
 
 WORD = re.compile(r"\w+|[^\w\s]")  # a word or a punctuation mark, each of which has a label
-_CLOSING = re.compile(r"[.,!?;:%)\]}…]+|'(s|re|ve|ll|d|m|t)|n't", re.IGNORECASE)  # takes no space before it
-_OPENING = ("(", "[", "{", "$", "#")  # takes none after it
+_CLOSING = re.compile(r"[.,!?;:%)\]}…]+|'(s|re|ve|ll|d|m|t)|n't", re.IGNORECASE)  # without a space before it
+_OPENING = ("(", "[", "{", "$", "#")  # without a space after it
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
-    """The characters of each word or punctuation mark."""
+    """The span of each word or punctuation mark, in characters."""
     return [match.span() for match in WORD.finditer(text)]
 
 
 def join_words(words: Sequence[str]) -> tuple[str, list[int]]:
-    """The words as one text with spaces where people type them, and where each word begins."""
+    """The words as one text with the usual spaces, and the index at which each word starts."""
     text, starts, opens = "", [], True
     for word in words:
         text += "" if opens or _CLOSING.fullmatch(word) else " "
@@ -185,7 +186,7 @@ def join_words(words: Sequence[str]) -> tuple[str, list[int]]:
     return text, starts
 
 
-VOCABULARY_SIZE = 8000  # of a translator both languages share them, as they do the embeddings
+VOCABULARY_SIZE = 8000  # both languages of a translator share it, as well as the embeddings
 PLAIN = str.maketrans({"’": "'", "\u00a0": " ", "\u202f": " ", "\u2009": " "})
 
 
@@ -226,7 +227,7 @@ SENTIMENT = TextTask(
 
 OUTSIDE = "O"
 ENTITY_LABELS = (OUTSIDE, "PER", "LOC", "ORG")
-# The corpora's word for each kind of name; MISC, product and creative-work are no names here.
+# The corpora's words for each kind of name; MISC, product and creative-work do not count as names here.
 LABEL_OF = {
     "PER": "PER", "person": "PER", "LOC": "LOC", "location": "LOC", "ORG": "ORG", "corporation": "ORG", "group": "ORG",
     "MISC": OUTSIDE, "product": OUTSIDE, "creative-work": OUTSIDE, OUTSIDE: OUTSIDE,
@@ -234,7 +235,7 @@ LABEL_OF = {
 
 
 def read_sentence(row: Row) -> Example:
-    """The words of a sentence, and the kind of name that each is part of."""
+    """The words of a sentence, each with its kind of name."""
     labels = []
     for at, tag in enumerate(row.words("labels")):
         label = LABEL_OF.get(tag.removeprefix("B-").removeprefix("I-"))
@@ -247,7 +248,7 @@ def read_sentence(row: Row) -> Example:
 def tagged_example(words: Sequence[str], labels: Sequence[str]) -> Example:
     """Words as one text, and the label of each word and punctuation mark in it.
 
-    Labels tell inside from outside (IO): B- and I- are the same, so names of one kind side by side are one name.
+    Labels only distinguish inside from outside (IO): B- and I- are the same, so adjacent names of one kind merge.
     """
     text, starts = join_words(words)
     label_of = [labels[bisect_right(starts, start) - 1] for start, _ in word_spans(text)]

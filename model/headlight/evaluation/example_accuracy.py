@@ -1,4 +1,4 @@
-"""How a model answers examples, and whether its heads look at what an answer is made from."""
+"""The accuracy of a model on examples, and whether its heads look at the sources of its answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from headlight.vision.patches import EncodedImage
 
 
 class AnswerBigrams:
-    """Guesses the token that most often follows the token before it in an answer, without reading the question."""
+    """A baseline that ignores the question: it guesses the token that most often follows the token before it."""
 
     def __init__(self, answers: Sequence[Sequence[Hashable]]) -> None:
         counts: dict[Hashable, Counter[Hashable]] = defaultdict(Counter)
@@ -36,21 +36,21 @@ class AnswerBigrams:
         self.following = {before: tokens.most_common(1)[0][0] for before, tokens in counts.items()}
 
     def tokens_right(self, answer: Sequence[Hashable]) -> int:
-        """How many tokens of an answer are guessed, each after those that are right."""
+        """The number of correctly guessed tokens of an answer, each guessed after the right tokens before it."""
         return sum(self.following.get(before) == token for before, token in pairwise((None, *answer)))
 
 
 BATCH_ROWS = 100
-LINK_EXAMPLES = 100  # that are traced, one by one
-BASELINE_SEED, BASELINE_EXAMPLES = 3, 2000  # of the training answers that the baseline counts
+LINK_EXAMPLES = 100  # number of traced examples
+BASELINE_SEED, BASELINE_EXAMPLES = 3, 2000  # seed and number of the training answers for the baseline
 
 
 @dataclass(frozen=True)
 class ExampleAccuracy:
-    """Right answers on held-out examples, token by token and whole, each with its number.
+    """The numbers of right tokens, and of fully right answers, on held-out examples.
 
-    `link_agreement` is how often each head's strongest attention lies on what a part of an answer is made from;
-    `guessed` are the tokens that `AnswerBigrams` has right.
+    `link_agreement` is the fraction of linked tokens for which a head attends most to their source; `guessed` is the
+    number of tokens that `AnswerBigrams` guesses.
     """
 
     task: str
@@ -64,12 +64,12 @@ class ExampleAccuracy:
 
     @property
     def token_accuracy(self) -> float:
-        """The fraction of the answers' tokens that are right."""
+        """The fraction of right tokens in the answers."""
         return self.tokens_right / self.tokens
 
     @property
     def exact_accuracy(self) -> float:
-        """The fraction of answers that are right as a whole."""
+        """The fraction of answers that are fully right."""
         return self.exact / self.examples
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class ExampleAccuracy:
 
 
 def example_objective(checkpoint: Checkpoint, task: GeneratedTask) -> ExampleObjective:
-    """The objective that a model was trained with, by its architecture. Raises DataError if there is none."""
+    """The training objective of a model, by its architecture. Raises DataError if there is none."""
     config = checkpoint.model.config
     for objective in EXAMPLE_OBJECTIVES.values():
         if all(getattr(config, name) == objective.config_values[name] for name in ("architecture", "output_head")):
@@ -105,8 +105,8 @@ def example_objective(checkpoint: Checkpoint, task: GeneratedTask) -> ExampleObj
 def example_accuracy(checkpoint: Checkpoint, task: GeneratedTask, count: int, seed: int) -> ExampleAccuracy:
     """Measure a model on held-out examples.
 
-    Each token of an answer is predicted from the right tokens before it, so a whole answer is right exactly where
-    greedy decoding gives it.
+    Each token of an answer is predicted from the right tokens before it, so an answer is fully right exactly if greedy
+    decoding gives it.
     """
     objective, examples = example_objective(checkpoint, task), task.held_out_examples(seed, count)
     tokens_right = tokens = wrong = 0
@@ -124,7 +124,7 @@ def example_accuracy(checkpoint: Checkpoint, task: GeneratedTask, count: int, se
 
 
 def answer_tokens(checkpoint: Checkpoint, examples: Sequence[Example]) -> list[Sequence[int | str]]:
-    """The tokens of each answer, with the end token where a decoder writes it; or the labels."""
+    """The tokens of each answer, with the end token if a decoder writes it; or the labels."""
     if task_of(checkpoint.model.config).predicts_labels:
         return [example.answer.split() for example in examples]
     end_id = checkpoint.tokenizer.end_id
@@ -148,7 +148,7 @@ def link_agreement(checkpoint: Checkpoint, examples: Sequence[Example]) -> Float
 def _attention_and_links(
     checkpoint: Checkpoint, example: Example
 ) -> tuple[Float[np.ndarray, "layer head query key"], Bool[np.ndarray, "query key"]]:
-    """The attention of the queries that give an answer, and True at the keys that its links name."""
+    """The attention of the queries that predict an answer, and a mask that is True at their linked keys."""
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     keys: Sequence[Span | Box]
     if model.config.has_cross_attention:
@@ -156,7 +156,7 @@ def _attention_and_links(
         assert trace.source is not None
         keys = trace.source.patch_boxes() if isinstance(trace.source, EncodedImage) else trace.source.offsets
         kind, answer_spans = "cross", list(trace.text.offsets[1:])
-        first = 0  # the start token, which gives the answer's first token
+        first = 0  # the start token, which predicts the answer's first token
     elif task_of(model.config).predicts_labels:
         trace = run(model, tokenizer, example.text, keep=("*.weights",))
         keys, kind, answer_spans, first = trace.text.offsets, "self", _word_spans(example.answer), 0
@@ -184,21 +184,21 @@ def _word_spans(text: str) -> list[Span]:
 
 
 def _overlap(one: Span | Box, other: Span | Box) -> bool:
-    """Whether two spans, or two boxes (left, top, right, bottom), have a part in common."""
+    """Whether two spans, or two boxes (left, top, right, bottom), overlap."""
     axes = len(one) // 2
     sides = zip(one[:axes], other[:axes], one[axes:], other[axes:], strict=True)
     return all(max(start, other_start) < min(end, other_end) for start, other_start, end, other_end in sides)
 
 
 def source_of(checkpoint: Checkpoint, example: Example) -> str | ProcessedImage:
-    """The text or drawing of an example, as the encoder of an encoder-decoder is given it."""
+    """The text or drawing of an example, as input of an encoder."""
     if example.drawing is None:
         return example.text
     return process_image(example.drawing.render(), checkpoint.model.config.image)
 
 
 def answer(checkpoint: Checkpoint, example: Example, tokens: int) -> str:
-    """A model's answer to an example, of at most `tokens` tokens: the likeliest label or token each time."""
+    """A model's answer to an example, at most `tokens` tokens long: the likeliest label, or token at each step."""
     model, tokenizer, text = checkpoint.model, checkpoint.tokenizer, example.text
     if task_of(model.config).predicts_labels:
         logits = run(model, tokenizer, text, keep=("logits",)).logits

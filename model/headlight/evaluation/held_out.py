@@ -1,6 +1,6 @@
-"""Sentences to measure the task models on: reviews, named entities, translations and word alignments.
+"""Sentences for measuring the task models: reviews, named entities, translations and word alignments.
 
-The files in `assets/held_out` are files of examples; lines that begin with "# " are comments.
+The files in `assets/held_out` contain examples; lines that start with "# " are comments.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def hand_written_rows(file: str, *columns: str) -> Iterator[Row]:
 
 
 def hand_written_examples(task: str) -> list[Example]:
-    """The examples of a task on texts; a sentence with several translations is as many examples."""
+    """The examples of a task on texts; each translation of a sentence is an example."""
     if task == "sentiment":
         rows = hand_written_rows("sentiment.tsv", "label", "sentence")
         return [replace(read_review(row), text=row.text("sentence")) for row in rows]
@@ -40,7 +40,7 @@ def aligned_examples() -> list[Example]:
 
 
 def read_alignment(row: Row) -> Example:
-    """A sentence, its translation and links such as 0-0 1-2. Raises DataError for a link between no two words."""
+    """A sentence, its translation and links such as 0-0 1-2. Raises DataError if a link's word does not exist."""
     english, french = row.words("english"), row.words("french")
     text, starts = join_words(english)
     answer, french_starts = join_french(french)
@@ -56,7 +56,7 @@ def read_alignment(row: Row) -> Example:
 
 
 def join_french(words: list[str]) -> tuple[str, list[int]]:
-    """French words as one text, and where each begins."""
+    """French words as one text, and the index at which each word starts."""
     text, starts, opens = "", [], True
     for word in words:
         text += "" if opens or word in (".", ",", ")") else " "

@@ -1,9 +1,9 @@
-"""How well a model predicts tokens: bits per byte, accuracy at masked tokens, and cloze tests.
+"""Measures of token prediction: bits per byte, accuracy at masked tokens, and cloze tests.
 
-Bits count every token of the text but the first, and also the `<|endoftext|>` between two documents. Bytes are those of
-the documents as UTF-8, with the line ends inside a document, without the separators and without what the tokenizer
-drops: separators cost bits but add no bytes. Bits per byte compare between tokenizers that lose nothing; a tokenizer
-that lower-cases, or has unknown words, leaves less to predict.
+Bits count all tokens of the text except the first, including the `<|endoftext|>` between two documents. Bytes count the
+documents as UTF-8, with the line breaks inside a document, without the separators and without characters that the
+tokenizer drops: separators cost bits but add no bytes. Bits per byte are comparable between tokenizers that lose
+nothing; a tokenizer that lower-cases, or has unknown words, leaves less to predict.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ class TextLikelihood:
 
     @property
     def bits_per_byte(self) -> float:
-        """Bits per UTF-8 byte of the text: comparable between tokenizers that lose nothing of it."""
+        """Bits per UTF-8 byte of the text, comparable between tokenizers that lose nothing."""
         return self.negative_log_likelihood / math.log(2) / max(1, self.byte_count)
 
 
 @torch.inference_mode()
 def text_likelihood(model: Transformer, text: TokenizedText) -> TextLikelihood:
-    """Every token but the first, each predicted from at least half a context of tokens, as far as there are any.
+    """The likelihood of all tokens but the first, each predicted from at least half a context, if there are as many.
 
-    Windows of a whole context overlap by half; only the later half of each is counted, and all of the first.
+    Windows of a whole context overlap by half; the first counts completely, of the others only the later half.
     """
     if len(text.ids) < 2:
         raise DataError(f"The text {text.name} has {len(text.ids)} tokens; at least 2 are needed.")
@@ -67,7 +67,7 @@ def text_likelihood(model: Transformer, text: TokenizedText) -> TextLikelihood:
 def sliding_windows(ids: Int[np.ndarray, " token"], context: int, rows: int = WINDOWS_PER_BATCH) -> Iterator[Batch]:
     """Batches of overlapping windows; each token but the first is a target once."""
     context = min(context, len(ids) - 1)
-    last_start = len(ids) - 1 - context  # where the last window begins: flush with the end
+    last_start = len(ids) - 1 - context  # start of the last window, which ends with the text
     starts = np.append(np.arange(0, last_start, max(1, context // 2)), last_start)
     counted_until = np.append(0, starts[:-1] + context)  # targets up to here were counted before
     for at in range(0, len(starts), rows):
@@ -84,7 +84,7 @@ SEQUENCES_PER_BATCH = 64
 
 @dataclass(frozen=True)
 class TopKAccuracy:
-    """Of `target_count` masked tokens, how many were the likeliest candidate, and among the five likeliest."""
+    """Of `target_count` masked tokens, the numbers that were the likeliest candidate, and among the five likeliest."""
 
     target_count: int
     top1_hits: int
@@ -202,7 +202,7 @@ class ModelPredictor:
 
 
 def top_k_accuracy(predictor: MaskedPredictor, batches: Sequence[MaskedBatch]) -> TopKAccuracy:
-    """How often the target is the likeliest token, and among the five likeliest; ties rank by token id."""
+    """The accuracy of the likeliest token, and of the five likeliest; ties rank by token id."""
     ranks = np.concatenate(
         [_target_ranks(predictor.token_scores(batch), batch.targets[batch.targets >= 0]) for batch in batches]
     )
@@ -265,8 +265,8 @@ def read_cloze(path: Path) -> tuple[ClozeSentence, ...]:
     """The sentences of a file. Raises DataError that names the first malformed line.
 
     A line has a sentence, ` | `, and the accepted words. For a next-token model the sentence stops before the word; for
-    a masked-language model it contains one [MASK]. Lines that begin with # are comments. Only words that are one token
-    count: of a longer one the model would predict a part, which may begin another word.
+    a masked-language model it contains one [MASK]. Lines that start with # are comments. Only words of one token count:
+    for a longer word the model would only predict a part, with which other words may start as well.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

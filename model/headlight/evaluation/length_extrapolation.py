@@ -1,7 +1,7 @@
-"""Losses on texts longer than a model was trained on (Press et al. 2022), and on texts whose words were shuffled.
+"""Losses on texts longer than the training texts of a model (Press et al. 2022), and on texts with shuffled words.
 
-Only the last tokens of a window are targets, half as many as the model was trained to read. A longer window ends at the
-same token and begins earlier: the same targets with more context, so that lengths differ in nothing else.
+The targets are the last tokens of a window, half of the trained length. A longer window ends at the same token and
+starts earlier, so that all lengths have the same targets, and only the context differs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from headlight.validation import from_plain
 FACTORS = (1, 2, 4)  # of the trained length
 MASK_RATE, SEED = 0.15, 15
 WINDOWS_PER_BATCH = 16
-Row = tuple[Int[np.ndarray, " pos"], Int[np.ndarray, " pos"]]  # what the model reads, and the targets
+Row = tuple[Int[np.ndarray, " pos"], Int[np.ndarray, " pos"]]  # the model's input, and the targets
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Loss:
 
 @dataclass(frozen=True)
 class ModelLosses:
-    """The losses of one model, at each of FACTORS times its trained length, and at that length with words shuffled.
+    """The losses of one model at each of FACTORS times its trained length, and at that length with shuffled words.
 
-    None at a length for which it has no positions. `target_count` is the number of targets of each loss.
+    None at lengths for which it has no positions. `target_count` is the number of targets of each loss.
     """
 
     name: str
@@ -58,9 +58,9 @@ class ModelLosses:
 
 @dataclass(frozen=True)
 class Extrapolation:
-    """The losses of models that differ in their positional encoding alone, and the command that measured them.
+    """The losses of models that differ only in their positional encoding, and the command that measured them.
 
-    `repeats` are models of an encoding that is among `models`, trained with other seeds.
+    `repeats` are models with an encoding that occurs in `models`, trained with other seeds.
     """
 
     command: str
@@ -70,7 +70,7 @@ class Extrapolation:
 
     @property
     def seed_spread(self) -> tuple[float, ...]:
-        """How far seeds alone move each loss, the shuffled one last: the widest range of any repeated encoding."""
+        """The widest range of each loss between seeds, over all repeated encodings; the shuffled loss last."""
         ranges = []
         for encoding in {one.positional_encoding for one in self.repeats}:
             same = [_means(one) for one in (*self.models, *self.repeats) if one.positional_encoding == encoding]
@@ -83,18 +83,18 @@ def _means(measured: ModelLosses) -> list[float]:
 
 
 def read_extrapolation(path: Path) -> Extrapolation:
-    """What `headlight extrapolate --out` has written. Raises DataError for anything else."""
+    """The contents of a file from `headlight extrapolate --out`. Raises DataError for other files."""
     return from_plain(Extrapolation, json.loads(path.read_text(encoding="utf-8")), "table", DataError)
 
 
 def shipped_extrapolations() -> dict[str, Extrapolation]:
-    """What was measured of the shipped models, by their architecture."""
+    """The measurements of the shipped models, by architecture."""
     paths = sorted((assets_dir() / "positions").glob("*.json"))
     return {path.stem: read_extrapolation(path) for path in paths}
 
 
 def extrapolation(command: str, config: Config, measured: Sequence[ModelLosses]) -> Extrapolation:
-    """The losses of models whose configs differ in the positional encoding alone; see Extrapolation."""
+    """The losses of models whose configs differ only in the positional encoding; see Extrapolation."""
     first = {one.positional_encoding: one for one in reversed(measured)}
     models = tuple(one for one in measured if one is first[one.positional_encoding])
     repeats = tuple(one for one in measured if one is not first[one.positional_encoding])
@@ -104,7 +104,7 @@ def extrapolation(command: str, config: Config, measured: Sequence[ModelLosses])
 def measure_losses(name: str, checkpoint: Checkpoint, texts: Sequence[TokenizedText], windows: int) -> ModelLosses:
     """The losses of a model over at most `windows` windows of each text.
 
-    Raises DataError for a text that has no document as long as the longest window.
+    Raises DataError for a text without a document as long as the longest window.
     """
     model, trained = checkpoint.model, checkpoint.model.config.context_length
     cutter = _WindowCutter(checkpoint.tokenizer, trained, task_of(model.config).continues_text)
@@ -113,7 +113,7 @@ def measure_losses(name: str, checkpoint: Checkpoint, texts: Sequence[TokenizedT
     def measured(length: int, *, shuffled: bool = False) -> tuple[Loss | None, int]:
         longer = with_context_length(model, length)
         if longer.new_parameters:
-            return None, 0  # a learned table ends where training ended
+            return None, 0  # a learned table ends at the trained length
         rows = [
             cutter.row(text.ids, int(end), length, shuffled=shuffled)
             for text, found in zip(texts, ends, strict=True)
@@ -128,7 +128,7 @@ def measure_losses(name: str, checkpoint: Checkpoint, texts: Sequence[TokenizedT
 
 
 class _WindowCutter:
-    """Cuts windows that end at the same token, whatever their length, with the same targets."""
+    """Cuts windows of all lengths that end at the same token and have the same targets."""
 
     def __init__(self, tokenizer: Tokenizer, trained: int, causal: bool) -> None:
         texts = [tokenizer.token_text(number) for number in range(tokenizer.vocabulary_size)]
@@ -144,7 +144,7 @@ class _WindowCutter:
         self.maskable[list(tokenizer.special_ids)] = False
 
     def ends(self, text: TokenizedText, windows: int) -> Int[np.ndarray, " window"]:
-        """Where windows end, none across two documents; the targets of no two windows overlap."""
+        """The ends of windows that lie within a document, and whose targets do not overlap."""
         stops = np.append(text.document_starts[1:], len(text.ids))
         spans = zip(text.document_starts + self.longest + 1, stops + 1, strict=True)
         found = np.concatenate([np.arange(first, stop, self.target_span) for first, stop in spans])
@@ -156,7 +156,7 @@ class _WindowCutter:
         return chosen
 
     def row(self, ids: Shaped[np.ndarray, " token"], end: int, length: int, *, shuffled: bool) -> Row:
-        """What the model reads of a window of `length` tokens, and the targets."""
+        """The model's input for a window of `length` tokens, and the targets."""
         return (self._causal_row if self.causal else self._masked_row)(ids, end, length, shuffled)
 
     def _causal_row(self, ids: np.ndarray, end: int, length: int, shuffled: bool) -> Row:
@@ -166,7 +166,7 @@ class _WindowCutter:
         return tokens[:-1], np.where(is_target, tokens[1:], IGNORE_INDEX)
 
     def _masked_row(self, ids: np.ndarray, end: int, length: int, shuffled: bool) -> Row:
-        """Masked tokens stay masked, and targets stay targets, wherever they are shuffled to."""
+        """The row of a masked-language model; shuffling keeps masked tokens masked, and targets targets."""
         size = length - 2  # without [CLS] and [SEP]
         tokens = ids[end - size : end].astype(np.int64)
         chance = np.random.default_rng((SEED, end)).random(self.longest)[-size:]
@@ -179,7 +179,7 @@ class _WindowCutter:
         return np.concatenate(([start_id], read, [end_id])), np.pad(targets, 1, constant_values=IGNORE_INDEX)
 
     def _shuffled_words(self, tokens: np.ndarray, end: int) -> Int[np.ndarray, " token"]:
-        """An order of the tokens in which words change places; the tokens of a word stay together."""
+        """A permutation of the tokens that shuffles words; the tokens of a word stay together."""
         continues = self.begins_within_word[tokens[1:]] & self.ends_within_word[tokens[:-1]]
         words = np.split(np.arange(len(tokens)), 1 + np.flatnonzero(~continues))
         order = np.random.default_rng((SEED, end, 1)).permutation(len(words))

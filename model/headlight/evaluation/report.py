@@ -41,7 +41,7 @@ from headlight.generation.generate import generate
 from headlight.tasks import require_token_task, task_of
 from headlight.tracing.run import candidates, encode_input, prediction_positions, run
 
-REPORT_SEED = 2  # of the examples: others than those that training evaluates on
+REPORT_SEED = 2  # of the examples, which differ from those for evaluation during training
 Row = dict[str, float | int]  # measures are floats, counts are integers
 
 
@@ -286,7 +286,7 @@ def model_card(checkpoint: Checkpoint, report: Report) -> str:
     if isinstance(report.examples, ExampleAccuracy):
         return "\n\n".join([*parts, *_task_sections(checkpoint, report.examples)]) + "\n"
     if report.examples:
-        shown = report.hand_written or report.examples  # a card repeats no texts of others where it need not
+        shown = report.hand_written or report.examples  # a card avoids repeating texts of other authors
         samples = shown.samples[:TEXT_SAMPLE_COUNT]
         intro = f"The first {len(samples)} of the {shown.kind}, unedited."
         return "\n\n".join([*parts, *task_sentences(report), "## Answers", intro, sample_table(samples)]) + "\n"
@@ -297,7 +297,7 @@ def model_card(checkpoint: Checkpoint, report: Report) -> str:
 
 
 def _task_sections(checkpoint: Checkpoint, accuracy: ExampleAccuracy) -> list[str]:
-    """What a model of a generated task answers, and what its heads attend to in the same texts."""
+    """The answers of a model of a generated task, and the attention of its heads in the same texts."""
     examples = GENERATED_TASKS[accuracy.task].held_out_examples(REPORT_SEED, SAMPLE_COUNT)
     parts = accuracy.sentences()
     if not checkpoint.model.config.has_cross_attention:
@@ -385,7 +385,7 @@ def _mask_predictions(loaded: Checkpoint) -> list[str]:
 
 
 def _inline_code(text: str) -> str:
-    """Text as Markdown code, which may hold backticks."""
+    """Text, possibly with backticks, as Markdown code."""
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 

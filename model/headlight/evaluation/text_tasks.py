@@ -1,4 +1,4 @@
-"""How well a model labels texts or words, beside a method without a neural network, and how well it translates."""
+"""Measures of labelling texts or words, compared with a method without a neural network, and of translation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HELD_OUT, HAND_WRITTEN = "held-out examples", "hand-written sentences"
 
 @dataclass(frozen=True)
 class Sample:
-    """A text, the answer given, and all answers that are right."""
+    """A text, the model's answer, and all right answers."""
 
     text: str
     answer: str
@@ -37,7 +37,7 @@ class Sample:
 
 
 def sample_table(samples: Sequence[Sample], read: str = "text") -> str:
-    """The samples as a Markdown table; `read` is the heading above what was read."""
+    """The samples as a Markdown table; `read` is the heading of the first column."""
     lines = [f"| {read} | answer | right |", "|---|---|---|"]
     for sample in samples:
         right = "yes" if sample.answer in sample.right else f"no: {' / '.join(sample.right)}"
@@ -46,7 +46,7 @@ def sample_table(samples: Sequence[Sample], read: str = "text") -> str:
 
 
 class MostFrequentLabels:
-    """Each word gets its most frequent label in training examples; an unknown word gets the most frequent of all."""
+    """A baseline: a word gets its most frequent label in training, an unknown word the most frequent label of all."""
 
     def __init__(self, examples: Sequence[Example]) -> None:
         counts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -61,19 +61,19 @@ class MostFrequentLabels:
         return " ".join(self.label_of.get(word, self.commonest) for word in WORD.findall(text))
 
 
-Entity = tuple[str, int, int]  # the kind of a name, its first word, and the one after its last
+Entity = tuple[str, int, int]  # the kind of a name, the index of its first word, and of the word after its last
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How many answers are right."""
+    """The number of right answers."""
 
     right: int
     count: int
 
     @property
     def value(self) -> float:
-        """The fraction that is right."""
+        """The fraction of right answers."""
         return self.right / self.count
 
     @property
@@ -91,7 +91,7 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class EntityScore:
-    """The number of names found, of names there are, and of found names that are right in kind and extent."""
+    """The numbers of found names, of existing names, and of found names that are right in kind and extent."""
 
     right: int
     found: int
@@ -128,7 +128,7 @@ class LabelQuality:
     """The scores of a model and of a baseline on the same examples, and the first answers."""
 
     task: str
-    kind: str  # of the examples, as a sentence names them
+    kind: str  # the word for the examples in a sentence
     examples: int
     scores: dict[str, Score]
     samples: tuple[Sample, ...]
@@ -147,7 +147,7 @@ class LabelQuality:
 def label_quality(
     checkpoint: Checkpoint, data: TextExamples, examples: Sequence[Example], kind: str = HELD_OUT
 ) -> LabelQuality:
-    """Measure a classifier of texts or of words on examples, beside a baseline from the data's training examples."""
+    """Measure a classifier of texts or words on examples, and a baseline learned from the training examples."""
     answers = [label_answer(checkpoint, example.text) for example in examples]
     samples = tuple(Sample(one.text, given, (one.answer,)) for one, given in zip(examples, answers, strict=True))
     if task_of(checkpoint.model.config).whole_text:
@@ -168,7 +168,7 @@ def label_quality(
 def _word_scores(
     who: str, labels: Sequence[str], examples: Sequence[Example], answers: Sequence[str], by_kind: bool = True
 ) -> dict[str, Score]:
-    """How well names are found, in all and by kind; where no label is O, how many words have the right one."""
+    """The scores of found names, in total and by kind; if no label is O, the fraction of words with the right label."""
     if OUTSIDE not in labels:
         pairs = ((one.answer.split(), given.split()) for one, given in zip(examples, answers, strict=True))
         hits = [right == given for one, other in pairs for right, given in zip(one, other, strict=True)]
@@ -179,7 +179,7 @@ def _word_scores(
 
 
 def label_answer(checkpoint: Checkpoint, text: str) -> str:
-    """A text's likeliest label, or those of its words: a word has the label of its first token."""
+    """The likeliest label of a text, or of each of its words, taken from the word's first token."""
     config = checkpoint.model.config
     trace = run(checkpoint.model, checkpoint.tokenizer, text, keep=("logits",))
     assert trace.logits is not None
@@ -191,13 +191,13 @@ def label_answer(checkpoint: Checkpoint, text: str) -> str:
 
 
 def accuracy(examples: Sequence[Example], answers: Iterable[str]) -> Accuracy:
-    """How many answers are those of the examples."""
+    """The accuracy of answers to examples."""
     right = sum(example.answer == given for example, given in zip(examples, answers, strict=True))
     return Accuracy(right, len(examples))
 
 
 def entities(answer: str, kinds: Sequence[str]) -> set[Entity]:
-    """The names of some kinds: words with the same label, side by side."""
+    """The names of some kinds: runs of adjacent words with the same label."""
     found, at = set(), 0
     for label, words in groupby(answer.split()):
         length = len(list(words))
@@ -208,7 +208,7 @@ def entities(answer: str, kinds: Sequence[str]) -> set[Entity]:
 
 
 def entity_score(examples: Sequence[Example], answers: Iterable[str], kinds: Sequence[str]) -> EntityScore:
-    """How well the names of some kinds are found: a name counts where its kind and all its words are right."""
+    """The score of found names of some kinds; a name is right if its kind and all its words are right."""
     right = found = wanted = 0
     for example, given in zip(examples, answers, strict=True):
         theirs, ours = entities(given, kinds), entities(example.answer, kinds)
@@ -217,13 +217,13 @@ def entity_score(examples: Sequence[Example], answers: Iterable[str], kinds: Seq
 
 
 BEAMS = 4
-SHORT_WORDS = 8  # a sentence of at most so many is a short one
-EXTRA_TOKENS = 20  # by which a translation may be longer than twice its source
+SHORT_WORDS = 8  # maximum words of a short sentence
+EXTRA_TOKENS = 20  # maximum length of a translation beyond twice its source
 
 
 @dataclass(frozen=True)
 class Bleu:
-    """BLEU of some sentences, and how sacrebleu computed it."""
+    """BLEU of some sentences, and sacrebleu's signature."""
 
     score: float
     sentences: int
@@ -232,10 +232,10 @@ class Bleu:
 
 @dataclass(frozen=True)
 class TranslationQuality:
-    """BLEU of greedy decoding and of beam search, of all sentences and of the short ones, and the translations."""
+    """BLEU of greedy decoding and beam search, for all sentences and for the short ones, and the translations."""
 
     task: str
-    kind: str  # of the sentences
+    kind: str  # the word for the sentences
     examples: int
     bleu: dict[str, Bleu]
     samples: tuple[Sample, ...]
@@ -248,7 +248,7 @@ class TranslationQuality:
         return plain if self.link_agreement is None else plain | {"link agreement": self.link_agreement.tolist()}
 
     def sentences(self) -> list[str]:
-        """A line for each score, how they were computed, and a sentence on the alignment of words."""
+        """A line for each score, the signature, and a sentence on the alignment of words."""
         signature = next(iter(self.bleu.values())).signature
         lines = [f"- {name}: {bleu.score:.1f} BLEU ({bleu.sentences:,} sentences)" for name, bleu in self.bleu.items()]
         heading = f"On {self.examples:,} {self.kind}, with all their translations as references ({signature}):"
@@ -274,9 +274,9 @@ def translation_quality(
 ) -> TranslationQuality:
     """Measure a model on `count` source sentences of the examples, each with all its translations.
 
-    Where there are `aligned` sentences, it says how well each head's attention agrees with their links.
+    With `aligned` sentences, it includes the agreement of each head's attention with their links.
 
-    Raises DataError where sacrebleu is not installed.
+    Raises DataError if sacrebleu is not installed.
     """
     if find_spec("sacrebleu") is None:
         raise DataError("BLEU is measured with sacrebleu, which is not installed. Say: pip install sacrebleu")
@@ -293,7 +293,7 @@ def translation_quality(
 
 
 def group_references(examples: Sequence[Example]) -> dict[str, tuple[str, ...]]:
-    """All translations of each source sentence; sources that differ in punctuation and case alone are one."""
+    """All translations of each source sentence; sources that differ only in punctuation and case are merged."""
     groups: dict[str, tuple[str, list[str]]] = {}
     for example in examples:
         groups.setdefault(split_key(example.text), (example.text, []))[1].append(example.answer)
@@ -301,7 +301,7 @@ def group_references(examples: Sequence[Example]) -> dict[str, tuple[str, ...]]:
 
 
 def translate(checkpoint: Checkpoint, text: str, beams: int = BEAMS) -> str:
-    """A text's translation, by beam search."""
+    """The translation of a text, by beam search."""
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     steps = 2 * len(tokenizer.encode(text).ids) + EXTRA_TOKENS
     *_, found = beam_search(model, tokenizer, "", source=text, beams=beams, steps=steps)
@@ -309,7 +309,7 @@ def translate(checkpoint: Checkpoint, text: str, beams: int = BEAMS) -> str:
 
 
 def corpus_bleu(samples: Sequence[Sample]) -> Bleu:
-    """BLEU of the answers against those that are right (Papineni et al. 2002; Post 2018)."""
+    """BLEU of the answers against the right answers (Papineni et al. 2002; Post 2018)."""
     from sacrebleu.metrics.bleu import BLEU
 
     metric = BLEU()

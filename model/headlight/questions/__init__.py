@@ -1,1 +1,1 @@
-"""Questions that screens of the course and lessons ask: their kinds, how they are stated, how tries are marked."""
+"""Questions of course screens and lessons: their kinds, how they are stated, and how answers are marked."""

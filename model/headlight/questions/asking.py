@@ -1,4 +1,4 @@
-"""Questions as data: each function states one of a kind, from its right answer and what known mistakes give."""
+"""Questions as data: each function states a question of one kind, from its right answer and known mistakes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DIRECTIONS = ("lower", "higher", "nearly the same")
 
 
 def ask_whether(text: str, holds: bool, mistake: str = "") -> Question:
-    """Yes or no; `mistake` is said of the wrong one."""
+    """A yes or no question; `mistake` is the sentence about the wrong answer."""
     wrong = "no" if holds else "yes"
     return choose(text, ("yes", "no"), 0 if holds else 1, {wrong: mistake} if mistake else {})
 
@@ -41,10 +41,10 @@ def ask_largest(
     *,
     least: bool = False,
 ) -> Question:
-    """Which of several has the largest number, or the smallest where `least`.
+    """Which of several options has the largest number, or the smallest if `least`.
 
-    Of a wrong option its own number is said, unless `mistakes` have a sentence for it, and of the right one without a
-    reason, too.
+    The feedback on a wrong option states its number, unless `mistakes` has a sentence for it; so does the feedback on
+    the right option if no reason is given.
     """
     best = (min if least else max)(numbers.values())
     answer, compared = list(numbers.values()).index(best), "smaller" if least else "larger"
@@ -54,7 +54,7 @@ def ask_largest(
 
 
 def ask_best(text: str, losses: Mapping[str, float], noise: float) -> Question:
-    """Which of several has the smallest loss, where a difference up to `noise` decides nothing."""
+    """Which of several options has the smallest loss; differences up to `noise` count as ties."""
     best, second, *_ = sorted(losses.values())
     tie = f"the best two are within {noise:.3f}, the noise"
     question = ask_largest(text, losses, {tie: "They are further apart."}, least=True)
@@ -65,7 +65,7 @@ def ask_best(text: str, losses: Mapping[str, float], noise: float) -> Question:
 def ask_nearest(
     text: str, options: Mapping[str, Number], number: Number, mistakes: Mapping[str, str] | None = None
 ) -> Question:
-    """Which of several numbers is nearest to what was found."""
+    """Which of several numbers is nearest to the measured one."""
     distances = {name: abs(each - number) for name, each in options.items()}
     side = {name: "small" if each < number else "large" for name, each in options.items()}
     says = {name: f"{name} is too {side[name]}." for name in options}
@@ -75,7 +75,7 @@ def ask_nearest(
 
 
 def ask_direction(text: str, change: Number, notable: Number) -> Question:
-    """Whether something falls, rises, or changes by less than what is notable."""
+    """Whether something falls, rises, or changes by less than `notable`."""
     answer = 2 if abs(change) < notable else int(change > 0)
     says = tuple(f"The change is {sign}{notable:.3g}." for sign in ("not below −", "not above ", "larger than "))
     told = f"The change is {change:+.3g}.".replace("-", "−")
@@ -85,7 +85,7 @@ def ask_direction(text: str, change: Number, notable: Number) -> Question:
 def ask_number(
     text: str, answer: Number, *mistakes: tuple[Number, str], hints: tuple[str, ...] = (), because: str = ""
 ) -> Question:
-    """A number to be worked out; `mistakes` are numbers that known mistakes give, with what is wrong about them."""
+    """A number to compute; `mistakes` are the numbers of known mistakes, each with its explanation."""
     known = tuple((str(float(number)), says) for number, says in mistakes)
     return TypedNumber(text=text, answer=float(answer), mistakes=known, hints=hints, because=because)
 
@@ -98,7 +98,7 @@ def choose(
     because: str = "",
     hints: tuple[str, ...] = (),
 ) -> Question:
-    """One of several options; `says` are sentences on those that are not the answer."""
+    """One of several options; `says` are sentences about the wrong ones."""
     mistakes = tuple((says or {}).items())
     return Choice(text=text, options=options, answer=answer, mistakes=mistakes, hints=hints, because=because)
 
@@ -112,7 +112,7 @@ def ask_cell(
     hints: tuple[str, ...] = (),
     because: str = "",
 ) -> Question:
-    """A cell of a map; `mistakes` are cells that known mistakes lead to, where the map has them."""
+    """A cell of a map; `mistakes` are the cells of known mistakes, if the map contains them."""
     known = tuple((cell(*place), says) for place, says in mistakes)
     return Point(text=text, rows=rows, columns=columns, answer=answer, mistakes=known, hints=hints, because=because)
 
@@ -126,7 +126,7 @@ def ask_mask(
     hints: tuple[str, ...] = (),
     because: str = "",
 ) -> Question:
-    """A mask to be drawn, with a tick where one may look."""
+    """A mask to draw, with a tick in each allowed cell."""
     right, known = _rows_of(answer), tuple((cells(_rows_of(mask)), says) for mask, says in mistakes)
     return Draw(text=text, rows=rows, columns=columns, answer=right, mistakes=known, hints=hints, because=because)
 
@@ -142,9 +142,9 @@ def ask_order(
     hints: tuple[str, ...] = (),
     because: str = "",
 ) -> Question:
-    """Steps, given in their order, to be put into it; `mistakes` are orders of the same steps.
+    """Steps to put into the order in which they are given; `mistakes` are other orders of the same steps.
 
-    A page shows them in the order of the alphabet, or turned where that would be right.
+    A page shows them in alphabetical order, or reversed if that would be the right order.
     """
     shown = tuple(sorted(steps)) if tuple(sorted(steps)) != steps else (*steps[1:], steps[0])
 
@@ -165,15 +165,15 @@ def ask_design(
     because: str = "",
     kind: type[Goal] = Design,
 ) -> Question:
-    """Numbers to be changed until a goal holds; `told` says how far it is, unless a mistake is found first."""
+    """Numbers to change until a goal is reached; `told` is the progress, shown if no known mistake applies."""
     says = next((says for is_made, says in mistakes if is_made), told)
     return kind(text=text, holds=holds, told=says, solution=solution, hints=hints, because=because)
 
 
-ask_flip = partial(ask_design, kind=Flip)  # a prediction to be changed
+ask_flip = partial(ask_design, kind=Flip)  # a prediction to change
 
 
 def _told(number: Number) -> str:
-    """A number as a sentence has it, without the exponents of a program."""
+    """A number for a sentence, without an exponent."""
     size = abs(number)
     return f"{number:,.0f}" if size >= 1000 or isinstance(number, int) else f"{number:.3g}" if size >= 1e-4 else "0"

@@ -1,4 +1,4 @@
-"""Kinds of questions: each reads an answer from a text, knows the right one, and says what is wrong with another.
+"""Kinds of questions: each parses an answer from a text, knows the right answer, and explains wrong ones.
 
 A kind is a class in KINDS, and a module in app/headlight_app/course/frontend/questions that draws it by the same name.
 """
@@ -16,22 +16,22 @@ from headlight.errors import shortened
 from headlight.registry import Registry
 
 TRIES = 2
-TOLERANCE = 0.006  # of a number that is typed with two digits
+TOLERANCE = 0.006  # for a number typed with two decimals
 Number = float | int
 Cells = tuple[tuple[bool, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question(ABC):
-    """What a learner is asked before they see a row of pictures and those below it.
+    """A question for a learner, before they see a row of plots and the rows below it.
 
-    `mistakes` are wrong answers that a known mistake leads to, each with what is said of it; `hints` say more and more,
-    and `because` is the reason, said when all is shown. `options`, `rows` and `columns` are names that a page shows.
+    `mistakes` are the wrong answers of known mistakes, each with its explanation; `hints` reveal more and more, and
+    `because` is the reason, shown at the end. `options`, `rows` and `columns` are names for the page to show.
     """
 
     kind: ClassVar[str]
     excludes: ClassVar[bool] = False  # whether a wrong answer cannot be given twice
-    shows_row: ClassVar[bool] = False  # whether the row that it stands before is seen while it is asked
+    shows_row: ClassVar[bool] = False  # whether its row of plots is already visible while it is asked
     text: str
     mistakes: tuple[tuple[str, str], ...] = ()
     hints: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Question(ABC):
     columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        known = dict[str, str]()  # a mistake that happens to give the right answer is none here
+        known = dict[str, str]()  # without mistakes that happen to give the right answer
         for given, says in self.mistakes:
             if self.is_answer(given) and not self.agrees(given, self.right):
                 known.setdefault(given, says)
@@ -50,40 +50,40 @@ class Question(ABC):
     @property
     @abstractmethod
     def right(self) -> str:
-        """The right answer, as a page gives it."""
+        """The right answer, in the format that a page sends."""
 
     @abstractmethod
     def is_answer(self, given: str) -> bool:
-        """Whether a text is an answer at all."""
+        """Whether a text is a valid answer."""
 
     def agrees(self, given: str, wanted: str) -> bool:
-        """Whether two answers are the same."""
+        """Whether two answers are equal."""
         return given == wanted
 
     def in_words(self, given: str) -> str:
-        """An answer as a sentence names it."""
+        """An answer in words."""
         return given
 
     def tell(self) -> str:
-        """The right answer and its reason, said once all is shown."""
+        """The right answer and its reason, for the end of the question."""
         return f"It is {self.in_words(self.right)}. {self.because}".strip()
 
     @property
     def tries(self) -> int:
-        """How many answers a learner has."""
+        """The number of attempts."""
         return TRIES
 
     @property
     def last_hints(self) -> tuple[str, ...]:
-        """What is said when all other hints have been given."""
+        """The hints after all others have been shown."""
         return ()
 
     def refuse(self, given: str) -> str:
-        """What is said of a text that is no answer."""
+        """The sentence about a text that is not a valid answer."""
         return f"“{shortened(given, 20)}” is no answer to this. Choose one of those that are shown."
 
     def describe(self, given: str) -> str:
-        """What is said of a wrong answer that no known mistake explains."""
+        """The sentence about a wrong answer without a known mistake."""
         return "Not quite."
 
 
@@ -114,7 +114,7 @@ class Choice(Question):
 
 @dataclass(frozen=True, kw_only=True)
 class TypedNumber(Question):
-    """A number that is worked out and typed."""
+    """A number that the learner computes and types."""
 
     kind: ClassVar[str] = "number"
     answer: float
@@ -151,7 +151,7 @@ def _number(text: str) -> float | None:
 
 
 def is_close(number: Number, wanted: Number, tolerance: float = TOLERANCE) -> bool:
-    """Whether a number that is typed with two digits means another."""
+    """Whether two numbers are equal when typed with two decimals."""
     return isclose(number, wanted, rel_tol=0.01, abs_tol=tolerance)
 
 
@@ -186,13 +186,13 @@ class Point(Question):
 
 
 def cell(row: int, column: int) -> str:
-    """A cell as an answer names it."""
+    """A cell in the format of an answer."""
     return f"{row},{column}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Draw(Question):
-    """A mask: `1,0;1,1` has a tick in each cell but one."""
+    """A mask: `1,0;1,1` has a tick in each cell except one."""
 
     kind: ClassVar[str] = "draw"
     answer: Cells
@@ -225,13 +225,13 @@ class Draw(Question):
 
 
 def cells(mask: Sequence[Sequence[bool]]) -> str:
-    """A mask as an answer draws it."""
+    """A mask in the format of an answer."""
     return ";".join(",".join(str(int(each)) for each in row) for row in mask)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Order(Question):
-    """Steps to be put in order: `2,0,1` begins with the last of `options`, which are in no order."""
+    """Steps to put in order: `2,0,1` starts with the last of `options`, which are not in the right order."""
 
     kind: ClassVar[str] = "order"
     answer: tuple[int, ...]
@@ -261,10 +261,10 @@ CHECK = "check"
 
 @dataclass(frozen=True, kw_only=True)
 class Goal(Question):
-    """Something to be reached by changing the screen: the change is the answer, and what is handed in is CHECK.
+    """A goal to reach by changing the screen: the change is the answer, and the submitted text is CHECK.
 
-    `holds` says of the learner's own values whether it is reached, `told` what is still missing, and `because` is one
-    way to it; `solution` are inputs with which it holds.
+    `holds`: whether the learner's values reach the goal; `told` says what is still missing, and `because` describes one
+    way to it; `solution` are inputs that reach it.
     """
 
     excludes: ClassVar[bool] = True
@@ -294,14 +294,14 @@ class Goal(Question):
 
 
 class Design(Goal):
-    """Numbers to be chosen until a goal holds; what they do is seen all the while."""
+    """Numbers to choose until a goal is reached; their effect is always visible."""
 
     kind: ClassVar[str] = "design"
     shows_row: ClassVar[bool] = True
 
 
 class Flip(Goal):
-    """A text or a model to be changed until a prediction is another one; what it is now is seen after a try."""
+    """A text or a model to change until a prediction changes; the new prediction is visible only after an attempt."""
 
     kind: ClassVar[str] = "flip"
 

@@ -1,4 +1,4 @@
-"""How a learner's tries at a question are marked: one function for all kinds."""
+"""Marking of a learner's answers to a question: one function for all kinds."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from headlight.questions.kinds import Question
 
-HINT, GIVE_UP = "?", "!"  # in place of an answer
+HINT, GIVE_UP = "?", "!"  # instead of an answer
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What becomes of a learner's tries: whether all is shown now, and what is said.
+    """The result of a learner's attempts: whether everything is shown now, and the feedback.
 
-    `ruled_out` are the options that were tried in vain, `more_hints` whether another hint can be had, and `given` is
+    `ruled_out` are the options that were tried and are wrong, `more_hints` whether another hint exists, and `given` is
     the last answer.
     """
 
@@ -28,10 +28,10 @@ class Mark:
 
 
 def mark(question: Question, tries: Sequence[str]) -> Mark:
-    """Mark what a learner has tried so far; each is an option, a number, HINT or GIVE_UP.
+    """Mark a learner's attempts so far; each is an answer, HINT or GIVE_UP.
 
-    A wrong answer that a known mistake explains gets the sentence of that mistake, and there is a second try. Where no
-    other answer is left, or after TRIES, the right one is told.
+    A wrong answer of a known mistake gets the sentence of that mistake, and a second attempt. If no other answer is
+    left, or after TRIES attempts, the right answer is told.
     """
     given = [each for each in tries if each not in (HINT, GIVE_UP) and question.is_answer(each)]
     is_right = bool(given) and question.agrees(given[-1], question.right)

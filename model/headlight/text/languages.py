@@ -1,6 +1,6 @@
-"""Language tokens: how multilingual translators name the language of a text (M2M-100, NLLB, mBART).
+"""Language tokens, by which multilingual translators (M2M-100, NLLB, mBART) name the language of a text.
 
-A text that begins with one, such as `deu_Latn Guten Tag`, is read as of that language.
+A text that starts with one, such as `deu_Latn Guten Tag`, is read as a text in that language.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ import tokenizers
 from headlight.errors import TextError, shortened, suggestion
 
 _NAMES = re.compile(r"__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2}")  # __de__, deu_Latn, de_DE
-_FEWEST = 2  # a single such token could mean anything
+_FEWEST = 2  # a single token of this form may have another meaning
 
 
 def language_tokens(backend: tokenizers.Tokenizer) -> dict[str, int]:
-    """The language tokens of a tokenizer and their ids, by name; empty where it has none."""
+    """The language tokens of a tokenizer and their ids, by name; empty if it has none."""
     added = backend.get_added_tokens_decoder().items()
     found = {token.content: number for number, token in added if token.special and _NAMES.fullmatch(token.content)}
     return dict(sorted(found.items())) if len(found) >= _FEWEST else {}
 
 
 def split_language(text: str, languages: Mapping[str, int]) -> tuple[str, str]:
-    """The language token that a text begins with, "" without one, and the text behind it."""
+    """The language token at the start of a text ("" if there is none), and the text after it."""
     match = _NAMES.match(text.lstrip()) if languages else None
     name = match[0] if match and match[0] in languages else ""
     return name, text.lstrip()[len(name) :].lstrip() if name else text
 
 
 def with_language(text: str, language: str | None, languages: Mapping[str, int]) -> str:
-    """The text with this language's token in front, in place of another. Raises TextError for an unknown language."""
+    """The text with this language's token at the start, replacing any other. Raises TextError if it is unknown."""
     if language is None:
         return text
     if not languages:

@@ -1,16 +1,16 @@
-"""How long a regular expression may take, found from its structure alone.
+"""An upper bound on the running time of a regular expression, derived from its structure.
 
-The tokenizers library matches by backtracking (Oniguruma), so a hostile expression can take for ever. What an
-attempt to match at one place costs is bounded by induction over the expression. An atom (a character, a class, `.`)
-takes one step and matches in one way; alternatives add, a sequence multiplies ways; a repetition of an atom runs over
-the text, and comes back to give up characters only if something after it can fail. Where nothing can, whatever it ran
-over belongs to the match, so that all attempts together run over the text once. Hence the `loops`: how many
-repetitions of an attempt can be run over in vain, each of which multiplies the cost by the length of the text.
+The tokenizers library matches by backtracking (Oniguruma), so a hostile expression can run forever. The cost of an
+attempt to match at one place is bounded by induction over the expression. An atom (a character, a class, `.`) takes one
+step and matches in one way; alternatives add, a sequence multiplies ways. A repetition of an atom consumes text, and
+backtracks only if something after it can fail. If nothing can fail, the consumed text belongs to the match, so that all
+attempts together read the text once. `loops` counts the repetitions of an attempt whose work can be wasted; each of
+them multiplies the cost by the length of the text.
 
-The usual expressions of tokenizers have repetitions that fail, as `\\s*[\\r\\n]+` does at spaces; the next alternative
-then takes all that the first ran over (`\\s+(?!\\S)`, or at least all but one), and nothing was in vain.
+The usual expressions of tokenizers have repetitions that fail, such as `\\s*[\\r\\n]+` at spaces; the next alternative
+then matches everything that the first consumed (`\\s+(?!\\S)`, or all except one character), so no work is wasted.
 
-What is not understood (back references, recursion, conditions, repeated repetitions) is refused.
+Unsupported constructs (back references, recursion, conditions, repeated repetitions) are refused.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 MAX_PATTERN_LENGTH = 4_000
-MAX_REPEAT = 1_000  # of a repetition that has an end
-MAX_STEPS = 500_000_000  # of matching an expression with a text, some seconds
+MAX_REPEAT = 1_000  # of a bounded repetition
+MAX_STEPS = 500_000_000  # for matching an expression in a text, a few seconds
 
 _ATOM = re.compile(
     r"\\(?:[pP]\{\^?[\w ]+\}|x\{[0-9A-Fa-f]{1,6}\}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[sSdDwWhHnrtfv]|[^\w])"
@@ -34,24 +34,24 @@ _GROUP = re.compile(r"\((?:\?(?P<kind>:|i:|-i:|>|<?[=!]))?")
 _REPETITION = re.compile(
     r"(?P<sign>[*+?])(?P<mode>[+?]?)|\{(?P<low>\d{0,9})(?P<comma>,(?P<high>\d{0,9}))?\}(?P<more>[+]?)"
 )
-_FREE_REST = ("\\s", "(?!\\S)")  # after white space that may be followed by more: all but one are matched
+_FREE_REST = ("\\s", "(?!\\S)")  # matches white space before other text except its last character
 
 
 class PatternError(ValueError):
-    """An expression that is not understood."""
+    """An unsupported expression."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """An atom, an anchor or a group (its branches), repeated `low` to `high` times (None: without end)."""
+    """An atom, an anchor or a group (its branches), repeated `low` to `high` times (None: unbounded)."""
 
     source: str
     branches: tuple[Branch, ...] = ()
     low: int = 1
     high: int | None = 1
-    greedy: bool = True  # and gives characters back
+    greedy: bool = True  # with backtracking
     is_look: bool = False
-    is_nested: bool = False  # a repetition of a repetition, as `{1,3}+` is
+    is_nested: bool = False  # a repetition of a repetition, such as `{1,3}+`
 
 
 Branch: TypeAlias = tuple[Item, ...]
@@ -59,7 +59,7 @@ Branch: TypeAlias = tuple[Item, ...]
 
 @dataclass(frozen=True)
 class PatternCost:
-    """The steps of an attempt at one place, in how many ways it may match, and its loops over the text."""
+    """The steps of an attempt at one place, the number of ways in which it may match, and its loops over the text."""
 
     steps: int = 0
     ways: int = 1
@@ -72,7 +72,7 @@ class PatternCost:
 
 
 def pattern_cost(pattern: str) -> PatternCost:
-    """The cost of an expression. Raises PatternError where it cannot be bounded."""
+    """The cost of an expression. Raises PatternError if it cannot be bounded."""
     if len(pattern) > MAX_PATTERN_LENGTH:
         raise PatternError("it is too long")
     parser = _Parser(pattern)
@@ -90,13 +90,13 @@ def _is_plain_group(item: Item) -> bool:
 
 
 class _Parser:
-    """Reads an expression into branches of items."""
+    """Parses an expression into branches of items."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern, self.at = pattern, 0
 
     def branches(self) -> tuple[Branch, ...]:
-        """Alternatives up to the end or a closing bracket."""
+        """The alternatives up to the end or a closing bracket."""
         found = [tuple(self._items())]
         while self._take("|"):
             found.append(tuple(self._items()))
@@ -141,10 +141,10 @@ class _Parser:
         return replace(item, low=low, high=high, is_nested=bool(match["more"]))
 
     def _skip_class(self) -> None:
-        """Skip a character class, classes within it included."""
+        """Skip a character class, including classes inside it."""
         self.at += 1
         self._take("^")
-        self._take("]")  # a character where it comes first
+        self._take("]")  # an ordinary character if it comes first
         while self.at < len(self.pattern) and self.pattern[self.at] != "]":
             if self.pattern[self.at] == "[":
                 self._skip_class()
@@ -171,7 +171,7 @@ def _either(costs: Sequence[PatternCost]) -> PatternCost:
 
 
 def _branch_cost(branch: Branch, rest_can_fail: bool) -> PatternCost:
-    """The cost of items one after the other, of the last one first."""
+    """The cost of a sequence of items, computed from the last one to the first."""
     total = PatternCost(steps=1)
     for item in reversed(branch):
         cost = _item_cost(item, rest_can_fail)
@@ -202,7 +202,7 @@ def _group_cost(item: Item, rest_can_fail: bool) -> PatternCost:
 
 
 def _without_covered_loop(branches: Sequence[Branch]) -> Branch:
-    """The first branch; without its first loop where the following ones match whatever that ran over in vain."""
+    """The first branch, without its first loop if the following branches match everything that it consumed in vain."""
     first = branches[0]
     at = _loop_index(first)
     if at is None or not _ends_with_all_of_it(branches, at):
@@ -215,9 +215,9 @@ def _loop_index(branch: Branch) -> int | None:
 
 
 def _ends_with_all_of_it(branches: Sequence[Branch], at: int) -> bool:
-    """Whether branches that all begin alike, with the same loop, end with one that matches what the loop runs over.
+    """Whether branches that all start with the same loop end with one that matches everything the loop consumes.
 
-    Those between have no other loop in vain: one that does match leaves no place in the run where it would once more.
+    No other loop of the branches between is wasted: a match of one leaves no place in the consumed text for another.
     """
     first = branches[0]
     for branch in branches:

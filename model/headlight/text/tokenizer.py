@@ -22,9 +22,9 @@ from headlight.text.languages import language_tokens, split_language
 from headlight.text.tokenizer_limits import TextLimit, check_growth, check_tokenizer, component_steps, step_state
 
 TOKENIZER_FILE = "tokenizer.json"
-END_OF_TEXT = "<|endoftext|>"  # in front of every text: it ends one and begins the next
+END_OF_TEXT = "<|endoftext|>"  # before every text: it ends one and starts the next
 MASK_TOKENS = ("[MASK]", "<mask>")  # the names of the mask token in models
-KNOWN_TOKENS = 8_192  # whose texts a tokenizer remembers
+KNOWN_TOKENS = 8_192  # size of a tokenizer's cache of token texts
 REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -32,9 +32,9 @@ REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
 class Encoded:
     """A text as tokens; every field but `text` has one entry per token.
 
-    `tokens` are the vocabulary's entries ("Ġcat"), `token_texts` the text they stand for (" cat"; parts of one
-    character are numbered, "é₁", "é₂", and a byte that belongs to none here is "byte C3"), `offsets` the characters of
-    `text` they come from ((0, 0) for tokens that the tokenizer adds, which `special_mask` marks).
+    `tokens` are the vocabulary's entries ("Ġcat"), `token_texts` the text that they represent (" cat"; parts of one
+    character are numbered, "é₁", "é₂", and a byte without the rest of its character is "byte C3"), `offsets` the
+    characters of `text` that they come from ((0, 0) for tokens that the tokenizer adds, marked in `special_mask`).
     """
 
     text: str
@@ -46,17 +46,17 @@ class Encoded:
 
     @property
     def input_ids(self) -> tuple[int, ...]:
-        """The token ids that a model is given: all of a text, and of an image those before its patches."""
+        """The token ids for a model: all ids of a text; for an image only those before its patches."""
         return self.ids
 
     @property
     def read_count(self) -> int:
-        """How many tokens stand for something that was given, from the first on; of a sound silence may follow."""
+        """The number of tokens, from the first, that cover the given input; for a sound, silence may follow."""
         return len(self.ids)
 
     @property
     def signal(self) -> Float[np.ndarray, channel * place] | None:
-        """The pixels or the sound that a model is given in addition; None for a text."""
+        """The pixels or the sound for a model in addition to the ids; None for a text."""
         return None
 
 
@@ -83,12 +83,12 @@ class Tokenizer:
         self._decoder_steps = component_steps("decoder", step_state(backend.decoder) if backend.decoder else None)
         check_growth("decoder", self._decoder_steps)
         self._limit = TextLimit(backend.normalizer, backend.pre_tokenizer)
-        self._text_and_bytes = lru_cache(maxsize=KNOWN_TOKENS)(self._read_token)  # most texts have the same few
-        self.target_tokenizer: Tokenizer = self  # of the decoder's text; another one in Marian models
+        self._text_and_bytes = lru_cache(maxsize=KNOWN_TOKENS)(self._read_token)  # few tokens make up most texts
+        self.target_tokenizer: Tokenizer = self  # the tokenizer of the decoder's text; separate in Marian models
 
     @classmethod
     def load(cls, folder: str | Path, name: str = "") -> Tokenizer:
-        """From a folder's tokenizer.json. Raises CheckpointError if there is none or it cannot be read."""
+        """Read a folder's tokenizer.json. Raises CheckpointError if it is missing or cannot be read."""
         path = Path(folder) / TOKENIZER_FILE
         name = name or path.parent.name
         if not path.is_file():
@@ -107,10 +107,10 @@ class Tokenizer:
         return self.backend.to_str().encode("utf-8")
 
     def encode(self, text: str, add_special_tokens: bool = True) -> Encoded:
-        """The text's tokens, with the tokenizer's special tokens around them unless told otherwise.
+        """The text's tokens, by default with the tokenizer's special tokens around them.
 
-        A language token that the text begins with takes the place of the one that the tokenizer adds. Lone surrogates
-        are read as U+FFFD. Raises TextError if the tokenizer fails.
+        A language token at the start of the text replaces the one that the tokenizer adds. Lone surrogates are read as
+        U+FFFD. Raises TextError if the tokenizer fails.
         """
         text = sanitize_surrogates(text)
         language, behind = split_language(text, self.languages) if add_special_tokens else ("", text)
@@ -153,14 +153,14 @@ class Tokenizer:
         )
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """The token ids of many texts, without special tokens: fast, for training."""
+        """The token ids of many texts, without special tokens; a fast path for training."""
         encodings = self.backend.encode_batch_fast(
             [sanitize_surrogates(text) for text in texts], add_special_tokens=False
         )
         return [encoding.ids for encoding in encodings]
 
     def normalize(self, text: str) -> str:
-        """The text after the tokenizer's normalizer."""
+        """The text after normalization by the tokenizer."""
         text = sanitize_surrogates(text)
         with wrap_errors(TextError, "This model's tokenizer fails at this text"):
             return text if self.backend.normalizer is None else self.backend.normalizer.normalize_str(text)
@@ -177,15 +177,15 @@ class Tokenizer:
             return self.backend.decode(token_ids, skip_special_tokens=True)
 
     def token_text(self, token_id: int) -> str:
-        """The text of one token by itself, spaces included; part of a character is "byte E2", an unused id "[id]"."""
+        """The text of one token, including spaces; part of a character is "byte E2", an unused id "[id]"."""
         return _name_bytes(self._text_and_bytes(token_id))
 
     def join_tokens(self, ids: Iterable[int]) -> str:
-        """The text of tokens in a row, special ones as they are written; bytes that make no character are U+FFFD."""
+        """The text of consecutive tokens, including special tokens; bytes that form no character become U+FFFD."""
         return _to_bytes("".join(map(self._text_and_bytes, ids))).decode("utf-8", errors="replace")
 
     def _read_token(self, token_id: int) -> str:
-        """The text of one token; bytes that are part of a character stay what they are, each as a lone surrogate."""
+        """The text of one token; each byte of an incomplete character is kept as a lone surrogate."""
         token_id = int(token_id)
         token = self.backend.id_to_token(token_id) if 0 <= token_id < self.vocabulary_size else None
         if token is None:
@@ -197,7 +197,7 @@ class Tokenizer:
         )
 
     def stripped_token_text(self, token_id: int) -> str:
-        """The text of one token without spaces around it."""
+        """The text of one token without surrounding spaces."""
         return self.token_text(token_id).strip()
 
     def _first_known_id(self, *names: str) -> int | None:
@@ -206,12 +206,11 @@ class Tokenizer:
 
 
 def sanitize_surrogates(text: str) -> str:
-    """The text with U+FFFD in place of lone surrogates."""
+    """The text with lone surrogates replaced by U+FFFD."""
     return re.sub("[\ud800-\udfff]", REPLACEMENT_CHARACTER, text)
 
 
-# A byte that is only part of a character stands in a string as the lone surrogate that Python's error handler
-# "surrogateescape" makes of it.
+# Strings represent a byte of an incomplete character by the lone surrogate of Python's error handler "surrogateescape".
 _NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 _BYTES = re.compile("[\udc80-\udcff]+")
 _BYTES_OR_TEXT = re.compile("[\udc80-\udcff]+|[^\udc80-\udcff]+")
@@ -226,9 +225,9 @@ def _from_bytes(raw: bytes) -> str:
 
 
 def _name_bytes(text: str) -> str:
-    """The text with its lone bytes in words: "byte E2", " bytes E2 80", "byte 80 + a"; within those no space breaks.
+    """The text with its lone bytes in words: "byte E2", " bytes E2 80", "byte 80 + a", with no-break spaces inside.
 
-    The no-break spaces tell them apart from the spaces of the token itself, which are shown.
+    The no-break spaces distinguish these from the spaces of the token itself, which are displayed.
     """
     if not _BYTES.search(text):
         return text
@@ -244,9 +243,9 @@ def _byte_words(part: str) -> str:
 
 
 def _token_names(token_texts: Sequence[str], offsets: Sequence[tuple[int, int]], text: str) -> tuple[str, ...]:
-    """The texts; a token that is only some bytes of a character reads as that character with a number.
+    """The texts; a token that has only some bytes of a character is shown as that character with a number.
 
-    Where the other bytes are masked, `offsets` tell the character of `text`.
+    If its other bytes are masked, `offsets` give the character in `text`.
     """
     if not any(map(_BYTES.search, token_texts)):
         return tuple(token_texts)
@@ -260,7 +259,7 @@ def _token_names(token_texts: Sequence[str], offsets: Sequence[tuple[int, int]],
 
 
 def _number_parts(token_texts: Sequence[str]) -> list[str]:
-    """The texts, with the characters that the bytes of several tokens make together as numbered parts."""
+    """The texts, with characters whose bytes are spread over several tokens as numbered parts."""
     owners = [index for index, token_text in enumerate(token_texts) for _ in _to_bytes(token_text)]
     names, start = [""] * len(token_texts), 0
     for character in _from_bytes(_to_bytes("".join(token_texts))):
@@ -277,14 +276,14 @@ def _part_name(character: str, part: int) -> str:
 
 
 def _visible_character(character: str) -> str:
-    """The character; a combining or joining one is shown on a dotted circle."""
+    """The character; combining and joining characters are shown on a dotted circle."""
     return f"◌{character}" if unicodedata.category(character[-1]) in ("Mn", "Me", "Cf") else character
 
 
 _SUBSCRIPTS = {ord("0") + digit: 0x2080 + digit for digit in range(10)}
 
 
-# The effect of each kind of decoder step on one token; its effect between tokens does not matter here.
+# The effect of each kind of decoder step on one token; effects between tokens are ignored.
 
 
 def _unchanged(token: str, step: dict[str, Any]) -> str:
@@ -295,13 +294,13 @@ def _decode_byte_level(token: str, step: dict[str, Any]) -> str:
     """Byte-level vocabularies write each byte as one printable character; an entry may be part of a character."""
     try:
         raw = bytes(_byte_level_value(character) for character in token)
-    except ValueError:  # an added token, written as it is
+    except ValueError:  # an added token, used as is
         return token
     return _from_bytes(raw)
 
 
 def _byte_level_value(character: str) -> int:
-    """The byte behind a character of GPT-2's byte alphabet: printable Latin-1 is itself, the rest is shifted."""
+    """The byte of a character in GPT-2's byte alphabet: printable Latin-1 represents itself, the rest is shifted."""
     code = ord(character)
     if 33 <= code <= 126 or 161 <= code <= 172 or 174 <= code <= 255:
         return code

@@ -1,10 +1,10 @@
-"""Limits on what a stranger's tokenizer may cost: every step of a tokenizer.json is known, and its growth bounded.
+"""Limits on the cost of an untrusted tokenizer: every step of a tokenizer.json is known, and its growth is bounded.
 
-Such a file can ask for any amount of memory or time: forty replacements of one letter by two make 2^40 letters of it,
-and the tokenizers library then aborts the process. Why the rules suffice: each kind of step below is
-linear in the text but for its pattern (pattern_cost.py), for the pieces of Unigram and the words of WordPiece, whose
-lengths have limits here; no sequence has more than MAX_STEPS steps; and what a step puts where it was not, its growth,
-is multiplied over nested sequences and bounded before anything runs.
+Such a file can require any amount of memory or time: forty replacements of one letter by two turn one letter into 2^40,
+and the tokenizers library then aborts the process. The rules suffice because each kind of step below is linear in the
+text, except for its pattern (pattern_cost.py), the pieces of Unigram and the words of WordPiece, whose lengths are
+limited here; no sequence has more than MAX_STEPS steps; and the growth of the text is multiplied over nested sequences
+and bounded before anything runs.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from tokenizers import normalizers, pre_tokenizers
 from headlight.errors import CheckpointError, TextError
 from headlight.text.pattern_cost import PatternCost, PatternError, pattern_cost
 
-MAX_CHARACTERS = 4_000_000  # that become of a text, 20 times the longest text that is accepted
+MAX_CHARACTERS = 4_000_000  # of a text after any step: 20 times the longest accepted text
 MAX_STEPS = 16  # of a normalizer, pre-tokenizer, post-processor or decoder
-MIN_TEXT_LENGTH = 2_000  # characters that every tokenizer can cut
+MIN_TEXT_LENGTH = 2_000  # characters; every accepted tokenizer can split texts of this length
 MAX_GROWTH = 16  # largest factor by which pre-tokenizing or decoding may lengthen a text
-MAX_TOKEN_LENGTH = 1_000  # characters of a token that stands for as many of the text
-MAX_ADDED_TOKEN_LENGTH = 256  # of one that may stand where there is less in the text, as the unknown token
-MAX_UNIGRAM_PIECE_LENGTH = 128  # as many pieces may begin at one character; published vocabularies have 16
-MAX_WORD_LENGTH = 100  # of WordPiece, which tries all ends for all beginnings in a word
-MAX_AFFIX_LENGTH = 16  # put in front of or behind every character
+MAX_TOKEN_LENGTH = 1_000  # characters of a token that replaces equally many of the text
+MAX_ADDED_TOKEN_LENGTH = 256  # of a token that may replace fewer characters, such as the unknown token
+MAX_UNIGRAM_PIECE_LENGTH = 128  # bounds the pieces that start at one character; published vocabularies have 16
+MAX_WORD_LENGTH = 100  # of WordPiece, which tries all substrings of a word
+MAX_AFFIX_LENGTH = 16  # added before or after every character
 MAX_TEMPLATE_PIECES = 32
 
-# The kinds of steps, and the field of a Sequence that holds its own.
+# The kinds of steps, with the field of a Sequence that contains its steps.
 _NORMALIZERS = (
     "BertNormalizer", "ByteLevel", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "Prepend",
     "Replace", "Sequence", "Strip", "StripAccents",
@@ -51,7 +51,7 @@ _COMPONENTS = {
     "post_processor": (_POST_PROCESSORS, "processors"),
     "decoder": (_DECODERS, "decoders"),
 }
-# The most characters that one becomes, in Unicode's tables or by what the step puts around it.
+# The maximum number of characters from one character, by Unicode's tables or by what the step adds around it.
 _MAX_EXPANSION = {
     "NFD": 4, "NFC": 3, "NFKD": 18, "NFKC": 18, "Lowercase": 3, "BertNormalizer": 12, "ByteLevel": 4, "Metaspace": 2,
 }  # fmt: skip
@@ -59,7 +59,7 @@ _Step = dict[str, Any]
 
 
 class TextLimit:
-    """An upper bound of how much a tokenizer lengthens a text, and of the texts that its patterns can take."""
+    """Upper bounds for the growth of a text in a tokenizer, and for the length of texts that its patterns accept."""
 
     def __init__(
         self, normalizer: normalizers.Normalizer | None, pre_tokenizer: pre_tokenizers.PreTokenizer | None = None
@@ -71,7 +71,7 @@ class TextLimit:
         self.longest_text = min((MAX_CHARACTERS, *(_cost(step).longest_text for step in found)))
 
     def check(self, text: str) -> None:
-        """Raise TextError if the text would exceed a limit; steps run only while the bound allows."""
+        """Raise TextError if the text would exceed a limit; steps run only as far as the bound allows."""
         length = len(text)
         for _, factor, added, _ in self.steps:
             length = length * factor + added
@@ -85,7 +85,7 @@ class TextLimit:
 
 
 def check_tokenizer(values: Mapping[str, Any], name: str) -> None:
-    """Raise CheckpointError, which calls the model `name`, for unknown steps and for those that multiply."""
+    """Raise CheckpointError, with the model's `name`, for unknown steps and for steps that multiply texts."""
     try:
         for component in _COMPONENTS:
             for step in component_steps(component, values.get(component)):
@@ -108,7 +108,7 @@ def check_growth(component: str, steps: Iterable[_Step]) -> None:
 
 
 def component_steps(component: str, values: _Step | None) -> list[_Step]:
-    """The steps of a component, those of nested sequences included. Raises CheckpointError for unknown ones."""
+    """The steps of a component, including nested sequences. Raises CheckpointError for unknown steps."""
     steps = [] if values is None else list(_flat(component, values))
     if len(steps) > MAX_STEPS:
         kind = component.replace("_", "-")
@@ -129,7 +129,7 @@ def _flat(component: str, step: _Step) -> Iterator[_Step]:
 
 
 def _check_normalizer(steps: Iterable[_Step]) -> None:
-    """Raise CheckpointError for a normalizer that would fill the memory with what an added token is normalized to."""
+    """Raise CheckpointError for a normalizer that would turn an added token into a text that fills the memory."""
     length = MAX_ADDED_TOKEN_LENGTH
     for step in steps:
         factor, added = _growth(step)
@@ -139,7 +139,7 @@ def _check_normalizer(steps: Iterable[_Step]) -> None:
 
 
 def _check_step(component: str, step: _Step) -> None:
-    """Raise CheckpointError for a pattern or a template that takes too much."""
+    """Raise CheckpointError for a pattern or a template that is too costly."""
     cost = _cost(step)
     if cost.longest_text < MIN_TEXT_LENGTH or (component == "decoder" and cost.loops):
         raise CheckpointError("its tokenizer has a pattern that may take far too long.")
@@ -155,12 +155,12 @@ def _check_step(component: str, step: _Step) -> None:
 
 
 def _check_model(model: Any) -> None:
-    """Raise CheckpointError for a vocabulary whose tokens, words or affixes are longer than any.
+    """Raise CheckpointError for a vocabulary with tokens, words or affixes beyond the limits.
 
-    Old files do not say the model's type, so that every limit holds for every model.
+    Old files do not contain the model's type, so every limit applies to every model.
     """
     if not isinstance(model, dict):
-        return  # the library says what is missing
+        return  # the library reports what is missing
     if model.get("type", "BPE") not in _MODELS:
         raise CheckpointError("its tokenizer's model is of an unknown kind.")
     vocabulary = model.get("vocab") or {}
@@ -198,13 +198,13 @@ def _normalizer_steps(normalizer: normalizers.Normalizer | None) -> Iterator[nor
 
 
 def step_state(step: Any) -> dict[str, Any]:
-    """What a step of the tokenizers library would be in a tokenizer.json."""
+    """A step of the tokenizers library, as written in a tokenizer.json."""
     values: dict[str, Any] = json.loads(step.__getstate__())
     return values
 
 
 def _growth(step: _Step) -> tuple[int, int]:
-    """The factor by which a step lengthens a text, and how many characters it adds besides."""
+    """The factor by which a step lengthens a text, and the number of characters that it adds to that."""
     match step["type"]:
         case "Replace":
             return _replacement_growth(step)
@@ -212,7 +212,7 @@ def _growth(step: _Step) -> tuple[int, int]:
             return 1, len(step["prepend"])
         case "Precompiled":
             return _longest_replacement(base64.b64decode(step["precompiled_charsmap"])), 0
-        case "BPEDecoder":  # an empty text is found between any two characters, and a space put there
+        case "BPEDecoder":  # an empty suffix matches between all characters, and is replaced by a space
             return (1 if step["suffix"] else 2), 1
         case "CTC":
             return (1 if step["word_delimiter_token"] else 2), 1
@@ -221,7 +221,7 @@ def _growth(step: _Step) -> tuple[int, int]:
 
 
 def _replacement_growth(step: _Step) -> tuple[int, int]:
-    """a pattern may match between any two characters, so that its content is put there; a string replaces itself."""
+    """An expression may match between any two characters and insert its content there; a string is only replaced."""
     content, pattern = len(step["content"]), step["pattern"].get("String", "")
     return (max(1, -(-content // len(pattern))), 0) if pattern else (1 + content, content)
 
@@ -233,7 +233,7 @@ def _longest_replacement(charsmap: bytes) -> int:
 
 
 def _cost(step: _Step) -> PatternCost:
-    """The cost of a step's pattern, if it has one. Raises CheckpointError where that cannot be bounded."""
+    """The cost of a step's pattern, if it has one. Raises CheckpointError if it cannot be bounded."""
     pattern = step.get("pattern") or {}
     if "Regex" in pattern:
         try:

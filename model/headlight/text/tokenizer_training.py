@@ -1,6 +1,7 @@
-"""Training of tokenizers. Every kind keeps case and splits at line ends, so that texts may be read line by line.
+"""Training of tokenizers. All kinds keep case and split at line breaks, so that texts can be read line by line.
 
-The same texts give the same vocabulary, id for id, except that Unigram may order equally likely entries differently.
+The same texts give the same vocabulary with the same ids, except that Unigram may order equally likely entries
+differently.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ CAUSAL_SPECIAL_TOKENS = (END_OF_TEXT,)
 SEQUENCE_SPECIAL_TOKENS = ("<s>", "</s>", "<pad>")  # the encoder of an encoder-decoder reads </s> at the end
 MASKED_SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 UNKNOWN_TOKEN = "[UNK]"
-CONTINUATION_PREFIX = "##"  # what WordPiece puts in front of pieces inside words
+CONTINUATION_PREFIX = "##"  # WordPiece's prefix of pieces inside words
 # Typographic characters and their ASCII equivalents.
 PLAIN_TYPOGRAPHY = {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "--", "…": "...", "\u00a0": " "}
 
 
 def _special_token(name: str) -> AddedToken:
-    """A special token; [MASK] takes the space before it, as words do."""
+    """A special token; [MASK] includes the space before it, as words do."""
     return AddedToken(name, special=True, lstrip=name == "[MASK]")
 
 
@@ -38,14 +39,14 @@ def _train_bpe(texts: Iterable[str], vocabulary_size: int, special_tokens: Seque
 
 
 def _train_wordpiece(texts: Iterable[str], vocabulary_size: int, special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
-    """The library numbers the letters inside words in random order; here they come first, by frequency."""
+    """A WordPiece tokenizer in which letters come first, by frequency; the library numbers them in random order."""
     backend = tokenizers.Tokenizer(models.WordPiece(unk_token=UNKNOWN_TOKEN))
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.WordPiece()
-    texts = list(texts)  # gone through twice
+    texts = list(texts)  # iterated twice
     letters = _most_frequent_letters(
         texts, limit=max(100, vocabulary_size // 40)
-    )  # each takes two entries, at a word's start and inside
+    )  # each letter has two entries, at a word's start and inside
     continuation_letters = [
         CONTINUATION_PREFIX + letter
         for letter in letters
@@ -132,11 +133,11 @@ def train_tokenizer(
     special_tokens: Sequence[str] = CAUSAL_SPECIAL_TOKENS,
     plain_typography: bool = False,
 ) -> Tokenizer:
-    """A tokenizer of at most `vocabulary_size` entries trained on texts.
+    """A tokenizer of at most `vocabulary_size` entries, trained on texts.
 
-    [CLS] and [SEP] are put around a text, or </s> after it, or <|endoftext|> in front of it, where they are the
-    `special_tokens`; all kinds but byte-level BPE also get [UNK]. With `plain_typography` curly quotes, dashes and the
-    ellipsis become their ASCII equivalents. Raises UnknownNameError for an unknown kind.
+    The tokenizer adds [CLS] and [SEP] around a text, or </s> after it, or <|endoftext|> before it, if they are among
+    the `special_tokens`; all kinds except byte-level BPE also get [UNK]. With `plain_typography`, curly quotes, dashes
+    and the ellipsis become their ASCII equivalents. Raises UnknownNameError for an unknown kind.
     """
     if kind != "bpe" and UNKNOWN_TOKEN not in special_tokens:
         special_tokens = (*special_tokens, UNKNOWN_TOKEN)

@@ -25,7 +25,7 @@ _WORD = re.compile(rf"[^\W{_SCRIPTS_WITHOUT_SPACES}]+(?:['’][^\W{_SCRIPTS_WITH
 
 
 def word_groups(text: Encoded) -> TokenGroups:
-    """The tokens of each word; punctuation, special tokens and scripts without spaces are groups of one token each.
+    """The tokens of each word; in punctuation, special tokens and scripts without spaces each token is a group.
 
     Tokens that share one character (the bytes of an emoji) are one group.
     """
