@@ -67,7 +67,7 @@ export class SignalGallery {
     this.#bring.accept = `.wav,${SOUND_TYPE}`;
     this.#bring.ariaLabel = "Your own recording";
     const label = /** @type {HTMLElement} */ (this.#bring.parentElement);
-    label.title = "A WAV file, up to 8 MB. It stays in this server's memory for a while, for you alone.";
+    label.title = "A WAV file, up to 8 MB. Only you can use it; the server keeps it in memory for a while.";
     if (!this.#player.isConnected) label.after(this.#player);
     const source = signalUrl(this.#api, chosen);
     if (this.#player.getAttribute("src") !== source) this.#player.src = source;
