@@ -27,6 +27,7 @@ from headlight_app.engine.worker_process import ANSWER
 from headlight_app.frame import sidebar
 from headlight_app.inference.open_models import model_pool
 from headlight_app.inference.trace_cache import trace_cache
+from headlight_app.room.rooms import Rooms
 from headlight_app.server.routes import routes
 from headlight_app.worker.serve import outcome
 
@@ -133,5 +134,5 @@ def anna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UploadStor
 @pytest.fixture
 def client() -> Iterator[TestClient]:
     """A test client for the routes."""
-    with TestClient(Starlette(routes=routes())) as client:
+    with TestClient(Starlette(routes=routes(Rooms()))) as client:
         yield client

@@ -18,6 +18,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from headlight_app.engine.engine import engine
+from headlight_app.room.rooms import Rooms
 from tests.app.pages import alone, open_app, unfolded
 
 
@@ -38,7 +39,7 @@ if __name__ == "__main__":
         reply = client.post("/api/" + route, json={"question": question}).content
         return json.loads(reply[4 : 4 + int.from_bytes(reply[:4], "little")])
 
-    client = TestClient(Starlette(routes=headlight_app.server.routes.routes()))
+    client = TestClient(Starlette(routes=headlight_app.server.routes.routes(Rooms())))
     engine().start()
     found["tokens"] = [token["text"] for token in ask("trace")["tokens"]]
     frame = unfolded(first_page(), "numbers", "source_code")

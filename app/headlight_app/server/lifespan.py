@@ -32,7 +32,7 @@ STOP_SECONDS = 1.5  # from a signal to the forced end of the process
 
 
 @asynccontextmanager
-async def lifespan(app: Any, rooms: Rooms | None = None) -> AsyncIterator[dict[str, Any]]:  # Starlette's signature
+async def lifespan(app: Any, rooms: Rooms) -> AsyncIterator[dict[str, Any]]:
     """Clean up periodically while the server runs; before, delete what killed servers left; after, all uploads."""
     await asyncio.to_thread(delete_abandoned)
     for made_once in (upload_store, engine):  # now: simultaneous first requests would create two
@@ -40,7 +40,7 @@ async def lifespan(app: Any, rooms: Rooms | None = None) -> AsyncIterator[dict[s
     _stop_on_signals()
     _send_without_delay()
     sweeping, warming = (
-        asyncio.create_task(_sweep_forever(rooms or Rooms())),
+        asyncio.create_task(_sweep_forever(rooms)),
         asyncio.create_task(asyncio.to_thread(_warm_up)),
     )
     try:

@@ -46,7 +46,7 @@ def http_requests() -> tuple[type[Request[Any]], ...]:
     return tuple(dict.fromkeys(asked))
 
 
-def routes(rooms: Rooms | None = None) -> list[Route]:
+def routes(rooms: Rooms) -> list[Route]:
     """The routes of one server: `/api/ROUTE` for each component request, and those of rooms and images."""
 
     def route(kind: type[Request[Any]]) -> Route:
@@ -60,7 +60,7 @@ def routes(rooms: Rooms | None = None) -> list[Route]:
     return [
         *map(route, http_requests()),
         Route("/api/waiting", tell_waiting, methods=["GET"]),
-        *room_routes(rooms or Rooms()),
+        *room_routes(rooms),
         *IMAGE_ROUTES,
         Route("/explore", _lead_to_first_page),
     ]

@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from headlight_app.room.rooms import Rooms
 from headlight_app.server.middleware import VisitorMiddleware
 from headlight_app.server.routes import routes
 from tests.app.inference.signal_models import save_seers
@@ -34,7 +35,7 @@ def front(request: Request) -> HTMLResponse:
 
 @pytest.fixture
 def server() -> Starlette:
-    return Starlette(routes=[Route("/", front), *routes()], middleware=[Middleware(VisitorMiddleware)])
+    return Starlette(routes=[Route("/", front), *routes(Rooms())], middleware=[Middleware(VisitorMiddleware)])
 
 
 @pytest.fixture

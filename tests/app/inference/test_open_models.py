@@ -22,6 +22,7 @@ from headlight_app.inference import model_listing, open_models
 from headlight_app.inference.context import answering
 from headlight_app.inference.model_pool import ModelPool
 from headlight_app.inference.resolved_question import resolve
+from headlight_app.room.rooms import Rooms
 from headlight_app.server import routes
 from headlight_app.server.middleware import VisitorMiddleware
 from tests.app.asking import ask_route, ask_worker, make_question
@@ -64,7 +65,7 @@ def test_an_upload_opens_for_its_visitor_alone(toys: Path) -> None:
 
 
 def test_a_route_finds_an_upload_by_the_cookie_of_its_request(toys: Path) -> None:
-    app = Starlette(routes=routes.routes(), middleware=[Middleware(VisitorMiddleware)])
+    app = Starlette(routes=routes.routes(Rooms()), middleware=[Middleware(VisitorMiddleware)])
 
     def ask(client: TestClient, model: str) -> dict[str, Any]:
         return ask_route(client, model=model, text="the cat sat")[0]

@@ -19,6 +19,11 @@ from headlight_app.room.rooms import ROOM_SECONDS, Browser, Rooms
 from headlight_app.server import lifespan
 
 
+def running(rooms: Rooms | None = None) -> TestClient:
+    """A client of a server without pages, whose lifespan is entered with the client."""
+    return TestClient(Starlette(lifespan=partial(lifespan.lifespan, rooms=rooms or Rooms())))
+
+
 def lay(root: Path, max_bytes: int) -> Path:
     (root / "weights").write_bytes(b"x")
     return root
@@ -41,7 +46,7 @@ def test_while_it_runs_it_sweeps_and_when_it_stops_nothing_is_left(
     forsaken = tmp_path / f"{FOLDER_PREFIX}killed"
     forsaken.mkdir()
     monkeypatch.setattr("headlight_app.access.uploads.ABANDONED_SECONDS", -1.0)
-    with TestClient(Starlette(lifespan=lifespan.lifespan)):
+    with running():
         assert not forsaken.exists()
         gone, stays = register.add_upload("anna", "a", lay), register.add_upload("ben", "b", lay)
         register.last_seen["anna"] -= 2 * GRACE_SECONDS
@@ -58,7 +63,7 @@ def test_while_it_runs_it_sweeps_and_when_it_stops_nothing_is_left(
 def test_small_writes_of_every_connection_leave_at_once() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as listening,
-        TestClient(Starlette(lifespan=lifespan.lifespan)),
+        running(),
         socket.create_connection(listening.getsockname()),
     ):
         connection, _ = listening.accept()
@@ -72,7 +77,7 @@ def test_a_room_whose_time_is_over_is_forgotten_though_nobody_asks() -> None:
     rooms = Rooms(lambda: next(clock))
     rooms.open(Browser("teacher", "10.0.0.1", ""), RoomOpenRequest(view=View()))
     assert rooms.rooms
-    with TestClient(Starlette(lifespan=partial(lifespan.lifespan, rooms=rooms))):
+    with running(rooms):
         until = time.monotonic() + 20
         while rooms.rooms and time.monotonic() < until:
             time.sleep(0.01)
@@ -90,14 +95,14 @@ def test_the_stores_are_there_before_the_first_visitors_and_the_engine_ends_with
         return SimpleNamespace(close=lambda: made.append("closed"))
 
     monkeypatch.setattr(lifespan, "engine", engine)
-    with TestClient(Starlette(lifespan=lifespan.lifespan)):
+    with running():
         assert made == ["made"]
     assert made == ["made", "closed"]
     assert engine.cache_info().currsize == 0, "a restarted server creates a new engine"
 
 
 def test_what_lives_as_long_as_the_server_is_not_searched_for_garbage(register: UploadStore) -> None:
-    with TestClient(Starlette(lifespan=lifespan.lifespan)):
+    with running():
         until = time.monotonic() + 20
         while not gc.get_freeze_count() and time.monotonic() < until:
             time.sleep(0.01)
@@ -107,7 +112,7 @@ def test_what_lives_as_long_as_the_server_is_not_searched_for_garbage(register: 
 
 def test_a_guest_without_a_folder_of_its_own_is_only_forgotten(register: UploadStore, toys: Path) -> None:
     own: VisitorCheckpoint = register.add_folder("anna", toys / "next")
-    with TestClient(Starlette(lifespan=lifespan.lifespan)):
+    with running():
         register.last_seen["anna"] -= 2 * GRACE_SECONDS
         time.sleep(0.1)
     assert own.folder.is_dir()

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from headlight_app.room.panel import room_cookie
+from headlight_app.room.rooms import Rooms
 from headlight_app.server.middleware import VisitorMiddleware
 from headlight_app.server.routes import routes
 from tests.app.asking import unpack
@@ -28,7 +29,7 @@ async def page(request: Request) -> Response:
 @pytest.fixture
 def enter() -> Enter:
     """Creates a browser at an address with the page open."""
-    app = Starlette(routes=[Route("/", page), *routes()], middleware=[Middleware(VisitorMiddleware)])
+    app = Starlette(routes=[Route("/", page), *routes(Rooms())], middleware=[Middleware(VisitorMiddleware)])
 
     def browser(address: str) -> TestClient:
         client = TestClient(app, base_url="http://lab:8501", client=(address, 1))
