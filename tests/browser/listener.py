@@ -2,6 +2,7 @@
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.elements import script
 from tests.browser.visitor import wait_until
 
 LISTEN = """
@@ -34,11 +35,7 @@ Element.prototype.attachShadow = function (options) {
 };
 listen(document);
 """
-FOCUSED = """() => {
-  let element = document.activeElement;
-  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
-  return element?.dataset?.testid ?? element?.id ?? "";
-}"""
+FOCUSED = script("() => focused()?.dataset?.testid ?? focused()?.id ?? ''")
 QUIET = 1_000  # milliseconds of silence that end the announcements
 MOST_TABS = 80
 

@@ -12,6 +12,7 @@ from typing import Any
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser import chromium
+from tests.browser.elements import script
 from tests.browser.server import serve
 from tests.browser.test_accessibility import PLACES, opened
 from tests.browser.visitor import BEEN_HERE, Visitor
@@ -23,37 +24,32 @@ SLOW = 50_000  # bytes a second
 MOST_SECONDS = 300
 # Visible controls with their smaller sides, the sizes of visible texts, and pictures without a name, in every shadow
 # root. A field's label counts as part of its hit area, and SVG text is measured after scaling.
-SIZES = """() => {
+SIZES = script("""() => {
   const controls = "button, a[href], input:not([type=hidden]), select, textarea, summary, "
     + "[role=gridcell], [role=button], [role=tab], [role=switch]";
   const sides = [], texts = [], unnamed = [];
-  const seek = root => {
-    for (const element of root.querySelectorAll("*")) {
-      if (element.shadowRoot) seek(element.shadowRoot);
-      if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
-      const { width, height, right } = (element.closest("label") ?? element).getBoundingClientRect();
-      if (width < 2 || height < 2 || right <= 0) continue;
-      const name = element.ariaLabel || `${element.localName} ${element.textContent.trim().slice(0, 30)}`;
-      if (element.matches(controls)) sides.push([Math.round(Math.min(width, height)), name]);
-      if (element.matches("svg, img, canvas") && !element.closest("[aria-hidden=true], [role=presentation]")
-          && !(element.ariaLabel || element.alt || element.querySelector("title")))
-        unnamed.push([0, element.outerHTML]);
-      const own = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
-      const scale = element.ownerSVGElement?.getScreenCTM()?.a ?? 1;
-      if (own && !element.closest("style, script, [aria-hidden=true]"))
-        texts.push([Math.round(10 * scale * parseFloat(getComputedStyle(element).fontSize)) / 10, name]);
-    }
-  };
-  seek(document);
+  for (const element of everything()) {
+    if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+    const { width, height, right } = (element.closest("label") ?? element).getBoundingClientRect();
+    if (width < 2 || height < 2 || right <= 0) continue;
+    const name = element.ariaLabel || `${element.localName} ${element.textContent.trim().slice(0, 30)}`;
+    if (element.matches(controls)) sides.push([Math.round(Math.min(width, height)), name]);
+    if (element.matches("svg, img, canvas") && !element.closest("[aria-hidden=true], [role=presentation]")
+        && !(element.ariaLabel || element.alt || element.querySelector("title")))
+      unnamed.push([0, element.outerHTML]);
+    const own = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+    const scale = element.ownerSVGElement?.getScreenCTM()?.a ?? 1;
+    if (own && !element.closest("style, script, [aria-hidden=true]"))
+      texts.push([Math.round(10 * scale * parseFloat(getComputedStyle(element).fontSize)) / 10, name]);
+  }
   return { sides, texts, unnamed };
-}"""
-FOCUSED = """() => {
-  let element = document.activeElement;
-  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+}""")
+FOCUSED = script("""() => {
+  const element = focused();
   return element?.closest("[data-testid=grid]") ? "grid"
     : element?.closest(".answers") ? "prediction"
     : element?.dataset?.testid ?? element?.localName ?? "";
-}"""
+}""")
 
 
 def sizes(page: Page) -> dict[str, list[tuple[float, str]]]:

@@ -7,6 +7,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.elements import script
 from tests.browser.visitor import Visitor, wait_until
 from tests.javascript import node
 
@@ -17,17 +18,16 @@ RULES = """category => axe.getRules(["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"
 VIOLATIONS = """async (place, values) => (await axe.run(place, {runOnly: {type: "rule", values}})).violations.flatMap(
     ({id, nodes}) => nodes.map(({html, failureSummary}) => `${id}: ${html.slice(0, 90)} ${failureSummary}`))"""
 # The lowest contrast of chart text with the page; axe-core does not check it, since SVG has no background.
-LEAST_CONTRAST = """() => {
+LEAST_CONTRAST = script("""() => {
     const luminance = colour => colour.match(/[\\d.]+/g).slice(0, 3)
         .map(channel => channel / (colour.startsWith("color(") ? 1 : 255))
         .map(share => share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4)
         .reduce((sum, share, channel) => sum + share * [0.2126, 0.7152, 0.0722][channel], 0);
     const ground = luminance(getComputedStyle(document.querySelector(".stApp")).backgroundColor);
-    const roots = [...document.querySelectorAll("*")].flatMap(element => element.shadowRoot ?? []);
-    const texts = [document, ...roots].flatMap(root => [...root.querySelectorAll(".chart text")]);
+    const texts = everything().filter(element => element.matches(".chart text"));
     return Math.min(...texts.map(text => luminance(getComputedStyle(text).fill)).map(
         text => (Math.max(text, ground) + 0.05) / (Math.min(text, ground) + 0.05)));
-}"""
+}""")
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,18 @@ from PIL import Image
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Visit
+from tests.browser.elements import script
 from tests.browser.reach import FOCUSED, PAGES, drawn, sizes, smaller, tabs
 from tests.browser.test_accessibility import SCHEMES, wear
 from tests.browser.visitor import Visitor, shown_instrument, wait_until
 
 # The focused element: its name, its kind, and the box of its focus ring.
-FOCUS = """() => {
-  let element = document.activeElement;
-  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
-  window.focused = element;
+FOCUS = script("""() => {
+  const element = window.focused = focused();
   const { x, y, width, height } = (element.closest(".box, label") ?? element).getBoundingClientRect();
   const kind = `${element.localName} ${element.className.replace(/st-emotion\\S+/g, "")}`;
   return { kind, name: element.ariaLabel || element.textContent.slice(0, 30), box: [x, y, width, height] };
-}"""
+}""")
 LOOK = """element => {
   const { backgroundColor, outlineStyle, outlineColor } = getComputedStyle(element);
   return `${backgroundColor} ${outlineStyle} ${outlineColor}`;

@@ -23,6 +23,7 @@ from headlight_app.contract.question import Variant
 from headlight_app.state.url import decode_state
 from tests.browser import chromium
 from tests.browser.conftest import new_context
+from tests.browser.elements import script
 from tests.browser.server import serve
 from tests.browser.visitor import PATIENCE, Visitor, address
 
@@ -35,28 +36,21 @@ ACTION_PATIENCE = 300  # milliseconds; an action fails if its control is covered
 QUIET = 0.6  # seconds without a change; the address is updated 0.3 s after a choice
 
 # Usable controls, except Streamlit's own, files, devices, minutes of work, and the browser's own mode.
-CONTROLS = """() => {
-  const found = [];
+CONTROLS = script("""() => {
   const kinds = "button, select:has(option:not(:disabled)), "
     + "input, textarea, summary, [role=gridcell], [data-testid=stPageLink-NavLink]";
   const others = "[type=file], .run, [data-testid=export-menu] *, .modebar-btn, [data-testid=stSelectbox] *, "
     + "[data-testid=mode] *, "
     + "[data-testid=stFileUploader] *, [data-testid=stBaseButton-secondary], [aria-label=Fullscreen], "
     + "[data-testid=stExpandSidebarButton], [data-testid=stSidebar] [data-testid=stBaseButton-headerNoPadding]";
-  const seek = (root) => {
-    for (const element of root.querySelectorAll("*")) {
-      if (element.shadowRoot) seek(element.shadowRoot);
-      const usable = element.matches(kinds) && !element.matches(others) && !element.disabled && !element.readOnly;
-      if (usable && element.checkVisibility({ visibilityProperty: true })) found.push(element);
-    }
-  };
-  seek(document);
-  return found;
-}"""
+  return everything().filter((element) =>
+    element.matches(kinds) && !element.matches(others) && !element.disabled && !element.readOnly
+    && element.checkVisibility({ visibilityProperty: true }));
+}""")
 KINDS = """list => list.map((element) => [
   element.localName, element.type, element.dataset.testid || element.className].join(" ").replace(/[0-9]+/g, "0"))"""
 # The state of each control, by its name, and the texts of the answers.
-SHOWN = """() => {
+SHOWN = script("""() => {
   const shown = {};
   const chosen = (element) => {
     const aria = ["pressed", "selected", "checked"].map((name) => element.getAttribute(`aria-${name}`));
@@ -65,26 +59,21 @@ SHOWN = """() => {
     return aria.find((value) => value !== null) ?? element.classList.contains("chosen");
   };
   const texts = ["tokens", "predictions", "chapter-title", "candidates", "attention-title", "head-title", "problem"];
-  const seek = (root) => {
-    for (const element of root.querySelectorAll("*")) {
-      if (element.shadowRoot) seek(element.shadowRoot);
-      const name = element.dataset?.testid;
-      if (!name || !element.checkVisibility({ visibilityProperty: true })) continue;
-      if (element.matches("button, select, input, textarea, [role=gridcell]")) shown[name] = String(chosen(element));
-      if (texts.includes(name)) shown[name] = element.textContent;
-    }
-  };
-  seek(document);
+  for (const element of everything()) {
+    const name = element.dataset?.testid;
+    if (!name || !element.checkVisibility({ visibilityProperty: true })) continue;
+    if (element.matches("button, select, input, textarea, [role=gridcell]")) shown[name] = String(chosen(element));
+    if (texts.includes(name)) shown[name] = element.textContent;
+  }
   return shown;
-}"""
+}""")
 # The elements that are still busy; "" if none is.
-BUSY = """busy => {
-  const seek = (root) => [...root.querySelectorAll("*")].flatMap((element) => [
-    ...(element.matches(busy) && element.checkVisibility() ? [element.outerHTML.slice(0, 200)] : []),
-    ...(element.shadowRoot ? seek(element.shadowRoot) : [])]);
-  const script = document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState;
-  return script === "notRunning" ? seek(document).join(" ") : `the script: ${script}`;
-}"""
+BUSY = script("""busy => {
+  const state = document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState;
+  if (state !== "notRunning") return `the script: ${state}`;
+  const found = everything().filter((element) => element.matches(busy) && element.checkVisibility());
+  return found.map((element) => element.outerHTML.slice(0, 200)).join(" ");
+}""")
 ASKING = (
     ".waiting, [data-state=asking], [data-testid=instrument]:not([data-painted]), "
     "[data-testid=generator]:not([data-known=true], :has([data-testid=problem]:not([hidden]))), "
