@@ -81,6 +81,6 @@ def test_chains_learn_the_learners_own_labels_within_seconds() -> None:
 
 
 def test_examples_that_are_no_labelled_words_get_a_sentence() -> None:
-    for text, said in (("the cat", "“the” has no label"), ("a/X b/X", "There are 1 labels; 2 to 8")):
+    for text, said in (("the cat", "“the” has no label"), ("a/X b/X", "2 to 8 different labels; .* have 1")):
         with pytest.raises(InputError, match=said):
             parse_examples(text)

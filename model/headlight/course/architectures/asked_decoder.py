@@ -119,8 +119,8 @@ def _held_out_row(model: Checkpoint, prompt: str, measured: dict[str, float]) ->
         bars(
             "Loss in bits per token",
             numbers,
-            note="The other bars are texts held out from training, from its card. A prompt is short, so its number "
-            "says little by itself.",
+            note="The other bars are for texts held out from training; their numbers are from its card. A prompt is "
+            "short, so its number says little by itself.",
         ),
         title="How well it predicts",
     )
@@ -260,7 +260,7 @@ def _table_row(asked: tuple[AskedQuestion, ...], read: list[WordRanking], unread
         text="Shares are among the words of the passage alone. For the last column the model chooses among the same "
         "words without having read the passage.",
         question=ask_direction(
-            "How many answers are right without the passage, compared with those after reading it?",
+            "Is the number of right answers without the passage lower or higher than after reading it?",
             sum(map(_is_right, unread, asked)) - sum(map(_is_right, read, asked)),
             1,
         ),

@@ -77,7 +77,7 @@ def compare_taggers(task: str, steps: int, seed: int) -> Answer:
                 note="The first bar is the result of always giving the more frequent label.",
             ),
             question=ask_best(
-                f"Which tagger labels most tokens correctly: {TASKS[task]}",
+                f"Which tagger labels the most tokens correctly: {TASKS[task]}",
                 {name: 1 - share for name, share in shares.items()},
                 NOISE,
             ),
@@ -261,7 +261,7 @@ def parse_examples(text: str) -> list[list[tuple[str, str]]]:
     found = [[(word.lower(), label) for word, _, label in line] for line in lines]
     kinds = {label for line in found for _, label in line}
     if not LABELS <= len(kinds) <= MOST_LABELS:
-        raise InputError(f"There are {len(kinds)} labels; {LABELS} to {MOST_LABELS} are allowed.")
+        raise InputError(f"Use {LABELS} to {MOST_LABELS} different labels; your sentences have {len(kinds)}.")
     return found
 
 

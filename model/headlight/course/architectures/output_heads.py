@@ -131,7 +131,7 @@ def parse_lines(text: str) -> list[LabelledLine]:
         lines.append(_parse_line(label.strip(), rest.strip()))
     count = len({line.label for line in lines})
     if not 2 <= count <= MOST_LABELS:
-        raise InputError(f"The lines have {count} different labels; between 2 and {MOST_LABELS} are allowed.")
+        raise InputError(f"Use 2 to {MOST_LABELS} different labels; your lines have {count}.")
     if not any(line.marked for line in lines):
         raise InputError("No word is marked. Put asterisks around some words: The *dog* played.")
     return lines

@@ -74,7 +74,8 @@ def _by_angle(angle: float, strength: float) -> Answer:
                     "Which key gets the weight that key 1 lacks?",
                     "Turn key 2 to 90°, then make the query longer.",
                 ),
-                because="Orthogonal keys do not share scores, and a long query makes the differences of scores large.",
+                because="A query that fits one of two orthogonal keys does not fit the other, and a long query makes "
+                "the scores differ more.",
             ),
         ),
         LinesPicture(

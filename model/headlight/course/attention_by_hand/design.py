@@ -158,7 +158,7 @@ def _learned_rows(goal: str, own: HeadValues, steps: int, seed: int) -> Answer:
     """The learned weights beside the learner's own, and the learned matrices."""
     found = learn(goal, steps, seed)
     weights = partial(MatrixPicture, rows=NAMES, columns=NAMES, colours="weights")
-    channels = (*(f"word {at}" for at in range(COUNT)), *(f"place {at}" for at in range(COUNT)))
+    channels = (*(f"word {at}" for at in range(COUNT)), *(f"position {at}" for at in range(COUNT)))
     return (
         row(
             weights(title="Your weights", values=own.weights),

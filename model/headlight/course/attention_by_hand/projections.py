@@ -161,7 +161,7 @@ def _told_of_order(target: Tensor, read: Tensor, weights: tuple[Tensor, Tensor, 
     return (
         f"{len(target)} query tokens look at {len(read)} key tokens, and {len(output)} vectors come out, one for each "
         f"query. With Y in reverse order the output differs by {difference:.1g}: the order has to be in the vectors "
-        "themselves, added by positions."
+        "themselves, where positional encodings put it."
     )
 
 

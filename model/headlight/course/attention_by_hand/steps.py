@@ -150,7 +150,10 @@ def _question(head: HeadValues, q: Tensor, k: Tensor, names: tuple[str, ...]) ->
         float(head.scores[asks, 0]),
         (product, f"{plain} = {number(product)} is the dot product: it still has to be divided by √{width}."),
         (product / width, f"You have divided by {width}. Divide by its square root: √{width} = {number(width**0.5)}."),
-        (float(q[0] @ k[-1]) * head.scale, "You have swapped the two tokens: the first one gives q, the second one k."),
+        (
+            float(q[0] @ k[-1]) * head.scale,
+            f"You have swapped the two tokens: “{names[asks]}” gives q, “{names[0]}” gives k.",
+        ),
         (float(head.weights[asks, 0]), "That is the weight, after the softmax. The score comes before it."),
         hints=(
             "Take the last row of Q and the first row of K.",

@@ -78,7 +78,8 @@ def _question(config: Config, counts: dict[str, int], layer: int) -> Question:
     others = (
         (
             steps_around(name, sublayers),
-            f"That is the order of another kind of model. {NORM_PLACEMENTS[name].title}.",
+            "That is the order of another kind of model, with this place of the norms: "
+            f"{NORM_PLACEMENTS[name].title.lower()}.",
         )
         for name in ("post", "pre")
     )

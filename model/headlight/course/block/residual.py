@@ -77,7 +77,7 @@ def _question(steps: list[Step], layer: int) -> Question:
         lengths["the stream"] = float(steps[0][1].norm())
     told = " and ".join(f"{name} {length:.2f}" for name, length in lengths.items())
     return ask_largest(
-        f"In layer {layer}, which vector is longer for this token?",
+        f"In layer {layer}, which vector is longer for this token? (A sublayer stands for the vector that it adds.)",
         lengths,
         because=f"Lengths (2-norm): {told}.",
     )
@@ -223,7 +223,8 @@ def _statistics(names: tuple[str, ...], *stages: Tensor) -> TablePicture:
         mean, variance = float(numbers.mean()), float(numbers.var(unbiased=False))
         return round(mean, 6), round(variance, 6)
 
-    columns = ("", *(f"{what} {stage}" for stage in ("of x", "normed", "at the end") for what in ("mean", "variance")))
+    stages_shown = ("of x", "normalized", "at the end")
+    columns = ("", *(f"{what} {stage}" for stage in stages_shown for what in ("mean", "variance")))
     rows: list[tuple[str | float, ...]] = []
     for at, name in enumerate(names):
         rows.append((name, *(each for stage in stages for each in of(stage[at]))))
@@ -362,7 +363,7 @@ def _ask_of_lengths(streams: dict[str, Tensor], depth: int) -> Question:
         f"Put them in order by the length of the stream after {depth} sublayers, the shortest first.",
         order,
         (order[::-1], "Reverse the order: the shortest comes first."),
-        hints=("Post-norm brings the stream back to the same length each time; pre-norm does not change the stream.",),
+        hints=("Post-norm brings the stream back to the same length each time; pre-norm does not normalize it.",),
         because=f"The lengths are {', '.join(f'{lengths[name]:.3g}' for name in order)}.",
     )
 

@@ -173,7 +173,7 @@ def test_heads_learn_the_lines_and_leave_the_network_alone() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("happy: The *dog*.", "1 different labels"),
+        ("happy: The *dog*.", "different labels; your lines have 1"),
         ("happy: The dog.\nsad: The cat.", "No word is marked"),
         ("happy: The *dog*.\njust words", "Line 2"),
         (": nothing *here*.", "Line 1"),

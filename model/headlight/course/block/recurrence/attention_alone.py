@@ -168,7 +168,7 @@ def attention_alone(task: str, longest: int, steps: int, letters: str, seed: int
             ),
             title=f"After {steps} steps each, on the same batches: {TASKS[task][0]}",
             question=ask_largest(
-                "Which network gets most rows right, at the lengths of training?",
+                "Which network gets the most rows right, at the lengths used in training?",
                 {name: _mean(each, longest) for name, each in trained.items()},
             ),
         ),
@@ -187,7 +187,7 @@ def parse_letters(text: str) -> Int[Tensor, "1 source"]:
         )
     most = MOST_LENGTH - 1
     if not SHORTEST <= len(typed) <= most:
-        raise InputError(f"These are {len(typed)} letters; {SHORTEST} to {most} are allowed.")
+        raise InputError(f"Type {SHORTEST} to {most} letters; your text has {len(typed)}.")
     return torch.tensor([[LETTERS.index(letter) for letter in typed]])
 
 

@@ -264,10 +264,10 @@ def _reach_picture(reach: dict[str, Tensor]) -> LinesPicture:
 def _verdict(recall: dict[str, list[float]], distances: list[int]) -> Verdict:
     def told(name: str) -> str:
         known = [distance for distance, share in zip(distances, recall[name], strict=True) if share > 0.9]
-        return f"{name} up to distance {max(known)}" if known else f"{name} at no distance"
+        return f"{name} {max(known)}" if known else f"{name} none"
 
     return Verdict(
-        f"Of distances up to {distances[-1]}, these networks remember nine of ten symbols: "
+        f"Furthest distance, up to {distances[-1]}, at which a network remembers more than nine of ten symbols: "
         f"{', '.join(map(told, NETWORKS))}. Give them more steps, and see which of them catch up."
     )
 
@@ -327,8 +327,8 @@ def sequential_steps(longest: str, layers: int) -> Answer:
                 "Time of one training step, measured now (ms)", lengths, times, "tokens", "ms", log_x=True, log_y=True
             ),
             question=ask_number(
-                f"A recurrent network of {layers} layers reads {lengths[-1]} tokens. How many sequential steps does it "
-                "take?",
+                f"A recurrent network with {layers} layer{'s' if layers > 1 else ''} reads {lengths[-1]} tokens. How "
+                "many sequential steps does it take?",
                 steps["recurrent"][-1],
                 (lengths[-1] * layers, "A layer can process a token as soon as the layer below has finished it."),
                 (layers, "That is attention: all tokens at once, layer by layer."),
