@@ -271,7 +271,7 @@ def _import_page(options: argparse.Namespace) -> Callable[[], None]:
         *([Middleware(Pace)] if settings().shared else []),
         Middleware(SharedFiles, compresses=settings().shared),
         Middleware(StatusPage, token),
-        Middleware(SkeletonMiddleware, SKELETON.read_bytes(), _preloads()),
+        Middleware(SkeletonMiddleware, SKELETON.read_bytes(), _preloads),
         Middleware(UploadLimiter),
         Middleware(QuietConnections),
     ]

@@ -230,12 +230,13 @@ def _set_cookie(scope: Scope) -> str:
 class SkeletonMiddleware:
     """Puts a skeleton into Streamlit's empty HTML, visible until the page is rendered.
 
-    The first page also gets `preloads`: HTML that makes the browser fetch its modules in parallel with Streamlit's.
+    The first page also gets `preloads`: HTML that makes the browser fetch its modules in parallel with Streamlit's. It
+    is made when the server starts, once Streamlit has read its options.
     """
 
-    def __init__(self, app: ASGIApp, skeleton: bytes, preloads: bytes = b"") -> None:
+    def __init__(self, app: ASGIApp, skeleton: bytes, preloads: Callable[[], bytes]) -> None:
         self.app = app
-        self.skeleton, self.preloads = skeleton, preloads
+        self.skeleton, self.preloads = skeleton, preloads()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on; HTML is requested uncompressed, so that the skeleton can be inserted."""

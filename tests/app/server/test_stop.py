@@ -23,6 +23,7 @@ PATIENCE = 120  # seconds; enough for a busy machine
 SERVE = """
 import sys
 from dataclasses import replace
+from functools import partial
 
 import uvicorn
 from starlette.applications import Starlette
@@ -33,6 +34,7 @@ from headlight_app.access.uploads import upload_store
 from headlight_app.engine.engine import engine
 from headlight_app.contract.request import Lane
 from headlight_app.engine.job import Job
+from headlight_app.room.rooms import Rooms
 from headlight_app.server.lifespan import lifespan
 from tests.app.engine.faulty_worker import request
 
@@ -47,7 +49,7 @@ if __name__ == "__main__":
     thread.worker.limits = replace(thread.worker.limits, module="tests.app.engine.faulty_worker")
     engine().lanes[Lane.SHORT].queue.put(Job("anna", request("hang"), 1_000.0))
     upload_store().add_upload("anna", "mine", lambda folder, max_bytes: folder)
-    app = Starlette(routes=[Route("/", read, methods=["POST"])], lifespan=lifespan)
+    app = Starlette(routes=[Route("/", read, methods=["POST"])], lifespan=partial(lifespan, rooms=Rooms()))
     uvicorn.run(app, port=int(sys.argv[1]), log_level="warning")
 """
 
