@@ -87,11 +87,6 @@ class UploadStore:
             raise CheckpointError(UPLOAD_GONE)
         return checkpoint
 
-    def folder_of(self, visitor: str, name: str) -> Path | None:
-        """The folder of a visitor's own checkpoint. Raises CheckpointError for an upload that is not theirs."""
-        checkpoint = self.find(visitor, name)
-        return checkpoint.folder if checkpoint else None
-
     def add_folder(self, visitor: str, folder: Path, title: str = "") -> VisitorCheckpoint:
         """Let a visitor open a folder of this machine; its name is its path."""
         _require_visitor(visitor)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 
@@ -28,7 +27,7 @@ async def receive_image(request: Request) -> Response:
     try:
         data = await _read_body(request)
         check = partial(check_image, data, recording=_media_type(request) == RECORDING_TYPE)
-        await asyncio.get_running_loop().run_in_executor(None, copy_context().run, check)
+        await asyncio.to_thread(check)
         reply: Reply[ImageAnswer | Refusal] = Reply(ImageAnswer(name=image_store().add(current_visitor(), data)))
     except HeadlightError as error:
         reply = Reply(Refusal(error=str(error)))

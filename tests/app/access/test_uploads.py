@@ -57,11 +57,11 @@ def bring(guests: UploadStore, visitor: str = ANNA, size: int = 10, title: str =
 
 def test_an_upload_is_found_by_its_visitor_and_nobody_else(guests: UploadStore) -> None:
     mine = bring(guests)
-    assert guests.folder_of(ANNA, mine.name) == mine.folder
+    assert guests.find(ANNA, mine.name) == mine
     assert guests.owned_by(ANNA) == (mine,) and guests.owned_by(BEN) == ()
     for visitor in (BEN, ""):
         with pytest.raises(CheckpointError, match="belong to the browser that sent them"):
-            guests.folder_of(visitor, mine.name)
+            guests.find(visitor, mine.name)
 
 
 def test_its_name_cannot_be_guessed(guests: UploadStore) -> None:

@@ -129,7 +129,8 @@ def test_a_request_that_names_an_upload_goes_to_a_private_worker_with_that_uploa
     for request in sides(Question(model=mine, text="the cat")):
         submit(request)
         assert engine.lane() == Lane.PRIVATE and engine.folders == [mine]
-        assert engine.request.checkpoints[0].folder == str(anna.folder_of(ANNA, mine))
+        stored = anna.find(ANNA, mine)
+        assert stored and engine.request.checkpoints[0].folder == str(stored.folder)
 
 
 def test_a_folder_of_ones_own_machine_is_as_private(engine: Asked, anna: UploadStore) -> None:

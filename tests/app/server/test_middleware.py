@@ -29,7 +29,9 @@ async def text(request: Request) -> Response:
 @pytest.fixture
 def client() -> TestClient:
     routes = [Route("/", page), Route("/parts", in_parts), Route("/text", text)]
-    return TestClient(Starlette(routes=routes, middleware=[Middleware(SkeletonMiddleware, b"<b>wait</b>", lambda: b"<i>")]))
+    return TestClient(
+        Starlette(routes=routes, middleware=[Middleware(SkeletonMiddleware, b"<b>wait</b>", lambda: b"<i>")])
+    )
 
 
 @pytest.mark.parametrize("path, first", [("/", "<i>"), ("/parts", "")])

@@ -5,7 +5,7 @@
 /** @typedef {ScreenTitle & { chapter: string, path: string }} Station a screen with its chapter and `chapter/screen` */
 
 /** All screens. @param {ContentsEntry[]} contents @returns {Station[]} */
-export function allStations(contents) {
+function allStations(contents) {
   return contents.flatMap(({ name: chapter, screens }) =>
     screens.map((screen) => ({ ...screen, chapter, path: `${chapter}/${screen.name}` })),
   );

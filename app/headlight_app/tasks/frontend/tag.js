@@ -68,7 +68,7 @@ export default {
 };
 
 /** The entity type of a label: PER for B-PER and I-PER. @param {string} label */
-export function labelKind(label) {
+function labelKind(label) {
   return label.replace(/^[BIESLU]-/, "");
 }
 

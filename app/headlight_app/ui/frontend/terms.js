@@ -27,7 +27,7 @@ function createTerm({ sentence, chapter, screen }, beforeLeaving, token) {
 }
 
 /** @param {string} search of the address @param {string} chapter @param {string} screen */
-export function courseAddress(search, chapter, screen) {
+function courseAddress(search, chapter, screen) {
   const query = new URLSearchParams(search);
   query.set("chapter", chapter);
   query.set("screen", screen);

@@ -138,7 +138,7 @@ export function resizedTogether(matrices, texts, axis, by) {
 }
 
 /** @param {string} text */
-export function readCells(text) {
+function readCells(text) {
   return text.split(";").map((row) => row.split(","));
 }
 

@@ -61,7 +61,7 @@ function drawOther(page) {
 }
 
 /** Describes how the vectors are made. @param {SentenceSimilarityAnswer} meta */
-export function poolingWords({ pooling, normalized, is_told }) {
+function poolingWords({ pooling, normalized, is_told }) {
   if (!is_told)
     return "This model was not trained for sentence vectors, and its files specify no pooling: its vectors are the means of all tokens' last hidden states.";
   return `Pooling specified in the model's files: ${pooling}${normalized ? ", vectors of length 1" : ""}.`;
@@ -83,7 +83,7 @@ function pairRows({ tokens, other_tokens: others }, numbers) {
 }
 
 /** The largest pairs, and the sum of all others. @param {TableRow[]} rows @param {number} cosine @returns {RankedEntry[]} */
-export function rankedPairs(rows, cosine) {
+function rankedPairs(rows, cosine) {
   const pairs = rows.flatMap(({ cells }) =>
     cells.flatMap((cell) => (cell?.value ? { title: cell.title, value: cell.value } : [])),
   );

@@ -28,7 +28,7 @@ export function layoutConnections(sides, { x, y, width }, { step, size }) {
 }
 
 /** @param {ConnectionsLayout} layout @param {number} line @returns {number} its height on the sheet */
-export function heightOfLine({ top, step }, line) {
+function heightOfLine({ top, step }, line) {
   return top + (line + 0.5) * step;
 }
 

@@ -29,7 +29,7 @@ export function figureSvg({ width, height, title, palette, shapes }, { line, fie
 }
 
 /** @param {Figure} figure @param {Metadata} metadata */
-export async function figurePng(figure, metadata) {
+async function figurePng(figure, metadata) {
   const picture = new Image();
   picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(figureSvg(figure, metadata))}`;
   await picture.decode();
@@ -53,7 +53,7 @@ export function toBase64(bytes) {
  * The request for a PDF: codes as base64, and labels with characters missing in the PDF's font as pictures.
  * @param {Figure} options @param {Metadata} metadata @returns {ExportPdfRequest}
  */
-export function pdfRequest({ width, height, title, palette, shapes }, { line, fields }) {
+function pdfRequest({ width, height, title, palette, shapes }, { line, fields }) {
   const encoded = shapes.map((shape) => {
     if (shape.kind === "heatmap") return { ...shape, codes: toBase64(shape.codes), palette: shape.palette ?? null };
     if (shape.kind === "rectangle" || shape.kind === "circle")

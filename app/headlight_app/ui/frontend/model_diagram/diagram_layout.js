@@ -11,12 +11,12 @@ const GUTTER = 14; // beside a column, for the line of the encoder's output
 const MAX_COLUMN = 380;
 
 /** @param {readonly number[]} shape */
-export function shapeText(shape) {
+function shapeText(shape) {
   return shape.map((size) => size.toLocaleString("en")).join(" × ");
 }
 
 /** The text of a box: its title, its details, and the shape of its output. @param {DiagramPart} part */
-export function boxLines({ title, details, shape }) {
+function boxLines({ title, details, shape }) {
   return [title, ...details, ...(shape.length ? [`→ ${shapeText(shape)}`] : [])];
 }
 
