@@ -287,4 +287,4 @@ def test_three_shapes_are_drawn_and_two_models_compared(shared_visitor: Visitor)
     page = course(shared_visitor, chapter="architectures", screen="cross-by-hand")  # an address of an earlier version
     by_hand = screen(page, "projections")
     by_hand.get_by_label("More source tokens").click()
-    expect(by_hand).to_contain_text("3 tokens ask 5, and 3 vectors come out")
+    expect(by_hand).to_contain_text("3 query tokens look at 5 key tokens, and 3 vectors come out")

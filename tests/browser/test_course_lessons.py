@@ -109,7 +109,7 @@ def test_what_is_no_text_goes_through_attention_too(shared_visitor: Visitor) -> 
     expect(link).to_have_attribute("href", re.compile(r"layer=0&head=0&.*attention=decoder\.cross"))
     graph = screen(page, "graph")
     graph.get_by_test_id("input-edges").fill("A-B, B-C")
-    expect(graph.get_by_role("alert")).to_contain_text("There are A, B, C.")
+    expect(graph.get_by_role("alert")).to_contain_text("The nodes are A, B, C.")
     graph.get_by_test_id("input-node").fill("A")
     expect(graph.get_by_role("img", name="edges A–B, B–C").first).to_contain_text("C0 %")
     hear_tones_and_a_sound_of_ones_own(page)

@@ -331,7 +331,7 @@ def test_one_file_shows_the_same_without_a_network(shared_visitor: Visitor, offl
     expect(found.locator("b")).to_have_count(0)
     wait_until(page, lambda: (pixels(offline, 0, 0), pixels(page, 0, 0)), lambda both: both[0] == both[1])
     found.get_by_test_id("head-4-1").click()
-    expect(found.get_by_test_id("trouble")).to_contain_text("Only what was on the screen")
+    expect(found.get_by_test_id("trouble")).to_contain_text("only the view that was saved")
     found.get_by_test_id("quantity").select_option("weights")
     expect(found.get_by_test_id("trouble")).to_be_hidden()
     expect(found.get_by_test_id("reading")).to_contain_text("looks at")

@@ -69,7 +69,7 @@ def test_a_lesson_is_played_wrong_and_right_and_handed_in(shared_visitor: Visito
         answer(page, question(page, PENCIL, step).right)
         expect(asked(page).get_by_test_id("said")).to_contain_text("Right.")
     expect(page.get_by_test_id("dot-0")).to_have_accessible_name(re.compile("answered"))
-    expect(page.get_by_text("4 of 4 questions are settled, 3 of them rightly.")).to_be_visible()
+    expect(page.get_by_text("4 of 4 questions are settled, 3 of them correctly.")).to_be_visible()
     hand_in_as_ada(page)
 
 
@@ -91,7 +91,7 @@ def test_keys_go_through_a_lesson_beside_its_view(shared_visitor: Visitor) -> No
     row, column = map(int, right.right.split(","))
     asked(page).get_by_label("Row layer 0, column 0", exact=True).focus()
     page.keyboard.press("Enter")
-    expect(asked(page).get_by_test_id("said")).to_contain_text("Another is larger.")
+    expect(asked(page).get_by_test_id("said")).to_contain_text("Another number is larger.")
     for key, times in (("ArrowDown", row), ("ArrowRight", column)):
         for _ in range(times):
             page.keyboard.press(key)

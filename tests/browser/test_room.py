@@ -93,7 +93,7 @@ def play_lessons(by_keys: Visitor, by_pointing: Visitor, teacher: Page) -> None:
     expect(asked(page)).to_be_visible()
     right = question(page, HEADS, 0).right
     wrong = "0,1" if right != "0,1" else "0,2"
-    for given, said in ((wrong, "Another is larger."), (right, "Right.")):
+    for given, said in ((wrong, "Another number is larger."), (right, "Right.")):
         row, column = given.split(",")
         asked(page).get_by_label(f"Row layer {row}, column {column}", exact=True).click()
         expect(asked(page).get_by_test_id("said")).to_contain_text(said)

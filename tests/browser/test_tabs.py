@@ -266,7 +266,7 @@ def test_values_of_another_text_are_patched_in_turn_and_a_click_keeps_one(
     page.get_by_test_id("patching-other").fill(girl)
     button.click()
     expect(button).to_have_text("Done")
-    expect(status).to_contain_text("48 of 48 heads; the logit of Lily less that of Tim")
+    expect(status).to_contain_text("48 of 48 heads; the logit of Lily minus the logit of Tim")
     page.get_by_test_id("patching-kind").select_option("residual")
     button.click()
     expect(button).to_have_text("Done")

@@ -196,7 +196,7 @@ def test_two_sentences_are_compared_while_one_types_and_a_head_is_switched_off(
     expect(cosine).to_have_text("Cosine 1.0000")
     other.fill("The blue ball")
     expect(page.get_by_test_id("similar-2-2")).to_have_accessible_name(re.compile("“red” and “blue”: "))
-    expect(page.get_by_test_id("similar-pooling")).to_contain_text("trained for something else")
+    expect(page.get_by_test_id("similar-pooling")).to_contain_text("not trained for sentence vectors")
     wait_for_address(page, task="similar", other_text="The blue ball")
     words, pairs = exported(page, tmp_path, "Pairs of tokens")
     assert {"[CLS]", "red", "blue", "Cosine"} <= words
