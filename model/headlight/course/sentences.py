@@ -129,4 +129,7 @@ def require_width(width: int, others: dict[str, int], what: str = "channels") ->
     """Raise InputError if typed matrices do not fit together."""
     for name, size in others.items():
         if size != width:
-            raise InputError(f"There are {width} {what}, but {name}: {size}. Matrices that are multiplied must fit.")
+            raise InputError(
+                f"These two numbers must be equal: {what} ({width}) and {name} ({size}). Matrices that are multiplied "
+                "must fit."
+            )

@@ -39,7 +39,7 @@ def project(
     w_v: Float[Tensor, "v_in v_out"],
 ) -> Answer:
     """Q of the query tokens, K and V of the same or other tokens, the scores by one matrix, and the output."""
-    require_width(target.shape[1], {"the source has": source.shape[1]})
+    require_width(target.shape[1], {"channels of the source": source.shape[1]})
     read, axis = (target, ASKING) if memory == "self" else (source, SOURCE)
     found = attend_with_weights(target, None if memory == "self" else source, w_q, w_k, w_v)
     values = {name: found[name][0, 0] for name in NAMES}

@@ -254,7 +254,7 @@ def compare_costs(d_model: int, heads: int, length: int) -> Answer:
             question=ask_nearest(
                 f"How many parameters do {heads} heads that share the {d_model} channels have, compared with one head "
                 "of full width?",
-                {f"1/{heads} of them": 1 / heads, "as many": 1, f"{heads} times as many": heads},
+                {f"1/{heads} as many": 1 / heads, "as many": 1, f"{heads} times as many": heads},
                 many.parameters / one.parameters,
             ),
         ),

@@ -88,8 +88,7 @@ def trained_ladder(sentence: str, beginning: str, temperature: float, seed: int,
     told = f"“{honest}” has the lowest loss in writing, {answers[honest].writing_loss:.2f} nats."
     if cheats:
         told += (
-            " These models look ahead, since they are much better when they see the whole sentence: "
-            f"{', '.join(cheats)}."
+            f" These models are much better when they read the whole sentence, so they look ahead: {', '.join(cheats)}."
         )
     return (
         row(
@@ -100,7 +99,8 @@ def trained_ladder(sentence: str, beginning: str, temperature: float, seed: int,
                     "training": [one.whole_loss for one in answers.values()],
                     "writing": [one.writing_loss for one in answers.values()],
                 },
-                note="In training the whole sentence is visible; in writing nothing follows the predicted position.",
+                note="In training the model reads the whole sentence, in writing only the tokens before the predicted "
+                "one.",
             ),
             question=ask_rung_question({name: answer.writing_loss for name, answer in answers.items()}),
         ),

@@ -97,7 +97,7 @@ def added_mask(mask: str, tokens: int, width: int, cells: Float[Tensor, "drawn_q
         ),
         Verdict(
             f"“{'”, “'.join(empty)}” may look at nothing. A plain softmax divides 0 by 0 and gives NaN, which spreads "
-            "to all later values. This program gives weights of 0, so the output is 0."
+            "to all values computed from it. This program gives weights of 0, so the output of such a token is 0."
             if empty
             else f"{int((~allowed).sum())} of {tokens * tokens} cells are forbidden. e to the power of −∞ is 0, so "
             "their weights are exactly 0, and the rest of each row still adds up to 1. The code replaces the scores "
@@ -353,7 +353,7 @@ def _told(way: str, right: bool, cells: int) -> str:
     """The effect of a mask that raises no error."""
     if way == "channels":
         chance = "an axis of 1 fits any other" if cells == 1 else "the text has as many tokens as the model channels"
-        return f"No error, but only because {chance}. The next text raises one, or the wrong keys are hidden."
+        return f"No error, but only because {chance}. With the next text, PyTorch raises one or hides the wrong keys."
     if not right:
         return (
             "No error, but wrong: the axis meant as the batch was matched with the heads, so each head hides the "
@@ -368,7 +368,7 @@ BROADCAST = Screen(
     lesson="A padding mask of shape (batch, key) has to become (batch, 1, 1, key) before it meets scores of shape "
     "(batch, head, query, key). With one axis too few PyTorch matches the batch with the heads, an error unless both "
     "are equal or one is 1: try a batch of 2 and 4 heads, or of 3 and 1 head. Other notes give it a cell for each "
-    "channel, (batch, d_model): such shapes in comments were never run.",
+    "channel, (batch, d_model): they state this shape in a comment, but nobody ran it.",
     controls={
         "batch": CountControl("Batch", "3", 1, 4),
         "heads": CountControl("Heads", "3", 1, 4),

@@ -233,16 +233,16 @@ def _ask_of_neighbours(graph: Graph, asked: int) -> Question:
 def _compare(graph: Graph, along: Tensor, full: Tensor, layers: int) -> str:
     one, other = count_different(full), count_different(along)
     sentence = (
-        f"Of {len(graph.nodes)} nodes, attention without a mask leaves {one} different vectors, attention along the "
+        f"For {len(graph.nodes)} nodes, attention without a mask leaves {one} different vectors, attention along the "
         f"edges {other}. "
     )
     if other > one:
         return sentence + (
             "If all nodes look at all others, nodes of one kind stay alike; along the edges a node learns about its "
-            f"surroundings, up to a distance of {counted(layers, 'layer')}. Graph attention networks do this "
-            "(Veličković et al. 2018)."
+            f"surroundings, one edge farther in every layer: up to {counted(layers, 'edge')} away. Graph attention "
+            "networks do this (Veličković et al. 2018)."
         )
-    return sentence + "In this graph the neighbours add nothing to the kinds."
+    return sentence + "In this graph the neighbours distinguish no more nodes than the kinds do."
 
 
 def _permuted(graph: Graph, seed: int, layers: int) -> Answer:

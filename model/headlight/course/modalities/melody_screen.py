@@ -195,7 +195,7 @@ def _question(written: tuple[str, ...]) -> Question:
     placed = tuple(opposite.get(word, word) for word in written)
     says = {
         ", ".join(moved): "If a tone is higher than the one before, the melody rises.",
-        ", ".join(placed): "Listen to the height of the first and the last tone.",
+        ", ".join(placed): "Listen to how high the first and the last tone are.",
     }
     options = tuple(sorted({", ".join(written), *says}))
     return choose("What will it write about your melody?", options, options.index(", ".join(written)), says)
@@ -268,7 +268,7 @@ def _training_row(writer: MelodyWriter, losses: list[float], seed: int) -> Row:
         ),
         title="How it was trained just now",
         text=f"{MELODIES * len(TONES)} random melodies were made, of separate or gliding tones, with overtones and "
-        "noise; their right descriptions are known because they are made here.",
+        "noise. The program knows the right description of each, since it made them.",
     )
 
 

@@ -177,7 +177,7 @@ def _show_largest(letters: str, names: tuple[str, ...], asked: int, weights: Flo
         acid = AMINO_ACIDS[letters[place]]
         rows.append((names[place], acid.name, weight, acid.charge, acid.hydropathy))
     columns = ("residue", "amino acid", "weight", "charge", "hydropathy")
-    return TablePicture(columns, tuple(rows), title="The query residue, and the residues it looks at most")
+    return TablePicture(columns, tuple(rows), title="The query residue, and the residues with its largest weights")
 
 
 def describe_look(names: tuple[str, ...], asked: int, values: HeadValues) -> str:

@@ -144,7 +144,7 @@ MEASURED = Screen(
     lesson="One small model was trained with each encoding, on the same texts in the same order, and with the same "
     "other settings; the loss is measured on books that none of them has read. An encoder without positions learns "
     "little, while a decoder's mask gives it some order. On texts longer than those of training, waves and rotations "
-    "get worse, a learned table has no rows at all, and ALiBi stays as good as it was.",
+    "get worse, a learned table has no rows for the later positions, and ALiBi stays as good as it was.",
     controls={
         "architecture": ChoiceControl("Models", "decoder", {"decoder": "Decoders", "encoder": "Encoders"}),
         "text": ChoiceControl("Text", "four-times", TEXTS),

@@ -98,7 +98,7 @@ def two_orders(model: Checkpoint, one: str, order: str, other: str, seed: int) -
         ),
         row(
             MatrixPicture(
-                "Distance between each word's last vectors in both orders",
+                "Distance between each word's last vectors in the two orders",
                 torch.tensor([test.differences for test in tests.values()]),
                 rows=tuple(tests),
                 columns=tests["no positions, no mask"].words,

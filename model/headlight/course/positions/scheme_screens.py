@@ -97,7 +97,7 @@ def show_table(model: Checkpoint) -> Answer:
         ),
         f"Positional encoding: {encoding.title}. "
         + (
-            f"The table has {config.context_length:,} rows, each learned in training; longer texts have no rows."
+            f"The table has {config.context_length:,} rows, each learned in training; later positions have no row."
             if learned
             else "These vectors are computed, not learned, so there is one for every position."
         ),

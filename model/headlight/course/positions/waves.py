@@ -222,8 +222,8 @@ def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) 
         ),
         Verdict(
             f"All {dim // 2} pairs were turned: PE({position}) becomes PE({position + offset}) up to "
-            f"{found.error:.1g}, a rounding error. The matrices depend on the {offset} positions between them, not on "
-            f"{position}.",
+            f"{found.error:.1g}, a rounding error. The matrices depend on the distance of {offset} positions, not on "
+            f"position {position}.",
             good=right,
         ),
     )
@@ -257,7 +257,7 @@ def drop_bands(band: str, share: float, position: int, dim: int, base: float, le
         row(
             replace(_heat_map("The rest of the encoding", kept[:SHOWN_POSITIONS]), is_small=True),
             HeatMapPicture(
-                "Distance of each pair of its vectors",
+                "Distance between each pair of these vectors",
                 torch.cdist(kept, kept)[:SHOWN_POSITIONS, :SHOWN_POSITIONS],
                 colours="positive",
                 row_axis="position",
@@ -277,7 +277,7 @@ def _ask_of_bands(position: int, neighbour: int, series: dict[str, Tensor], *, u
     if len(series) == 1:
         return ask_whether("Waves repeat. Do two of these positions have the same vector?", not unique)
     return ask_largest(
-        f"With which channels are position {position} and its neighbour {neighbour} most alike?",
+        f"In which case are position {position} and its neighbour {neighbour} most alike?",
         {name: float(values[neighbour]) for name, values in series.items()},
         {"without the slow ones": "The fast channels, which change from one position to the next, are still there."},
     )
@@ -351,7 +351,7 @@ BANDS = Screen(
             "fast",
             {"fast": "The fast ones, first", "slow": "The slow ones, last"},
         ),
-        "share": NumberControl("Share of all channels, %", "50", 0.0, 90.0, step=5.0),
+        "share": NumberControl("Share of channels set to zero, %", "50", 0.0, 90.0, step=5.0),
         "position": CountControl("Position to compare with", "32", 0.0, 1_023.0),
         "dim": replace(DIM, high=128.0, even=True),
         "base": BASE,

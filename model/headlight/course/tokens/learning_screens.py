@@ -111,7 +111,8 @@ def show_ngrams(word: str, other: str, shortest: int, longest: int) -> Answer:
         ),
         f"The words share {len(shared)} of {len(set(grams) | set(others))} n-grams; these are coloured. "
         + (
-            "A new word gets a vector from its n-grams, near those of similar words."
+            "A word that is not in the training text gets a vector from its n-grams, near those of words with "
+            "a similar spelling."
             if shared
             else "Their vectors share no part."
         ),
@@ -245,7 +246,7 @@ def _curves(run: TrainingRun, chosen: list[int]) -> tuple[Picture, Picture]:
     }
     losses = {"loss": [frame.loss for frame in run.frames]}
     return (
-        LinesPicture("Loss of its predictions", steps, losses, "step", "loss"),
+        LinesPicture("Loss in training", steps, losses, "step", "loss"),
         LinesPicture("Length of the gradient of single rows of E", steps, gradients, "step", "length"),
     )
 
@@ -335,7 +336,7 @@ NEXT_WORD = Screen(
         "steps": CountControl("Steps", "400", 1.0, float(MAX_STEPS)),
         "learning_rate": NumberControl("Learning rate", "5", 0.1, 20.0, step=0.1),
         "followed": TextControl("Words to follow", "cat dog king queen tea coffee red blue monday tuesday slow fast"),
-        "beginning": TextControl("Predict the next or neighbouring word of", "the cat drinks the"),
+        "beginning": TextControl("Predict the word that follows or is beside", "the cat drinks the"),
         "seed": SeedControl(default="0"),
     },
     compute=train_live,
