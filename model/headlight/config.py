@@ -207,7 +207,7 @@ class Config:
             )
         for name in ("score_soft_cap", "qkv_limit"):
             if not 0.0 <= getattr(self, name) <= LARGEST_LIMIT:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be from 0, which is no limit, to 1e30.")
+                raise ConfigError(f"{name} is {getattr(self, name)}; it must be from 0 (no limit) to 1e30.")
 
     def _check_layers(self) -> None:
         for field in fields(self.per_layer):

@@ -119,7 +119,7 @@ class ExpertsConfig:
         if self.count and (rest or not 1 <= self.chosen_groups <= self.groups or not enough):
             raise ConfigError(
                 f"experts.groups is {self.groups} for {self.count} experts, of which {self.chosen_groups} are chosen; "
-                f"groups are alike, and those chosen have the {self.per_token} experts of a token."
+                f"groups must have equal sizes, and the chosen ones at least {self.per_token} experts together."
             )
         widths = {"experts.d_ff": self.d_ff, "experts.shared_d_ff": self.shared_d_ff}
         if too_wide := [name for name, width in widths.items() if not 0 <= width <= MAX_WIDTH]:

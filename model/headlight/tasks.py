@@ -130,7 +130,7 @@ _NEXT_TOKEN_EXAMPLES = (
     ),
     Example(
         "The birds in the tall tree",
-        hint="Subject and verb: “tree” stands nearest, yet “were” comes before “was”. Which heads look at “birds”?",
+        hint="Subject and verb: “tree” is nearest, yet “were” ranks before “was”. Which heads look at “birds”?",
         query="tree",
         key="birds",
     ),
@@ -149,7 +149,7 @@ _NEXT_TOKEN_EXAMPLES = (
 _MASKED_EXAMPLES = (
     Example(
         "The cat sat on the [MASK].",
-        hint="Both sides count: the guess must fit what stands before it, and the full stop.",
+        hint="Both sides count: the guess must fit the words before it, and the full stop.",
     ),
     Example(
         "She cut the bread with a [MASK].",

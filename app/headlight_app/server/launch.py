@@ -108,7 +108,7 @@ def _parser(other_verbs: str) -> argparse.ArgumentParser:
         "--engine",
         default=LOCAL_ENGINE,
         metavar="ray://HOST:PORT",
-        help="a Ray cluster that answers instead of this machine, on its GPUs where it has any",
+        help="a Ray cluster that answers instead of this machine, on its GPUs if it has any",
     )
     parser.add_argument(
         "--scenes", default="", metavar="FILE", help="a saved list of scenes, offered to the browsers of this machine"

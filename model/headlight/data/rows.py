@@ -66,7 +66,7 @@ def read_rows(path: Path, columns: Sequence[str] = (), comment: str | None = Non
     """
     suffix = Path(path.name.removesuffix(".xz")).suffix
     if suffix not in ROW_READERS:
-        raise DataError(f"Examples are read from files that end in {', '.join(ROW_READERS)}; {path} is none of them.")
+        raise DataError(f"Examples are read from files that end in {', '.join(ROW_READERS)}; {path} does not.")
     lines = ((at, line) for at, line in _numbered(path) if comment is None or not line.startswith(comment))
     return ROW_READERS[suffix](path, lines, columns)
 

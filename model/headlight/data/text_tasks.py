@@ -72,7 +72,7 @@ class TextTask:
             files = ", ".join(map(str, self.paths))
             raise DataError(
                 f"There are too few examples of {self.name} in {files}: {len(read)}, of which "
-                "one in ten is held out and one in twenty validates. Give more, or a file to validate on."
+                "one in ten is held out and one in twenty is for validation. Give more, or a validation file."
             )
         return TextExamples(self, *(tuple(parts[part]) for part in PARTS))
 

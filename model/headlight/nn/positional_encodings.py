@@ -512,8 +512,8 @@ class DisentangledPositions(RelativePositions):
     title: ClassVar = "Disentangled (DeBERTa)"
     exercise: ClassVar[Exercise | None] = Exercise(
         "The score has parts for content and for distance. Which question does each part answer?",
-        "Content to content: do the two words belong together? Content to position: does this word care for what "
-        "stands that far away? Position to content: does this distance call for such a word?",
+        "Content to content: do the two words belong together? Content to position: does this word look for "
+        "something at that distance? Position to content: does this distance call for such a word?",
     )
     description: ClassVar = (
         "Nothing is added to the tokens. Every distance has a learned vector that takes part in the scores: queries "

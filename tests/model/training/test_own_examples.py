@@ -129,7 +129,7 @@ def test_words_in_columns_lose_the_beginnings_of_names(tmp_path: Path) -> None:
         ("a.jsonl", '{"source": "x", "target": null}', Answer.TEXT, r"Line 1 .* no text in 'target' \(it is None\)"),
         ("a.tsv", "text\tlabels\na b\tX\n", Answer.WORD_LABELS, r"Line 2 .* has 2 words and 1 labels; each word"),
         ("a.jsonl", '{"text": ["a"], "labels": ["x y"]}', Answer.WORD_LABELS, r"Line 1 .* 'x y' where a word or its"),
-        ("a.txt", "x", Answer.LABEL, r"end in \.tsv, \.jsonl, \.conll; .*a\.txt is none of them"),
+        ("a.txt", "x", Answer.LABEL, r"end in \.tsv, \.jsonl, \.conll; .*a\.txt does not"),
         (
             "a.tsv",
             "text\tlabel\n",
