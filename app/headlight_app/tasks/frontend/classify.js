@@ -135,6 +135,6 @@ function say(page, { label, all }, what, without) {
 
 /** @param {ExplorePage} page @param {Effects} effects */
 function rest(page, { label }) {
-  const words = `By how much the log odds of “${label}” fall without each: orange speaks for it, blue against it.`;
+  const words = `By how much the log odds of “${label}” fall without each: orange supports it, blue opposes it.`;
   part(page, "class-reading").replaceChildren(createElement("span", "quiet", words));
 }

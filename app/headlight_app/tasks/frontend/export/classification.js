@@ -87,7 +87,7 @@ function addHeadEffects(figure, { all, heads }, box) {
 /** @param {Figure} figure @param {number} most @param {number} x @param {number} y */
 function addScale(figure, most, x, y) {
   const ends = { low: `−${most.toFixed(1)}`, high: `+${most.toFixed(1)}` };
-  return addColourScale(figure, { ...ends, words: "orange speaks for the label", palette: colourNames(true) }, x, y);
+  return addColourScale(figure, { ...ends, words: "orange supports the label", palette: colourNames(true) }, x, y);
 }
 
 /** @param {Classification} shown @returns {Record<string, Table>} */
