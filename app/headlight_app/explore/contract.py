@@ -559,8 +559,8 @@ class CellLedgerAnswer(Answer, frozen=True, kw_only=True):
     """The score of a cell as it enters the softmax; float32 numbers follow, [query writer, key writer].
 
     They and the `terms`, which belong to no pair of writers, add up to the score. `length_share` and `direction_share`
-    are the share of the `weight` in the head's output, by the length of the value and by its direction: the latter may
-    be negative.
+    are the share of the head's output that the `weight` carries, by the length of the weighted value and by its
+    direction: the latter may be negative.
     """
 
     cell: str
@@ -587,7 +587,8 @@ class CellLedgerRequest(QuestionRequest[CellLedgerAnswer], frozen=True, kw_only=
 class HeadRemovalAnswer(Answer, frozen=True, kw_only=True):
     """The logit of an answer with a head and without it; `direct`, `responses` and `norms` add up to the difference.
 
-    `self_repair` is the share of the direct effect that the later parts undo; it is shown if it `repairs_itself`.
+    `self_repair` is the share of the direct effect that the later parts undo; `repairs_itself` says whether that is
+    more than a third.
     """
 
     text: str
@@ -626,7 +627,8 @@ class TokenRanking(Struct, frozen=True, kw_only=True):
 class TokenRankingsAnswer(Answer, frozen=True, kw_only=True):
     """Tested rankings; the numbers of each are float32: scores [token], deletion [step], insertion [step].
 
-    A curve's value i is the answer's probability after `steps[i]` tokens; only the tokens in `can_go` are deleted.
+    A curve's value i is the answer's probability after `steps[i]` tokens are deleted or inserted; only those
+    in `can_go` are deleted.
     `best_deletion` and `best_insertion` name the most faithful ranking, empty if random order does as well.
     """
 

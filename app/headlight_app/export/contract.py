@@ -17,7 +17,7 @@ from headlight_app.contract.state import MAX_HEADS, Label, State
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
 
 MAX_SIDES = 8
-LONG_WORK = 3  # sides, from which on a request is long work: it opens too many models for the short lane
+LONG_WORK = 3  # sides; requests with as many or more open too many models for the short lane
 MAX_LINE_LENGTH = 20_000
 MAX_PLACES = 1 << 20  # labels of one axis
 MAX_FILE_BYTES = 2 << 20  # per request
@@ -55,7 +55,7 @@ class SidesRequest(Request[A_co], Generic[A_co], frozen=True, kw_only=True):
         return tuple(side.question for side in self.sides)
 
     def wanted_lane(self) -> Lane:
-        """The long lane for several sides, since opening several models is long work."""
+        """The long lane for LONG_WORK or more sides, since opening so many models is long work."""
         return Lane.LONG if len(self.sides) >= LONG_WORK else super().wanted_lane()
 
 
@@ -84,7 +84,7 @@ class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ExportTableRequest(SidesRequest[FileAnswer], frozen=True, kw_only=True):
-    """Exports numbers that a page shows as a file with their provenance."""
+    """Exports, as a file with their provenance, numbers that a page shows."""
 
     route: ClassVar[str] = "export_table"
     lane: ClassVar[Lane] = Lane.LONG
@@ -102,7 +102,7 @@ class ProgramAnswer(Answer, frozen=True, kw_only=True):
 
 
 class ExportProgramRequest(SidesRequest[ProgramAnswer], frozen=True, kw_only=True):
-    """Exports what a page shows as Python: the weights of each side's heads.
+    """Exports, as a Python program, what a page shows: the weights of each side's heads.
 
     With `sampling`, the program computes the step after `generated`; with `length`, a stack's positional encoding.
     """
@@ -262,7 +262,7 @@ class Figure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ExportPdfRequest(PageRequest[FileAnswer], frozen=True, kw_only=True):
-    """Exports a figure that the browser has laid out as PDF."""
+    """Exports, as PDF, a figure that the browser has laid out."""
 
     route: ClassVar[str] = "export_pdf"
     lane: ClassVar[Lane] = Lane.LONG

@@ -33,7 +33,7 @@ KEEP = ("*.residual", "*.residual_streams", "*.final_residual")
 
 
 class WholeValueHook:
-    """A wrapped hook that needs the values at some paths whole, and all others as the inner hook does."""
+    """A hook around another, inner one: it needs the values at some paths whole, all others as the inner hook does."""
 
     def __init__(self, hook: Hook, paths: Collection[str]) -> None:
         self.hook, self.paths = hook, paths
@@ -226,7 +226,7 @@ class AnswerLead:
 
     @classmethod
     def of(cls, logits: Float[np.ndarray, " answer"], token: int) -> AnswerLead:
-        """The lead of a token or label. Raises TextError if there is no other answer or the logit is not finite."""
+        """The lead of a token or label. Raises TextError without another answer, for an infinite logit or any NaN."""
         logits = logits.astype(np.float64)
         if len(logits) < 2:
             raise TextError("This model has only one answer, so nothing can change it.")

@@ -69,7 +69,7 @@ class LogitAttribution:
         return added_logits * self._cap_factor(added_logits.sum(0))
 
     def vocabulary_logits(self, kind: str) -> Float[np.ndarray, "component token"]:
-        """The contribution of each component of one kind to the logit of every token, in order, as float32."""
+        """The contribution of each component of one kind to every token's logit, in `components` order, as float32."""
         is_kind = torch.tensor([component.kind == kind for component in self.components])
         weight, total = self.unembedding.weight, self.contributions.sum(0, keepdim=True)
         rows = torch.cat((self.contributions[is_kind], total)).to(weight) @ weight.T

@@ -343,8 +343,8 @@ def head_metrics_for(image: bool) -> Registry[HeadMetric]:
 def compute_head_metrics(weights: HeadWeights, allowed: AllowedCells, text: Encoded | None) -> dict[str, HeadNumbers]:
     """Every metric (`head_metrics_for`) of all heads of one attention over `text`.
 
-    NaN if no query has such a key: nothing is repeated, or no row may attend there. Attention to another text (`text`
-    None) only has the entropy.
+    NaN if no query has a key that the metric counts: nothing is repeated, or no row may attend there. Attention to
+    another text (`text` None) only has the entropy.
     """
     weights = normalized_rows(weights)
     if text is None:
@@ -408,8 +408,8 @@ def without_repeated_masks(masks: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
 def head_metrics(trace: Trace, stack: str | None = None, kind: str = "self") -> dict[str, HeadNumbers]:
     """Every metric for one attention of a stack, by default the one that makes the prediction.
 
-    NaN if no query has such a key: nothing is repeated, or no row may attend there. Attention to another text ("cross")
-    only has the entropy. Raises EditError for a trace without weights.
+    NaN if no query has a key that the metric counts: nothing is repeated, or no row may attend there. Attention to
+    another text ("cross") only has the entropy. Raises EditError for a trace without weights.
     """
     name = stack or trace.config.stacks[-1]
     weights, allowed = traced_attention(trace, name, kind)

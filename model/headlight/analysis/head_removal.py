@@ -49,7 +49,7 @@ class HeadRemoval:
 
     @property
     def self_repair(self) -> float:
-        """The share of the direct effect (if any) that the rest undoes: 1 undoes all, below 0 adds to it."""
+        """The share of the direct effect that the rest undoes: 1 undoes all, below 0 adds to it; 0 without one."""
         return 1 - self.change / self.direct if abs(self.direct) > NO_EFFECT else 0.0
 
     @property

@@ -40,9 +40,9 @@ NEGLIGIBLE_SHARE = 0.001  # of the residual's norm: the shortest terms are skipp
 class Edge:
     """One term of the residual stream of the token `target` after a block, and its share of the sum.
 
-    `kind` is "residual" (the token's own stream before), "self" (from the token `source`), "cross" (from a token of the
-    source text), "feed_forward" or "layer_embedding" (from itself). `heads` lists the shares of single heads, largest
-    first.
+    `kind` is "residual" (the token's own stream before), "self" (from the token `source`), "cross" (from the token
+    `source` of the source text), "feed_forward" or "layer_embedding" (from itself). `heads` lists the shares of single
+    heads, largest first.
     """
 
     layer: int

@@ -73,8 +73,8 @@ class Ledger:
     """The score of a cell as it enters the softmax, as a sum of `parts` and `terms`.
 
     Writers have paths such as `decoder.0.self[3]`; writers of nothing are omitted. `terms` belong to no pair:
-    `position_bias`, `soft_cap`, `edit` (of the scores), and `rounding`, the difference between the model's precision
-    and the ledger's 64 bits.
+    `position_bias`, `soft_cap`, `edit` (of the scores), and `rounding`, the difference that the model's own precision
+    makes, because the ledger computes in 64 bits.
     """
 
     cell: Cell
@@ -225,7 +225,7 @@ class _Entry:
     def with_relative_positions(
         self, query: _Writers, key: _Writers, parts: Tensor
     ) -> tuple[_Writers, _Writers, Float[Tensor, "query_writer key_writer"]]:
-        """The same sides, with the distance between the tokens as one more writer on each."""
+        """Writers and parts, with the distance between the tokens as one more writer on each side."""
         parts = functional.pad(parts, (0, 1, 0, 1))
         parts[:-1, -1] = self._content_bias(query.table, torch.zeros_like(query.table))
         parts[-1, :-1] = self._content_bias(torch.zeros_like(key.table), key.table)

@@ -53,7 +53,7 @@ class Sink:
 
 @torch.inference_mode()
 def moved_values(model: Transformer, trace: Trace, path: str) -> MovedValues:
-    """The values moved by the weights of the attention at `path` (`decoder.3.self`); the trace holds KEEP.
+    """The values moved by the weights of the attention at `path` (`decoder.3.self`); the trace must contain KEEP.
 
     Raises EditError for an attention that does not exist, or for a trace with missing values.
     """
@@ -70,7 +70,7 @@ def moved_values(model: Transformer, trace: Trace, path: str) -> MovedValues:
 def value_outputs(
     model: Transformer, trace: Trace, path: str
 ) -> tuple[Float[torch.Tensor, "head query key"], Float[torch.Tensor, "head key d_model"]]:
-    """The weights of the attention at `path`, and each head's projected values."""
+    """The weights of the attention at `path`, and each head's projected values; the trace must contain KEEP."""
     attention, _ = attention_at(model, path)
     values = torch.from_numpy(trace[f"{path}.v"].astype(np.float32))[None].to(attention.output.weight.device)
     outputs = per_head_output(attention, repeat_key_values(values, attention.group_size)[0])
@@ -80,8 +80,8 @@ def value_outputs(
 def attention_sinks(model: Transformer, trace: Trace) -> tuple[Sink, ...]:
     """The sinks of all heads of a text, heaviest first: much of the attention (SINK_WEIGHT), little of the output.
 
-    Means over the queries after the key, or over all other queries in an attention without order. The trace holds KEEP.
-    Raises as `moved_values`.
+    Means over the queries after the key, or over all other queries in an attention without order. The trace must
+    contain KEEP. Raises as `moved_values`.
     """
     paths = [group.path(layer) for group in attention_groups(trace.config) for layer in range(group.layers)]
     found = [sink for path in paths for sink in _sinks(path, moved_values(model, trace, path))]

@@ -393,7 +393,7 @@ class StreamDecomposer:
 def _after_sublayer(
     residual: ResidualConnection, read: Decomposition, table: Decomposition, writes: Sequence[Write], bias_row: int
 ) -> Decomposition:
-    """The residual stream after a sublayer that read `read` and wrote `writes`; `table` is overwritten."""
+    """The residual stream after a sublayer that read `read` and wrote `writes`; `table` may be overwritten."""
     only_adds = residual.placement.only_adds and not isinstance(residual, LaurelConnection)
     output = table if only_adds else torch.zeros_like(table)  # if the output is only added, rows change in place
     for rows, written in writes:

@@ -23,19 +23,19 @@ def attention_gradient(
     """The derivative of the log-probability of a token (or label) at a position with respect to each attention weight.
 
     `path` names the attention (`decoder.3.self`); weights are treated as independent, through all later layers. Weight
-    x gradient is, to first order, the loss of the prediction without the weight (Simonyan et al. 2013; Hao et al. 2021,
-    equation 2, with one step). Runs the trace's text and edits again. Raises TextError for a token or position that
-    does not exist, EditError for an attention that does not.
+    x gradient is, to first order, the log-probability that is lost without the weight (Simonyan et al. 2013; Hao et al.
+    2021, equation 2, with one step). Runs the trace's text and edits again. Raises TextError for a token or position
+    that does not exist, EditError for an attention that does not.
     """
     _, derivative = log_probability_gradient(model, trace, f"{path}.weights", position, token)
     return to_numpy(derivative)
 
 
 def gradient_times_input(model: Transformer, trace: Trace, position: int, token: int) -> Float[np.ndarray, " token"]:
-    """The derivative of a log-probability with respect to each token's embedding, times it (Denil et al. 2014).
+    """The derivative of a log-probability by each token's embedding, times that embedding (Denil et al. 2014).
 
-    To first order, the loss (nats) of the answer `token` at `position` if the embedding shrinks to zero; in the stack
-    that predicts, through everything that follows. Raises as `attention_gradient`.
+    To first order, the log-probability (nats) that the answer `token` at `position` loses if the embedding shrinks to
+    zero; in the stack that predicts, through everything that follows. Raises as `attention_gradient`.
     """
     path = f"{trace.config.stacks[-1]}.embedding"
     value, derivative = log_probability_gradient(model, trace, path, position, token)
@@ -90,7 +90,7 @@ def weighted_value_norm(
     """The norm of the weighted, projected value, ||a_ij v_j W_O|| (Kobayashi et al. 2020, equation 5).
 
     For the attention at `path` (`decoder.3.self`), whose `weights` and `v` the trace must hold; rows do not sum to one.
-    With `key_groups` a column is a group of keys, such as the tokens of a word, and shows the norm of their sum.
+    With `key_groups` a column is a group of keys, such as the tokens of a word: the norm of the sum of their vectors.
     """
     weights, outputs = value_outputs(model, trace, path)
     if key_groups is None:

@@ -92,7 +92,7 @@ class ConfigReader:
         return value
 
     def choice(self, names: FieldNames, default: str, known: Mapping[str, str]) -> str:
-        """The value in `known` of one of its names."""
+        """The value that `known` has for the field's word, which must be one of its keys."""
         value = self.string(names, default)
         if value not in known:
             told = f"its {_joined(names)} is {shortened(value)!r}, which is not supported"

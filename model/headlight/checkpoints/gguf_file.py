@@ -107,7 +107,7 @@ class _Header:
             raise CheckpointError(f"{self.name} is not a GGUF file: it does not begin with GGUF.")
         version = self.number("I")
         if version not in _VERSIONS:
-            order = " or has the other byte order" if not version & 0xFFFF else ""
+            order = " or has the other byte order (big-endian)" if not version & 0xFFFF else ""
             raise CheckpointError(f"{self.name} is version {version} of GGUF{order}; versions 2 and 3 can be read.")
         tensor_count, field_count = self.number("Q"), self.number("Q")
         fields = self.named(field_count, self.text, lambda: self.value(self.number("I")), "field")
@@ -120,7 +120,7 @@ class _Header:
         return GgufFile(path, self.name, fields, stored)
 
     def named(self, count: int, key: Callable[[], str], value: Callable[[], Entry], kind: str) -> dict[str, Entry]:
-        """The number of entries that the file claims, each with a unique name."""
+        """The `count` entries that the file claims to have, by their names, which must differ."""
         found: dict[str, Entry] = {}
         for _ in range(count):  # ends at the end of the header, whatever the file claims
             name = key()

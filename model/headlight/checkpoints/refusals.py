@@ -34,7 +34,8 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("wavlm", "data2vec-audio"), ("wav2vec2", _SOUND)),
     "qwen2_moe": ("qwen3_moe", "its shared expert has its own gate"),
     **dict.fromkeys(
-        ("glm4_moe", "ernie4_5_moe", "dots1"), ("deepseek_v3", "it has the same experts, but uncompressed keys")
+        ("glm4_moe", "ernie4_5_moe", "dots1"),
+        ("deepseek_v3", "its experts are like those of deepseek_v3, but its keys are not compressed"),
     ),
     "deepseek_v32": ("deepseek_v3", "a second attention chooses the tokens that each query may look at"),
     "llama4": ("llama", "its layers differ in their experts and in the range of their attention"),
@@ -45,13 +46,13 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
     "siglip2": ("siglip", "it reads images of any shape, with positions fitted to the shape"),
     **dict.fromkeys(("blip", "blip-2"), ("clip", "its text stack reads the image by cross-attention")),
     "dinov3_convnext": ("dinov3_vit", "it is a convolutional network"),
-    "data2vec-vision": ("beit", "its files have other names"),
+    "data2vec-vision": ("beit", "the tensors in its files have other names than those of beit"),
     **dict.fromkeys(("swin", "swinv2", "segformer", "convnext", "resnet"), ("vit", "it uses windows or convolutions")),
 }
 
 
 def reject_unsupported(fields: ConfigReader) -> None:
-    """Raise CheckpointError for a checkpoint that is quantised or of a family that does not open."""
+    """Raise CheckpointError for a quantisation that cannot be read, or for a family that does not open."""
     quantised = fields.nested("quantization_config")
     method = quantised.string("quant_method", "an unknown method") if quantised else ""
     if quantised and method != READABLE_METHOD:

@@ -202,7 +202,7 @@ def folders_read(path: Path) -> list[Path]:
 
 
 def display_name(path: Path) -> str:
-    """The name of a checkpoint in messages: of its folder or file, or in the Hugging Face cache of the model."""
+    """The name of a checkpoint in messages: its folder's or file's; for one in the Hugging Face cache the model's."""
     if (folder := files_folder(path)) != path:
         return f"{display_name(folder)}/{path.name}"
     parts = path.absolute().parts

@@ -97,7 +97,7 @@ def _find_tower(model_type: str, fields: ConfigReader) -> tuple[Family, ConfigRe
     tower = fields.string(TOWER_FIELD, "text")
     inner = fields.nested(f"{tower}_config") or ConfigReader({}, fields.name)
     reads, other = ("texts", "vision") if tower == "text" else ("images", "text")
-    note = f"Only the tower that reads {reads} is opened; {other} after the path of the folder opens the other one."
+    note = f"Only the tower that reads {reads} is opened; add /{other} to the folder's path to open the other one."
     values = {**inner.values, "architectures": ["Model"]}
     return FAMILIES[f"{model_type}_{tower}_model"], ConfigReader(values, fields.name), (note,)
 

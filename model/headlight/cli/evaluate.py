@@ -100,7 +100,10 @@ def open_evaluation(options: argparse.Namespace) -> tuple[Checkpoint, list[Path]
 
 def _add_extrapolate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "model", nargs="+", metavar="MODEL", help="names or folders; the second of an encoding is a repetition"
+        "model",
+        nargs="+",
+        metavar="MODEL",
+        help="names or folders; further models with the encoding of an earlier one are repeats with other seeds",
     )
     parser.add_argument(
         "--text", action="append", required=True, metavar="FILE", help="a held-out text; repeat for more"

@@ -98,7 +98,7 @@ def _add_patching(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--into",
         metavar="VALUE",
-        help="a later head's q, k or v, as decoder.4.self.q[3]: the effect of heads on it",
+        help="show the effect of heads on a later head's q, k or v, such as decoder.4.self.q[3]",
     )
     parser.add_argument("--stack", choices=("encoder", "decoder"), help="default: the one that predicts")
     parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")

@@ -33,7 +33,7 @@ from headlight.rendering.provenance import provenance, provenance_arrays
 from headlight.rendering.show import open_file
 from headlight.tracing.trace import Trace
 
-_FILE_HELP = "a file by headlight trace or headlight.show; a .gguf or a checkpoint's folder opens on the page"
+_FILE_HELP = "written by headlight trace or headlight.show; a .gguf or a checkpoint's folder opens on the page"
 KEEP = ("*.weights", "*.final_residual", "logits", "pixels", "sound")
 
 

@@ -125,7 +125,7 @@ def without(options: argparse.Namespace) -> int:
     """Switch a head off: its direct effect, the responses of later heads and networks, and the effect of the norms."""
     match = _HEAD_PATTERN.fullmatch(options.head)
     if not match:
-        raise EditError(f"{options.head!r} is not a head. Write STACK.LAYER.KIND[HEAD], as decoder.1.self[3].")
+        raise EditError(f"{options.head!r} is not a head. Write STACK.LAYER.KIND[HEAD], as in decoder.1.self[3].")
     asked = _ask(options, head_removal.KEEP)
     found = head_removal.remove_head(
         asked.loaded.model, asked.trace, match[1], int(match[2]), asked.position, asked.answer

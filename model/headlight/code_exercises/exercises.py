@@ -182,8 +182,8 @@ CODE_EXERCISES: Registry[CodeExercise] = Registry(
             ),
             hints=Hints(
                 nudge="What shape do queries have before and after they are split into heads?",
-                concrete="View (batch, token, h, d_k), then swap the token and head axes and call attention. Undo "
-                "both before the last layer. Define the layers in the order query, key, value, output.",
+                concrete="View (batch, token, h, d_k), then swap the token and head axes and call attention. "
+                "Swap and view back before the last layer. Define the layers in the order query, key, value, output.",
                 show_me="query = self.linears[0](query).view(batch, -1, h, d_k).transpose(1, 2)  # and so on\n"
                 "x, _ = attention(query, key, value, mask, self.dropout)\n"
                 "return self.linears[3](x.transpose(1, 2).contiguous().view(batch, -1, h * d_k))",

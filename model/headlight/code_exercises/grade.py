@@ -96,7 +96,7 @@ KNOWN_ERRORS = (
     ),
     _known(
         "view size is not compatible",
-        "view is called on a transposed tensor, whose numbers are no longer in that order in memory.",
+        "view is called on a transposed tensor, whose numbers in memory are no longer in the order of its axes.",
         "What does transpose do to the order of numbers in memory?",
         "Call contiguous() before view, or use reshape.",
         "x = x.transpose(1, 2).contiguous().view(batch, -1, d_model)",

@@ -49,7 +49,7 @@ def answer_patching(request: PatchingRequest) -> Reply[PatchingAnswer]:
 
 
 def patch_of(resolved: ResolvedQuestion, stack: str, patch: PatchKind, receiver: str) -> PatchKind | Receiver:
-    """The patch: a kind of value, or an input of a head such as "4.6". Raises TextError if it has no input to patch."""
+    """The patch: a kind of value, or an input of a head such as "4.6". Raises TextError if no earlier head feeds it."""
     if patch not in RECEIVING_PARTS:
         return patch
     layer, _, head = receiver.partition(".")

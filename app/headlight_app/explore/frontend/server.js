@@ -101,7 +101,7 @@ export class HttpServer {
         route,
         { question: answer.question, ...details },
         this.#ended.signal,
-        () => {}, // the question itself shows that the server is busy
+        () => {}, // the displayed question already reports a server that does not answer
       );
       entry.found = { meta, numbers: meta.error ? new Float32Array() : readFloats(buffer, start) };
       if (answer === this.#state.latestAnswer) this.#onArrival(route);

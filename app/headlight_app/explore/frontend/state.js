@@ -38,7 +38,7 @@ export class ExploreState extends State {
     return this.#problem;
   }
 
-  /** The number of the question whose answer is displayed. */
+  /** The number of the question whose answer or problem is displayed. */
   get answered() {
     return this.#answered;
   }

@@ -155,7 +155,7 @@ function drawTokenIds(page) {
   for (const strip of [tokens, sourceTokens]) strip.classList.toggle("with-ids", shown);
 }
 
-/** Exposes the number of the displayed question, for tests. @param {ExplorePage} page */
+/** Exposes the number, text and image of the displayed question, for tests. @param {ExplorePage} page */
 function markPainted(page) {
   const question = page.state.latestAnswer?.question;
   const { dataset } = page.view.elements.root;

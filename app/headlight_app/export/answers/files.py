@@ -67,13 +67,13 @@ def _encoded_state(request: LinkRequest) -> State:
 
 
 def answer_export_table(request: ExportTableRequest) -> Reply[FileAnswer]:
-    """Numbers that a page shows as a file with their provenance."""
+    """A file of numbers that a page shows, with their provenance."""
     array = _labelled_array(request.table, request.shown)
     return number_file(array, request.format, join_provenance(_provenance_of_sides(request)))
 
 
 def answer_export_pdf(request: ExportPdfRequest) -> Reply[FileAnswer]:
-    """A figure that the browser has laid out as PDF. Raises HeadlightError if reportlab is not installed."""
+    """A figure laid out by the browser, drawn as PDF. Raises HeadlightError if reportlab is not installed."""
     return Reply(FileAnswer(name="headlight.pdf", type="application/pdf"), render_pdf(request.figure))
 
 

@@ -18,7 +18,7 @@ from headlight.registry import Registry
 from headlight.rendering.provenance import Provenance, provenance_arrays, provenance_lines
 from headlight_app.contract.reply import FileAnswer, Reply
 
-CELL_START = re.compile(r""",(?=["=+\-@\t])""")  # in a comment line, where a spreadsheet would start a formula
+CELL_START = re.compile(r""",(?=["=+\-@\t])""")  # in a comment line, where a spreadsheet starts a formula or quotes
 NUMBER = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?")
 
 
@@ -37,7 +37,7 @@ class LabelledArray:
 
 @dataclass(frozen=True)
 class FileFormat:
-    """A file format, and the maximum of numbers per file."""
+    """A file format, and the maximum number of values per file."""
 
     extension: str
     media_type: str

@@ -1,4 +1,4 @@
-"""Exports what a page shows as a Python program that uses only `headlight`."""
+"""Python programs that compute again what a page shows, with `headlight` alone."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _side_lines(sides: tuple[Side, ...]) -> list[str]:
 
 
 def _weights(trace: str, side: Side) -> Iterator[str]:
-    """The expression for a side's weights, or what they move: of one head, or the mean over several."""
+    """The expression for a side's weights, or what they move: one head or the mean over several; none without heads."""
     stack, _, kind = side.attention_group.partition(".")
     array = f'{trace}[f"{stack}.{{layer}}.{kind}.weights"][head]'
     if side.question.measure == "moved":

@@ -1,4 +1,5 @@
-// The key p and the button that leave presenter mode, on every page. Explore switches at once and reports it itself.
+// The key p, which switches presenter mode, and the button that leaves it, on every page. Explore switches at once and
+// reports it itself.
 
 import { chooseElsewhere, defineComponent } from "../../ui/frontend/bridge.js";
 import { listenTo } from "../../ui/frontend/dom/dom.js";

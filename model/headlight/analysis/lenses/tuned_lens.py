@@ -28,10 +28,10 @@ WEIGHTS_FILE, LOSSES_FILE = LENS_FILES
 
 @dataclass(frozen=True)
 class LensLosses:
-    """The loss from reading the model at a depth instead of at its end, in bits per byte of held-out text.
+    """The additional loss from reading the model at a depth instead of at its end, in bits per byte of held-out text.
 
     `bits_per_byte` is the loss of the model itself; for a masked language model, of the masked tokens. `command` fitted
-    the lens, `texts` are the held-out texts.
+    the lens, `texts` names the held-out texts.
     """
 
     command: str
@@ -43,7 +43,7 @@ class LensLosses:
 
 @dataclass(frozen=True)
 class TunedLens:
-    """The affine maps of all depths except the last, with 0 for the embedding, and their measured loss."""
+    """The affine maps of all depths except the last (depth 0 is the embedding), and their measured losses."""
 
     weight: Float[Tensor, "depth d_model d_model"]
     bias: Float[Tensor, "depth d_model"]

@@ -40,7 +40,7 @@ class Towers:
 
 
 def load_towers(folder: Path, name: str, device: str = "auto") -> Towers:
-    """The towers of a folder. Raises CheckpointError for a model without towers or with another comparison."""
+    """The towers of a folder. Raises CheckpointError for a model that is not of CLIP's family or lacks tensors."""
     source = open_source(folder, name)
     model_type = source.config_json.get("model_type")
     if model_type != "clip":
@@ -110,7 +110,7 @@ def _vectors(states: Float[Tensor, "*batch channel"], projection: Tensor) -> Flo
 
 @torch.inference_mode()
 def image_text_without_heads(towers: Towers, found: ImageTextSimilarity) -> tuple[HeadEffect, ...]:
-    """The cosine without each single head of both towers, sorted by the size of the change."""
+    """The cosine without each single head of both towers, the largest change first."""
     effects = []
     for side, (tower, name) in enumerate(zip((towers.text, towers.image), TOWERS, strict=True)):
         other = torch.from_numpy(found.vectors[1 - side])

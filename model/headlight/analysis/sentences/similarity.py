@@ -63,7 +63,9 @@ def sentence_similarity(
     reads.
     """
     if model.config.has_cross_attention or model.config.reads_signal:
-        raise ConfigError("Only a model that reads one text can compare two sentences; this one reads more.")
+        raise ConfigError(
+            "Only a model that reads one text can compare two sentences; this one reads two texts, images or sounds."
+        )
     traces = [_read(model, tokenizer, text, pooling, edits) for text in (one, other)]
     hidden = [torch.from_numpy(trace[_final_path(model)].copy()).double() for trace in traces]
     parts = [POOLINGS[pooling.mode](states) * states for states in hidden]
@@ -91,7 +93,7 @@ def _final_path(model: Transformer) -> str:
 
 @torch.inference_mode()
 def cosines_without_heads(model: Transformer, similarity: Similarity) -> tuple[HeadEffect, ...]:
-    """The cosine without each single head, sorted by the size of the change."""
+    """The cosine without each single head, the largest change first."""
     effects: list[HeadEffect] = []
     for path, first, finals in without_each_head(model, similarity.traces):
         one, other = (_pooled(final, similarity.pooling) for final in finals)

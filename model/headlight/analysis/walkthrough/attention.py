@@ -274,7 +274,7 @@ class _Walkthrough:
         yield self._network_step("feed-forward", formula, path, names)
 
     def _layer_embedding_step(self) -> Iterator[WalkthroughStep]:
-        """The part of the query's vector for this layer that is added, if the layer has layer embeddings."""
+        """The output of the layer embedding at the query, if the layer has one."""
         path = f"{self.layer}.layer_embedding"
         if f"{path}.output" not in self.trace.values:
             return

@@ -36,7 +36,7 @@ SHOWN_ANSWERS = 10  # the likeliest, and the chosen one
 
 @dataclass(frozen=True, eq=False)
 class PredictionWalkthrough:
-    """The steps for the chosen answer; the axis "answer" counts `answers`, the likeliest first."""
+    """The steps for the chosen answer; entries along the axis "answer" belong to `answers`, likeliest first."""
 
     answers: tuple[int, ...]
     answer: int

@@ -110,8 +110,8 @@ STEPS: Registry[StepDescription] = Registry(
         ),
         "compare": StepDescription(
             "Compared with an answer",
-            "Each possible answer has a vector of its own, a row of the matrix W. If the two have the same sign, the "
-            "channel speaks for the answer; else against it.",
+            "Each possible answer has its own vector, a row of the matrix W. If it and the token's vector have the "
+            "same sign, the channel speaks for the answer; else against it.",
             "prediction",
         ),
         "logits": StepDescription(

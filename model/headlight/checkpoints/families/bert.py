@@ -99,7 +99,7 @@ def nomic_bert(fields: ConfigReader) -> ConfigValues:
 
 
 def esm(fields: ConfigReader) -> ConfigValues:
-    """ESM, for proteins: pre-norm, learned or rotary positions; masked tokens are dropped from the input."""
+    """ESM, for proteins: pre-norm, learned or rotary positions; embeddings of mask tokens are 0 (token_dropout)."""
     choices = roberta(fields.with_defaults(type_vocab_size=0, max_position_embeddings=1026, hidden_act="gelu"))
     positions = fields.choice("position_embedding_type", "absolute", {"absolute": "learned", "rotary": "rope"})
     dropped = fields.integer("mask_token_id", 0) if fields.boolean("token_dropout", False) else None

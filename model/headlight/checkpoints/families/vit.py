@@ -41,7 +41,7 @@ MAX_REGISTERS = 64  # published models have four
 def vit(fields: ConfigReader, *extra_tokens: str) -> ConfigValues:
     """A bidirectional pre-norm encoder with a class token before the patches and learned positions.
 
-    `extra_tokens` is the number of further tokens between it and the patches.
+    `extra_tokens` are the names of further tokens between it and the patches.
     """
     height, width = fields.integers("image_size", 2, 224)
     patch_height, patch_width = fields.integers("patch_size", 2, 16)

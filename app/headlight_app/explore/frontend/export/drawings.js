@@ -50,7 +50,7 @@ export async function headsDrawing(page, plot = activePlot(page)) {
  * @param {ExplorePage} page @returns {Promise<ShownFigure>}
  */
 export async function allHeadsDrawing(page) {
-  await loadPendingGroup(page); // not loaded yet, for a long text
+  await loadPendingGroup(page); // the heads of a long text may not be loaded yet
   const group = currentGroup(page);
   if (group.pending) throw new Error("Not all heads are computed yet. Try again in a moment.");
   const { columns, rules } = await fetchLayerNumbers(page);

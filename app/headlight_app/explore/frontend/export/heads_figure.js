@@ -29,7 +29,7 @@ import { magnitude, matrixCodes, SHOWN, stateAt, valueAt } from "../../../ui/fro
 const MOST_CELLS = 1_024; // of a table
 const STRONGEST = 0.7; // opacity of a colour beneath a number
 const PLANE = 0.7; // height of the plane, relative to its width
-const NARROWEST_PLANE = 340; // pixels before scaling: its labels are side by side
+const NARROWEST_PLANE = 340; // pixels of its width before scaling, so that its labels fit side by side
 
 /**
  * The content of a figure of heads: their matrix, their names, the highlighted rows (none: all rows alike), and the

@@ -77,7 +77,8 @@ export function headsToTry(parts, added, isPlain) {
 }
 
 /**
- * A head without which the prediction changes clearly; null if none is found.
+ * The first head without which the answer's share changes clearly (WORTH_TELLING), or else the best of those tried;
+ * null if none changes it noticeably (LEAST).
  * @param {ExplorePage} page @returns {Promise<Story | null>}
  */
 async function findStory(page) {

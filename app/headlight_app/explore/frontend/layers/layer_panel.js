@@ -53,7 +53,7 @@ export function answerPosition(page) {
 }
 
 /**
- * A token of the running text, shaded by a share; hovering reads it.
+ * A token of the running text, shaded by a share; hovering calls `hovered`.
  * @param {Pick<Token, "text">} token @param {number} share @param {string} title @param {Hovered} hovered
  */
 export function createLitToken({ text }, share, title, hovered) {

@@ -32,7 +32,7 @@ const SIZES = [
   { most: 860, heads: [48, 40], tokens: 50, vector: 34, positions: 22 },
   { most: Number.POSITIVE_INFINITY, heads: [76, 40], tokens: 66, vector: 76, positions: 44 },
 ];
-const INPUT = { line: 13, rows: 7 }; // pixels per line, and the number of rows
+const INPUT = { line: 13, rows: 7 }; // pixels per line, and the maximum number of rows
 const GAP = 8;
 const ANSWERS = 5;
 /** @type {Partial<Record<Part["kind"], string>>} */
@@ -127,7 +127,7 @@ function choiceOf(page, part) {
 }
 
 /**
- * Selects the layer, and the head under the pointer if there is one.
+ * Opens a part; for the heads of a layer, also selects the head under the pointer if there is one.
  * @param {ExplorePage} page @param {Part} part @param {HTMLCanvasElement | null} canvas @param {MouseEvent} event
  */
 function enterPart(page, part, canvas, event) {

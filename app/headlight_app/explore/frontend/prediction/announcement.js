@@ -8,8 +8,8 @@ import { countChanges } from "../edits/edit_history.js";
 /** @import { ExplorePage, Prediction } from "../types.js" */
 
 /**
- * The state that an announcement was made for. @typedef {{ model: string, masked: string, text: string, notes: readonly
- * string[] }} Known
+ * The state of an answer, to compare with the next one. @typedef {{ model: string, masked: string, text: string, notes:
+ * readonly string[] }} Known
  */
 
 const memory = remembered((/** @type {ExplorePage} */ _) => ({ known: /** @type {Known | null} */ (null) }));

@@ -226,7 +226,7 @@ function createPair(page, { query, key, value }) {
 }
 
 /**
- * The choice that opens a writer: a head's own cell, or a network's neurons.
+ * The name of a writer: a button for a head, which opens its own cell, and for a network, which opens its neurons.
  * @param {ExplorePage} page @param {string} path @param {number} token
  */
 function createWriter(page, path, token) {

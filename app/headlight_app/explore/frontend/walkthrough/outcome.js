@@ -19,7 +19,7 @@ const ANSWERS = {
 };
 
 /**
- * The pointer previews a key or an answer, a click keeps it.
+ * The pointer previews a key; a click chooses a key or an answer.
  * @param {ExplorePage} page @param {(key: number | null) => void} previewKey
  */
 export function drawOutcome(page, previewKey) {

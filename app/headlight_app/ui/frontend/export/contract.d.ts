@@ -43,7 +43,7 @@ export interface Table {
   values: string;
 }
 
-/** Exports numbers that a page shows as a file with their provenance. */
+/** Exports, as a file with their provenance, numbers that a page shows. */
 export interface ExportTableRequest extends SidesRequest {
   table: Table;
   format: string;
@@ -55,7 +55,7 @@ export interface ProgramAnswer {
   shell: string;
 }
 
-/** Exports what a page shows as Python: the weights of each side's heads. */
+/** Exports, as a Python program, what a page shows: the weights of each side's heads. */
 export interface ExportProgramRequest extends SidesRequest {
   sampling?: Sampling | null;
   generated?: [number, number][];
@@ -170,7 +170,7 @@ export interface Figure {
   keywords: string;
 }
 
-/** Exports a figure that the browser has laid out as PDF. */
+/** Exports, as PDF, a figure that the browser has laid out. */
 export interface ExportPdfRequest extends Request {
   figure: Figure;
 }

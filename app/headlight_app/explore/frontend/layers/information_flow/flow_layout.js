@@ -21,7 +21,7 @@ import { inlineText } from "../../../../ui/frontend/dom/dom.js";
  * @property {(depth: number) => number} y
  */
 
-const NEAR = 7; // pixels: the maximum distance of a click from its edge
+const NEAR = 7; // pixels: the maximum distance of the pointer from an edge that it hits
 
 /**
  * The edges from the server's numbers: layer, kind, target, source, share, then heads with their shares.
@@ -89,7 +89,7 @@ export function layoutFlow(shares, columns, { layers, width, type }) {
   };
 }
 
-/** Whether a share comes from its own token without attention. @param {FlowShare} share */
+/** Whether a share is that of a feed-forward or a layer embedding, drawn as a square. @param {FlowShare} share */
 export function isSquare({ kind }) {
   return kind === "feed_forward" || kind === "layer_embedding";
 }
