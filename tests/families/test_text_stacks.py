@@ -64,6 +64,6 @@ def test_without_a_tower_the_one_that_reads_texts_is_opened(tmp_path: Path) -> N
     build(CASES["siglip"][0], tmp_path / "both")
     opened = load(tmp_path / "both")
     assert opened.model.config.modalities == ("text",)
-    assert opened.notes[0].startswith("Only the tower that reads texts is opened; vision after the path")
+    assert opened.notes[0].startswith("Only the tower that reads texts is opened; add /vision to the folder's path")
     with pytest.raises(CheckpointError, match="other"):
         load(tmp_path / "both" / "other")

@@ -23,7 +23,7 @@ class TextStack:
     """A `model_type` whose text stack is opened.
 
     default: the stack's family if `text_config` names none of FAMILIES.
-    tied: whether its language-model head shares the embedding if no field says so.
+    tied: whether its language-model head shares the embedding if no field states it.
     other: the inputs of the whole model besides texts.
     note: further information for the user; `dropped_fields` are the fields that it is about.
     """
@@ -70,7 +70,7 @@ _OTHER_FIELDS = (
 
 
 def find_family(fields: ConfigReader, tensors: LazyTensors) -> tuple[Family, ConfigReader, tuple[str, ...]]:
-    """The family that reads a config, its fields, and notes."""
+    """The family that reads a config, the fields for it, and notes."""
     quantised = fields.nested("quantization_config")
     if quantised and quantised.string("quant_method", "") == READABLE_METHOD:
         rest = {name: value for name, value in fields.values.items() if name != "quantization_config"}
@@ -103,7 +103,7 @@ def _find_tower(model_type: str, fields: ConfigReader) -> tuple[Family, ConfigRe
 
 
 def _inside(family: Family, tensors: LazyTensors) -> Family:
-    """The family with the tensor names of its text stack."""
+    """The family with the tensor names that it has inside a larger model."""
     prefix = next((each for each in _PREFIXES if any(name.startswith(each) for name in tensors)), "model.")
     head = family.heads_by_class["ForCausalLM"]
     head = replace(head, weights=_also_inside(head.weights))

@@ -82,8 +82,8 @@ class UploadedFile:
 def extract_zip(data: BinaryFile | bytes, folder: Path, limits: UploadLimits = UploadLimits()) -> Path:
     """Write the checkpoint in a .zip into `folder` (new or empty); returns the folder that `load` opens.
 
-    Raises CheckpointError, and writes nothing, for code, links, paths that lead out of the folder, encrypted files,
-    duplicate names, uploads beyond `limits`, and archives with no or several checkpoints.
+    Raises CheckpointError, and leaves nothing behind, for code, links, paths that lead out of the folder, encrypted
+    files, duplicate names, uploads beyond `limits`, and archives with no or several checkpoints.
     """
     source = BytesIO(data) if isinstance(data, bytes) else data
     with _checkpoint_errors(), zipfile.ZipFile(BoundedZipReader(source)) as archive:

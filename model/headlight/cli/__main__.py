@@ -1,4 +1,4 @@
-"""`python -m headlight.cli` has the verbs of the command `headlight`."""
+"""`python -m headlight.cli` does the same as the command `headlight`."""
 
 import sys
 

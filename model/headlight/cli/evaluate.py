@@ -1,4 +1,4 @@
-"""`headlight evaluate`, `headlight card` and `headlight extrapolate`: three kinds of measurements of models."""
+"""`headlight evaluate`, `headlight card` and `headlight extrapolate`: measurements of models, in three forms."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from headlight.training.objectives import TEXT_OBJECTIVES, TextObjective
 from headlight.training.run_dir import RUN_FOLDER
 from headlight.training.tuned_lens import LensFit, LensOptions, measure_lens
 
-HELD_OUT = 0.05  # of each text's end, without --validation
+HELD_OUT = 0.05  # the share of each text, at its end, that is held out without --validation
 SNAPSHOT = Path(RUN_FOLDER, "tuned_lens.pt")
 
 
@@ -59,7 +59,7 @@ def lens(options: argparse.Namespace) -> int:
         losses = LensLosses(options.command_line, tuple(text.name for text in held_out), **found)
         write_tuned_lens(out, replace(fit.lens, losses=losses))
         (out / SNAPSHOT).unlink()
-        with suppress(OSError):  # files of an earlier run are allowed
+        with suppress(OSError):  # files of an earlier training may be in it
             (out / RUN_FOLDER).rmdir()
     print(format_losses(replace(fit.lens, losses=losses)))
     return 0
@@ -68,7 +68,7 @@ def lens(options: argparse.Namespace) -> int:
 def _read_texts(
     options: argparse.Namespace, model: Transformer, tokenizer: Tokenizer
 ) -> tuple[TextObjective, list[TokenizedText]]:
-    """The sampler of training texts, and the texts to measure on. Raises ConfigError for other kinds of models."""
+    """The sampler of training texts, and the texts to measure on. Raises ConfigError if a model reads no such text."""
     config, task = model.config, task_of(model.config)
     require_token_task(config)
     if config.has_cross_attention:

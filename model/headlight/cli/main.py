@@ -49,7 +49,7 @@ COMMANDS: Registry[Command] = Registry(
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one command. Returns the exit status: 0, or 2 with a sentence on standard error."""
+    """Run one command. Returns its exit status, or 2 with a sentence on standard error if it fails."""
     try:
         if not arguments or arguments[0] in ("-h", "--help"):
             print(usage())

@@ -69,7 +69,7 @@ def _written(loaded: Checkpoint, begun: str, source: ModelInput) -> str:
 
 
 def _print_predictions(loaded: Checkpoint, text: ModelInput, options: argparse.Namespace) -> None:
-    """Print the candidates at each requested position, as lines or as JSON."""
+    """Print the candidates at each predicted position, as lines or as JSON."""
     task = task_of(loaded.model.config)
     encoded = encode_input(loaded.model, loaded.tokenizer, text)
     positions = _asked_positions(loaded, encoded)
@@ -87,7 +87,7 @@ def _print_predictions(loaded: Checkpoint, text: ModelInput, options: argparse.N
 
 
 def _asked_positions(loaded: Checkpoint, encoded: Encoded) -> tuple[int, ...]:
-    """The positions to predict: all of the text's own tokens if tokens get labels, else the requested position."""
+    """The positions to predict: all of the text's own tokens if tokens get labels, else the masks or the last token."""
     task = task_of(loaded.model.config)
     if task.predicts_labels and not task.whole_text:
         return tuple(position for position, is_special in enumerate(encoded.special_mask) if not is_special)

@@ -19,7 +19,7 @@ from headlight.nn.masks import QueryKeyPositions
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.tracing.run import RecordingHook
 
-MOST_HEADS = 16  # that a sentence suggests
+MOST_HEADS = 16  # largest number of heads that an error sentence suggests
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ SLIPS: tuple[tuple[str, str, str, str], ...] = (
     ("MultiHeadedAttention", ".view(batch, -1, self.h, self.d_k).transpose(1, 2)\n",
      ".view(batch, self.h, -1, self.d_k)\n", "split by view alone"),
     ("MultiHeadedAttention", "x.transpose(1, 2).contiguous()", "x.contiguous()", "without being transposed back"),
-    ("MultiHeadedAttention", ".contiguous()", "", "no longer in that order"),
+    ("MultiHeadedAttention", ".contiguous()", "", "no longer in the order of its axes"),
     ("MultiHeadedAttention", "x.transpose(1, 2).cont", "x.permute(0, 2, 3, 1).cont", "channel by channel"),
     ("MultiHeadedAttention", "return self.linears[-1](x)", "return x", "output projection is missing"),
     ("MultiHeadedAttention", "linear(x).view", "self.linears[0](x).view", "layer for queries"),

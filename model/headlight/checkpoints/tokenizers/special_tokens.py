@@ -179,7 +179,7 @@ class TokenizerPreset:
     appended_tokens: special tokens after the end of the vocabulary.
     split_pattern: splits a text before byte-level BPE; nfc: whether the text is NFC-normalized.
     sentencepiece_style: a row of STYLES; piece_order: the order of its pieces.
-    adds_sentinels: whether T5's <extra_id_0> and so on follow.
+    adds_sentinels: whether T5's <extra_id_0> and so on follow the pieces.
     whole_tokens: whether a vocab.txt holds whole tokens, not beginnings and pieces of words.
     languages: the language tokens; the role "language" is the default one.
     """
@@ -343,7 +343,7 @@ DEFAULT_CLASSES = {family: name for name, families in _FAMILIES_OF_CLASS.items()
 def preset_for(model_type: str, class_name: str) -> TokenizerPreset | None:
     """The preset of the class that a folder names, or else of its family; None if neither is known."""
     class_key = class_name.removesuffix("Fast")
-    # OPT's and GPT-NeoX's files name GPT-2's class, but have other special tokens.
+    # OPT's and GPT-NeoX's files name GPT-2's class, which lacks OPT's special tokens and GPT-NeoX's NFC.
     if class_key == "GPT2Tokenizer" and DEFAULT_CLASSES.get(model_type) in ("OPTTokenizer", "GPTNeoXTokenizer"):
         class_key = DEFAULT_CLASSES[model_type]
     return PRESETS.get(class_key) or PRESETS.get(DEFAULT_CLASSES.get(model_type, ""))

@@ -14,7 +14,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 @contextmanager
 def ended_at_once() -> Iterator[None]:
-    """Within the block, Ctrl+C ends the process at once: an interrupted import may fail otherwise, even inside C++."""
+    """Within the block, Ctrl+C ends the process at once: in an import it could raise other errors, even inside C++."""
     handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         yield

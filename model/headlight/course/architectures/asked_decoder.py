@@ -225,7 +225,7 @@ def rank_words(model: Checkpoint, text: str, words: tuple[str, ...]) -> WordRank
     """The probability of each word as the continuation of a text: the product over the word's tokens.
 
     All words are read in one batch, a row for each beginning of a word; padding to the right of a row does not change
-    it, since the model is causal. Raises TextError for a text.
+    it, since the model is causal. Raises TextError for an invalid text, InputError for one that is too long.
     """
     ids = token_tensor(encode_input(model.model, model.tokenizer, text), model.model)[0]
     pieces = [word_pieces(model, word) for word in words]

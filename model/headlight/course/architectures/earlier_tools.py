@@ -27,7 +27,7 @@ SYMBOLS = ("a", "b", "c", "d", "e")
 DICE = torch.tensor([[0.35, 0.25, 0.2, 0.12, 0.08], [0.08, 0.12, 0.2, 0.25, 0.35]])  # symbol shares of each die
 CHANGE = 0.05  # how often the other die is taken
 LENGTH, TRAINING, HELD_OUT, LABELS = 10, 256, 200, 2
-NOISE = 0.01  # difference between two shares of held-out tokens
+NOISE = 0.01  # largest difference between two shares of held-out tokens that counts as a tie
 NEIGHBOURS = 1  # tokens on each side that the SVM sees
 TASKS = {
     "neighbour": "is the token before it an a?",
@@ -143,7 +143,7 @@ class Chain:
 def fit_hmm(batches: Batches, symbols: int, labels: int) -> Chain:
     """A hidden Markov model whose states are the labels: probabilities by counting (Rabiner 1989)."""
     pairs, emissions, begin = torch.ones(labels, labels), torch.ones(labels, symbols), torch.ones(labels)
-    one = torch.tensor(1.0)  # all counts start at 1
+    one = torch.tensor(1.0)  # added for each occurrence; all counts start at 1
     for ids, given in batches:
         pairs.index_put_((given[:, :-1].flatten(), given[:, 1:].flatten()), one, accumulate=True)
         emissions.index_put_((given.flatten(), ids.flatten()), one, accumulate=True)

@@ -160,7 +160,7 @@ def count_parameters(config: Config) -> int:
 
 OPENED = "your model"
 WIDTHS = {str(width): str(width) for width in (64, 128, 256, 512, 768, 1024)}
-HEAD_DIM = 64  # d_ff / d_model of the models at the learner's size, as in all five papers
+HEAD_DIM = 64  # d_model / heads of the models at the learner's size, as in all five papers
 ARCHITECTURES = ("decoder", "encoder", "encoder-decoder")
 SIZES = ("vocabulary_size", "context_length", "d_model", "layers", "encoder_layers", "heads", "key_value_heads",
          "head_dim", "value_head_dim", "d_ff", "labels", "norm_epsilon", "start_token_id")  # fmt: skip

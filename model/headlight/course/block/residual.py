@@ -71,7 +71,7 @@ def sublayer_steps(model: Transformer, trace: Trace, token: int) -> list[Step]:
 
 
 def _question(steps: list[Step], layer: int) -> Question:
-    """Asks which sublayer adds most, or, if there is only one, whether it adds more than the stream has."""
+    """Asks which sublayer adds most, or, if there is only one, whether its output is longer than the stream."""
     lengths = {name.partition(", ")[2]: float(added.norm()) for name, _, added, _ in steps}
     if len(lengths) == 1:
         lengths["the stream"] = float(steps[0][1].norm())
@@ -208,7 +208,7 @@ def layer_norm(x: Tensor, norm: str, gain: Tensor, shift: Tensor, epsilon: str) 
 
 
 def _ask_of_means(plain: Float[Tensor, "token channel"]) -> Question:
-    """Asks which numbers a norm works on; with RMSNorm neither have a mean of 0."""
+    """Asks whether each token or each channel has a mean of 0 after the norm; after RMSNorm neither has."""
     means = {"all channels of a token": plain.mean(1), "all tokens in a channel": plain.mean(0)}
     largest = {name: float(mean.abs().max()) for name, mean in means.items()}
     says = {name: f"A mean of {mean:.2g} is among them." for name, mean in largest.items()}

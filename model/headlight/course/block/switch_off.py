@@ -76,7 +76,8 @@ class SublayerSwitches:
 def can_separate(config: Config) -> bool:
     """Whether norms and residual connections can be switched off separately.
 
-    This is impossible for parallel sublayers, if a norm replaces the stream, and if a block does more.
+    This is impossible for parallel sublayers, if a norm replaces the stream, and if a block does more than add its
+    sublayers to one stream.
     """
     is_replaced = NORM_PLACEMENTS[config.norm_placement].norm_on_stream == "before"
     return config.only_adds_sublayers and not config.parallel_residual and not is_replaced
@@ -280,7 +281,7 @@ def gradient_norms(model: Transformer) -> list[float]:
 
 
 def character_ids(text: str) -> Int[Tensor, " pos"]:
-    """Each character's index, in the text repeated until a window fits. Raises InputError for less than two kinds."""
+    """Each character's index, in the text repeated until a window fits. Raises InputError for fewer than two kinds."""
     characters = sorted(set(text))
     if len(characters) < 2:
         raise InputError("The text has only one kind of character; there is nothing to learn. Type a sentence.")

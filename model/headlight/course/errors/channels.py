@@ -17,7 +17,7 @@ SHOWN_ROWS, SHOWN_CHANNELS = 6, 4
 
 
 def read_as_channels(length: int, d_model: int) -> Float[torch.Tensor, "pos d_model"]:
-    """The encodings with j taken for the channel: channel c has base^(2c/d) instead of its pair's."""
+    """The encodings with j taken for the channel: channel c divides positions by base^(2c/d), not its pair's."""
     # With twice as many channels, the index of a pair is that of one channel here.
     twice = waves(length, 2 * d_model, SINUSOIDAL_BASE**2)
     sines, cosines = twice[:, 0::2], twice[:, 1::2]

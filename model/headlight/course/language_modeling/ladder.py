@@ -285,7 +285,7 @@ def windows(
 
 
 def characters(text: str) -> list[str]:
-    """The characters of a text, each once. Raises InputError for a text with nothing to learn."""
+    """The characters of a text, each once. Raises InputError if it is too short or all characters are equal."""
     if len(text) <= 2 * WINDOW:
         raise InputError(f"The text has {len(text)} characters; more than {2 * WINDOW} are needed to learn from.")
     if len(set(text)) < 2:
