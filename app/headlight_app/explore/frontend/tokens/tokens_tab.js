@@ -81,7 +81,7 @@ function paint(page, vectors, stack) {
   context.font = `12px ${font}`;
   context.fillStyle = quiet;
   context.fillText("token", 0, LINE / 2);
-  context.fillText("number", WORDS, LINE / 2);
+  context.fillText("id", WORDS, LINE / 2);
   context.fillText(`vector: ${vectors.embedding.width} channels`, strips.x, LINE / 2);
   if (strips.positions) context.fillText(`position: ${vectors.title}`, strips.x + strips.vector + GAP, LINE / 2);
   tokensOf(page, stack)
