@@ -12,6 +12,8 @@ import { defineComponent, Reporter } from "../../../app/headlight_app/ui/fronten
  */
 function reporting(context, isBusy) {
   context.mock.timers.enable({ apis: ["setTimeout"] });
+  const place = { pathname: "/generate" };
+  Object.defineProperty(globalThis, "location", { value: place, configurable: true });
   const page = { text: "a", head: 0 };
   /** @type {Value[]} */
   const reported = [];
@@ -19,6 +21,7 @@ function reporting(context, isBusy) {
   reporter.connect((name, value) => reported.push({ name, .../** @type {Value} */ (value) }));
   return {
     page,
+    place,
     reported,
     reporter,
     tick: (/** @type {number} */ milliseconds) => context.mock.timers.tick(milliseconds),
@@ -37,6 +40,21 @@ test("several quick changes are one report, with the serial of the last", (conte
   assert.deepEqual(reported, []);
   tick(60);
   assert.deepEqual(reported, [{ name: "settled", text: "bc", serial: 6 }]);
+});
+
+test("after Back to another page a choice is not reported, and after the page's next run it is", (context) => {
+  const { page, place, reported, reporter, tick } = reporting(context);
+  reporter.news({ text: "a", head: 0 }, 4);
+  page.head = 1;
+  reporter.changed();
+  place.pathname = "/";
+  tick(300);
+  assert.equal(reported.length, 0);
+  reporter.connect((name, value) => reported.push({ name, .../** @type {Value} */ (value) }));
+  page.head = 2;
+  reporter.changed();
+  tick(300);
+  assert.deepEqual(reported, [{ name: "settled", head: 2, serial: 6 }]);
 });
 
 test("a change without effect is not reported, and counts as received", (context) => {

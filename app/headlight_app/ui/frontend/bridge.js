@@ -103,6 +103,8 @@ export class Reporter {
   #toldSerial = 0;
   /** @type {(() => void)[]} */
   #waiting = [];
+  /** The path of the page that is on the screen; after Back, the browser's own is already another one. */
+  #path = "";
   /** @type {(name: string, value: unknown) => void} */
   #tell = () => {};
   #collect;
@@ -122,6 +124,7 @@ export class Reporter {
   /** @param {(name: string, value: unknown) => void} tell Streamlit's own function, a new one at each run */
   connect(tell) {
     this.#tell = tell;
+    this.#path = location.pathname;
   }
 
   /**
@@ -241,9 +244,10 @@ export class Reporter {
     this.#timer = setTimeout(() => this.#send(), PATIENCE);
   }
 
+  /** Nothing is reported from a page that is being left: Streamlit would stay on it. */
   #send() {
     this.cancel();
-    const choices = this.#collect();
+    const choices = location.pathname === this.#path ? this.#collect() : null;
     if (!choices) return;
     this.#note(choices);
     this.#toldSerial = this.serial;
