@@ -66,7 +66,7 @@ def lines(beside: str) -> Iterator[str]:
 
 
 def _start(folder: str) -> subprocess.Popen[str]:
-    """Start a process that answers like a worker of this checkout."""
+    """Start a process that answers like a worker of the checkout in `folder`."""
     path = os.pathsep.join(str(Path(folder, part)) for part in ("model", "app", "."))
     environment = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-P", __file__]

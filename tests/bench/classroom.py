@@ -96,7 +96,7 @@ class Session:
                     self._act(draw)
                     self.seconds_here = time.monotonic() - begun
                     self._follow(page)
-        except Exception as error:  # reported in the table; the other visitors continue
+        except Exception as error:  # reported below the table; the other visitors continue
             self.wrong.append(f"{type(error).__name__}: {error}"[:200])
 
     def _act(self, draw: random.Random) -> None:

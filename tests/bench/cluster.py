@@ -41,7 +41,7 @@ class Typist:
     wrong: list[str] = field(default_factory=list)
 
     def type(self, until: float) -> None:
-        """Type a letter at regular intervals."""
+        """Type letters with random pauses of 0.5 to 1.5 seconds (GAP), until `until`."""
         draw = random.Random(self.number)
         text = f"{NAMES[self.number % 10]} {self.number} saw"
         for letter in STORY:
@@ -123,7 +123,7 @@ def _class(address: str) -> Iterator[str]:
 
 
 def _engine(address: str) -> Engine:
-    """The cluster's workers, once it accepts clients, which takes longer than a client's timeout."""
+    """An engine on the cluster, once the cluster accepts clients, which takes longer than a client's timeout."""
     until = time.monotonic() + PATIENCE
     while True:
         try:

@@ -1,8 +1,8 @@
 """Waiting time after the command `headlight`: until the first paint, and until the first heads.
 
 Each start is a new process with warm file caches. A browser is already open and loads the page as soon as the server
-answers, like the browser that `headlight` opens. Every clock starts with the process. `python -m tests.bench
-cold_start`
+answers, like the browser that `headlight` opens. Every clock starts with the process.
+`python -m tests.bench cold_start`
 """
 
 import time

@@ -172,8 +172,8 @@ class Explore:
         return seconds(self.root, ANSWER, "input", partial(self.page.keyboard.type, letter))
 
     def clocks(self) -> dict[str, Callable[[], float]]:
-        """Every change but typing, by its name; calls alternate between two states."""
-        heads, others = cycle([(4, 2), (1, 6), (3, 3)]), product(range(6), range(8))  # exact numbers are cached
+        """Every change but typing, by its name; repeated calls cycle through several states or use new texts."""
+        heads, others = cycle([(4, 2), (1, 6), (3, 3)]), product(range(6), range(8))  # cached, so no head comes twice
         letters, texts = cycle(["s", "Backspace"]), (f"{SENTENCE} {number}" for number in count(11))
         return {
             "a token pointed at": partial(self.point, cycle([3, 5, 4])),

@@ -31,7 +31,7 @@ from tests.zips import files_of, zipped
 MODELS = (MODEL, "stories-masked")
 MINUTE, ATTACK_SECONDS = 60.0, 5.0
 PATIENCE = 60_000.0  # milliseconds that a browser waits for a page
-# Fields that routes require besides a question; routes that lack others answer with an error sentence.
+# Fields that routes require besides a question; a route without its other fields answers with an error sentence.
 ASKED: Mapping[str, dict[str, object]] = {
     **{name: {"attention": "decoder.1.self"} for name in ("head_ablation", "walkthrough", "step_code")},
     "query_key_weights": {"query": 3, "key": 1},
@@ -112,7 +112,7 @@ def _bring(server: Server, archive: bytes, wrong: list[str]) -> None:
             mine.get_by_role("button", name="Open").click()
             expect(page).to_have_url(re.compile("model=upload-tiny-"), timeout=PATIENCE)
             expect(page.get_by_test_id("predictions")).to_contain_text("%", timeout=PATIENCE)
-    except (Error, AssertionError, chromium.MissingBrowser) as error:  # reported in the table; the others continue
+    except (Error, AssertionError, chromium.MissingBrowser) as error:  # reported below the table; the others continue
         wrong.append(f"an upload: {error}"[:200])
 
 

@@ -64,7 +64,7 @@ def wait_to_hear(page: Page, words: str) -> None:
 
 
 def focused(page: Page) -> str:
-    """The test id of the focused element."""
+    """The test id of the focused element, or its id; empty if it has neither."""
     return str(page.evaluate(FOCUSED))
 
 

@@ -14,7 +14,7 @@ from tests.browser.reach import FOCUSED, PAGES, drawn, sizes, smaller, tabs
 from tests.browser.test_accessibility import SCHEMES, wear
 from tests.browser.visitor import Visitor, shown_instrument, wait_until
 
-# The focused element: its name, its kind, and the box of its focus ring.
+# The focused element: its name, its kind, and the box that its focus ring surrounds.
 FOCUS = script("""() => {
   const element = window.focused = focused();
   const { x, y, width, height } = (element.closest(".box, label") ?? element).getBoundingClientRect();

@@ -13,7 +13,7 @@ from tests.zips import files_of, zipped
 
 MODEL = "model=stories-causal"
 CHANGED = re.compile(r"Next token: \S+ [\d.]+ %, before [\d.]+ %")
-FINGER = 44  # pixels of a touch target
+FINGER = 44  # pixels; the least width and height of a touch target
 
 
 @pytest.fixture

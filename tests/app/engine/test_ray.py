@@ -246,7 +246,7 @@ def test_an_upload_travels_to_its_visitors_worker_alone(
     assert ask("ben", "own_models").models == ()
     engine.close()
     until = monotonic() + PATIENCE
-    while places[0].parent.exists():  # deleted after the server has closed
+    while places[0].parent.exists():  # `close` does not wait for the deletion
         assert monotonic() < until, "the worker's end deletes the files sent to it"
         sleep(POLL_SECONDS)
 

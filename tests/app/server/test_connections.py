@@ -76,7 +76,7 @@ def test_a_browser_that_leaves_while_it_is_told_something_leaves_no_traceback(ha
         with suppress(WebSocketDisconnect):
             await page.send_bytes(b"the page")
         await page.close()
-        await page.close()  # as Streamlit does for a closed session
+        await page.close()  # Streamlit, too, closes a socket that is already closed
 
     async def receive() -> Message:
         return {"type": "websocket.connect"}
