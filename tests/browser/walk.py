@@ -35,7 +35,8 @@ LONGEST_PAUSE = 0.15  # seconds between two actions
 ACTION_PATIENCE = 300  # milliseconds; an action fails if its control is covered or gone by then
 QUIET = 0.6  # seconds without a change; the address is updated 0.3 s after a choice
 
-# Usable controls, except Streamlit's own, files, devices, minutes of work, and the browser's own mode.
+# Usable controls, except Streamlit's own, file inputs, exports, buttons that start minutes of work, and the choice of
+# simple or full mode, which the browser stores outside the address.
 CONTROLS = script("""() => {
   const kinds = "button, select:has(option:not(:disabled)), "
     + "input, textarea, summary, [role=gridcell], [data-testid=stPageLink-NavLink]";

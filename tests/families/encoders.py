@@ -182,7 +182,7 @@ ENCODERS: dict[str, list[Case]] = {
             special=True,
         ),
         Case("DebertaV2ForMaskedLM", DEBERTA | {"share_att_key": False, "conv_kernel_size": 0}),
-        # The distance from the first to the last token is the largest that has its own bucket.
+        # The distance from the first to the last token equals max_relative_positions.
         Case("DebertaV2Model", DEBERTA | {"position_buckets": 4, "max_relative_positions": 12}),
         Case("DebertaV2Model", NEOX | {"relative_attention": False, "norm_rel_ebd": "layer_norm"}, special=True),
         Case("DebertaV2ForMaskedLM", DEBERTA | {"position_biased_input": True, "position_buckets": 6}, special=True),

@@ -25,7 +25,7 @@ from tests.families.texts import configured, pieces
 
 VICTIMS = ("gpt2", "llama", "gemma3_text")
 PHOTO = np.arange(5 * 7 * 3, dtype=np.uint8).reshape(5, 7, 3)
-TIMES = int(os.environ.get("HEADLIGHT_DAMAGE", "100"))  # per model in VICTIMS and kind of damage
+TIMES = int(os.environ.get("HEADLIGHT_DAMAGE", "100"))  # per damaged file and kind of damage
 LIMIT = 100_000_000
 many = settings(max_examples=TIMES)
 some = settings(max_examples=max(TIMES // 8, 1))  # per family
@@ -50,7 +50,7 @@ VOCABULARIES = [
 
 
 def flipped(raw: bytes, flips: list[tuple[int, int]], length: int) -> bytes:
-    """The bytes with some changed, or without changes cut off at a length."""
+    """The bytes with some changed, or cut off at a length if `flips` is empty."""
     broken = bytearray(raw)
     for at, byte in flips:
         broken[at % len(raw)] = byte

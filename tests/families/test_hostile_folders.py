@@ -50,7 +50,7 @@ def replaced(file: str, put: Callable[[Path], object]) -> Spoil:
 
 
 def pipe(file: str) -> Spoil:
-    """Replaces a file by a FIFO without a writer."""
+    """Returns a function that replaces a file by a FIFO without a writer."""
     return replaced(file, os.mkfifo)
 
 

@@ -76,7 +76,7 @@ def amino_acids(folder: Path) -> None:
 
 
 def added(folder: Path) -> None:
-    """Write a token as transformers 4 did in tokenizer_config.json."""
+    """Write BERT's vocab.txt and tokens added to it, in added_tokens.json and special_tokens_map.json."""
     words(folder)
     (folder / "added_tokens.json").write_text(json.dumps({"quoted": 400, "<new>": 401}))
     (folder / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": ["<new>"]}))

@@ -44,7 +44,7 @@ def measured(name: str) -> tuple[Checkpoint, ExampleAccuracy]:
 
 
 def standard_error(rate: float) -> float:
-    """Standard error of a rate over FRESH_EXAMPLES; adding 2 of 4 examples (Agresti-Coull) keeps it above 0."""
+    """Standard error of a rate over FRESH_EXAMPLES; 4 added ones, 2 of them right, keep it above 0 (Agresti-Coull)."""
     softened = (rate * FRESH_EXAMPLES + 2) / (FRESH_EXAMPLES + 4)
     return sqrt(softened * (1 - softened) / FRESH_EXAMPLES)
 

@@ -361,7 +361,7 @@ QUANTITIES: Mapping[str, Callable[[Subject], Pairs]] = {
 
 
 def difference(one: Subject, name: str) -> float | None:
-    """The largest difference in a quantity, relative to its largest value if that exceeds 1; None without it."""
+    """The largest difference in a quantity, relative to its largest value if that exceeds 1; None if not compared."""
     worst = None
     for theirs, ours in QUANTITIES[name](one):
         first, second = np.asarray(theirs, np.float64), np.asarray(ours, np.float64)

@@ -1,4 +1,4 @@
-"""Part of `python -m tests.numerics`: six shipped models, without slow quantities."""
+"""Part of `python -m tests.numerics`: six shipped models, and the slow quantities of one small model."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def classifier(pooling: str, head: str = "sequence-classifier") -> Transformer:
 
 
 def label_shares(model: Transformer, rows: np.ndarray) -> np.ndarray:
-    """RMSNorm and a bare label head, in NumPy, for rows from any pooling."""
+    """A bare label head and its softmax, in NumPy, for normed rows from any pooling."""
     project = model.output_head.projection
     logits = rows @ project.weight.double().numpy().T + project.bias.double().numpy()  # type: ignore[union-attr, operator]
     powers = np.exp(logits - logits.max(-1, keepdims=True))

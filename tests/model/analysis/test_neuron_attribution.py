@@ -26,7 +26,7 @@ ANSWER = 7
 
 
 def assert_adds_up(model: Transformer, trace: Trace, position: int, layer: int) -> NeuronAttribution:
-    """The neurons, the bias and the edits add up to the feed-forward's component of the logit, listed separately."""
+    """The neurons, the bias and the edits, listed separately, add up to the feed-forward's component of the logit."""
     found = attribute_neurons(model, trace, layer, position, ANSWER)
     components = attribute_logits(model, trace, position)
     row = components.components.index(Component("feed_forward", layer))

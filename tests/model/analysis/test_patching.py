@@ -91,7 +91,7 @@ def test_what_a_head_says_to_a_later_head_is_computed_in_two_runs(part: str, par
         patched = run(model, tokenizer, TEXT, [patch], runs={"C": heard})
         assert found[layer, head] == pytest.approx(restored(difference, patched), abs=1e-3)
     if parts in toys.UNUSUAL and part != "q":
-        np.testing.assert_allclose(found, 0, atol=1e-3)  # layer 2 reads keys computed before all heads
+        np.testing.assert_allclose(found, 0, atol=1e-3)  # layer 2 reads keys and values from before all heads
     else:
         assert np.abs(found).max() > 1e-3
 

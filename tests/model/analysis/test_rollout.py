@@ -68,7 +68,7 @@ def test_punctuation_is_no_word() -> None:
     weights = np.zeros((1, 5, 5), dtype=np.float32)
     weights[0, :, 1] = 1
     values = head_metrics(trace_of_weights(weights, text, causal=True))
-    assert values["same-word"].item() == 0.0  # only of the second "one"
+    assert values["same-word"].item() == 0.0  # averaged over one query, the second "one"
     assert values["punctuation"].item() == pytest.approx(1.0)
 
 

@@ -85,7 +85,7 @@ def test_the_shipped_ones_lose_less_than_the_logit_lens_at_every_layer() -> None
 
 
 def test_a_shipped_one_knows_the_answer_earlier() -> None:
-    """As on held-out text, it diverges less from the model's answer, here for a sentence of our own."""
+    """As on held-out text, it diverges less from the model's answer than the logit lens, here for our own sentence."""
     opened = load(assets_dir() / "models" / "stories-causal")
     trace = run(opened.model, opened.tokenizer, "Once upon a time there was a little girl who loved her dog.")
     tuned = read_tuned_lens(find_checkpoint("stories-causal"), opened.model.config)

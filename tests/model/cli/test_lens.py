@@ -1,4 +1,4 @@
-"""`headlight lens` writes a tuned lens beside a model and prints the loss at each layer."""
+"""`headlight lens` writes a tuned lens beside a model and prints the bits per byte lost at each layer."""
 
 from pathlib import Path
 

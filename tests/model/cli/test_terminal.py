@@ -22,7 +22,7 @@ from headlight.file_writing import replacing, write_files
 from headlight.training.run_dir import Progress, write_snapshot
 from tests.browser.server import free_port
 
-SMALL_FILE = 20_000  # bytes; simulates a disk that is full afterwards
+SMALL_FILE = 20_000  # bytes; simulates a disk that is full after this many
 ADVICE = "Make room, or give another place."
 
 

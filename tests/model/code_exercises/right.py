@@ -60,7 +60,7 @@ def attention_with_large_number(
 def attention_fused(
     query: Tensor, key: Tensor, value: Tensor, mask: Any = None, dropout: Any = None
 ) -> tuple[Tensor, Tensor]:
-    """PyTorch's own function; for the weights the values are the identity matrix."""
+    """PyTorch's own function; an identity matrix appended to the values gives the weights."""
     allowed = None if mask is None else with_axes(mask, query).bool()
     rate = dropout.p if dropout is not None and dropout.training else 0.0
     identity = torch.eye(key.shape[-2]).expand(*key.shape[:-1], -1)

@@ -98,7 +98,8 @@ def test_the_same_seeds_generate_the_same_text(causal: str, capsys: pytest.Captu
 def test_the_best_heads_come_first() -> None:
     loaded = Checkpoint(toys.decoder(context_length=64), toys.causal(), "")
     found = {finding.metric: finding for finding in rank_heads(loaded, ["the cat saw the cat", "the dog ran"], count=8)}
-    # The first token is the only special one, so "special" is omitted. Rows of uniform attention: 2 to 6 tokens.
+    # The first token is the only special one, so "special" repeats "first" and is omitted.
+    # Rows of uniform attention: 2 to 6 tokens.
     assert set(found) == {"previous", "current", "first", "same-word", "induction", "entropy", "distance"}
     assert found["current"].uniform_value == pytest.approx(
         np.mean([np.mean([1 / row for row in range(2, len(loaded.tokenizer.encode(text).ids) + 1)])

@@ -1,4 +1,4 @@
-"""Scores of labels, their baselines, and the splitting into labelled words."""
+"""Scores of labels, their baselines, and the joining of labelled words into texts."""
 
 import torch
 from torch.nn import functional

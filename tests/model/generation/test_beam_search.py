@@ -67,7 +67,7 @@ def test_the_log_probability_of_a_beam_is_that_of_its_tokens() -> None:
 def test_a_finished_beam_stays_as_it_is() -> None:
     model, tokenizer = toys.both(output_head_config=OutputHeadConfig(bias=True)), toys.masked()
     assert tokenizer.end_id is not None
-    with torch.no_grad():  # all tokens equally likely, the end token slightly more
+    with torch.no_grad():  # all tokens equally likely, the end token e times as likely
         for parameter in model.parameters():
             parameter.zero_()
         model.get_parameter("output_head.projection.bias")[tokenizer.end_id] = 1.0

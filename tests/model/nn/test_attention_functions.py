@@ -80,7 +80,7 @@ def test_hard_shares_a_tie_evenly_among_allowed_keys() -> None:
 @pytest.mark.parametrize("channels", [4, 16, 64])
 @pytest.mark.parametrize("keys", [2, 3, 5, 8, 17, 50])
 def test_equal_keys_tie_however_many_there_are(keys: int, channels: int) -> None:
-    """A matrix product sums its edge columns in another order, so equal keys may differ in the last bit."""
+    """A matrix product sums its edge columns in another order, so scores of equal keys may differ in the last bit."""
     generator = torch.Generator().manual_seed(keys)
     q = torch.randn(1, 2, 3, channels, generator=generator)
     k = torch.randn(1, 2, 1, channels, generator=generator).repeat(1, 1, keys, 1)

@@ -13,7 +13,7 @@ from tests.model import toys
 
 
 def cut(*parts: str, special: tuple[int, ...] = ()) -> Encoded:
-    """A text split into these pieces, without the special ones."""
+    """A text split into these pieces; special ones are tokens, but not part of the text."""
     spans, text = [], ""
     for place, part in enumerate(parts):
         spans.append((0, 0) if place in special else (len(text), len(text) + len(part)))

@@ -42,7 +42,7 @@ NAMES = {"PER": ("Anna", "Ben", "Ida"), "LOC": ("Oslo", "Rome", "Bern"), "ORG": 
 
 @pytest.fixture(autouse=True)
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write a little data of each task to the folder of the recipes."""
+    """Write a little data of each task to HEADLIGHT_DATA, where the recipes look for it."""
     monkeypatch.setenv("HEADLIGHT_DATA", str(tmp_path))
     words = ["good", "bad"]
     reviews = [f"{n % 2}\tfilm {n} was {words[1 - n % 2]} .\tmade up" for n in range(200)]

@@ -125,7 +125,7 @@ def test_a_prolonged_run_resumes_from_before_its_cooldown(flags: list[str], tmp_
     wsd = ["--schedule", "wsd", "--cooldown-fraction", "0.25"]
     start_run(flags, tmp_path / "out", *wsd).train()
     more = start_run(flags, tmp_path / "out", *wsd, "--steps", "40")
-    assert more.progress.step == 15 and more.lr_factor == 1.0  # with 20 steps the cooldown begins at 15
+    assert more.progress.step == 15 and more.lr_factor == 1.0  # with 20 steps the cooldown begins at 15, with 40 later
     assert start_run(flags, tmp_path / "out", *wsd).progress.step == 20
 
 

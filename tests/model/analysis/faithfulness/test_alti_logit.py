@@ -37,7 +37,7 @@ def test_layers_that_share_keys_and_are_scaled_add_up_too() -> None:
 
 
 def test_two_layers_of_attention_by_hand() -> None:
-    """The first layer's proximities distribute the second layer's tokens; there is no norm on the stream."""
+    """The first layer's proximities redistribute the second layer's contributions; there is no norm on the stream."""
     model = toys.decoder(feed_forward="none")
     trace = traced(model)
     found = alti_logit(model, traced(model, keep=KEEP), PLACE, ANSWER)

@@ -28,7 +28,7 @@ PAIR = Case("CLIPModel", BOTH | {"projection_dim": 10}, tower="vision", image=(4
 
 
 def pair(end_token: int) -> Case:
-    """PAIR with an end token: 2 is [SEP], or means the largest id of a text; 8 is a word of TEXT."""
+    """PAIR with an end token: 2 means the largest id of a text, 13 is a word of TEXT, 24 does not occur in it."""
     return replace(PAIR, config=PAIR.config | {"text_config": BOTH["text_config"] | {"eos_token_id": end_token}})
 
 

@@ -48,7 +48,7 @@ from headlight.rendering.model_diagram import model_diagram
 from tests.model.course.shown import pictures, sentences
 
 LENGTHS = st.integers(1, 6)
-PUBLISHED = {"BERT": 109_514_298, "GPT-2": 124_439_808, "T5": 60_506_624, "ViT": 86_567_656}  # published parameters
+PUBLISHED = {"BERT": 109_514_298, "GPT-2": 124_439_808, "T5": 60_506_624, "ViT": 86_567_656}  # in the files themselves
 CARD = (
     "# x\n\n## Training\n\nWords.\n\n| text | what |\n|---|---:|\n| one | old |\n| two | new |\n\n## Limits\n\nNone.\n"
 )

@@ -1,4 +1,4 @@
-"""The ladder of improvements: each rung adds one part, trained here or shipped; losses and written texts."""
+"""The ladder of improvements: each rung adds one part, trained here or shipped; its losses, also in writing."""
 
 import re
 from dataclasses import asdict
