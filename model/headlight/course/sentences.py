@@ -25,7 +25,7 @@ from headlight.tracing.trace import Trace
 from headlight.training.objectives.batch import IGNORE_INDEX, Batch
 from headlight.training.train_step import cross_entropy
 
-MASKED_EVERY = 4  # tokens: one of so many is masked, in a model that fills masks
+MASKED_EVERY = 4  # tokens from one mask to the next, for a model that fills masks
 MOST_TOKENS, MOST_LAYERS = 200, 100
 LAYER = PartControl(title="Layer (0 is the first)", default="0", part="layer")
 HEAD = PartControl(title="Head (0 is the first)", default="0", part="head")

@@ -91,7 +91,7 @@ class Prefix:
 class TextGenerator:
     """A model, a prompt and settings for generation: edits, sampling, and patterns of the paths that each step records.
 
-    With `prediction_row_only` a step records only the last token's row of query x key values, where it predicts.
+    With `prediction_row_only` a step records only the predicting row of query x key values, that of the last token.
     """
 
     model: Transformer

@@ -79,7 +79,7 @@ class Fields:
         return next((line for line in self.lines if line.key == key), None)
 
     def text(self, key: str) -> str:
-        """Its text, or "" if there is none."""
+        """The text of the first line with this key, or "" if there is none."""
         line = self.first(key)
         return line.text if line else ""
 

@@ -92,7 +92,7 @@ class Place:
         return screen.rows(**values)
 
     def view(self, scope: Scope) -> str:
-        """The address of the step's view, relative to that of all pages; "" if it has none."""
+        """The address of the step's view, relative to the app's own address; "" if it has none."""
         screen, view = self.step.first("screen"), self.step.first("view")
         if screen:
             return f"course?{urlencode(self._screen_query(screen, scope))}"

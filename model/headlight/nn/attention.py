@@ -86,7 +86,7 @@ class AttentionContext:
 
     @cached_property
     def has_empty_rows(self) -> bool:
-        """Whether some query may not attend to any key."""
+        """Whether some query has no key that it may attend to."""
         return has_empty_rows(self.allowed)
 
     def spread(self, q: Float[Tensor, "batch head row head_dim"]) -> Float[Tensor, "text head query head_dim"]:
@@ -231,7 +231,7 @@ class Attention(nn.Module):
             k, v = keep_of_source(lambda: self._keys_and_values(x if memory is None else memory, hook))
         else:
             k, v = shared.k, shared.v
-        k, v = hook("k", k), hook("v", v)  # an edit may change them at each step, so the cache has them unedited
+        k, v = hook("k", k), hook("v", v)  # edits may differ at each step: a source's k and v are kept unedited
         rotate, positions, rotation = context.positional_encoding.rotate, context.positions, context.rotation
         q = hook("rotated_q", rotate(q, positions.queries, rotation))
         if shared is not None and k is shared.k:

@@ -37,7 +37,7 @@ Bias = Float[Tensor, "*#batch #head #query #key"]
 
 
 def has_empty_rows(allowed: Allowed) -> bool:
-    """Whether some query may not attend to any key.
+    """Whether some query has no key that it may attend to.
 
     A compiled graph cannot branch on data and need not: it fuses the extra pass with an earlier one. The meta device
     has no data to branch on.
@@ -46,7 +46,7 @@ def has_empty_rows(allowed: Allowed) -> bool:
 
 
 class AttentionFunction(ABC):
-    """A row of ATTENTION_FUNCTIONS: the steps that most have in common, and a description of each.
+    """A row of ATTENTION_FUNCTIONS: the steps, as most functions have them, and attributes that describe a function.
 
     `is_fused`: F.scaled_dot_product_attention computes the same. `has_temperature`: a factor on the scores makes rows
     sharper or flatter. `formula` is the formula of the weights, `score_formula` the right side of the formula of the

@@ -2,7 +2,7 @@
 
 A mask is written as its name, with its argument after a colon: `causal`, `window:8`, `custom:100/110/111`, `padding`,
 `painted:3-1.4-1`. Rows of a custom matrix are queries, columns are keys, and `/` ends a row. A painted cell is a query
-and a key; painting inverts what the other masks say about it.
+and a key; painting inverts what the masks before it say about this cell.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def extend_mask(mask: str, old_length: int, new_length: int) -> str:
 
 
 def combine_masks(masks: Sequence[str], positions: QueryKeyPositions) -> Bool[Tensor, "#batch 1 query key"]:
-    """All of `masks`, from left to right: a cell is allowed if each mask allows it, or if a mask inverts it."""
+    """All of `masks`, from left to right: each forbids cells, or inverts what the masks before it say about them."""
     allowed = torch.ones(len(positions.queries), len(positions.keys), dtype=torch.bool, device=positions.keys.device)
     combined = allowed[None, None]
     for mask in masks:
@@ -180,7 +180,7 @@ def masks_title(masks: Sequence[str]) -> str:
 
 
 def mask_examples() -> tuple[str, ...]:
-    """The text form of each selectable mask, with its default argument (`window:4`), and of no mask."""
+    """The text form of each mask except padding, with its default argument (`window:4`), and of no mask."""
     rows = {name: row.argument for name, row in MASKS.items() if name != "padding"}
     return (*(name if argument is None else f"{name}:{argument.default}" for name, argument in rows.items()), NO_MASK)
 

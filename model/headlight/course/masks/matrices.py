@@ -142,7 +142,7 @@ def explore_mask(
 
 
 def painted_mask(allowed: Bool[Tensor, "query key"]) -> str:
-    """A mask for a model that puts a special token before the text; the words must not see that token."""
+    """A mask for a model that puts a special token before the text: words see what is allowed, but not that token."""
     words = range(1, len(allowed) + 1)
     forbidden = [(query, key) for query in words for key in (0, *words) if key == 0 or not allowed[query - 1, key - 1]]
     return f"painted:{'.'.join(f'{query}-{key}' for query, key in forbidden)}"

@@ -273,7 +273,7 @@ def drop_bands(band: str, share: float, position: int, dim: int, base: float, le
 
 
 def _ask_of_bands(position: int, neighbour: int, series: dict[str, Tensor], *, unique: bool) -> Question:
-    """Asks which channels make neighbours most alike, or, with all channels, whether any two positions are equal."""
+    """Asks without which channels neighbours are most alike, or, if all are kept, whether two positions are equal."""
     if len(series) == 1:
         return ask_whether("Waves repeat. Do two of these positions have the same vector?", not unique)
     return ask_largest(

@@ -82,7 +82,7 @@ def embedding_map(
 
 
 def word_ids(checkpoint: Checkpoint, words: str) -> list[int]:
-    """The ids of words inside a sentence, each once. Raises InputError if there is none."""
+    """The ids that words have inside a sentence (after a space), each once. Raises InputError if there is none."""
     encoded = checkpoint.tokenizer.encode(" " + words.strip())
     ids = dict.fromkeys(
         token_id
