@@ -118,7 +118,7 @@ class RaggedCache(KVCache):
     def __init__(self, rows: RaggedRows, earlier: Sequence[KeyValues]) -> None:
         super().__init__()
         self.rows, self.earlier = rows, earlier
-        self.givers: dict[str, str] = {}  # for attentions whose keys or values were edited
+        self.givers: dict[str, str] = {}  # the giver of each attention whose shared keys or values an edit changed
 
     def updater(self, path: str, giver: str = "", shared: KeysAndValues | None = None) -> UpdateCache:
         """The function that takes one attention's new keys and values and returns all of each text."""

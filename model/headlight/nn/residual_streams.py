@@ -14,7 +14,7 @@ from headlight.array_types import Float
 from headlight.config import Config
 from headlight.nn.layers import Linear, make_norm
 
-SMALLEST_MEAN_SQUARE = 1e-5  # lower bound of the mean square that a stream is divided by
+SMALLEST_MEAN_SQUARE = 1e-5  # lower bound of a projection's mean square, a divisor
 
 
 class LowRankMap(nn.Module):

@@ -110,7 +110,7 @@ NORM_PLACEMENTS: Registry[NormPlacement] = Registry(
 
 
 class ResidualConnection(nn.Module):
-    """Residual connection around a sublayer, with the norms of the placement (and neither under "none")."""
+    """Residual connection around a sublayer, with the norms of the placement; "none" has neither norm nor residual."""
 
     def __init__(self, config: Config, has_norm: bool = True) -> None:
         super().__init__()

@@ -91,7 +91,7 @@ class Transformer(nn.Module):
                 linear.packed = PackedWeight.of(linear.weight, linear.bias)
 
     def unpack_weights(self) -> None:
-        """Drop the packed weights if memory is short."""
+        """Drop the packed weights, to free their memory."""
         for linear in self._linear_maps().values():
             linear.packed = None
 

@@ -204,7 +204,7 @@ class ModelWidget(AttentionWidget):
     def _follow_question(self, _: Any) -> None:
         question = (self.text, self.source, self.edits)
         trace, view = self._run(question)
-        if self.error:  # requests of the browser before this change by Python
+        if self.error:  # left by an invalid choice in the browser before this change by Python
             self.error = ""
             self.send_state([*_TEXTS, "edits"])
         with self.hold_sync():
@@ -232,7 +232,7 @@ def _light(view: HtmlView) -> HtmlView:
 
 
 def _pack(view: HtmlView) -> bytes:
-    """The metadata and numbers in the format of the page's replies: JSON header, then binary payload."""
+    """The metadata and numbers in the format of the page's replies: the JSON's length, the JSON, and the numbers."""
     text = json.dumps(view.meta, allow_nan=False).encode()
     header = len(text).to_bytes(4, "little") + text
     return header + bytes(-len(header) % 4) + view.numbers

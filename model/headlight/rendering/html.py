@@ -42,8 +42,8 @@ from headlight.tracing.recompute import max_pool
 from headlight.tracing.trace import Trace
 from headlight.vision.patches import EncodedImage
 
-MAX_SPECTROGRAM_SIDE = 640  # bins and steps, more than the pixels of a spectrogram
-MAX_THUMBNAIL_SIDE = 80  # cells, more than the pixels of a thumbnail
+MAX_SPECTROGRAM_SIDE = 640  # bins and steps; more than the pixels along a side of a drawn spectrogram
+MAX_THUMBNAIL_SIDE = 80  # cells; more than the pixels along a side of a drawn thumbnail
 
 
 def quantize_weights(weights: np.ndarray, allowed: np.ndarray) -> np.ndarray:

@@ -62,7 +62,7 @@ class EncodedSound(Encoded):
 
     @property
     def input_ids(self) -> tuple[int, ...]:
-        """The index of the first frame: no token precedes the frames."""
+        """The ids of the tokens before the frames: there are none."""
         return ()
 
     @property

@@ -77,7 +77,7 @@ def _mean(selection: Selection, number: float) -> Tensor:
 
 
 def _uniform(selection: Selection, number: float) -> Tensor:
-    """The sum of a row's selected cells is spread evenly over its allowed cells, so the row's sum is unchanged."""
+    """Spread the sum of a row's selected cells evenly over the allowed ones among them; the row's sum is unchanged."""
     assert selection.allowed is not None  # the mask is seen before the weights
     total, count = selection.values.sum(-1, keepdim=True), selection.allowed.sum(-1, keepdim=True)
     return torch.where(count > 0, selection.allowed * total / count.clamp(min=1), selection.values)

@@ -31,7 +31,7 @@ from headlight.vision.patches import encode_image
 MAX_CHARACTERS = 200_000  # the tokenizer is too slow for longer texts
 # The beginning of a longer text is tokenized first: at least BEGINNING_CHARACTERS, and CHARACTERS_PER_TOKEN per token.
 BEGINNING_CHARACTERS, CHARACTERS_PER_TOKEN = 8_000, 8
-WORD_CHARACTERS = 100  # at the end of a beginning; a truncated word may have more tokens than the whole word
+WORD_CHARACTERS = 100  # ignored at the end of a beginning: a truncated word may have more tokens than the whole word
 ATTENTION_BYTES_BUDGET = 512 << 20  # for the query x key values of a trace, unless requested by name
 # Recorded values of a long text: enough to recompute all others (model/headlight/tracing/recompute.py).
 RECOMPUTE_FROM = ("*.self.input", "*.cross.input", "*.residual", "*.final_residual")

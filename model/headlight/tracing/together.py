@@ -55,7 +55,7 @@ def continue_runs(
 ) -> list[FinishedRun | None]:
     """The result of `continue_run` for each request and its previous run, all in one forward pass.
 
-    None for a request that must run alone (`can_run_together`) or that failed; running it alone raises its error.
+    None for a request that must run alone (`can_run_together`) or that failed, which raises its error when run alone.
     """
     longest = max((len(request.text.ids) for request, _ in requests), default=0)
     chosen = [

@@ -44,9 +44,10 @@ NOT_FINITE = "The output of this model is not a number (NaN or infinite), so it 
 OVERFLOW = "At {path} the numbers are NaN, infinite or too large to compute with. All later values are meaningless."
 
 
-@dataclass(frozen=True, eq=False)  # compared by identity, not by values
+@dataclass(frozen=True, eq=False)  # compared by identity: two runs with equal numbers are not the same run
 class Trace:
     """The recorded values of one forward pass as read-only NumPy arrays without a batch axis; safe to keep and share.
+
     `text` is the input of the predicting stack (the decoder's text of an encoder-decoder, whose encoder read `source`);
     for an image it is an EncodedImage with the positions of the patches. `values` maps each recorded path to its array;
     `interventions` are the applied edits in their text form; `origin` names the files of the weights, None if they were

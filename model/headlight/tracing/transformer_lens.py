@@ -26,7 +26,7 @@ _OF_BLOCKS = {
     "attn.hook_rot_k": "self.rotated_k",
     "attn.hook_z": "self.weighted_values",
 }
-_HEAD_AFTER_POSITION = ("q", "k", "v", "rotated_q", "rotated_k", "weighted_values")  # there; before it here
+_HEAD_AFTER_POSITION = ("q", "k", "v", "rotated_q", "rotated_k", "weighted_values")  # a trace has the head first
 _OF_STACK = {"hook_embed": "embedding", "hook_pos_embed": "position_embedding"}
 _BLOCK_PATTERN = re.compile(r"blocks\.(\d{1,6}|\*)\.(.+)")
 
@@ -74,7 +74,7 @@ def _nearest_names(config: Config, name: str) -> str:
     if block is None:
         known = [*_OF_STACK, *(f"blocks.0.{kind}" for kind in _OF_BLOCKS)]
     else:
-        has_post = block[1] != "*" and not config.has_several_streams  # no single stream to name
+        has_post = block[1] != "*" and not config.has_several_streams  # several have no single output
         kinds = [*_OF_BLOCKS, *(["hook_resid_post"] if has_post else [])]
         known = [f"blocks.{block[1]}.{kind}" for kind in kinds]
     return ", ".join(get_close_matches(shortened(name), known, n=3, cutoff=0.0))

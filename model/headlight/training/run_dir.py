@@ -31,6 +31,7 @@ LATEST, BEFORE_COOLDOWN = "latest.pt", "before_cooldown.pt"
 @dataclass
 class Progress:
     """The progress of a run. `cooldown_began` is the (step, seconds) at which a wsd schedule began to decay.
+
     `best_score` is the lowest validation loss so far (for a classifier: error), on rows of `best_context` tokens.
     """
 

@@ -193,7 +193,7 @@ class TrainState:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore a state; learning rates, and the precision if named, are the recipe's."""
-        if self.training.precision == "auto" and "precision" in state:  # its timing may give another result
+        if self.training.precision == "auto" and "precision" in state:  # timing anew could choose another
             self.precision = PRECISIONS[state["precision"]]
         self.model.load_state_dict(state["model"])
         for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):

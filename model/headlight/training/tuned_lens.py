@@ -27,7 +27,7 @@ from headlight.training.optimizers import choose_precision
 from headlight.training.run_dir import Progress, read_snapshot, write_snapshot
 from headlight.training.train_step import cross_entropy
 
-ROWS_PER_CHUNK = 256  # with logits in memory at a time
+ROWS_PER_CHUNK = 256  # rows whose logits are in memory at the same time
 LOG_EVERY = 50  # steps
 NATS_PER_BIT = math.log(2)
 

@@ -82,7 +82,7 @@ def decode_image(raw: bytes, name: str = "This file") -> ImageArray:
 def process_image(array: ImageArray, config: ImageConfig) -> ProcessedImage:
     """An image resized, cropped and normalized by the model's config, to the size that it reads.
 
-    Raises ImageError for a text model.
+    Raises ImageError for a model that reads no images.
     """
     if not config.channels:
         raise ImageError("This model reads texts, not images.")
@@ -187,7 +187,7 @@ def _around(*radii: float) -> tuple[Point, ...]:
     return tuple((radius * sin(turn), -radius * cos(turn)) for radius, turn in zip(radii, turns, strict=True))
 
 
-# Outlines around (0, 0) with a radius of about 1; y grows downwards.
+# Outlines around (0, 0) that extend about 1 to each side; y grows downwards.
 OUTLINES: dict[str, tuple[Point, ...]] = {
     "circle": _around(*[1.0] * 48),
     "square": ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),

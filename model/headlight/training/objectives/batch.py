@@ -16,10 +16,11 @@ IGNORE_INDEX = -100  # marks positions without a target
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of tokens and their targets, which are IGNORE_INDEX at positions without one; a row may also have a single
-    target. `mask` forbids cells of the attention, `padding_mask` is True at tokens; the encoder of an encoder-decoder
-    reads `source`, or the `signal`, pixels of images. If `logits` are given, the model learns them instead of the
-    targets, up to a constant for each row.
+    """Rows of tokens and their targets, which are IGNORE_INDEX at positions without one.
+
+    A row may instead have a single target. `mask` forbids cells of the attention, `padding_mask` is True at tokens; the
+    encoder of an encoder-decoder reads `source`, or the `signal`, pixels of images. If `logits` are given, the model
+    learns them instead of the targets, up to a constant for each row.
     """
 
     ids: Int[Tensor, "row pos"]

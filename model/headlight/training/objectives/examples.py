@@ -239,7 +239,7 @@ FOLDS = 5
 SPLICE_WORDS = (4, 28)
 CHARACTERS_WEIGHT = 0.2  # weight of the log-odds of character n-grams, which overlap, relative to words
 REGRESSION_WEIGHT = 2.0  # weight of the log-odds of the regression, which are smaller because it counts nothing twice
-LOG_ODDS_WORDS = 2.5  # the mean over tokens is the evidence of one word; this many have the teacher's log-odds
+LOG_ODDS_WORDS = 2.5  # targets are this times the teacher's log-odds per word: the network's are a mean over tokens
 
 
 @dataclass(frozen=True)
@@ -273,10 +273,11 @@ class Teacher:
 class BagOfWordsDistillation(SequenceClassification):
     """Distillation of bags of words: an encoder learns the log-odds that they give to spliced texts.
 
-    In a few thousand labelled texts most words occur once or twice, and counting learns more from so few. The counts
-    label any number of texts spliced from pieces of the training texts (Tang et al. 2019, "Distilling Task-Specific
-    Knowledge from BERT into Simple Neural Networks", section 3.3). The network learns their log-odds (Ba and Caruana
-    2014); a second run from these weights learns the labels. It is validated on labelled texts.
+    In a few thousand labelled texts most words occur once or twice, and from so few, counting learns more than a
+    network. The counts label any number of texts spliced from pieces of the training texts (Tang et al. 2019,
+    "Distilling Task-Specific Knowledge from BERT into Simple Neural Networks", section 3.3). The network learns their
+    log-odds (Ba and Caruana 2014); a second run from these weights learns the labels. It is validated on labelled
+    texts.
     """
 
     def batch(self, generator: np.random.Generator, rows: int, context: int, schedule_factor: float = 1.0) -> Batch:
