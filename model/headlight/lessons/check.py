@@ -38,7 +38,7 @@ def _faults(lesson: Lesson, open_model: Open, model: str) -> Iterator[Fault]:
     try:
         needs = REQUIREMENTS[lesson.needs]
         if model and not needs.suits(open_model(model).model.config):
-            yield Fault(header, f"The lesson needs a model that {needs.words}; {model} does not suit.")
+            yield Fault(header, f"The lesson needs a model that {needs.words}; {model} is not suitable.")
             return
     except HeadlightError as error:
         line = lesson.first("model") or lesson.first("needs")
@@ -124,7 +124,7 @@ def _form_faults(step: Step) -> Iterator[Fault]:
     if step.text("ask") == "screen" and step.text("shown") != "after":
         yield Fault(
             step.number,
-            "“ask: screen” asks for something that the screen shows, so it must be `shown: after` the answer.",
+            "“ask: screen” asks for something that the screen shows, so the screen must be `shown: after` the answer.",
         )
     if not step.asks:
         loose = next((line for line in step.lines if line.key in ("question", "option", "mistake", "hint")), None)

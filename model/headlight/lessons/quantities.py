@@ -220,7 +220,9 @@ def _of_number(function: Callable[..., float]) -> Callable[..., Value]:
         try:
             return float(function(*numbers))
         except (ValueError, OverflowError):
-            raise InputError(f"This has no value for {', '.join(f'{each:g}' for each in numbers)}.") from None
+            raise InputError(
+                f"The function gives no number for {', '.join(f'{each:g}' for each in numbers)}."
+            ) from None
 
     return compute
 

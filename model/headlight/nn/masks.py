@@ -252,8 +252,8 @@ MASKS: Registry[Mask] = Registry(
             allowed=window,
             exercise=Exercise(
                 "Only a band around the diagonal has weights. How far can one layer look, and how far two layers?",
-                "One layer looks one window back. The token at the window's edge has itself looked a window further "
-                "back in the layer below, so two layers reach about twice as far.",
+                "One layer looks one window away. The token at the window's edge has itself looked a window further "
+                "in the layer below, so two layers reach about twice as far.",
             ),
             argument=MaskArgument("Window width", "4", _parse_width),
             with_causal=True,

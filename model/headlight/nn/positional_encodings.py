@@ -318,8 +318,8 @@ class Alibi(PositionalEncoding):
         "The near ones: each step of distance costs a fixed amount of score, more in some heads than in others.",
     )
     description: ClassVar = (
-        "Nothing is added to the tokens. Each score decreases with the distance in tokens, at a slope that differs "
-        "from head to head."
+        "Nothing is added to the tokens. Each score falls by the same amount for every token of distance; the "
+        "amount differs from head to head."
     )
     formula: ClassVar = r"b_{ij} = -m_h\,|i - j|,\quad m_h = 2^{-8h/n}\ \mathrm{for\ head}\ h = 1 \dots n"
 

@@ -56,5 +56,5 @@ def widget(
             "A model alone reads no text: give its checkpoint; dataclasses.replace puts a variant into one."
         )
     if source is not None or edits:
-        raise DataError("Only a model can follow a source or edits: give the checkpoint instead of its trace.")
+        raise DataError("Only a model can follow a source or edits: give the checkpoint instead of its results.")
     return AttentionWidget(show_trace(shown) if isinstance(shown, Trace) else show(shown, text, keys))

@@ -106,6 +106,6 @@ def _cut(value: Tensor | np.ndarray, slices: tuple[slice, ...], text: str, owner
     for axis, part in enumerate(slices):
         if max(part.start + 1, part.stop or 0) > value.shape[axis]:
             raise EditError(
-                f"{text!r} asks for position {part.start}, but {owner} has {value.shape[axis]}, counted from 0."
+                f"{text!r} asks for index {part.start}, but {owner} has {value.shape[axis]}, counted from 0."
             )
     return value[slices]

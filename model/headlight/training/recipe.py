@@ -129,7 +129,7 @@ class TrainingOptions:
         if self.seeds and (not self.init_from or self.keep_steps or len({*self.seeds}) < len(self.seeds)):
             raise DataError(
                 "seeds must be different numbers, one for each run to average; the runs need the same start "
-                "(init_from), and keep no steps."
+                "(init_from) and no keep_steps."
             )
 
 
@@ -190,7 +190,7 @@ class Recipe:
         is_made = given.folder or isinstance(self.example_task, GeneratedTask)
         if is_made and replace(given, folder="") != TokenizerOptions():
             source = f"the one in {given.folder}" if given.folder else f"that of the task {self.task}"
-            raise DataError(f"No tokenizer is trained, since {source} is used; leave out the options for it.")
+            raise DataError(f"No tokenizer is trained, since {source} is used; leave out the options for training one.")
 
     def config(self, vocabulary_size: int, labels: tuple[str, ...] = ()) -> Config:
         """The model's config: the [model] section, and the fields that objective, vocabulary and labels set.

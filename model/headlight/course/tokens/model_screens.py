@@ -320,8 +320,9 @@ def _explore_sum(model: str, text: str, positions: str, channels: int) -> StateF
 ONE_HOT = Screen(
     title="One-hot and learned vectors",
     lesson="A one-hot vector is a list of numbers, a channel for every word: 1 for the word itself and 0 for all "
-    "others, so that all words are equally far apart. A learned vector has far fewer channels. This model learned its "
-    "table only by predicting words, without their meanings, yet the nearest rows of a word are similar words.",
+    "others, so that all words are equally far apart. A learned vector has far fewer channels. This model was not "
+    "told what words mean: it learned its table by predicting words, yet the nearest rows of a word belong to similar "
+    "words.",
     controls={
         "words": TextControl("Words", "king queen river lake red blue"),
         "model": ModelControl(default="stories-causal", needs="text"),

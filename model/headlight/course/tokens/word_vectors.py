@@ -80,7 +80,8 @@ def character_ngrams(word: str, shortest: int = 3, longest: int = 6) -> tuple[st
         raise InputError(f"The word has {len(word.strip())} characters; type one of 1 to {MAX_WORD}.")
     if not 1 <= shortest <= longest:
         raise InputError(
-            f"There are no n-grams of {shortest} to {longest} characters. The first number must be the smaller one."
+            f"There are no n-grams of {shortest} to {longest} characters. Give two numbers from 1 on, the smaller one "
+            "first."
         )
     marked = f"<{word.strip()}>"
     lengths = range(shortest, min(longest, len(marked) - 1) + 1)
