@@ -125,7 +125,7 @@ def test_what_is_no_expression_is_refused_in_a_sentence(expression: str) -> None
         ("weights(0, 0)[99]", "no query 99"),
         ('weights(0, 0)["zebra"]', "no query 'zebra'"),
         ("1 / 0", "divides by zero"),
-        ("exp(1000)", "This has no value"),
+        ("exp(1000)", "The function gives no number"),
         ('metric("preveous")', "Did you mean 'previous'"),
         ('place(norms(), "head")', "no axis"),
         ('varied("colour=red", 1)', "positional_encoding"),
