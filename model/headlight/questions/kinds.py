@@ -80,7 +80,7 @@ class Question(ABC):
 
     def refuse(self, given: str) -> str:
         """The sentence about a text that is not a valid answer."""
-        return f"“{shortened(given, 20)}” is not one of the options. Choose one that is shown."
+        return f"“{shortened(given, 20)}” is not a possible answer. Choose one that is shown."
 
     def describe(self, given: str) -> str:
         """The sentence about a wrong answer without a known mistake."""

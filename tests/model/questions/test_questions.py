@@ -55,7 +55,7 @@ def test_a_cell_a_mask_and_an_order_are_marked_and_their_mistakes_understood() -
     assert point.mistakes == (("2,1", "Exchanged."),) and mark(point, ("1,2",)).is_right
     wrong = mark(point, ("1,0",))
     assert (wrong.said, wrong.ruled_out) == ("The row is right, the column is not. Try once more.", ("1,0",))
-    assert mark(point, ("3,0",)).said.endswith("Choose one of those that are shown.")
+    assert mark(point, ("3,0",)).said.endswith("Choose one that is shown.")
     assert mark(point, (GIVE_UP,)).said == "It is the cell in row “b”, column “c”."
     lower = torch.ones(3, 3).tril().bool()
     draw = ask_mask("?", names, names, lower, (lower.T, "Exchanged."), (lower, "None."))
