@@ -193,6 +193,7 @@ def test_the_code_that_ran_is_shown_and_a_phone_is_wide_enough(shared_visitor: V
     assert not names.evaluate_all(CUT)
     page = course(shared_visitor, chapter="nothing")
     expect(page.get_by_test_id("course-problem")).to_contain_text("no chapter 'nothing'")
+    expect(page.get_by_test_id("course-problem")).to_be_visible()
     expect(page.get_by_test_id("chapter-tokens")).to_be_visible()
 
 

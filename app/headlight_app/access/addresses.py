@@ -42,7 +42,7 @@ def room_address(visited: str, host: str, port: int) -> str:
 
 
 def shared_address(visited: str) -> str:
-    """The origin at which others reach the visited page; empty if the server is not shared."""
+    """The origin at which others reach the visited page; empty if none can or the server is not shared."""
     import streamlit as st  # imported here, because the command starts the workers first
 
     host, *_ = (*settings().hosts, "localhost")

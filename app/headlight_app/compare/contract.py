@@ -49,7 +49,7 @@ class ComparedCandidate(Struct, frozen=True, kw_only=True):
 class ComparedPrediction(Struct, frozen=True, kw_only=True):
     """The predictions of both sides at corresponding positions, and their Jensen-Shannon distance.
 
-    A place is a preposition and a token: None if the answer is about the whole text.
+    A place is a preposition and a token; the token is None if the answer is about the whole text.
     """
 
     titles: tuple[str, str]

@@ -27,9 +27,10 @@ class AttentionGroupAnswer(Struct, frozen=True, kw_only=True):
 
     `ablations` maps each edit of the question to the heads (layer, head) that it switches off. `metrics` has one value
     per head, layer after layer: None if the text does not determine it; the whole field is None until measured. A text
-    `has_segments` if it is a pair of sentences. The heads of a long text are `pending`: they are sent later. Disabled
-    heads in `faded` have their codes as trained after all others, from `faded_offset`. `shows` describes the numbers in
-    words; it is empty for weights. The checkpoint lists the heads in `aligned` as following the source token by token.
+    `has_segments` if it is a pair of sentences. The heads of a long text are `pending`: they are sent later. The codes
+    that the disabled heads in `faded` have as trained follow all other codes, from `faded_offset`. `shows` describes
+    the numbers in words; it is empty for weights. The checkpoint lists the heads in `aligned` as following the source
+    token by token.
     """
 
     name: str
@@ -107,7 +108,7 @@ class Prediction(Struct, frozen=True, kw_only=True):
 
 
 class ExampleAnswer(Struct, frozen=True, kw_only=True):
-    """An example: its texts, a hint what to look at, a suitable order of heads, a query and a key."""
+    """An example: its texts, a hint on what to look at, a suitable order of heads, a query and a key."""
 
     text: str
     source: str = ""

@@ -85,7 +85,7 @@ class QuestionRequest(Request[A_co], Generic[A_co], frozen=True, kw_only=True):
 
 
 class PageRequest(Request[A_co], Generic[A_co], frozen=True, kw_only=True):
-    """A request without a question, which pages and components send to the server itself."""
+    """A request without a question, from a page, a component or the server."""
 
     def questions(self) -> tuple[Question, ...]:
         """None."""

@@ -87,7 +87,7 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The state of the page. `text` and `source` are None until the visitor types.
 
     The tab Step by step shows `step`, the tab Layers shows `analysis`; there `lens` is the logit lens or the tuned
-    lens, `patch` is the value that a patching map replaces, and `neuron` opens the feed-forward of a layer ("3") or one
+    lens, `patch` is the kind of the patching map, and `neuron` opens the feed-forward of a layer ("3") or one
     of its neurons ("3.120").
     """
 

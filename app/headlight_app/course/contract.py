@@ -70,7 +70,7 @@ class ChoiceControl(ControlRow, frozen=True, kw_only=True, tag="choice"):
 
 
 class TextControl(ControlRow, frozen=True, kw_only=True, tag="text"):
-    """A text with a limited number of lines."""
+    """A text of at most `longest` characters; its field shows `lines` lines."""
 
     longest: int
     lines: int

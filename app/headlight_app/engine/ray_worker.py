@@ -266,7 +266,7 @@ class WorkerActor:
     def answer(self, first: int, requests: Sequence[bytes], seconds: float) -> list[bytes]:
         """For each request: ANSWER + the answer, SENTENCE + the error sentence, or CANCEL.
 
-        Of several requests, those unanswered when the process ended get b"". They are numbered from `first`.
+        Of several requests, those unanswered when the process ended get b"". Requests are numbered from `first`.
         """
         jobs = [Job("", msgspec.msgpack.decode(request, type=EngineRequest), seconds) for request in requests]
         self.jobs = dict(enumerate(jobs, first))

@@ -182,7 +182,7 @@ def _outcome(job: Job, message: bytes) -> bytes | HeadlightError:
 
 
 class Watch:
-    """Watches a worker's time and memory during one answer, from the server process."""
+    """Watches a worker's time and memory while it answers, from outside its process."""
 
     def __init__(self, process: psutil.Process, limits: WorkerLimits, seconds: float) -> None:
         self.process, self.limits, self.seconds = process, limits, seconds
@@ -271,7 +271,7 @@ def main(arguments: Sequence[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server handles Ctrl+C
     if sys.platform != "win32":
         _confine(limits)
-    gc.disable()  # imports create no garbage, so collecting would waste time
+    gc.disable()  # modules live as long as the process: collecting during imports would find nothing
     serve: Callable[[Connection], None] = import_module(limits.module).serve
     gc.freeze()
     gc.enable()

@@ -71,7 +71,7 @@ def _with_encoding(encoding: str, model: str | UnsetType = UNSET) -> Difference:
 
 
 def _other_encoding(trained_models: dict[str, str]) -> str:
-    """The most instructive other encoding: none if a model was trained without one."""
+    """The most instructive other encoding: "none" if a model was trained so, else the first."""
     return "none" if "none" in trained_models else next(iter(trained_models))
 
 

@@ -57,7 +57,7 @@ export interface ChoiceControl extends ControlRow {
   options: Record<string, string>;
 }
 
-/** A text with a limited number of lines. */
+/** A text of at most `longest` characters; its field shows `lines` lines. */
 export interface TextControl extends ControlRow {
   kind: "text";
   longest: number;

@@ -108,9 +108,8 @@ class CoursePage {
   async #open() {
     const { chapter, screen } = this.#choice;
     reportPlace(placeOf(chapter, screen));
-    this.#elements.problem.hidden = true;
-    // If a link names a missing chapter, the first one is shown, with the server's sentence about it.
-    const answer = (await this.#fetch(chapter)) ?? (chapter ? await this.#fetch("") : null);
+    this.#say("");
+    const answer = (await this.#fetch(chapter)) ?? (chapter ? await this.#fetchInstead() : null);
     if (!answer || chapter !== this.#choice.chapter) return false;
     this.#isStart = !chapter;
     this.#chapter = answer;
@@ -141,19 +140,30 @@ class CoursePage {
 
   /** The rows of a chapter; null if there are none, with a sentence on the page. @param {string} chapter */
   async #fetch(chapter) {
-    const { problem } = this.#elements;
-    const show = (/** @type {string} */ sentence) => {
-      problem.textContent = sentence;
-      problem.hidden = false;
-    };
+    const say = (/** @type {string} */ sentence) => this.#say(sentence);
     try {
-      const { meta } = await askRoute(this.#data.api, "course_chapter", { chapter }, undefined, show);
-      problem.hidden = true;
+      const { meta } = await askRoute(this.#data.api, "course_chapter", { chapter }, undefined, say);
+      say("");
       return meta;
     } catch (error) {
-      show(failureText(error));
+      say(failureText(error));
       return null;
     }
+  }
+
+  /** The first chapter instead of a missing one, with the server's sentence about that one. */
+  async #fetchInstead() {
+    const sentence = this.#elements.problem.textContent ?? "";
+    const answer = await this.#fetch("");
+    if (answer) this.#say(sentence);
+    return answer;
+  }
+
+  /** Shows an error sentence, or none. @param {string} sentence */
+  #say(sentence) {
+    const { problem } = this.#elements;
+    problem.textContent = sentence;
+    problem.hidden = !sentence;
   }
 
   /** The start page. @param {ChapterAnswer} answer */

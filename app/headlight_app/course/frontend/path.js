@@ -42,7 +42,7 @@ export function describeProgress(contents, progress) {
   return `${core.length - open.length} of ${core.length} done, ${minutes} ${minutes === 1 ? "minute" : "minutes"} left`;
 }
 
-/** The name in a room of a screen, a chapter, or the start page. @param {string} chapter @param {string} screen */
+/** A room's name for a screen, a chapter, or the start page. @param {string} chapter @param {string} screen */
 export function placeOf(chapter, screen) {
   return ["course", chapter, screen].filter(Boolean).join("/");
 }

@@ -58,7 +58,7 @@ function createSave(progress) {
   return createButton("plain", "Save it to a file", "save-progress", save);
 }
 
-/** A field for a file of another browser, to continue there. @param {Progress} progress @param {() => void} redraw */
+/** A field that loads the progress file of another browser. @param {Progress} progress @param {() => void} redraw */
 function createLoad(progress, redraw) {
   const told = createElement("span", "problem", "", { role: "alert", hidden: true });
   const field = createElement("input", "", [], { type: "file", accept: ".json", testid: "load-progress" });

@@ -193,7 +193,7 @@ export interface Prediction {
   candidates: Candidate[];
 }
 
-/** An example: its texts, a hint what to look at, a suitable order of heads, a query and a key. */
+/** An example: its texts, a hint on what to look at, a suitable order of heads, a query and a key. */
 export interface ExampleAnswer {
   text: string;
   source: string;

@@ -64,7 +64,7 @@ class Parser {
     this.#tokens = [...latex.matchAll(TOKENS)];
   }
 
-  /** Parses up to a closing brace, or the end. @param {(token: string) => boolean} [ends] */
+  /** Parses up to a token that `ends` accepts, or to the end. @param {(token: string) => boolean} [ends] */
   row(ends = () => false) {
     /** @type {MathMLElement[]} */
     const found = [];
@@ -194,7 +194,7 @@ function space(width) {
   return element;
 }
 
-/** A title or sentence with the subscripts of `W_Q` and `d_k`. @param {string} title */
+/** The nodes of a title or sentence; names such as `W_Q` and `d_k` get a subscript. @param {string} title */
 export function titleNodes(title) {
   return title.split(/(?<=\b[A-Za-z])_([A-Za-z]+)\b/).map((piece, odd) => {
     if (odd % 2 === 0) return piece;
