@@ -21,10 +21,6 @@ def test_after_two_hundred_actions_page_address_reload_and_model_agree(visit: Vi
     server.assert_no_error(since=written)
 
 
-def test_the_server_starts_without_a_warning_of_streamlit(server: Server) -> None:
-    assert "please restart streamlit" not in server.log()
-
-
 MENUS = ("export-menu-button", "options-button", "changes", "help-button", "scenes-button")
 
 

@@ -26,7 +26,7 @@ from headlight_app.access.visitor import UNKNOWN_VISITOR
 
 UPLOAD_PREFIX = "upload-"  # begins the name of every upload
 FOLDER_PREFIX = "headlight-uploads-"
-GRACE_SECONDS = 120.0  # that a visitor may have no session, as during a reload or a short network failure
+GRACE_SECONDS = 120.0  # seconds that a visitor may have no session, as in a reload or a short network failure
 IN_USE = "in-use"  # the file that a running server keeps locked
 ABANDONED_SECONDS = 60.0  # seconds that a server may take between creating its folder and locking it
 VISITOR_FACTOR = 2  # times the upload limit: the unpacked uploads of one visitor

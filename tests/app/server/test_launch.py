@@ -13,7 +13,7 @@ import pytest
 from headlight_app import command
 from headlight_app.access.settings import Settings, default_workers, settings
 from headlight_app.server import launch
-from tests.browser.server import free_port
+from tests.browser.server import free_port, serve
 
 
 @pytest.fixture
@@ -173,3 +173,8 @@ def test_the_browser_opens_once_the_server_answers(host: str, monkeypatch: pytes
     with server:
         launch.open_browser_when_up(host, server.getsockname()[1], "http://here")
     assert opened_addresses == ["http://here"]
+
+
+def test_a_started_server_writes_its_address_alone(tmp_path: Path) -> None:
+    with serve(tmp_path) as server:
+        assert server.log() == f"Headlight is at http://localhost:{server.port} - stop it with Ctrl+C\n"

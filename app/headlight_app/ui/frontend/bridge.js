@@ -103,7 +103,7 @@ export class Reporter {
   #toldSerial = 0;
   /** @type {(() => void)[]} */
   #waiting = [];
-  /** The path of the page that is on the screen; after Back, the browser's own is already another one. */
+  /** The path at the last run of this page. After Back to another page, `location` differs from it at once. */
   #path = "";
   /** @type {(name: string, value: unknown) => void} */
   #tell = () => {};

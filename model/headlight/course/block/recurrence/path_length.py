@@ -17,6 +17,7 @@ from headlight.course.fitting import begin_anew, fit, parameter_count
 from headlight.course.pictures import LinesPicture, TablePicture, Verdict, row
 from headlight.course.screen import Answer, Screen
 from headlight.course.timing import median_times, multiply_adds
+from headlight.errors import counted
 from headlight.nn.transformer import Transformer
 from headlight.questions.asking import ask_largest, ask_number
 
@@ -210,7 +211,7 @@ def _steps_or_layers(layers: int, distance: int, seed: int) -> Answer:
             LinesPicture(
                 "Gradient of the last output by an earlier token's vector",
                 list(shown),
-                {f"{count} layer{'s' if count > 1 else ''}": g[1:] for count, g in gradients.items()},
+                {counted(count, "layer"): g[1:] for count, g in gradients.items()},
                 "distance in tokens",
                 "gradient",
                 log_y=True,
@@ -327,8 +328,8 @@ def sequential_steps(longest: str, layers: int) -> Answer:
                 "Time of one training step, measured now (ms)", lengths, times, "tokens", "ms", log_x=True, log_y=True
             ),
             question=ask_number(
-                f"A recurrent network with {layers} layer{'s' if layers > 1 else ''} reads {lengths[-1]} tokens. How "
-                "many sequential steps does it take?",
+                f"A recurrent network with {counted(layers, 'layer')} reads {lengths[-1]} tokens. How many sequential "
+                "steps does it take?",
                 steps["recurrent"][-1],
                 (lengths[-1] * layers, "A layer can process a token as soon as the layer below has finished it."),
                 (layers, "That is attention: all tokens at once, layer by layer."),
@@ -354,9 +355,9 @@ def multiplications(network: nn.Module, length: int) -> int:
     """The multiply-adds of a forward pass, counted by torch, or by formula for nn.RNN, which torch does not count."""
     ids, _ = recall_batch(torch.tensor([length - 1]), torch.Generator().manual_seed(0))
     with torch.no_grad():
-        counted = multiply_adds(lambda: network(network.embed(ids)))  # type: ignore[operator]
+        operations = multiply_adds(lambda: network(network.embed(ids)))  # type: ignore[operator]
     if not isinstance(network, RecurrentNetwork):
-        return counted
+        return operations
     maps = sum(parameter.numel() for parameter in network.recurrent.parameters() if parameter.dim() == 2)
     output = network.output.weight.numel()
     return length * (maps + output)
