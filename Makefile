@@ -1,10 +1,15 @@
-# make run    opens the page
-# make test   checks everything, as CI does
+# make run                  opens the page
+# make check                format, lint, types, import contracts; of the JavaScript too
+# make test                 make check, and tests that hold each promise once
+# make test-all             make check, and all tests
+# make test AREA=explore    all tests of one folder of app or model
 #
 # Another Python than the one called python3: make run PYTHON=python3.13
 
 PYTHON ?= python3
 bin := .venv/bin
+pytest := $(bin)/pytest --numprocesses=auto --dist=worksteal
+checks := types javascript-types javascript-lint contracts lint format
 
 # Else each of the servers, workers and commands that the tests start would compile all of it again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -12,14 +17,33 @@ unexport PYTHONDONTWRITEBYTECODE
 run: .venv/run.stamp
 	@$(bin)/headlight
 
-test: .venv/test.stamp
-	@$(bin)/python -m tests.browser.chromium
+# The slowest check first, and two at a time.
+check: packages
+	@$(MAKE) --no-print-directory --jobs=2 $(checks)
+
+ifdef AREA
+test: packages browser
+	@tests=$$($(bin)/python -m tests.area $(AREA)) && $(pytest) $$tests
+else
+test: check browser
+	$(pytest) -m "not full"
+endif
+
+test-all: check browser
+	$(pytest)
+
+types: ; $(bin)/mypy
+javascript-types: ; $(bin)/python -m tests.javascript.node types
+javascript-lint: ; $(bin)/python -m tests.javascript.node lint
+contracts: ; $(bin)/lint-imports --no-logo
+lint: ; $(bin)/ruff check
+format: ; $(bin)/ruff format --check
+
+packages: .venv/test.stamp
 	@$(bin)/python -m tests.javascript.node
-	$(bin)/ruff format --check
-	$(bin)/ruff check
-	$(bin)/mypy
-	$(bin)/lint-imports --no-logo
-	$(bin)/pytest --numprocesses=auto --dist=worksteal
+
+browser: .venv/test.stamp
+	@$(bin)/python -m tests.browser.chromium
 
 # The stamps hold what was installed against pyproject.toml. With the test extras in place, the page needs nothing more.
 .venv/run.stamp: extras := .
@@ -31,4 +55,4 @@ test: .venv/test.stamp
 	@$(bin)/pip install --quiet --disable-pip-version-check --editable '$(extras)'
 	@touch $@
 
-.PHONY: run test
+.PHONY: run check test test-all packages browser $(checks)

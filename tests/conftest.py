@@ -52,6 +52,11 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Count the tests that failed and were tried again, also if there is none."""
+    terminalreporter.write_line(f"second tries: {len(terminalreporter.stats.get('rerun', []))}")
+
+
 @contextmanager
 def _without_shape_checks() -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", True)

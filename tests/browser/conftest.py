@@ -6,8 +6,8 @@
 
 A visitor can reach only the server. A test fails if it requested another host, or if an error is in the browser's
 console or a traceback in the server's log; a test that provokes an error in the console sets `visitor.provoked` to its
-words. A failed test is retried once, and the summary names it: three browsers and their servers share two processors
-here, and one or two of 300 tests then catch a transient state.
+words. A failed test leaves its windows and the server's log in `build/failures`, and is retried once; the summary
+counts the retries. `make test` runs the tests that are marked as a journey, `make test-all` all.
 """
 
 import json
@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from headlight.checkpoints import save
 from headlight.config_groups import ExpertsConfig
 from tests.app.inference.signal_models import save_seers
-from tests.browser import chromium
+from tests.browser import chromium, failures
 from tests.browser.server import Server, serve
 from tests.browser.visitor import BEEN_HERE, PATIENCE, SharedVisitor, Visitor
 from tests.model import toys
@@ -33,19 +33,23 @@ expect.set_options(timeout=1e3 * PATIENCE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Retries each failed browser test once, and sets a timeout that allows for slow pages."""
+    """Retries a failed browser test once, allows for slow pages, and leaves all but journeys to the full run."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.flaky(reruns=1))
             item.add_marker(pytest.mark.timeout(5 * PATIENCE))
+            if item.get_closest_marker("journey") is None:
+                item.add_marker(pytest.mark.full)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Remembers whether a test passed."""
+    """Remembers whether a test passed, and keeps what a failed one leaves."""
     report = yield
     if report.when == "call":
         item.stash[PASSED] = report.passed
+    if report.failed:
+        report.sections.append(("windows, console and server's log", str(failures.keep(item))))
     return report
 
 

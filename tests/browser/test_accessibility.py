@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.elements import script
+from tests.browser.journeys import with_journeys
 from tests.browser.visitor import Visitor, wait_until
 from tests.javascript import node
 
@@ -87,6 +88,7 @@ PLACES = {
     "models": Place("/models", "", '[data-testid="model"]'),
     "model card": Place("/models", "", '[role="dialog"] h2', ':nth-match(button:has-text("Model card"), 1)'),
 }
+JOURNEYS = ("heads", "walkthrough", "classify", "compare", "generate", "positions", "question", "lesson", "models")
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
@@ -115,7 +117,7 @@ def wear(page: Page, scheme: Literal["light", "dark"]) -> None:
     expect(page.locator(".stApp")).to_have_css("color-scheme", scheme)
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", with_journeys(PLACES, *JOURNEYS))
 def test_axe_finds_nothing_against_wcag_aa(visitor: Visitor, name: str) -> None:
     page = opened(visitor, PLACES[name])
     assert_without_finding(page, page.locator("body"))

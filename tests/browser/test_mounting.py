@@ -5,11 +5,14 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from tests.browser.journeys import with_journeys
 from tests.browser.visitor import Visitor, wait_for_address, wait_until
 
 MODEL = "model=stories-causal"
 INSTRUMENTS = {"explore": MODEL, "tasks": "model=dates"}
 CHOICES = (("masks", "none"), ("positional_encoding", "alibi"), ("masks", "causal+window"))
+
+MODULES = ("explore/frontend/main.js", "ui/frontend/dom/dom.js", "explore/frontend/walkthrough/walkthrough.js")
 
 
 def hold(page: Page, pattern: str) -> list[Route]:
@@ -25,7 +28,7 @@ def choose(page: Page, field: str, value: str) -> Locator:
     return select
 
 
-@pytest.mark.parametrize("name", INSTRUMENTS)
+@pytest.mark.parametrize("name", with_journeys(INSTRUMENTS, "explore"))
 def test_a_choice_before_the_instrument_is_there_leaves_one_instrument_that_shows_it(
     visitor: Visitor, name: str
 ) -> None:
@@ -62,9 +65,7 @@ def fail(page: Page, pattern: str) -> list[str]:
     return lost
 
 
-@pytest.mark.parametrize(
-    "name", ("explore/frontend/main.js", "ui/frontend/dom/dom.js", "explore/frontend/walkthrough/walkthrough.js")
-)
+@pytest.mark.parametrize("name", with_journeys(MODULES, MODULES[0]))
 def test_modules_that_a_gap_in_the_network_lost_are_fetched_again(visitor: Visitor, name: str) -> None:
     page = visitor.page
     visitor.provoked = "ERR_FAILED"

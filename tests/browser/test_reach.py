@@ -10,6 +10,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.elements import script
+from tests.browser.journeys import with_journeys
 from tests.browser.reach import FOCUSED, PAGES, drawn, sizes, smaller, tabs
 from tests.browser.test_accessibility import SCHEMES, wear
 from tests.browser.visitor import Visitor, shown_instrument, wait_until
@@ -31,7 +32,7 @@ LEAST_RING = 0.75  # of a one-pixel outline; less than 1, since rings have round
 LATER = r"/explore/frontend/(export|layers|walkthrough|tokens|first_visit/tour)\b"
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", with_journeys(PAGES, "heads", "question"))
 def test_on_a_phone_everything_is_hit_read_and_named(visit: Visit, name: str) -> None:
     page = drawn(visit(width=390, height=844, touch=True), name)
     found = sizes(page)
@@ -59,7 +60,7 @@ def test_all_heads_are_scrolled_to_beside_the_number_of_their_layer(visit: Visit
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 3 · Head 7")
 
 
-@pytest.mark.parametrize("path", ["/", "/compare", "/generate", "/models"])
+@pytest.mark.parametrize("path", with_journeys(["/", "/compare", "/generate", "/models"], "/"))
 def test_the_ring_of_the_focus_stands_out_from_what_is_behind_it(shared_visitor: Visitor, path: str) -> None:
     page = shared_visitor.open(path=path)
     expect(page.locator(".stApp h1").first).to_be_attached()
@@ -119,6 +120,7 @@ def test_in_landscape_the_prediction_is_near_and_nothing_lies_over_the_page(visi
     expect(page.get_by_test_id("stSidebar")).not_to_be_in_viewport()
 
 
+@pytest.mark.journey
 def test_by_two_tabs_to_the_sentence_and_by_landmarks_to_the_rest(page: Page) -> None:
     shown_instrument(page)
     page.keyboard.press("Tab")

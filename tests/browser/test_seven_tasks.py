@@ -27,6 +27,7 @@ def shown(page: Page) -> None:
     expect(page.locator('[data-testid="instrument"][data-painted]')).to_be_visible()
 
 
+@pytest.mark.journey
 def test_a_head_is_found_and_switched_off_a_mask_changed_and_a_file_saved_by_keys(hearing: Visitor) -> None:
     page = hearing.open(MODEL)
     shown(page)

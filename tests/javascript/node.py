@@ -1,6 +1,7 @@
 """Node for the checks of the page's JavaScript, from the extra `test`; the app does not need Node.
 
-`python -m tests.javascript.node` installs the packages of package-lock.json, unless they are installed.
+`python -m tests.javascript.node` installs the packages of package-lock.json, unless they are installed;
+`python -m tests.javascript.node types lint` runs scripts of package.json.
 """
 
 import os
@@ -47,5 +48,16 @@ def npm(*words: str) -> subprocess.CompletedProcess[str]:
     return cast("subprocess.CompletedProcess[str]", done)
 
 
-if __name__ == "__main__":
+def main(scripts: list[str]) -> int:
+    """Install the packages, then run these scripts of package.json. Returns the exit status."""
     install()
+    for script in scripts:
+        done = npm("run", "--silent", script)
+        print(done.stdout, end="")
+        if done.returncode:
+            return done.returncode
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

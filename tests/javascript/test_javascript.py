@@ -1,4 +1,4 @@
-"""The page's JavaScript: its types, its style, its tests without a browser, and the script of a saved page."""
+"""The modules of the page without a browser, and the script of a saved page; `make check` holds types and style."""
 
 import os
 from pathlib import Path
@@ -8,6 +8,8 @@ import pytest
 from headlight.rendering.html import SCRIPT
 from tests.javascript import node
 
+FOLDERS = sorted({file.relative_to(node.FOLDER).parts[0] for file in node.FOLDER.glob("[!n]*/**/*.test.js")})
+
 
 @pytest.fixture(autouse=True)
 def packages() -> None:
@@ -16,9 +18,9 @@ def packages() -> None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("Install the checks: python -m tests.javascript.node")
 
 
-@pytest.mark.parametrize("check", ["types", "lint", "test"])
-def test_the_javascript_passes(check: str) -> None:
-    done = node.npm("run", "--silent", check)
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_modules_pass(folder: str) -> None:
+    done = node.npm("run", "--silent", "test", "--", f"{folder}/**/*.test.js")
     assert done.returncode == 0, done.stdout
 
 

@@ -1,0 +1,41 @@
+"""The page's explanations: why a head looks there, what it does, and where a word comes from."""
+
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.visitor import Visitor, wait_for_address
+
+WORDS = "cat lamp pan fan fig toy lip dog cat lamp pan"
+EXPLORE = f"model=induction&text={quote(WORDS)}&layer=1&head=1"
+PASSAGES = "cat sun key moon\ndog key pan hat\nfox owl map jar\ncat sun"
+
+
+@pytest.mark.journey
+def test_a_weight_leads_to_the_head_that_wrote_it_and_on_to_its_effect(shared_visitor: Visitor) -> None:
+    page = shared_visitor.explore(f"{EXPLORE}&pinned=11&key=4", sentence=WORDS)
+    ledger = page.get_by_test_id("ledger")
+    expect(ledger.locator(".reasons li").first).to_contain_text("layer 0, head 1")
+    expect(ledger.get_by_role("table")).to_contain_text("L0 H1")
+    ledger.get_by_role("button", name="layer 0, head 1").first.click()
+    expect(page.get_by_test_id("head-title")).to_have_text("Layer 0 · Head 1")
+    wait_for_address(page, pinned="4", key="3")  # this head's cell: "fan" looks at the previous word
+    page = shared_visitor.go(f"{EXPLORE}&tab=layers&analysis=head_removal", "/explore")
+    expect(page.get_by_test_id("removal-words")).to_contain_text("Without layer 1, head 1")
+    expect(page.get_by_test_id("removal-ranked").locator("li").last).to_contain_text("Without the head")
+    page.get_by_role("button", name="Which tokens count").click()
+    expect(page.get_by_test_id("rankings-words")).to_contain_text("Most faithful here")
+    expect(page.get_by_test_id("rankings").get_by_role("row")).to_have_count(7)
+
+
+def test_deleting_the_passage_that_was_copied_from_flips_the_word(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open(f"model=induction&text={quote(PASSAGES)}", "/generate")
+    expect(page.get_by_test_id("copied-words")).to_contain_text("comes from passage 1: cat sun key moon")
+    page.get_by_test_id("delete-passage-2").click()
+    proof = page.get_by_test_id("copied-proof")
+    expect(proof).to_contain_text("the answer stays key")
+    proof.get_by_role("button", name="Put it back").click()
+    expect(page.get_by_test_id("prompt")).to_have_value(PASSAGES)
+    page.get_by_test_id("delete-passage-0").click()
+    expect(proof).to_contain_text("and no longer key")

@@ -1,0 +1,14 @@
+"""Which rows of a parametrized browser test are part of `make test`."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def with_journeys(values: Iterable[Any], *journeys: Any) -> list[Any]:
+    """The values as rows for `parametrize`; `journeys`, each one of them, are marked as such."""
+    rows = list(values)
+    if unknown := [journey for journey in journeys if journey not in rows]:
+        raise ValueError(f"{unknown} are not among {rows}.")
+    return [pytest.param(row, marks=pytest.mark.journey) if row in journeys else row for row in rows]
