@@ -22,8 +22,9 @@ import { readFloats } from "../../../ui/frontend/wire.js";
  * layer: number, head: number, query: Token, key: Token, added: number, answer: Candidate, after: number }} Story
  */
 /**
- * The text of a step, and the part of the page it refers to. @typedef {{ words: (string | Node)[], about: "head-title"
- * | "predictions", next: string, act: () => void }} Step
+ * The text of a step, and the part of the page that it scrolls to; the first one scrolls nowhere, since nobody has asked
+ * for it. @typedef {{ words: (string | Node)[], about?: "head-title" | "predictions", next: string, act: () => void }}
+ * Step
  */
 
 const KEY = "headlight-tour";
@@ -140,7 +141,8 @@ function showTour(page, story) {
   });
   const show = (/** @type {number} */ place) => {
     drawStep(card, steps, place, show, end);
-    bringIntoSight(findByTestId(page.view.elements.root, steps[place].about));
+    const { about } = steps[place];
+    if (about) bringIntoSight(findByTestId(page.view.elements.root, about));
   };
   const { group, layer, head } = story;
   const isShown = group.name === currentGroup(page).name; // unchanged, so that Streamlit does not rerun
@@ -178,7 +180,16 @@ function storySteps(page, { group, layer, head, query, key, added, answer, after
   return [
     {
       words: [
-        "The model reads your words and guesses the next one. In ",
+        "The model reads the sentence above and guesses the next word: ",
+        quotedToken(answer),
+        ` at ${formatPercent(answer.after)}. Which words does it look at?`,
+      ],
+      next: "Show me",
+      act: () => {},
+    },
+    {
+      words: [
+        "In ",
         createElement("b", "", name),
         ", framed in orange, ",
         quotedToken(query),
