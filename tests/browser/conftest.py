@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from headlight.checkpoints import save
 from headlight.config_groups import ExpertsConfig
 from tests.app.inference.signal_models import save_seers
-from tests.browser import chromium, failures
+from tests.browser import chromium, failures, rest
 from tests.browser.server import Server, serve
 from tests.browser.visitor import BEEN_HERE, PATIENCE, SharedVisitor, Visitor
 from tests.model import toys
@@ -95,6 +95,7 @@ def browser() -> Iterator[Browser]:
 def stranger(browser: Browser, server: Server, width: int = 1440, height: int = 900) -> Iterator[Visitor]:
     """A first-time visitor, with empty cookies and storage."""
     context = browser.new_context(viewport={"width": width, "height": height})
+    rest.watch(context)
     context.set_default_timeout(1e3 * PATIENCE)
     visitor = Visitor(context.new_page(), server.url)
     visitor.watch()
@@ -112,6 +113,7 @@ def contexts(browser: Browser) -> list[BrowserContext]:
 def new_context(browser: Browser, *, touch: bool = False) -> BrowserContext:
     """The context of a returning visitor: full mode, and the guided start is over."""
     context = browser.new_context(has_touch=touch, is_mobile=touch)
+    rest.watch(context)
     context.add_init_script(f"({BEEN_HERE})()")
     return context
 

@@ -3,6 +3,7 @@
 from playwright.sync_api import Page, expect
 
 from tests.browser.elements import script
+from tests.browser.rest import come_to_rest
 from tests.browser.visitor import wait_until
 
 LISTEN = """
@@ -36,20 +37,14 @@ Element.prototype.attachShadow = function (options) {
 listen(document);
 """
 FOCUSED = script("() => focused()?.dataset?.testid ?? focused()?.id ?? ''")
-QUIET = 1_000  # milliseconds of silence that end the announcements
 MOST_TABS = 80
 
 
 def announced(page: Page) -> list[str]:
-    """All announcements since the last call, once the page has been silent for a while."""
-    said: list[str] = page.evaluate("announced")
-    while True:
-        page.wait_for_timeout(QUIET)
-        now: list[str] = page.evaluate("announced")
-        if now == said:
-            page.evaluate("announced.length = 0")
-            return said
-        said = now
+    """All announcements since the last call, once the page is at rest."""
+    come_to_rest(page)
+    said: list[str] = page.evaluate("announced.splice(0)")
+    return said
 
 
 def next_announced(page: Page) -> list[str]:

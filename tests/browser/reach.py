@@ -13,12 +13,12 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser import chromium
 from tests.browser.elements import script
+from tests.browser.rest import come_to_rest, watch
 from tests.browser.server import serve
 from tests.browser.test_accessibility import PLACES, opened
 from tests.browser.visitor import BEEN_HERE, Visitor
 
 PAGES = ("heads", "classify", "compare", "generate", "positions", "map of the course", "question", "models")
-QUIET = 500  # milliseconds without a change
 MOST_TABS = 120
 SLOW = 50_000  # bytes a second
 MOST_SECONDS = 300
@@ -66,10 +66,7 @@ def smaller(found: list[tuple[float, str]], least: float) -> list[tuple[float, s
 def drawn(visitor: Visitor, name: str) -> Page:
     """A page once it is drawn and no longer changes."""
     page = opened(visitor, PLACES[name])
-    before = None
-    while (now := sizes(page)) != before:
-        before = now
-        page.wait_for_timeout(QUIET)
+    come_to_rest(page)
     return page
 
 
@@ -154,6 +151,7 @@ def main() -> None:
         screen = browser.new_context(viewport={"width": 1440, "height": 900})
         for context, show in ((phone, print_sizes), (screen, print_tabs)):
             context.add_init_script(f"({BEEN_HERE})()")
+            watch(context)
             show(context, server.url)
         browser.close()
 

@@ -24,6 +24,7 @@ from headlight_app.state.url import decode_state
 from tests.browser import chromium
 from tests.browser.conftest import new_context
 from tests.browser.elements import script
+from tests.browser.rest import come_to_rest
 from tests.browser.server import serve
 from tests.browser.visitor import PATIENCE, Visitor, address
 
@@ -33,7 +34,6 @@ TEXTS = ("The dog saw the cat", "Once upon a time", "Anna and Ben had a red ball
 ACTIONS_PER_CHECK = 25
 LONGEST_PAUSE = 0.15  # seconds between two actions
 ACTION_PATIENCE = 300  # milliseconds; an action fails if its control is covered or gone by then
-QUIET = 0.6  # seconds without a change; the address is updated 0.3 s after a choice
 
 # Usable controls, except Streamlit's own, file inputs, exports, buttons that start minutes of work, and the choice of
 # simple or full mode, which the browser stores outside the address.
@@ -217,14 +217,12 @@ class Walker:
             page.wait_for_timeout(50)
 
     def _come_to_rest(self) -> None:
-        """Waits until nothing has changed for a moment."""
-        page, until, since, last = self.visitor.page, monotonic() + PATIENCE, monotonic(), ""
-        while monotonic() - since < QUIET:
-            now = f"{page.url} {page.evaluate(SHOWN)}"
-            if now != last or page.evaluate(BUSY, MOVING):
-                last, since = now, monotonic()
+        """Waits until nothing is under way."""
+        page, until = self.visitor.page, monotonic() + PATIENCE
+        come_to_rest(page)
+        while page.evaluate(BUSY, MOVING):
             assert monotonic() < until, f"the page does not come to rest: {self._told()}"
-            page.wait_for_timeout(100)
+            come_to_rest(page)
 
     def _check_prediction(self, sentence: str) -> None:
         """Checks that the likeliest next tokens equal those of the model, run directly."""

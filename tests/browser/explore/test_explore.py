@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Visit
+from tests.browser.rest import come_to_rest
 from tests.browser.visitor import Visitor, expect_to_fit, open_charts, shown_instrument, wait_for_address, wait_until
 
 HOSTILE = "</script><b>bold</b> $x$ **y** 😀 שלום"
@@ -276,8 +277,7 @@ def test_what_cannot_be_run_gets_a_sentence_and_the_page_stays(shared_visitor: V
         expect(problem).to_be_visible()
     box.fill("")
     wait_for_address(page, text="")  # the rest of the page is up to date now
-    shared_visitor.settle()
-    page.wait_for_timeout(1_000)
+    come_to_rest(page)
     expect(problem).to_be_visible()
     say(page, "The page goes on")
     expect(problem).to_be_hidden()

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import stranger
 from tests.browser.elements import script
 from tests.browser.journeys import with_journeys
+from tests.browser.rest import come_to_rest
 from tests.browser.server import Server
 from tests.browser.visitor import PATIENCE, Visitor, shown_instrument, wait_until
 
@@ -72,7 +73,8 @@ def test_the_guided_start_comes_once_and_changes_what_it_says(newcomer: Visitor)
     expect(tour).to_have_count(0)
     expect(page.get_by_test_id("changes")).to_contain_text("No changes")
     newcomer.open()
-    page.wait_for_timeout(1_500)
+    shown_instrument(page)
+    come_to_rest(page)
     expect(tour).to_have_count(0)
     newcomer.open("tour=1")
     expect(tour).to_be_visible()

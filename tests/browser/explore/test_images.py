@@ -8,6 +8,7 @@ from playwright.sync_api import FilePayload, Page, expect
 from tests.app.inference.test_images import photo
 from tests.browser.conftest import Visit
 from tests.browser.explore.test_explore import canvas, wait_until_repainted
+from tests.browser.rest import come_to_rest
 from tests.browser.visitor import Visitor, address, expect_to_fit, shown_instrument, wait_for_address, wait_until
 
 
@@ -71,7 +72,7 @@ def test_ones_own_picture_is_looked_at_and_nobody_elses(visit: Visit) -> None:
     expect(mine).to_have_attribute("aria-pressed", "true")
     name = mine.get_attribute("data-name") or ""
     shown_instrument(page, image=name)
-    page.wait_for_timeout(600)  # until the address would contain it
+    come_to_rest(page)  # by then the address would contain it
     assert "image" not in address(page)
     page.get_by_test_id("export-menu-button").click()
     page.get_by_test_id("export-link").click()

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.explore.test_explore import say
+from tests.browser.rest import come_to_rest
 from tests.browser.test_accessibility import SCHEMES, wear
 from tests.browser.visitor import Visitor, shown_instrument, wait_for_address, wait_until
 
@@ -142,7 +143,7 @@ def test_a_table_drawn_anew_under_a_resting_mouse_does_not_take_the_reading_from
     cell.evaluate("cell => { cell.dataset.before = true; }")
     page.evaluate(RELEASE)
     expect(page.locator('[data-testid="lens-3-2"][data-before]')).to_have_count(0)
-    page.wait_for_timeout(200)  # a resting pointer gets its event after the next frames
+    come_to_rest(page)  # by then a resting pointer has got its event
     expect(reading).to_contain_text("After layer 3")
 
 

@@ -19,6 +19,7 @@ from headlight import find_checkpoint, load, run
 from tests.browser.conftest import Visit
 from tests.browser.explore.test_explore import pixels, say
 from tests.browser.explore.test_tabs import HOLD, RELEASE
+from tests.browser.rest import come_to_rest
 from tests.browser.visitor import Visitor, expect_to_fit, open_charts, shown_instrument, wait_for_address, wait_until
 
 MODEL = "model=stories-causal"
@@ -102,11 +103,11 @@ def test_a_state_file_brings_everything_back_where_a_link_cannot(visit: Visit, t
     expect(theirs.get_by_test_id("export-status")).to_contain_text("contains no state")
     theirs.evaluate(HOLD)
     theirs.get_by_test_id("sentence").fill("Typed amid the choice of a file")
-    theirs.wait_for_timeout(400)  # the answer is pending, and the typed text not yet reported
+    expect(theirs.get_by_test_id("instrument")).to_have_class("instrument waiting")  # nothing is reported yet
     theirs.get_by_test_id("open-state").set_input_files(file)
     expect(theirs.get_by_test_id("sentence")).to_have_value(long)
     theirs.evaluate(RELEASE)
-    theirs.wait_for_timeout(1_000)
+    come_to_rest(theirs)
     expect(theirs.get_by_test_id("sentence")).to_have_value(long)
 
 

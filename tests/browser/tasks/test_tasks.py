@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.explore.test_explore import say
 from tests.browser.export.test_export import download
+from tests.browser.rest import come_to_rest
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
 
 
@@ -163,7 +164,7 @@ def test_the_text_of_one_task_does_not_become_that_of_the_next(shared_visitor: V
     page.get_by_text("Translate", exact=True).click()
     expect(page.get_by_test_id("source")).to_be_visible()
     expect(page.get_by_test_id("sentence")).not_to_have_value("1.5 0.2")
-    page.wait_for_timeout(1_000)  # a late report would restore the text
+    come_to_rest(page)  # a late report would restore the text
     expect(page.get_by_test_id("sentence")).not_to_have_value("1.5 0.2")
 
 
