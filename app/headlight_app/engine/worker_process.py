@@ -255,11 +255,11 @@ def _start_process(connection: Connection, limits: WorkerLimits) -> subprocess.P
     `multiprocessing` would import the main module again, which may be Streamlit's script.
     """
     handle = connection.fileno()
-    os.set_inheritable(handle, True)
     command = [sys.executable, "-P", "-m", "headlight_app.engine.worker_process", str(handle), limits.to_json()]
     path = os.pathsep.join(filter(None, sys.path))
     environment = os.environ | {"PYTHONPATH": path}
     if sys.platform == "win32":
+        os.set_handle_inheritable(handle, True)  # a handle of Windows, no file descriptor
         return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, close_fds=False)
     # In its own process group: a terminal sends Ctrl+C to the server's group, also while this process imports.
     return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, pass_fds=[handle], process_group=0)
@@ -278,7 +278,16 @@ def main(arguments: Sequence[str]) -> None:
     if sys.platform != "win32":
         os.nice(limits.niceness)  # only now: at low priority beside busy processes, imports took most of a minute
     with suppress(ConnectionError):  # the server has ended
-        serve(Connection(handle))
+        serve(_connected(handle))
+
+
+def _connected(handle: int) -> Connection:
+    """The connection of an inherited handle: on Windows, `Connection` reads sockets, and `Pipe` opens no socket."""
+    if sys.platform == "win32":
+        from multiprocessing.connection import PipeConnection
+
+        return PipeConnection(handle)
+    return Connection(handle)
 
 
 def _confine(limits: WorkerLimits) -> None:

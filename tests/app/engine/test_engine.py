@@ -4,9 +4,11 @@ import json
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from multiprocessing import Pipe, connection
 from pathlib import Path
 from time import sleep
 from typing import ClassVar
@@ -275,3 +277,26 @@ def test_what_a_visitor_brought_travels_with_the_request(lane: WorkerPool) -> No
     lane.queue.put(job)
     assert job.future.result(timeout=PATIENCE) == b"upload-1"
     assert ask(lane, "folders", visitor="ben") == ""
+
+
+class WindowsPipe(connection.Connection):
+    """Stands for the class of the same purpose that only Windows has."""
+
+
+def test_on_windows_a_worker_inherits_its_end_of_the_pipe_as_a_handle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The branch of Windows, run here: `os.set_inheritable` takes file descriptors there, and a pipe's end is none."""
+    monkeypatch.setattr(os, "set_handle_inheritable", os.set_inheritable, raising=False)
+    monkeypatch.delattr(os, "set_inheritable")
+    monkeypatch.setattr(connection, "PipeConnection", WindowsPipe, raising=False)
+    monkeypatch.setattr(sys, "platform", "win32")
+    worker = WorkerProcess(LIMITS)
+    try:
+        assert worker.answer(Job("anna", request("echo", '{"text": "hello"}'), 60.0)) == b"hello"
+    finally:
+        worker.stop()
+    ours, theirs = Pipe()
+    with ours, worker_process._connected(os.dup(theirs.fileno())) as reopened:
+        assert isinstance(reopened, WindowsPipe)
+        theirs.close()
+        reopened.send_bytes(b"ready")
+        assert ours.recv_bytes() == b"ready"
