@@ -189,7 +189,7 @@ def tokenize_cached(
         "separator": separator,
     }
     if note_path.is_file():
-        known = json.loads(note_path.read_text())
+        known = json.loads(note_path.read_text(encoding="utf-8"))
         if known["stamp"] == stamp:
             return _read_cached(source, stem, known["byte_count"])
     log(f"Encoding {source.path.name} ...")
@@ -199,7 +199,7 @@ def tokenize_cached(
     for part in CACHED_ARRAYS:
         with replacing(stem.with_name(f"{stem.name}.{part}.npy")) as file:
             np.save(file, getattr(tokens, part))
-    note_path.write_text(json.dumps({"stamp": stamp, "byte_count": tokens.byte_count}))
+    note_path.write_text(json.dumps({"stamp": stamp, "byte_count": tokens.byte_count}), encoding="utf-8")
     return tokens
 
 
