@@ -1,4 +1,4 @@
-"""README's "How to add", taken literally: one temporary row per registry appears everywhere in the page's choices."""
+"""HOW_TO_ADD.md, taken literally: one temporary row per registry appears everywhere in the page's choices."""
 
 import json
 from dataclasses import replace

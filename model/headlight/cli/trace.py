@@ -90,7 +90,7 @@ def _variant(model: Transformer, options: argparse.Namespace) -> Transformer:
 
 
 def npz_arrays(traced: Trace) -> dict[str, np.ndarray]:
-    """The arrays, under the names listed in model/headlight/cli/README.md, on which other programs rely."""
+    """The arrays, under the names listed in model/headlight/cli/ARRAYS.md, on which other programs rely."""
     encoded = traced.source or traced.text
     arrays = {"tokens": np.array(encoded.tokens, np.str_)}
     if "pixels" in traced.values:

@@ -1,4 +1,4 @@
-"""The table of promises names existing tests."""
+"""The tables of promises name existing tests."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import headlight_app.access
 
 TESTS = Path(__file__).parents[2]
-PROMISES = Path(headlight_app.access.__file__).with_name("README.md").read_text(encoding="utf-8")
+PAGES = [Path(headlight_app.access.__file__).with_name(name) for name in ("README.md", "LIMITS.md")]
+PROMISES = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 
 
 def test_every_promise_is_held_by_tests_that_are_there() -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import headlight.cli
+import headlight.training
 from headlight.checkpoints import load
 from headlight.cli.main import main
 from headlight.cli.train import train
@@ -36,7 +36,7 @@ def opened(path: Path, answer: Answer) -> TextExamples:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the example needs bash")
 def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
-    readme = (Path(headlight.cli.__file__).parent / "README.md").read_text(encoding="utf-8")
+    readme = (Path(headlight.training.__file__).parent / "README.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```sh\n(.*?)```", readme, re.DOTALL)
     assert example.count("\n") == 10
     command = f'set -e; headlight() {{ {shlex.quote(sys.executable)} -m headlight.cli "$@"; }}\n' + example
