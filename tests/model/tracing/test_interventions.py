@@ -151,7 +151,7 @@ def test_uniform_gives_every_allowed_key_the_same_weight() -> None:
         ("encoder.0.self.weights=set:0", r"no value encoder\.0\.self\.weights"),
         ("decoder.0.self.weights[1,2,3,4]=set:0", r"4 axes; .* has 3: head, query, key"),
         ("decoder.0.self.wieghts=set:0", r"no hook point 'wieghts'\. Did you mean 'weights'\? Known: .*weights"),
-        ("decoder.0.self.weights=flip:0", r"no edit operation 'flip'\. Known: add, mean, scale, set, uniform"),
+        ("decoder.0.self.weights=flip:0", r"no edit operation 'flip'\..* Known: add, .*mean, .*uniform"),
         ("decoder.0.self.weights=set", "needs a number"),
         ("decoder.0.self.weights=mean:3", "takes no number"),
         ("decoder.0.self.weights=set:nan", "is not a number between"),

@@ -22,7 +22,6 @@ from headlight.course.variants.linear_attention import (
     written_bytes,
 )
 from headlight.errors import InputError
-from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.tracing.run import run
 from tests.model import toys
 from tests.model.course.shown import compute, pictures, verdict
@@ -85,7 +84,9 @@ def test_the_functions_of_a_model_read_what_its_head_has_read(options: dict[str,
     trace = run(model, toys.causal(), toys.SENTENCE)
     path = "decoder.1.self"
     for head in range(model.config.heads):
-        softmax, hard, linear = (head_weights(model, trace, path, head, name) for name in ATTENTION_FUNCTIONS)
+        softmax, hard, linear = (
+            head_weights(model, trace, path, head, name) for name in ("softmax", "hardmax", "linear")
+        )
         torch.testing.assert_close(softmax, torch.tensor(trace[f"{path}.weights"][head]))
         assert (hard.argmax(1) == softmax.argmax(1)).all()
         torch.testing.assert_close(linear.sum(1), torch.ones(len(linear)))
