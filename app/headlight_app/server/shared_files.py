@@ -1,4 +1,4 @@
-"""Serves the static files from memory: the modules of the page, and Streamlit's own files.
+"""Serves the static files from memory: the modules and the font of the page, and Streamlit's own files.
 
 A browser that opens the page requests two hundred of them. Streamlit would read and compress each file every time.
 """
@@ -19,7 +19,8 @@ from streamlit.file_util import get_static_dir
 from headlight_app.ui import modules
 
 STREAMLIT, MODULES = "/static/", "/modules/"  # their path prefixes
-MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css"}  # compressible; fonts and pictures already are compressed
+MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".woff2": "font/woff2"}  # not every system knows them
+COMPRESSIBLE = (".js", ".css")  # fonts and pictures already are compressed
 HEADERS = {
     "Cache-Control": "public, max-age=31536000, immutable",  # a URL contains the version, or the hash of the content
     "X-Content-Type-Options": "nosniff",
@@ -60,7 +61,8 @@ def _streamlit_files() -> dict[str, Path]:
 def _answer(name: str, *, compressed: bool) -> Response:
     """The response for a file, by its URL path or, for a module, its path in the package."""
     content = modules.modules().get(name) or _streamlit_files()[name].read_bytes()
-    media_type = MEDIA_TYPES.get(Path(name).suffix)
-    if media_type and compressed:
+    suffix = Path(name).suffix
+    media_type = MEDIA_TYPES.get(suffix) or guess_type(name)[0]
+    if compressed and suffix in COMPRESSIBLE:
         return Response(gzip.compress(content), headers=HEADERS | {"Content-Encoding": "gzip"}, media_type=media_type)
-    return Response(content, headers=HEADERS, media_type=media_type or guess_type(name)[0])
+    return Response(content, headers=HEADERS, media_type=media_type)

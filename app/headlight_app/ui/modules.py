@@ -1,4 +1,4 @@
-"""The JavaScript modules that the browser fetches, at their paths in the package."""
+"""The JavaScript modules and the font that the browser fetches, at their paths in the package."""
 
 from __future__ import annotations
 
@@ -12,22 +12,27 @@ from posixpath import dirname, join, normpath
 import streamlit as st
 
 ROOT = Path(__file__).parents[1]  # the package
+SERVED = (".js", ".woff2")
 IMPORT = re.compile(r'^(?:import|export)\b[^"]*? from "([^"]+)";$', re.MULTILINE)
 
 
 @lru_cache(maxsize=1)
 def modules() -> dict[str, bytes]:
-    """The text of every module by its path from ROOT, read once; without the standalone page, which is bundled."""
-    files = (file for frontend in ROOT.glob("*/frontend") for file in sorted(frontend.rglob("*.js")))
-    return {file.relative_to(ROOT).as_posix(): file.read_bytes() for file in files if file.parent.name != "standalone"}
+    """Every module and font by its path from ROOT, read once; without the standalone page, which is bundled."""
+    files = (file for frontend in ROOT.glob("*/frontend") for file in sorted(frontend.rglob("*")))
+    return {
+        file.relative_to(ROOT).as_posix(): file.read_bytes()
+        for file in files
+        if file.suffix in SERVED and file.parent.name != "standalone"
+    }
 
 
 @lru_cache(maxsize=1)
 def version() -> str:
     """A hash of all modules; it is part of their addresses, so that browsers do not use older, cached modules."""
     found = sha256()
-    for path, text in modules().items():
-        found.update(f"{path}\0{len(text)}\0".encode() + text)
+    for path, content in modules().items():
+        found.update(f"{path}\0{len(content)}\0".encode() + content)
     return found.hexdigest()[:16]
 
 

@@ -1,6 +1,7 @@
 """Modules and Streamlit's own files are served from memory, each compressed once."""
 
 import zlib
+from mimetypes import MimeTypes
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from headlight_app.server.middleware import SecurityHeaders, VisitorMiddleware
 from headlight_app.server.shared_files import SharedFiles
 from headlight_app.ui import modules
 
-MAIN = "explore/frontend/main.js"
+MAIN, FONT = "explore/frontend/main.js", "ui/frontend/fonts/stix_two_math.woff2"
 STREAMLITS = [
     max(Path(get_static_dir(), "static").rglob(f"*{kind}"), key=lambda file: file.stat().st_size)
     for kind in (".js", ".css", ".woff2")
@@ -25,6 +26,13 @@ def browser(*, compresses: bool = True) -> TestClient:
     return TestClient(Starlette(middleware=[Middleware(SharedFiles, compresses=compresses)]))
 
 
+@pytest.fixture(autouse=True)
+def without_tables_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The media types that Python knows by itself, as on a machine without /etc/mime.types."""
+    types = MimeTypes(filenames=())
+    monkeypatch.setattr("headlight_app.server.shared_files.guess_type", types.guess_type)
+
+
 @pytest.mark.parametrize("attempt", ["", "-1"])
 def test_a_module_is_served_at_its_own_path_and_kept_for_ever(attempt: str) -> None:
     answer = browser().get(f"{modules.folder()}{attempt}/{MAIN}")
@@ -32,6 +40,13 @@ def test_a_module_is_served_at_its_own_path_and_kept_for_ever(attempt: str) -> N
     assert answer.headers["content-type"].startswith("text/javascript")
     assert "immutable" in answer.headers["cache-control"]
     assert answer.content == (modules.ROOT / MAIN).read_bytes()
+
+
+def test_the_mathematics_font_is_served_as_a_font_and_kept_for_ever() -> None:
+    answer = browser().get(f"{modules.folder()}/{FONT}", headers={"accept-encoding": "gzip"})
+    assert answer.status_code == 200 and answer.content == (modules.ROOT / FONT).read_bytes()
+    assert answer.headers["content-type"] == "font/woff2"
+    assert "immutable" in answer.headers["cache-control"] and "content-encoding" not in answer.headers
 
 
 @pytest.mark.parametrize("file", STREAMLITS, ids=lambda file: file.suffix)
@@ -43,6 +58,7 @@ def test_a_file_of_streamlit_comes_whole_and_compressed_for_those_who_take_it(
     path = f"/{file.relative_to(get_static_dir()).as_posix()}"
     answer = browser(compresses=compresses).get(path, headers={"accept-encoding": accepted})
     assert answer.status_code == 200 and answer.content == file.read_bytes()
+    assert answer.headers["content-type"].partition(";")[0] in ("text/javascript", "text/css", "font/woff2")
     is_compressed = compresses and "gzip" in accepted and file.suffix != ".woff2"
     assert (answer.headers.get("content-encoding") == "gzip") == is_compressed
     assert int(answer.headers["content-length"]) < file.stat().st_size or not is_compressed

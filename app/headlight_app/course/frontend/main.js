@@ -5,6 +5,7 @@ import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
 import { announce } from "../../ui/frontend/dom/announce.js";
 import { createButton, listenTo } from "../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
+import { loadMathematicsFont } from "../../ui/frontend/fonts/mathematics.js";
 import { listenToLeaving } from "../../ui/frontend/leaving.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { askRoute, failureText } from "../../ui/frontend/server.js";
@@ -108,6 +109,7 @@ class CoursePage {
   async #open() {
     const { chapter, screen } = this.#choice;
     reportPlace(placeOf(chapter, screen));
+    if (chapter) loadMathematicsFont(); // before its formulas arrive
     this.#say("");
     const answer = (await this.#fetch(chapter)) ?? (chapter ? await this.#fetchInstead() : null);
     if (!answer || chapter !== this.#choice.chapter) return false;

@@ -1,24 +1,51 @@
 // Shrinks formulas that are wider than their line, as long as they stay legible; then the line scrolls.
 
+import { loadMathematicsFont } from "../../../ui/frontend/fonts/mathematics.js";
+
 const SMALLEST = 0.66; // relative to their normal size
+const PASSES = 4; // subscripts keep their smallest size, so a formula shrinks less than its font
+const HAIR = 0.5; // pixels by which a formula may be too wide
 
 /** @param {HTMLElement} lines container of the formulas */
 export function fitFormulas(lines) {
   let fitted = 0;
-  new ResizeObserver(() => {
-    if (lines.clientWidth === fitted) return;
+  const fit = () => {
     fitted = lines.clientWidth;
-    for (const formula of lines.querySelectorAll("math")) fit(formula, fitted);
+    if (!fitted) return; // not yet shown
+    for (const root of lines.querySelectorAll("msqrt")) endAtItsBar(root);
+    for (const formula of lines.querySelectorAll("math")) fittingShare(fitted, (share) => widthAt(formula, share));
     const scrolls = lines.scrollWidth > lines.clientWidth || lines.scrollHeight > lines.clientHeight;
     if (scrolls)
       lines.tabIndex = 0; // so that arrow keys scroll it
     else lines.removeAttribute("tabindex");
-  }).observe(lines);
+  };
+  new ResizeObserver(() => lines.clientWidth !== fitted && fit()).observe(lines);
+  loadMathematicsFont().then(fit);
 }
 
-/** @param {MathMLElement} formula @param {number} room in pixels */
-function fit(formula, room) {
-  formula.style.fontSize = "";
-  const share = room / formula.getBoundingClientRect().width;
-  if (share < 1) formula.style.fontSize = `max(12px, ${Math.max(share, SMALLEST)}em)`;
+/**
+ * The share of its normal size at which a formula fits, at least SMALLEST; it was measured last.
+ * @param {number} room in pixels @param {(share: number) => number} measure its width at a share
+ */
+export function fittingShare(room, measure) {
+  let share = 1;
+  let width = measure(share);
+  for (let pass = 1; pass < PASSES && width > room + HAIR && share > SMALLEST; pass++) {
+    share = Math.max((share * room) / width, SMALLEST);
+    width = measure(share);
+  }
+  return share;
+}
+
+/** @param {MathMLElement} formula @param {number} share of its normal size; no text gets smaller than 12 pixels */
+function widthAt(formula, share) {
+  formula.style.fontSize = share < 1 ? `max(12px, ${share}em)` : "";
+  return formula.getBoundingClientRect().width;
+}
+
+/** Removes the gap after a root: Chromium makes it as wide as the font's widest root sign. @param {MathMLElement} root */
+function endAtItsBar(root) {
+  const inside = root.lastElementChild?.getBoundingClientRect().right;
+  const size = parseFloat(getComputedStyle(root).fontSize);
+  if (inside) root.style.marginRight = `${(inside - root.getBoundingClientRect().right) / size}em`;
 }

@@ -3,6 +3,7 @@
 
 import { fillSelect, tokenOptions } from "../../../ui/frontend/charts/charts.js";
 import { formatPercent, inlineText, optionsOf } from "../../../ui/frontend/dom/dom.js";
+import { loadMathematicsFont } from "../../../ui/frontend/fonts/mathematics.js";
 import { markTokens } from "../../../ui/frontend/heads/token_strip.js";
 import { clampHead, currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import {
@@ -25,6 +26,7 @@ export default /** @type {Tab} */ ({ draw: drawWalkthrough });
 function drawWalkthrough(page) {
   const group = currentGroup(page);
   if (!group) return showMessage(page, "This model has no layers, so there is no attention to walk through.");
+  loadMathematicsFont();
   clampHead(page, group);
   drawSelects(page, group);
   const memory = walkthroughMemory(page);

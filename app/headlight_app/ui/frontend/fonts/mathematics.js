@@ -1,0 +1,21 @@
+// The font of formulas. It is declared in the document, because browsers ignore @font-face in shadow roots.
+
+const FAMILY = "STIX Two Math"; // as the style sheets call it
+/** @type {Promise<unknown> | undefined} */
+let loaded;
+
+/**
+ * Loads the font once per page; until then, and if it cannot be fetched, formulas are drawn in the next font of the
+ * style sheet.
+ * @returns {Promise<unknown>} settles when formulas have their final widths
+ */
+export function loadMathematicsFont() {
+  loaded ??= load().catch(() => {});
+  return loaded;
+}
+
+async function load() {
+  const face = new FontFace(FAMILY, `url("${new URL("stix_two_math.woff2", import.meta.url)}")`, { display: "swap" });
+  document.fonts.add(face);
+  await face.load();
+}
