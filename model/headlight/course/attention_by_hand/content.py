@@ -114,7 +114,7 @@ CONTENT = Screen(
     },
     compute=attention_by_content,
     formulas=(
-        r"q \cdot k = |q|\, |k| \cos \varphi",
+        r"q \cdot k = |q|\, |k|\, \cos \varphi",
         r"k_1 = k_2 \Rightarrow a_{i1} v_1 + a_{i2} v_1 = (a_{i1} + a_{i2})\, v_1",
         UNSCALED,
     ),

@@ -20,8 +20,10 @@ const OPERATORS = {
 /** Spaces in em. @type {Readonly<Record<string, string>>} */
 const SPACES = { ",": "0.17em", ";": "0.28em", ":": "0.22em", " ": "0.33em", quad: "1em", qquad: "2em" };
 const NAMES = new Set(["max", "min", "log", "exp", "sin", "cos", "tanh", "arg", "argmax", "softmax", "Var", "ln"]);
-const IGNORED = new Set(["left", "right", "textstyle", "displaystyle", "bigl", "bigr", "!"]);
-const FENCES = new Set("()[]|/");
+const IGNORED = new Set(["textstyle", "displaystyle", "bigl", "bigr", "!"]);
+const FENCES = new Set("()[]/"); // as tall as a letter; those after \left and \right stretch
+const BARS = new Set(["|", "lVert", "rVert", "Vert"]); // around a value, without the gaps of a relation such as \mid
+const WITH_LIMITS = new Set(["∑", "∏", "max", "min"]); // what is below and above them, rather than beside them
 const TEXTS = new Set(["mathrm", "text", "operatorname", "mathbf", "mathit"]);
 
 /**
@@ -113,15 +115,7 @@ class Parser {
       scripts[this.#next()] = this.#argument();
       name ||= this.#nameSince(start);
     }
-    const { _: below, "^": above } = scripts;
-    const whole =
-      below && above
-        ? node("msubsup", [base, below, above])
-        : below
-          ? node("msub", [base, below])
-          : above
-            ? node("msup", [base, above])
-            : base;
+    const whole = withScripts(base, scripts._, scripts["^"]);
     if (this.#names.has(name)) whole.dataset.symbol = name;
     else if (this.#names.has(baseName)) base.dataset.symbol = baseName;
     return whole;
@@ -142,9 +136,7 @@ class Parser {
     if (/^\d/.test(token)) return node("mn", [token]);
     if (/^\p{L}$/u.test(token)) return node("mi", [token]);
     if (token === "'") return node("mo", ["′"]);
-    const sign = node("mo", [token === "-" ? "−" : token]);
-    if (FENCES.has(token)) sign.setAttribute("stretchy", "false");
-    return sign;
+    return operator(token === "-" ? "−" : token, token);
   }
 
   /** @param {string} name @returns {MathMLElement | null} */
@@ -156,11 +148,20 @@ class Parser {
     if (name === "begin") return this.#matrix(this.#text());
     if (TEXTS.has(name)) return upright(this.#text());
     if (name in SPACES) return space(SPACES[name]);
-    if (name in OPERATORS) return node("mo", [OPERATORS[name]]);
+    if (name === "left") return this.#fenced();
+    if (name in OPERATORS) return operator(OPERATORS[name], name);
     return name in LETTERS ? node("mi", [LETTERS[name]]) : upright(name, NAMES.has(name));
   }
 
-  /** `\begin{matrix} a & b \\ c & d \end{matrix}`; a bmatrix has brackets. @param {string} kind */
+  /** `\left( … \right)`: brackets as tall as what is between them. */
+  #fenced() {
+    const opening = node("mo", [this.#next()]);
+    const inner = this.row((token) => token === "\\right");
+    this.#next();
+    return node("mrow", [opening, ...inner, node("mo", [this.#next()])]);
+  }
+
+  /** `\begin{matrix} a & b \\ c & d \end{matrix}`; a bmatrix is in brackets, a pmatrix in parentheses. @param {string} kind */
   #matrix(kind) {
     /** @type {MathMLElement[][]} */
     const rows = [[]];
@@ -176,8 +177,28 @@ class Parser {
       "mtable",
       rows.map((cells) => node("mtr", cells)),
     );
-    return kind === "matrix" ? table : node("mrow", [node("mo", ["["]), table, node("mo", ["]"])]);
+    if (kind === "matrix") return table;
+    const [opening, closing] = kind === "pmatrix" ? "()" : "[]";
+    return node("mrow", [node("mo", [opening]), table, node("mo", [closing])]);
   }
+}
+
+/** @param {MathMLElement} base @param {MathMLElement} [below] @param {MathMLElement} [above] */
+function withScripts(base, below, above) {
+  const names = WITH_LIMITS.has(base.textContent ?? "")
+    ? ["munder", "mover", "munderover"]
+    : ["msub", "msup", "msubsup"];
+  if (below && above) return node(names[2], [base, below, above]);
+  if (below) return node(names[0], [base, below]);
+  return above ? node(names[1], [base, above]) : base;
+}
+
+/** @param {string} sign @param {string} name in LaTeX */
+function operator(sign, name) {
+  const element = node("mo", [sign]);
+  if (BARS.has(name) || FENCES.has(name)) element.setAttribute("stretchy", "false");
+  if (BARS.has(name)) for (const side of ["lspace", "rspace"]) element.setAttribute(side, "0");
+  return element;
 }
 
 /** A word set upright. @param {string} word @param {boolean} [isFunction] a function's name, followed by a gap */

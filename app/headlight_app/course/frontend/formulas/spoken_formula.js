@@ -29,10 +29,13 @@ function spoken(node) {
     case "msqrt":
       return `the root of ${parts.join(" ")}`;
     case "msub":
+    case "munder":
       return withBelow(base, second);
     case "msup":
+    case "mover":
       return withAbove(base, second);
     case "msubsup":
+    case "munderover":
       return withAbove(withBelow(base, second), third);
   }
   const text = node.textContent ?? "";

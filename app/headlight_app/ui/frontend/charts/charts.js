@@ -12,10 +12,11 @@ import { createElement, hidpiContext, inlineText, truncateText } from "../dom/do
  * @param {string} text
  */
 export function formulaNodes(text) {
-  const pieces = text.split(/([A-Za-z]'?|Σ)_\{([^{}]*)\}/);
+  const pieces = text.split(/([A-Za-z]|Σ)('?)_\{([^{}]*)\}/);
   return pieces.flatMap((piece, place) => {
-    if (place % 3 === 1) return [createElement(piece === "Σ" ? "span" : "var", "", piece)];
-    if (place % 3 === 2) return [createElement("sub", "", piece)];
+    if (place % 4 === 1) return [createElement(piece === "Σ" ? "span" : "var", "", piece)];
+    if (place % 4 === 2) return piece ? [createElement("span", "", "′")] : [];
+    if (place % 4 === 3) return [createElement("sub", "", piece)];
     return piece.split(/\b([a-z])\b/).map((word, odd) => createElement(odd % 2 ? "var" : "span", "", word));
   });
 }
