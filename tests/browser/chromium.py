@@ -1,4 +1,8 @@
-"""Finds the Chromium for the browser tests; `python -m tests.browser.chromium` installs one if permitted."""
+"""Finds the Chromium for the browser tests; `python -m tests.browser.chromium` installs one if permitted.
+
+It sees no font of the machine, so that every machine draws the same: text is in the fonts that the server sends, and
+characters that these lack are in Bitstream Vera, which comes with reportlab.
+"""
 
 import os
 import shutil
@@ -7,7 +11,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import reportlab
 from playwright.sync_api import Browser, sync_playwright
 
 SHELL = "chromium-headless-shell"  # no windows, no compositor: 20 % less processor time
@@ -16,7 +22,18 @@ APPLICATIONS = (
     Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"),
     Path("/Applications/Chromium.app/Contents/MacOS/Chromium"),
 )
-PACKAGES = (SHELL, "fonts-noto-color-emoji")
+FONTS = Path(reportlab.__file__).parent / "fonts"
+FONT_CONFIGURATION = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
+<fontconfig>
+  <dir>{fonts}</dir>
+  <cachedir>{cache}</cachedir>
+  <selectfont>
+    <acceptfont><glob>*/Vera*.ttf</glob></acceptfont>
+    <rejectfont><glob>*</glob></rejectfont>
+  </selectfont>
+</fontconfig>
+"""
 ARGUMENTS = (
     "--no-sandbox",  # the sandbox is unavailable to root, as in CI
     "--disable-gpu",
@@ -30,7 +47,7 @@ ARGUMENTS = (
 )
 MISSING = (
     "No Chromium was found, and the tests of the page need one. "
-    "Install it (Debian and Ubuntu: apt-get install chromium-headless-shell fonts-noto-color-emoji), "
+    f"Install it (Debian and Ubuntu: apt-get install {SHELL}), "
     f"or put one of these on the PATH: {', '.join(COMMANDS)}."
 )
 
@@ -51,10 +68,18 @@ def launched() -> Iterator[Browser]:
     """A headless Chromium until the block ends. Raises MissingBrowser if none is installed."""
     if (path := find()) is None:
         raise MissingBrowser(MISSING)
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+        environment = os.environ | {"FONTCONFIG_FILE": str(_font_configuration(Path(folder)))}
+        running = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS), env=dict(environment))
         yield running
         running.close()
+
+
+def _font_configuration(folder: Path) -> Path:
+    """A configuration for fontconfig in `folder`, with its cache."""
+    file = folder / "fonts.conf"
+    file.write_text(FONT_CONFIGURATION.format(fonts=FONTS, cache=folder / "cache"), encoding="utf-8")
+    return file
 
 
 def install() -> None:
@@ -63,7 +88,7 @@ def install() -> None:
         return
     quiet = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
     print("Installing Chromium for the tests of the page ...", flush=True)
-    for step in (["update"], ["install", "--yes", "--no-install-recommends", *PACKAGES]):
+    for step in (["update"], ["install", "--yes", "--no-install-recommends", SHELL]):
         done = subprocess.run([*quiet, *step], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode:
             print(f"apt-get {step[0]} failed:\n{done.stdout}{done.stderr}", file=sys.stderr)
