@@ -22,7 +22,7 @@ FORMULAS = sorted(
 )
 MATHEMATICS = "STIX Two Math"
 LINE = 300  # pixels; the room for a formula on a phone
-# Draws each formula in a line of its own. Returns its smallest text, and whether its line can be scrolled if it must be.
+# Draws each formula in a line of its own. Returns its smallest text, and whether its line scrolls if it must.
 DRAW = """async ({ folder, formulas, line }) => {
   const { createFormulas } = await import(`${folder}/course/frontend/formulas/formulas.js`);
   const { loadMathematicsFont } = await import(`${folder}/ui/frontend/fonts/mathematics.js`);

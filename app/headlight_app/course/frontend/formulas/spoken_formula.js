@@ -34,8 +34,9 @@ function spoken(node) {
     case "msup":
     case "mover":
       return withAbove(base, second);
-    case "msubsup":
     case "munderover":
+      return `${base} over ${second} up to ${third} of`;
+    case "msubsup":
       return withAbove(withBelow(base, second), third);
   }
   const text = node.textContent ?? "";
