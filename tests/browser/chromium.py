@@ -32,6 +32,9 @@ FONT_CONFIGURATION = """<?xml version="1.0"?>
     <acceptfont><glob>*/Vera*.ttf</glob></acceptfont>
     <rejectfont><glob>*</glob></rejectfont>
   </selectfont>
+  <match target="pattern"> <!-- as on most machines; full hinting bends small letters -->
+    <edit name="hintstyle"><const>hintslight</const></edit>
+  </match>
 </fontconfig>
 """
 ARGUMENTS = (
