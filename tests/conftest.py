@@ -13,6 +13,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
+from tests.sampling import SHORT_EXAMPLES
 from tests.shapes import jaxtyped_once
 
 if TYPE_CHECKING:
@@ -35,6 +36,13 @@ settings.register_profile(
 )
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw fewer examples in `make test`; this comes before the modules of tests are read."""
+    if "not full" in config.option.markexpr:
+        settings.register_profile("short", settings.default, max_examples=SHORT_EXAMPLES)
+        settings.load_profile("short")
 
 
 # Imports and test collection leave no garbage, but searching for it took a quarter of their time.

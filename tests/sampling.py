@@ -1,0 +1,59 @@
+"""Which rows of a parametrized test `make test` runs; the others are marked `full`, and `make test-all` runs them too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from allpairspy import AllPairs
+from hypothesis import settings
+
+if TYPE_CHECKING:
+    from _pytest.mark.structures import ParameterSet
+
+# Examples of a hypothesis test that says nothing else, and of the same test in `make test`.
+USUAL_EXAMPLES, SHORT_EXAMPLES = 100, 25
+
+
+def is_full(row: ParameterSet) -> bool:
+    """Whether only `make test-all` runs a row."""
+    return any(getattr(mark, "name", "") == "full" for mark in row.marks)
+
+
+def row(*values: Any, full: bool, id: str | None = None) -> ParameterSet:
+    """The values of one test."""
+    return pytest.param(*values, marks=pytest.mark.full if full else (), id=id)
+
+
+def combinations(*axes: Iterable[Any]) -> list[ParameterSet]:
+    """The product of at least two axes; a cover of all pairs of values of different axes is not `full`.
+
+    Most errors in combinations come from two values at once (Kuhn, Wallace and Gallo 2004), and the cover grows with
+    the two longest axes, while the product doubles with each new axis.
+    """
+    values = [list(axis) for axis in axes]
+    places = [range(len(axis)) for axis in values]
+    cover = {tuple(pairs) for pairs in AllPairs([list(axis) for axis in places])}
+    return [
+        row(*(axis[place] for axis, place in zip(values, each, strict=True)), full=each not in cover)
+        for each in product(*places)
+    ]
+
+
+def some(values: Iterable[Any], is_one: Callable[[Any], bool]) -> list[ParameterSet]:
+    """All values, `full` unless `is_one` says that the short run has them."""
+    return [row(value, full=not is_one(value)) for value in values]
+
+
+def first_of_each(values: Iterable[Any], kind: Callable[[Any], Hashable]) -> list[ParameterSet]:
+    """All values, `full` if an earlier value has the same kind."""
+    values = list(values)
+    first = {kind(value): place for place, value in reversed([*enumerate(values)])}
+    return [row(value, full=first[kind(value)] != place) for place, value in enumerate(values)]
+
+
+def examples(most: int) -> settings:
+    """Settings of a hypothesis test with `most` examples in the full run, and the usual share of them in the short one."""
+    return settings(max_examples=max(1, most * settings.default.max_examples // USUAL_EXAMPLES))
