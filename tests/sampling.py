@@ -1,4 +1,4 @@
-"""Which rows of a parametrized test `make test` runs; the others are marked `full`, and `make test-all` runs them too."""
+"""Which rows of a parametrized test `make test` runs; the others, marked `full`, are left to `make test-all`."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ def first_of_each(values: Iterable[Any], kind: Callable[[Any], Hashable]) -> lis
 
 
 def examples(most: int) -> settings:
-    """Settings of a hypothesis test with `most` examples in the full run, and the usual share of them in the short one."""
+    """Settings of a hypothesis test: `most` examples in the full run, and the usual share of them in the short one."""
     return settings(max_examples=max(1, most * settings.default.max_examples // USUAL_EXAMPLES))

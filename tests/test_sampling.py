@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import combinations as subsets
 from itertools import product
-from math import prod
 from typing import Any
 
 import pytest

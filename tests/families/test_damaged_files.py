@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight.checkpoints import load
@@ -18,17 +18,18 @@ from headlight.checkpoints.tokenizers.open import open_tokenizer
 from headlight.errors import CheckpointError, HeadlightError, TextError
 from headlight.tracing.run import run
 from headlight.vision.image import process_image
-from tests.families.cases import CASES
+from tests.families.cases import CASES, EACH_FAMILY
 from tests.families.reference import TARGET, TEXT, build, build_adapter, build_nanogpt, build_pickle
 from tests.families.test_tokenizers import GEMMA, LAYOUTS, LLAMA, T5
 from tests.families.texts import configured, pieces
+from tests.sampling import examples
 
 VICTIMS = ("gpt2", "llama", "gemma3_text")
 PHOTO = np.arange(5 * 7 * 3, dtype=np.uint8).reshape(5, 7, 3)
 TIMES = int(os.environ.get("HEADLIGHT_DAMAGE", "100"))  # per damaged file and kind of damage
 LIMIT = 100_000_000
-many = settings(max_examples=TIMES)
-some = settings(max_examples=max(TIMES // 8, 1))  # per family
+many = examples(TIMES)
+some = examples(TIMES // 8)  # per family
 JSON = st.recursive(
     st.none()
     | st.booleans()
@@ -114,7 +115,7 @@ def field_paths(values: Any) -> list[tuple[str, ...]]:
     ]
 
 
-@pytest.mark.parametrize("family", CASES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 def test_a_field_dropped_retyped_or_grown(family: str, good: Callable[[str], Path], tmp_path: Path) -> None:
     folder = tmp_path / "victim"
     shutil.copytree(good(family), folder)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import transformers
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight import Checkpoint, load, process_sound, read_recording, run
@@ -17,6 +17,7 @@ from headlight.generation.generate import transcript
 from headlight.tracing.trace import Trace
 from tests.families.cases import CASES
 from tests.families.reference import SOUND, VOCABULARY, build
+from tests.sampling import examples
 
 CHARACTERS = ["<pad>", "<s>", "</s>", "<unk>", "|", *"ETAONIHSRDLUMWCFGYPB"]
 
@@ -38,7 +39,7 @@ def heard(folder: Path) -> tuple[Checkpoint, Trace]:
 
 
 @given(ids=st.lists(st.integers(0, len(CHARACTERS) - 1), min_size=1, max_size=60))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@examples(50)
 def test_a_transcript_is_that_of_the_reference(opened_folder: tuple[Path, Checkpoint, Trace], ids: list[int]) -> None:
     folder, opened, trace = opened_folder
     reference = transformers.Wav2Vec2CTCTokenizer(str(folder / "vocab.json"))  # type: ignore[no-untyped-call]

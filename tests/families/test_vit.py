@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -19,6 +19,7 @@ from headlight.vision.image import process_image
 from tests.families.cases import CASES
 from tests.families.image_models import LABELS, NORMED, VIT
 from tests.families.reference import PHOTO, Case, build, build_pickle, change_config, outputs, photo, processor
+from tests.sampling import examples
 
 SIZE = {"size": {"height": 24, "width": 24}}
 PREPARED: list[dict[str, Any]] = [
@@ -121,7 +122,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(name=st.sampled_from(sorted(FULL)), value=JSON, cut=st.integers(0, 3_000))
 def test_a_damaged_file_is_refused_or_read(checkpoint: Path, name: str, value: Any, cut: int) -> None:
     (checkpoint / IMAGE_PROCESSOR).write_text(json.dumps(FULL | {name: value})[: cut or None])

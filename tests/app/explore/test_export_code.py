@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight.cli.main import main
@@ -22,6 +22,7 @@ from headlight_app.export.answers.programs import MODEL_PLACEHOLDER, MODELS_PLAC
 from headlight_app.inference.context import answering
 from headlight_app.inference.resolved_question import resolve
 from tests.app.asking import ask_worker, make_question
+from tests.sampling import examples
 
 TEXT = "the cat sat on the mat"
 OFF = "decoder.0.self.weights[2]=set:0"
@@ -235,7 +236,7 @@ def test_a_view_of_something_else_says_what_the_shells_file_holds() -> None:
     assert "Python program" not in shell_code(resolve(make_question("next", TEXT)), State())
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(text=st.text(min_size=1, max_size=12))
 def test_no_text_becomes_code(text: str, toys: Path) -> None:
     question = make_question("next", text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import parse_qsl
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
@@ -14,6 +14,7 @@ from headlight_app.contract.question import Question, Variant
 from headlight_app.contract.state import DEFAULT_STATE
 from headlight_app.state.url import decode_state
 from tests.app.asking import ask_worker
+from tests.sampling import examples
 
 TEXTS = st.text(st.characters(blacklist_categories=["Cs"]), max_size=40)
 HEADS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=4, unique=True)
@@ -31,7 +32,7 @@ QUESTIONS = st.builds(Question, model=st.just("next"), text=TEXTS, edits=EDITS.m
 
 
 @pytest.mark.usefixtures("toys")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(sides=st.lists(st.tuples(QUESTIONS, HEADS), min_size=1, max_size=3), shown=TEXTS)
 def test_the_origin_of_a_figure_is_the_state_it_was_made_from(
     sides: list[tuple[Question, list[tuple[int, int]]]], shown: str
@@ -56,7 +57,7 @@ def test_the_origin_of_a_figure_is_the_state_it_was_made_from(
 
 
 @pytest.mark.usefixtures("toys")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(question=QUESTIONS, heads=HEADS, zoom=st.sampled_from(["", "0-3/1-4"]), tab=st.sampled_from(["heads", "layers"]))
 def test_the_address_of_a_figure_leads_to_the_state_it_was_made_from(
     question: Question, heads: list[tuple[int, int]], zoom: str, tab: str

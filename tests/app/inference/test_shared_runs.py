@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight.nn.transformer import Transformer
@@ -15,6 +15,7 @@ from headlight_app.inference import resolved_question, shared_runs
 from headlight_app.inference.trace_cache import trace_cache
 from headlight_app.worker.serve import outcome, prepare
 from tests.app.asking import body, unpack
+from tests.sampling import examples
 
 OFF = "decoder.0.self.weights[1]=set:0"
 QUESTIONS = st.fixed_dictionaries(
@@ -57,7 +58,7 @@ def assert_close(one: Any, other: Any) -> None:
         assert one == other
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(30)
 @given(st.lists(QUESTIONS, min_size=1, max_size=6))
 def test_each_answer_is_the_one_that_it_has_alone(questions: list[dict[str, Any]]) -> None:
     requests = [asked(f"visitor {number}", question) for number, question in enumerate(questions)]

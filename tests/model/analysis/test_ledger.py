@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight import EditError, Trace, Transformer, find_checkpoint, load, run
@@ -27,6 +27,7 @@ from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.vision.image import process_image
 from tests.model import toys
 from tests.model.toys import traced
+from tests.sampling import examples
 
 
 def assert_adds_up(model: Transformer, trace: Trace, head: int = 1, query: int = 5, key: int = 2) -> None:
@@ -83,7 +84,7 @@ ARCHITECTURES = st.fixed_dictionaries(
 
 
 @given(ARCHITECTURES, st.integers(0, 3), st.integers(0, 5), st.integers(0, 5))
-@settings(max_examples=60)
+@examples(60)
 def test_parts_and_terms_add_up_for_every_architecture_option(
     choices: dict[str, Any], head: int, query: int, key: int
 ) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight import ConfigError, EditError, TextError, Trace, Transformer, variant
@@ -17,6 +17,7 @@ from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
 from tests.model.analysis.test_ledger import ARCHITECTURES
 from tests.model.toys import traced
+from tests.sampling import examples
 
 TOKENS = np.arange(12)
 
@@ -52,7 +53,7 @@ def test_blocks_of_attention_alone_have_no_feed_forward_component() -> None:
 
 
 @given(ARCHITECTURES, st.integers(0, 5))
-@settings(max_examples=25)
+@examples(25)
 def test_contributions_add_up_for_every_architecture_option(choices: dict[str, Any], position: int) -> None:
     model = toys.decoder(**choices)
     assert_adds_up(model, traced(model), position)

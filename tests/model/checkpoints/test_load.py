@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
 from headlight import POSITIONAL_ENCODINGS, Checkpoint, CheckpointError, HeadlightError, Transformer, load, run, save
 from headlight.checkpoints.load import DTYPES
 from tests.model import toys
+from tests.sampling import examples
 
 TEXT = "the cat sat"
 WEIGHTS = "model.safetensors"
@@ -201,7 +202,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return saved(tmp_path_factory.mktemp("spoilt"))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data())
 def test_whatever_config_json_says_is_a_model_or_a_sentence(folder: Path, data: st.DataObject) -> None:
     good = toys.decoder().config.to_dict() | {"model_type": "headlight"}

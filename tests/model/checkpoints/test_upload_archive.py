@@ -10,12 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight import CheckpointError, load, save
 from headlight.checkpoints.upload_archive import UploadLimits, extract_zip, write_files
 from tests.model import toys
+from tests.sampling import examples
 from tests.zips import zipped
 
 GOOD = {"config.json": b"{}", "model.safetensors": b"0123456789", "tokenizer.json": b"{}"}
@@ -171,7 +172,7 @@ NAMES = st.one_of(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.dictionaries(NAMES, st.binary(max_size=20), max_size=5))
 def test_whatever_the_names_nothing_is_written_outside(tmp_path: Path, files: dict[str, bytes]) -> None:
     folder = tmp_path / "inside"
@@ -188,7 +189,7 @@ def test_whatever_the_names_nothing_is_written_outside(tmp_path: Path, files: di
 WHOLE = zipped(GOOD | {"vocab.txt": b"word\n" * 50})
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(
     st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.integers(0, 255)), max_size=6),
     st.integers(0, len(WHOLE)) | st.none(),

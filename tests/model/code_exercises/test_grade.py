@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -29,6 +29,7 @@ from headlight.code_exercises.solution import role_of
 from headlight.code_exercises.steps import Steps, change, compute
 from tests.model.code_exercises import right
 from tests.model.code_exercises.files import PARTS, RIGHT, SLIPS, with_slip
+from tests.sampling import examples
 
 STYLES = (
     ("attention", right.attention),
@@ -142,7 +143,7 @@ sizes = st.integers(1, 5)
     values=sizes,
     mask=st.sampled_from(["-", "p", "e"]),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_the_steps_are_those_of_the_network_for_any_shape(
     batch: int, heads: int, queries: int, keys: int, channels: int, values: int, mask: str
 ) -> None:
@@ -159,7 +160,7 @@ def test_the_steps_are_those_of_the_network_for_any_shape(
     channels=st.integers(3, 9),
     name=st.sampled_from(sorted(MISCONCEPTIONS)),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_a_wrong_output_is_recognized_for_any_shape(batch: int, tokens: int, channels: int, name: str) -> None:
     case = causal(example(batch, batch, queries=tokens, keys=tokens, channels=channels))
     wrong = wrong_answer(case, MISCONCEPTIONS[name])

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight import find_checkpoint, load
@@ -47,6 +47,7 @@ from headlight.errors import InputError
 from headlight.vision.patches import class_token_tokenizer
 from tests.model import toys
 from tests.model.course.shown import pictures
+from tests.sampling import examples
 
 NAMES = ("C1", "C2", "O1", "H1", "H2", "N")
 POSSIBLE_EDGES = list(combinations(range(len(NAMES)), 2))
@@ -62,7 +63,7 @@ def graph_of(drawn: Edges) -> Graph:
     return Graph(NAMES[:count], tuple(sorted((one, other) for one, other in edges if other < count)))
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(EDGES, st.integers(0, 10_000), st.integers(1, 3))
 def test_attention_on_a_graph_is_equivariant(drawn: Edges, seed: int, layers: int) -> None:
     graph = graph_of(drawn)
@@ -77,7 +78,7 @@ def test_attention_on_a_graph_is_equivariant(drawn: Edges, seed: int, layers: in
     assert bool((shares[count_hops(graph) > layers] == 0).all()), "each layer reaches one edge further"
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(EDGES)
 def test_a_graph_is_read_as_it_is_written_and_laid_out(drawn: Edges) -> None:
     graph = graph_of(drawn)
@@ -146,7 +147,7 @@ def test_an_opened_vision_transformer_is_shown_like_the_shipped_model(channels: 
             VISION_MODEL.rows(model=opened, picture="cat", **wrong)
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(st.lists(st.sampled_from(["C4", "E4", "G4", "330", "A5"]), min_size=2, max_size=MOST_SOUNDS))
 def test_a_sound_finds_itself_again(names: list[str]) -> None:
     sounds = parse_sounds(", ".join(names))
@@ -191,7 +192,7 @@ def test_what_is_heard_is_what_was_analysed() -> None:
     torch.testing.assert_close(heard, samples, atol=1e-4, rtol=0)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.text("".join(AMINO_ACIDS), min_size=2, max_size=40), st.integers(1, 40))
 def test_a_head_by_hand_prefers_what_it_was_written_for(chain: str, reach: int) -> None:
     values = attend_along(chain, HEADS["opposite-charge"], reach)

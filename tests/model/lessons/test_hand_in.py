@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight.checkpoints import save
@@ -20,6 +20,7 @@ from headlight.lessons.place import Place
 from headlight.questions.marking import GIVE_UP, HINT
 from tests.model import toys
 from tests.model.lessons.conftest import open_shipped
+from tests.sampling import examples
 
 LESSON = lessons()["attention-with-a-pencil"]  # without a model: fast, different for each seed
 STUDENTS = 30
@@ -119,7 +120,7 @@ def test_a_checkpoint_of_a_learners_choice_is_opened_from_the_teachers_folder(
 WHOLE = handed(1, "Zoë “Z” 🙂", *((each,) for each in right_answers(1))).encode()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.randoms(use_true_random=False), st.integers(1, 20))
 def test_a_damaged_file_gets_a_sentence(randomly: random.Random, times: int) -> None:
     damaged = bytearray(WHOLE)
@@ -144,7 +145,7 @@ def json_or_none(raw: bytes) -> object:
         return None
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(30)
 @given(st.binary(max_size=300) | st.text(max_size=200).map(str.encode))
 def test_no_file_stops_the_others(tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "any.json").write_bytes(raw)

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight import EditError, Trace, fill_mask, run
 from headlight.rendering.html import MAX_POOLED_CELLS, SCRIPT, HtmlView, javascript_literal
 from headlight.rendering.plots import PLOTS
 from tests.model import toys
+from tests.sampling import examples
 
 HEAD_PANEL = Path(__file__).parents[3] / "app/headlight_app/ui/frontend/heads/head_panel.js"
 TEXT = "the cat sat on the mat"
@@ -158,7 +159,7 @@ def test_several_views_on_one_page_do_not_collide() -> None:
     assert script.startswith("(() => {") and script.endswith("})();"), "the script has its own scope"
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(text=hostile.filter(str.strip))
 def test_text_is_never_markup(text: str) -> None:
     tokens = toys.causal().encode(text).ids

@@ -3,12 +3,13 @@
 from time import process_time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
 from headlight.text.pattern_cost import MAX_STEPS, PatternError, pattern_cost
 from headlight.tracing.run import MAX_CHARACTERS
+from tests.sampling import examples
 
 CONTRACTIONS = "'s|'t|'re|'ve|'m|'ll|'d"
 LETTERS = r"[^\r\n\p{L}\p{N}]?"
@@ -82,7 +83,7 @@ REPEATED = st.tuples(ATOMS, st.sampled_from(["", "", "?", "*", "+", "{1,3}", "*?
 PATTERNS = st.lists(st.lists(REPEATED, min_size=1, max_size=4).map("".join), min_size=1, max_size=3).map("|".join)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(PATTERNS, st.text("ab", min_size=1, max_size=3))
 def test_what_counts_as_linear_is_fast_on_every_text(pattern: str, text: str) -> None:
     try:

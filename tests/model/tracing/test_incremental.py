@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight import (
@@ -33,6 +33,7 @@ from headlight.tracing.trace import Trace
 from headlight.vision.image import process_image
 from headlight.vision.patches import class_token_tokenizer
 from tests.model import toys
+from tests.sampling import examples
 
 TEXT, SOURCE = "the cat sat on the ma", "a small bird sang"
 PAGE = ("*.weights", "*.mask", "*.final_residual")
@@ -120,7 +121,7 @@ def edits_of(draw: st.DrawFn, paths: list[str]) -> str:
     return f"{path}[{index}]={operation}{number}" if index else f"{path}={operation}{number}"
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.sampled_from(["decoder", "decoder", "decoder", "encoder", "both", "captioner"]),
     choices(),

@@ -2,7 +2,7 @@
 
 import pytest
 import tokenizers
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
@@ -12,6 +12,7 @@ from headlight.paths import assets_dir
 from headlight.text.tokenizer import Tokenizer
 from headlight.tracing.run import MAX_CHARACTERS, encode_input, encode_source
 from tests.model import toys
+from tests.sampling import examples
 
 SHIPPED = [Tokenizer.load(path.parent) for path in sorted((assets_dir() / "models").glob("*/tokenizer.json"))]
 
@@ -54,7 +55,7 @@ TEXTS = st.lists(st.tuples(PARTS, st.integers(1, 40)), min_size=1, max_size=8).m
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(TEXTS, st.sampled_from(range(len(TOKENIZERS))), st.integers(8, 64))
 def test_no_text_that_fits_is_refused(text: str, number: int, limit: int) -> None:
     tokenizer, network = TOKENIZERS[number], toys.decoder(context_length=limit)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight import POSITIONAL_ENCODINGS, HeadlightError, Transformer, run
@@ -17,6 +17,7 @@ from headlight.tracing.run import RunRequest
 from headlight.tracing.together import continue_runs
 from tests.model import toys
 from tests.model.tracing.test_incremental import DYNAMIC, OF_LAYERS, PAGE, assert_same, choices, edits_of
+from tests.sampling import examples
 
 BEGINNINGS = ("the", "the cat", "the cat sat on the ma", "a dog", "we swam")
 KEEPS = (PAGE, PAGE, ("*.scores", "*.self.input"), ("*.q", "*.weighted_values", "*.neurons"), ())
@@ -34,7 +35,7 @@ def alone(model: Transformer, request: RunRequest, previous: FinishedRun | None 
         return error
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.sampled_from(["decoder", "decoder", "encoder"]), choices(), st.sampled_from(KEEPS), st.data())
 def test_any_mix_of_texts_and_edits_gives_what_each_gives_alone(
     kind: str, parts: dict[str, Any], keep: tuple[str, ...], data: st.DataObject

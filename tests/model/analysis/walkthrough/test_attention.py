@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight import EditError, TextError, Trace, Transformer, run
@@ -23,6 +23,7 @@ from headlight.nn.layers import MLP, GatedMLP
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from tests.model import reference, toys
 from tests.model.toys import traced
+from tests.sampling import examples
 
 TEXT = "the cat sat on the mat"
 BIASED = ("alibi", "relative", "relative-patches", "disentangled")
@@ -106,7 +107,7 @@ def test_a_rotation_is_named_by_the_position_that_a_token_was_moved_to() -> None
     ),
     st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(0, 5)),
 )
-@settings(max_examples=15)
+@examples(15)
 def test_the_steps_follow_for_every_architecture_option(choices: dict[str, Any], at: tuple[int, int, int]) -> None:
     model = toys.decoder(**choices)
     found = assert_steps_follow(model, traced(model), "decoder.1.self", *at)
