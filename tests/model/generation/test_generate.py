@@ -1,7 +1,7 @@
 """generate(): every step equals the full forward pass, whatever is cached, masked or edited."""
 
 import math
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from headlight.nn.output_heads import LanguageModelHead
 from headlight.tracing.interventions import Intervention, InterventionHook
 from headlight.tracing.run import signal_tensor, token_tensor
 from tests.model import toys
+from tests.sampling import combinations
 
 TEXT, SOURCE = "the cat", "a small bird sang"
 EDITS = [
@@ -103,9 +104,9 @@ def assert_equals_full_forward(model: Transformer, *edits: str, **choices: Any) 
     return generated
 
 
-@pytest.mark.parametrize("masks", [("causal",), ("causal", "window:3")])
 @pytest.mark.parametrize(
-    ("position", "attention_function"), list(product(sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS)))
+    ("position", "attention_function", "masks"),
+    combinations(sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS), [("causal",), ("causal", "window:3")]),
 )
 def test_cached_generation_equals_the_full_forward(
     position: str, attention_function: str, masks: tuple[str, ...]

@@ -1,7 +1,6 @@
 """Attention compared with F.scaled_dot_product_attention, an independent implementation."""
 
 from collections.abc import Callable
-from itertools import product
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from headlight.nn.hooks import no_hook
 from headlight.nn.masks import QueryKeyPositions, combine_masks
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
 from tests.model.toys import config
+from tests.sampling import combinations
 
 QUERIES, KEYS, BATCH = 6, 9, 2
 
@@ -53,19 +53,17 @@ def scheme(name: str) -> PositionalEncoding:
 
 
 @pytest.mark.parametrize(
-    ("position", "masks", "sharing", "value_width", "scale", "bias"),
-    [
-        (position, masks, sharing, value_width, scale, bias)
-        for position, masks, (sharing, value_width, scale, bias) in product(
-            sorted(set(POSITIONAL_ENCODINGS) - {"disentangled"}),  # it needs weights in each layer
-            [(), ("causal",), ("causal", "window:3")],
-            [(4, 0, True, False), (2, 6, True, True), (1, 3, False, False)],
-        )
-    ],
+    ("position", "masks", "widths"),
+    combinations(
+        sorted(set(POSITIONAL_ENCODINGS) - {"disentangled"}),  # it needs weights in each layer
+        [(), ("causal",), ("causal", "window:3")],
+        [(4, 0, True, False), (2, 6, True, True), (1, 3, False, False)],
+    ),
 )
 def test_self_attention_is_torchs_own(
-    position: str, masks: tuple[str, ...], sharing: int, value_width: int, scale: bool, bias: bool
+    position: str, masks: tuple[str, ...], widths: tuple[int, int, bool, bool]
 ) -> None:
+    sharing, value_width, scale, bias = widths
     made = attention(key_value_heads=sharing, value_head_dim=value_width, scale=scale, bias=bias)
     x = torch.randn(BATCH, QUERIES, 16)
     pair = QueryKeyPositions(torch.arange(QUERIES), torch.arange(QUERIES))

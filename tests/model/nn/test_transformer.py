@@ -12,6 +12,7 @@ from headlight.config_groups import EmbeddingConfig
 from headlight.nn.layers import FEED_FORWARDS, NORMS
 from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
+from tests.sampling import combinations
 
 ARCHITECTURES: dict[str, dict[str, Any]] = {
     "decoder": {},
@@ -43,12 +44,13 @@ def logits(model: Transformer, ids: Tensor = IDS, **others: Any) -> Tensor:
 PARTS = sorted({*product(NORMS, ["gelu"]), *product(["layernorm"], FEED_FORWARDS)})
 
 
-@pytest.mark.parametrize("placement", sorted(NORM_PLACEMENTS))
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize(("norm", "feedforward"), PARTS)
+@pytest.mark.parametrize(
+    ("parts", "architecture", "placement"), combinations(PARTS, ARCHITECTURES, sorted(NORM_PLACEMENTS))
+)
 def test_every_build_gives_finite_logits_and_gradients(
-    architecture: str, norm: str, placement: str, feedforward: str
+    parts: tuple[str, str], architecture: str, placement: str
 ) -> None:
+    norm, feedforward = parts
     built = toys.config(
         norm=norm, norm_placement=placement, feed_forward=feedforward, bias=True, **ARCHITECTURES[architecture]
     )
@@ -61,8 +63,10 @@ def test_every_build_gives_finite_logits_and_gradients(
     assert all(parameter.grad.isfinite().all() for parameter in model.parameters() if parameter.grad is not None)
 
 
-@pytest.mark.parametrize("architecture", ["decoder", "encoder-decoder", "captioner"])
-@pytest.mark.parametrize("position", sorted(POSITIONAL_ENCODINGS))
+@pytest.mark.parametrize(
+    ("architecture", "position"),
+    combinations(["decoder", "encoder-decoder", "captioner"], sorted(POSITIONAL_ENCODINGS)),
+)
 def test_what_comes_later_changes_nothing_before_it(architecture: str, position: str) -> None:
     model = toys.model(positional_encoding=position, **ARCHITECTURES[architecture])
     changed = IDS.clone()
@@ -90,7 +94,7 @@ def test_in_an_encoder_decoder_the_masks_are_the_decoders_and_the_source_is_seen
 
 @pytest.mark.parametrize(
     ("architecture", "position", "kernel"),
-    list(product(ARCHITECTURES, sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS))),
+    combinations(ARCHITECTURES, sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS)),
 )
 def test_a_batch_with_padding_equals_single_runs(architecture: str, position: str, kernel: str) -> None:
     model = toys.model(positional_encoding=position, attention_function=kernel, **ARCHITECTURES[architecture])

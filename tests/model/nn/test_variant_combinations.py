@@ -1,7 +1,5 @@
 """Every positional encoding, attention function and mask: rows sum to one or are zero, nothing is ever NaN."""
 
-from itertools import combinations, product
-
 import numpy as np
 import pytest
 import torch
@@ -9,6 +7,7 @@ from torch.nn import functional
 
 from headlight import ATTENTION_FUNCTIONS, MASKS, POSITIONAL_ENCODINGS, run
 from tests.model import toys
+from tests.sampling import combinations, is_full, row
 
 LENGTH = 7
 # The second row sees nothing, and the fourth only later keys, which causal masks forbid.
@@ -20,12 +19,15 @@ WRITTEN = {
     "custom": CUSTOM,
     "painted": "painted:6-0.2-5",
 }
-CHOICES = [
-    tuple(WRITTEN[name] for name in names)
-    for count in range(len(MASKS) + 1)
-    for names in combinations(sorted(MASKS), count)
+PARTS = combinations(sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS))
+# Each mask is an axis of its own, present or absent.
+ALL = [
+    row(position, kernel, tuple(filter(None, masks)), full=is_full(each))
+    for each in combinations(
+        sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS), *(("", WRITTEN[name]) for name in sorted(MASKS))
+    )
+    for position, kernel, *masks in [each.values]
 ]
-ALL = list(product(sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS), CHOICES))
 
 
 def named(choice: object) -> str:
@@ -51,9 +53,7 @@ def test_rows_sum_to_one_or_are_empty(position: str, kernel: str, masks: tuple[s
     assert trace.probabilities().sum() == pytest.approx(1, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("position", "kernel"), list(product(sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS)))
-)
+@pytest.mark.parametrize(("position", "kernel"), PARTS)
 def test_training_survives_rows_that_see_nothing(position: str, kernel: str) -> None:
     """Gradients stay finite with a text of only padding and a fully masked query."""
     model = toys.decoder(
