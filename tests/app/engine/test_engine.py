@@ -75,7 +75,7 @@ def test_a_crash_is_a_sentence_and_others_are_answered(lane: WorkerPool) -> None
 def test_long_work_comes_last_on_the_machine() -> None:
     with closing(WorkerPool("long", replace(LIMITS, niceness=10), 1)) as lane:
         assert ask(lane, "echo", '{"text": "the cat"}') == "the cat"
-        assert process_of(lane).nice() == 10
+        assert process_of(lane).nice() == min(psutil.Process().nice() + 10, 19)
 
 
 def test_what_computes_for_too_long_is_ended_from_outside(lane: WorkerPool) -> None:
