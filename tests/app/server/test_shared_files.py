@@ -13,6 +13,7 @@ from streamlit.file_util import get_static_dir
 from headlight_app.server.middleware import SecurityHeaders, VisitorMiddleware
 from headlight_app.server.shared_files import SharedFiles
 from headlight_app.ui import modules
+from tests.sampling import combinations
 
 MAIN, FONT = "explore/frontend/main.js", "ui/frontend/fonts/stix_two_math.woff2"
 STREAMLITS = [
@@ -49,9 +50,11 @@ def test_the_mathematics_font_is_served_as_a_font_and_kept_for_ever() -> None:
     assert "immutable" in answer.headers["cache-control"] and "content-encoding" not in answer.headers
 
 
-@pytest.mark.parametrize("file", STREAMLITS, ids=lambda file: file.suffix)
-@pytest.mark.parametrize("compresses", [True, False])
-@pytest.mark.parametrize("accepted", ["gzip, br", "identity"])
+@pytest.mark.parametrize(
+    ("file", "compresses", "accepted"),
+    combinations(STREAMLITS, [True, False], ["gzip, br", "identity"]),
+    ids=lambda value: value.suffix if isinstance(value, Path) else value,
+)
 def test_a_file_of_streamlit_comes_whole_and_compressed_for_those_who_take_it(
     file: Path, compresses: bool, accepted: str
 ) -> None:

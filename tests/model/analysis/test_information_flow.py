@@ -12,6 +12,7 @@ from headlight.analysis.information_flow import KEEP, Edge, information_flow, pr
 from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
 from tests.model.toys import traced
+from tests.sampling import combinations
 
 ALL = 1e-9  # a threshold that keeps every edge
 
@@ -26,9 +27,11 @@ def importances_by_sum(edges: tuple[Edge, ...]) -> dict[tuple[int, int, str], li
     return sums
 
 
-@pytest.mark.parametrize("placement", NORM_PLACEMENTS)
-@pytest.mark.parametrize("parallel", [False, True], ids=["serial", "parallel"])
-@pytest.mark.parametrize("more", [{}, {"feed_forward": "none"}, {"laurel_rank": 3}], ids=str)
+@pytest.mark.parametrize(
+    ("placement", "parallel", "more"),
+    combinations(NORM_PLACEMENTS, [False, True], [{}, {"feed_forward": "none"}, {"laurel_rank": 3}]),
+    ids=str,
+)
 def test_the_importances_of_a_sum_add_up_to_one(placement: str, parallel: bool, more: dict[str, Any]) -> None:
     model = toys.decoder(norm_placement=placement, parallel_residual=parallel, bias=True, **more)
     sums = importances_by_sum(information_flow(model, traced(model), 4, ALL))

@@ -17,7 +17,7 @@ from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
 from tests.model.analysis.test_ledger import ARCHITECTURES
 from tests.model.toys import traced
-from tests.sampling import examples
+from tests.sampling import combinations, examples
 
 TOKENS = np.arange(12)
 
@@ -29,9 +29,7 @@ def assert_adds_up(model: Transformer, trace: Trace, position: int) -> None:
     assert found.sum(0) == pytest.approx(logits[position, TOKENS], abs=1e-4)
 
 
-@pytest.mark.parametrize("placement", NORM_PLACEMENTS)
-@pytest.mark.parametrize("parallel", [False, True], ids=["serial", "parallel"])
-@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize(("placement", "parallel", "norm"), combinations(NORM_PLACEMENTS, [False, True], NORMS))
 def test_contributions_add_up_to_the_logit(placement: str, parallel: bool, norm: str) -> None:
     model = toys.decoder(
         norm_placement=placement, parallel_residual=parallel, norm=norm, bias=True, embedding_norm=parallel

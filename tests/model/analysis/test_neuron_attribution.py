@@ -21,6 +21,7 @@ from headlight.nn.layers import FEED_FORWARDS, NORMS, RMSNorm
 from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
 from tests.model.toys import traced
+from tests.sampling import combinations
 
 ANSWER = 7
 
@@ -56,9 +57,7 @@ def test_layers_of_several_widths_add_up(parts: dict[str, Any]) -> None:
         assert_adds_up(model, traced(model), 3, layer)
 
 
-@pytest.mark.parametrize("placement", NORM_PLACEMENTS)
-@pytest.mark.parametrize("parallel", [False, True], ids=["serial", "parallel"])
-@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize(("placement", "parallel", "norm"), combinations(NORM_PLACEMENTS, [False, True], NORMS))
 def test_they_add_up_wherever_the_norms_are(placement: str, parallel: bool, norm: str) -> None:
     model = toys.decoder(norm_placement=placement, parallel_residual=parallel, norm=norm, bias=True)
     trace = traced(model)

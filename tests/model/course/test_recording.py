@@ -22,14 +22,17 @@ from headlight.course.modalities.sound_screen import (
 )
 from headlight.errors import HeadlightError, InputError
 from tests.model.sound.wav_files import encoded, tone, wav_file
+from tests.sampling import combinations
 
 
-@pytest.mark.parametrize(("encoding", "bits"), [(1, 8), (1, 16), (1, 24), (1, 32), (3, 32)])
-@pytest.mark.parametrize("rate", [8_000, 11_025, 48_000])
-@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize(
+    ("format", "rate", "channels"),
+    combinations([(1, 8), (1, 16), (1, 24), (1, 32), (3, 32)], [8_000, 11_025, 48_000], [1, 2]),
+)
 def test_every_encoding_rate_and_count_of_channels_is_the_same_sound(
-    encoding: int, bits: int, rate: int, channels: int
+    format: tuple[int, int], rate: int, channels: int
 ) -> None:
+    encoding, bits = format
     heard = hear_recording(
         wav_file(encoding, bits, channels, rate, encoded(np.repeat(tone(rate), channels), encoding, bits))
     )
