@@ -76,13 +76,13 @@ def _numbers(values: np.ndarray) -> list[list[float | None]]:
 def _metric_lines(loaded: Checkpoint, rows: dict[str, np.ndarray], top: int) -> list[str]:
     """The heads with the highest values of each metric."""
     metrics_of = head_metrics_for(loaded.model.config.predicts_from_image)
-    lines = []
+    width, lines = max(map(len, metrics_of)), []
     for name, values in rows.items():
         flat = values.ravel()
         order = [place for place in np.argsort(-flat, kind="stable") if np.isfinite(flat[place])][:top]
         unit = metrics_of[name].unit
         heads = [f"{divmod(int(place), values.shape[1])} ".replace(", ", ".") + f"{flat[place]:.3g}" for place in order]
-        lines.append(f"  {name:14} {'  '.join(heads) or 'no text determines it'} {unit}".rstrip())
+        lines.append(f"  {name:{width}}  {'  '.join(heads) or 'no text determines it'} {unit}".rstrip())
     return lines
 
 

@@ -143,9 +143,7 @@ def test_only_what_differs_is_called_exchanged() -> None:
 def test_the_code_of_every_part_can_be_shown() -> None:
     for position in POSITIONAL_ENCODINGS:
         for kernel in ATTENTION_FUNCTIONS:
-            masks = tuple(
-                {"window": "window:2", "custom": "custom:1", "painted": "painted:3-1"}.get(mask, mask) for mask in MASKS
-            )
+            masks = tuple(f"{name}:{row.argument.default}" if row.argument else name for name, row in MASKS.items())
             config = Config(
                 vocabulary_size=5,
                 context_length=4,

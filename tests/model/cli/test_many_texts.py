@@ -1,12 +1,14 @@
 """Commands with many texts or with two: `trace --texts`, `metrics`, `--patch-from`, `patching`."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from headlight import head_metrics, patching_map, path_patching, run
+from headlight.analysis.head_metrics import HEAD_METRICS
 from headlight.analysis.patching import PATCHES
 from headlight.cli.main import main
 from tests.model import toys
@@ -43,6 +45,13 @@ def test_metrics_are_means_over_the_texts_that_give_occasion(models: Path, texts
     assert found["next"] == [[None] * 4] * 2  # hidden by the causal mask
     in_words = shell(["metrics", TEXTS[0], "--model", str(models / "decoder")])
     assert "entropy" in in_words and "no text determines it" in in_words
+
+
+def test_a_metric_of_a_long_name_keeps_the_columns(models: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(HEAD_METRICS, "the-very-first-token", HEAD_METRICS["first"])
+    _, *lines = shell(["metrics", TEXTS[0], "--model", str(models / "decoder")]).splitlines()
+    starts = [re.match(r"  [a-z-]+ +", line) for line in lines]
+    assert len(starts) == len(HEAD_METRICS) and len({start.end() for start in starts if start}) == 1
 
 
 def test_a_patch_takes_its_value_from_the_other_text(models: Path, tmp_path: Path) -> None:

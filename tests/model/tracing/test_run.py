@@ -30,7 +30,7 @@ from headlight.config_groups import (
     LayerEmbeddingConfig,
     PerLayerConfig,
 )
-from headlight.nn.hooks import hook_point_of
+from headlight.nn.hooks import AXIS_SIZES, hook_point_of
 from headlight.tracing.run import MAX_CHARACTERS, encode_input
 from headlight.vision.image import process_image
 from headlight.vision.patches import class_token_tokenizer
@@ -94,10 +94,10 @@ def shared_keys(**others: Any) -> Trace:
 
 RUNS = {"decoder": decoder, "encoder": encoder, "both": both, "image_model": image_model, "captioner": captioner,
         "listener": listener, "mixture": mixture, "shared_keys": shared_keys}  # fmt: skip
-# Hook points that not every model has.
-RARE = {
-    "residual_after_cross", "pixels", "sound", "neurons", "router_scores", "router_weights", "shared_output", "sink",
-    "latent", "residual_after_feed_forward", "token_vector", "residual_streams",
+IN_EVERY_MODEL = {
+    "embedding", "position_ids", "position_embedding", "residual", "residual_after_self", "final_residual", "logits",
+    "input", "q", "k", "v", "rotated_q", "rotated_k", "scale", "bias", "scores", "mask", "masked_scores", "weights",
+    "weighted_values", "output",
 }  # fmt: skip
 
 
@@ -106,11 +106,12 @@ def test_every_hook_point_has_its_declared_axes(name: str) -> None:
     trace = RUNS[name]()
     text = len(trace.text.ids)
     source = len(trace.source.ids) if trace.source else text
-    sizes = {"d_model": 16, "head": 4, "key_value_head": 2, "head_dim": 6, "value_head_dim": 5, "d_ff": 11}
+    sizes = {axis: size(trace.config) for axis, size in AXIS_SIZES.items()}
+    sizes |= {"d_model": 16, "head": 4, "key_value_head": 2, "head_dim": 6, "value_head_dim": 5, "d_ff": 11}
     sizes |= {"token": trace.config.vocabulary_size, "key_value_head": trace.config.key_value_heads}
     sizes |= {"color_channel": 3, "pixel_row": 12, "pixel_column": 18, "expert": 3, "latent": 9}
     sizes |= {"sound_channel": 20, "sound_step": 18, "layer_channel": 7, "stream": 3}
-    assert {path.rpartition(".")[2] for path in trace.values} >= set(HOOK_POINTS) - RARE
+    assert {path.rpartition(".")[2] for path in trace.values} >= IN_EVERY_MODEL
     for path, value in trace.values.items():
         own = source if path.startswith("encoder.") else text
         seen = source if ".cross." in path else own
@@ -120,7 +121,7 @@ def test_every_hook_point_has_its_declared_axes(name: str) -> None:
 
 
 def test_some_models_together_have_every_hook_point() -> None:
-    traces = (both(), image_model(), listener(), mixture(), shared_keys())
+    traces = [make() for make in RUNS.values()]
     assert {path.rpartition(".")[2] for trace in traces for path in trace.values} == set(HOOK_POINTS)
 
 
