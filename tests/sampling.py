@@ -22,7 +22,7 @@ def is_full(row: ParameterSet) -> bool:
     return any(getattr(mark, "name", "") == "full" for mark in row.marks)
 
 
-def row(*values: Any, full: bool, id: str | None = None) -> ParameterSet:
+def parameter_set(*values: Any, full: bool, id: str | None = None) -> ParameterSet:
     """The values of one test."""
     return pytest.param(*values, marks=pytest.mark.full if full else (), id=id)
 
@@ -37,21 +37,21 @@ def combinations(*axes: Iterable[Any]) -> list[ParameterSet]:
     places = [range(len(axis)) for axis in values]
     cover = {tuple(pairs) for pairs in AllPairs([list(axis) for axis in places])}
     return [
-        row(*(axis[place] for axis, place in zip(values, each, strict=True)), full=each not in cover)
+        parameter_set(*(axis[place] for axis, place in zip(values, each, strict=True)), full=each not in cover)
         for each in product(*places)
     ]
 
 
 def some(values: Iterable[Any], is_one: Callable[[Any], bool]) -> list[ParameterSet]:
     """All values, `full` unless `is_one` says that the short run has them."""
-    return [row(value, full=not is_one(value)) for value in values]
+    return [parameter_set(value, full=not is_one(value)) for value in values]
 
 
 def first_of_each(values: Iterable[Any], kind: Callable[[Any], Hashable]) -> list[ParameterSet]:
     """All values, `full` if an earlier value has the same kind."""
     values = list(values)
     first = {kind(value): place for place, value in reversed([*enumerate(values)])}
-    return [row(value, full=first[kind(value)] != place) for place, value in enumerate(values)]
+    return [parameter_set(value, full=first[kind(value)] != place) for place, value in enumerate(values)]
 
 
 def examples(most: int) -> settings:

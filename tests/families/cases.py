@@ -12,7 +12,7 @@ from tests.families.llama_like import LLAMA_LIKE
 from tests.families.reference import Case
 from tests.families.sound_models import SOUND_MODELS
 from tests.families.text_stacks import TEXT_STACKS
-from tests.sampling import first_of_each, row
+from tests.sampling import first_of_each, parameter_set
 
 DTYPES = ("float32", "bfloat16", "float16")
 
@@ -48,7 +48,7 @@ def _module(family: str) -> str:
 
 # For `parametrize`. `make test` runs the oddest case of each family ...
 EACH_CASE = [
-    row(family, case, full=not _is_oddest(case, cases), id=f"{family}-{case}")
+    parameter_set(family, case, full=not _is_oddest(case, cases), id=f"{family}-{case}")
     for family, cases in CASES.items()
     for case in cases
 ]

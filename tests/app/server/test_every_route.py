@@ -24,6 +24,7 @@ from headlight_app.engine.requests import decode_request
 from headlight_app.worker.table import ANSWERS
 from tests.app.asking import body, unpack
 from tests.app.conftest import LocalEngine
+from tests.sampling import parameter_set
 
 OWNER, STRANGER = "anna", "stranger"
 TEXT = "the cat sat on the mat"
@@ -106,6 +107,7 @@ VARY = (
     *("export_origin", "export_code", "export_page", "export_program", "lesson_step"),
 )
 ROUTES = (*QUESTIONS, *SIDES, *NAMED, *INPUTS)
+FIRST_OF_EACH_KIND = {next(iter(kind)) for kind in (QUESTIONS, SIDES, NAMED, INPUTS)}
 
 
 class RememberingEngine(LocalEngine):
@@ -181,8 +183,11 @@ def test_every_route_is_walked_over() -> None:
     assert {*ROUTES, *WITHOUT_A_MODEL} == set(ANSWERS)
 
 
-@pytest.mark.parametrize("route", ROUTES)
-@pytest.mark.parametrize("bring", [upload, opened_path])
+@pytest.mark.parametrize(
+    ("bring", "route"),
+    [parameter_set(upload, route, full=False) for route in ROUTES]
+    + [parameter_set(opened_path, route, full=route not in FIRST_OF_EACH_KIND) for route in ROUTES],
+)
 def test_the_owner_gets_the_answer_and_a_stranger_nothing(
     route: str, bring: Callable[[Path], str], engine: RememberingEngine, toys: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

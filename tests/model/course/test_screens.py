@@ -42,6 +42,7 @@ from headlight.questions.asking import (
 )
 from headlight.questions.kinds import CHECK, KINDS, Goal, Question
 from headlight.questions.marking import GIVE_UP, HINT, mark
+from tests.sampling import first_of_each, parameter_set
 
 pytestmark = pytest.mark.usefixtures("one_round")
 SCREENS = {f"{chapter}/{name}": screen for chapter, row in CHAPTERS.items() for name, screen in row.screens.items()}
@@ -185,7 +186,12 @@ def bad_values(control: Control) -> list[str]:
             return []
 
 
-@pytest.mark.parametrize("path", CONTROLS)
+def kind_in_chapter(path: str) -> tuple[str, type[Control]]:
+    """The chapter and the kind of a control."""
+    return path.partition("/")[0], type(CONTROLS[path][2])
+
+
+@pytest.mark.parametrize("path", first_of_each(CONTROLS, kind_in_chapter))
 def test_a_bad_value_gets_a_sentence_that_names_the_control(path: str) -> None:
     screen, name, control = CONTROLS[path]
     for text in bad_values(control):
@@ -273,7 +279,7 @@ def has_another_value(control: Control) -> bool:
     return not is_vision_model and not isinstance(control, RecordingControl)
 
 
-@pytest.mark.parametrize("path", CONTROLS)
+@pytest.mark.parametrize("path", first_of_each(CONTROLS, kind_in_chapter))
 def test_each_control_changes_what_is_shown_and_its_ends_compute_or_say_why_not(
     path: str, request: pytest.FixtureRequest
 ) -> None:
@@ -390,8 +396,18 @@ def test_a_model_that_a_screen_cannot_run_on_is_refused() -> None:
             ModelControl(default="", needs=needs).require(config)
 
 
-@pytest.mark.parametrize("model", SMALL)
-@pytest.mark.parametrize("path", [path for path, screen in SCREENS.items() if "model" in screen.model_controls])
+ON_MODELS = [path for path, screen in SCREENS.items() if "model" in screen.model_controls]
+
+
+# In the short run the models take turns.
+@pytest.mark.parametrize(
+    ("path", "model"),
+    [
+        parameter_set(path, model, full=(place + turn) % len(SMALL) > 0)
+        for place, path in enumerate(ON_MODELS)
+        for turn, model in enumerate(SMALL)
+    ],
+)
 def test_a_model_that_is_listed_answers_the_screen_as_it_opens(path: str, model: str) -> None:
     """As on the page: a missing layer or head is replaced by the model's last one."""
     screen, config = SCREENS[path], opened(model).model.config

@@ -32,7 +32,7 @@ from headlight.nn.output_heads import LanguageModelHead
 from headlight.tracing.interventions import Intervention, InterventionHook
 from headlight.tracing.run import signal_tensor, token_tensor
 from tests.model import toys
-from tests.sampling import combinations
+from tests.sampling import combinations, first_of_each
 
 TEXT, SOURCE = "the cat", "a small bird sang"
 EDITS = [
@@ -156,12 +156,17 @@ def test_generation_of_an_encoder_decoder_equals_the_full_forward(position: str)
     assert_equals_full_forward(toys.captioner(positional_encoding=position))
 
 
-@pytest.mark.parametrize("edit", EDITS)
+def hook_point_name(edit: str) -> str:
+    """The name of the hook point that an edit changes."""
+    return Intervention.parse(edit).path.rpartition(".")[2]
+
+
+@pytest.mark.parametrize("edit", first_of_each(EDITS, hook_point_name))
 def test_edits_in_generation_equal_edits_in_the_full_forward(edit: str) -> None:
     assert_equals_full_forward(toys.decoder(positional_encoding="relative", key_value_heads=2), edit)
 
 
-@pytest.mark.parametrize("edit", [*CROSS_EDITS, *EDITS[:4]])
+@pytest.mark.parametrize("edit", first_of_each([*CROSS_EDITS, *EDITS[:4]], hook_point_name))
 def test_edits_of_an_encoder_decoder_equal_those_in_the_full_forward(edit: str) -> None:
     assert_equals_full_forward(toys.both(), edit)
     assert_equals_full_forward(toys.captioner(), edit)

@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from headlight import ATTENTION_FUNCTIONS, MASKS, POSITIONAL_ENCODINGS, run
 from tests.model import toys
-from tests.sampling import combinations, is_full, row
+from tests.sampling import combinations, is_full, parameter_set
 
 LENGTH = 7
 # The second row sees nothing, and the fourth only later keys, which causal masks forbid.
@@ -25,7 +25,7 @@ def written(name: str) -> str:
 PARTS = combinations(sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS))
 # Each mask is an axis of its own, present or absent.
 ALL = [
-    row(position, kernel, tuple(filter(None, masks)), full=is_full(each))
+    parameter_set(position, kernel, tuple(filter(None, masks)), full=is_full(each))
     for each in combinations(
         sorted(POSITIONAL_ENCODINGS), sorted(ATTENTION_FUNCTIONS), *(("", written(name)) for name in sorted(MASKS))
     )

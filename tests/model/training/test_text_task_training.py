@@ -33,6 +33,7 @@ from headlight.training.run_dir import RunFolder
 from headlight.training.train_step import ValidationMetrics, batch_loss, cross_entropy
 from headlight.training.trainer import Trainer
 from tests.model.training.recipes import write_recipe
+from tests.sampling import some
 from tests.shell import Shell
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
@@ -78,7 +79,7 @@ def test_a_model_is_trained_and_measured(task: str, tmp_path: Path, capsys: pyte
     assert f"The first {count} of the hand-written sentences" in card and card.count("\n| ") == count + 1
 
 
-@pytest.mark.parametrize("pooling", ["first", "mean", "max"])
+@pytest.mark.parametrize("pooling", some(["first", "mean", "max"], lambda pooling: pooling == "mean"))
 def test_a_classifier_learns_with_each_pooling(pooling: str, tmp_path: Path) -> None:
     recipe = write_recipe(tmp_path, "sentiment", steps=60, model=f'pooling = "{pooling}"')
     train([str(recipe), "--out", str(tmp_path / "out")])
