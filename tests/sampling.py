@@ -34,11 +34,21 @@ def combinations(*axes: Iterable[Any]) -> list[ParameterSet]:
     the two longest axes, while the product doubles with each new axis.
     """
     values = [list(axis) for axis in axes]
-    places = [range(len(axis)) for axis in values]
-    cover = {tuple(pairs) for pairs in AllPairs([list(axis) for axis in places])}
+    return _product(values, {tuple(places) for places in AllPairs([list(range(len(axis))) for axis in values])})
+
+
+def each_once(*axes: Iterable[Any]) -> list[ParameterSet]:
+    """The product of axes whose values do not act on one another; a cover of every value is not `full`."""
+    values = [list(axis) for axis in axes]
+    longest = max(map(len, values))
+    return _product(values, {tuple(place % len(axis) for axis in values) for place in range(longest)})
+
+
+def _product(axes: list[list[Any]], cover: set[tuple[int, ...]]) -> list[ParameterSet]:
+    """The product of the axes; what is not at the places of the cover is `full`."""
     return [
-        parameter_set(*(axis[place] for axis, place in zip(values, each, strict=True)), full=each not in cover)
-        for each in product(*places)
+        parameter_set(*(axis[place] for axis, place in zip(axes, places, strict=True)), full=places not in cover)
+        for places in product(*(range(len(axis)) for axis in axes))
     ]
 
 

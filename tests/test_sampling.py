@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.sampling import SHORT_EXAMPLES, USUAL_EXAMPLES, combinations, examples, first_of_each, is_full, some
+from tests.sampling import (
+    SHORT_EXAMPLES,
+    USUAL_EXAMPLES,
+    combinations,
+    each_once,
+    examples,
+    first_of_each,
+    is_full,
+    some,
+)
 
 SIZES = st.lists(st.integers(1, 5), min_size=2, max_size=4)
 
@@ -29,6 +38,15 @@ def test_every_pair_of_values_is_in_the_short_run_and_every_combination_in_the_f
     every = list(product(*axes(sizes)))
     assert [row.values for row in rows] == every
     assert pairs([tuple(row.values) for row in rows if not is_full(row)]) == pairs(every)
+
+
+@given(SIZES)
+def test_every_value_is_in_the_short_run_where_pairs_say_nothing(sizes: list[int]) -> None:
+    rows = each_once(*axes(sizes))
+    assert [row.values for row in rows] == list(product(*axes(sizes)))
+    short = [row.values for row in rows if not is_full(row)]
+    assert len(short) == max(sizes)
+    assert [sorted(set(values)) for values in zip(*short, strict=True)] == axes(sizes)
 
 
 @given(SIZES)

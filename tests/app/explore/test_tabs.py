@@ -15,6 +15,7 @@ from headlight_app.explore.answers.neurons import MAX_LISTED
 from headlight_app.explore.answers.step_code import attention_step_code, prediction_step_code
 from headlight_app.inference.resolved_question import resolve
 from tests.app.asking import ask_worker, make_question
+from tests.sampling import each_once
 
 SOURCES = Path(__file__).parents[3] / "model"
 TEXT = "the cat sat on the mat"
@@ -88,8 +89,7 @@ def test_every_attention_of_an_encoder_decoder_has_steps(attention: str) -> None
     assert ask("step_code", "both", source="the dog", attention=attention)[0]["code"]["weights"]
 
 
-@pytest.mark.parametrize("kernel", ATTENTION_FUNCTIONS)
-@pytest.mark.parametrize("position", POSITIONAL_ENCODINGS)
+@pytest.mark.parametrize(("kernel", "position"), each_once(ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS))
 def test_each_step_shows_the_lines_that_run(kernel: str, position: str) -> None:
     model = resolve(make_question("next", TEXT, attention_function=kernel, positional_encoding=position)).model
     meta, _ = ask("walkthrough", attention_function=kernel, positional_encoding=position, attention="decoder.0.self")

@@ -12,12 +12,12 @@ from headlight_app.contract.question import Question
 from headlight_app.positions.contract import LossRow, LossTable, MeasuredLoss
 from headlight_app.positions.losses import table_html
 from tests.app.pages import alone
+from tests.sampling import each_once
 
 MODELS = ("next", "masked", "both")
 
 
-@pytest.mark.parametrize("encoding", sorted(POSITIONAL_ENCODINGS))
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("model", "encoding"), each_once(MODELS, sorted(POSITIONAL_ENCODINGS)))
 def test_every_positional_encoding_is_explained_and_drawn(model: str, encoding: str) -> None:
     at = alone("positions", model=model, positional_encoding=encoding)
     assert not at.exception

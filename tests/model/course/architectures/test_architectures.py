@@ -46,6 +46,7 @@ from headlight.errors import InputError
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.rendering.model_diagram import model_diagram
 from tests.model.course.shown import pictures, sentences
+from tests.sampling import each_once
 
 LENGTHS = st.integers(1, 6)
 PUBLISHED = {"BERT": 109_514_298, "GPT-2": 124_439_808, "T5": 60_506_624, "ViT": 86_567_656}  # in the files themselves
@@ -59,8 +60,7 @@ def opened(name: str) -> Checkpoint:
     return load(find_checkpoint(name))
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("positional_encoding", POSITIONAL_ENCODINGS)
+@pytest.mark.parametrize(("architecture", "positional_encoding"), each_once(ARCHITECTURES, POSITIONAL_ENCODINGS))
 def test_a_drawing_of_each_shape_has_the_shapes_of_its_run(architecture: str, positional_encoding: str) -> None:
     own = Config(
         vocabulary_size=50, context_length=16, d_model=16, layers=2, heads=4, positional_encoding=positional_encoding
