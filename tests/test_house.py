@@ -7,6 +7,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 SOURCES = [
     path
@@ -24,6 +26,7 @@ def test_a_folder_holds_as_many_files_as_one_sees_at_a_glance() -> None:
     assert {str(folder): count for folder, count in counted.items() if count > MOST} == {}
 
 
+@pytest.mark.full
 def test_the_measurements_start_without_the_extras_of_single_sections() -> None:
     hidden = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS}))"  # importing any of them fails
     program = f"{hidden}; sys.argv = ['bench', '--help']; from tests.bench.__main__ import main; main()"

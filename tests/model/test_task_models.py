@@ -49,6 +49,7 @@ def standard_error(rate: float) -> float:
     return sqrt(softened * (1 - softened) / FRESH_EXAMPLES)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", models_of_tasks())
 def test_a_model_answers_as_well_as_its_card_says(name: str) -> None:
     checkpoint, accuracy = measured(name)

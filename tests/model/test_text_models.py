@@ -68,6 +68,7 @@ def bleu_with_error(samples: Sequence[Sample]) -> tuple[float, float]:
     return corpus_bleu(samples).score, float(np.std(scores))
 
 
+@pytest.mark.full
 def test_sentences_written_by_hand_are_translated_as_well_as_the_card_says() -> None:
     samples = translated(hand_written_examples("translate"), SENTENCES, beams=1)
     score, error = bleu_with_error(samples)

@@ -27,7 +27,7 @@ from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.vision.image import process_image
 from tests.model import toys
 from tests.model.toys import traced
-from tests.sampling import examples
+from tests.sampling import each_once, examples
 
 
 def assert_adds_up(model: Transformer, trace: Trace, head: int = 1, query: int = 5, key: int = 2) -> None:
@@ -92,8 +92,7 @@ def test_parts_and_terms_add_up_for_every_architecture_option(
     assert_adds_up(model, traced(model), head, query, min(query, key))
 
 
-@pytest.mark.parametrize("placement", NORM_PLACEMENTS)
-@pytest.mark.parametrize("encoding", ["rope", "disentangled", "relative"])
+@pytest.mark.parametrize(("placement", "encoding"), each_once(NORM_PLACEMENTS, ["rope", "disentangled", "relative"]))
 def test_every_norm_placement_of_every_stack(placement: str, encoding: str) -> None:
     def small(model: Transformer) -> Transformer:  # without norms, values are too large for sums within 1e-5
         for parameter in model.parameters():

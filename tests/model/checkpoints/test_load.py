@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from headlight import POSITIONAL_ENCODINGS, Checkpoint, CheckpointError, HeadlightError, Transformer, load, run, save
 from headlight.checkpoints.load import DTYPES
 from tests.model import toys
-from tests.sampling import examples
+from tests.sampling import each_once, examples
 
 TEXT = "the cat sat"
 WEIGHTS = "model.safetensors"
@@ -70,8 +70,7 @@ def test_an_opened_model_is_tied_and_can_be_saved_again(tmp_path: Path, dtype: s
     assert first.model.state_dict().keys() == second.model.state_dict().keys()
 
 
-@pytest.mark.parametrize("position", sorted(POSITIONAL_ENCODINGS))
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize(("position", "dtype"), each_once(sorted(POSITIONAL_ENCODINGS), ["bfloat16", "float16"]))
 def test_a_model_computes_in_half_precision_when_asked(tmp_path: Path, dtype: str, position: str) -> None:
     folder = saved(tmp_path, positional_encoding=position)
     loaded = load(folder, dtype=dtype)

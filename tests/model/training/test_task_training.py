@@ -22,13 +22,14 @@ from headlight.training.run_dir import RunFolder
 from headlight.training.trainer import Trainer
 from headlight.vision.shipped_images import shipped_image_path
 from tests.model.training.recipes import write_recipe
+from tests.sampling import some
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 
 KEPT = "keep_steps = [0, 4, 8]"
 
 
-@pytest.mark.parametrize("task", GENERATED_TASKS)
+@pytest.mark.parametrize("task", some(GENERATED_TASKS, lambda task: task == "caption"))
 def test_a_run_on_a_task_leaves_a_checkpoint_that_answers(task: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert train([str(write_recipe(tmp_path, task)), "--out", str(out)]) == 0
@@ -40,7 +41,7 @@ def test_a_run_on_a_task_leaves_a_checkpoint_that_answers(task: str, tmp_path: P
     assert {"nats per token", "accuracy", "exact"} == set(log[0]["validation"][task])
 
 
-@pytest.mark.parametrize("task", GENERATED_TASKS)
+@pytest.mark.parametrize("task", some(GENERATED_TASKS, lambda task: task == "sort"))
 def test_the_command_that_is_to_be_tried_answers(task: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train([str(write_recipe(tmp_path, task, steps=1)), "--out", str(tmp_path / "my model")]) == 0
     said = capsys.readouterr().err.strip().splitlines()[-1]
@@ -98,7 +99,7 @@ def test_a_model_that_reads_no_image_is_not_trained_on_drawings(tmp_path: Path) 
         train([str(recipe), "--out", str(tmp_path / "out")])
 
 
-@pytest.mark.parametrize("task", ["induction", "sort", "dates", "caption"])
+@pytest.mark.parametrize("task", some(["induction", "sort", "dates", "caption"], lambda task: task == "dates"))
 def test_a_model_is_measured_on_a_task(task: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     train([str(write_recipe(tmp_path, task)), "--out", str(out)])
