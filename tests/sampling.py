@@ -66,4 +66,4 @@ def first_of_each(values: Iterable[Any], kind: Callable[[Any], Hashable]) -> lis
 
 def examples(most: int) -> settings:
     """Settings of a hypothesis test: `most` examples in the full run, and the usual share of them in the short one."""
-    return settings(max_examples=max(1, most * settings.default.max_examples // USUAL_EXAMPLES))
+    return settings(max_examples=max(1, most * settings().max_examples // USUAL_EXAMPLES))

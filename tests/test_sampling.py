@@ -79,5 +79,5 @@ def test_some_are_short() -> None:
 
 def test_hypothesis_draws_fewer_examples_in_the_short_run(pytestconfig: pytest.Config) -> None:
     usual = SHORT_EXAMPLES if "not full" in pytestconfig.option.markexpr else USUAL_EXAMPLES
-    assert settings.default.max_examples == usual
+    assert settings().max_examples == usual
     assert [examples(most).max_examples for most in (300, 100, 1)] == [3 * usual, usual, 1]
