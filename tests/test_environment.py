@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 NOWHERE = f"{os.devnull}/nowhere"  # not even root can make it
 BARE = {
@@ -18,6 +20,7 @@ KEPT = ("PATH", "TMPDIR", "OMP_NUM_THREADS", "SYSTEMROOT")
 TESTS = ("tests/model/course/test_tokens.py", "tests/model/checkpoints/test_catalog.py")
 
 
+@pytest.mark.full  # half a minute
 def test_a_machine_that_nobody_has_prepared_is_enough() -> None:
     environment = BARE | {name: os.environ[name] for name in KEPT if name in os.environ}
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-o", f"cache_dir={NOWHERE}", *TESTS]
