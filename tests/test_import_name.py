@@ -73,6 +73,7 @@ def run_beside_own_files(installed: Path, folder: Path) -> dict[str, object]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("target", some(["wheel", "wheel:editable"], lambda target: target == "wheel"))
 def test_headlight_is_imported_beside_somebodys_own_model_and_app(target: str, tmp_path: Path) -> None:
     installed = site_packages(target, tmp_path / "built")

@@ -22,7 +22,7 @@ from tests.families.cases import CASES, EACH_FAMILY
 from tests.families.reference import TARGET, TEXT, build, build_adapter, build_nanogpt, build_pickle
 from tests.families.test_tokenizers import GEMMA, LAYOUTS, LLAMA, T5
 from tests.families.texts import configured, pieces
-from tests.sampling import examples
+from tests.sampling import each_once, examples
 
 VICTIMS = ("gpt2", "llama", "gemma3_text")
 PHOTO = np.arange(5 * 7 * 3, dtype=np.uint8).reshape(5, 7, 3)
@@ -139,8 +139,7 @@ def test_a_field_dropped_retyped_or_grown(family: str, good: Callable[[str], Pat
     damaged()
 
 
-@pytest.mark.parametrize("file", ["config.json", "model.safetensors", "tokenizer.json"])
-@pytest.mark.parametrize("family", VICTIMS)
+@pytest.mark.parametrize(("family", "file"), each_once(VICTIMS, ["config.json", "model.safetensors", "tokenizer.json"]))
 def test_bytes_flipped_or_cut_off(family: str, file: str, good: Callable[[str], Path], tmp_path: Path) -> None:
     folder = tmp_path / "victim"
     shutil.copytree(good(family), folder)

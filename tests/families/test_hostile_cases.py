@@ -30,6 +30,7 @@ def test_hostile_cases_end_in_an_answer_or_a_sentence(kind: str, seed: int, runn
     assert not outcome.wrong, outcome
 
 
+@pytest.mark.full
 def test_a_case_that_does_not_end_is_killed_and_the_next_one_runs(
     runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = """
 from importlib.machinery import PathFinder
@@ -48,6 +50,7 @@ def test_the_backend_needs_nothing_of_the_page_or_the_tests() -> None:
     assert refusal == "A widget needs anywidget: pip install 'attention-headlight[widget]'."
 
 
+@pytest.mark.full
 def test_a_model_is_opened_and_wired_anew_without_torchs_compiler() -> None:
     """Importing the compiler takes over a second; creating parameters on the meta device once did that."""
     done = subprocess.run([sys.executable, "-c", OPENED], cwd=ROOT, capture_output=True, text=True, check=False)

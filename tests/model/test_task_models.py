@@ -117,6 +117,7 @@ def test_numbers_are_sorted_by_heads_that_look_for_the_number_of_their_place() -
     assert accuracy.link_agreement.max() > 0.5
 
 
+@pytest.mark.full
 def test_a_caption_is_right_for_pairs_of_things_that_were_never_drawn_together() -> None:
     checkpoint, accuracy = measured("caption")
     assert accuracy.exact_accuracy >= 0.95 > 0.6 > accuracy.guessed / accuracy.tokens
@@ -127,6 +128,7 @@ def test_a_caption_is_right_for_pairs_of_things_that_were_never_drawn_together()
     assert abs(agreement.max() - rate) <= 3 * standard_error(rate)
 
 
+@pytest.mark.full
 def test_cross_attention_reads_the_part_of_a_date_that_is_being_written() -> None:
     checkpoint, accuracy = measured("dates")
     assert accuracy.exact_accuracy >= 0.99

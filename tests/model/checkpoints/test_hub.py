@@ -105,6 +105,7 @@ for verb in {list(verbs)!r}:
     return [(status, said) for status, said in map(json.loads, done.stdout.splitlines())]
 
 
+@pytest.mark.full
 def test_a_model_is_fetched_once_without_its_programs(hub: tuple[str, list[str]], tmp_path: Path) -> None:
     address, asked = hub
     trace = ["trace", "the cat", "--out", str(tmp_path / "out.npz"), "--model", ID]

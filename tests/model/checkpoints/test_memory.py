@@ -23,6 +23,7 @@ def test_a_program_without_a_limit_may_take_what_is_free() -> None:
     assert free_memory() == pytest.approx(psutil.virtual_memory().available, rel=0.2)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems set no such limit")
 def test_a_program_with_a_limit_may_take_what_is_left_of_it() -> None:
     done = subprocess.run([sys.executable, "-c", LIMITED], cwd=ROOT, capture_output=True, text=True, check=True)

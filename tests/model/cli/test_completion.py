@@ -20,6 +20,7 @@ def script() -> str:
     return written.getvalue()
 
 
+@pytest.mark.full
 @pytest.mark.skipif(shutil.which("bash") is None, reason="completes in bash")
 @pytest.mark.parametrize(
     ("typed", "completions"),

@@ -41,6 +41,7 @@ def test_nobody_reads_on() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.full
 def test_output_without_room_is_a_sentence() -> None:
     with open("/dev/full", "w") as full:
         done = run("models", stdout=full)
@@ -48,6 +49,7 @@ def test_output_without_room_is_a_sentence() -> None:
     assert done.stderr == "headlight: The output cannot be written: No space left on device.\n"
 
 
+@pytest.mark.full
 def test_a_terminal_of_few_letters_prints_every_token() -> None:
     environment = os.environ | {"PYTHONIOENCODING": "cp1252"}
     arguments = ("trace", "x", "--model", "stories-causal", "--edit", "дом", "--out", "x.npz")

@@ -142,6 +142,7 @@ def test_a_busy_moment_does_not_change_a_measured_time(monkeypatch: pytest.Monke
     assert timing.median_times({"short": list, "long": list}) == pytest.approx({"short": 1.0, "long": 2.0})
 
 
+@pytest.mark.full
 def test_the_word_nearest_to_cat_is_an_animal() -> None:
     nearest = pictures(compute(NEXT_WORD), TablePicture)[0]
     assert {row[0]: str(row[2]).split()[0] for row in nearest.rows}["cat"] in ("dog", "horse", "mouse", "bird")

@@ -52,6 +52,7 @@ def test_frames_do_not_tell_how_loud_a_sound_is() -> None:
     assert filters.shape[1] == BANDS and (filters.sum(0) > 0).all() and filters.sum(1).max() <= 1 + 1e-5
 
 
+@pytest.mark.full
 def test_a_decoder_learns_to_write_about_sounds_of_any_length() -> None:
     writer, losses = train_writer(80, 1)
     assert sum(losses[-10:]) < 0.8 * sum(losses[:10])

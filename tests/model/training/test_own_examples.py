@@ -34,6 +34,7 @@ def opened(path: Path, answer: Answer) -> TextExamples:
     return own_task(ExampleFiles((str(path),)), answer, (path,)).open()
 
 
+@pytest.mark.full
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the example needs bash")
 def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     readme = (Path(headlight.training.__file__).parent / "README.md").read_text(encoding="utf-8")

@@ -260,6 +260,7 @@ def test_a_broken_snapshot_is_an_error(flags: list[str], tmp_path: Path) -> None
         start_run(flags, tmp_path / "out")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows programs cannot handle SIGTERM")
 def test_a_terminated_run_saves_and_says_so(flags: list[str], tmp_path: Path) -> None:
     log = tmp_path / "log"

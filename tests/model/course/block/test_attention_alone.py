@@ -56,6 +56,7 @@ def test_a_letter_does_not_depend_on_later_ones_and_weights_add_up(name: str) ->
         torch.testing.assert_close(weights.sum(-1), torch.ones(2, 5))
 
 
+@pytest.mark.full
 def test_what_is_counted_right_is_what_is_written() -> None:
     torch.manual_seed(0)
     network = NETWORKS["attention alone"]()

@@ -61,6 +61,7 @@ def test_how_far_each_network_can_see() -> None:
     assert int(reach["convolution"].nonzero().max()) == 2 * (KERNEL - 1)
 
 
+@pytest.mark.full
 def test_attention_learns_what_a_convolution_cannot_reach() -> None:
     torch.manual_seed(0)
     learned = {}

@@ -37,6 +37,7 @@ def test_targets_are_the_tokens_moved_by_one(decoder: Checkpoint) -> None:
     assert f"{float(losses.mean()):.3f} nats" in told
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("given", "steps"), [(1, 120), (3, 2)])
 def test_a_new_decoder_is_trained_until_it_completes_the_sentence(given: int, steps: int) -> None:
     words = ["my", "red", "kite", "is", "in", "the", "old", "tree", "and", "my", "dog", "is", "sad"]

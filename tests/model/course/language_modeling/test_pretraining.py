@@ -95,6 +95,7 @@ def test_each_draw_of_lines_is_the_same_for_both_starts_and_half_of_each_label(c
     assert curve_of(checkpoint, parse_lines("+ good\n- bad\n- worse\n- worst"), 3).counts == [2]
 
 
+@pytest.mark.full
 def test_pretraining_helps_with_the_lines_that_a_learner_begins_with() -> None:
     curve = curve_of(load(find_checkpoint("stories-masked")), parse_lines(LINES), 1)
     gains = curve.right[PRETRAINED] - curve.right[RANDOM]
