@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from headlight.rendering.html import SCRIPT
-from tests.javascript import node
+from headlight_app.engine import client
+from tests.app.conftest import LocalEngine
+from tests.javascript import answers, node
 
 FOLDERS = sorted({file.relative_to(node.FOLDER).parts[0] for file in node.FOLDER.glob("[!n]*/**/*.test.js")})
 
@@ -29,3 +31,10 @@ def test_the_script_of_a_saved_page_is_made_of_the_modules_as_they_are(tmp_path:
     done = node.npm("run", "--silent", "bundle", "--", f"--outfile={made}")
     assert done.returncode == 0, done.stdout
     assert made.read_bytes() == SCRIPT.read_bytes(), "rebuild it: npm run bundle, in tests/javascript"
+
+
+@pytest.mark.parametrize("file", sorted(answers.FOLDER.glob(f"*{answers.ENDING}")), ids=lambda file: str(file.name))
+def test_what_the_tests_of_the_drawing_get_is_what_the_app_sends(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "engine", LocalEngine)
+    different = [key for key, kept in answers.read(file).items() if not answers.alike(kept, answers.sent(key))]
+    assert not different, "record them: python -m tests.javascript.answers"

@@ -1,0 +1,261 @@
+// The tab "Layers": each analysis is drawn from its numbers, read by pointer and by keyboard, and leads on by a click.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { holdAnswer, settle, until, wordsOf } from "../opened.js";
+import { chips, explore, shown } from "./opened.js";
+
+/** @import { Answered, Opened } from "../opened.js" */
+
+const TEXT = "The cat ran and the";
+const MODEL = "positions-decoder-rope";
+
+/**
+ * @param {string} analysis @param {Record<string, unknown>} [choice]
+ * @param {(route: string, answer: Answered) => Answered | Promise<Answered>} [change]
+ */
+async function layers(analysis, choice = {}, change) {
+  const page = await explore({ text: TEXT, tab: "layers", analysis, ...choice }, MODEL, change);
+  await settle();
+  return page;
+}
+
+/** @param {Opened} page */
+const best = (page) => wordsOf(page.one(".candidate .token")).replace(/^·/, "");
+/** @param {Opened} page @param {string} name */
+const chosenIn = (page, name) => /** @type {HTMLSelectElement} */ (page.get(name)).value;
+
+test("the logit lens ends with the prediction, and its cells are read and chosen", async () => {
+  const page = await layers("logit_lens");
+  assert.match(page.text("lens-reading"), /^The answer/);
+  const last = chips(page).length - 1;
+  assert.equal(chosenIn(page, "layers-query"), String(last));
+  assert.equal(wordsOf(page.one(`[data-testid=lens-3-${last}] bdi`)), best(page));
+  assert.equal(page.all("[data-testid=lens] td.asked").length, 4);
+  assert.deepEqual(page.all("[data-testid=lens] th[scope=row]").map(wordsOf), [
+    "embedding",
+    "after layer 0",
+    "after layer 1",
+    "the answer",
+    "true next token",
+  ]);
+  page.hover("lens-2-2");
+  assert.match(page.text("lens-reading"), /^After layer 1/);
+  page.click("lens-2-2");
+  await settle();
+  assert.equal(chosenIn(page, "layers-query"), "2");
+  assert.match(page.text("surprisal-reading"), /bits/);
+  assert.ok(chips(page)[2].classList.contains("query"));
+  page.press("ArrowUp", "lens-2-2");
+  assert.equal(page.focused?.dataset.testid, "lens-1-2");
+  assert.match(page.text("lens-reading"), /^After layer 0/);
+  assert.equal(page.all("[data-testid=lens] button[tabindex='0']").length, 1);
+});
+
+test("a table that is drawn anew leaves the reading to the keyboard", async () => {
+  let isHeld = false;
+  const { released, release } = holdAnswer();
+  const page = await layers("logit_lens", {}, async (_, answer) => {
+    if (isHeld) await released;
+    return answer;
+  });
+  isHeld = true;
+  const before = page.get("lens-2-2");
+  page.click(before);
+  page.press("ArrowUp", before);
+  release();
+  await settle();
+  assert.notEqual(page.get("lens-2-2"), before);
+  assert.equal(page.focused?.dataset.testid, "lens-1-2");
+  assert.match(page.text("lens-reading"), /^After layer 0/);
+});
+
+test("a longer text is read a window at a time", async () => {
+  const text = "The cat ran. ".repeat(10).trim();
+  const page = await layers("logit_lens", { text });
+  assert.match(page.text("lens-windows"), /tokens 32 to \d+ of 4\d/);
+  page.click("lens-earlier");
+  await settle();
+  assert.match(page.text("lens-windows"), /tokens 0 to 31/);
+  assert.ok(page.shows("lens-0-5"));
+  assert.ok(/** @type {HTMLButtonElement} */ (page.get("lens-earlier")).disabled);
+});
+
+test("contributions add up, and a click chooses the head", async () => {
+  const page = await layers("logit_attribution");
+  const [, logit, together] = /is (−?[\d.]+\d).*add up to (−?[\d.]+\d)/.exec(page.text("shares-total")) ?? [];
+  assert.equal(logit, together);
+  const before = page.text("shares-total");
+  page.click(page.one("[data-testid=shares] button[aria-label^='Layer 2, head 0']"));
+  await settle();
+  assert.equal(page.reports.at(-1)?.layer, 2);
+  assert.ok(page.one("[data-testid=shares] button[aria-label^='Layer 2, head 0']").classList.contains("chosen"));
+  const targets = [.../** @type {HTMLSelectElement} */ (page.get("layers-target")).options];
+  page.fill("layers-target", targets[3].value);
+  await settle();
+  assert.notEqual(page.text("shares-total"), before);
+  assert.equal(page.all("[data-testid=promoted] tr").length, 4);
+  const total = page.all("[data-testid=ranked] li").at(-1);
+  assert.match(wordsOf(/** @type {Element} */ (total)), /^Together: the logit/);
+});
+
+test("a feed-forward opens its neurons, and one of them is switched off and on", async () => {
+  const page = await layers("logit_attribution");
+  page.click("feed-forward-2");
+  await settle();
+  assert.match(page.text("neurons-total"), /layer 2 adds .* its [\d,]+ neurons/);
+  const neurons = page.all("[data-testid=neurons-ranked] button").filter((one) => /^Neuron/.test(wordsOf(one)));
+  const [, second] = neurons.map((one) => wordsOf(one).match(/\d+/)?.[0]);
+  page.click(neurons[1]);
+  await settle();
+  assert.equal(page.text("neuron-title"), `Neuron ${second}`);
+  assert.equal(page.reports.at(-1)?.neuron, `2.${second}`);
+  assert.equal(page.all("[data-testid=neuron-promoted] tr").length, 2);
+  assert.match(page.text("neuron-reading"), /Strongest at/);
+  page.click("neuron-switch");
+  await settle();
+  assert.equal(page.text("neuron-switch"), "Switch on");
+  assert.equal(page.text("neuron-reading"), "It is 0 at every token.");
+  assert.deepEqual(page.reports.at(-1)?.edits, [`decoder.2.feed_forward.neurons[:,${second}]=set:0`]);
+  assert.match(page.text("latest"), new RegExp(`Layer 2, feed-forward: neuron ${second} off`));
+  page.click("neuron-switch");
+  await settle();
+  assert.match(page.text("neuron-reading"), /Strongest at/);
+  page.click("neurons-close");
+  await settle();
+  assert.ok(!page.shows("neurons"));
+});
+
+test("the flow of information is walked by keys, and a head is chosen in it", async () => {
+  const page = await layers("information_flow");
+  assert.match(page.text("flow-reading"), /shares/);
+  page.press("ArrowRight", "flow");
+  const [, layer, head] = /Layer (\d+):.*?takes.*?head (\d+)/.exec(page.text("flow-reading")) ?? [];
+  assert.ok(layer);
+  assert.equal(page.all(".chip.key").length, 1);
+  page.press("Enter", "flow");
+  await settle();
+  assert.deepEqual(
+    [page.reports.at(-1)?.layer, page.reports.at(-1)?.head].map((one) => one ?? 0),
+    [Number(layer), Number(head)],
+  );
+});
+
+test("all heads are switched off in turn, stopped and gone on with", async () => {
+  /** @type {string[]} */
+  const asked = [];
+  const { released, release } = holdAnswer();
+  const page = await layers("head_ablation", {}, async (route, answer) => {
+    if (route === "head_ablation") asked.push(route);
+    if (asked.length === 2) await released;
+    return answer;
+  });
+  page.click("ablate");
+  await until(() => /of 12/.test(page.text("ablate-status")));
+  page.click("ablate");
+  await until(() => page.text("ablate") === "Go on");
+  release();
+  page.click("ablate");
+  await until(() => page.text("ablate") === "Done");
+  assert.match(page.text("ablate-status"), /12 of 12 heads/);
+  assert.equal(page.all("[data-testid=ablation-ranked] li").length, 10);
+  page.hover("ablation-2-1");
+  assert.match(page.text("ablation-reading"), /^Layer 2, head 1.*from [\d.]+ % to [\d.]+ %/);
+});
+
+test("values of another text are patched in turn, and a click keeps one", async () => {
+  const page = await layers("patching", { text: "The cat ran" });
+  page.click("patch");
+  await settle();
+  assert.match(page.text("patch-status"), /Type another text/);
+  page.fill("patching-other", "The dog ran and");
+  page.click("patch");
+  await settle();
+  assert.match(page.text("patch-status"), /have 4 and 5 tokens/);
+  page.fill("patching-other", "The dog ran");
+  page.fill("patching-kind", "residual");
+  page.click("patch");
+  await until(() => page.text("patch") === "Done");
+  const only = page.get("patching-0-2"); // the only different token, before the first layer
+  assert.equal(wordsOf(only), "+1.00");
+  page.click(only);
+  await settle();
+  assert.equal(page.get("patching-0-2").className, "chosen"); // the map belongs to the run without patches, so it stays
+  assert.equal(page.reports.at(-1)?.patch_from, "The dog ran");
+  assert.match(page.text("latest"), /of the other text/);
+});
+
+test("heads are searched until the answer changes, applied and undone", async () => {
+  const page = await layers("head_search");
+  const before = best(page);
+  page.click("search");
+  await until(() => /the answer is/.test(page.text("search-outcome")));
+  assert.ok(!page.shows("search"));
+  const rows = page.all("[data-testid=search-found] li");
+  const share = wordsOf(/** @type {Element} */ (rows.at(-1)))
+    .match(/([\d.]+) %/g)
+    ?.at(-1);
+  page.click("search-apply");
+  await settle();
+  assert.notEqual(best(page), before);
+  assert.ok(page.shows("search-applied"));
+  assert.equal(page.all("[data-testid=search-found] li").length, rows.length);
+  assert.ok(
+    page.all(".candidate").some((row) => wordsOf(row).includes(before) && wordsOf(row).includes(String(share))),
+  );
+  page.click("undo");
+  await settle();
+  assert.equal(best(page), before);
+  assert.ok(page.shows("search-apply"));
+});
+
+test("a removed head and the rankings of tokens are told in words and numbers", async () => {
+  const page = await layers("head_removal", { layer: 1, head: 1 });
+  assert.match(page.text("removal-words"), /Without layer 1, head 1/);
+  assert.match(
+    wordsOf(/** @type {Element} */ (page.all("[data-testid=removal-ranked] li").at(-1))),
+    /Without the head/,
+  );
+  page.click("analysis-token_rankings");
+  await settle();
+  assert.ok(page.text("rankings-words"));
+  assert.equal(page.all("[data-testid=rankings] tr").length, 7);
+});
+
+test("a masked model has the analyses too", async () => {
+  const page = await explore(
+    { text: "The cat [MASK].", tab: "layers", analysis: "logit_attribution" },
+    "positions-encoder-rope",
+  );
+  await settle();
+  assert.match(page.text("shares-total"), /add up to/);
+  page.click("analysis-logit_lens");
+  await settle();
+  assert.match(page.text("lens"), /original token/);
+});
+
+test("the query and the key of each picture are marked among the tokens", async () => {
+  const page = await explore({ text: TEXT, tab: "walkthrough", layer: 1, head: 1, query: 4, key: 2 }, MODEL);
+  await settle();
+  const marked = (/** @type {string} */ side) => page.all(`.chip.${side}`).map((chip) => chips(page).indexOf(chip));
+  assert.deepEqual([marked("query"), marked("key")], [[4], [2]]);
+  page.fill("steps-key", "3");
+  await settle();
+  assert.deepEqual(marked("key"), [3]);
+  page.fill("steps-query", "5");
+  await settle();
+  assert.deepEqual(marked("query"), [5]);
+  page.click("part-prediction");
+  await settle();
+  assert.deepEqual([marked("query"), marked("key")], [[5], []]);
+});
+
+test("another text has another answer", async () => {
+  const page = await layers("logit_attribution");
+  const before = page.text("shares-total");
+  page.fill("sentence", "The cat");
+  await shown(page, "The cat");
+  await settle();
+  assert.notEqual(page.text("shares-total"), before);
+  assert.equal(chosenIn(page, "layers-query"), "2");
+});

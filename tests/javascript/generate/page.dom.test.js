@@ -1,0 +1,171 @@
+// The Generate page: step, go back, branch and fill masks, by mouse and by keyboard.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { drawnOn } from "../dom.js";
+import { open, settle, until, wordsOf } from "../opened.js";
+
+/** @import { Opened } from "../opened.js" */
+
+const PROMPT = "cat lamp pan fan cat";
+const PASSAGES = "cat sun key moon\ndog key pan hat\ncat sun";
+const GREEDY = { temperature: 0, top_k: 0, top_p: 1, seed: 0 };
+
+/** @param {Record<string, unknown>} [choice] @param {Record<string, unknown>} [sampling] @param {string} [model] */
+async function generate(choice = {}, sampling = {}, model = "induction") {
+  const page = await open({
+    module: "generate/frontend/main.js",
+    address: `generate?model=${model}`,
+    choice: { text: PROMPT, ...choice },
+    data: { sampling: { ...GREEDY, ...sampling } },
+  });
+  await ready(page);
+  return page;
+}
+
+/** Waits until the next token's candidates are known. @param {Opened} page @param {number} [generated] */
+async function ready(page, generated) {
+  const { dataset } = page.get("generator");
+  await until(() => dataset.known === "true" && (generated === undefined || dataset.generated === String(generated)));
+  await settle();
+}
+
+/** @param {Opened} page @param {number} [times] */
+async function step(page, times = 1) {
+  for (let time = 0; time < times; time++) {
+    const before = Number(page.get("generator").dataset.generated);
+    page.click("step");
+    await ready(page, before + 1);
+  }
+}
+
+const words = (/** @type {Opened} */ page) => page.all("[data-testid=page] button.generated");
+const candidates = (/** @type {Opened} */ page) => page.all("[data-testid=candidates] button");
+
+test("a step takes the sampled token, and the cache grows", async () => {
+  const page = await generate({}, { temperature: 0.7, seed: 3 });
+  assert.match(page.text("status"), /^6 of \d+ tokens/);
+  const [ahead, before] = [page.text("ahead"), JSON.stringify(drawnOn(page.get("cache-strips")))];
+  await step(page);
+  assert.deepEqual(words(page).map(wordsOf), [ahead]);
+  assert.match(page.text("status"), /^7 of \d+ tokens/);
+  assert.match(page.text("cache-words"), /Cached for 7 tokens/);
+  assert.match(page.text("times-words"), /read 1 of 7 tokens/);
+  assert.notEqual(JSON.stringify(drawnOn(page.get("cache-strips"))), before);
+  page.click("use-cache");
+  assert.equal(page.get("use-cache").ariaChecked, "false");
+  await step(page);
+  assert.match(page.text("times-words"), /read 8 of 8 tokens/);
+});
+
+test("another candidate makes a branch, and the old one is offered", async () => {
+  const page = await generate();
+  await step(page, 3);
+  const first = words(page).map(wordsOf);
+  page.click(words(page)[1]);
+  await settle();
+  assert.equal(page.text("next-title"), "Other candidates for this token");
+  assert.match(candidates(page)[0].ariaLabel ?? "", new RegExp(`^Take ·?${first[1].replace("·", "")} `));
+  page.click(candidates(page)[2]);
+  await ready(page, 2);
+  assert.equal(wordsOf(words(page)[0]), first[0]);
+  assert.notEqual(wordsOf(words(page)[1]), first[1]);
+  page.click(page.one("[data-testid=branches] button"));
+  await ready(page, 3);
+  assert.deepEqual(words(page).map(wordsOf), first);
+  page.click("back");
+  await ready(page, 2);
+  page.click("restart");
+  await ready(page, 0);
+});
+
+test("a candidate has its probability by the model and after the settings", async () => {
+  const page = await generate({}, { temperature: 1, top_k: 3 });
+  const filtered = () => candidates(page).filter((one) => /filtered out/.test(wordsOf(one))).length;
+  assert.equal(filtered(), candidates(page).length - 3);
+  assert.equal(page.all("[data-testid=candidates] .chosen").length, 1);
+  assert.match(page.text("sample"), /Random number 0\.\d+: .* leave 3 of \d+ tokens/);
+  page.fill("temperature", "0");
+  await ready(page);
+  assert.equal(filtered(), candidates(page).length - 1);
+  assert.match(page.text("sample"), /nothing is random/);
+  assert.match(
+    candidates(page)[0].ariaLabel ?? "",
+    /^Take \S+ 100\.0 % ⚄: after sampling settings, [\d.]+ % by the model, sampled$/,
+  );
+});
+
+test("a prompt that cannot be read gets a sentence, and text never becomes markup", async () => {
+  const page = await generate({ text: "The cat" }, {}, "positions-decoder-rope");
+  page.fill("prompt", "");
+  await settle();
+  assert.match(page.text("problem"), /empty/);
+  page.fill("prompt", "</script><b>x</b> 😀");
+  await settle();
+  await ready(page);
+  assert.ok(!page.shows("problem"));
+  assert.match(page.text("page"), /script/);
+  assert.equal(page.get("page").querySelectorAll("b, script").length, 0);
+});
+
+test("masks are filled, and another word can be masked", async () => {
+  const page = await generate({ text: "The cat [MASK]." }, {}, "positions-encoder-rope");
+  assert.match(page.text("cache-words"), /Nothing can be cached/);
+  assert.equal(page.text("next-title"), "The most certain mask");
+  await step(page);
+  assert.equal(page.text("next-where"), "Every mask is filled.");
+  assert.equal(page.get("step").ariaDisabled, "true");
+  const cat = page.all("[data-testid=page] button").find((one) => /cat/.test(wordsOf(one)));
+  page.click(/** @type {Element} */ (cat));
+  await ready(page, 0);
+  await step(page, 2);
+  assert.equal(words(page).length, 2);
+});
+
+test("words, heads and candidates are chosen by keyboard alone", async () => {
+  const page = await generate();
+  await step(page, 2);
+  page.press("ArrowLeft", words(page)[1]);
+  page.press("Enter");
+  await settle();
+  assert.equal(words(page)[0].ariaPressed, "true");
+  page.press("Escape");
+  await settle();
+  assert.equal(page.text("next-title"), "Next token");
+  page.press("ArrowDown", "grid-0-0");
+  page.press("ArrowRight");
+  await settle();
+  assert.match(page.text("attention-title"), /Layer 1 · Head 1/);
+  page.press("ArrowDown", candidates(page)[0]);
+  assert.equal(page.focused, candidates(page)[1]);
+  page.press("Enter");
+  await ready(page, 3);
+});
+
+test("the mean over the heads of a layer is named so, until a head is chosen", async () => {
+  const page = await generate({ layer: 1, head: 2 });
+  page.click("blend-layer");
+  await settle();
+  assert.equal(page.text("attention-title"), "Attention: Layer 1 · mean of its heads");
+  assert.equal(page.reports.at(-1)?.blend, "layer");
+  page.click("grid-1-1");
+  await settle();
+  assert.match(page.text("attention-title"), /Layer 1 · Head 1/);
+  assert.equal(page.reports.at(-1)?.blend, "head");
+});
+
+test("deleting the passage that was copied from flips the word", async () => {
+  const page = await generate({ text: PASSAGES });
+  await until(() => page.text("copied-words"));
+  assert.match(page.text("copied-words"), /comes from passage 1: cat sun key moon/);
+  page.click("delete-passage-1");
+  await ready(page);
+  assert.match(page.text("copied-proof"), /the answer stays key/);
+  const back = [...page.get("copied-proof").querySelectorAll("button")].find((one) => wordsOf(one) === "Put it back");
+  page.click(/** @type {Element} */ (back));
+  await ready(page);
+  assert.equal(/** @type {HTMLTextAreaElement} */ (page.get("prompt")).value, PASSAGES);
+  page.click("delete-passage-0");
+  await ready(page);
+  assert.match(page.text("copied-proof"), /and no longer key/);
+});
