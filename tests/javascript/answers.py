@@ -1,6 +1,6 @@
 """Records what the app sends to the tests of the drawing under Node: `python -m tests.javascript.answers`.
 
-The tests in `*.dom.test.js` open a page with its HTML and data, and get the answers to its questions from `answers/`.
+The tests in `*/*.dom.js` open a page with its HTML and data, and get the answers to its questions from `answers/`.
 """
 
 import base64
@@ -40,7 +40,7 @@ def main() -> None:
     recorder = Recorder()
     with recorder.serving() as address:
         os.environ[RECORDED] = address
-        done = node.npm("run", "--silent", "test", "--", *sys.argv[1:] or ["**/*.dom.test.js"])
+        done = node.npm("run", "--silent", "test", "--", *sys.argv[1:] or ["pages.test.js"])
     print(done.stdout)
     recorder.write(is_whole=len(sys.argv) == 1 and not done.returncode)
     sys.exit(done.returncode)
