@@ -104,8 +104,8 @@ def _alike_numbers(one: str, other: str) -> bool:
     if np.abs(first.astype(int) - second).max(initial=0) <= 1:
         return True
     whole = first.size // 4 * 4
-    floats = (each[:whole].view("<f4") for each in (first, second))
-    return bool(np.allclose(*floats, rtol=1e-3, atol=1e-4, equal_nan=True))
+    one_floats, other_floats = (each[:whole].view("<f4") for each in (first, second))
+    return bool(np.allclose(one_floats, other_floats, rtol=1e-3, atol=1e-4, equal_nan=True))
 
 
 class Recorder:
@@ -163,5 +163,5 @@ def read(path: Path) -> dict[str, Sent]:
 
 
 if __name__ == "__main__":
-    client.engine = LocalEngine  # type: ignore[assignment]
+    setattr(client, "engine", LocalEngine)  # noqa: B010
     main()
