@@ -41,7 +41,7 @@ def main() -> None:
     recorder = Recorder()
     with recorder.serving() as address:
         os.environ[RECORDED] = address
-        done = node.npm("run", "--silent", "test", "--", *sys.argv[1:] or ["pages.test.js"])
+        done = node.npm("run", "--silent", "drawing", "--", *sys.argv[1:] or ["*/**/*.dom.js"])
     print(done.stdout)
     recorder.write(is_whole=len(sys.argv) == 1 and not done.returncode)
     sys.exit(done.returncode)

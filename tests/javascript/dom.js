@@ -43,6 +43,16 @@ Object.defineProperty(window.Element.prototype, "dataset", {
   },
 });
 
+/** @type {WeakMap<object, Record<string, string>>} */
+const styles = new WeakMap();
+/** The style of such elements. */
+Object.defineProperty(window.Element.prototype, "style", {
+  get() {
+    if (!styles.has(this)) styles.set(this, {});
+    return styles.get(this);
+  },
+});
+
 const { get: focusOf } = Object.getOwnPropertyDescriptor(window.ShadowRoot.prototype, "activeElement") ?? {};
 Object.defineProperty(window.ShadowRoot.prototype, "activeElement", {
   get() {

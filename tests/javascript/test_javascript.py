@@ -10,7 +10,17 @@ from headlight_app.engine import client
 from tests.app.conftest import LocalEngine
 from tests.javascript import answers, node
 
-FOLDERS = sorted({file.relative_to(node.FOLDER).parts[0] for file in node.FOLDER.glob("[!n]*/**/*.test.js")})
+# The script of package.json that runs each kind of file. Those that draw share one process, which loads the app once.
+KINDS = {"test": "*.test.js", "drawing": "*.dom.js"}
+
+
+def files(pattern: str) -> list[Path]:
+    """The tests of modules whose names match."""
+    found = (file.relative_to(node.FOLDER) for file in node.FOLDER.glob(f"*/**/{pattern}"))
+    return [file for file in found if file.parts[0] != "node_modules"]
+
+
+FOLDERS = sorted({file.parts[0] for pattern in KINDS.values() for file in files(pattern)})
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +32,10 @@ def packages() -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_modules_pass(folder: str) -> None:
-    done = node.npm("run", "--silent", "test", "--", f"{folder}/**/*.test.js")
-    assert done.returncode == 0, done.stdout
+    for script, pattern in KINDS.items():
+        if any(file.parts[0] == folder for file in files(pattern)):
+            done = node.npm("run", "--silent", script, "--", f"{folder}/**/{pattern}")
+            assert done.returncode == 0, done.stdout
 
 
 def test_the_script_of_a_saved_page_is_made_of_the_modules_as_they_are(tmp_path: Path) -> None:
