@@ -49,7 +49,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     if report.when == "call":
         item.stash[PASSED] = report.passed
     if report.failed:
-        report.sections.append(("windows, console and server's log", str(failures.keep(item))))
+        report.sections.append(("windows, console and server's log", str(failures.keep(item, report))))
     return report
 
 

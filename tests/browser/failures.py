@@ -1,4 +1,4 @@
-"""Keeps what a failed browser test leaves: each window's picture and console, and the log of each server."""
+"""Keeps what a failed browser test leaves: its error, each window's picture and console, and each server's log."""
 
 import re
 import shutil
@@ -15,9 +15,10 @@ PATIENCE = 10_000  # milliseconds for a picture of a page that may hang
 UNUSED = "/_stcore/health"  # the address of the window that keeps an emptied context alive
 
 
-def keep(item: pytest.Item) -> Path:
-    """Writes the state of a failed test's windows and servers into a folder of its own, and returns that folder."""
+def keep(item: pytest.Item, report: pytest.TestReport) -> Path:
+    """Writes the error of a failed test and the state of its windows and servers into a folder, and returns that."""
     folder = _empty_folder(re.sub(r"[^\w.-]+", "-", item.nodeid.removeprefix("tests/browser/")))
+    (folder / "error.txt").write_text(report.longreprtext, encoding="utf-8")  # a second try hides it
     arguments: dict[str, object] = getattr(item, "funcargs", {})
     for server in (value for value in arguments.values() if isinstance(value, Server)):
         shutil.copy(server.log_file, folder / f"server-{server.port}.log")
