@@ -44,8 +44,7 @@ class KeysAndValues:
 
     def is_same(self, rotated_k: Tensor, v: Tensor) -> bool:
         """Whether these are the same keys and values, as they are unless an edit changed them."""
-        pairs = ((rotated_k, self.rotated_k), (v, self.v))
-        return all(one is other or torch.equal(one, other) for one, other in pairs)
+        return rotated_k is self.rotated_k and v is self.v
 
     def expand(self, count: int) -> KeysAndValues:
         """The keys and values of one text, expanded to a batch of runs."""
@@ -274,8 +273,10 @@ class Attention(nn.Module):
         If no hook needs an intermediate value, torch's fused attention computes it.
         """
         scale, sinks, queries = hook("scale", self.score_scales(q)), self.sink_scores(hook), q.shape[2]
-        chunks = query_chunks(queries, self.heads * k.shape[2])
-        if len(chunks) <= 1 or self.training:
+        # A compiled or exported graph is for texts of any length: it computes all queries at once.
+        is_whole = self.training or torch.compiler.is_compiling()
+        chunks = [] if is_whole else query_chunks(queries, self.heads * k.shape[2])
+        if len(chunks) <= 1:
             return self.weighted_sum(q, k, v, scale, sinks, context, hook)
         scope = max(hook_scope(hook, hook_point) for hook_point in QUERY_KEY_HOOK_POINTS)
         if scope is HookScope.ALL:
@@ -363,7 +364,7 @@ def query_chunks(queries: int, cells_per_query: int) -> list[slice]:
 
 def split_heads(x: Float[Tensor, "batch pos d_model"], heads: int) -> Float[Tensor, "batch head pos head_dim"]:
     """Splits d_model channels into heads of head_dim each."""
-    return x.view(*x.shape[:-1], heads, -1).transpose(1, 2)
+    return x.view(*x.shape[:-1], heads, x.shape[-1] // heads).transpose(1, 2)
 
 
 def merge_heads(x: Float[Tensor, "batch head pos head_dim"]) -> Float[Tensor, "batch pos d_model"]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -45,10 +47,17 @@ class MixtureOfExperts(nn.Module):
         x = hook("input", x)
         weights = hook("router_weights", self.choose(hook("router_scores", self.router(x))))
         output = torch.zeros_like(x) if self.shared is None else hook("shared_output", self.shared(x, no_hook))
-        for number in weights.flatten(0, -2).any(dim=0).nonzero().flatten().tolist():
+        for number in self._used(weights):
             chosen = weights[..., number] != 0
             output[chosen] += weights[..., number][chosen][:, None] * self.expert(number, x[chosen])
         return hook("output", output)
+
+    def _used(self, weights: Float[Tensor, "batch pos expert"]) -> Iterable[int]:
+        """The experts that some token is sent to; all of them in a compiled graph, which cannot branch on values."""
+        if torch.compiler.is_compiling():
+            return range(self.experts.count)
+        used: list[int] = weights.flatten(0, -2).any(dim=0).nonzero().flatten().tolist()
+        return used
 
     def choose(self, scores: Float[Tensor, "batch pos expert"]) -> Float[Tensor, "batch pos expert"]:
         """Each expert's share of a token: 0 except for the best ones, whose shares sum to 1 if `normalized`."""

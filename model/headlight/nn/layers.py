@@ -92,7 +92,8 @@ class Linear(nn.Linear):
     def forward(self, x: Float[Tensor, "*shape dim"]) -> Float[Tensor, "*shape out"]:
         """The linear map of x."""
         weight, bias, rows = self.weight, self.bias, x.numel() // self.in_features
-        if not 0 < rows <= PACKED_ROWS or x.dim() == 1 or not x.is_cpu:
+        # A compiled or exported graph is for any number of rows.
+        if torch.compiler.is_compiling() or not 0 < rows <= PACKED_ROWS or x.dim() == 1 or not x.is_cpu:
             return functional.linear(x, weight, bias)
         packed = self.packed
         if packed and x.dtype == torch.float32 and not torch.is_grad_enabled() and packed.is_of(weight, bias):

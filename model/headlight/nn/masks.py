@@ -86,12 +86,12 @@ def padding(positions: QueryKeyPositions, argument: None) -> Bool[Tensor, "#batc
     tokens = positions.padding_mask
     if tokens is None:
         tokens = torch.ones_like(positions.keys, dtype=torch.bool)[None]
-    return tokens[:, None, None, :].expand(-1, -1, len(positions.queries), -1)
+    return tokens[:, None, None, :].expand(-1, -1, positions.queries.shape[0], -1)
 
 
 def custom(positions: QueryKeyPositions, matrix: Matrix) -> Bool[Tensor, "#batch 1 query key"]:
     """A mask matrix given by the user; it must be as large as the text."""
-    length = 1 + int(torch.maximum(positions.queries.max(), positions.keys.max()))
+    length = positions.keys.shape[0]
     if length != len(matrix):
         raise TextError(
             f"The custom mask is {len(matrix)} x {len(matrix)}, but the text has {length} tokens; "
@@ -145,7 +145,8 @@ def extend_mask(mask: str, old_length: int, new_length: int) -> str:
 
 def combine_masks(masks: Sequence[str], positions: QueryKeyPositions) -> Bool[Tensor, "#batch 1 query key"]:
     """All of `masks`, from left to right: each forbids cells, or inverts what the masks before it say about them."""
-    allowed = torch.ones(len(positions.queries), len(positions.keys), dtype=torch.bool, device=positions.keys.device)
+    shape = positions.queries.shape[0], positions.keys.shape[0]
+    allowed = torch.ones(shape, dtype=torch.bool, device=positions.keys.device)
     combined = allowed[None, None]
     for mask in masks:
         row, argument = _parse(mask)

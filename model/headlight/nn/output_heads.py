@@ -113,8 +113,8 @@ def _mean_but_first(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
 
 
 def _last_token(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
-    positions = torch.arange(hidden_states.shape[1], device=hidden_states.device)
-    return hidden_states[torch.arange(len(hidden_states)), (positions * padding_mask).argmax(1)]
+    texts, positions = (torch.arange(size, device=hidden_states.device) for size in hidden_states.shape[:2])
+    return hidden_states[texts, (positions * padding_mask).argmax(1)]
 
 
 def _max_pool(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:

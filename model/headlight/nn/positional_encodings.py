@@ -58,7 +58,7 @@ class PositionalEncoding(nn.Module):
     def embed(self, position_ids: Positions) -> Float[Tensor, "pos d_model"]:
         """The vectors added to the embeddings of tokens at `position_ids`."""
         # One zero, expanded, takes no memory.
-        return torch.zeros((), device=position_ids.device).expand(len(position_ids), self.dim)
+        return torch.zeros((), device=position_ids.device).expand(position_ids.shape[0], self.dim)
 
     def rotation(self, position_ids: Positions) -> Rotation | None:
         """The rotation of queries and keys at `position_ids`; None if they are not rotated."""
@@ -70,7 +70,7 @@ class PositionalEncoding(nn.Module):
 
     def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
         """The bias added to the scores of queries and keys at these positions."""
-        return torch.zeros((), device=keys.device).expand(self.heads, len(queries), len(keys))
+        return torch.zeros((), device=keys.device).expand(self.heads, queries.shape[0], keys.shape[0])
 
     def content_bias(
         self,
@@ -233,14 +233,16 @@ class Rope(PositionalEncoding):
 
     def angles(self, position_ids: Positions) -> Float[Tensor, "pos pair"]:
         """The angle (radians) by which each pair of channels is rotated at each position."""
-        frequencies = self._frequencies(lambda: int(position_ids.max()) + 1 if len(position_ids) else 0)
+        frequencies = self._frequencies(lambda: _length(position_ids))
         return position_ids[:, None] * frequencies.to(position_ids.device)
 
     def same_for_lengths(self, length: int, other_length: int) -> bool:
         """Whether both lengths have the same frequencies; dynamic scaling and LongRoPE may change them."""
-        return length == other_length or torch.equal(
-            self._frequencies(lambda: length), self._frequencies(lambda: other_length)
-        )
+
+        def at(length: int) -> Tensor:
+            return self._frequencies(lambda: torch.tensor(length))
+
+        return length == other_length or torch.equal(at(length), at(other_length))
 
     def _frequencies(self, get_length: GetLength) -> Float[Tensor, " pair"]:
         return ROPE_SCALINGS[self.rope_config.scaling](self.rope_config, self.rotary_dim, get_length)
@@ -265,6 +267,13 @@ class Rope(PositionalEncoding):
         pairs = x.reshape(*x.shape[:-1], channels // 2, 2) if interleaved else None
         other = x.roll(channels // 2, -1) if pairs is None else pairs.flip(-1).flatten(-2)
         return x * cos + other * sin
+
+
+def _length(position_ids: Positions) -> Int[Tensor, ""]:
+    """The number of positions up to the last one, as a tensor: a forward pass branches on no value."""
+    if position_ids.shape[0] == 0:
+        return torch.zeros((), dtype=torch.long, device=position_ids.device)
+    return position_ids.max().long() + 1
 
 
 class PatchRope(Rope):

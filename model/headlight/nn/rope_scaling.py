@@ -1,8 +1,8 @@
 """Rope scalings: changes of rotary frequencies for texts longer than those that a model was trained on.
 
-Each takes the RopeConfig, the number of rotated channels, and `get_length`, which returns the sequence length, and
-returns one frequency (radians per token) for each pair of channels. Only dynamic and longrope call `get_length`,
-because the call breaks a compiled graph.
+Each takes the RopeConfig, the number of rotated channels, and `get_length`, which returns the sequence length as a
+tensor without axes, and returns one frequency (radians per token) for each pair of channels. Only dynamic and longrope
+call `get_length`; their frequencies are on its device.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headlight.array_types import Float
 from headlight.config_groups import RopeConfig
 from headlight.registry import Registry
 
-GetLength = Callable[[], int]
+GetLength = Callable[[], Tensor]
 RopeScaling = Callable[[RopeConfig, int, GetLength], Tensor]
 
 
@@ -34,11 +34,10 @@ def linear(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Te
 
 def dynamic(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
     """`theta` grows past the original context (NTK-aware; Peng et al. 2024, section 3.1 and appendix B.1)."""
-    ntk_scale = rope.factor * max(get_length(), rope.original_context_length) / rope.original_context_length - (
-        rope.factor - 1
-    )
+    length = get_length().clamp(min=rope.original_context_length).double()
+    ntk_scale = rope.factor * length / rope.original_context_length - (rope.factor - 1)
     theta = rope.theta * ntk_scale ** (rotary_dim / max(rotary_dim - 2, 1))
-    frequencies: Tensor = 1.0 / theta ** (torch.arange(0, rotary_dim, 2) / rotary_dim)
+    frequencies: Tensor = 1.0 / theta ** (torch.arange(0, rotary_dim, 2, device=length.device) / rotary_dim)
     return frequencies
 
 
@@ -72,8 +71,10 @@ def yarn(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tens
 
 def longrope(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
     """Each pair divided by its own factor; other factors past the original context (Ding et al. 2024)."""
-    divisors = rope.long_factor if get_length() > rope.original_context_length else rope.short_factor
-    return unscaled(rope, rotary_dim, get_length) / torch.tensor(divisors)
+    length = get_length()
+    long, short = (torch.tensor(each, device=length.device) for each in (rope.long_factor, rope.short_factor))
+    divisors = torch.where(length > rope.original_context_length, long, short)
+    return unscaled(rope, rotary_dim, get_length).to(length.device) / divisors
 
 
 def proportional(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:

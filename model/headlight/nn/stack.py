@@ -331,7 +331,11 @@ class Stack(nn.Module):
         """
         if hook_scope(hook, "position_ids") is HookScope.NONE:
             return indices
-        ids = hook("position_ids", indices[None].float())[0]
+        unedited = indices[None].float()
+        edited = hook("position_ids", unedited)
+        if edited is unedited:
+            return indices
+        ids = edited[0]
         fractional = ids != ids.round()
         for encoding in dict.fromkeys((self.positional_encoding, *self.layer_positional_encodings)):
             first, last = encoding.position_range
@@ -368,9 +372,8 @@ class Stack(nn.Module):
             mask: combine_masks((*self.config.masks, *parse_masks(mask), "padding"), positions)
             for mask in set(layer_masks)
         }
-        full_text = (
-            extra_mask is None and positions.padding_mask is None and len(positions.queries) == len(positions.keys)
-        )
+        has_all_queries = positions.queries.shape == positions.keys.shape
+        full_text = extra_mask is None and positions.padding_mask is None and has_all_queries
         encoded = encoding_positions or positions
         rotations = {
             encoding: encoding.rotation(encoded.queries) for encoding in dict.fromkeys(self.layer_positional_encodings)

@@ -283,8 +283,10 @@ class Transformer(nn.Module):
         logits = self.output_head(final_residual[:, positions])
         if logits is None:
             return None
+        if positions == ALL_POSITIONS:
+            return hook("logits", logits)
         start, length = positions.indices(final_residual.shape[1])[0], final_residual.shape[1]
-        return (hook if positions == ALL_POSITIONS else hook_for_rows(hook, start, length))("logits", logits)
+        return hook_for_rows(hook, start, length)("logits", logits)
 
 
 class _SkipRandomInit(TorchFunctionMode):
