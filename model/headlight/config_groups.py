@@ -402,6 +402,12 @@ class SoundConfig:
             steps = (steps + 2 * (kernel // 2 if self.padded else 0) - kernel) // stride + 1
         return max(steps, 0)
 
+    def step_count(self, frames: int) -> int:
+        """The least number of steps, or samples, that the convolutions make so many frames from."""
+        for kernel, stride in zip(reversed(self.kernels), reversed(self.strides), strict=True):
+            frames = (frames - 1) * stride + kernel - 2 * (kernel // 2 if self.padded else 0)
+        return frames
+
     def check_length(self, samples: int) -> None:
         """Raise SoundError if the model cannot read a sound of this many samples."""
         frames = self.frame_count(samples // self.hop)

@@ -120,6 +120,15 @@ def test_as_many_frames_are_told_as_convolutions_make(steps: int, data: st.DataO
     assert config.frame_count(steps) == x.shape[-1]
 
 
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 5)), min_size=1, max_size=3), st.integers(1, 50))
+def test_fewer_steps_than_the_step_count_make_fewer_frames(layers: list[tuple[int, int]], frames: int) -> None:
+    kernels, strides = (tuple(part) for part in zip(*layers, strict=True))
+    config = SoundConfig(rate=16_000, channels=(1,) * len(layers), kernels=kernels, strides=strides)
+    steps = config.step_count(frames)
+    assert config.frame_count(steps) == frames
+    assert config.frame_count(steps - 1) == frames - 1
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
