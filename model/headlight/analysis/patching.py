@@ -251,7 +251,8 @@ class PatchedRuns:
         here, there = (traced_tensor(self.model, each, path) for each in (self.trace, self.other))
         for places in self._batches(here, first):
             residual = here.repeat(len(places), 1, 1)
-            residual[torch.arange(len(places)), places] = there[places]
+            rows = torch.arange(len(places), device=places.device)
+            residual[rows, places] = there[places]
             yield self._differences(layer, residual, HookAfter(intervention_hook(self.trace), path))
 
     def patch_heads(self, layer: int, first: int, direct: bool = False) -> Iterator[Float[np.ndarray, " head"]]:
