@@ -43,7 +43,8 @@ def test_no_link_between_documents_leads_nowhere() -> None:
 def test_readme_counts_what_there_is() -> None:
     models = [folder for folder in (assets_dir() / "models").iterdir() if (folder / "config.json").exists()]
     assert f"{len(models)} trained models" in README
-    assert f"of {len({*OPEN_FAMILIES} - SINGLE_FILES)} families" in README
+    found = re.search(r"of more than (\d+) families", README)
+    assert found and int(found[1]) < len({*OPEN_FAMILIES} - SINGLE_FILES)
 
 
 def test_there_are_five_things_to_try() -> None:
