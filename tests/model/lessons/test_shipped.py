@@ -25,10 +25,10 @@ def questions(name: str, seed: int, model: str = "") -> tuple[Question, ...]:
     return tuple(question for place in places if (question := question_of(place, place.scope())))
 
 
-def test_there_are_twelve_of_five_to_ten_minutes_three_with_an_own_checkpoint() -> None:
-    assert len(LESSONS) == len([*FOLDER.glob("*.md")]) == 12
+def test_there_are_twelve_or_more_of_five_to_ten_minutes_some_with_an_own_checkpoint() -> None:
+    assert len(LESSONS) == len([*FOLDER.glob("*.md")]) >= 12
     assert all(5 <= lesson.minutes <= 10 for lesson in LESSONS.values())
-    assert sum(lesson.chooses_model for lesson in LESSONS.values()) == 3
+    assert sum(lesson.chooses_model for lesson in LESSONS.values()) >= 3
     assert all(sum(step.asks for step in lesson.steps) >= 3 for lesson in LESSONS.values())
     assert all(step.all("note") or step.text("ask") == "screen" for lesson in LESSONS.values() for step in lesson.steps)
 
