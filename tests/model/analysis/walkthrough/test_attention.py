@@ -20,13 +20,12 @@ from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.experts import MixtureOfExperts
 from headlight.nn.layer_embedding import LayerEmbeddingGate
 from headlight.nn.layers import MLP, GatedMLP
-from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
 from tests.model import reference, toys
 from tests.model.toys import traced
 from tests.sampling import examples
 
 TEXT = "the cat sat on the mat"
-BIASED = ("alibi", "relative", "relative-patches", "disentangled")
 ALL = ("input", "project", "multiply", "sum", "scale", "mask", "weights", "weighted-sum", "output", "feed-forward")
 
 
@@ -77,12 +76,13 @@ def test_the_steps_end_at_the_traced_values(attention_function: str, position: s
     model = toys.decoder(
         attention_function=attention_function, positional_encoding=position, key_value_heads=2, value_head_dim=3
     )
-    trace = traced(model)
+    trace, encoding = traced(model), model.stack("decoder").positional_encoding
+    rotates = type(encoding).rotate is not PositionalEncoding.rotate
     for head, query, key in ((0, 4, 1), (3, 2, 2), (1, 1, 5)):
         found = assert_steps_follow(model, trace, "decoder.1.self", head, query, key)
         assert [step.name for step in found if step.name in ALL] == list(ALL)
-        assert any(step.name == "rotate" for step in found) == (position in ("rope", "rope-patches"))
-        assert any(step.name == "bias" for step in found) == (position in BIASED)
+        assert any(step.name == "rotate" for step in found) == rotates
+        assert any(step.name == "bias" for step in found) == encoding.adds_to_scores
         assert any(step.name == "feature-map" for step in found) == (attention_function == "linear")
         assert not any(step.edited for step in found)
 
