@@ -50,3 +50,13 @@ def test_what_the_tests_of_the_drawing_get_is_what_the_app_sends(file: Path, mon
     monkeypatch.setattr(client, "engine", LocalEngine)
     different = [key for key, kept in answers.read(file).items() if not answers.alike(kept, answers.sent(key))]
     assert not different, "record them: python -m tests.javascript.answers"
+
+
+def test_a_further_row_is_no_difference_and_a_changed_one_is() -> None:
+    rows = [{"name": "causal", "title": "Causal"}, {"name": "window", "title": "Window"}]
+    kept: answers.Sent = {"html": "<p>a</p>", "data": {"rows": rows, "numbers": [1.0, 2.0]}}
+    more = {"html": "<p>a</p><p>b</p>", "data": {"rows": [*rows, {"name": "every"}], "numbers": [1.0, 2.0], "b": 1}}
+    assert answers.alike(kept, kept) and answers.alike(kept, more) and not answers.alike(more, kept)
+    for changed in ({"rows": rows[::-1]}, {"rows": rows[:1]}, {"numbers": [1.0, 2.0, 3.0]}, {"numbers": [1.0, 2.1]}):
+        assert not answers.alike(kept, {**kept, "data": kept["data"] | changed})
+    assert not answers.alike(kept, {**more, "html": "<p>b</p>"})
