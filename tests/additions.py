@@ -334,9 +334,9 @@ def _doubled(request: QuantityRequest, layer: int) -> HeadArrays:
 
 /** @type {Plot} */
 export const KEY_BARS = {
-  draw: (page, matrix, width, canvas) => {
+  draw: (_page, matrix, width, canvas) => {
     canvas.width = width;
-    canvas.height = matrix.keys;
+    canvas.height = matrix.height;
   },
   tokenAt: () => null,
 };

@@ -29,6 +29,7 @@ READ_REGISTRIES = (
     "app/positions/test_page.py",
     "app/state/test_state.py",
     "app/ui/test_modules.py",
+    "javascript/test_javascript.py::test_what_the_tests_of_the_drawing_get_is_what_the_app_sends",
     "test_documents.py",
     "test_house.py::test_a_folder_holds_as_many_files_as_one_sees_at_a_glance",
 )
@@ -44,7 +45,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for pattern in ("*.md", "pyproject.toml"):
         for path in ROOT.glob(pattern):
             shutil.copy(path, root)
-    (root / "assets").symlink_to(ROOT / "assets", target_is_directory=True)
+    for name in ("assets", "tests/javascript/node_modules"):
+        (root / name).symlink_to(ROOT / name, target_is_directory=True)
     for addition in ADDITIONS.values():
         for insertion in addition.insertions:
             insertion.insert(root)
