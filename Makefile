@@ -1,6 +1,6 @@
 # make run                  opens the page
 # make check                format, lint, types, import contracts; of the JavaScript too
-# make test                 make check, and tests that hold each promise once
+# make test                 make check, and tests that check each promise once
 # make test-all             make check, and all tests
 # make test AREA=explore    all tests of one folder of app or model
 #
@@ -11,7 +11,7 @@ bin := .venv/bin
 pytest := $(bin)/pytest --numprocesses=auto --dist=worksteal
 checks := types javascript-types javascript-lint contracts lint format
 
-# Else each of the servers, workers and commands that the tests start would compile all of it again.
+# If it were set, each server, worker and command that the tests start would compile all Python files again.
 unexport PYTHONDONTWRITEBYTECODE
 
 run: .venv/run.stamp
@@ -45,7 +45,7 @@ packages: .venv/test.stamp
 browser: .venv/test.stamp
 	@$(bin)/python -m tests.browser.chromium
 
-# The stamps hold what was installed against pyproject.toml. With the test extras in place, the page needs nothing more.
+# A stamp is as old as the last installation; if pyproject.toml is newer, make installs again.
 .venv/run.stamp: extras := .
 .venv/test.stamp: extras := .[test]
 .venv/%.stamp: pyproject.toml

@@ -13,7 +13,7 @@ PAGE = "app/headlight_app/HOW_TO_ADD.md"
 class Insertion:
     """Text that goes into the file at `path`, in front of the line that starts with `before`; a new file has none.
 
-    `named` is how the page names the file: by its path from the page's folder, if this is empty.
+    `named` is how the page names the file: by its path from the page's folder or from the root, if this is empty.
     """
 
     path: str

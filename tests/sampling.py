@@ -31,7 +31,7 @@ def combinations(*axes: Iterable[Any]) -> list[ParameterSet]:
     """The product of at least two axes; a cover of all pairs of values of different axes is not `full`.
 
     Most errors in combinations come from two values at once (Kuhn, Wallace and Gallo 2004), and the cover grows with
-    the two longest axes, while the product doubles with each new axis.
+    the two longest axes, while the product is multiplied by each new axis.
     """
     values = [list(axis) for axis in axes]
     return _product(values, {tuple(places) for places in AllPairs([list(range(len(axis))) for axis in values])})

@@ -1,4 +1,4 @@
-"""The tests pass where nothing is set up: no home, no locale, another time zone, a folder that cannot be written."""
+"""Two files of tests pass without a home, a locale, fonts or folders for caches, and in another time zone."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""HOW_TO_ADD.md, taken literally: in a copy of the tree, what is added to the files that it names is everywhere."""
+"""The pages on adding, followed literally in a copy of the tree: what is added appears, and breaks no other test."""
 
 import os
 import posixpath
@@ -14,7 +14,7 @@ from tests.additions import ADDITIONS, Addition, Insertion
 
 ROOT = Path(__file__).parent.parent
 NOT_COPIED = shutil.ignore_patterns("__pycache__", "node_modules", ".*_cache")
-# The tests that an addition has turned red, or that compare with a whole registry.
+# Tests that an addition once made fail, or that compare with a whole registry.
 READ_REGISTRIES = (
     *(f"model/nn/test_{name}.py" for name in ("masks", "positional_encodings", "variant_combinations", "variants")),
     *(f"model/tracing/test_{name}.py" for name in ("edited_hook_points", "interventions", "run")),
@@ -33,7 +33,7 @@ READ_REGISTRIES = (
     "test_documents.py",
     "test_house.py::test_a_folder_holds_as_many_files_as_one_sees_at_a_glance",
 )
-ADDED = ("seed_oss", "heads/counted", "reversed", "rhyme")  # additions that are named in the names of tests
+ADDED = ("seed_oss", "heads/counted", "reversed", "rhyme")  # additions whose names are part of test names
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """Finds the Chromium for the browser tests; `python -m tests.browser.chromium` installs one if permitted.
 
-It sees no font of the machine, so that every machine draws the same: text is in the fonts that the server sends, and
-characters that these lack are in Bitstream Vera, which comes with reportlab.
+On Linux it sees no font of the machine, so that every such machine draws the same: text is in the fonts that the
+server sends, and characters that these lack are in Bitstream Vera, which comes with reportlab.
 """
 
 import os

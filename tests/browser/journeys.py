@@ -7,7 +7,7 @@ import pytest
 
 
 def with_journeys(values: Iterable[Any], *journeys: Any) -> list[Any]:
-    """The values as rows for `parametrize`; `journeys`, each one of them, are marked as such."""
+    """The values as rows for `parametrize`; those in `journeys` are marked, and each must be a value."""
     rows = list(values)
     if unknown := [journey for journey in journeys if journey not in rows]:
         raise ValueError(f"{unknown} are not among {rows}.")

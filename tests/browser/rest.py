@@ -1,8 +1,8 @@
-"""Waits until a page is at rest, instead of for a while: no script run, no request, and nothing scheduled for later."""
+"""Waits until a page is at rest, instead of for a while: no script run, no fetch, and no timer of up to 5 seconds."""
 
 from playwright.sync_api import BrowserContext, Page
 
-# Counts what is under way. Streamlit's connection keeps one timer of 15 s for as long as it is open.
+# Counts what is under way. Longer timers do not count: Streamlit's connection always keeps one of 15 s.
 WATCH = """() => {
   const LONGEST = 5_000;
   const { setTimeout: schedule, clearTimeout: cancel, fetch: request } = window;
@@ -37,6 +37,6 @@ def watch(context: BrowserContext) -> None:
 
 
 def come_to_rest(page: Page) -> None:
-    """Waits until no script run, request or timer is pending, for a few frames in a row."""
+    """Waits until nothing is under way, for a few frames in a row."""
     page.evaluate("window.framesAtRest = 0")
     page.wait_for_function(AT_REST)

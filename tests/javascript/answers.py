@@ -32,7 +32,7 @@ from tests.javascript import node
 
 FOLDER, ENDING = node.FOLDER / "answers", ".json.gz"
 FRAME = "frame"  # the name of the components around every page, as in the sidebar
-# Not compared: it depends on the questions before, whose keys and values are cached; and source code with its place.
+# Not compared: the number of tokens read, which depends on earlier, cached questions; source code and its place.
 NOT_COMPARED = {"tokens_read", "location", "code"}
 RECORDED = "HEADLIGHT_RECORDS"  # the variable that tells the tests where to ask
 

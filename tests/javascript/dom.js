@@ -30,7 +30,7 @@ for (const name of REFLECTED) {
 
 const hyphened = (/** @type {string | symbol} */ name) =>
   `data-${String(name).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-/** The data of elements of formulas, which happy-dom takes for elements of no kind. */
+/** `dataset` for elements of formulas, which happy-dom makes as plain elements. */
 Object.defineProperty(window.Element.prototype, "dataset", {
   get() {
     return new Proxy(/** @type {DOMStringMap} */ ({}), {
@@ -45,7 +45,7 @@ Object.defineProperty(window.Element.prototype, "dataset", {
 
 /** @type {WeakMap<object, Record<string, string>>} */
 const styles = new WeakMap();
-/** The style of such elements. */
+/** `style` for them. */
 Object.defineProperty(window.Element.prototype, "style", {
   get() {
     if (!styles.has(this)) styles.set(this, {});

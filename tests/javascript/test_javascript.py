@@ -8,7 +8,7 @@ import pytest
 from headlight.rendering.html import SCRIPT
 from headlight_app.engine import client
 from tests.app.conftest import LocalEngine
-from tests.javascript import answers, node
+from tests.javascript import answers, contracts, node
 
 # The script of package.json that runs each kind of file. Those that draw share one process, which loads the app once.
 KINDS = {"test": "*.test.js", "drawing": "*.dom.js"}
@@ -60,3 +60,9 @@ def test_a_further_row_is_no_difference_and_a_changed_one_is() -> None:
     for changed in ({"rows": rows[::-1]}, {"rows": rows[:1]}, {"numbers": [1.0, 2.0, 3.0]}, {"numbers": [1.0, 2.1]}):
         assert not answers.alike(kept, {**kept, "data": kept["data"] | changed})
     assert not answers.alike(kept, {**more, "html": "<p>b</p>"})
+
+
+@pytest.mark.parametrize("path", contracts.FILES)
+def test_the_types_of_the_browser_are_those_of_the_contracts(path: str) -> None:
+    written = (contracts.PACKAGE / path).read_text(encoding="utf-8")
+    assert written == contracts.declarations(path), "write them: python -m tests.javascript.contracts"

@@ -1,4 +1,4 @@
-"""export_program(): the forward pass as one graph of torch operations, for texts of any length.
+"""export_program(): the forward pass as one graph of torch operations, for inputs of any length that the model reads.
 
 The graph is traced from the model's own forward pass, so it computes the same numbers; a runtime without Python can
 execute it.
