@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = """
 import importlib, pkgutil, sys
@@ -16,6 +18,7 @@ print([name for name in sys.modules if name in {
 """
 
 
+@pytest.mark.full
 def test_no_module_of_the_page_or_its_workers_imports_what_runs_a_learners_code() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[-1:] == ["[]"], done.stderr

@@ -88,7 +88,7 @@ PLACES = {
     "models": Place("/models", "", '[data-testid="model"]'),
     "model card": Place("/models", "", '[role="dialog"] h2', ':nth-match(button:has-text("Model card"), 1)'),
 }
-JOURNEYS = ("heads", "walkthrough", "classify", "compare", "generate", "positions", "question", "lesson", "models")
+JOURNEYS = ("heads", "compare", "positions", "question", "lesson", "models")
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 

@@ -37,8 +37,8 @@ from headlight_app.engine.ray_worker import FOLDER_PREFIX, RayCluster, RayWorker
 pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning"),  # Ray's own logs
     pytest.mark.flaky(reruns=1),  # beside three browsers the cluster is sometimes slow
+    pytest.mark.full,  # a cluster takes a minute to start; test_engine.py holds most of this without one
 ]
-# `make test` has one test in a cluster, an answer; test_engine.py holds the other promises without one.
 PATIENCE = 240  # seconds; a busy machine is slow to detect a lost node
 ROOT = Path(__file__).parents[3]
 SHIPPED = body("trace", model="stories-causal", text="the cat sat on the mat")
@@ -91,7 +91,6 @@ def nodes_of(lane: WorkerPool) -> set[str]:
     return {thread.worker.node for thread in lane.threads if isinstance(thread.worker, RayWorker)}
 
 
-@pytest.mark.full
 def test_a_crash_is_a_sentence_and_the_next_question_is_answered(lane: WorkerPool) -> None:
     with pytest.raises(EngineError, match="try once more"):
         answered(put(lane, "crash"))
@@ -100,7 +99,6 @@ def test_a_crash_is_a_sentence_and_the_next_question_is_answered(lane: WorkerPoo
         answered(put(lane, "refuse"))
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("patience", [CANCEL_SECONDS, 0], ids=["in time", "by a machine that does not answer in time"])
 def test_a_question_that_is_replaced_is_stopped(
     lane: WorkerPool, monkeypatch: pytest.MonkeyPatch, patience: float
@@ -113,7 +111,6 @@ def test_a_question_that_is_replaced_is_stopped(
     assert answered(new) == "new"
 
 
-@pytest.mark.full
 def test_questions_that_wait_together_travel_together_and_each_gets_its_own_answer(
     lane: WorkerPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,7 +151,6 @@ def another_node(nodes: Cluster) -> Node:
                 raise
 
 
-@pytest.mark.full
 def test_no_answer_is_lost_with_a_node(lane: WorkerPool, nodes: Cluster) -> None:
     node = another_node(nodes)
     while node.node_id not in nodes_of(lane):
@@ -173,7 +169,6 @@ def test_no_answer_is_lost_with_a_node(lane: WorkerPool, nodes: Cluster) -> None
     assert [answered(job) for job in asked] == ["slept"] * len(asked)
 
 
-@pytest.mark.full
 def test_closing_does_not_wait_for_what_hangs(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subject, "END_SECONDS", PATIENCE)
     lane = WorkerPool("short", WorkerLimits(module="tests.app.engine.faulty_worker"), 1, employ=cluster.worker)
@@ -226,7 +221,6 @@ def test_an_answer_is_what_this_machine_says_too(engine: Engine) -> None:
         assert "".join(token["text"] for token in tokens if not token["special"]) == texts[name]
 
 
-@pytest.mark.full
 def test_an_upload_travels_to_its_visitors_worker_alone(
     engine: Engine, toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

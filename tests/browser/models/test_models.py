@@ -230,7 +230,6 @@ def test_on_a_shared_server_one_searches_and_opens_only_what_is_offered(
     expect(page.get_by_role("alert").first).to_contain_text("is not here")
 
 
-@pytest.mark.journey
 def test_on_ones_own_machine_a_path_opens(visitor: Visitor, tiny: Path) -> None:
     page = models(visitor)
     page.get_by_test_id("stButtonGroup").get_by_text("Path or id").click()

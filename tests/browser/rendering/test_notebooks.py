@@ -112,7 +112,6 @@ def test_the_notebook_runs(tmp_path: Path) -> None:
     assert "".join(printed).count("%") == 5
 
 
-@pytest.mark.journey
 def test_jupyterlab(page: Page, jupyter: Server) -> None:
     page.goto(f"{jupyter.url}/doc/tree/{NOTEBOOK.name}")
     expect(page.get_by_role("button", name="Python 3 (ipykernel) | Idle")).to_be_visible()

@@ -87,6 +87,7 @@ def test_a_card_has_its_sections(kind: str, text: str, request: pytest.FixtureRe
     assert printed.count("\n0. ") == (kind == "causal")
 
 
+@pytest.mark.full
 def test_the_same_seeds_generate_the_same_text(causal: str, capsys: pytest.CaptureFixture[str]) -> None:
     printed = []
     for _ in range(2):

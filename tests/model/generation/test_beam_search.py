@@ -41,6 +41,7 @@ def text_probability(model: Transformer, tokenizer: Tokenizer, tokens: tuple[int
     return sum(float(rows[position, token]) for position, token in enumerate(tokens))
 
 
+@pytest.mark.full
 def test_a_beam_as_wide_as_the_vocabulary_finds_the_most_probable_text() -> None:
     tokenizer = toys.masked()
     model, size = toys.both(seed=3), tokenizer.vocabulary_size
