@@ -14,6 +14,7 @@ from headlight_app.ui import modules
 from headlight_app.ui.component import read
 from tests.browser.conftest import Visit
 from tests.browser.elements import script
+from tests.browser.rest import come_to_rest
 from tests.browser.visitor import Visitor, shown_instrument
 
 FORMULAS = sorted(
@@ -112,6 +113,7 @@ def test_the_walkthrough_loads_the_mathematics_font_and_the_heads_do_not(visitor
     visitor.open("model=stories-causal&tab=walkthrough")
     page.locator(".values .value").first.wait_for()
     page.wait_for_function(f"({STATUS})({MATHEMATICS!r}).join() === 'loaded'")
+    come_to_rest(page)  # drawn anew meanwhile, its elements could not be asked
     formula = script("() => everything().filter((element) => element.matches('.formula :not(.equation)'))")
     fonts = {name for name, _ in fonts_of(page, f"({formula})()")}
     assert fonts == {MATHEMATICS}

@@ -74,7 +74,7 @@ test("a formula is set as in print", (context) => {
     [String.raw`\left(\frac{a}{b}\right) c`, "math<mrow<( mfrac<a b> )> c>"],
     [String.raw`\sum_{j} a_j`, "math<munder<∑ j> msub<a j>>"],
     [String.raw`\prod_{s=1}^{T} W`, "math<munderover<∏ mrow<s = 1> T> W>"],
-    [String.raw`x^2_i`, "math<msubsup<x i 2>>"],
+    ["x^2_i", "math<msubsup<x i 2>>"],
     [String.raw`\lVert x \rVert`, "math<‖. x ‖.>"],
     [String.raw`\begin{pmatrix} a & b \end{pmatrix}`, "math<mrow<( mtable<mtr<mtd<a> mtd<b>>> )>>"],
     [String.raw`\begin{bmatrix} a \end{bmatrix}`, "math<mrow<[ mtable<mtr<mtd<a>>> ]>>"],

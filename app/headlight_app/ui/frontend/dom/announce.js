@@ -44,15 +44,18 @@ const READINGS = "p:is(.reading, .pointed), figcaption.pointed";
 const CONTROLS = "input, textarea, select, summary, [role=switch], [role=gridcell], .act, .small";
 
 /**
- * Makes the readings of plots live regions only while the focus is on a plot: while the visitor types or chooses, they
- * change with each answer and would be read aloud each time.
+ * Makes the readings of plots live regions only while the focus is on a plot: while the visitor types or chooses, here or
+ * elsewhere, they change with each answer and would be read aloud each time.
  * @param {HTMLElement} place @returns {() => void} ends it
  */
 export function listenToReadings(place) {
+  const setLive = (/** @type {boolean} */ points) => {
+    for (const reading of place.querySelectorAll(READINGS)) reading.ariaLive = points ? "polite" : "off";
+  };
   return listenTo(place, {
-    focusin: ({ target }) => {
-      const points = target instanceof Element && !target.matches(CONTROLS);
-      for (const reading of place.querySelectorAll(READINGS)) reading.ariaLive = points ? "polite" : "off";
+    focusin: ({ target }) => setLive(target instanceof Element && !target.matches(CONTROLS)),
+    focusout: (/** @type {FocusEvent} */ { relatedTarget }) => {
+      if (!(relatedTarget instanceof Node && place.contains(relatedTarget))) setLive(false);
     },
   });
 }
