@@ -16,6 +16,7 @@ from tests.browser.reach import sizes, smaller
 from tests.browser.visitor import TOO_WIDE, Visitor
 from tests.model.lessons.conftest import open_shipped
 
+SEED = 1
 PENCIL, HEADS, OWN = "attention-with-a-pencil", "heads-that-look-back", "heads-of-your-checkpoint"
 
 
@@ -27,6 +28,13 @@ def question(page: Page, name: str, step: int) -> Question:
     found = question_of(place, place.scope())
     assert found
     return found
+
+
+def fix_seed(page: Page, name: str) -> None:
+    """Sets the numbers of a lesson before it is drawn; at one seed in fifty its first question has no known mistake."""
+    key = f"headlight-lesson-{name}"
+    change = "([key, seed]) => localStorage.setItem(key, JSON.stringify({ ...JSON.parse(localStorage[key]), seed }))"
+    page.evaluate(change, [key, SEED])
 
 
 def asked(page: Page) -> Locator:
@@ -44,6 +52,8 @@ def answer(page: Page, text: str) -> None:
 @pytest.mark.journey
 def test_a_lesson_is_played_wrong_and_right_and_handed_in(shared_visitor: Visitor) -> None:
     page = shared_visitor.open(path="/lesson")
+    expect(page.get_by_test_id(f"lesson-{PENCIL}")).to_be_visible()
+    fix_seed(page, PENCIL)
     page.get_by_test_id(f"lesson-{PENCIL}").click()
     expect(asked(page)).to_be_visible()
     first = question(page, PENCIL, 0)

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.course.test_course import screen
-from tests.browser.lesson.test_lessons import HEADS, PENCIL, answer, asked, question
+from tests.browser.lesson.test_lessons import HEADS, PENCIL, answer, asked, fix_seed, question
 from tests.browser.test_accessibility import AXE, assert_without_finding
 from tests.browser.visitor import Visitor, expect_to_fit
 
@@ -83,7 +83,10 @@ def reload_and_lose_the_network(student: Visitor) -> None:
 
 def play_lessons(by_keys: Visitor, by_pointing: Visitor, teacher: Page) -> None:
     """Two students answer a lesson each, wrong and then right; the teacher sees their locations and first answers."""
-    page = by_keys.open(f"lesson={PENCIL}", "/lesson")
+    page = by_keys.open(path="/lesson")
+    expect(page.get_by_test_id(f"lesson-{PENCIL}")).to_be_visible()
+    fix_seed(page, PENCIL)
+    by_keys.open(f"lesson={PENCIL}", "/lesson")
     expect(asked(page)).to_be_visible()
     typed = question(page, PENCIL, 0)
     for given, said in ((typed.mistakes[0][0], typed.mistakes[0][1]), (typed.right, "Right.")):
