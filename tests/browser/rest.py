@@ -21,14 +21,7 @@ WATCH = """() => {
     const original = Response.prototype[read];
     Response.prototype[read] = function () { return count(original.call(this)); };
   }
-  let sent = 0; // over Streamlit's connection, which answers each message, but shows only then that a script runs
-  const send = WebSocket.prototype.send;
-  WebSocket.prototype.send = function (...given) {
-    sent += 1;
-    this.addEventListener("message", () => (sent = 0), { once: true });
-    return send.apply(this, given);
-  };
-  window.underWay = () => requests + timers.size + sent;
+  window.underWay = () => requests + timers.size;
 }"""
 AT_REST = """() => {
   const app = document.querySelector('[data-testid="stApp"]');
