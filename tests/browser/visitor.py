@@ -14,8 +14,6 @@ from urllib.parse import parse_qsl, urlsplit
 
 from playwright.sync_api import Locator, Page, Request, TimeoutError, WebSocket, expect
 
-from tests.browser.rest import come_to_rest
-
 SETTLED = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 WITHOUT_HOST = ("data", "blob", "about")
 PATIENCE = 180.0  # seconds: on a busy machine a long run in the low-priority worker took 90 seconds
@@ -119,17 +117,10 @@ class SharedVisitor(Visitor):
         return self.page
 
     def _go_until_there(self, address: str) -> None:
-        """Goes to another page; retries if a late report of the last page makes Streamlit stay there.
-
-        If the page was only slow, each further try makes Streamlit draw it once more, so the test waits for these.
-        """
-        title, tries = self.page.title(), 1
-        while not self._has_gone(address, title):
-            tries += 1
-            assert tries * GOING < 1e3 * PATIENCE, f"the page stays {title!r}"
+        """Goes to another page; retries if a late report of the last page makes Streamlit stay there."""
+        title = self.page.title()
+        wait_until(self.page, lambda: self._has_gone(address, title), bool)
         self.settle()
-        if tries > 1:
-            come_to_rest(self.page)
 
     def _has_gone(self, address: str, title: str) -> bool:
         self.page.evaluate(GO_TO, address)
