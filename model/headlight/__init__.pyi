@@ -27,7 +27,6 @@ from .nn.hooks import HOOK_POINTS, HookPoint
 from .nn.masks import MASKS
 from .nn.positional_encodings import POSITIONAL_ENCODINGS
 from .nn.transformer import Transformer, variant
-from .rendering.notebook import Trace, run, run_texts
 from .rendering.show import show
 from .rendering.widget import widget
 from .sound.frames import EncodedSound, ProcessedSound, process_sound
@@ -35,7 +34,8 @@ from .sound.recording import Recording, read_recording
 from .text.tokenizer import Encoded, Tokenizer
 from .text.tokenizer_training import TOKENIZER_TRAINERS, train_tokenizer
 from .tracing.interventions import EDIT_OPERATIONS, Intervention
-from .tracing.run import Candidate, candidates, prediction_positions
+from .tracing.run import Candidate, candidates, prediction_positions, run, run_texts
+from .tracing.trace import Trace
 from .vision.image import ProcessedImage, process_image, read_image
 from .vision.patches import EncodedImage
 from .vision.shipped_images import find_image

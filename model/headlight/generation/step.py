@@ -12,10 +12,10 @@ from headlight.array_types import Float
 from headlight.config import Config
 from headlight.errors import TextError
 from headlight.nn.hooks import hook_point_of
-from headlight.rendering.notebook import Trace
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.interventions import Intervention, InterventionHook
 from headlight.tracing.run import RecordingHook
+from headlight.tracing.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,11 +20,10 @@ from traitlets import Bytes, Int, TraitError, Tuple, Unicode, observe, validate
 from headlight.checkpoints.load import Checkpoint
 from headlight.errors import HeadlightError, shortened
 from headlight.rendering.html import SCRIPT, HtmlView
-from headlight.rendering.notebook import Trace, run
 from headlight.rendering.predictions import predictions_json
 from headlight.tasks import task_of
-from headlight.tracing.run import InterventionLike, ModelInput
-from headlight.tracing.trace import NOT_FINITE
+from headlight.tracing.run import InterventionLike, ModelInput, run
+from headlight.tracing.trace import NOT_FINITE, Trace
 
 _CHOICES = ("attention", "layer", "head", "heads", "query", "pinned")
 _TEXTS = ("text", "source")

@@ -212,6 +212,13 @@ def run(
     return request.run(model)[0]
 
 
+def run_texts(
+    model: Transformer, tokenizer: Tokenizer, texts: Sequence[str], interventions: Sequence[InterventionLike] = ()
+) -> list[Trace]:
+    """A trace of each text, with the same edits. Raises like `run`."""
+    return [run(model, tokenizer, text, interventions) for text in texts]
+
+
 def attention_bytes(
     config: Config, target: Encoded, source: Encoded | None, arrays: int = len(QUERY_KEY_HOOK_POINTS)
 ) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from headlight.origin import Origin
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.live_edits import LiveEdit
 from headlight.tracing.transformer_lens import transformer_lens_value
+
+if TYPE_CHECKING:
+    from headlight.rendering.html import HtmlView
 
 
 def position_index(position: int, length: int) -> int:
@@ -113,6 +117,17 @@ class Trace:
         """The probability of every token (or label) at one position, or of the whole text's labels: softmax."""
         logits = self["logits"]
         return softmax(logits if logits.ndim == 1 else logits[position_index(position, len(logits))])
+
+    def show(self, layer: int | None = None, head: int | None = None) -> HtmlView:
+        """All heads as interactive HTML in a notebook: thumbnails, and one head as heatmap, lines, text and table.
+
+        The named head is shown first, or else `strongest_local_head`; `save` writes a file. Raises EditError if the
+        trace has no weights: for a long text `run` keeps them only with `keep=("*.weights", "*.mask")`. Without masks,
+        cells that any head attends to count as allowed.
+        """
+        from headlight.rendering.html import show_trace  # the one import upwards: see pyproject.toml
+
+        return show_trace(self, layer, head)
 
 
 def is_on_residual_stream(path: str) -> bool:
