@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+import contract_types
 from headlight.rendering.html import SCRIPT
 from headlight_app.engine import client
 from tests.app.conftest import LocalEngine
-from tests.javascript import answers, contracts, node
+from tests.javascript import answers, node
 
 # The script of package.json that runs each kind of file. Those that draw share one process, which loads the app once.
 KINDS = {"test": "*.test.js", "drawing": "*.dom.js"}
@@ -62,7 +63,7 @@ def test_a_further_row_is_no_difference_and_a_changed_one_is() -> None:
     assert not answers.alike(kept, {**more, "html": "<p>b</p>"})
 
 
-@pytest.mark.parametrize("path", contracts.FILES)
+@pytest.mark.parametrize("path", contract_types.FILES)
 def test_the_types_of_the_browser_are_those_of_the_contracts(path: str) -> None:
-    written = (contracts.PACKAGE / path).read_text(encoding="utf-8")
-    assert written == contracts.declarations(path), "write them: python -m tests.javascript.contracts"
+    written = (contract_types.PACKAGE / path).read_text(encoding="utf-8")
+    assert written == contract_types.declarations(path), "write them: python app/contract_types.py"

@@ -1,4 +1,4 @@
-// Written from headlight_app/compare/contract.py by tests/javascript/contracts.py.
+// Written from headlight_app/compare/contract.py by app/contract_types.py.
 
 import type {
   AttentionGroupAnswer,

@@ -1,4 +1,4 @@
-// Written from headlight_app/lesson/contract.py by tests/javascript/contracts.py.
+// Written from headlight_app/lesson/contract.py by app/contract_types.py.
 
 import type { AskedQuestion } from "../../course/frontend/contract.js";
 import type { FileAnswer, Request } from "../../ui/frontend/contract.js";

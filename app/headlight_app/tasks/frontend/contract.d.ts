@@ -1,4 +1,4 @@
-// Written from headlight_app/tasks/contract.py by tests/javascript/contracts.py.
+// Written from headlight_app/tasks/contract.py by app/contract_types.py.
 
 import type { ExplorePageAnswer } from "../../explore/frontend/contract.js";
 import type { Candidate, QuestionRequest } from "../../ui/frontend/contract.js";

@@ -1,4 +1,4 @@
-// Written from headlight_app/contract by tests/javascript/contracts.py.
+// Written from headlight_app/contract by app/contract_types.py.
 
 /** The parts that replace a model's own, by their registry names; an empty one stays as trained. */
 export interface Variant {

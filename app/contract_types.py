@@ -1,4 +1,7 @@
-"""Writes the contracts' TypeScript types beside the browser's modules: `python -m tests.javascript.contracts`."""
+"""Writes the contracts' TypeScript types beside the browser's modules: `python app/contract_types.py`.
+
+This file is for developers: it is outside the packages, so that it is not installed.
+"""
 
 import inspect
 import os
@@ -18,7 +21,7 @@ from headlight_app.contract.request import Answer, Request
 
 PACKAGE = Path(headlight_app.__file__).parent
 SHARED = ("question", "request", "state", "sampling", "difference", "parts", "diagram", "arrays", "reply")
-PAGES = ("explore", "tasks", "compare", "generate", "positions", "course", "lesson", "frame", "room")
+PAGES = sorted(file.parent.name for file in PACKAGE.glob("*/contract.py") if (file.parent / "frontend").is_dir())
 FILES = {
     "ui/frontend/contract.d.ts": tuple(f"headlight_app.contract.{name}" for name in SHARED),
     "ui/frontend/export/contract.d.ts": ("headlight_app.export.contract",),
@@ -49,7 +52,7 @@ def declarations(path: str) -> str:
     uses: set[type[Struct]] = set()
     interfaces = [*(_interface(kind, uses) for kind in found), *_routes(found, uses)]
     sources = "headlight_app/contract" if len(FILES[path]) > 1 else FILES[path][0].replace(".", "/") + ".py"
-    heading = f"// Written from {sources} by tests/javascript/contracts.py.\n"
+    heading = f"// Written from {sources} by app/contract_types.py.\n"
     imports = "".join(_imports(path, uses))
     return "\n".join([heading, *filter(None, [imports]), *interfaces])
 
@@ -57,10 +60,10 @@ def declarations(path: str) -> str:
 def _structs(module: ModuleType) -> list[type[Struct]]:
     """The structs that are sent, and their bases with fields, in the order of a module."""
     found = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Struct)]
-    return [kind for kind in found if kind.__module__ == module.__name__ and _is_told(kind)]
+    return [kind for kind in found if kind.__module__ == module.__name__ and _is_sent(kind)]
 
 
-def _is_told(kind: type[Struct]) -> bool:
+def _is_sent(kind: type[Struct]) -> bool:
     """Whether the browser needs the struct: it is sent, or it is a base that adds fields."""
     is_page_question = issubclass(kind, Request) and not kind.is_http
     return kind is not Answer and not is_page_question and (not _is_base(kind) or _adds_fields(kind))
@@ -81,7 +84,7 @@ def _bases(kind: type[Struct]) -> list[type[Struct]]:
     for base in kind.__bases__:
         if issubclass(base, Struct) and base.__module__ in FILE_OF:
             is_tagged = base.__struct_config__.tag not in (None, base.__name__)
-            found += _bases(base) if is_tagged or not (_is_told(base) and _adds_fields(base)) else [base]
+            found += _bases(base) if is_tagged or not (_is_sent(base) and _adds_fields(base)) else [base]
     return found
 
 
