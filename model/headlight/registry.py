@@ -32,6 +32,10 @@ class Registry(dict[str, Entry]):
         super().__init__(entries)
         self.kind = kind
 
+    def require(self, name: str) -> None:
+        """Raise UnknownNameError unless the registry has a part of this name."""
+        self[name]
+
     def __missing__(self, name: object) -> Entry:
         near = suggestion(str(name), self)
         raise UnknownNameError(f"There is no {self.kind} {str(name)!r}.{near} Known: {', '.join(sorted(self))}.")

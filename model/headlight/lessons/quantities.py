@@ -71,7 +71,7 @@ def _head(scope: Scope, layer: float, head: float) -> tuple[str, int]:
 
 
 def _metric(scope: Scope, name: str) -> Value:
-    HEAD_METRICS[name]  # raises UnknownNameError
+    HEAD_METRICS.require(name)
     return Table.numbered(head_metrics(scope.trace)[name], ("layer", "head"))
 
 

@@ -166,18 +166,18 @@ class Recipe:
         """The recipe itself. Raises DataError if something is missing or cannot be built."""
         task = self.example_task
         if task:
-            EXAMPLE_OBJECTIVES[self.objective]
+            EXAMPLE_OBJECTIVES.require(self.objective)
             if self.texts or (self.task and (self.validation or self.examples.files)):
                 raise DataError(f"The task {task.name} has its own examples; leave out other texts, or the task.")
         else:
-            TEXT_OBJECTIVES[self.objective]
+            TEXT_OBJECTIVES.require(self.objective)
             if not self.texts:
                 raise DataError(
                     "There is no text to train on; give one with --text FILE, or under [texts] in a recipe."
                 )
         self.training.check()
         self._check_tokenizer()
-        TOKENIZER_TRAINERS[self.tokenizer.kind or "bpe"]
+        TOKENIZER_TRAINERS.require(self.tokenizer.kind or "bpe")
         with torch.device("meta"):  # builds every part without allocating weights
             Transformer(self.config(max(1, self.tokenizer.vocabulary_size)))
         return self
@@ -240,7 +240,7 @@ def load_recipe(path: Path) -> Recipe:
 def parse_recipe(table: Mapping[str, Any]) -> Recipe:
     """A recipe from the tables of a TOML file. Raises DataError for unknown keys and values of another type."""
     file = from_plain(RecipeFile, table, "recipe", DataError)
-    OBJECTIVES[file.objective]
+    OBJECTIVES.require(file.objective)
     return Recipe(
         file.objective,
         file.task,

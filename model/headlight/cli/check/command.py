@@ -51,7 +51,7 @@ def check(options: argparse.Namespace) -> int:
     and 2 if nothing could be checked.
     """
     for name in options.exercise:
-        CODE_EXERCISES[name]  # raises UnknownNameError
+        CODE_EXERCISES.require(name)
     if not options.file.is_file():
         raise HeadlightError(
             f"There is no file {options.file}. `headlight exercises {options.file}` writes one with gaps."
