@@ -264,7 +264,7 @@ SEED_OSS = llama_family(
                 '''\
 
 
-def count_weights(heads: int, length: int) -> Answer:
+def count_weights(heads: int, length: int) -> ScreenRows:
     """The number of weights that the heads of one layer compute for a text of `length` tokens."""
     of_head = length**2
     question = ask_number("How many weights do all heads compute?", heads * of_head, because="One for each cell.")

@@ -54,7 +54,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Answer:
+class AttentionResult:
     """Results of attention: the output, with heads joined if a module joins them, and the weights of each head."""
 
     output: Float[Tensor, "batch *head query value_channel"]
@@ -66,7 +66,7 @@ def shape_text(value: Tensor) -> str:
     return str(tuple(value.shape))
 
 
-def right_answer(case: Case) -> Answer:
+def right_result(case: Case) -> AttentionResult:
     """The output and the weights, computed by `Attention`."""
     attention, values = _attention_for(case), dict[str, Tensor]()
     q, k, v = (
@@ -81,8 +81,8 @@ def right_answer(case: Case) -> Answer:
     output = attention.attend(q, k, v, _context(case, q.shape[2], k.shape[2]), keep)
     weights = values["weights"]
     if case.layers and case.layers.output:
-        return Answer(attention.output(merge_heads(output)), weights)
-    return Answer(output, weights) if case.query.dim() == 4 else Answer(output[:, 0], weights[:, 0])
+        return AttentionResult(attention.output(merge_heads(output)), weights)
+    return AttentionResult(output, weights) if case.query.dim() == 4 else AttentionResult(output[:, 0], weights[:, 0])
 
 
 def allowed_cells(mask: Tensor) -> Tensor:

@@ -10,7 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from headlight.code_exercises import diagnoses
-from headlight.code_exercises.cases import TOLERANCE, Answer, Case, MakeCase, agrees, describe_difference, right_answer
+from headlight.code_exercises.cases import (
+    TOLERANCE,
+    AttentionResult,
+    Case,
+    MakeCase,
+    agrees,
+    describe_difference,
+    right_result,
+)
 from headlight.code_exercises.diagnoses import CheckFailed, Diagnosis
 from headlight.code_exercises.misconceptions import recognize
 from headlight.code_exercises.solution import Bind, BoundSolution, Solution
@@ -51,7 +59,7 @@ def numbers(bind: BindAgain) -> str:
 
 def require_right(bound: BoundSolution, output: Tensor, weights: Tensor | None) -> None:
     """Raise CheckFailed, with the misconception that gives this output, unless it is right."""
-    right = right_answer(bound.case)
+    right = right_result(bound.case)
     if agrees(output, right.output):
         return
     given = f"Given {bound.case.describe()}: {describe_difference('output', output, right.output)}."
@@ -71,14 +79,14 @@ def _expects_all_axes(bound: BoundSolution) -> bool:
         output, _ = bound.answer(*bound.arguments()[:3], with_axes.clone())
     except Exception:
         return False
-    return agrees(output, right_answer(bound.case).output)
+    return agrees(output, right_result(bound.case).output)
 
 
 def returned_weights(bind: BindAgain) -> str:
     """The weights are returned with the output."""
     bound = bind(0.0)
     _, weights = bound.answer()
-    right = right_answer(bound.case)
+    right = right_result(bound.case)
     if weights is None:
         raise CheckFailed("It returned one tensor, the output.", diagnoses.WEIGHTS_NOT_RETURNED)
     if not agrees(weights, right.weights):
@@ -95,7 +103,7 @@ def kept_weights(bind: BindAgain) -> str:
     _, weights = bound.answer()
     assert bound.module
     kept = [each for each in (weights, *vars(bound.module).values()) if isinstance(each, Tensor)]
-    if not any(agrees(each, right_answer(bound.case).weights) for each in kept):
+    if not any(agrees(each, right_result(bound.case).weights) for each in kept):
         raise CheckFailed("After a forward no attribute holds the right weights.", diagnoses.WEIGHTS_NOT_KEPT)
     return ""
 
@@ -113,7 +121,7 @@ def empty_row(bind: BindAgain) -> str:
     return ""
 
 
-def _even_where_empty(case: Case) -> Answer:
+def _even_where_empty(case: Case) -> AttentionResult:
     steps = change(
         mask_scores=lambda scores, allowed: scores.masked_fill(~allowed, -1e9),
         mask_weights=lambda weights, allowed: weights,
@@ -141,7 +149,7 @@ def gradients(bind: BindAgain) -> str:
     output, _ = bound.answer(*arguments)
     _backward(output)
     _require_layer_gradients(bound)
-    is_right = agrees(output, right_answer(bound.case).output)
+    is_right = agrees(output, right_result(bound.case).output)
     for (name, right), argument in zip(_right_gradients(bound).items(), arguments, strict=False):
         if argument.grad is None:
             raise CheckFailed(f"No gradient reaches {name}.", diagnoses.NO_GRADIENT)
@@ -155,7 +163,7 @@ def _right_gradients(bound: BoundSolution) -> dict[str, Tensor]:
     leaves = {name: getattr(bound.case, name).clone().requires_grad_() for name in ("query", "key", "value")}
     if bound.takes_one_input or bound.case.key is bound.case.query:
         leaves = dict.fromkeys(leaves, leaves["query"])
-    _backward(right_answer(replace(bound.case, **leaves)).output)
+    _backward(right_result(replace(bound.case, **leaves)).output)
     return {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from headlight.code_exercises.cases import Answer, Case, Layers, agrees, allowed_cells, right_answer
+from headlight.code_exercises.cases import AttentionResult, Case, Layers, agrees, allowed_cells, right_result
 from headlight.code_exercises.diagnoses import MASK_NEEDS_AXES, Diagnosis, diagnosis
 from headlight.code_exercises.steps import change, compute, project, with_axes_of_scores
 from headlight.registry import Registry
@@ -30,19 +30,19 @@ class Misconception:
 def recognize(case: Case, given: Tensor, part: Literal["output", "weights"] = "output") -> tuple[Diagnosis, ...]:
     """The misconception, or the two together, that give this wrong output (or weights); empty if none does."""
     with torch.no_grad():
-        right: Tensor = getattr(right_answer(case), part)
+        right: Tensor = getattr(right_result(case), part)
         singles = [(row,) for row in MISCONCEPTIONS.values()]
         pairs = [
             pair for pair in combinations(MISCONCEPTIONS.values(), 2) if not set(pair[0].steps) & set(pair[1].steps)
         ]
         for rows in (*singles, *pairs):
-            wrong = wrong_answer(case, *rows)
+            wrong = wrong_result(case, *rows)
             if wrong and agrees(given, getattr(wrong, part)) and not agrees(getattr(wrong, part), right):
                 return tuple(row.diagnosis for row in rows)
     return ()
 
 
-def wrong_answer(case: Case, *rows: Misconception) -> Answer | None:
+def wrong_result(case: Case, *rows: Misconception) -> AttentionResult | None:
     """The answer that these misconceptions give; None if PyTorch raises an error."""
     steps: dict[str, Callable[..., object]] = {}
     for row in rows:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from headlight.code_exercises.cases import Answer, Case, allowed_cells
+from headlight.code_exercises.cases import AttentionResult, Case, allowed_cells
 from headlight.nn.attention import merge_heads, split_heads
 
 
@@ -52,7 +52,7 @@ class Steps:
     output: Callable[[Case, Tensor], Tensor] = project_output
 
 
-def compute(case: Case, steps: Steps) -> Answer:
+def compute(case: Case, steps: Steps) -> AttentionResult:
     """The answer of these steps. Raises RuntimeError if they do not fit the shapes."""
     q, k, v = steps.project(case)
     if case.heads:
@@ -64,7 +64,7 @@ def compute(case: Case, steps: Steps) -> Answer:
         allowed = steps.place_mask(case.mask, scores)
         weights = steps.mask_weights(steps.normalize(steps.mask_scores(scores, allowed)), allowed)
     values = steps.combine(weights, k, v)
-    return Answer(steps.output(case, steps.join(values) if case.heads else values), weights)
+    return AttentionResult(steps.output(case, steps.join(values) if case.heads else values), weights)
 
 
 def change(**changed: Callable[..., object]) -> Steps:

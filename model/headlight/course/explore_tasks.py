@@ -11,7 +11,7 @@ from headlight.analysis.head_metrics import HEAD_METRICS, HeadNumbers, compute_h
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.pictures import HeatMapPicture, bars, row
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import sentence_batch, target_loss
 from headlight.errors import InputError
 from headlight.questions.asking import ask_cell
@@ -22,7 +22,7 @@ from headlight.tracing.run import parse_interventions, run
 STORY = "Once upon a time there was a little dog. The little dog ran to the park, and the dog was happy."
 
 
-def find_head(metric: str, model: Checkpoint, text: str) -> Answer:
+def find_head(metric: str, model: Checkpoint, text: str) -> ScreenRows:
     """The head to find, a comparison of all heads, and the loss on the sentence without it."""
     network, stack = model.model, model.model.config.stacks[-1]
     shares = head_metrics(run(network, model.tokenizer, text, keep=("*.weights", "*.mask")))[metric]

@@ -16,9 +16,9 @@ from headlight.registry import Registry
 
 READING_SPEED = 150  # words a minute, for a text that needs thought
 TRYING = 0.3  # minutes for each control
-Answer = tuple[Row | Picture | str, ...]  # a picture or a sentence by itself is a row
+ScreenRows = tuple[Row | Picture | str, ...]  # a picture or a sentence by itself is a row
 StateFields = dict[str, str]  # a link's parameters, as the page Explore reads them
-Compute = Callable[..., Answer]
+Compute = Callable[..., ScreenRows]
 Link = Callable[..., StateFields]  # takes the values of a screen's controls, by their names
 
 

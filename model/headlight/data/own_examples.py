@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from headlight.data.examples import Example
 from headlight.data.rows import Row
-from headlight.data.text_tasks import Answer, TextTask, tagged_example
+from headlight.data.text_tasks import TargetKind, TextTask, tagged_example
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,20 @@ class Rows(NamedTuple):
     answer: str
 
 
-ROWS_OF: Mapping[Answer, Rows] = {
-    Answer.LABEL: Rows(read_labelled, "text", "label"),
-    Answer.WORD_LABELS: Rows(read_tagged, "text", "labels"),
-    Answer.TEXT: Rows(read_pair, "source", "target"),
+ROWS_OF: Mapping[TargetKind, Rows] = {
+    TargetKind.LABEL: Rows(read_labelled, "text", "label"),
+    TargetKind.WORD_LABELS: Rows(read_tagged, "text", "labels"),
+    TargetKind.TEXT: Rows(read_pair, "source", "target"),
 }
 
 
-def own_task(source: ExampleFiles, answer: Answer, validation: tuple[Path, ...] = ()) -> TextTask:
+def own_task(source: ExampleFiles, target: TargetKind, validation: tuple[Path, ...] = ()) -> TextTask:
     """The task of a user's example files."""
-    rows = ROWS_OF[answer]
+    rows = ROWS_OF[target]
     text_column, answer_column = source.text or rows.text, source.answer or rows.answer
 
     def read(row: Row) -> Example:
         return rows.read(row, text_column, answer_column)
 
     name = ", ".join(Path(file).name for file in source.files)
-    return TextTask(name, source.files, read, answer, columns=source.columns, validation=validation)
+    return TextTask(name, source.files, read, target, columns=source.columns, validation=validation)

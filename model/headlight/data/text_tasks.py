@@ -29,8 +29,8 @@ PARTS = ("training", "validation", "held_out")
 LENGTH_SPREAD = 4  # characters; texts of a batch may differ this much in length even if equally long ones exist
 
 
-class Answer(Enum):
-    """The kind of answer of an example: one label, one label per word, or a text."""
+class TargetKind(Enum):
+    """What a model learns to give for an example: one label, one label per word, or a text."""
 
     LABEL = "label"
     WORD_LABELS = "word labels"
@@ -39,7 +39,7 @@ class Answer(Enum):
 
 @dataclass(frozen=True)
 class TextTask:
-    """A task on texts: its files, the reader that turns a row into an example, and the kind of its answers.
+    """A task on texts: its files, the reader that turns a row into an example, and the kind of its targets.
 
     `labels` are the labels of a classifier; if not given, they are collected from the examples. `columns` names the
     columns of a TSV file without a header line. With separate validation files, no example of the other files is held
@@ -49,7 +49,7 @@ class TextTask:
     name: str
     files: tuple[str, ...]
     read: Callable[[Row], Example]
-    answer: Answer
+    target: TargetKind
     labels: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     validation: tuple[Path, ...] = ()
@@ -116,10 +116,10 @@ class TextExamples:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The task's labels, or else those of the examples: O (not a name) first, the others sorted."""
-        if self.task.labels or self.task.answer is Answer.TEXT:
+        if self.task.labels or self.task.target is TargetKind.TEXT:
             return self.task.labels
         answers = {one.answer for one in (*self.training, *self.validation, *self.held_out)}
-        found = answers if self.task.answer is Answer.LABEL else {label for one in answers for label in one.split()}
+        found = answers if self.task.target is TargetKind.LABEL else {label for one in answers for label in one.split()}
         if len(found) < 2:
             raise DataError(f"All examples of {self.name} have the label {min(found)!r}; a classifier needs two.")
         return tuple(sorted(found, key=lambda label: (label != OUTSIDE, label)))
@@ -127,14 +127,14 @@ class TextExamples:
     @property
     def special_tokens(self) -> tuple[str, ...]:
         """The special tokens of the model that reads the texts."""
-        return SEQUENCE_SPECIAL_TOKENS if self.task.answer is Answer.TEXT else MASKED_SPECIAL_TOKENS
+        return SEQUENCE_SPECIAL_TOKENS if self.task.target is TargetKind.TEXT else MASKED_SPECIAL_TOKENS
 
     @property
     def texts(self) -> Iterator[str]:
         """The texts for training a tokenizer: the training texts, and their answers if these are texts."""
         for one in self.training:
             yield one.text
-            if self.task.answer is Answer.TEXT:
+            if self.task.target is TargetKind.TEXT:
                 yield one.answer
 
     def make_tokenizer(self) -> Tokenizer:
@@ -204,7 +204,7 @@ TRANSLATE = TextTask(
     "translate",
     ("$HEADLIGHT_DATA/tasks/eng-fra.tsv.xz",),
     read_translation,
-    Answer.TEXT,
+    TargetKind.TEXT,
     columns=("english", "french"),
 )
 
@@ -221,7 +221,7 @@ def read_review(row: Row) -> Example:
 
 
 SENTIMENT = TextTask(
-    "sentiment", ("$HEADLIGHT_DATA/tasks/sentiment.tsv.xz",), read_review, Answer.LABEL, SENTIMENT_LABELS
+    "sentiment", ("$HEADLIGHT_DATA/tasks/sentiment.tsv.xz",), read_review, TargetKind.LABEL, SENTIMENT_LABELS
 )
 
 
@@ -259,7 +259,7 @@ ENTITIES = TextTask(
     "entities",
     tuple(f"$HEADLIGHT_DATA/tasks/ner-{corpus}.conll.xz" for corpus in ("wikigold", "broad_twitter", "wnut17")),
     read_sentence,
-    Answer.WORD_LABELS,
+    TargetKind.WORD_LABELS,
     ENTITY_LABELS,
 )
 

@@ -156,11 +156,11 @@ class Recipe:
             return EXAMPLE_TASKS[self.task]
         if not self.examples.files:
             return None
-        answer = EXAMPLE_OBJECTIVES[self.objective].answer
-        if answer is None:
-            known = ", ".join(name for name, each in EXAMPLE_OBJECTIVES.items() if each.answer)
+        target = EXAMPLE_OBJECTIVES[self.objective].target
+        if target is None:
+            known = ", ".join(name for name, each in EXAMPLE_OBJECTIVES.items() if each.target)
             raise DataError(f"The objective {self.objective} reads no files of examples; {known} do.")
-        return own_task(self.examples, answer, self.validation)
+        return own_task(self.examples, target, self.validation)
 
     def check(self) -> Recipe:
         """The recipe itself. Raises DataError if something is missing or cannot be built."""

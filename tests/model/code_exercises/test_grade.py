@@ -17,14 +17,14 @@ from headlight.code_exercises.cases import (
     causal,
     example,
     padded,
-    right_answer,
+    right_result,
     self_attention,
     with_empty_row,
 )
 from headlight.code_exercises.diagnoses import Finding
 from headlight.code_exercises.exercises import CODE_EXERCISES
 from headlight.code_exercises.grade import check, format_findings, grade
-from headlight.code_exercises.misconceptions import MISCONCEPTIONS, Misconception, recognize, wrong_answer
+from headlight.code_exercises.misconceptions import MISCONCEPTIONS, Misconception, recognize, wrong_result
 from headlight.code_exercises.solution import role_of
 from headlight.code_exercises.steps import Steps, change, compute
 from tests.model.code_exercises import right
@@ -151,7 +151,7 @@ def test_the_steps_are_those_of_the_network_for_any_shape(
 ) -> None:
     case = example(batch, heads, queries=queries, keys=keys, channels=channels, values=values)
     case = {"-": case, "p": padded(case), "e": with_empty_row(case)}[mask]
-    answer, expected = compute(case, Steps()), right_answer(case)
+    answer, expected = compute(case, Steps()), right_result(case)
     assert agrees(answer.output, expected.output)
     assert agrees(answer.weights, expected.weights)
 
@@ -165,19 +165,19 @@ def test_the_steps_are_those_of_the_network_for_any_shape(
 @examples(40)
 def test_a_wrong_output_is_recognized_for_any_shape(batch: int, tokens: int, channels: int, name: str) -> None:
     case = causal(example(batch, batch, queries=tokens, keys=tokens, channels=channels))
-    wrong = wrong_answer(case, MISCONCEPTIONS[name])
-    if wrong is None or agrees(wrong.output, right_answer(case).output):
+    wrong = wrong_result(case, MISCONCEPTIONS[name])
+    if wrong is None or agrees(wrong.output, right_result(case).output):
         return  # the mistake is impossible or has no effect here
     (diagnosis,) = recognize(case, wrong.output)
     twin = next(row for row in MISCONCEPTIONS.values() if row.diagnosis == diagnosis)
-    found = wrong_answer(case, twin)
+    found = wrong_result(case, twin)
     assert found is not None and agrees(found.output, wrong.output)
 
 
 def test_two_mistakes_at_once_are_both_named() -> None:
     case = padded(example(3, 3, queries=4, keys=4))
     rows = (MISCONCEPTIONS["no-scale"], MISCONCEPTIONS["mask-by-head"])
-    wrong = wrong_answer(case, *rows)
+    wrong = wrong_result(case, *rows)
     assert wrong is not None
     assert recognize(case, wrong.output) == tuple(row.diagnosis for row in rows)
 

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.pictures import Picture, Row, Verdict, as_rows
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from tests.model import toys
 
 Kind = TypeVar("Kind", bound=Picture)
@@ -16,16 +16,16 @@ def compute(screen: Screen, model: Checkpoint = TOY, /, **inputs: str) -> tuple[
     return screen.rows(**screen.parse(inputs) | dict.fromkeys(screen.model_controls, model))
 
 
-def pictures(answer: Answer, kind: type[Kind]) -> list[Kind]:
+def pictures(answer: ScreenRows, kind: type[Kind]) -> list[Kind]:
     """All pictures of a kind."""
     return [picture for row in as_rows(answer) for picture in row.pictures if isinstance(picture, kind)]
 
 
-def verdict(answer: Answer) -> Verdict:
+def verdict(answer: ScreenRows) -> Verdict:
     """The first verdict."""
     return pictures(answer, Verdict)[0]
 
 
-def sentences(answer: Answer) -> str:
+def sentences(answer: ScreenRows) -> str:
     """The text of all verdicts."""
     return " ".join(each.text for each in pictures(answer, Verdict))

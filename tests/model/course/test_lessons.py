@@ -6,7 +6,7 @@ from headlight import find_checkpoint, load
 from headlight.checkpoints import Checkpoint
 from headlight.course.chapters import CHAPTERS
 from headlight.course.pictures import plain
-from headlight.course.screen import Answer
+from headlight.course.screen import ScreenRows
 from headlight.errors import HeadlightError
 from tests.model.course.shown import sentences
 
@@ -26,7 +26,7 @@ def opened() -> dict[str, Checkpoint]:
     return {name: load(find_checkpoint(name)) for name in MODELS}
 
 
-def answer(opened: dict[str, Checkpoint], chapter: str, screen: str, **inputs: str) -> Answer:
+def answer(opened: dict[str, Checkpoint], chapter: str, screen: str, **inputs: str) -> ScreenRows:
     """The answer of a screen."""
     row = CHAPTERS[chapter].screens[screen]
     values = row.parse(inputs)

@@ -20,7 +20,7 @@ from headlight.cli.main import main
 from headlight.cli.train import train
 from headlight.data.examples import Example
 from headlight.data.own_examples import ExampleFiles, own_task
-from headlight.data.text_tasks import Answer, TextExamples
+from headlight.data.text_tasks import TargetKind, TextExamples
 from headlight.errors import DataError, HeadlightError
 from headlight.evaluation.text_tasks import label_answer
 from headlight.training.recipe import Recipe, parse_recipe
@@ -30,8 +30,8 @@ pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 SMALL = ["--d-model", "32", "--layers", "1", "--heads", "2", "--warmup-steps", "2", "--learning-rate", "0.01"]
 
 
-def opened(path: Path, answer: Answer) -> TextExamples:
-    return own_task(ExampleFiles((str(path),)), answer, (path,)).open()
+def opened(path: Path, target: TargetKind) -> TextExamples:
+    return own_task(ExampleFiles((str(path),)), target, (path,)).open()
 
 
 @pytest.mark.full
@@ -98,7 +98,7 @@ def test_a_file_of_each_kind_gives_the_same_examples(rows: list[tuple[str, str]]
         keyed = [{"text": word, "labels": [label]} for word, label in rows]
         lines.write_text("\n\n".join(map(json.dumps, keyed)), encoding="utf-8")
         conll.write_text("\n\n".join(f"{word} x {label}" for word, label in rows), encoding="utf-8")
-        read = [opened(path, Answer.WORD_LABELS).training for path in (tsv, lines)]
+        read = [opened(path, TargetKind.WORD_LABELS).training for path in (tsv, lines)]
     assert read[0] == read[1] and len(read[0]) == len(rows)
     assert [example.text for example in read[0]] == [word for word, _ in rows]
 
@@ -106,54 +106,69 @@ def test_a_file_of_each_kind_gives_the_same_examples(rows: list[tuple[str, str]]
 def test_words_in_columns_lose_the_beginnings_of_names(tmp_path: Path) -> None:
     path = tmp_path / "names.conll"
     path.write_text("Ida x B-PER\nBerg x I-PER\nran O\n\n \nSo O\n", encoding="utf-8")
-    data = opened(path, Answer.WORD_LABELS)
+    data = opened(path, TargetKind.WORD_LABELS)
     assert data.training == (Example("Ida Berg ran", "PER PER O"), Example("So", "O")) and data.labels == ("O", "PER")
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "answer", "sentence"),
+    ("name", "content", "target", "sentence"),
     [
-        ("a.tsv", "text\tlabel\nx\ty\nz\n", Answer.LABEL, r"Line 3 of .*a.tsv has 1 field, .* 2 columns \(text, label"),
-        ("a.tsv", "text\tlabel\nx\t\n", Answer.LABEL, r"Line 2 of .*a.tsv has no text in 'label' \(it is ''\)"),
+        (
+            "a.tsv",
+            "text\tlabel\nx\ty\nz\n",
+            TargetKind.LABEL,
+            r"Line 3 of .*a.tsv has 1 field, .* 2 columns \(text, label",
+        ),
+        ("a.tsv", "text\tlabel\nx\t\n", TargetKind.LABEL, r"Line 2 of .*a.tsv has no text in 'label' \(it is ''\)"),
         (
             "a.tsv",
             "a\tb\nx\ty\n",
-            Answer.LABEL,
+            TargetKind.LABEL,
             r"Line 2 of .*a.tsv has no 'text'; it has 'a', 'b'\. Under \[examples\]",
         ),
-        ("a.tsv", "text\ttext\n", Answer.LABEL, r"Line 1 of .* should name the columns, each once"),
-        ("a.tsv", "text\tlabel\nx\ty\nz\ty\n", Answer.LABEL, r"All examples of a.tsv have the label 'y'"),
-        ("a.jsonl", '{"text": "x", "label": 1}\n{"text":\n', Answer.LABEL, r"Line 2 of .*a.jsonl is not JSON"),
-        ("a.jsonl", "[1]\n", Answer.LABEL, r"Line 1 of .*a.jsonl is not a JSON object"),
-        ("a.jsonl", "[" * 100_000, Answer.LABEL, r"Line 1 of .*a.jsonl is not JSON"),
-        ("a.jsonl", '{"text": 3, "label": "x"}', Answer.LABEL, r"Line 1 of .* has no text in 'text' \(it is 3\)"),
-        ("a.jsonl", '{"source": "x", "target": null}', Answer.TEXT, r"Line 1 .* no text in 'target' \(it is None\)"),
-        ("a.tsv", "text\tlabels\na b\tX\n", Answer.WORD_LABELS, r"Line 2 .* has 2 words and 1 labels; each word"),
-        ("a.jsonl", '{"text": ["a"], "labels": ["x y"]}', Answer.WORD_LABELS, r"Line 1 .* 'x y' where a word or its"),
-        ("a.txt", "x", Answer.LABEL, r"end in \.tsv, \.jsonl, \.conll; .*a\.txt does not"),
+        ("a.tsv", "text\ttext\n", TargetKind.LABEL, r"Line 1 of .* should name the columns, each once"),
+        ("a.tsv", "text\tlabel\nx\ty\nz\ty\n", TargetKind.LABEL, r"All examples of a.tsv have the label 'y'"),
+        ("a.jsonl", '{"text": "x", "label": 1}\n{"text":\n', TargetKind.LABEL, r"Line 2 of .*a.jsonl is not JSON"),
+        ("a.jsonl", "[1]\n", TargetKind.LABEL, r"Line 1 of .*a.jsonl is not a JSON object"),
+        ("a.jsonl", "[" * 100_000, TargetKind.LABEL, r"Line 1 of .*a.jsonl is not JSON"),
+        ("a.jsonl", '{"text": 3, "label": "x"}', TargetKind.LABEL, r"Line 1 of .* has no text in 'text' \(it is 3\)"),
+        (
+            "a.jsonl",
+            '{"source": "x", "target": null}',
+            TargetKind.TEXT,
+            r"Line 1 .* no text in 'target' \(it is None\)",
+        ),
+        ("a.tsv", "text\tlabels\na b\tX\n", TargetKind.WORD_LABELS, r"Line 2 .* has 2 words and 1 labels; each word"),
+        (
+            "a.jsonl",
+            '{"text": ["a"], "labels": ["x y"]}',
+            TargetKind.WORD_LABELS,
+            r"Line 1 .* 'x y' where a word or its",
+        ),
+        ("a.txt", "x", TargetKind.LABEL, r"end in \.tsv, \.jsonl, \.conll; .*a\.txt does not"),
         (
             "a.tsv",
             "text\tlabel\n",
-            Answer.LABEL,
+            TargetKind.LABEL,
             r"too few examples of a.tsv in .*: 0, of which one in ten is held out",
         ),
     ],
 )
 def test_a_row_that_cannot_be_read_is_named(
-    name: str, content: str, answer: Answer, sentence: str, tmp_path: Path
+    name: str, content: str, target: TargetKind, sentence: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match=sentence):
-        assert opened(tmp_path / name, answer).labels
+        assert opened(tmp_path / name, target).labels
 
 
-@given(st.binary(max_size=60), st.sampled_from(["tsv", "jsonl", "conll"]), st.sampled_from(Answer))
-def test_any_bytes_are_read_or_refused_in_a_sentence(content: bytes, suffix: str, answer: Answer) -> None:
+@given(st.binary(max_size=60), st.sampled_from(["tsv", "jsonl", "conll"]), st.sampled_from(TargetKind))
+def test_any_bytes_are_read_or_refused_in_a_sentence(content: bytes, suffix: str, target: TargetKind) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"rows.{suffix}"
         path.write_bytes(content)
         try:
-            assert opened(path, answer).training
+            assert opened(path, target).training
         except HeadlightError as error:
             assert str(path) in str(error) or path.name in str(error)
 

@@ -24,7 +24,7 @@ from headlight.course.pictures import (
     row,
 )
 from headlight.course.requirements import require_index
-from headlight.course.screen import Answer, Screen, StateFields, link
+from headlight.course.screen import Screen, ScreenRows, StateFields, link
 from headlight.course.sentences import (
     continuation,
     rank_word,
@@ -43,7 +43,7 @@ from headlight.tracing.trace import Trace
 WRITTEN, TEMPERATURE, TOP_P = 24, 0.8, 0.95
 
 
-def no_assistant(model: Checkpoint, prompt: str, answer: str, seed: int) -> Answer:
+def no_assistant(model: Checkpoint, prompt: str, answer: str, seed: int) -> ScreenRows:
     """The model's continuations, the rank of the true answer, and the training texts stated in its card."""
     written = (
         continuation(model, prompt, steps=WRITTEN, temperature=temperature, top_p=TOP_P, seed=seed).replace("\n", " ↵ ")
@@ -91,7 +91,7 @@ def _fact_rows(model: Checkpoint, prompt: str, answer: str) -> tuple[Row, Row]:
     )
 
 
-def _card_rows(model: Checkpoint, prompt: str) -> Answer:
+def _card_rows(model: Checkpoint, prompt: str) -> ScreenRows:
     """The card's statements on training and limits, and its held-out losses beside that of the learner's prompt."""
     card = model.card
     if not card.strip():
@@ -183,7 +183,7 @@ class WordRanking:
         return self.probabilities / self.probabilities.sum()
 
 
-def question_answering(model: Checkpoint, passage: str, questions: str, shown: int) -> Answer:
+def question_answering(model: Checkpoint, passage: str, questions: str, shown: int) -> ScreenRows:
     """The answer to every question with and without the passage, and one of them in detail."""
     asked, words = parse_questions(questions), passage_words(passage)
     require_index(shown, len(asked), "question", "your list", first=1)

@@ -11,7 +11,7 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.pictures import Row, TablePicture, TokensPicture, row, shape_text, weights_map
 from headlight.course.requirements import require_part
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import HEAD, LAYER, continuation, require_layer, token_labels, value
 from headlight.nn.attention import Attention
 from headlight.nn.stack import Block
@@ -24,7 +24,7 @@ MOST_WRITTEN = 24  # tokens of an answer
 CUT = ("decoder.*.cross.output=set:0",)  # every cross-attention adds nothing
 
 
-def cross_attention(model: Checkpoint, source: str, layer: int, head: int) -> Answer:
+def cross_attention(model: Checkpoint, source: str, layer: int, head: int) -> ScreenRows:
     """The model's own answer, the weights of one head, how the attentions differ, and the answer without the link."""
     path = require_layer(model.model, layer)
     require_part(model.model.config, "head", head)

@@ -17,7 +17,7 @@ from headlight.config import Config
 from headlight.course.controls import ChoiceControl, CountControl, SeedControl, TextControl
 from headlight.course.fitting import fit
 from headlight.course.pictures import MatrixPicture, TablePicture, bars, row
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.errors import InputError, shortened
 from headlight.nn.transformer import Transformer
 from headlight.questions.asking import ask_best, choose
@@ -55,7 +55,7 @@ Batches = list[tuple[Ids, Ids]]  # sequences of one length together, with their 
 Tagger = Callable[[Ids, Ids, NewIds, int], NewIds]  # training ids, labels, other ids, steps -> labels of those
 
 
-def compare_taggers(task: str, steps: int, seed: int) -> Answer:
+def compare_taggers(task: str, steps: int, seed: int) -> ScreenRows:
     """The share of tokens that each tagger labels correctly on unseen sequences, and one of those sequences."""
     shares = accuracies(task, steps, seed)
     ids, labels = sequences(task, HELD_OUT, seed + 1)
@@ -213,7 +213,7 @@ TAGGERS: dict[str, Tagger] = {
 }
 
 
-def label_own(examples: str, sentence: str) -> Answer:
+def label_own(examples: str, sentence: str) -> ScreenRows:
     """A hidden Markov model and a CRF trained on the learner's labels: their tables, and a new sentence."""
     read = parse_examples(examples)
     words = sorted({word for line in read for word, _ in line})

@@ -12,7 +12,7 @@ from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.pictures import MatrixPicture, Row, TablePicture, TokensPicture, Verdict, bars, row
-from headlight.course.screen import Answer, Screen, StateFields, compare_link, compared, link
+from headlight.course.screen import Screen, ScreenRows, StateFields, compare_link, compared, link
 from headlight.course.sentences import WordRank, rank_word, token_labels, value
 from headlight.errors import InputError
 from headlight.nn.masks import causal
@@ -46,7 +46,7 @@ class Guess:
         return rank_word(self.model, word, self.probabilities)
 
 
-def same_gap(encoder: Checkpoint, decoder: Checkpoint, text: str, word: str) -> Answer:
+def same_gap(encoder: Checkpoint, decoder: Checkpoint, text: str, word: str) -> ScreenRows:
     """What both see from the gap, what both answer, and the decoder's probability of the sentence with each word."""
     before, after = _split(text)
     asked = {"Encoder": ask_encoder(encoder, before, after), "Decoder": ask_decoder(decoder, before)}
@@ -165,7 +165,7 @@ SAME_GAP = Screen(
 SAME = 1e-4  # differences below this share of a vector's length are rounding errors of 32 bits
 
 
-def changed_word(encoder: Checkpoint, decoder: Checkpoint, one: str, other: str) -> Answer:
+def changed_word(encoder: Checkpoint, decoder: Checkpoint, one: str, other: str) -> ScreenRows:
     """The distance of the last vectors of the words at the same place in both sentences, under both models."""
     words, changed = _words(one, other)
     distances = torch.stack([vector_distances(model, one, other) for model in (encoder, decoder)])

@@ -19,7 +19,7 @@ from headlight.config import Config
 from headlight.config_groups import EmbeddingConfig, PerLayerConfig
 from headlight.course.controls import ChoiceControl, CountControl, ModelControl, SeedControl
 from headlight.course.pictures import TablePicture, bars, fold, row
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.errors import InputError
 from headlight.nn.layers import FEED_FORWARDS, NORMS
 from headlight.nn.masks import masks_title
@@ -43,7 +43,7 @@ ALSO = {
 }  # tasks that no shipped model has learned
 
 
-def which_task(seed: int) -> Answer:
+def which_task(seed: int) -> ScreenRows:
     """Shipped models by their shape, without variations of another model and without series."""
     shipped = [entry for entry in catalog() if entry.shipped]
     names = {entry.name for entry in shipped}
@@ -166,13 +166,13 @@ SIZES = ("vocabulary_size", "context_length", "d_model", "layers", "encoder_laye
          "head_dim", "value_head_dim", "d_ff", "labels", "norm_epsilon", "start_token_id")  # fmt: skip
 
 
-def configurations(model: Checkpoint, layers: int, d_model: str, one: str, other: str) -> Answer:
+def configurations(model: Checkpoint, layers: int, d_model: str, one: str, other: str) -> ScreenRows:
     """The choices of each model, its parameters as published and at the learner's size, and how two of them differ."""
     configs = well_known_configs() | {OPENED: model.model.config}
     return (*_choices(configs, layers, d_model), *fold(*_differences_of(configs, one, other)))
 
 
-def _choices(configs: dict[str, Config], layers: int, d_model: str) -> Answer:
+def _choices(configs: dict[str, Config], layers: int, d_model: str) -> ScreenRows:
     published = {name: count_parameters(config) for name, config in configs.items()}
     heads = int(d_model) // HEAD_DIM
     small = [count_parameters(at_size(configs[name], int(d_model), layers, heads)) for name in PAPERS]
@@ -243,7 +243,7 @@ CHOICES: dict[str, Callable[[Config], str]] = {
 }
 
 
-def _differences_of(configs: dict[str, Config], one: str, other: str) -> Answer:
+def _differences_of(configs: dict[str, Config], one: str, other: str) -> ScreenRows:
     """The fields of Config in which two models differ: sizes and choices."""
     if one == other:
         raise InputError("Choose two different models.")

@@ -17,7 +17,7 @@ from headlight.config_groups import OutputHeadConfig
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.fitting import fit, parameter_count
 from headlight.course.pictures import BarsPicture, Row, TablePicture, TokensPicture, bars, row
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import token_labels
 from headlight.errors import InputError
 from headlight.nn.output_heads import LanguageModelHead, SequenceClassifier, TokenClassifier
@@ -57,7 +57,7 @@ class Read:
     vectors: Float[Tensor, "1 pos d_model"]
 
 
-def output_heads(model: Checkpoint, examples: str, text: str) -> Answer:
+def output_heads(model: Checkpoint, examples: str, text: str) -> ScreenRows:
     """A classifier and a tagger fitted to the learner's lines, and the model's own head, on the same vectors."""
     config = model.model.config
     lines = parse_lines(examples)

@@ -22,7 +22,7 @@ from headlight.course.pictures import (
     row,
     weights_map,
 )
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import require_layer, token_labels, value
 from headlight.course.tokens.model_vectors import text_vectors
 from headlight.errors import InputError, TextError
@@ -48,7 +48,7 @@ class Selection:
     chosen: tuple[int, ...]
 
 
-def summary(model: Checkpoint, decoder: Checkpoint, text: str, sentences: int, vectors: str) -> Answer:
+def summary(model: Checkpoint, decoder: Checkpoint, text: str, sentences: int, vectors: str) -> ScreenRows:
     """The chosen sentences, each sentence's cosine with the mean, and an encoder-decoder's summary for comparison."""
     found = split_sentences(text)
     if sentences >= len(found):
@@ -130,7 +130,7 @@ def _comparison_row(selections: dict[str, Selection], count: int) -> Row:
     )
 
 
-def _written_rows(writer: Checkpoint, text: str) -> Answer:
+def _written_rows(writer: Checkpoint, text: str) -> ScreenRows:
     """An encoder-decoder's summary of the text, and where each of its words looked."""
     try:
         written = write(writer, text)

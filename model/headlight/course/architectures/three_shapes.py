@@ -12,7 +12,7 @@ from headlight.config_groups import PerLayerConfig
 from headlight.course.controls import ChoiceControl, ModelControl, TextControl
 from headlight.course.fitting import parameter_count
 from headlight.course.pictures import ModelDiagramPicture, Row, Verdict, row, shape_text, weights_map
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import token_labels
 from headlight.nn.hooks import no_hook
 from headlight.nn.masks import MASKS, QueryKeyPositions, combine_masks
@@ -29,7 +29,7 @@ TITLES = {"encoder": "Encoder", "decoder": "Decoder", "encoder-decoder": "Encode
 Shapes = dict[str, tuple[int, ...]]
 
 
-def three_shapes(model: Checkpoint, shape: str, text: str, source: str) -> Answer:
+def three_shapes(model: Checkpoint, shape: str, text: str, source: str) -> ScreenRows:
     """The model's sizes in one of three shapes: allowed pairs of tokens, its diagram, and the shapes of a run."""
     own = model.model.config
     read, written = _encode(model, source, text)

@@ -20,7 +20,7 @@ from headlight.course.pictures import (
     row,
     weights_matrix,
 )
-from headlight.course.screen import Answer, Screen, compare_link, link
+from headlight.course.screen import Screen, ScreenRows, compare_link, link
 from headlight.errors import InputError
 from headlight.nn.attention import Attention
 from headlight.nn.masks import MASKS, QueryKeyPositions, padding
@@ -40,7 +40,7 @@ class Sentence:
     vectors: Tensor
 
 
-def two_sentences(first: str, second: str, mask: str) -> Answer:
+def two_sentences(first: str, second: str, mask: str) -> ScreenRows:
     """Both sentences in one tensor, with or without a padding mask, beside the shorter one alone."""
     split = [text.split() for text in (first, second)]
     longest = max(map(len, split))
@@ -128,7 +128,7 @@ BATCH = Screen(
 )
 
 
-def dropped_weights(rate: float, tokens: int, seed: int) -> Answer:
+def dropped_weights(rate: float, tokens: int, seed: int) -> ScreenRows:
     """The weights of a head in training; with the identity as values, its output is the weights after dropout."""
     generator = torch.Generator().manual_seed(seed)
     q, k = (torch.randn(tokens, 8, generator=generator) for _ in range(2))

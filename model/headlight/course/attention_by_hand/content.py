@@ -21,7 +21,7 @@ from headlight.course.pictures import (
     row,
     weights_matrix,
 )
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_design, choose
 
@@ -29,12 +29,12 @@ SURE = 0.9  # the least weight for a clean selection of one token
 CLEAN, NEARLY_ALIKE = 0.95, 60  # the weight of a key that is picked; degrees between keys that are hardly told apart
 
 
-def attention_by_content(angle: float, strength: float, copies: int) -> Answer:
+def attention_by_content(angle: float, strength: float, copies: int) -> ScreenRows:
     """How cleanly a key is picked, by its angle to another one and by its number of copies."""
     return (*_by_angle(angle, strength), *_repeated(copies, strength))
 
 
-def _by_angle(angle: float, strength: float) -> Answer:
+def _by_angle(angle: float, strength: float) -> ScreenRows:
     """Three keys, the second at an angle from the first; the query is the first key, times a strength."""
     directions = (0.0, angle * pi / 180, -pi / 2)
     keys = torch.tensor([[cos(turn), sin(turn)] for turn in directions])
@@ -122,7 +122,7 @@ CONTENT = Screen(
 )
 
 
-def _repeated(copies: int, strength: float) -> Answer:
+def _repeated(copies: int, strength: float) -> ScreenRows:
     """Several copies of a key, beside two others that are orthogonal to it."""
     keys = torch.eye(3)[[0] * copies + [1, 2]]
     values = torch.tensor([[10.0, 0.0], [0.0, 10.0], [5.0, 5.0]])[[0] * copies + [1, 2]]
@@ -154,7 +154,7 @@ def _repeated(copies: int, strength: float) -> Answer:
     )
 
 
-def attention_by_position(values: Float[Tensor, "pos value_channel"], offset: int, strength: float) -> Answer:
+def attention_by_position(values: Float[Tensor, "pos value_channel"], offset: int, strength: float) -> ScreenRows:
     """Keys are one-hot positions, and a token's query is the key of the position `offset` away."""
     count = len(values)
     keys = torch.eye(count)

@@ -14,7 +14,7 @@ from headlight.course.attention_by_hand.words import WORDS
 from headlight.course.controls import Axis, ChoiceControl, CountControl, MatrixControl, SeedControl
 from headlight.course.fitting import fit
 from headlight.course.pictures import LinesPicture, MatrixPicture, Verdict, row
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.nn.attention import Attention
 from headlight.nn.hooks import no_hook
 from headlight.questions.asking import ask_design
@@ -62,7 +62,7 @@ def check_design(
     v: Float[Tensor, "value value_channel"],
     steps: int,
     seed: int,
-) -> Answer:
+) -> ScreenRows:
     """The output of a design beside the goal, advice on its fault, and the solution of gradient descent."""
     wanted = GOALS[goal].output
     head = attend(q, k, v)
@@ -154,7 +154,7 @@ def _run(attention: Attention, words: Float[Tensor, "text pos channel"]) -> dict
     return recorder.values
 
 
-def _learned_rows(goal: str, own: HeadValues, steps: int, seed: int) -> Answer:
+def _learned_rows(goal: str, own: HeadValues, steps: int, seed: int) -> ScreenRows:
     """The learned weights beside the learner's own, and the learned matrices."""
     found = learn(goal, steps, seed)
     weights = partial(MatrixPicture, rows=NAMES, columns=NAMES, colours="weights")

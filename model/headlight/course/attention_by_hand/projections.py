@@ -13,7 +13,7 @@ from headlight.course.attention_by_hand.words import TOKENS, WORDS, dot, number
 from headlight.course.controls import Axis, ChoiceControl, CountControl, MatrixControl
 from headlight.course.pictures import Equations, MatrixPicture, MovingPointsPicture, Verdict, bars, row
 from headlight.course.requirements import require_index
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.course.sentences import require_width
 from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_largest, ask_number
@@ -37,7 +37,7 @@ def project(
     w_q: Float[Tensor, "q_in q_out"],
     w_k: Float[Tensor, "k_in k_out"],
     w_v: Float[Tensor, "v_in v_out"],
-) -> Answer:
+) -> ScreenRows:
     """Q of the query tokens, K and V of the same or other tokens, the scores by one matrix, and the output."""
     require_width(target.shape[1], {"channels of the source": source.shape[1]})
     read, axis = (target, ASKING) if memory == "self" else (source, SOURCE)
@@ -68,7 +68,7 @@ def _question(target: Tensor, w_q: Tensor, w_k: Tensor, q: Tensor) -> Question:
 
 def _head_rows(
     values: dict[str, Tensor], queries: tuple[str, ...], keys: tuple[str, ...], question: Question
-) -> Answer:
+) -> ScreenRows:
     q, k, v, scores, weights, output = (values[name] for name in NAMES)
     return (
         row(
@@ -95,7 +95,7 @@ def _equation(values: dict[str, Tensor], name: str) -> str:
 
 def _product_rows(
     target: Tensor, read: Tensor, joint: Tensor, values: dict[str, Tensor], names: tuple[tuple[str, ...], ...]
-) -> Answer:
+) -> ScreenRows:
     """The scores depend on W_Q and W_K only through their product."""
     product, by_parts = target @ joint @ read.T, values["q"] @ values["k"].T
     difference = float((product - by_parts).abs().max())
@@ -125,7 +125,9 @@ def scores_by_columns(
     return torch.stack([torch.stack([(q @ x_i) @ (k @ y_j) for y_j in y]) for x_i in x])
 
 
-def _columns_rows(target: Tensor, read: Tensor, w_q: Tensor, w_k: Tensor, names: tuple[tuple[str, ...], ...]) -> Answer:
+def _columns_rows(
+    target: Tensor, read: Tensor, w_q: Tensor, w_k: Tensor, names: tuple[tuple[str, ...], ...]
+) -> ScreenRows:
     """The same matrices with tokens as columns; nothing if they are not square, since only one reading fits then."""
     if w_q.shape[0] != w_q.shape[1]:
         return ()
@@ -202,7 +204,7 @@ def move(
     w_k: Float[torch.Tensor, "k_in k_out"],
     w_v: Float[torch.Tensor, "v_in v_out"],
     query: int,
-) -> Answer:
+) -> ScreenRows:
     """The points of one query, all keys and values, and the output, in every frame; and the weights."""
     require_index(query, len(x), "token", "X")
     values = attend_with_weights(x, None, w_q, w_k, w_v)

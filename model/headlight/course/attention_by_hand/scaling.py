@@ -20,7 +20,7 @@ from headlight.course.pictures import (
     row,
     weights_map,
 )
-from headlight.course.screen import Answer, Screen, compare_link, link
+from headlight.course.screen import Screen, ScreenRows, compare_link, link
 from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import AttentionFunction
 from headlight.questions.asking import ask_nearest
@@ -35,7 +35,7 @@ COMPARE_UNSCALED = compare_link(link(fixed={"model": "stories-causal"}), link(fi
 DRAWS = {"normal": "torch.randn: mean 0, variance 1", "uniform": "torch.rand: from 0 to 1"}
 
 
-def variance_of_scores(width: int, heads: int, keys: int, draw: str, seed: int) -> Answer:
+def variance_of_scores(width: int, heads: int, keys: int, draw: str, seed: int) -> ScreenRows:
     """The variance of q · k over d, the saturation of the softmax, and the effect of each divisor on both."""
     generator = torch.Generator().manual_seed(seed)
     products = {d: (_draw(draw, generator, PAIRS, d) * _draw(draw, generator, PAIRS, d)).sum(1) for d in WIDTHS}

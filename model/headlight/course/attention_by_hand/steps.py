@@ -24,7 +24,7 @@ from headlight.course.pictures import (
     row,
 )
 from headlight.course.requirements import require_index
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import (
     ATTENTION_FUNCTIONS,
@@ -46,7 +46,7 @@ def look_up(
     keys: Float[Tensor, "key key_channel"],
     values: Float[Tensor, "value value_channel"],
     sharpness: float,
-) -> Answer:
+) -> ScreenRows:
     """One query, looked up hard (argmax) and softly (softmax)."""
     names = ENTRIES.label_all(len(keys))
     hard, soft = (
@@ -119,7 +119,7 @@ def attention_steps(
     mask: str,
     query: int,
     sheet: int,
-) -> Answer:
+) -> ScreenRows:
     """Every step of one head, and one query of it written out."""
     positions = QueryKeyPositions(torch.arange(len(q)), torch.arange(len(k)))
     allowed = combine_masks([] if mask == "none" else [mask], positions)[0, 0]

@@ -14,7 +14,7 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.pictures import BarsPicture, HeatMapPicture, Verdict, row
 from headlight.course.requirements import require_part
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import HEAD, LAYER, token_labels
 from headlight.questions.asking import ask_largest
 from headlight.tracing.run import run
@@ -23,7 +23,7 @@ SHOWN = 8  # shown writers of each side, largest first; the others together are 
 _WRITER = re.compile(r"\w+\.(\d+)\.(self|feed_forward|bias)(?:\[(\d+)\])?")
 
 
-def who_wrote(model: Checkpoint, text: str, layer: int, head: int) -> Answer:
+def who_wrote(model: Checkpoint, text: str, layer: int, head: int) -> ScreenRows:
     """The score of the last token with the key that it attends to most, as a sum over writers (earlier parts)."""
     group = attention_groups(model.model.config)[0]
     for part, index in (("layer", layer), ("head", head)):

@@ -10,7 +10,7 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.course.attention import attend
 from headlight.course.controls import ON, Axis, CountControl, MatrixControl, ModelControl, TextControl
 from headlight.course.pictures import LinesPicture, PointsPicture, TablePicture, Verdict, row, weights_matrix
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import require_width, value
 from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_whether
@@ -21,7 +21,7 @@ TOKENS, CHANNELS, PLANE = Axis("tokens", 3, 8), Axis("channels", 1, 4), Axis("pl
 TOLERANCE = 1e-4
 
 
-def averages_on_numbers(queries: Tensor, keys: Tensor, values: Tensor, times: int) -> Answer:
+def averages_on_numbers(queries: Tensor, keys: Tensor, values: Tensor, times: int) -> ScreenRows:
     """Outputs of attention among its values in the plane, and the effect of repeated averaging."""
     require_width(len(values), {"queries": len(queries), "keys": len(keys)}, "tokens")
     head = attend(queries, keys, values)
@@ -91,7 +91,7 @@ def _points(values: Tensor, outputs: Tensor, names: tuple[str, ...]) -> PointsPi
     )
 
 
-def averages_in_model(model: Checkpoint, text: str) -> Answer:
+def averages_in_model(model: Checkpoint, text: str) -> ScreenRows:
     """The check in every head of a model: each channel of an output is between the smallest and largest value."""
     trace = run(model.model, model.tokenizer, text, keep=("*.self.v", "*.self.weights", "*.self.weighted_values"))
     stack = model.model.config.stacks[-1]

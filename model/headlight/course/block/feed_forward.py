@@ -10,7 +10,7 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config
 from headlight.course.controls import ON, Axis, ChoiceControl, MatrixControl, ModelControl, TextControl
 from headlight.course.pictures import MatrixPicture, Verdict, bars, row
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import LAYER, TOKEN, require_layer, require_token, require_width, token_labels, value
 from headlight.nn.hooks import no_hook
 from headlight.nn.layers import FEED_FORWARDS, MLP, GatedMLP
@@ -28,7 +28,7 @@ ACTIVATIONS = ("relu", "gelu", "silu", "tanh", "linear")
 
 def feed_forward_by_hand(
     x: Tensor, activation: str, up: Tensor, up_bias: Tensor, down: Tensor, down_bias: Tensor
-) -> Answer:
+) -> ScreenRows:
     """All numbers of x W1 + b1, the activation, W2 and b2."""
     require_width(x.shape[1], {"rows of W₁": len(up), "columns of W₂": down.shape[1], "b₂": down_bias.shape[1]})
     require_width(up.shape[1], {"b₁": up_bias.shape[1], "rows of W₂": len(down)}, "neurons")
@@ -128,7 +128,7 @@ def _verdict(neurons: Tensor, up: Tensor, down: Tensor, activation: str) -> Verd
     )
 
 
-def neurons(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
+def neurons(model: Checkpoint, text: str, layer: int, token: int) -> ScreenRows:
     """The strongest neurons of a token, the same neurons at all tokens, and a check that tokens are independent."""
     network = model.model
     path = f"{require_layer(network, layer)}.feed_forward"

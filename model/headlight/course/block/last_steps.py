@@ -11,7 +11,7 @@ from headlight.analysis.walkthrough.steps import WalkthroughStep
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.pictures import MatrixPicture, TablePicture, Verdict, bars, row
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import WordRank, rank_word, token_labels, value
 from headlight.errors import InputError
 from headlight.nn.output_heads import LanguageModelHead, MaskedLanguageModelHead, PredictionHead
@@ -25,7 +25,7 @@ SENTENCE = "The cat sat on the"
 OF_VECTORS = ("last-layer", "final-norm", "project-out", "transform")  # steps that end with a vector
 
 
-def last_steps(model: Checkpoint, text: str, word: str) -> Answer:
+def last_steps(model: Checkpoint, text: str, word: str) -> ScreenRows:
     """The steps at the token that is predicted from: the last one, or the first mask."""
     network = model.model
     trace = run(network, model.tokenizer, text, keep=(*paths_to_keep(network.config), "logits"))

@@ -11,7 +11,7 @@ from headlight.course.attention import require_equal_heads
 from headlight.course.controls import ChoiceControl, CountControl, ModelControl, TextControl
 from headlight.course.fitting import parameter_count
 from headlight.course.pictures import ModelDiagramPicture, TablePicture, Verdict, bars, row
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import LAYER, require_layer
 from headlight.course.timing import multiply_adds
 from headlight.nn.layers import FEED_FORWARDS
@@ -26,7 +26,7 @@ PARTS = {"self_attention": "self-attention", "cross_attention": "cross-attention
 LEAST_STEPS = 3  # fewest steps that are worth putting in order
 
 
-def diagram(model: Checkpoint, text: str, layer: int) -> Answer:
+def diagram(model: Checkpoint, text: str, layer: int) -> ScreenRows:
     """The diagram with one layer open, and the parameters of its parts."""
     network = model.model
     path = require_layer(network, layer)
@@ -128,7 +128,7 @@ Parts = dict[str, int]
 
 def calculator(
     layers: int, d_model: str, heads: int, feed_forward: str, vocabulary: str, length: str, tied: str
-) -> Answer:
+) -> ScreenRows:
     """The formulas beside the counts on a module of this config."""
     require_equal_heads(int(d_model), heads)
     config = Config(

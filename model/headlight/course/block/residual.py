@@ -12,7 +12,7 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config
 from headlight.course.controls import Axis, ChoiceControl, CountControl, MatrixControl, ModelControl, TextControl
 from headlight.course.pictures import Equations, LinesPicture, MatrixPicture, TablePicture, Verdict, row
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import LAYER, TOKEN, require_layer, require_token, require_width, token_labels, value
 from headlight.nn.layers import NORMS, RMSNorm
 from headlight.nn.stack import NORM_PLACEMENTS, ResidualConnection
@@ -29,7 +29,7 @@ BECOMES = {"post": "norm(x + f(x))", "post-sublayer": "x + norm(f(x))", "sandwic
 Step = tuple[str, Tensor, Tensor, Tensor]  # name; stream before, added vector, stream after
 
 
-def residual(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
+def residual(model: Checkpoint, text: str, layer: int, token: int) -> ScreenRows:
     """The stream of one token, and the addition of each sublayer."""
     network = model.model
     require_one_stream(network.config, "the sum of what sublayers add")
@@ -188,7 +188,7 @@ def normalize(
     return normed
 
 
-def layer_norm(x: Tensor, norm: str, gain: Tensor, shift: Tensor, epsilon: str) -> Answer:
+def layer_norm(x: Tensor, norm: str, gain: Tensor, shift: Tensor, epsilon: str) -> ScreenRows:
     """The norm with and without gain and shift, and its effect on means and variances."""
     require_width(x.shape[1], {"gain": gain.shape[1], "shift": shift.shape[1]})
     plain = normalize(x, norm, torch.ones_like(gain), torch.zeros_like(shift), float(epsilon))
@@ -319,7 +319,7 @@ def through_blocks(
     return torch.cat(stream)[:, 0]
 
 
-def norm_placement(x: Tensor, matrix: Tensor, depth: int) -> Answer:
+def norm_placement(x: Tensor, matrix: Tensor, depth: int) -> ScreenRows:
     """Each norm placement on the same numbers, after one sublayer and after many."""
     require_width(x.shape[1], {"rows of M": matrix.shape[0], "columns of M": matrix.shape[1]})
     streams = {name: through_blocks(x, matrix, name, depth) for name in PLACEMENTS}

@@ -17,7 +17,7 @@ from headlight.course.controls import CountControl, ModelControl, SeedControl, T
 from headlight.course.fitting import fit
 from headlight.course.language_modeling.ladder import windows
 from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, TablePicture, bars, row
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import sentence_batch, target_loss
 from headlight.errors import InputError
 from headlight.nn.hooks import Hook
@@ -86,7 +86,7 @@ def can_separate(config: Config) -> bool:
 Part = tuple[str, str, str]  # its name, the edit that switches it off (or ""), and a description of that
 
 
-def switch_off(model: Checkpoint, text: str) -> Answer:
+def switch_off(model: Checkpoint, text: str) -> ScreenRows:
     """The loss with each part off in all layers, and with attention and feed-forward off in each."""
     network = model.model
     _, batch = sentence_batch(model, text)
@@ -212,7 +212,7 @@ class Training:
     gradients: list[float]
 
 
-def gradients(text: str, depth: int, steps: int, seed: int) -> Answer:
+def gradients(text: str, depth: int, steps: int, seed: int) -> ScreenRows:
     """Four models from the same seed, trained on the same batches of the learner's text."""
     runs = {name: train(text, depth, steps, seed, *parts) for name, parts in CONDITIONS.items()}
     return (

@@ -7,13 +7,13 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from headlight.code_exercises.cases import Case, right_answer
+from headlight.code_exercises.cases import Case, right_result
 from headlight.code_exercises.exercises import CODE_EXERCISES, notebook_text, python_text
-from headlight.code_exercises.misconceptions import MISCONCEPTIONS, wrong_answer
+from headlight.code_exercises.misconceptions import MISCONCEPTIONS, wrong_result
 from headlight.code_exercises.steps import Steps, compute
 from headlight.course.controls import ChoiceControl, CountControl, SeedControl
 from headlight.course.pictures import FilePicture, MatrixPicture, TablePicture, Verdict, row
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_largest, ask_whether
 
@@ -41,11 +41,11 @@ def drawn_case(seed: int, tokens: int, channels: int) -> Case:
     return Case(query=query, key=key, value=value, mask=torch.ones(1, tokens, tokens, dtype=torch.bool).tril())
 
 
-def show_exercise(name: str, tokens: int, seed: int) -> Answer:
+def show_exercise(name: str, tokens: int, seed: int) -> ScreenRows:
     """The task of an exercise, and the right answer for a small example, computed by the models' attention."""
     row_of_exercise = CODE_EXERCISES[name]
     case = replace(drawn_case(seed, tokens, 4), mask=None)
-    right = right_answer(case)
+    right = right_result(case)
     arguments = tuple(
         (name, text.strip()) for name, _, text in (each.partition(":") for each in row_of_exercise.arguments)
     )
@@ -78,11 +78,11 @@ def show_exercise(name: str, tokens: int, seed: int) -> Answer:
     )
 
 
-def show_mistake(mistake: str, tokens: int, channels: int, seed: int) -> Answer:
+def show_mistake(mistake: str, tokens: int, channels: int, seed: int) -> ScreenRows:
     """A misconception and the right answer, computed on the same numbers."""
     case = drawn_case(seed, tokens, channels)
-    right, row_of_mistake = right_answer(case), MISCONCEPTIONS[mistake]
-    wrong = wrong_answer(case, row_of_mistake) or right
+    right, row_of_mistake = right_result(case), MISCONCEPTIONS[mistake]
+    wrong = wrong_result(case, row_of_mistake) or right
     distance = float((wrong.output - right.output).abs().max())
     diagnosis = row_of_mistake.diagnosis
     return (

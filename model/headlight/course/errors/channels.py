@@ -8,7 +8,7 @@ from headlight.array_types import Float
 from headlight.course.controls import CountControl
 from headlight.course.pictures import BarsPicture, LinesPicture, MatrixPicture, TablePicture, fold, row
 from headlight.course.positions.waves import wavelengths, waves
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.nn.positional_encodings import SINUSOIDAL_BASE, Sinusoidal, sinusoids
 from headlight.questions.asking import ask_number
 
@@ -24,12 +24,12 @@ def read_as_channels(length: int, d_model: int) -> Float[torch.Tensor, "pos d_mo
     return torch.where(torch.arange(d_model) % 2 == 0, sines, cosines)
 
 
-def channel_numbers(d_model: int, length: int) -> Answer:
+def channel_numbers(d_model: int, length: int) -> ScreenRows:
     """What j counts, where positions begin, and which channels are fast."""
     return (*_pair_numbers(d_model, length), *fold(*_first_position(length, d_model), *_fast_channels(d_model, length)))
 
 
-def _pair_numbers(d_model: int, length: int) -> Answer:
+def _pair_numbers(d_model: int, length: int) -> ScreenRows:
     """Wavelengths if j counts pairs, and if it is taken for the channel."""
     right, wrong = waves(length, d_model, SINUSOIDAL_BASE), read_as_channels(length, d_model)
     by_pair = wavelengths(d_model, SINUSOIDAL_BASE).repeat_interleave(2)
@@ -64,7 +64,7 @@ def _pair_numbers(d_model: int, length: int) -> Answer:
     )
 
 
-def _first_position(length: int, d_model: int) -> Answer:
+def _first_position(length: int, d_model: int) -> ScreenRows:
     from_0, from_1 = waves(length, d_model, SINUSOIDAL_BASE), waves(length + 1, d_model, SINUSOIDAL_BASE)[1:]
     moved = float((from_0 - from_1).abs().max())
     apart = float((torch.cdist(from_0, from_0) - torch.cdist(from_1, from_1)).abs().max())
@@ -95,7 +95,7 @@ def sign_changes(encodings: Float[torch.Tensor, "pos d_model"]) -> torch.Tensor:
     return (encodings[1:].sign() * encodings[:-1].sign() < 0).sum(0)
 
 
-def _fast_channels(d_model: int, length: int) -> Answer:
+def _fast_channels(d_model: int, length: int) -> ScreenRows:
     """The number of zero crossings of the channels in the first and in the second half of the positions."""
     encodings = waves(length, d_model, SINUSOIDAL_BASE)
     halves = sign_changes(encodings[: length // 2]), sign_changes(encodings[-(length // 2) :])

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 from headlight.course.controls import ChoiceControl, SeedControl
 from headlight.course.pictures import Claim, ClaimsPicture, Row, ScreenLink, TablePicture, row
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.paths import assets_dir
 from headlight.questions.asking import choose
 from headlight.questions.kinds import Question
@@ -73,7 +73,7 @@ def _listed(title: str, columns: tuple[str, ...], listed: tuple[Source, ...]) ->
     return row(TablePicture(columns, rows, title=title, addresses=tuple(each.address for each in listed)))
 
 
-def overview(subject: str, seed: int) -> Answer:
+def overview(subject: str, seed: int) -> ScreenRows:
     """The claims about one subject, after a question on one of them, and further reading."""
     about = claims()[subject]
     return (row(ClaimsPicture(claims=about), question=_ask_of_one(about, Random(seed))), *reading())

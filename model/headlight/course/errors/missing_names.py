@@ -13,7 +13,7 @@ import torch
 from headlight.course.controls import ChoiceControl
 from headlight.course.pictures import TablePicture, Verdict, row
 from headlight.course.positions.waves import wavelengths
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.nn.attention import split_heads
 from headlight.nn.positional_encodings import sinusoids
 from headlight.questions.asking import ask_whether
@@ -46,7 +46,7 @@ def call_with(function: Callable[..., Any], arguments: tuple[Any, ...], names: d
     return FunctionType(plain.__code__, names, plain.__name__, plain.__defaults__)(*arguments)
 
 
-def missing_names(function: str, imports: str) -> Answer:
+def missing_names(function: str, imports: str) -> ScreenRows:
     """A call of one of this program's functions with only some of the names that it needs."""
     called, arguments = CALLS[function]
     needed = needed_names(called)

@@ -27,7 +27,7 @@ from headlight.course.pictures import (
     weights_map,
 )
 from headlight.course.requirements import require_part
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import HEAD, LAYER, require_layer
 from headlight.course.timing import multiply_adds
 from headlight.errors import counted
@@ -131,7 +131,7 @@ def run_attention(
 SHOWN_TOKENS, SHOWN_CHANNELS = 24, 128
 
 
-def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
+def cut_heads(tokens: int, d_model: int, heads: int) -> ScreenRows:
     """Numbered channels split into heads and joined again by the network's own functions."""
     require_equal_heads(d_model, heads)
     config = Config(vocabulary_size=1, context_length=1, layers=1, d_model=d_model, heads=heads)
@@ -179,7 +179,7 @@ def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
     )
 
 
-def show_joining(model: Checkpoint, text: str, layer: int, head: int) -> Answer:
+def show_joining(model: Checkpoint, text: str, layer: int, head: int) -> ScreenRows:
     """The heads' outputs side by side, the rows of W_O of one head, and each head's contribution."""
     require_part(model.model.config, "head", head)
     found = join_heads(model, text, layer)
@@ -236,7 +236,7 @@ def _shown_columns(projection: Tensor) -> str:
     return f"The first {SHOWN_CHANNELS} of {channels} channels." if channels > SHOWN_CHANNELS else ""
 
 
-def compare_costs(d_model: int, heads: int, length: int) -> Answer:
+def compare_costs(d_model: int, heads: int, length: int) -> ScreenRows:
     """One wide head, many narrow ones, and many wide ones: parameters and multiply-adds, counted in a run."""
     require_equal_heads(d_model, heads)
     runs = {
@@ -275,7 +275,7 @@ def compare_costs(d_model: int, heads: int, length: int) -> Answer:
 
 def show_widths(
     d_model: int, heads: int, head_dim: int, value_head_dim: int, length: int, encoder_heads: int, source_length: int
-) -> Answer:
+) -> ScreenRows:
     """The shape of each value in attention for any widths, and two stacks with different numbers of heads."""
     found = run_attention(d_model, heads, length, head_dim=head_dim, value_head_dim=value_head_dim)
     shapes = {name: shape_text(each.shape) for name, each in found.values.items()}
@@ -326,7 +326,7 @@ def show_widths(
     )
 
 
-def _two_stacks(encoder_heads: int, decoder_heads: int, source_length: int, length: int) -> Answer:
+def _two_stacks(encoder_heads: int, decoder_heads: int, source_length: int, length: int) -> ScreenRows:
     """A run of an encoder and a decoder with different numbers of heads."""
     weights = run_two_stacks(encoder_heads, decoder_heads, source_length, length)
     return (

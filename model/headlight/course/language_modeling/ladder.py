@@ -23,7 +23,7 @@ from headlight.course.cards import bits_per_token
 from headlight.course.controls import ChoiceControl, CountControl, NumberControl, SeedControl, TextControl
 from headlight.course.fitting import fit, parameter_count
 from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, TablePicture, row
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import continuation, sentence_batch, target_loss, token_labels
 from headlight.course.tokens.split_screens import MAX_TRAINING_CHARACTERS, small_text
 from headlight.errors import InputError
@@ -80,7 +80,7 @@ class RungAnswer:
     written: str
 
 
-def trained_ladder(sentence: str, beginning: str, temperature: float, seed: int, rung: str) -> Answer:
+def trained_ladder(sentence: str, beginning: str, temperature: float, seed: int, rung: str) -> ScreenRows:
     """The losses and continuation of each shipped model, and one model's losses by token."""
     answers = {SHIPPED[name]: ask_rung(shipped_rung(name), sentence, beginning, temperature, seed) for name in SHIPPED}
     cheats = [name for name, answer in answers.items() if answer.writing_loss - answer.whole_loss > CHEAT]
@@ -191,7 +191,7 @@ class Rung:
     sample: str
 
 
-def trained_here(text: str, order: str, steps: int, seed: int) -> Answer:
+def trained_here(text: str, order: str, steps: int, seed: int) -> ScreenRows:
     """Every model, trained from the same seed on the same batches of the learner's text."""
     rungs = {name: climb(text, config, steps, seed) for name, config in rung_configs(text, order).items()}
     learned = {name: mean(rung.losses[-LAST:]) for name, rung in rungs.items()}

@@ -16,7 +16,7 @@ from headlight.config import Config
 from headlight.course.controls import ChoiceControl, CountControl, ModelControl, SeedControl, TextControl
 from headlight.course.fitting import fit
 from headlight.course.pictures import LinesPicture, TablePicture, TokensPicture, Verdict, row
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import sentence_batch, target_loss, token_labels
 from headlight.errors import InputError, counted
 from headlight.nn.transformer import Transformer
@@ -31,7 +31,7 @@ SHOWN = 8  # steps whose output is shown
 
 
 @torch.inference_mode()
-def shifted_targets(model: Checkpoint, text: str) -> Answer:
+def shifted_targets(model: Checkpoint, text: str) -> ScreenRows:
     """Each token of the sentence and its target, with the target's probability and loss."""
     network, tokenizer = model.model, model.tokenizer
     encoded, batch = sentence_batch(model, text)
@@ -113,7 +113,7 @@ def complete(model: Transformer, given: Int[Tensor, " pos"], length: int) -> lis
     return ids[len(given) :].tolist()
 
 
-def learned_here(text: str, given: int, steps: int, seed: int) -> Answer:
+def learned_here(text: str, given: int, steps: int, seed: int) -> ScreenRows:
     """The losses of a new decoder on one sentence, and its completions after some of the steps."""
     words = text.split()
     if not given < len(words) <= MOST_WORDS:
@@ -177,7 +177,7 @@ REPLACEMENTS = {"bert": (0.8, 0.1), "headlight": TRAINING_REPLACEMENTS}
 SHADES = {"[MASK]": 1.0, "random": 0.6, "kept": 0.3, "": 0.0}
 
 
-def masking(model: Checkpoint, text: str, rate: int, shares: str, seed: int) -> Answer:
+def masking(model: Checkpoint, text: str, rate: int, shares: str, seed: int) -> ScreenRows:
     """The sentence masked as in training, many times; the predictions of the first draw, and its loss."""
     network, tokenizer = model.model, model.tokenizer
     encoded = encode_input(network, tokenizer, text)

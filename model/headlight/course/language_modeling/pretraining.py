@@ -16,7 +16,7 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.course.cards import Table, card_section, card_table
 from headlight.course.controls import ModelControl, SeedControl, TextControl
 from headlight.course.pictures import LinesPicture, Row, TablePicture, Verdict, row
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.tokens.model_vectors import text_vectors
 from headlight.data.bag_of_words import NaiveBayes
 from headlight.data.examples import Example
@@ -76,7 +76,7 @@ class LabelCurve:
     right: dict[str, Float[Tensor, "count draw"]]
 
 
-def pretraining(model: Checkpoint, lines: str, sentence: str, seed: int) -> Answer:
+def pretraining(model: Checkpoint, lines: str, sentence: str, seed: int) -> ScreenRows:
     """The accuracy of each initialization on the hand-written reviews, and its answer for the learner's sentence."""
     examples, tests = parse_lines(lines), reviews()
     asked = [*tests, sentence]
@@ -136,7 +136,7 @@ def _targets(answers: Sequence[str]) -> Float[Tensor, " text"]:
     return torch.tensor([1.0 if answer == SENTIMENT_LABELS[1] else -1.0 for answer in answers])
 
 
-def _fewer_rows(curve: LabelCurve) -> Answer:
+def _fewer_rows(curve: LabelCurve) -> ScreenRows:
     """What pretraining adds at each number of labels, with its standard error."""
     gains = curve.right[PRETRAINED] - curve.right[RANDOM]
     means, errors = gains.mean(1).tolist(), (gains.std(1) / DRAWS**0.5).tolist()

@@ -14,7 +14,7 @@ from headlight.config import Config
 from headlight.course.controls import ChoiceControl, CountControl, ModelControl, SeedControl, TextControl
 from headlight.course.fitting import fit
 from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, TablePicture, Verdict, row, weights_map
-from headlight.course.screen import Answer, Screen, StateFields, compare_link, link
+from headlight.course.screen import Screen, ScreenRows, StateFields, compare_link, link
 from headlight.course.sentences import token_labels, value
 from headlight.errors import InputError
 from headlight.nn.masks import MASKS, causal
@@ -61,7 +61,7 @@ STRICT = (
 )
 
 
-def other_mask(model: Checkpoint, text: str, mask: str) -> Answer:
+def other_mask(model: Checkpoint, text: str, mask: str) -> ScreenRows:
     """The loss of each next token with the model's own mask, and with another one."""
     chosen = OTHER_MASKS[mask]
     own, tokens = next_token_losses(model, model.model, text)
@@ -134,7 +134,7 @@ LIFTED = Screen(
 )
 
 
-def train_either_way(vocabulary: int, steps: int, seed: int) -> Answer:
+def train_either_way(vocabulary: int, steps: int, seed: int) -> ScreenRows:
     """Two small decoders learn to predict random tokens, one under the causal mask and one without it."""
     losses = {
         name: _train(masks, vocabulary, steps, seed) for name, masks in (("causal", ("causal",)), ("no mask", ()))
@@ -207,7 +207,7 @@ def later_weight(trace: Trace, path: str) -> float:
     return float(weights.triu(1).amax()) if weights.shape[-1] > 1 else 0.0
 
 
-def decoder_parts(model: Checkpoint, source: str, text: str) -> Answer:
+def decoder_parts(model: Checkpoint, source: str, text: str) -> ScreenRows:
     """The attentions of each layer of a decoder, and its self-attention weights on later tokens."""
     network, config = model.model, model.model.config
     if not text.strip():

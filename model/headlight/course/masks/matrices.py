@@ -12,7 +12,7 @@ from headlight.course.attention import HeadValues, attend
 from headlight.course.attention_by_hand.words import TOKENS
 from headlight.course.controls import ChoiceControl, CountControl, MatrixControl, SeedControl
 from headlight.course.pictures import MatrixPicture, TablePicture, Verdict, bars, row, weights_matrix
-from headlight.course.screen import Answer, Screen, StateFields
+from headlight.course.screen import Screen, ScreenRows, StateFields
 from headlight.errors import InputError, reason
 from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import AttentionFunction, SoftmaxAttention
@@ -61,7 +61,9 @@ def chosen_cells(
     return cells.bool()
 
 
-def added_mask(mask: str, tokens: int, width: int, cells: Float[Tensor, "drawn_query drawn_key"], seed: int) -> Answer:
+def added_mask(
+    mask: str, tokens: int, width: int, cells: Float[Tensor, "drawn_query drawn_key"], seed: int
+) -> ScreenRows:
     """Scores, M, their sum, and the weights, here and with a plain softmax, which may divide 0 by 0."""
     allowed = chosen_cells(mask, tokens, width, cells)
     tokens = len(allowed)
@@ -195,7 +197,7 @@ def weights_of_scores(scores: Float[Tensor, "query key"], allowed: Tensor | None
     return attend(scores, one_hot, one_hot, allowed=allowed, scale=False)
 
 
-def before_or_after(way: str, scores: Float[Tensor, "query key"]) -> Answer:
+def before_or_after(way: str, scores: Float[Tensor, "query key"]) -> ScreenRows:
     """The causal mask as −∞ before the softmax, compared with weights or scores set to 0."""
     if len(scores) != scores.shape[1]:
         raise InputError(
@@ -244,7 +246,7 @@ def _told_of_zeros(way: str, first: str, kept: Tensor) -> str:
     )
 
 
-def _in_place(scores: Tensor, allowed: Tensor, names: tuple[str, ...]) -> Answer:
+def _in_place(scores: Tensor, allowed: Tensor, names: tuple[str, ...]) -> ScreenRows:
     """The scores after a function that returns a copy, and after one that works in place."""
     kept = {"masked_fill": scores.clone(), "masked_fill_": scores.clone()}
     for name, given in kept.items():
@@ -289,7 +291,7 @@ PADDING_SHAPES = {
 OUTCOMES = ("an error", "each example hides its own padding", "no error, but the wrong keys are hidden")
 
 
-def broadcast_mask(batch: int, heads: int, keys: int, way: str, d_model: int) -> Answer:
+def broadcast_mask(batch: int, heads: int, keys: int, way: str, d_model: int) -> ScreenRows:
     """A padding mask of one of the shapes, broadcast by PyTorch to scores (batch, head, query, key)."""
     cells = d_model if way == "channels" else keys
     is_token = torch.arange(cells) < cells - torch.arange(batch)[:, None] % cells
@@ -312,7 +314,7 @@ def broadcast_mask(batch: int, heads: int, keys: int, way: str, d_model: int) ->
     return (row(shapes, lengths), *_outcome(scores, mask, is_token, way))
 
 
-def _outcome(scores: Tensor, mask: Tensor, is_token: Tensor, way: str) -> Answer:
+def _outcome(scores: Tensor, mask: Tensor, is_token: Tensor, way: str) -> ScreenRows:
     """The result in PyTorch: its error message, or the keys that the weights hide."""
     try:
         weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), dim=-1)

@@ -21,7 +21,7 @@ from headlight.course.pictures import (
     row,
     weights_matrix,
 )
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.errors import InputError, counted, shortened
 from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_mask
@@ -153,7 +153,7 @@ def count_different(vectors: Float[Tensor, "node channel"]) -> int:
     return len(different)
 
 
-def show_graph(edges: str, node: str, layers: int, seed: int) -> Answer:
+def show_graph(edges: str, node: str, layers: int, seed: int) -> ScreenRows:
     """Attention of a node along the edges and to all nodes, the resulting vectors, and the same in another order."""
     graph = parse_graph(edges)
     asked, places = graph.find(node), lay_out(graph)
@@ -245,7 +245,7 @@ def _compare(graph: Graph, along: Tensor, full: Tensor, layers: int) -> str:
     return sentence + "In this graph the neighbours distinguish no more nodes than the kinds do."
 
 
-def _permuted(graph: Graph, seed: int, layers: int) -> Answer:
+def _permuted(graph: Graph, seed: int, layers: int) -> ScreenRows:
     """The same graph with its nodes in another order: the vectors move with their nodes."""
     order = torch.randperm(len(graph.nodes), generator=torch.Generator().manual_seed(seed))
     other = graph.permuted(order)

@@ -36,7 +36,7 @@ from headlight.course.pictures import (
     Verdict,
     row,
 )
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.transformer import Transformer
 from headlight.questions.asking import choose
@@ -161,7 +161,7 @@ TEST_ROWS = 120
 SMOOTHED = 10  # losses in each drawn mean
 
 
-def show_melody(sounds: str, steps: int, seed: int, recording: Float[Tensor, " sample"] | None = None) -> Answer:
+def show_melody(sounds: str, steps: int, seed: int, recording: Float[Tensor, " sample"] | None = None) -> ScreenRows:
     """The decoder's words about the learner's sounds or recording, where each word looks, and the training."""
     heard = parse_sounds(sounds) if recording is None else pieces_of(recording)
     samples = synthesize(heard) if recording is None else recording
@@ -224,7 +224,7 @@ def accuracies(writer: MelodyWriter, seed: int) -> dict[str, float]:
     return {place: float(right[:, at].float().mean()) for at, place in enumerate(PLACES)}
 
 
-def _frames_rows(samples: Tensor, written: tuple[str, ...], weights: Tensor) -> Answer:
+def _frames_rows(samples: Tensor, written: tuple[str, ...], weights: Tensor) -> ScreenRows:
     """The encoder's frames, and the weights below them, aligned by frame."""
     frames = melody_frames(samples[None])[0]
     centres = [LOWEST_BAND * 2 ** (band / BANDS_PER_OCTAVE) for band in range(BANDS)]

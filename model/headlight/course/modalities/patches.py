@@ -16,7 +16,7 @@ from headlight.course.attention import NO_WEIGHTS, SHARPNESS, attend_by_similari
 from headlight.course.controls import ChoiceControl, CountControl
 from headlight.course.pictures import HeatMapPicture, ImagePicture, TablePicture, row, shape_text
 from headlight.course.requirements import require_index
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.questions.asking import ask_cell
 from headlight.questions.kinds import Question
 from headlight.vision.image import decode_image, process_image, require_pillow
@@ -76,7 +76,7 @@ def to_rgb(pixels: Float[Tensor, "channel pixel_row pixel_column"]) -> Shaped[Te
     return (pixels.clamp(0, 1) * 255).round().byte().permute(1, 2, 0)
 
 
-def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Answer:
+def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> ScreenRows:
     """The image in patches, one patch as a vector, and attention by content among all patches."""
     count = int(grid)
     side = IMAGE_SIDE // count

@@ -12,7 +12,7 @@ from headlight.course.attention import UNSCALED, HeadValues, attend
 from headlight.course.controls import ChoiceControl, CountControl, TextControl
 from headlight.course.pictures import TablePicture, TokensPicture, row, weights_map
 from headlight.course.requirements import require_index
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.errors import InputError
 from headlight.questions.asking import ask_largest
 from headlight.registry import Registry
@@ -131,7 +131,7 @@ def attend_along(chain: str, head: HandWrittenHead, reach: int) -> HeadValues:
     return attend(x @ head.w_q(), x @ head.w_k(), x, allowed=allowed, scale=False)
 
 
-def show_protein(chain: str, residue: int, looks_for: str, reach: int) -> Answer:
+def show_protein(chain: str, residue: int, looks_for: str, reach: int) -> ScreenRows:
     """The chain, coloured by the weights of one residue, and the weights of all."""
     letters, head = parse_protein(chain), HEADS[looks_for]
     require_index(residue, len(letters), "residue", "the chain", first=1)

@@ -16,7 +16,7 @@ from headlight.course.modalities.patches import IMAGE_SIDE, PATCHES, cut_into_pa
 from headlight.course.modalities.protein_screen import PROTEIN, embed_protein, parse_protein
 from headlight.course.modalities.sound_screen import SOUND, parse_sounds, spectrogram, synthesize
 from headlight.course.pictures import TablePicture, Verdict, row, shape_text, weights_map
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import token_labels
 from headlight.errors import counted
 from headlight.nn.attention import Attention
@@ -60,7 +60,7 @@ def other_sequences() -> dict[str, Sequence]:
     }
 
 
-def show_sequences(model: Checkpoint, text: str, sharpness: float) -> Answer:
+def show_sequences(model: Checkpoint, text: str, sharpness: float) -> ScreenRows:
     """One head on five kinds of sequences: the typed words, and the defaults of the other screens."""
     found = {"text": words(model, text), **other_sequences()}
     heads = {name: attend_by_similarity(each.vectors, sharpness, each.allowed) for name, each in found.items()}

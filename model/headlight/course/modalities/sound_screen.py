@@ -17,7 +17,7 @@ from headlight.course.attention import NO_WEIGHTS, SHARPNESS, attend_by_similari
 from headlight.course.controls import CountControl, RecordingControl, TextControl
 from headlight.course.pictures import HeatMapPicture, SoundPicture, TablePicture, bars, row, shape_text
 from headlight.course.requirements import require_index
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.errors import InputError, shortened
 from headlight.questions.asking import ask_largest
 from headlight.sound.recording import decode_recording
@@ -154,7 +154,9 @@ MOST_ROWS = 48  # rows of a spectrogram
 ROOM_ABOVE = 1.25  # factor on the highest tone, for the upper end of the spectrogram
 
 
-def show_sound(sounds: str, asked: int, sharpness: float, recording: Float[Tensor, " sample"] | None = None) -> Answer:
+def show_sound(
+    sounds: str, asked: int, sharpness: float, recording: Float[Tensor, " sample"] | None = None
+) -> ScreenRows:
     """The sounds to hear, their spectrogram, and attention among its frames. A recording replaces the tones."""
     heard = parse_sounds(sounds) if recording is None else pieces_of(recording)
     if recording is not None:

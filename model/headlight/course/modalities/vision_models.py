@@ -22,7 +22,7 @@ from headlight.course.pictures import (
     shape_text,
 )
 from headlight.course.requirements import require_index, require_part
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import HEAD, LAYER
 from headlight.generation.generate import generate
 from headlight.nn.attention import Attention
@@ -78,7 +78,7 @@ def embed_by_hand(
 
 
 @torch.inference_mode()
-def show_vision_model(model: Checkpoint, picture: str, layer: int, patch: int) -> Answer:
+def show_vision_model(model: Checkpoint, picture: str, layer: int, patch: int) -> ScreenRows:
     """Pixels, patches, vectors, and where every head of a layer looks from one patch."""
     path = f"encoder.{require_part(model.model.config, 'encoder-layer', layer)}.self.weights"
     read = read_with(model, picture, ("encoder.embedding", path))
@@ -128,7 +128,7 @@ def _show_cutting(read: ReadImage, patch: int) -> Row:
     )
 
 
-def _show_embedding(model: Checkpoint, grid: EncodedImage) -> Answer:
+def _show_embedding(model: Checkpoint, grid: EncodedImage) -> ScreenRows:
     rows, vectors, error = embed_by_hand(model, grid)
     shown = slice(SHOWN_PATCHES), slice(SHOWN_CHANNELS)
     return (
@@ -185,7 +185,7 @@ def _describe_looks(looks: Float[Tensor, "head patch"], grid: EncodedImage) -> s
     )
 
 
-def show_caption(model: Checkpoint, picture: str, layer: int, head: int) -> Answer:
+def show_caption(model: Checkpoint, picture: str, layer: int, head: int) -> ScreenRows:
     """A caption, word by word, and where a head of the decoder looked in the image for each word."""
     config = model.model.config
     path = f"decoder.{require_part(config, 'layer', layer)}.cross.weights"

@@ -6,7 +6,7 @@ from math import exp, isnan, nan, sqrt
 
 from headlight.course.controls import ChoiceControl
 from headlight.course.pictures import LinesPicture, TablePicture, bars, row
-from headlight.course.screen import Answer, Screen, compare_link, link
+from headlight.course.screen import Screen, ScreenRows, compare_link, link
 from headlight.errors import InputError
 from headlight.evaluation.length_extrapolation import (
     Extrapolation,
@@ -31,7 +31,7 @@ TEXTS = {
 UNDEFINED = "undefined"
 
 
-def measured(architecture: str, text: str, one: str, other: str) -> Answer:
+def measured(architecture: str, text: str, one: str, other: str) -> ScreenRows:
     """The loss of each encoding on one kind of text, the whole table, and two encodings in words."""
     if one == other:
         raise InputError("Choose two different encodings to compare.")
@@ -124,7 +124,7 @@ def _said_of_seeds(found: Extrapolation, column: int) -> str:
     return f"Another training seed alone changes a loss by up to {spread:.3f} here."
 
 
-def _seeds_row(found: Extrapolation, column: int) -> Answer:
+def _seeds_row(found: Extrapolation, column: int) -> ScreenRows:
     """The losses of the encodings that were trained with several seeds; empty if there are none."""
     rows = []
     for encoding in dict.fromkeys(each.positional_encoding for each in found.repeats):

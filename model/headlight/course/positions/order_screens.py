@@ -12,7 +12,7 @@ from headlight.analysis.run_comparison import align
 from headlight.checkpoints import Checkpoint
 from headlight.course.controls import ChoiceControl, ModelControl, SeedControl, TextControl
 from headlight.course.pictures import MatrixPicture, TablePicture, TokensPicture, row
-from headlight.course.screen import Answer, Screen, StateFields, compared, link
+from headlight.course.screen import Screen, ScreenRows, StateFields, compared, link
 from headlight.errors import InputError
 from headlight.nn.attention import Attention
 from headlight.nn.transformer import variant
@@ -81,7 +81,7 @@ SETTINGS = {
 }
 
 
-def two_orders(model: Checkpoint, one: str, order: str, other: str, seed: int) -> Answer:
+def two_orders(model: Checkpoint, one: str, order: str, other: str, seed: int) -> ScreenRows:
     """The vectors of the same words in two orders, under every combination of positions and mask."""
     other = other_order(one, order, other, seed)
     tests = {

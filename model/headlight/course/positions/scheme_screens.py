@@ -25,7 +25,7 @@ from headlight.course.pictures import (
     row,
 )
 from headlight.course.requirements import require_index
-from headlight.course.screen import Answer, Screen, StateFields, link
+from headlight.course.screen import Screen, ScreenRows, StateFields, link
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, Alibi, LearnedPositions, RelativeBias, Rope
 from headlight.questions.asking import ask_direction, ask_number, ask_whether
 
@@ -50,7 +50,7 @@ def encoding_config(heads: int, **choices: Any) -> Config:
 SHOWN_POSITIONS, SHOWN_CHANNELS, ARROWS = 48, 48, 8
 
 
-def show_table(model: Checkpoint) -> Answer:
+def show_table(model: Checkpoint) -> ScreenRows:
     """A model's position vectors, and the cosine of each pair of them."""
     config = model.model.config
     encoding = POSITIONAL_ENCODINGS[config.positional_encoding]
@@ -104,7 +104,7 @@ def show_table(model: Checkpoint) -> Answer:
     )
 
 
-def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim: int, theta: float) -> Answer:
+def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim: int, theta: float) -> ScreenRows:
     """One pair of channels of a query and a key, turned by their positions, before and after both move."""
     require_index(pair, dim // 2, "pair", "the head")
     query, key = torch.tensor([1.0, 0.0]), torch.tensor([0.8, 0.6])
@@ -161,7 +161,7 @@ def _query_and_key(title: str, turned: Tensor, query_position: int, key_position
     )
 
 
-def show_alibi(heads: int, head: int, length: int) -> Answer:
+def show_alibi(heads: int, head: int, length: int) -> ScreenRows:
     """The bias of one head as a matrix, and that of all heads by distance."""
     require_index(head, heads, "head", "the attention")
     alibi = Alibi(encoding_config(heads))
@@ -198,7 +198,7 @@ def show_alibi(heads: int, head: int, length: int) -> Answer:
     )
 
 
-def _said_of_slopes(heads: int) -> Answer:
+def _said_of_slopes(heads: int) -> ScreenRows:
     """The choice of slopes if the formula does not apply; empty for a power of two."""
     power = 2 ** (heads.bit_length() - 1)
     if power == heads:
@@ -210,7 +210,7 @@ def _said_of_slopes(heads: int) -> Answer:
     )
 
 
-def show_buckets(buckets: int, max_distance: int, direction: str, longest: int) -> Answer:
+def show_buckets(buckets: int, max_distance: int, direction: str, longest: int) -> ScreenRows:
     """The bucket of each distance, and which distances share one."""
     relative = RelativeBias(
         encoding_config(1, relative_position=RelativePositionConfig(buckets=buckets, max_distance=max_distance)),

@@ -25,7 +25,7 @@ from headlight.course.pictures import (
     row,
 )
 from headlight.course.requirements import require_index
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.nn.positional_encodings import Sinusoidal, sinusoids
 from headlight.questions.asking import ask_largest, ask_nearest, ask_number, ask_whether
 from headlight.questions.kinds import Question
@@ -98,7 +98,7 @@ BANDS_DROPPED = {"fast": "without the fast ones", "slow": "without the slow ones
 TOLERANCE = 1e-6  # largest difference of 64-bit numbers that count as equal here
 
 
-def show_waves(dim: int, base: float, other: float, length: int) -> Answer:
+def show_waves(dim: int, base: float, other: float, length: int) -> ScreenRows:
     """The encodings of the first positions as a heat map and as waves, and those of another base."""
     encodings, lengths = waves(length, dim, base), wavelengths(dim, base)
     pairs = sorted({round(share * (len(lengths) - 1) / (SHOWN_WAVES - 1)) for share in range(SHOWN_WAVES)})
@@ -158,7 +158,7 @@ def _heat_map(title: str, encodings: Tensor) -> HeatMapPicture:
     )
 
 
-def _compare_bases(dim: int, base: float, other: float, length: int) -> Answer:
+def _compare_bases(dim: int, base: float, other: float, length: int) -> ScreenRows:
     first, second = wavelengths(dim, base), wavelengths(dim, other)
     channels = list(range(0, dim, 2))
     return (
@@ -185,7 +185,7 @@ def _times(ratio: float) -> str:
     return f"{ratio:.3g} times shorter" if ratio > 1 else f"{1 / ratio:.3g} times longer" if ratio < 1 else "the same"
 
 
-def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) -> Answer:
+def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) -> ScreenRows:
     """PE(p + k) beside PE(p) rotated, for one pair of channels as arrows and checked for all."""
     require_index(pair, dim // 2, "pair", "the encoding")
     found = rotate(position, offset, dim, base)
@@ -233,7 +233,7 @@ def _matrix(matrix: Tensor) -> str:
     return r" \\ ".join(" & ".join(f"{number:.4f}" for number in line) for line in matrix.tolist())
 
 
-def drop_bands(band: str, share: float, position: int, dim: int, base: float, length: int) -> Answer:
+def drop_bands(band: str, share: float, position: int, dim: int, base: float, length: int) -> ScreenRows:
     """Whether any two positions have the same vector, and the cosine of neighbours without some of the channels."""
     require_index(position, length, "position", "the text")
     encodings, count = waves(length, dim, base), 2 * round(share * dim / 200)

@@ -20,7 +20,7 @@ from headlight.course.pictures import (
     bars,
     row,
 )
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.tokens.split_screens import MAX_TRAINING_CHARACTERS, cosines, small_text
 from headlight.course.tokens.word_vectors import (
     MAX_CONTEXT,
@@ -49,7 +49,7 @@ SHOWN_PAIRS, SHOWN_GRADIENTS, MAX_FOLLOWED, NEAREST = 12, 6, 24, 3
 WINDOWS, HIDDEN = (1, 2, 4), (16, 64, 256)
 
 
-def show_pairs(text: str, window: int, words: int) -> Answer:
+def show_pairs(text: str, window: int, words: int) -> ScreenRows:
     """The training pairs of skip-gram and of CBOW, and the counts for GloVe."""
     found = words_of(text)
     pairs, questions, counts = (
@@ -94,7 +94,7 @@ def _first_of(count: int) -> str:
     return f"Only the first {SHOWN_PAIRS} are shown." if count > SHOWN_PAIRS else ""
 
 
-def show_ngrams(word: str, other: str, shortest: int, longest: int) -> Answer:
+def show_ngrams(word: str, other: str, shortest: int, longest: int) -> ScreenRows:
     """The n-grams of two words, and those that they share."""
     grams, others = (character_ngrams(each, shortest, longest) for each in (word, other))
     shared = set(grams) & set(others)
@@ -129,7 +129,7 @@ def train_live(
     followed: str,
     beginning: str,
     seed: int,
-) -> Answer:
+) -> ScreenRows:
     """Train the network, and show its loss, the moving vectors, its predictions, and the results of other settings."""
     words = words_of(text)
     runs = {
@@ -178,7 +178,7 @@ def _ask_of_counts(words: list[str], run: TrainingRun) -> Question:
     )
 
 
-def _windows_rows(runs: dict[int, TrainingRun], chosen: list[int]) -> Answer:
+def _windows_rows(runs: dict[int, TrainingRun], chosen: list[int]) -> ScreenRows:
     """The number of followed words that find their partner, for each size of the context."""
     found = {size: partners_found(run, chosen) for size, run in runs.items()}
     words, asked = next(iter(runs.values())).words, len(chosen) // 2 * 2
@@ -213,7 +213,7 @@ def partners_found(run: TrainingRun, chosen: list[int]) -> int:
     return sum(partner in dict(nearest_words(run, word)) for word, partner in both)
 
 
-def _numbers_rows(words: list[str], run: TrainingRun, steps: int, seed: int) -> Answer:
+def _numbers_rows(words: list[str], run: TrainingRun, steps: int, seed: int) -> ScreenRows:
     """One random number for each word instead of a learned vector, in larger and larger networks."""
     nets = [train_on_numbers(words, run.context, hidden, steps, seed) for hidden in HIDDEN]
     size, loss = parameter_count(run.net), run.frames[-1].loss

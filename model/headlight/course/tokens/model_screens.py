@@ -23,7 +23,7 @@ from headlight.course.pictures import (
     fold,
     row,
 )
-from headlight.course.screen import Answer, Screen, StateFields, compare_link, compared, link
+from headlight.course.screen import Screen, ScreenRows, StateFields, compare_link, compared, link
 from headlight.course.tokens.model_vectors import (
     EmbeddingSum,
     classify_alone,
@@ -51,7 +51,7 @@ MASK, SHOWN_GUESSES = "[MASK]", 5
 SAME = 1e-3  # largest difference of logits that count as equal
 
 
-def show_vectors(words: str, model: Checkpoint, count: int) -> Answer:
+def show_vectors(words: str, model: Checkpoint, count: int) -> ScreenRows:
     """Cosines of one-hot vectors and of the model's embeddings, and the nearest tokens of each word."""
     ids = word_ids(model, words)[:MAX_TOKENS]
     if len(ids) < 2:
@@ -119,7 +119,7 @@ def _axis_title(number: int, share: float) -> str:
     return f"principal component {number} ({share:.0%} of the variance)"
 
 
-def show_sum(model: Checkpoint, text: str, positions: str, channels: int) -> Answer:
+def show_sum(model: Checkpoint, text: str, positions: str, channels: int) -> ScreenRows:
     """Token embeddings, position embeddings, and their sum, as three heat maps."""
     found = embedding_sum(model, text, None if positions == "trained" else positions)
     shown = slice(0, SHOWN_TOKENS), slice(0, channels)
@@ -175,7 +175,7 @@ def _said_of_sum(model: Checkpoint, found: EmbeddingSum, positions: str) -> str:
     )
 
 
-def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
+def show_context(model: Checkpoint, word: str, one: str, other: str) -> ScreenRows:
     """The cosine of one word's vectors in two sentences, layer by layer; for a mask, also its predictions."""
     found = word_in_context(model, word, (one, other))
     depth = len(found.cosines) - 1
@@ -216,7 +216,7 @@ def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
     )
 
 
-def _mask_rows(model: Checkpoint, one: str, other: str) -> Answer:
+def _mask_rows(model: Checkpoint, one: str, other: str) -> ScreenRows:
     """The predictions for the mask in each sentence, and a check that the classifier needs only its vector."""
     masks = [first_mask(model, text) for text in (one, other)]
     trace, place = masks[0]
@@ -247,7 +247,7 @@ def _mask_rows(model: Checkpoint, one: str, other: str) -> Answer:
     )
 
 
-def show_texts(model: Checkpoint, texts: str, clusters_wanted: int) -> Answer:
+def show_texts(model: Checkpoint, texts: str, clusters_wanted: int) -> ScreenRows:
     """A vector for each line, in a plane and in clusters, and the cosine of each pair."""
     lines = _lines(texts)
     vectors = text_vectors(model, lines)

@@ -17,7 +17,7 @@ from headlight.array_types import Float, Int
 from headlight.course.controls import ChoiceControl, CountControl, SeedControl, TextControl
 from headlight.course.pictures import HeatMapPicture, MatrixPicture, Picture, TablePicture, TokensPicture, row
 from headlight.course.requirements import require_index
-from headlight.course.screen import Answer, Screen, link
+from headlight.course.screen import Screen, ScreenRows, link
 from headlight.errors import InputError, shortened
 from headlight.nn.transformer import Transformer
 from headlight.paths import assets_dir
@@ -139,7 +139,7 @@ KINDS: Registry[str] = Registry(
 SHOWN_MERGES = 12
 
 
-def compare_tokenizers(sentence: str, corpus: str, vocabulary_size: int) -> Answer:
+def compare_tokenizers(sentence: str, corpus: str, vocabulary_size: int) -> ScreenRows:
     """One sentence under the five kinds, all trained on the same text."""
     splits = {split.kind: split for split in split_all(corpus, sentence, vocabulary_size)}
     ordered = [splits[kind] for kind in KINDS]
@@ -187,7 +187,7 @@ def _tokens(split: Split) -> Picture:
     )
 
 
-def show_merges(word: str, place: str, corpus: str, vocabulary_size: int) -> Answer:
+def show_merges(word: str, place: str, corpus: str, vocabulary_size: int) -> ScreenRows:
     """The pieces of a word after each merge, and the first learned merges."""
     tokenizer = train_on(corpus, "bpe", vocabulary_size)
     steps = merge_steps(tokenizer, word.strip() if place == "start" else f" {word.strip()}")
@@ -328,7 +328,7 @@ def cosines(vectors: Float[Tensor, "row d_model"]) -> Float[Tensor, "row other"]
     return unit @ unit.T
 
 
-def show_lookup(ids: str, rows: int, width: int, seed: int) -> Answer:
+def show_lookup(ids: str, rows: int, width: int, seed: int) -> ScreenRows:
     """A batch of ids, the table, and the output of the layer."""
     found = look_up(ids, rows, width, seed)
     batch, length = found.ids.shape

@@ -25,7 +25,7 @@ from headlight.course.pictures import (
     weights_map,
 )
 from headlight.course.requirements import require_part
-from headlight.course.screen import Answer, Screen, StateFields, link
+from headlight.course.screen import Screen, ScreenRows, StateFields, link
 from headlight.course.sentences import (
     HEAD,
     LAYER,
@@ -70,7 +70,7 @@ MODEL_CONTROLS = {
 EXPLORE_HEAD = link("model", "text", "layer", "head")
 
 
-def functions_in_model(model: Checkpoint, text: str, layer: int, head: int) -> Answer:
+def functions_in_model(model: Checkpoint, text: str, layer: int, head: int) -> ScreenRows:
     """Each function's weights for the same queries and keys of one head, and the loss with it in all heads."""
     path = _require_head(model.model, layer, head)
     _, batch = sentence_batch(model, text)
@@ -143,7 +143,7 @@ def _loss_verdict(losses: dict[str, float]) -> Verdict:
     )
 
 
-def temperature_in_model(model: Checkpoint, text: str, layer: int, head: int, temperature: float) -> Answer:
+def temperature_in_model(model: Checkpoint, text: str, layer: int, head: int, temperature: float) -> ScreenRows:
     """The weights of a head as trained and at a temperature, and the loss by the temperature of all heads."""
     path = _require_head(model.model, layer, head)
     _, batch = sentence_batch(model, text)
@@ -201,7 +201,7 @@ def link_to_edit(*, model: str, text: str, layer: int, head: int, temperature: f
     return EXPLORE_HEAD(model=model, text=text, layer=layer, head=head) | {"edits": edit}
 
 
-def functions_on_numbers(queries: Tensor, keys: Tensor, values: Tensor) -> Answer:
+def functions_on_numbers(queries: Tensor, keys: Tensor, values: Tensor) -> ScreenRows:
     """The weights and outputs of each function on one head."""
     require_width(len(values), {"queries": len(queries), "keys": len(keys)}, "tokens")
     heads = {name: attend(queries, keys, values, attention_function=name) for name in ATTENTION_FUNCTIONS}
@@ -257,7 +257,7 @@ FUNCTIONS = Screen(
 )
 
 
-def at_temperature(query: Tensor, keys: Tensor, values: Tensor, temperature: float) -> Answer:
+def at_temperature(query: Tensor, keys: Tensor, values: Tensor, temperature: float) -> ScreenRows:
     """The weights of one query at a temperature, and by temperature."""
     require_width(query.shape[1], {"channels of the keys": keys.shape[1]})
     require_width(len(keys), {"values": len(values)}, "keys")

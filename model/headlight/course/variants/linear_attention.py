@@ -15,7 +15,7 @@ from headlight.course.attention import attend
 from headlight.course.controls import ChoiceControl, CountControl, SeedControl
 from headlight.course.pictures import LinesPicture, MatrixPicture, Row, TablePicture, Verdict, row, weights_matrix
 from headlight.course.requirements import require_index
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.course.timing import median_times
 from headlight.nn.attention_functions import LinearAttention
 from headlight.questions.asking import ask_nearest, ask_number
@@ -52,7 +52,7 @@ def causal_linear_attention(
     return torch.stack(outputs)
 
 
-def linear(mask: str, length: int, token: int, head_dim: int, seed: int) -> Answer:
+def linear(mask: str, length: int, token: int, head_dim: int, seed: int) -> ScreenRows:
     """Both orders on random numbers, only one of which computes weights; with a causal mask, the kept state."""
     q, k, v = random_head(length, head_dim, seed)
     is_causal = mask == "causal"
@@ -151,7 +151,7 @@ LINEAR = Screen(
 )
 
 
-def cost(longest: str, head_dim: int, seed: int) -> Answer:
+def cost(longest: str, head_dim: int, seed: int) -> ScreenRows:
     """Time and memory of softmax and of both orders of linear attention, by length."""
     lengths = [length for length in (64, 128, 256, 512, 1024, 2048) if length <= int(longest)]
     numbers = {length: random_head(length, head_dim, seed) for length in lengths}

@@ -18,7 +18,7 @@ from headlight.array_types import Bool, Float, Int
 from headlight.config_groups import ImageConfig
 from headlight.data.bag_of_words import LogisticRegression, NaiveBayes, character_ngrams
 from headlight.data.examples import Example, ExampleTask
-from headlight.data.text_tasks import Answer, TextExamples, word_spans
+from headlight.data.text_tasks import TargetKind, TextExamples, word_spans
 from headlight.errors import DataError
 from headlight.text.tokenizer import Tokenizer
 from headlight.training.objectives.batch import IGNORE_INDEX, Batch
@@ -37,12 +37,12 @@ START_ID = 0  # the first token of a decoder with an encoder
 class ExampleObjective(ABC):
     """Batches of examples; each objective makes its own kind of batch in `make_batch`.
 
-    `image` sets how the model reads the drawings of a task; `answer` is the kind of answers in files of examples, None
+    `image` sets how the model reads the drawings of a task; `target` is the kind of target in files of examples, None
     for an objective that reads no files.
     """
 
     config_values: ClassVar[dict[str, Any]]
-    answer: ClassVar[Answer | None] = None
+    target: ClassVar[TargetKind | None] = None
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class MaskedExamples(EncoderObjective):
     """
 
     config_values: ClassVar[dict[str, Any]] = encoder_with("masked-language-model")
-    answer: ClassVar[Answer | None] = Answer.LABEL
+    target: ClassVar[TargetKind | None] = TargetKind.LABEL
 
     def make_batch(self, examples: Sequence[Example]) -> Batch:
         """The texts, with nothing hidden yet."""
@@ -150,7 +150,7 @@ class SequenceClassification(EncoderObjective):
     """An encoder gives the whole text one label, the answer."""
 
     config_values: ClassVar[dict[str, Any]] = encoder_with("sequence-classifier")
-    answer: ClassVar[Answer | None] = Answer.LABEL
+    target: ClassVar[TargetKind | None] = TargetKind.LABEL
 
     def make_batch(self, examples: Sequence[Example]) -> Batch:
         """Texts, and the label of each."""
@@ -163,7 +163,7 @@ class TokenClassification(EncoderObjective):
     """An encoder gives each token of the text the label of its word, one of the answer's words."""
 
     config_values: ClassVar[dict[str, Any]] = encoder_with("token-classifier")
-    answer: ClassVar[Answer | None] = Answer.WORD_LABELS
+    target: ClassVar[TargetKind | None] = TargetKind.WORD_LABELS
 
     def make_batch(self, examples: Sequence[Example]) -> Batch:
         """Texts, and the labels of their tokens."""
@@ -197,7 +197,7 @@ class SequenceToSequence(ExampleObjective):
         "masks": ("causal",),
         "start_token_id": START_ID,
     }
-    answer: ClassVar[Answer | None] = Answer.TEXT
+    target: ClassVar[TargetKind | None] = TargetKind.TEXT
 
     def make_batch(self, examples: Sequence[Example]) -> Batch:
         """Texts or drawings as sources, and the answers shifted by one token."""

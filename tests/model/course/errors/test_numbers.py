@@ -19,7 +19,7 @@ from headlight.course.masks.look_ahead import LIFTED, OTHER_MASKS, decoder_parts
 from headlight.course.masks.matrices import BEFORE_AFTER, BROADCAST
 from headlight.course.pictures import BarsPicture, LinesPicture, MatrixPicture, TablePicture, Verdict
 from headlight.course.positions.waves import waves
-from headlight.course.screen import Answer
+from headlight.course.screen import ScreenRows
 from headlight.course.tokens.model_screens import CONTEXT
 from headlight.course.tokens.model_vectors import classify_alone, first_mask
 from headlight.errors import InputError
@@ -30,12 +30,12 @@ from tests.model import toys
 from tests.model.course.shown import compute, pictures, sentences, verdict
 
 
-def bars(answer: Answer) -> dict[str, Tensor]:
+def bars(answer: ScreenRows) -> dict[str, Tensor]:
     (picture,) = pictures(answer, BarsPicture)[-1:]
     return {name: torch.as_tensor(values) for name, values in picture.series.items()}
 
 
-def matrices(answer: Answer) -> list[Tensor]:
+def matrices(answer: ScreenRows) -> list[Tensor]:
     return [picture.values for picture in pictures(answer, MatrixPicture)]
 
 

@@ -10,7 +10,7 @@ from headlight.cancellation import Cancelled, cancellable
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl
 from headlight.course.pictures import HeatMapPicture, MatrixPicture, as_rows
-from headlight.course.screen import Answer
+from headlight.course.screen import ScreenRows
 from headlight.course.variants.functions import FUNCTIONS, TEMPERATURE, head_weights, temperature_in_model
 from headlight.course.variants.linear_attention import (
     HEADS,
@@ -27,7 +27,7 @@ from tests.model import toys
 from tests.model.course.shown import compute, pictures, verdict
 
 
-def matrices(answer: Answer) -> list[Tensor]:
+def matrices(answer: ScreenRows) -> list[Tensor]:
     return [picture.values for picture in pictures(answer, MatrixPicture)]
 
 

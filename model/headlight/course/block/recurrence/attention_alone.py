@@ -16,7 +16,7 @@ from headlight.config import Config
 from headlight.course.controls import ChoiceControl, CountControl, SeedControl, TextControl
 from headlight.course.fitting import begin_anew, fit, parameter_count
 from headlight.course.pictures import HeatMapPicture, LinesPicture, Row, TablePicture, Verdict, row
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.errors import InputError, shortened
 from headlight.nn.hooks import no_hook
 from headlight.nn.transformer import Transformer
@@ -147,7 +147,7 @@ class Trained:
     seconds: float
 
 
-def attention_alone(task: str, longest: int, steps: int, letters: str, seed: int) -> Answer:
+def attention_alone(task: str, longest: int, steps: int, letters: str, seed: int) -> ScreenRows:
     """The share of right answers of each network by length, its answer to the learner's letters, and its size."""
     ids, lengths = parse_letters(letters), list(range(SHORTEST, longest + BEYOND + 1))
     trained = {}

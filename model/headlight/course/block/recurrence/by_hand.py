@@ -11,7 +11,7 @@ from headlight.array_types import Float
 from headlight.course.attention_by_hand.words import TOKENS, dot, number
 from headlight.course.controls import Axis, ChoiceControl, MatrixControl
 from headlight.course.pictures import Equations, MatrixPicture, Verdict, bars, row
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.course.sentences import require_width
 from headlight.questions.asking import ask_number
 from headlight.questions.kinds import Question
@@ -48,7 +48,7 @@ def unrolled(
     return found
 
 
-def recurrence(x: Tensor, u: Tensor, w: Tensor, activation: str) -> Answer:
+def recurrence(x: Tensor, u: Tensor, w: Tensor, activation: str) -> ScreenRows:
     """Every state, one of them written out, and the influence of each token on the last one."""
     require_width(x.shape[1], {"rows of U": len(u)}, "inputs")
     require_width(u.shape[1], {"rows of W": len(w), "columns of W": w.shape[1]}, "states")

@@ -15,7 +15,7 @@ from headlight.config import Config
 from headlight.course.controls import ChoiceControl, CountControl, SeedControl
 from headlight.course.fitting import begin_anew, fit, parameter_count
 from headlight.course.pictures import LinesPicture, TablePicture, Verdict, row
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Screen, ScreenRows
 from headlight.course.timing import median_times, multiply_adds
 from headlight.errors import counted
 from headlight.nn.transformer import Transformer
@@ -125,7 +125,7 @@ ROWS, TEST_ROWS, LEARNING_RATE = 32, 256, 5e-3
 NEAR, MOST_LAYERS = 2, 4  # a distance in tokens; a depth to compare with one layer
 
 
-def path_length(layers: int, distance: int, steps: int, seed: int) -> Answer:
+def path_length(layers: int, distance: int, steps: int, seed: int) -> ScreenRows:
     """Each network's gradients before training, and its accuracy after training, by distance."""
     distances = sorted({1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64} & set(range(1, distance + 1)) | {distance})
     influences, recall, sizes = {}, {}, {}
@@ -199,7 +199,7 @@ def reach(layers: int, distance: int, seed: int) -> Float[Tensor, " distance"]:
         return influence(NETWORKS["recurrent"].make(layers), distance, seed)
 
 
-def _steps_or_layers(layers: int, distance: int, seed: int) -> Answer:
+def _steps_or_layers(layers: int, distance: int, seed: int) -> ScreenRows:
     """The influence of a token over its distance, for one layer and for several."""
     gradients = {count: reach(count, distance, seed) for count in sorted({1, 2, layers, MOST_LAYERS})}
     shown = range(1, distance + 1)
@@ -309,7 +309,7 @@ PATH_LENGTH = Screen(
 Times = dict[str, list[float]]
 
 
-def sequential_steps(longest: str, layers: int) -> Answer:
+def sequential_steps(longest: str, layers: int) -> ScreenRows:
     """Sequential steps and measured times of one training step of each network, by length."""
     lengths = [length for length in (16, 32, 64, 128, 256, 512, 1024) if length <= int(longest)]
     networks = {name: network.make(layers) for name, network in NETWORKS.items()}
