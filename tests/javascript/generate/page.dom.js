@@ -91,7 +91,7 @@ test("a candidate has its probability by the model and after the settings", asyn
   assert.match(page.text("sample"), /nothing is random/);
   assert.match(
     candidates(page)[0].ariaLabel ?? "",
-    /^Take \S+ 100\.0 % ⚄: after sampling settings, [\d.]+ % by the model, sampled$/,
+    /^Take \S+ 100\.0 %: after sampling settings, [\d.]+ % by the model, sampled$/,
   );
 });
 

@@ -1,5 +1,6 @@
 // Candidates before and after the sampling settings, and the random number that chose one of them.
 
+import { svg } from "../../ui/frontend/charts/svg.js";
 import { createTrack } from "../../ui/frontend/charts/track.js";
 import {
   canvasStyle,
@@ -85,19 +86,26 @@ function drawCandidates(list, generator, record, taken) {
   updateChildren(list, ...rows);
 }
 
+/** The sign of the candidate that was sampled. */
+function createDie() {
+  const dots = svg("path", { d: "M5 5h.01M11 5h.01M8 8h.01M5 11h.01M11 11h.01" });
+  const sides = svg("rect", { x: 2, y: 2, width: 12, height: 12, rx: 2 });
+  return svg("svg", { class: "icon", viewBox: "0 0 16 16", "aria-hidden": "true" }, [sides, dots]);
+}
+
 /**
  * One candidate with two bars: its probability by the model, and after the sampling settings.
  * @param {Candidate} candidate @param {number} chosen the id that was sampled @param {GeneratedToken | null} taken the
  * token at this step
  */
 function createCandidate({ id, text, before, after }, chosen, taken) {
-  const mark = taken?.id === id ? "taken" : id === chosen ? "⚄" : "";
+  const mark = taken?.id === id ? "taken" : "";
   const seen = [visibleText(text), after ? formatPercent(after) : "filtered out", mark];
   const button = createElement("button", "takes-it", [
     createElement("bdi", "token", seen[0]),
     createTrack(after, before),
     createElement("span", "number", seen[1]),
-    createElement("span", "mark", mark),
+    createElement("span", "mark", [id === chosen && !mark ? createDie() : mark]),
   ]);
   button.classList.toggle("cut", !after);
   button.classList.toggle("chosen", id === (taken?.id ?? chosen));

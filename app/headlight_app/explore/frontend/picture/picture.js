@@ -106,7 +106,7 @@ function createPart(page, part, canvas) {
   if (canvas) button.append(canvas);
   canvas?.setAttribute("aria-hidden", "true");
   if (part.kind === "network") button.append("network");
-  if (part.kind === "layers") button.append("⋯");
+  if (part.kind === "layers") button.append("···");
   button.onclick = (event) => enterPart(page, part, canvas, event);
   memory(page).drawn.push({ part, button, canvas });
   return button;
