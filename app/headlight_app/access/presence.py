@@ -1,4 +1,4 @@
-"""Which visitors have the page open, and so a queue of their own."""
+"""Which visitors have the page open: each of them has a queue of their own."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class VisitorCheckpoint:
 class UploadStore:
     """The own checkpoints of each visitor.
 
-    `limit` bounds the bytes of one upload as sent, `visitor_limit` those of all unpacked uploads of a visitor.
+    `limit` bounds the bytes of one upload as sent, `visitor_limit` the bytes of all unpacked uploads of a visitor.
     """
 
     def __init__(self, limit: int) -> None:

@@ -19,10 +19,10 @@ from headlight_app.engine.worker_process import WorkerLimits, WorkerProcess
 
 WARM_UP = "warm-up"  # the visitor name of warm-up requests
 VISITOR_WORKERS = 4  # open visitors' own files, each for one visitor at a time
-KEEP_SECONDS = 120.0  # after its last answer, for which a visitor keeps such a worker
+KEEP_SECONDS = 120.0  # after its owner's last job, in which a private worker is not given to another visitor
 GRACE_SECONDS = 0.5  # that workers get to finish, before they are killed
 END_SECONDS = 0.5  # to wait for killed workers to exit
-VISITOR_MEMORY_BYTES = 2 << 30  # of such a worker on a shared server, plus twice the upload limit
+VISITOR_MEMORY_BYTES = 2 << 30  # of a private worker on a shared server; twice the upload limit is added
 
 
 class Worker(Protocol):
@@ -87,7 +87,7 @@ class WorkerThread(Thread):
         self.lane.queue.done(job)
 
     def _accepts(self, visitor: str) -> bool:
-        """Whether this worker takes a visitor's job: a private worker takes only its owner's, any other takes all.
+        """Whether this worker takes a visitor's job: a private worker takes its owner's jobs, others take all.
 
         A new visitor gets the idle worker that was used longest ago, among those that may change their owner.
         """

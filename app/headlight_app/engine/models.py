@@ -33,14 +33,14 @@ class AvailableModel:
 
 @dataclass(frozen=True)
 class KnownModels:
-    """All listed models, broken ones included, and those of them that can be opened."""
+    """The listed models, broken ones included, and the available ones, which can be opened."""
 
     listed: tuple[ListedModel, ...] = ()
     available: tuple[AvailableModel, ...] = ()
 
 
 def available_models() -> tuple[AvailableModel, ...]:
-    """All models that this visitor can open by name: those of the server, then the visitor's own."""
+    """All models that this visitor can open by name: first the server's, then the visitor's own."""
     return (*_offered().available, *_own_models().available)
 
 

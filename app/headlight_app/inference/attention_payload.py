@@ -113,7 +113,7 @@ def group_answers(resolved: ResolvedQuestion, offset: int = 0) -> tuple[list[Att
 def group_answer(
     group: AttentionGroup, shape: tuple[int, int], offset: int, edits: Sequence[str]
 ) -> AttentionGroupAnswer:
-    """An attention group whose heads have one number per query and key, [row column] of `shape`."""
+    """An attention group for the browser: a map of `shape` [row column] for each head, the first at `offset`."""
     ablations = {edit: tuple(heads) for edit, heads in ablations_json(edits, group).items()}
     rows, columns = shape
     return AttentionGroupAnswer(
@@ -137,7 +137,7 @@ def token_answers(encoded: Encoded, tokenizer: Tokenizer) -> tuple[Token, ...]:
 
 
 def predictions(resolved: ResolvedQuestion, query: int = -1) -> tuple[Prediction, ...]:
-    """The predictions at `query` or at each masked token, with those of the model as trained."""
+    """The predictions at `query` or at each masked token, beside the predictions of the model as trained."""
     before = partial(probabilities, resolved.as_trained) if resolved.is_changed else None
     found = predictions_json(resolved.trace, resolved.tokenizer, query, partial(probabilities, resolved), before)
     return msgspec.convert(found, tuple[Prediction, ...])

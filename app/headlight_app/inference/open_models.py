@@ -35,7 +35,7 @@ class ModelLocation:
 
 
 def available_models() -> tuple[CatalogEntry, ...]:
-    """All models that this visitor can open by name: those of the server, then the visitor's own."""
+    """All models that this visitor can open by name: first the server's, then the visitor's own."""
     return tuple(entry for card in (*listed_models(), *own_models()) if (entry := card.entry))
 
 

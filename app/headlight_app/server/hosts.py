@@ -20,7 +20,7 @@ POLICY_VIOLATION = 1008  # of a WebSocket
 
 
 def known_names(names: Iterable[str]) -> frozenset[str]:
-    """The accepted host names: `names`, and those of this machine."""
+    """The accepted host names: `names`, and the names of this machine."""
     machine = socket.gethostname().lower()
     return frozenset({"localhost", machine, f"{machine}.local", *(name.lower() for name in names)})
 

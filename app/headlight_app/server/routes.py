@@ -47,7 +47,7 @@ def http_requests() -> tuple[type[Request[Any]], ...]:
 
 
 def routes(rooms: Rooms) -> list[Route]:
-    """The routes of one server: `/api/ROUTE` for each component request, and those of rooms and images."""
+    """The routes of one server: `/api/ROUTE` for each component request, and the routes of rooms and images."""
 
     def route(kind: type[Request[Any]]) -> Route:
         decoder = msgspec.json.Decoder(kind)

@@ -57,7 +57,7 @@ class Figures(Collector):
         self.running = running
 
     def collect(self) -> Iterator[Metric]:
-        """Each figure with its description; those of the queues per lane."""
+        """Each figure with its description; the queues have one for each lane."""
         yield GaugeMetricFamily("headlight_people", "Visitors with the page open", presence().count())
         waiting = GaugeMetricFamily("headlight_waiting", "Waiting questions", labels=["lane"])
         at_work = GaugeMetricFamily("headlight_running", "Running questions", labels=["lane"])

@@ -24,7 +24,7 @@ DEVICE_FULL = (
 
 
 def serve(connection: Connection) -> None:
-    """Answer requests one after the other; those of several visitors share one forward pass."""
+    """Answer requests one after the other; requests of several visitors share one forward pass."""
     loop.run(connection, answer, prepare, when_idle=(_all_rows,))
 
 

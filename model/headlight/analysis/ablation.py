@@ -33,7 +33,7 @@ KEEP = ("*.residual", "*.residual_streams", "*.final_residual")
 
 
 class WholeValueHook:
-    """A hook around another, inner one: it needs the values at some paths whole, all others as the inner hook does."""
+    """A hook that wraps another: it asks for whole values at `paths`, and elsewhere for what the other hook needs."""
 
     def __init__(self, hook: Hook, paths: Collection[str]) -> None:
         self.hook, self.paths = hook, paths
@@ -48,7 +48,7 @@ class WholeValueHook:
 
 
 class HoldingHook(WholeValueHook):
-    """A hook that replaces the values at some paths, alike or separately for each row; the inner hook gets the rest."""
+    """A hook that sets the values at some paths, for all rows or for each row; another hook gets the rest."""
 
     def __init__(self, hook: Hook, held: Mapping[str, Tensor]) -> None:
         super().__init__(hook, held)
@@ -59,7 +59,7 @@ class HoldingHook(WholeValueHook):
 
 
 class _AblateEachHead:
-    """A hook, after the hook of the edits, that sets a different head's weights to zero in each row of the batch."""
+    """A hook that applies the edits, then sets the weights of one head to zero in each row: a head for each row."""
 
     def __init__(self, hook: Hook, weights_path: str, first_head: int) -> None:
         self.hook, self.weights_path, self.first_head = hook, weights_path, first_head
@@ -117,7 +117,7 @@ def final_without_heads(
 ) -> Float[Tensor, "head pos d_model"]:
     """The residuals after the last stack's final norm without each of `count` heads of an attention.
 
-    Arguments and errors are those of `ablate_heads`.
+    Takes the same arguments and raises the same errors as `ablate_heads`.
     """
     heads = attention_at(model, path)[0].heads
     if not (first_head >= 0 and count >= 1 and first_head + count <= heads):
@@ -217,7 +217,7 @@ def _token_tensor(text: Encoded, model: Transformer, count: int) -> Tensor:
 class AnswerLead:
     """The lead of an answer: its log-probability (nats), and the margin of its logit over the next best.
 
-    `likeliest` is the model's answer; if the margin is negative, it is another one.
+    `likeliest` is the token with the largest logit; with a negative margin it is not the answer.
     """
 
     log_probability: float
@@ -329,7 +329,7 @@ def require_text_classifier(model: Transformer) -> None:
 
 @torch.inference_mode()
 def ablate_tokens(model: Transformer, trace: Trace, positions: Sequence[int]) -> Float[np.ndarray, "position label"]:
-    """The logits without each of some tokens: it keeps its place, but is neither attended to nor pooled.
+    """The logits without each of some tokens: no token attends to it, it is not pooled, and the others do not move.
 
     Text and edits come from the trace. Raises ConfigError for a model that does not label whole texts, TextError for a
     position that does not exist (Li et al. 2016, "erasure", with a token as the smallest unit).

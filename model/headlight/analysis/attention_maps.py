@@ -38,7 +38,7 @@ def renormalize_rows(weights: Float[np.ndarray, "*shape query key"]) -> Float[np
 
 
 def top_mass_mask(values: Float[np.ndarray, "*shape query key"], mass: float) -> Bool[np.ndarray, "*shape query key"]:
-    """The fewest cells in each row whose absolute values sum to at least `mass` (0 to 1) of the row's.
+    """The fewest cells of each row that hold at least the fraction `mass` (0 to 1) of the sum of its absolute values.
 
     Among equal cells the earlier come first; cells of zero are never included.
     """

@@ -406,7 +406,7 @@ def without_repeated_masks(masks: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
 
 
 def head_metrics(trace: Trace, stack: str | None = None, kind: str = "self") -> dict[str, HeadNumbers]:
-    """Every metric for one attention of a stack, by default the one that makes the prediction.
+    """Every metric for one attention of a stack, by default of the stack that makes the prediction.
 
     NaN if no query has a key that the metric counts: nothing is repeated, or no row may attend there. Attention to
     another text ("cross") only has the entropy. Raises EditError for a trace without weights.
@@ -417,7 +417,7 @@ def head_metrics(trace: Trace, stack: str | None = None, kind: str = "self") -> 
 
 
 def mean_over_texts(metrics: Sequence[Mapping[str, HeadNumbers]]) -> dict[str, HeadNumbers]:
-    """The mean of each metric over those of several texts in which it is defined (`head_metrics` of each).
+    """The mean of each metric over several texts (`head_metrics` of each), without the texts in which it is undefined.
 
     NaN if it is undefined in all.
     """

@@ -1,9 +1,9 @@
 """Information flow routes: the tokens, layers and heads that the output at one token comes from.
 
 Ferrando and Voita 2024, "Information Flow Routes", section 2: a vector is a sum of terms, and a term's importance is
-its proximity, |sum| - |sum - term| in the 1-norm and never below zero, divided by that of all terms. The graph begins
-at one token after the last layer and goes down along the edges whose importance reaches a threshold. Biases have no
-edges.
+its proximity, |sum| - |sum - term| in the 1-norm and never below zero, divided by the sum of all terms' proximities.
+The graph begins at one token after the last layer and goes down along the edges whose importance reaches a threshold.
+Biases have no edges.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Weights and the values that they move: each weighted value's share of a head's output, and attention sinks.
 
 A weight is the factor on a value, whatever the norm of that value. If a value is short, a weight of 0.9 may carry 2 %
-of the output (Kobayashi et al. 2020): the head attends there to do nothing (Xiao et al. 2024, "attention sinks"). Not
-covered are the sum of the heads, the output bias, and the effect on later layers.
+of the output (Kobayashi et al. 2020): the head attends there to do nothing (Xiao et al. 2024, "attention sinks"). This
+leaves out the sum of the heads, the output bias, and the effect on later layers.
 """
 
 from __future__ import annotations

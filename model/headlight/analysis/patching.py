@@ -64,7 +64,7 @@ class PatchingMap:
 
 
 class _Recording(WholeValueHook):
-    """A hook, after another one, that records the value at one of some paths, for the whole batch."""
+    """A hook that calls another, then records the value at one of `paths`, for the whole batch."""
 
     value: Tensor | None = None
 
@@ -76,7 +76,7 @@ class _Recording(WholeValueHook):
 
 
 class _PatchEachHead(WholeValueHook):
-    """A hook, after another one, that patches a different head's output from the other run into each batch row."""
+    """A hook that calls another, then patches a head's output from the other run into each row: a head for each row."""
 
     def __init__(self, hook: Hook, path: str, donor: Float[Tensor, "head pos head_dim"], first: int) -> None:
         super().__init__(hook, (path,))
@@ -101,7 +101,7 @@ def patching_map(
     answers: tuple[int, int] | None = None,
     stack: str | None = None,
 ) -> PatchingMap:
-    """The share of the other run's answer that each patch of a stack restores, by default of the one that predicts.
+    """The share of the other run's answer that each patch restores, in a stack (by default the one that predicts).
 
     Both traces come from the same model, have equally many tokens, and hold KEEP. `answers` are the answers of this run
     and the other, by default the likeliest of each at `position`. The edits of `trace` apply again to patched values.
@@ -114,7 +114,7 @@ def patching_map(
 
 @dataclass(frozen=True)
 class Receiver:
-    """The queries, keys or values of a head, written `decoder.4.self.q[3]`; of shared keys and values, their number."""
+    """The queries, keys or values of a head, written `decoder.4.self.q[3]`; shared keys or values have one number."""
 
     stack: str
     layer: int
@@ -167,8 +167,8 @@ def path_patching(
     """The share of the other run's answer that each earlier head restores by its direct effect on one later head.
 
     The head's output of the other run reaches the `receiver`, such as `decoder.4.self.q[3]`, while all heads in between
-    are frozen as in this run; then this run is computed with only that query, key or value patched in. Other arguments
-    and errors are those of `patching_map`; traces hold the receiver's value besides KEEP.
+    are frozen as in this run; then this run is computed with only that query, key or value patched in. The other
+    arguments and the errors are as in `patching_map`; the traces hold the receiver's value besides KEEP.
     """
     into = Receiver.of(model, receiver)
     return PatchedRuns.of(model, trace, other, position, answers, into.stack).whole_map(into)
@@ -209,7 +209,7 @@ class PatchedRuns:
         answers: tuple[int, int] | None = None,
         stack: str | None = None,
     ) -> PatchedRuns:
-        """From two traces. Arguments and errors are those of `patching_map`."""
+        """From two traces, with the arguments and the errors of `patching_map`."""
         require_prediction(model)
         name = stack or model.config.stacks[-1]
         _require_equal_lengths(trace, other, name)
@@ -273,14 +273,14 @@ class PatchedRuns:
         """Logit differences with the receiver's value that results from each head of a layer in the other run."""
         entry = f"{self.stack}.{receiver.layer}.residual"
         here = traced_tensor(self.model, self.trace, receiver.path)
-        for rows, heard in self._heard(receiver, layer, first):
+        for rows, received in self._received(receiver, layer, first):
             value = here.repeat(rows, 1, 1, 1)
-            value[:, receiver.head] = heard[:, receiver.head]
+            value[:, receiver.head] = received[:, receiver.head]
             residual = traced_tensor(self.model, self.trace, entry).repeat(rows, 1, 1)
             edits = HookAfter(intervention_hook(self.trace), entry)
             yield self._differences(receiver.layer, residual, HoldingHook(edits, {receiver.path: value}))
 
-    def _heard(
+    def _received(
         self, receiver: Receiver, layer: int, first: int
     ) -> Iterator[tuple[int, Float[Tensor, "row head pos head_dim"]]]:
         """The receiver's value with each head of a layer from the other run and all heads in between frozen."""

@@ -372,7 +372,7 @@ class StreamDecomposer:
         return self.with_edits(table, f"{self.name}.{layer}.residual_after_{kind}")
 
     def with_edits(self, table: Decomposition, path: str) -> Decomposition:
-        """The decomposition, with the change by edits of the value at this path as a component of its own."""
+        """The decomposition with one more component: the change that edits made to the value at this path."""
         if not is_edited(self.trace, path):
             return table
         return add_to_row(table, self.value(path) - table.sum(0), self.edit_row)

@@ -350,7 +350,7 @@ def _exported_part(config: Config) -> Config:
 
 
 def _family_tensors(family: Family, values: dict[str, Any], model: Transformer) -> dict[str, Tensor]:
-    """The parameters under the family's names; those that the family stores fused are concatenated along the rows."""
+    """The parameters under the family's names; where the family stores several as one tensor, their rows are joined."""
     loader = WeightLoader(make_plan(family, ConfigReader(values, "export"), LazyTensors({})), LazyTensors({}))
     parts: dict[str, list[Tensor]] = {}
     for name, parameter in model.named_parameters():

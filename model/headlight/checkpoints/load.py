@@ -1,6 +1,7 @@
 """Load and save checkpoint folders: `config.json`, `model.safetensors`, `tokenizer.json`, `README.md` as model card.
 
-A training run may keep the weights of some steps beside them: `steps/00400.safetensors` are those after 400 steps.
+A training run may keep the weights of some steps in the same folder: `steps/00400.safetensors` holds the weights after
+400 steps.
 """
 
 from __future__ import annotations

@@ -111,8 +111,8 @@ def _module_value(fields: ConfigReader, name: str, path: str, default: float) ->
 class CheckpointSource:
     """A checkpoint as found: its name in messages, its config.json, its tensors, the folder of tokenizer and card.
 
-    `weight_files` are the files that the tensors are read from, with those of an adapter after those of its base model.
-    `gguf` is the file that contains everything, including the tokenizer.
+    `weight_files` are the files that the tensors are read from: first a base model's, then its adapter's. `gguf` is the
+    file that contains everything, including the tokenizer.
     """
 
     name: str
@@ -202,7 +202,7 @@ def folders_read(path: Path) -> list[Path]:
 
 
 def display_name(path: Path) -> str:
-    """The name of a checkpoint in messages: its folder's or file's; for one in the Hugging Face cache the model's."""
+    """The name of a checkpoint in messages: its folder's, its file's, or that of a model in the Hugging Face cache."""
     if (folder := files_folder(path)) != path:
         return f"{display_name(folder)}/{path.name}"
     parts = path.absolute().parts

@@ -25,7 +25,7 @@ class TextStack:
     default: the stack's family if `text_config` names none of FAMILIES.
     tied: whether its language-model head shares the embedding if no field states it.
     other: the inputs of the whole model besides texts.
-    note: further information for the user; `dropped_fields` are the fields that it is about.
+    note: further information for the user; `dropped_fields` are the fields that the note is about.
     """
 
     default: Family

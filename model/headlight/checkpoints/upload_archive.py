@@ -238,7 +238,7 @@ def _write_checkpoint(items: Sequence[UploadedFile], folder: Path, limits: Uploa
 
 
 def _find_checkpoint(items: Sequence[UploadedFile]) -> tuple[Folder, set[Folder]]:
-    """The folder to open, and all folders that it needs: the base model of an adapter is in another one."""
+    """The folder to open, and all folders that it needs: an adapter needs the folder of its base model."""
     names: dict[Folder, set[str]] = {}
     for item in items:
         names.setdefault(item.parts[:-1], set()).add(item.parts[-1])

@@ -53,7 +53,7 @@ class TextLikelihood:
 def text_likelihood(model: Transformer, text: TokenizedText) -> TextLikelihood:
     """The likelihood of all tokens but the first, each predicted from at least half a context, if there are as many.
 
-    Windows of a whole context overlap by half; the first counts completely, of the others only the later half.
+    Windows of a whole context overlap by half; each target counts in the first window that holds it.
     """
     if len(text.ids) < 2:
         raise DataError(f"The text {text.name} has {len(text.ids)} tokens; at least 2 are needed.")

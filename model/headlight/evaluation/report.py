@@ -198,9 +198,9 @@ HeadValues = Float[np.ndarray, "sentence layer head"]
 class HeadRanking:
     """The heads with the most of one metric: (layer, head) and the mean over the sentences, best first.
 
-    `uniform_value` is the mean for a head of the first one's layer that attends uniformly over the allowed keys. Heads
-    that do not exceed the uniform head of their own layer are left out, because masks may differ by layer. `example`
-    is the sentence in which the first head is most extreme, `example_value` its value there.
+    `uniform_value` is the mean for a head that attends uniformly over its allowed keys, in the layer of the first head.
+    Heads that do not exceed the uniform head of their own layer are left out, because masks may differ by layer.
+    `example` is the sentence in which the first head is most extreme, `example_value` its value there.
     """
 
     metric: str
@@ -211,9 +211,9 @@ class HeadRanking:
 
 
 def rank_heads(checkpoint: Checkpoint, sentences: Sequence[str] = SENTENCES, count: int = 3) -> tuple[HeadRanking, ...]:
-    """One ranking for each metric that is defined on these sentences; of `entropy` the heads with the least.
+    """One ranking for each metric that is defined on these sentences; for `entropy` the smallest comes first.
 
-    A sentence longer than the model's context is left out, and so is a metric whose values repeat those of another.
+    A sentence longer than the model's context is left out, and a metric with the same values as an earlier one, too.
     """
     context = checkpoint.model.config.context_length
     sentences = [sentence for sentence in sentences if len(checkpoint.tokenizer.encode(sentence).ids) <= context]

@@ -27,7 +27,7 @@ _SCORES = "attention weights are at least 0 and at most 1. Give them after the s
 
 
 def read_attention(attention: Any, *, has_keys: bool = False) -> HeadWeights:
-    """The weights of all heads; a layer without weights is empty. `has_keys`: the keys are those of another text.
+    """The weights of all heads; a layer without weights is empty. With `has_keys` the keys are tokens of another text.
 
     Raises DataError if there are no weights.
     """

@@ -174,7 +174,7 @@ def show_attentions(
     state: Mapping[str, Any] = MappingProxyType({}),
     arrays: Mapping[str, np.ndarray] = MappingProxyType({}),
 ) -> HtmlView:
-    """Attentions as HTML; `texts` are those of the queries and, if different, of the keys.
+    """Attentions as HTML; `texts` are the text of the queries and, if it differs, the text of the keys.
 
     `fields` are the known provenance fields, `arrays` the arrays that `save` writes to an .npz file.
     """

@@ -35,8 +35,8 @@ def show(attention: Any, tokens: Sequence[str], keys: Sequence[str] | None = Non
     """Attention weights of any library as interactive HTML, which a notebook shows and `save` writes to a file.
 
     `attention` is an array (layer, head, query, key) of any array library, `outputs.attentions` of transformers, also
-    of `generate()`, or an ActivationCache of TransformerLens. `tokens` are those of the queries, `keys` those of the
-    keys if they differ, as in cross-attention. If rows sum to less than 1, a column "nowhere" has the difference. The
+    of `generate()`, or an ActivationCache of TransformerLens. `tokens` label the queries, and also the keys unless
+    `keys` are given, as for cross-attention. If rows sum to less than 1, a column "nowhere" has the difference. The
     HTML names no model, since none is known. Raises DataError if weights or tokens cannot be shown.
     """
     weights = read_attention(attention, has_keys=keys is not None)

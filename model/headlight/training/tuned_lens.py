@@ -1,7 +1,7 @@
 """Fits a tuned lens: at each depth, the affine map whose predictions are closest to the model's (Belrose et al. 2023).
 
-The loss is the divergence of the lens's distribution from that of the model, KL(model || lens), as a mean over tokens;
-the model is frozen. Every map is initialized as the logit lens. Each step seeds its random texts with its number, so a
+The loss is the divergence of the lens's distribution from the model's, KL(model || lens), as a mean over tokens; the
+model is frozen. Every map is initialized as the logit lens. Each step seeds its random texts with its number, so a
 resumed run gives the same result as an uninterrupted one.
 """
 

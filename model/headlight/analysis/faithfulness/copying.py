@@ -4,8 +4,8 @@ A head copies if it attends from the predicting token to an earlier occurrence o
 value raises that token's logit (Elhage et al. 2021, "induction heads"); it suppresses if this lowers the logit ("copy
 suppression", McDougall et al. 2023). Both are exact, with norms frozen at their current scale (`attribution`), and are
 measured relative to the mean of all tokens' logits, because a change of all logits alike changes no probability. The
-logit is divided among the passages by ALTI-Logit, which estimates what earlier layers moved between tokens. Not covered
-are tokens derived from the text without occurring in it, and heads that copy through a later layer.
+logit is divided among the passages by ALTI-Logit, which estimates what earlier layers moved between tokens. This misses
+tokens that are derived from the text without occurring in it, and heads that copy through a later layer.
 """
 
 from __future__ import annotations

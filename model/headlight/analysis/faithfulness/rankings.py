@@ -121,7 +121,8 @@ class Faithfulness:
 
     `order` lists the deletable tokens by rank. In `deletion` the first `steps[i]` of them are missing, in `insertion`
     only these are present. The areas are means of the curves over the share of tokens: a small area is good for
-    deletion, a large one for insertion. `scores` are NaN in random order, whose curves are means.
+    deletion, a large one for insertion. For the random order, `scores` are NaN, and the curves are means over several
+    orders.
     """
 
     scores: Scores

@@ -1,9 +1,9 @@
 """Tuned lens: the logit lens with an affine map for each depth, fitted to the model's own answer (Belrose et al. 2023).
 
-The logit lens reads an early residual stream as if it were the last one. But layers may write in another basis, and
-what they add on average is missing; `TunedLens` adds both: h + A_l h + b_l goes through final norm and output head. It
-shows what one linear map can read about the model's answer at a depth, not that the model uses this there; and it is
-valid for the weights and the kind of text that it was fitted on.
+The logit lens reads an early residual stream as if it were the last one. But early layers may write in another basis,
+and the mean of what later layers add is missing; `TunedLens` corrects both: h + A_l h + b_l goes through final norm and
+output head. It shows what one linear map can read about the model's answer at a depth, not that the model uses this
+there; and it is valid for the weights and the kind of text that it was fitted on.
 """
 
 from __future__ import annotations

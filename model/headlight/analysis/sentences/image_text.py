@@ -67,7 +67,7 @@ def load_towers(folder: Path, name: str, device: str = "auto") -> Towers:
 class ImageTextSimilarity:
     """The comparison of a text and an image by two towers; `score` is the cosine times the temperature.
 
-    `vectors` have the length 1; `places` are the tokens whose hidden states they are computed from.
+    `vectors` have the length 1; they are projections of the hidden states at the tokens `places`.
     """
 
     traces: tuple[Trace, Trace]
