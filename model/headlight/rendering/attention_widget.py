@@ -30,7 +30,7 @@ _TEXTS = ("text", "source")
 _HEAD_NAME = re.compile(r"(\d+)\.(\d+)")
 MAX_LIVE_CELLS = 1 << 16  # up to which float32 is sent per keystroke: Jupyter drops data above 1 MB per second
 
-_Question = tuple[str | None, str | None, tuple[str, ...]]  # text, source, edits
+_Inputs = tuple[str | None, str | None, tuple[str, ...]]  # text, source, edits
 
 
 class AttentionWidget(anywidget.AnyWidget):
@@ -156,29 +156,29 @@ class ModelWidget(AttentionWidget):
         edits: Sequence[InterventionLike] = (),
     ) -> None:
         self._checkpoint, self._given = checkpoint, {"text": text, "source": source}
-        self._last: tuple[_Question, Trace, HtmlView] | None = None
+        self._last: tuple[_Inputs, Trace, HtmlView] | None = None
         texts = {name: value for name, value in self._given.items() if isinstance(value, str)}
-        question = (texts.get("text"), texts.get("source"), tuple(map(str, edits)))
+        inputs = (texts.get("text"), texts.get("source"), tuple(map(str, edits)))
         self._as_trained: tuple[Any, Trace] | None = None
-        self.trace, view = self._run(question)
-        super().__init__(self._with_predictions(view, question, -1), **texts, edits=question[2])
+        self.trace, view = self._run(inputs)
+        super().__init__(self._with_predictions(view, inputs, -1), **texts, edits=inputs[2])
 
-    def _run(self, question: _Question) -> tuple[Trace, HtmlView]:
+    def _run(self, inputs: _Inputs) -> tuple[Trace, HtmlView]:
         """The trace of text, source and edits, and its view; the last one is cached."""
-        if self._last is None or self._last[0] != question:
-            trace = self._trace_of(question)
-            self._last = question, trace, trace.show()
+        if self._last is None or self._last[0] != inputs:
+            trace = self._trace_of(inputs)
+            self._last = inputs, trace, trace.show()
         return self._last[1:]
 
-    def _trace_of(self, question: _Question) -> Trace:
+    def _trace_of(self, inputs: _Inputs) -> Trace:
         text, source = (
-            self._given[name] if one is None else one for name, one in zip(_TEXTS, question[:2], strict=True)
+            self._given[name] if one is None else one for name, one in zip(_TEXTS, inputs[:2], strict=True)
         )
-        return run(self._checkpoint.model, self._checkpoint.tokenizer, text or "", question[2], source=source)
+        return run(self._checkpoint.model, self._checkpoint.tokenizer, text or "", inputs[2], source=source)
 
-    def _with_predictions(self, view: HtmlView, question: _Question, query: int) -> HtmlView:
+    def _with_predictions(self, view: HtmlView, inputs: _Inputs, query: int) -> HtmlView:
         """The view with the predictions at a query, before and after the changes."""
-        texts, edits = question[:2], question[2]
+        texts, edits = inputs[:2], inputs[2]
         if edits and (self._as_trained is None or self._as_trained[0] != texts):
             self._as_trained = texts, self._trace_of((*texts, ()))
         before = self._as_trained[1].probabilities if edits and self._as_trained else None
@@ -189,7 +189,7 @@ class ModelWidget(AttentionWidget):
         return replace(view, meta=meta)
 
     @validate(*_TEXTS, "edits")
-    def _check_question(self, proposal: Mapping[str, Any]) -> Any:
+    def _check_inputs(self, proposal: Mapping[str, Any]) -> Any:
         name, value = proposal["trait"].name, proposal["value"]
         asked = {each: getattr(self, each) for each in (*_TEXTS, "edits")} | {name: value}
         edits = tuple(map(str, asked["edits"]))
@@ -200,9 +200,9 @@ class ModelWidget(AttentionWidget):
         return edits if name == "edits" else value
 
     @observe(*_TEXTS, "edits", "query")
-    def _follow_question(self, _: Any) -> None:
-        question = (self.text, self.source, self.edits)
-        trace, view = self._run(question)
+    def _follow_inputs(self, _: Any) -> None:
+        inputs = (self.text, self.source, self.edits)
+        trace, view = self._run(inputs)
         if self.error:  # left by an invalid choice in the browser before this change by Python
             self.error = ""
             self.send_state([*_TEXTS, "edits"])
@@ -210,7 +210,7 @@ class ModelWidget(AttentionWidget):
             self.trace, self._shown = trace, view
             self.query = self.query if self.query < len(view.meta["tokens"]) else -1
             self.pinned = tuple(position for position in self.pinned if position < self._group["rows"])
-            self._shown = self._with_predictions(view, question, self.query)
+            self._shown = self._with_predictions(view, inputs, self.query)
             self._view = _pack(_light(self._shown))
 
 
