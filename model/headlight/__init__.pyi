@@ -34,7 +34,8 @@ from .sound.recording import Recording, read_recording
 from .text.tokenizer import Encoded, Tokenizer
 from .text.tokenizer_training import TOKENIZER_TRAINERS, train_tokenizer
 from .tracing.interventions import EDIT_OPERATIONS, Intervention
-from .tracing.run import Candidate, candidates, prediction_positions, run, run_texts
+from .tracing.predictions import Candidate, candidates, prediction_positions
+from .tracing.run import run, run_texts
 from .tracing.trace import Trace
 from .vision.image import ProcessedImage, process_image, read_image
 from .vision.patches import EncodedImage

@@ -28,7 +28,7 @@ from torch.nn import functional
 from headlight import load
 from headlight.tracing.incremental import continue_run
 from headlight.tracing.recompute import logits_at
-from headlight.tracing.run import RunRequest
+from headlight.tracing.request import RunRequest
 from tests.bench.load import VOCABULARY, own_bytes, vocabulary
 from tests.families.gguf_files import finish
 

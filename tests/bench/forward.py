@@ -13,7 +13,8 @@ from headlight.nn.hooks import no_hook
 from headlight.nn.stack import Block, ResidualConnection
 from headlight.tracing.incremental import FinishedRun, continue_run
 from headlight.tracing.recompute import logits_at
-from headlight.tracing.run import RecordingHook, RunRequest
+from headlight.tracing.recording import RecordingHook
+from headlight.tracing.request import RunRequest
 from tests.bench.measure import Ratio, compare
 from tests.model import toys
 

@@ -29,7 +29,7 @@ from headlight import catalog, run, save
 from headlight.checkpoints import Checkpoint, describe_nonfinite, find_nonfinite, load
 from headlight.checkpoints.catalog import read_metadata
 from headlight.errors import MAX_SENTENCE_LENGTH, HeadlightError
-from headlight.tracing.run import candidates
+from headlight.tracing.predictions import candidates
 from headlight.tracing.trace import Trace
 from headlight.vision.image import process_image
 from headlight_app.engine.job import EngineError, EngineRequest, Job

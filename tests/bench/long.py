@@ -13,7 +13,8 @@ from torch import Tensor
 from headlight import Encoded, Trace, Transformer
 from headlight.nn.hooks import no_hook
 from headlight.tracing.recompute import max_pooled_value
-from headlight.tracing.run import RECOMPUTE_FROM, RecordingHook
+from headlight.tracing.recording import RecordingHook
+from headlight.tracing.request import RECOMPUTE_FROM
 from tests.bench.forward import SHAPE, plain
 from tests.bench.measure import compare, table
 

@@ -13,7 +13,7 @@ from headlight.analysis.faithfulness.copying import trace_copying
 from headlight.analysis.head_removal import remove_head
 from headlight.analysis.ledger import cell_ledger
 from headlight.analysis.moved_values import attention_sinks, moved_values
-from headlight.tracing.run import RunRequest
+from headlight.tracing.request import RunRequest
 from tests.bench.forward import GPT2, plain
 from tests.bench.measure import Ratio, compare
 from tests.model import toys

@@ -18,7 +18,7 @@ from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPi
 from headlight.config import Config
 from headlight.sound.frames import process_sound
 from headlight.sound.recording import Recording
-from headlight.tracing.run import ModelInput
+from headlight.tracing.inputs import ModelInput
 from headlight.vision.image import process_image
 
 SENTENCE = "[UNK] [CLS] [SEP] the cat sat on a mat and saw two dogs run far away from an old red house by sea"

@@ -12,7 +12,7 @@ from headlight import find_checkpoint, load, variant
 from headlight.checkpoints import Checkpoint
 from headlight.tracing.incremental import FinishedRun, continue_run
 from headlight.tracing.recompute import logits_at, recompute_value
-from headlight.tracing.run import RECOMPUTE_FROM, RunRequest
+from headlight.tracing.request import RECOMPUTE_FROM, RunRequest
 from headlight.tracing.together import continue_runs
 from headlight.tracing.trace import Trace
 from headlight_app.engine.job import EngineRequest

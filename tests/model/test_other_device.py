@@ -59,7 +59,7 @@ from headlight.nn.rope_scaling import ROPE_SCALINGS
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.tracing.incremental import FinishedRun, continue_run
 from headlight.tracing.recompute import logits_at, max_pooled_value, recompute_value
-from headlight.tracing.run import RECOMPUTE_FROM, RunRequest
+from headlight.tracing.request import RECOMPUTE_FROM, RunRequest
 from headlight.tracing.together import continue_runs
 from tests.model import toys
 from tests.model.other_device import OTHER, moved, other_device

@@ -20,7 +20,7 @@ from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.sound.frames import process_sound
 from headlight.sound.recording import Recording
 from headlight.text.tokenizer_training import MASKED_SPECIAL_TOKENS
-from headlight.tracing.run import ModelInput
+from headlight.tracing.inputs import ModelInput
 from headlight.vision.image import process_image
 
 # Without norms the random weights produce values in the thousands, too large for 1e-5 in float32.

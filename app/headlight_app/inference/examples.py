@@ -15,7 +15,7 @@ from headlight.generation.generate import Prefix, TextGenerator
 from headlight.generation.step import SamplingConfig
 from headlight.tasks import TASKS, TRANSLATION_EXAMPLES, Example, task_of
 from headlight.text.tokenizer import Tokenizer
-from headlight.tracing.run import ModelInput
+from headlight.tracing.inputs import ModelInput
 from headlight_app.contract.request import OpenedRequest
 from headlight_app.inference.context import current_request
 from headlight_app.inference.images import read_input_file

@@ -24,9 +24,10 @@ from headlight.nn.transformer import Transformer, attention_at, variant
 from headlight.sound.frames import ProcessedSound
 from headlight.text.tokenizer import Tokenizer
 from headlight.tracing.incremental import continue_run
+from headlight.tracing.inputs import ModelInput
 from headlight.tracing.live_edits import patched_paths
 from headlight.tracing.recompute import logits_at, logits_of_rows, recompute_value
-from headlight.tracing.run import RECOMPUTE_FROM, ModelInput, RunRequest, attention_bytes
+from headlight.tracing.request import RECOMPUTE_FROM, RunRequest, attention_bytes
 from headlight.tracing.trace import Trace
 from headlight.tracing.transformer_lens import native_edit
 from headlight.vision.image import ProcessedImage

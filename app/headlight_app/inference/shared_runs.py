@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from headlight.nn.transformer import Transformer
 from headlight.rendering.predictions import predicted_positions
 from headlight.tasks import task_of
-from headlight.tracing.run import RunRequest
+from headlight.tracing.request import RunRequest
 from headlight.tracing.together import can_run_together, continue_runs
 from headlight_app.contract.question import Question
 from headlight_app.inference.resolved_question import SHORT_TEXT_PATTERNS, ResolvedQuestion, keep_logits, resolve

@@ -23,8 +23,8 @@ from headlight.nn.stack import Block
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
+from headlight.tracing.inputs import token_tensor
 from headlight.tracing.recompute import attention_contexts, intervention_hook, logits_at, traced_tensor
-from headlight.tracing.run import token_tensor
 from headlight.tracing.trace import Trace, position_index, require_position
 
 TOKENS_PER_BATCH = 1024  # a larger batch is not faster and takes longer to cancel

@@ -29,7 +29,7 @@ from headlight.nn.output_heads import LanguageModelHead, MaskedLanguageModelHead
 from headlight.nn.transformer import Transformer
 from headlight.tracing.interventions import is_edited
 from headlight.tracing.recompute import logits_at
-from headlight.tracing.run import to_numpy
+from headlight.tracing.recording import to_numpy
 from headlight.tracing.trace import Trace, position_index
 
 

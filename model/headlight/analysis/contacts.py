@@ -10,7 +10,7 @@ from torch.nn import functional
 from headlight.array_types import Float
 from headlight.errors import ConfigError
 from headlight.nn.transformer import Transformer
-from headlight.tracing.run import to_numpy
+from headlight.tracing.recording import to_numpy
 from headlight.tracing.trace import Trace
 
 

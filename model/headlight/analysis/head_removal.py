@@ -19,7 +19,8 @@ from headlight.analysis.attribution import attribute_logits, attribute_probes
 from headlight.analysis.residual_stream import KEEP as STREAM_KEEP
 from headlight.analysis.residual_stream import Component, Probe, per_head_output
 from headlight.nn.transformer import Transformer, attention_at
-from headlight.tracing.run import RunRequest, parse_interventions
+from headlight.tracing.interventions import parse_interventions
+from headlight.tracing.request import RunRequest
 from headlight.tracing.trace import Trace, require_head
 
 KEEP = (*STREAM_KEEP, "*.residual*", "*.self.output", "*.cross.output", "*.final_residual", "logits")

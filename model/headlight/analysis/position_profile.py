@@ -12,7 +12,7 @@ from headlight.config import Config
 from headlight.errors import EditError
 from headlight.nn.positional_encodings import Alibi, DisentangledPositions, PositionalEncoding, RelativeBias, Rope
 from headlight.nn.transformer import Transformer
-from headlight.tracing.run import to_numpy
+from headlight.tracing.recording import to_numpy
 
 
 @dataclass(frozen=True)

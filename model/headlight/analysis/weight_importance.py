@@ -12,8 +12,9 @@ from headlight.errors import EditError, TextError
 from headlight.nn.transformer import Transformer
 from headlight.tasks import task_of
 from headlight.text.word_groups import TokenGroups
+from headlight.tracing.inputs import signal_tensor, token_tensor
 from headlight.tracing.recompute import intervention_hook
-from headlight.tracing.run import signal_tensor, to_numpy, token_tensor
+from headlight.tracing.recording import to_numpy
 from headlight.tracing.trace import Trace, require_position
 
 

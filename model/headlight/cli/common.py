@@ -17,8 +17,10 @@ from headlight.errors import CheckpointError, DataError, EditError, HeadlightErr
 from headlight.sound.frames import process_sound
 from headlight.sound.recording import read_recording
 from headlight.text.languages import with_language
+from headlight.tracing.inputs import ModelInput
+from headlight.tracing.interventions import native_edits
 from headlight.tracing.live_edits import patched_paths
-from headlight.tracing.run import ModelInput, native_edits, run
+from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 from headlight.vision.image import process_image, read_image
 from headlight.vision.shipped_images import find_image

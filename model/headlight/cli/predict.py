@@ -22,7 +22,9 @@ from headlight.errors import ConfigError, TextError
 from headlight.generation.generate import generate, transcript
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
-from headlight.tracing.run import Candidate, ModelInput, candidates, encode_input, prediction_positions, run
+from headlight.tracing.inputs import ModelInput, encode_input
+from headlight.tracing.predictions import Candidate, candidates, prediction_positions
+from headlight.tracing.run import run
 
 MASK = "[MASK]"
 MASKED_MODEL, CAUSAL_MODEL = "stories-masked", "stories-causal"  # the shipped models

@@ -24,8 +24,8 @@ from headlight.cli.common import (
 )
 from headlight.errors import ConfigError, EditError
 from headlight.tasks import label_text, task_of
+from headlight.tracing.predictions import prediction_positions
 from headlight.tracing.recompute import logits_at
-from headlight.tracing.run import prediction_positions
 from headlight.tracing.trace import Trace
 
 MOST_RESPONSES = 10  # listed individually

@@ -17,7 +17,7 @@ from headlight.nn.attention import Attention, AttentionContext
 from headlight.nn.hooks import no_hook
 from headlight.nn.masks import QueryKeyPositions
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
-from headlight.tracing.run import RecordingHook
+from headlight.tracing.recording import RecordingHook
 
 MOST_HEADS = 16  # largest number of heads that an error sentence suggests
 

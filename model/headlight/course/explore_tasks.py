@@ -16,8 +16,8 @@ from headlight.course.sentences import sentence_batch, target_loss
 from headlight.errors import InputError
 from headlight.questions.asking import ask_cell
 from headlight.questions.kinds import Question
-from headlight.tracing.interventions import InterventionHook
-from headlight.tracing.run import parse_interventions, run
+from headlight.tracing.interventions import InterventionHook, parse_interventions
+from headlight.tracing.run import run
 
 STORY = "Once upon a time there was a little dog. The little dog ran to the park, and the dog was happy."
 

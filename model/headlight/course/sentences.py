@@ -20,7 +20,7 @@ from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.transformer import Transformer
 from headlight.tasks import require_token_task, task_of
 from headlight.text.tokenizer import Encoded
-from headlight.tracing.run import encode_input, token_tensor
+from headlight.tracing.inputs import encode_input, token_tensor
 from headlight.tracing.trace import Trace
 from headlight.training.objectives.batch import IGNORE_INDEX, Batch
 from headlight.training.train_step import cross_entropy

@@ -23,7 +23,9 @@ from headlight.errors import DataError
 from headlight.nn.transformer import Transformer
 from headlight.tasks import require_token_task, task_of
 from headlight.text.tokenizer import Tokenizer
-from headlight.tracing.run import candidates, encode_input, prediction_positions, run
+from headlight.tracing.inputs import encode_input
+from headlight.tracing.predictions import candidates, prediction_positions
+from headlight.tracing.run import run
 from headlight.training.objectives.batch import IGNORE_INDEX, Batch
 from headlight.training.train_step import cross_entropy, logits_and_targets
 

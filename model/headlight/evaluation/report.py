@@ -39,7 +39,9 @@ from headlight.evaluation.text_tasks import (
 )
 from headlight.generation.generate import generate
 from headlight.tasks import require_token_task, task_of
-from headlight.tracing.run import candidates, encode_input, prediction_positions, run
+from headlight.tracing.inputs import encode_input
+from headlight.tracing.predictions import candidates, prediction_positions
+from headlight.tracing.run import run
 
 REPORT_SEED = 2  # of the examples, which differ from those for evaluation during training
 Row = dict[str, float | int]  # measures are floats, counts are integers

@@ -24,17 +24,20 @@ from headlight.nn.transformer import Transformer, variant
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded, Tokenizer
 from headlight.tracing.incremental import encodes_alike, looks_ahead
-from headlight.tracing.interventions import Intervention, InterventionHook
-from headlight.tracing.run import (
-    InterventionLike,
+from headlight.tracing.inputs import (
     ModelInput,
     apply_mask_tokens,
     encode_input,
     encode_memory,
     encode_source,
+    token_tensor,
+)
+from headlight.tracing.interventions import (
+    Intervention,
+    InterventionHook,
+    InterventionLike,
     native_edits,
     parse_interventions,
-    token_tensor,
 )
 from headlight.tracing.trace import Trace
 

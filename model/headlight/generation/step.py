@@ -14,7 +14,7 @@ from headlight.errors import TextError
 from headlight.nn.hooks import hook_point_of
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.interventions import Intervention, InterventionHook
-from headlight.tracing.run import RecordingHook
+from headlight.tracing.recording import RecordingHook
 from headlight.tracing.trace import Trace
 
 

@@ -21,7 +21,7 @@ from headlight.lessons.tables import Table
 from headlight.nn.hooks import HOOK_POINTS
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.registry import Registry
-from headlight.tracing.run import candidates
+from headlight.tracing.predictions import candidates
 from headlight.tracing.trace import require_head
 
 NATS_PER_BIT = math.log(2)

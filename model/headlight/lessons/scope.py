@@ -11,7 +11,8 @@ from headlight.course.pictures import Row
 from headlight.errors import InputError
 from headlight.lessons.tables import Table
 from headlight.nn.transformer import Transformer, variant
-from headlight.tracing.run import prediction_positions, run
+from headlight.tracing.predictions import prediction_positions
+from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 
 Value = float | str | bool | Table

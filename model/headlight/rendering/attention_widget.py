@@ -22,7 +22,9 @@ from headlight.errors import HeadlightError, shortened
 from headlight.rendering.html import SCRIPT, HtmlView
 from headlight.rendering.predictions import predictions_json
 from headlight.tasks import task_of
-from headlight.tracing.run import InterventionLike, ModelInput, run
+from headlight.tracing.inputs import ModelInput
+from headlight.tracing.interventions import InterventionLike
+from headlight.tracing.run import run
 from headlight.tracing.trace import NOT_FINITE, Trace
 
 _CHOICES = ("attention", "layer", "head", "heads", "query", "pinned")

@@ -10,7 +10,8 @@ from headlight.errors import DataError
 from headlight.nn.transformer import Transformer
 from headlight.rendering.html import show_trace
 from headlight.rendering.show import show
-from headlight.tracing.run import InterventionLike, ModelInput
+from headlight.tracing.inputs import ModelInput
+from headlight.tracing.interventions import InterventionLike
 from headlight.tracing.trace import Trace
 
 if TYPE_CHECKING:

@@ -25,7 +25,8 @@ from headlight.nn.transformer import Transformer
 from headlight.tasks import task_of
 from headlight.tracing.interventions import Intervention, InterventionHook, is_source_axis, token_axes
 from headlight.tracing.recompute import recompute_attention
-from headlight.tracing.run import RecordingHook, RunRequest, to_numpy
+from headlight.tracing.recording import RecordingHook, to_numpy
+from headlight.tracing.request import RunRequest
 from headlight.tracing.trace import Trace
 
 # Values with numbers at later keys, too; mask and weights of a causal model are 0 there.

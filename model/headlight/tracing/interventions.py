@@ -24,11 +24,13 @@ import torch
 from torch import Tensor
 
 from headlight.cancellation import check_cancelled
-from headlight.errors import EditError
+from headlight.config import Config
+from headlight.errors import EditError, shortened
 from headlight.nn.hooks import HOOK_POINTS, HookPoint, HookScope, hook_point_of
 from headlight.registry import Registry
-from headlight.tracing.live_edits import LiveEdit
+from headlight.tracing.live_edits import LiveEdit, is_patch
 from headlight.tracing.trace import Trace, is_on_residual_stream
+from headlight.tracing.transformer_lens import native_edit
 
 _EDIT_PATTERN = re.compile(r"([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+))?")
 _RANGE_PATTERN = re.compile(r"\s*(?:(\d{1,9})|(\d{0,9}):(\d{0,9}))\s*")
@@ -230,6 +232,9 @@ class Intervention:
         return slices
 
 
+InterventionLike = Intervention | str
+
+
 class InterventionHook:
     """A hook that applies interventions.
 
@@ -313,6 +318,36 @@ class InterventionHook:
             form + (f" (layers 0 to {layer})" if layer >= 0 else "") for form, layer in sorted(last.items())
         )
         return f"Its {hook_point} are at {', '.join(descriptions)}."
+
+
+def native_edits(config: Config, edits: Sequence[InterventionLike]) -> tuple[InterventionLike, ...]:
+    """Edits with TransformerLens names replaced by paths. Raises EditError for an unknown name."""
+    return tuple(native_edit(config, edit) if isinstance(edit, str) else edit for edit in _edit_list(edits))
+
+
+def parse_interventions(edits: Sequence[InterventionLike]) -> tuple[Intervention, ...]:
+    """Edits given as text or already parsed. Raises EditError or UnknownNameError for an invalid edit."""
+    return tuple(map(_parse_intervention, _edit_list(edits)))
+
+
+def _edit_list(edits: Sequence[InterventionLike]) -> Sequence[InterventionLike]:
+    """The edits as a sequence. Raises EditError if they are one text in place of a list."""
+    if isinstance(edits, str):
+        raise EditError(f"{shortened(edits)!r} is one text; give a list of edits.")
+    return edits
+
+
+def _parse_intervention(edit: object) -> Intervention:
+    if isinstance(edit, Intervention):
+        return edit
+    if is_patch(edit):
+        raise EditError(f"{edit!r} is a patch, which needs a whole run; generation takes none.")
+    if isinstance(edit, str):
+        return Intervention.parse(edit)
+    raise EditError(
+        f"A {type(edit).__name__} is not an edit: an edit is a text such as decoder.1.self.weights[3]=set:0. Pass a "
+        "function of a value's path and the value as hook=function."
+    )
 
 
 def is_edited(trace: Trace, *paths: str) -> bool:

@@ -15,7 +15,7 @@ from headlight.config_groups import SoundConfig
 from headlight.errors import ConfigError
 from headlight.nn.hooks import no_hook
 from headlight.nn.transformer import Signal, Transformer
-from headlight.tracing.run import RecordingHook
+from headlight.tracing.recording import RecordingHook
 
 RESULTS = ("*.weights",)  # besides the logits
 EXAMPLE_LENGTH, EXAMPLE_SOURCE_LENGTH = 5, 7  # of the inputs that the graph is traced with

@@ -19,8 +19,9 @@ from headlight.nn.attention import ALL_HEADS, Attention, AttentionContext, KeysA
 from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_for_rows, hook_scope, with_prefix
 from headlight.nn.masks import QueryKeyPositions
 from headlight.nn.transformer import Transformer, attention_at
-from headlight.tracing.interventions import InterventionHook
-from headlight.tracing.run import parse_interventions, to_numpy, token_tensor
+from headlight.tracing.inputs import token_tensor
+from headlight.tracing.interventions import InterventionHook, parse_interventions
+from headlight.tracing.recording import to_numpy
 from headlight.tracing.trace import Trace
 
 

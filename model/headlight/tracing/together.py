@@ -21,8 +21,10 @@ from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_poin
 from headlight.nn.ragged import RaggedCache, RaggedRows, ragged_contexts
 from headlight.nn.transformer import Transformer
 from headlight.tracing.incremental import FinishedRun, encodes_alike, looks_ahead
+from headlight.tracing.inputs import token_tensor
 from headlight.tracing.interventions import InterventionHook, token_axes
-from headlight.tracing.run import RecordingHook, RunRequest, distinct_arrays, to_numpy, token_tensor
+from headlight.tracing.recording import RecordingHook, distinct_arrays, to_numpy
+from headlight.tracing.request import RunRequest
 from headlight.tracing.trace import is_on_residual_stream
 
 MAX_BYTES = 64 << 20  # of all attention weights of one forward pass, padding included

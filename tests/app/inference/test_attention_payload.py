@@ -10,7 +10,7 @@ from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.masks import MASKS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.tracing.incremental import FinishedRun, continue_run
-from headlight.tracing.run import RunRequest
+from headlight.tracing.request import RunRequest
 from headlight.tracing.trace import Trace
 from headlight_app.contract.question import Question
 from headlight_app.engine.job import EngineRequest

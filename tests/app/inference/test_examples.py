@@ -8,7 +8,8 @@ from headlight.analysis.head_metrics import head_metrics
 from headlight.checkpoints import Checkpoint, load
 from headlight.paths import assets_dir
 from headlight.tasks import TASKS, task_of
-from headlight.tracing.run import encode_input, prediction_positions
+from headlight.tracing.inputs import encode_input
+from headlight.tracing.predictions import prediction_positions
 
 
 @pytest.fixture(scope="module", params=["stories-causal", "stories-masked"])

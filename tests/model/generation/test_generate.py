@@ -29,8 +29,8 @@ from headlight.config_groups import (
 )
 from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.output_heads import LanguageModelHead
+from headlight.tracing.inputs import signal_tensor, token_tensor
 from headlight.tracing.interventions import Intervention, InterventionHook
-from headlight.tracing.run import signal_tensor, token_tensor
 from tests.model import toys
 from tests.sampling import combinations, first_of_each
 

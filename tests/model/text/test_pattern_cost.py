@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
 from headlight.text.pattern_cost import MAX_STEPS, PatternError, pattern_cost
-from headlight.tracing.run import MAX_CHARACTERS
+from headlight.tracing.inputs import MAX_CHARACTERS
 from tests.sampling import examples
 
 CONTRACTIONS = "'s|'t|'re|'ve|'m|'ll|'d"

@@ -19,7 +19,7 @@ from headlight.text.tokenizer_training import (
     train_tokenizer,
 )
 from headlight.text.word_groups import group_texts, word_groups
-from headlight.tracing.run import apply_mask_tokens
+from headlight.tracing.inputs import apply_mask_tokens
 
 TEXTS = [
     "The cat sat on the mat, and the dog looked at it.\nIt isn't a bird; it is 3 cats!\n",

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from headlight import Tokenizer, Trace, Transformer, run
+from headlight.tracing.inputs import signal_tensor, token_tensor
 from headlight.tracing.program import RESULTS, export_program
-from headlight.tracing.run import signal_tensor, token_tensor
-from headlight.tracing.run import to_numpy as array
+from headlight.tracing.recording import to_numpy as array
 
 TOLERANCE = 1e-5  # of weights, and of logits as a share of the largest
 

@@ -28,7 +28,7 @@ from headlight.config_groups import AlternatingUpdatesConfig, LayerEmbeddingConf
 from headlight.nn.output_heads import POOLINGS
 from headlight.tracing.incremental import FinishedRun, continue_run
 from headlight.tracing.recompute import logits_at
-from headlight.tracing.run import RECOMPUTE_FROM, RunRequest
+from headlight.tracing.request import RECOMPUTE_FROM, RunRequest
 from headlight.tracing.trace import Trace
 from headlight.vision.image import process_image
 from headlight.vision.patches import class_token_tokenizer

@@ -13,7 +13,7 @@ from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.transformer import Transformer
 from headlight.tracing.interventions import Intervention, InterventionHook
-from headlight.tracing.run import RecordingHook
+from headlight.tracing.recording import RecordingHook
 from tests.model import toys
 
 IDS = torch.arange(3, 16)[None]

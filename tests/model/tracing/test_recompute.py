@@ -1,7 +1,6 @@
 """Values omitted from the trace of a long text are recomputed as in the forward pass."""
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 
 from headlight.errors import EditError
 from headlight.nn.transformer import Transformer
+from headlight.tracing import request
 from headlight.tracing.recompute import (
     RecomputedAttention,
     logits_at,
@@ -34,9 +34,7 @@ def full_and_lean_trace(
     """The trace of a run with all values, and with those kept for a long text."""
     source, words = toys.source(model, TEXT), masked() if model.config.has_cross_attention else causal()
     full = run(model, words, TEXT, edits, source=source)
-    monkeypatch.setattr(
-        import_module("headlight.tracing.run"), "ATTENTION_BYTES_BUDGET", 0
-    )  # headlight.tracing.run is also a function
+    monkeypatch.setattr(request, "ATTENTION_BYTES_BUDGET", 0)
     return full, run(model, words, TEXT, edits, source=source)
 
 

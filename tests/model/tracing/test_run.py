@@ -31,7 +31,7 @@ from headlight.config_groups import (
     PerLayerConfig,
 )
 from headlight.nn.hooks import AXIS_SIZES, hook_point_of
-from headlight.tracing.run import MAX_CHARACTERS, encode_input
+from headlight.tracing.inputs import MAX_CHARACTERS, encode_input
 from headlight.vision.image import process_image
 from headlight.vision.patches import class_token_tokenizer
 from tests.model import toys

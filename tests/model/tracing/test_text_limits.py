@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
-import headlight.tracing.run as subject
+import headlight.tracing.inputs as subject
 from headlight.errors import TextError
 from headlight.paths import assets_dir
 from headlight.text.tokenizer import Tokenizer
-from headlight.tracing.run import MAX_CHARACTERS, encode_input, encode_source
+from headlight.tracing.inputs import MAX_CHARACTERS, encode_input, encode_source
 from tests.model import toys
 from tests.sampling import examples
 
@@ -60,10 +60,10 @@ TEXTS = st.lists(st.tuples(PARTS, st.integers(1, 40)), min_size=1, max_size=8).m
 def test_no_text_that_fits_is_refused(text: str, number: int, limit: int) -> None:
     tokenizer, network = TOKENIZERS[number], toys.decoder(context_length=limit)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(subject, "BEGINNING_CHARACTERS", 150)
+        patch.setattr(subject, "PREFIX_CHARACTERS", 150)
         patch.setattr(subject, "CHARACTERS_PER_TOKEN", 1)
         try:
-            subject._check_beginning("text", text, network, tokenizer)
+            subject._check_prefix("text", text, network, tokenizer)
         except TextError:
             assert len(tokenizer.encode(text, add_special_tokens=False).ids) > limit, (text, number)
 
@@ -82,7 +82,7 @@ def test_a_text_that_is_too_long_is_not_tokenized_whole(monkeypatch: pytest.Monk
         encode_input(network, tokenizer, "the cat sat " * 15_000)
     with pytest.raises(TextError, match=r"The source has more than [\d]+ tokens; this model reads at most 24\."):
         encode_source(toys.both(), toys.masked(), "the cat sat " * 15_000)
-    assert lengths == [subject.BEGINNING_CHARACTERS] * 2
+    assert lengths == [subject.PREFIX_CHARACTERS] * 2
 
 
 def test_characters_that_a_tokenizer_drops_take_no_place() -> None:

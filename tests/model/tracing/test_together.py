@@ -13,7 +13,7 @@ from headlight.cancellation import Cancelled, cancellable
 from headlight.config_groups import EmbeddingConfig, ExpertsConfig, LatentConfig, PerLayerConfig
 from headlight.tracing import together
 from headlight.tracing.incremental import FinishedRun, continue_run
-from headlight.tracing.run import RunRequest
+from headlight.tracing.request import RunRequest
 from headlight.tracing.together import continue_runs
 from tests.model import toys
 from tests.model.tracing.test_incremental import DYNAMIC, OF_LAYERS, PAGE, assert_same, choices, edits_of

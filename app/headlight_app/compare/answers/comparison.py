@@ -20,7 +20,7 @@ from headlight.errors import HeadlightError, TextError
 from headlight.rendering.predictions import answer_place
 from headlight.tasks import label_text, task_of
 from headlight.text.tokenizer import Tokenizer
-from headlight.tracing.run import encode_input
+from headlight.tracing.inputs import encode_input
 from headlight.tracing.trace import Trace
 from headlight_app.compare.contract import (
     CompareAnswer,

@@ -9,7 +9,7 @@ import torch
 
 from headlight.array_types import Float
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding, Positions, Rope
-from headlight.tracing.run import to_numpy
+from headlight.tracing.recording import to_numpy
 from headlight_app.contract.reply import Reply
 from headlight_app.explore.contract import InputVectorsAnswer, InputVectorsRequest
 from headlight_app.inference.arrays import pack_arrays

@@ -25,7 +25,7 @@ from headlight.nn.transformer import Transformer, attention_at
 from headlight.rendering.predictions import answer_place
 from headlight.tasks import label_text, require_token_task, task_of
 from headlight.text.tokenizer import Tokenizer
-from headlight.tracing.run import encode_input
+from headlight.tracing.inputs import encode_input
 from headlight.tracing.trace import Trace
 from headlight_app.contract.reply import Reply
 from headlight_app.explore.contract import (

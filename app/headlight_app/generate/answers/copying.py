@@ -9,7 +9,7 @@ from headlight.generation.generate import TextGenerator, fill_mask
 from headlight.generation.step import GenerationStep, SamplingConfig
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
-from headlight.tracing.run import encode_input
+from headlight.tracing.inputs import encode_input
 from headlight_app.contract.reply import Reply
 from headlight_app.generate.contract import CopyingAnswer, CopyingHead, CopyingRequest, PassageAnswer
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve

@@ -25,8 +25,8 @@ from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.nn.transformer import Transformer
 from headlight.registry import Registry
 from headlight.tasks import task_of
+from headlight.tracing.inputs import signal_tensor, token_tensor
 from headlight.tracing.recompute import intervention_hook
-from headlight.tracing.run import signal_tensor, token_tensor
 from headlight.tracing.trace import Trace, position_index
 
 KEEP = (*alti.KEEP, "*.weights")

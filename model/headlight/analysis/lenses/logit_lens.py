@@ -20,8 +20,8 @@ from headlight.errors import ConfigError, EditError
 from headlight.nn.attention import query_chunks
 from headlight.nn.transformer import Transformer
 from headlight.tasks import task_of
+from headlight.tracing.inputs import token_tensor
 from headlight.tracing.recompute import trace_logits
-from headlight.tracing.run import token_tensor
 from headlight.tracing.trace import Trace, position_index
 
 KEEP = ("*.residual", "*.residual_streams", "*.final_residual")

@@ -23,7 +23,7 @@ from headlight.nn.layers import FEED_FORWARDS, MLP, GatedMLP, soft_cap
 from headlight.nn.positional_encodings import PositionalEncoding
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tracing.recompute import recompute_attention
-from headlight.tracing.run import to_numpy
+from headlight.tracing.recording import to_numpy
 from headlight.tracing.trace import Trace, require_head, require_position
 
 

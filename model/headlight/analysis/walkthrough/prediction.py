@@ -27,8 +27,9 @@ from headlight.nn.output_heads import (
 )
 from headlight.nn.transformer import Transformer
 from headlight.tasks import task_of
+from headlight.tracing.inputs import token_tensor
 from headlight.tracing.recompute import logits_at, traced_tensor
-from headlight.tracing.run import to_numpy, token_tensor
+from headlight.tracing.recording import to_numpy
 from headlight.tracing.trace import Trace, position_index
 
 SHOWN_ANSWERS = 10  # the likeliest, and the chosen one

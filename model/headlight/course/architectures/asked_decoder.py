@@ -37,7 +37,9 @@ from headlight.course.sentences import (
 from headlight.errors import InputError
 from headlight.generation.generate import generate
 from headlight.questions.asking import ask_direction, ask_flip
-from headlight.tracing.run import candidates, encode_input, run, token_tensor
+from headlight.tracing.inputs import encode_input, token_tensor
+from headlight.tracing.predictions import candidates
+from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 
 WRITTEN, TEMPERATURE, TOP_P = 24, 0.8, 0.95

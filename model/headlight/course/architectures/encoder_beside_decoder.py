@@ -20,7 +20,9 @@ from headlight.questions.asking import choose
 from headlight.questions.kinds import Question
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
-from headlight.tracing.run import candidates, encode_input, run, token_tensor
+from headlight.tracing.inputs import encode_input, token_tensor
+from headlight.tracing.predictions import candidates
+from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 
 GAP = "[MASK]"

@@ -24,7 +24,8 @@ from headlight.nn.output_heads import LanguageModelHead, SequenceClassifier, Tok
 from headlight.questions.asking import ask_number
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
-from headlight.tracing.run import encode_input, prediction_positions, token_tensor
+from headlight.tracing.inputs import encode_input, token_tensor
+from headlight.tracing.predictions import prediction_positions
 
 STEPS, LEARNING_RATE, WEIGHT_DECAY = 150, 0.02, 0.05
 MOST_LABELS, GUESSES = 6, 6

@@ -22,7 +22,8 @@ from headlight.questions.asking import ask_number
 from headlight.questions.kinds import Question
 from headlight.rendering.model_diagram import ModelDiagram, model_diagram
 from headlight.text.tokenizer import Encoded
-from headlight.tracing.run import RecordingHook, encode_input, encode_source
+from headlight.tracing.inputs import encode_input, encode_source
+from headlight.tracing.recording import RecordingHook
 
 ARCHITECTURES = ("encoder", "decoder", "encoder-decoder")
 TITLES = {"encoder": "Encoder", "decoder": "Decoder", "encoder-decoder": "Encoder-decoder"}

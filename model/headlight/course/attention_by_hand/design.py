@@ -18,7 +18,7 @@ from headlight.course.screen import Screen, ScreenRows
 from headlight.nn.attention import Attention
 from headlight.nn.hooks import no_hook
 from headlight.questions.asking import ask_design
-from headlight.tracing.run import RecordingHook
+from headlight.tracing.recording import RecordingHook
 
 COUNT = 3
 TOLERANCE = 0.05  # allowed distance of an output from the goal

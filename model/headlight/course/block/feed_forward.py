@@ -17,7 +17,8 @@ from headlight.nn.layers import FEED_FORWARDS, MLP, GatedMLP
 from headlight.nn.transformer import Transformer
 from headlight.questions.asking import ask_design, ask_nearest, ask_number
 from headlight.questions.kinds import Question
-from headlight.tracing.run import RecordingHook, run
+from headlight.tracing.recording import RecordingHook
+from headlight.tracing.run import run
 
 TOKENS, CHANNELS, NEURONS, ONE = Axis("tokens", 1, 5), Axis("channels", 1, 4), Axis("neurons", 1, 6), Axis("row", 1, 1)
 SHOWN = 10

@@ -18,7 +18,8 @@ from headlight.nn.output_heads import LanguageModelHead, MaskedLanguageModelHead
 from headlight.nn.transformer import Transformer
 from headlight.questions.asking import ask_flip, choose
 from headlight.questions.kinds import Question
-from headlight.tracing.run import prediction_positions, run
+from headlight.tracing.predictions import prediction_positions
+from headlight.tracing.run import run
 
 SHOWN_CHANNELS, CANDIDATES = 8, 8
 SENTENCE = "The cat sat on the"

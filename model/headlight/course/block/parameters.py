@@ -20,7 +20,7 @@ from headlight.nn.transformer import Transformer, meta_model
 from headlight.questions.asking import ask_largest, ask_order
 from headlight.questions.kinds import Question
 from headlight.rendering.model_diagram import model_diagram
-from headlight.tracing.run import encode_input
+from headlight.tracing.inputs import encode_input
 
 PARTS = {"self_attention": "self-attention", "cross_attention": "cross-attention", "feed_forward": "feed-forward"}
 LEAST_STEPS = 3  # fewest steps that are worth putting in order

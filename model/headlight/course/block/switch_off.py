@@ -24,8 +24,7 @@ from headlight.nn.hooks import Hook
 from headlight.nn.stack import NORM_PLACEMENTS, ResidualConnection
 from headlight.nn.transformer import Transformer
 from headlight.questions.asking import ask_largest
-from headlight.tracing.interventions import InterventionHook
-from headlight.tracing.run import parse_interventions
+from headlight.tracing.interventions import InterventionHook, parse_interventions
 from headlight.training.objectives.batch import Batch
 
 RESIDUALS = ("residual", "residual_after_self", "residual_after_cross")

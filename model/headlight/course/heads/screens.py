@@ -36,7 +36,8 @@ from headlight.nn.hooks import no_hook
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.questions.asking import ask_largest, ask_nearest, ask_number
 from headlight.text.tokenizer import Encoded
-from headlight.tracing.run import RecordingHook, run
+from headlight.tracing.recording import RecordingHook
+from headlight.tracing.run import run
 
 VOCABULARY, CHANNELS_AT_LEAST = 32, 48
 

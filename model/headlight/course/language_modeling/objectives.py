@@ -22,7 +22,7 @@ from headlight.errors import InputError, counted
 from headlight.nn.transformer import Transformer
 from headlight.questions.asking import ask_nearest, ask_number, choose
 from headlight.text.tokenizer import Tokenizer
-from headlight.tracing.run import encode_input
+from headlight.tracing.inputs import encode_input
 from headlight.training.objectives.batch import IGNORE_INDEX
 from headlight.training.objectives.texts import TRAINING_REPLACEMENTS, TokenMasker
 

@@ -41,7 +41,7 @@ from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.transformer import Transformer
 from headlight.questions.asking import choose
 from headlight.questions.kinds import Question
-from headlight.tracing.run import RecordingHook
+from headlight.tracing.recording import RecordingHook
 
 REGISTERS, MOVES = ("low", "middle", "high"), ("falls", "stays", "rises")
 WORDS = ("start", *REGISTERS, *MOVES, "end")

@@ -43,7 +43,7 @@ from headlight.nn.stack import Stack
 from headlight.nn.transformer import Transformer
 from headlight.questions.asking import ask_largest, ask_nearest, ask_whether
 from headlight.questions.kinds import Question
-from headlight.tracing.run import candidates
+from headlight.tracing.predictions import candidates
 
 MAX_TOKENS, MAX_TEXTS, SHOWN_TOKENS, SHOWN_NEIGHBOURS = 8, 24, 24, 20
 MAX_OPTIONS, K_MEANS_STEPS = 8, 20

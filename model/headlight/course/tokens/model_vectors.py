@@ -20,7 +20,10 @@ from headlight.errors import InputError, shortened
 from headlight.nn.transformer import Transformer, variant
 from headlight.text.tokenizer import Encoded
 from headlight.text.word_groups import group_texts, word_groups
-from headlight.tracing.run import encode_input, prediction_positions, run, to_numpy, token_tensor
+from headlight.tracing.inputs import encode_input, token_tensor
+from headlight.tracing.predictions import prediction_positions
+from headlight.tracing.recording import to_numpy
+from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 
 BATCH_SIZE = 16  # texts in one forward pass

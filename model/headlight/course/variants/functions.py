@@ -40,8 +40,8 @@ from headlight.nn.attention import repeat_key_values
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS, HardmaxAttention, LinearAttention, SoftmaxAttention
 from headlight.nn.transformer import Transformer, variant
 from headlight.questions.asking import ask_direction, ask_largest, ask_number
-from headlight.tracing.interventions import InterventionHook
-from headlight.tracing.run import parse_interventions, run
+from headlight.tracing.interventions import InterventionHook, parse_interventions
+from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 from headlight.training.objectives.batch import Batch
 

@@ -11,7 +11,7 @@ from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
 from headlight.nn.output_heads import POOLINGS
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.tasks import task_of
-from headlight.tracing.run import prediction_positions
+from headlight.tracing.predictions import prediction_positions
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"

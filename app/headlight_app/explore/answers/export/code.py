@@ -12,7 +12,7 @@ from headlight.analysis.patching import RECEIVING_PARTS, Receiver
 from headlight.attention_groups import AttentionGroup
 from headlight.tasks import task_of
 from headlight.tracing.live_edits import is_patch
-from headlight.tracing.run import ATTENTION_BYTES_BUDGET, attention_bytes
+from headlight.tracing.request import ATTENTION_BYTES_BUDGET, attention_bytes
 from headlight_app.contract.question import Question
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.head_view import head_view, quantity_request

@@ -21,7 +21,7 @@ from headlight.errors import InputError, shortened
 from headlight.nn.hooks import no_hook
 from headlight.nn.transformer import Transformer
 from headlight.questions.asking import ask_largest
-from headlight.tracing.run import RecordingHook
+from headlight.tracing.recording import RecordingHook
 
 LETTERS = "abcdefghij"
 START = len(LETTERS)  # the token with which an answer begins
