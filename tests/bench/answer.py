@@ -28,7 +28,7 @@ LETTERS, LETTERS_TOGETHER, ROUNDS = range(70, 100), range(90, 100), 15
 WHOLE = "an answer"
 # For each stage: the module, and the function's name in that module.
 STAGES = {
-    "forward: the tokens that are new": ("headlight_app.inference.resolved_question", "continue_run"),
+    "forward: the tokens that are new": ("headlight_app.inference.resolved_question", "run_request"),
     "prediction: logits and candidates": ("headlight_app.explore.answers.heads", "predictions"),
     "head metrics": ("headlight_app.explore.answers.heads", "group_metrics"),
     "weights as bytes": ("headlight_app.explore.answers.heads", "group_answers"),

@@ -26,9 +26,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from headlight import load
-from headlight.tracing.incremental import continue_run
 from headlight.tracing.recompute import logits_at
 from headlight.tracing.request import RunRequest
+from headlight.tracing.runner import run_request
 from tests.bench.load import VOCABULARY, own_bytes, vocabulary
 from tests.families.gguf_files import finish
 
@@ -124,10 +124,10 @@ def headlight_way(folder: Path) -> Opened:
 
     def trace(ids: Tensor) -> Letter:
         read = ids.tolist()
-        before = continue_run(None, model, request(read))
+        before = run_request(model, request(read))
 
         def letter(number: int) -> Tensor:
-            run = continue_run(before, model, request([*read[:-1], number]))
+            run = run_request(model, request([*read[:-1], number]), before)
             return torch.tensor(logits_at(model, run.trace, -1))
 
         return letter

@@ -11,10 +11,11 @@ from headlight import Config, Transformer
 from headlight.nn.attention import split_heads
 from headlight.nn.hooks import no_hook
 from headlight.nn.stack import Block, ResidualConnection
-from headlight.tracing.incremental import FinishedRun, continue_run
+from headlight.tracing.continuation import FinishedRun
 from headlight.tracing.recompute import logits_at
 from headlight.tracing.recording import RecordingHook
 from headlight.tracing.request import RunRequest
+from headlight.tracing.runner import run_request
 from tests.bench.measure import Ratio, compare
 from tests.model import toys
 
@@ -58,10 +59,10 @@ def typed_letter() -> Ratio:
         toys.causal(),
         ("*.weights", "*.mask", "*.final_residual"),
     )
-    before = continue_run(None, model, RunRequest.encode(model, tokenizer, TYPED, keep=keep))
+    before = run_request(model, RunRequest.encode(model, tokenizer, TYPED, keep=keep))
 
     def answer(previous: FinishedRun | None) -> object:
-        trace = continue_run(previous, model, RunRequest.encode(model, tokenizer, TYPED + "e", keep=keep)).trace
+        trace = run_request(model, RunRequest.encode(model, tokenizer, TYPED + "e", keep=keep), previous).trace
         assert len(trace.text.ids) == 15
         return logits_at(model, trace, -1)
 

@@ -14,6 +14,7 @@ from headlight.analysis.head_removal import remove_head
 from headlight.analysis.ledger import cell_ledger
 from headlight.analysis.moved_values import attention_sinks, moved_values
 from headlight.tracing.request import RunRequest
+from headlight.tracing.runner import run_request
 from tests.bench.forward import GPT2, plain
 from tests.bench.measure import Ratio, compare
 from tests.model import toys
@@ -27,7 +28,7 @@ def ratios() -> Iterator[Ratio]:
     torch.manual_seed(0)
     model, tokenizer = Transformer(GPT2).eval().requires_grad_(False), toys.causal()
     request = RunRequest.encode(model, tokenizer, TEXT, keep=KEEP)
-    trace, ids = request.run(model)[0], torch.tensor([request.text.ids])
+    trace, ids = run_request(model, request).trace, torch.tensor([request.text.ids])
     last, path, token = ids.shape[1] - 1, "decoder.11.self", int(ids[0, -1])
     forward = partial(plain, model, ids)
     works: dict[str, Callable[[], object]] = {
@@ -38,7 +39,7 @@ def ratios() -> Iterator[Ratio]:
         "the sinks of all 144 heads": partial(attention_sinks, model, trace),
         "a head switched off, and the effects": partial(remove_head, model, trace, "decoder.5.self", 3, last, token),
         "where a token was copied from": partial(trace_copying, model, trace, last, token),
-        "a run that keeps the values for all of these": partial(request.run, model),
+        "a run that keeps the values for all of these": partial(run_request, model, request, continuable=False),
     }
     for what, work in works.items():
         yield compare(what, work, "plain forward", forward)

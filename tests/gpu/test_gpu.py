@@ -10,10 +10,10 @@ import torch
 
 from headlight import find_checkpoint, load, variant
 from headlight.checkpoints import Checkpoint
-from headlight.tracing.incremental import FinishedRun, continue_run
+from headlight.tracing.continuation import FinishedRun
 from headlight.tracing.recompute import logits_at, recompute_value
 from headlight.tracing.request import RECOMPUTE_FROM, RunRequest
-from headlight.tracing.together import continue_runs
+from headlight.tracing.runner import run_request, run_requests
 from headlight.tracing.trace import Trace
 from headlight_app.engine.job import EngineRequest
 from headlight_app.inference.open_models import model_pool
@@ -59,8 +59,8 @@ def assert_close(one: Trace, other: Trace) -> None:
 def test_each_value_is_that_of_the_processor(name: str) -> None:
     near, far = opened(name, "cpu"), opened(name, "cuda")
     for text in TEXTS:
-        expected = continue_run(None, near.model, request(near, text, None)).trace
-        found = continue_run(None, far.model, request(far, text, None)).trace
+        expected = run_request(near.model, request(near, text, None)).trace
+        found = run_request(far.model, request(far, text, None)).trace
         chosen = [path for path in expected.values if not path.endswith("masked_scores")]  # those hold -3.4e38
         assert_close(*(_part(trace, chosen) for trace in (found, expected)))
         np.testing.assert_allclose(logits_at(far.model, found, -1), logits_at(near.model, expected, -1), atol=1e-3)
@@ -72,25 +72,25 @@ def _part(trace: Trace, paths: list[str]) -> Trace:
 
 def test_letters_go_on_from_a_cache_on_the_device_alone_and_together() -> None:
     near, far = opened("stories-causal", "cpu"), opened("stories-causal", "cuda")
-    before = [continue_run(None, far.model, request(far, text)) for text in TEXTS]
+    before = [run_request(far.model, request(far, text)) for text in TEXTS]
     assert all(pair[0].is_cuda and pair[1].is_cuda for run in before for pair in run.key_values.values())
     letters = [request(far, f"{text} w") for text in TEXTS]
     pairs: list[tuple[RunRequest, FinishedRun | None]] = list(zip(letters, before, strict=True))
-    for text, (letter, previous), together in zip(TEXTS, pairs, continue_runs(far.model, pairs), strict=True):
-        expected = continue_run(None, near.model, request(near, f"{text} w")).trace
+    for text, (letter, previous), together in zip(TEXTS, pairs, run_requests(far.model, pairs), strict=True):
+        expected = run_request(near.model, request(near, f"{text} w")).trace
         assert together is not None
         assert_close(together.trace, expected)
-        assert_close(continue_run(previous, far.model, letter).trace, expected)
+        assert_close(run_request(far.model, letter, previous).trace, expected)
 
 
 def test_edits_variants_and_what_is_computed_again_stay_on_the_device() -> None:
     near, far = opened("stories-causal", "cpu"), opened("stories-causal", "cuda")
-    edited = [continue_run(None, each.model, request(each, TEXTS[1], edits=(OFF,))).trace for each in (near, far)]
+    edited = [run_request(each.model, request(each, TEXTS[1], edits=(OFF,))).trace for each in (near, far)]
     assert_close(edited[1], edited[0])
     weights = []
     for each in (near, far):
         model = variant(each.model, positional_encoding="alibi", attention_function="linear")
-        trace = continue_run(None, model, request(each, TEXTS[1], RECOMPUTE_FROM)).trace
+        trace = run_request(model, request(each, TEXTS[1], RECOMPUTE_FROM)).trace
         weights.append(recompute_value(model, trace, "decoder.2.self.weights", range(8), range(9), range(9)))
     np.testing.assert_allclose(weights[1], weights[0], atol=1e-4)
 

@@ -57,10 +57,10 @@ from headlight.nn.output_heads import POOLINGS
 from headlight.nn.positional_encodings import Alibi
 from headlight.nn.rope_scaling import ROPE_SCALINGS
 from headlight.nn.stack import NORM_PLACEMENTS
-from headlight.tracing.incremental import FinishedRun, continue_run
+from headlight.tracing.continuation import FinishedRun
 from headlight.tracing.recompute import logits_at, max_pooled_value, recompute_value
 from headlight.tracing.request import RECOMPUTE_FROM, RunRequest
-from headlight.tracing.together import continue_runs
+from headlight.tracing.runner import run_request, run_requests
 from tests.model import toys
 from tests.model.other_device import OTHER, moved, other_device
 
@@ -212,9 +212,9 @@ def test_letters_are_read_from_a_cache_alone_and_together(name: str) -> None:
             RunRequest.encode(model, toys.causal(), text, edits, keep=KEEP)
             for text, edits in (("the cat", ()), ("the cat sat", ()), ("a dog", ("decoder.1.self.weights[0]=set:0",)))
         ]
-        first = continue_run(None, model, requests[0])
-        alone = continue_run(first, model, requests[1])
-        together: list[FinishedRun | None] = continue_runs(model, [(requests[1], first), (requests[2], None)])
+        first = run_request(model, requests[0])
+        alone = run_request(model, requests[1], first)
+        together: list[FinishedRun | None] = run_requests(model, [(requests[1], first), (requests[2], None)])
         results.append([each and (each.trace.values, each.key_values) for each in (first, alone, *together)])
     assert_same(results[1], results[0])
 

@@ -23,11 +23,11 @@ from headlight.errors import EditError
 from headlight.nn.transformer import Transformer, attention_at, variant
 from headlight.sound.frames import ProcessedSound
 from headlight.text.tokenizer import Tokenizer
-from headlight.tracing.incremental import continue_run
 from headlight.tracing.inputs import ModelInput
 from headlight.tracing.live_edits import patched_paths
 from headlight.tracing.recompute import logits_at, logits_of_rows, recompute_value
 from headlight.tracing.request import RECOMPUTE_FROM, RunRequest, attention_bytes
+from headlight.tracing.runner import run_request
 from headlight.tracing.trace import Trace
 from headlight.tracing.transformer_lens import native_edit
 from headlight.vision.image import ProcessedImage
@@ -168,7 +168,7 @@ class ResolvedQuestion:
         """The trace of the question; `keep` are the patterns of the paths to record."""
         _ = self.model_input, self.source  # checks each time that this visitor may read the image
         return trace_cache().get(
-            self.run_key(keep), lambda previous: continue_run(previous, self.model, self.run_request(keep))
+            self.run_key(keep), lambda previous: run_request(self.model, self.run_request(keep), previous)
         )
 
     def run_key(self, keep: tuple[str, ...]) -> RunKey:

@@ -9,7 +9,8 @@ from headlight.nn.transformer import Transformer
 from headlight.rendering.predictions import predicted_positions
 from headlight.tasks import task_of
 from headlight.tracing.request import RunRequest
-from headlight.tracing.together import can_run_together, continue_runs
+from headlight.tracing.runner import run_requests
+from headlight.tracing.shared_pass import can_share_pass
 from headlight_app.contract.question import Question
 from headlight_app.inference.resolved_question import SHORT_TEXT_PATTERNS, ResolvedQuestion, keep_logits, resolve
 from headlight_app.inference.trace_cache import RunKey, trace_cache
@@ -47,7 +48,7 @@ def planned_runs(question: Question, query: int, *, is_alone: bool) -> list[Plan
             mask = each.tokenizer.mask_id
             positions = predicted_positions(each.config, request.text, mask, query) if answers_tokens else ()
             planned.append(PlannedRun(each, key, request, positions))
-    return [run for run in planned if can_run_together(run.model, run.request)]
+    return [run for run in planned if can_share_pass(run.model, run.request)]
 
 
 def run_together(planned: Sequence[PlannedRun]) -> None:
@@ -57,7 +58,7 @@ def run_together(planned: Sequence[PlannedRun]) -> None:
         runs = list({run.key: run for run in planned if run.model is model}.values())
         if len(runs) < 2:
             continue
-        found = continue_runs(model, [(run.request, cache.previous(run.key)) for run in runs])
+        found = run_requests(model, [(run.request, cache.previous(run.key)) for run in runs])
         pairs = [(run, finished) for run, finished in zip(runs, found, strict=True) if finished is not None]
         for run, finished in pairs:
             cache.store(run.key, finished)

@@ -9,7 +9,7 @@ from pathlib import Path
 from cachetools import LRUCache
 from msgspec.structs import replace
 
-from headlight.tracing.incremental import FinishedRun
+from headlight.tracing.continuation import FinishedRun
 from headlight.tracing.trace import Trace
 from headlight_app.contract.question import Question
 

@@ -21,6 +21,7 @@ from headlight.analysis.residual_stream import Component, Probe, per_head_output
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tracing.interventions import parse_interventions
 from headlight.tracing.request import RunRequest
+from headlight.tracing.runner import run_request
 from headlight.tracing.trace import Trace, require_head
 
 KEEP = (*STREAM_KEEP, "*.residual*", "*.self.output", "*.cross.output", "*.final_residual", "logits")
@@ -68,7 +69,8 @@ def remove_head(model: Transformer, trace: Trace, path: str, head: int, position
     """
     require_head(head, attention_at(model, path)[0].heads)
     edits = parse_interventions((*trace.interventions, f"{path}.weights[{head}]=set:0"))
-    without, _ = RunRequest(trace.text, trace.source, edits, KEEP, trace.live_edits).run(model)
+    request = RunRequest(trace.text, trace.source, edits, KEEP, trace.live_edits)
+    without = run_request(model, request, continuable=False).trace
     answer, place = np.array([token]), position % len(trace.text.ids)
     components, probes = _changes(model, trace, without, place)
     attribution = attribute_probes(model, trace, position, probes)

@@ -23,7 +23,7 @@ from headlight.nn.masks import extend_mask
 from headlight.nn.transformer import Transformer, variant
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded, Tokenizer
-from headlight.tracing.incremental import encodes_alike, looks_ahead
+from headlight.tracing.continuation import encodes_alike, looks_ahead
 from headlight.tracing.inputs import (
     ModelInput,
     apply_mask_tokens,

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
-import numpy as np
-from torch import Tensor
-
 from headlight.config import Config
-from headlight.nn.attention import KVCache
 from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, HookScope, hook_scope
 from headlight.nn.transformer import Transformer
 from headlight.tasks import task_of
@@ -19,10 +15,7 @@ from headlight.tracing.inputs import (
     ModelInput,
     apply_mask_tokens,
     encode_input,
-    encode_memory,
     encode_source,
-    signal_tensor,
-    token_tensor,
 )
 from headlight.tracing.interventions import (
     Intervention,
@@ -77,41 +70,11 @@ class RunRequest:
         live += [] if hook is None else [LiveEdit(getattr(hook, "__name__", "The hook"), hook)]
         return cls(encoded, source_encoded, edits, None if keep is None else tuple(keep), tuple(live))
 
-    def run(self, model: Transformer, cache: KVCache | None = None) -> tuple[Trace, Tensor | None]:
-        """The trace of one forward pass over the whole text, and the encoder's output; fills an empty cache."""
-        edits = InterventionHook(self.edits, live=self.live)
-        record = RecordingHook(edits, self.keep)
-        memory = self.read(model, record, cache)
-        edits.require_all_applied()
-        trace = self.trace(model, record.arrays())
-        return (replace(trace, live_paths=frozenset(edits.live_paths)) if self.live else trace), memory
-
-    def read(
-        self, model: Transformer, record: RecordingHook, cache: KVCache | None = None, memory: Tensor | None = None
-    ) -> Tensor | None:
-        """One forward pass over the tokens that are not cached; returns the encoder's output (`memory`)."""
-        memory = encode_memory(model, self.source, record) if memory is None else memory
-        ids, start = token_tensor(self.text, model), cache.length if cache else 0
-        signal = signal_tensor(self.text, model)
-        final = model.encode_hidden(ids[:, start:], signal=signal, memory=memory, hook=record, cache=cache)
-        # The logits of a long text are larger than all other values: they are computed only if recorded or edited.
-        if self.wants_logits:
-            model.logits(final, model.answerable(ids), record)
-        return memory
-
     @property
     def wants_logits(self) -> bool:
         """Whether logits are recorded or edited."""
-        return hook_scope(self._recorder, "logits") is not HookScope.NONE
-
-    @property
-    def _recorder(self) -> RecordingHook:
-        return RecordingHook(InterventionHook(self.edits, live=self.live), self.keep)
-
-    def trace(self, model: Transformer, values: Mapping[str, np.ndarray]) -> Trace:
-        """The trace of a run that recorded these values."""
-        edits = tuple(map(str, self.edits))
-        return Trace(model.config, self.text, self.source, values, edits, model.origin, self.live)
+        hook = RecordingHook(InterventionHook(self.edits, live=self.live), self.keep)
+        return hook_scope(hook, "logits") is not HookScope.NONE
 
 
 def attention_bytes(

@@ -13,6 +13,7 @@ from headlight.tracing.inputs import ModelInput
 from headlight.tracing.interventions import InterventionLike
 from headlight.tracing.live_edits import LiveHook
 from headlight.tracing.request import RunRequest
+from headlight.tracing.runner import run_request
 from headlight.tracing.trace import Trace
 
 
@@ -42,7 +43,7 @@ def run(
     of axes. Raises TextError, ImageError, SoundError or EditError for an invalid text, image, sound or edit.
     """
     request = RunRequest.encode(model, tokenizer, text, interventions, source, masked_positions, keep, hook, runs)
-    return request.run(model)[0]
+    return run_request(model, request, continuable=False).trace
 
 
 def run_texts(

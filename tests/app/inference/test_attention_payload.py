@@ -9,8 +9,9 @@ from headlight.config import Config
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.masks import MASKS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
-from headlight.tracing.incremental import FinishedRun, continue_run
+from headlight.tracing.continuation import FinishedRun
 from headlight.tracing.request import RunRequest
+from headlight.tracing.runner import run_request
 from headlight.tracing.trace import Trace
 from headlight_app.contract.question import Question
 from headlight_app.engine.job import EngineRequest
@@ -46,7 +47,7 @@ def test_a_value_that_was_not_kept_is_made_again() -> None:
 def finished(question: Question) -> FinishedRun:
     resolved = resolve(question)
     request = RunRequest.encode(resolved.model, resolved.tokenizer, question.text, keep=("*.weights",))
-    return continue_run(None, resolved.model, request)
+    return run_request(resolved.model, request)
 
 
 def test_the_cache_gives_the_oldest_away() -> None:

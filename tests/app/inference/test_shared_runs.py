@@ -76,7 +76,7 @@ def test_letters_of_several_people_cost_one_forward_pass() -> None:
     trace_cache.cache_clear()
     requests = [asked(f"visitor {number}", {"model": "next", "text": "the cat"}) for number in range(5)]
     prepare(requests)
-    with patch.object(resolved_question, "continue_run", side_effect=AssertionError("it was run alone")):
+    with patch.object(resolved_question, "run_request", side_effect=AssertionError("it was run alone")):
         assert all(outcome(request)[0] == b"A" for request in requests)
     keys = list(trace_cache().runs)
     assert len({key[-1] for key in keys}) == len(keys) == 5, "each visitor has a separate run"
@@ -85,7 +85,7 @@ def test_letters_of_several_people_cost_one_forward_pass() -> None:
 def test_before_and_after_of_one_edit_cost_one_forward_pass() -> None:
     request = asked("visitor", {"model": "next", "text": "the cat", "edits": [OFF]})
     prepare([request])
-    with patch.object(resolved_question, "continue_run", side_effect=AssertionError("it was run alone")):
+    with patch.object(resolved_question, "run_request", side_effect=AssertionError("it was run alone")):
         assert outcome(request)[0] == b"A"
 
 

@@ -1,4 +1,4 @@
-"""continue_runs(): each text's run in a shared forward pass equals its separate run."""
+"""run_requests(): each text's run in a shared forward pass equals its separate run."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from headlight import POSITIONAL_ENCODINGS, HeadlightError, Transformer, run
 from headlight.cancellation import Cancelled, cancellable
 from headlight.config_groups import EmbeddingConfig, ExpertsConfig, LatentConfig, PerLayerConfig
-from headlight.tracing import together
-from headlight.tracing.incremental import FinishedRun, continue_run
+from headlight.tracing import shared_pass
+from headlight.tracing.continuation import FinishedRun
 from headlight.tracing.request import RunRequest
-from headlight.tracing.together import continue_runs
+from headlight.tracing.runner import run_request, run_requests
 from tests.model import toys
-from tests.model.tracing.test_incremental import DYNAMIC, OF_LAYERS, PAGE, assert_same, choices, edits_of
+from tests.model.tracing.test_continuation import DYNAMIC, OF_LAYERS, PAGE, assert_same, choices, edits_of
 from tests.sampling import examples
 
 BEGINNINGS = ("the", "the cat", "the cat sat on the ma", "a dog", "we swam")
@@ -30,7 +30,7 @@ def encoded(model: Transformer, text: str, edits: list[str], keep: tuple[str, ..
 
 def alone(model: Transformer, request: RunRequest, previous: FinishedRun | None = None) -> FinishedRun | HeadlightError:
     try:
-        return continue_run(previous, model, request)
+        return run_request(model, request, previous)
     except HeadlightError as error:
         return error
 
@@ -49,7 +49,7 @@ def test_any_mix_of_texts_and_edits_gives_what_each_gives_alone(
     previous: list[FinishedRun | None] = [None] * len(typed)
     for letters in ("", "t", " dog"):
         requests = [encoded(model, text + letters, own, keep) for text, own in zip(typed, edits, strict=True)]
-        shared = continue_runs(model, list(zip(requests, previous, strict=True)))
+        shared = run_requests(model, list(zip(requests, previous, strict=True)))
         for number, (request, found) in enumerate(zip(requests, shared, strict=True)):
             expected = alone(model, request, previous[number])
             if found is None:
@@ -65,7 +65,7 @@ def test_any_mix_of_texts_and_edits_gives_what_each_gives_alone(
 def test_what_a_run_holds_does_not_depend_on_the_edit_of_another_person(edit: str) -> None:
     model = toys.decoder(per_layer=PerLayerConfig(key_value_layers=(0, 0)))
     plain, edited = encoded(model, "the cat", []), encoded(model, "a dog", [edit])
-    found, _ = continue_runs(model, [(plain, None), (edited, None)])
+    found, _ = run_requests(model, [(plain, None), (edited, None)])
     expected = alone(model, plain)
     assert isinstance(found, FinishedRun) and isinstance(expected, FinishedRun)
     assert_same(found.trace, expected.trace)
@@ -75,15 +75,15 @@ def test_what_a_run_holds_does_not_depend_on_the_edit_of_another_person(edit: st
 @pytest.mark.parametrize("position", sorted(set(POSITIONAL_ENCODINGS) - {"disentangled"}))
 def test_letters_of_several_people_are_read_at_once(position: str) -> None:
     model = toys.decoder(positional_encoding=position, key_value_heads=2)
-    before = [continue_run(None, model, encoded(model, text, [])) for text in BEGINNINGS]
+    before = [run_request(model, encoded(model, text, [])) for text in BEGINNINGS]
     letters = [(encoded(model, f"{text}s", []), run) for text, run in zip(BEGINNINGS, before, strict=True)]
     rows: list[int] = []
     model.stack("decoder").blocks[0].register_forward_pre_hook(lambda module, args: rows.append(args[0].shape[1]))
-    shared = continue_runs(model, letters)
+    shared = run_requests(model, letters)
     assert rows == [len(BEGINNINGS)], "one new token each; the rest is cached"
     for found, (request, previous) in zip(shared, letters, strict=True):
         assert found is not None
-        assert_same(found.trace, continue_run(previous, model, request).trace)
+        assert_same(found.trace, run_request(model, request, previous).trace)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,9 @@ def test_letters_of_several_people_are_read_at_once(position: str) -> None:
 def test_other_parts_of_models_stay_what_they_are(parts: dict[str, Any]) -> None:
     model = toys.decoder(**parts)
     requests = [encoded(model, text, []) for text in BEGINNINGS]
-    for request, found in zip(requests, continue_runs(model, [(each, None) for each in requests]), strict=True):
+    for request, found in zip(requests, run_requests(model, [(each, None) for each in requests]), strict=True):
         assert found is not None
-        assert_same(found.trace, continue_run(None, model, request).trace)
+        assert_same(found.trace, run_request(model, request).trace)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_other_parts_of_models_stay_what_they_are(parts: dict[str, Any]) -> None
 def test_what_looks_different_runs_alone(parts: dict[str, Any], edits: list[str], keep: tuple[str, ...] | None) -> None:
     model = toys.decoder(**parts)
     requests = [encoded(model, text, edits, keep) for text in ("the cat", "the cat sat on the mat")]
-    assert continue_runs(model, [(request, None) for request in requests])[0] is None
+    assert run_requests(model, [(request, None) for request in requests])[0] is None
 
 
 def test_one_persons_nan_and_failed_edit_touch_nobody_else() -> None:
@@ -135,17 +135,17 @@ def test_one_persons_nan_and_failed_edit_touch_nobody_else() -> None:
         ("we", ["decoder.9.residual=set:1"]),
     ]
     requests = [encoded(model, text, edits) for text, edits in texts]
-    broken, healthy, failed, unknown = continue_runs(model, [(request, None) for request in requests])
+    broken, healthy, failed, unknown = run_requests(model, [(request, None) for request in requests])
     assert failed is None and unknown is None
     assert broken is not None and np.isnan(broken.trace["decoder.final_residual"]).any()
     assert healthy is not None and np.isfinite(healthy.trace["decoder.final_residual"]).all()
-    assert_same(healthy.trace, continue_run(None, model, requests[1]).trace)
+    assert_same(healthy.trace, run_request(model, requests[1]).trace)
 
 
 def test_a_run_holds_nothing_of_the_texts_beside_it() -> None:
     model = toys.decoder()
     texts = ("the", "the cat sat on the mat and the dog ran away")
-    short, long = continue_runs(model, [(encoded(model, text, []), None) for text in texts])
+    short, long = run_requests(model, [(encoded(model, text, []), None) for text in texts])
     assert short is not None and long is not None
     for value in short.trace.values.values():
         assert not any(np.shares_memory(value, other) for other in long.trace.values.values())
@@ -156,18 +156,18 @@ def test_a_run_holds_nothing_of_the_texts_beside_it() -> None:
 def test_a_forward_pass_that_nobody_waits_for_stops() -> None:
     model = toys.decoder()
     with cancellable(lambda: True), pytest.raises(Cancelled):
-        continue_runs(model, [(encoded(model, text, []), None) for text in BEGINNINGS])
+        run_requests(model, [(encoded(model, text, []), None) for text in BEGINNINGS])
 
 
 def test_a_forward_pass_takes_so_many_texts_as_their_weights_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
     model = toys.decoder()
     requests = [encoded(model, text, []) for text in BEGINNINGS]
     longest = max(len(request.text.ids) for request in requests)
-    monkeypatch.setattr(together, "MAX_BYTES", 4 * 2 * 4 * 2 * longest**2)  # two texts, two layers, four heads
+    monkeypatch.setattr(shared_pass, "MAX_BYTES", 4 * 2 * 4 * 2 * longest**2)  # two texts, two layers, four heads
     passes: list[int] = []
     model.stack("decoder").blocks[0].register_forward_pre_hook(lambda module, args: passes.append(args[0].shape[1]))
-    found = continue_runs(model, [(request, None) for request in requests])
+    found = run_requests(model, [(request, None) for request in requests])
     assert 2 < len(passes) < 5 and sum(passes) == sum(len(request.text.ids) for request in requests)
     for finished, request in zip(found, requests, strict=True):
         assert finished is not None
-        assert_same(finished.trace, continue_run(None, model, request).trace)
+        assert_same(finished.trace, run_request(model, request).trace)

@@ -1,28 +1,27 @@
-"""continue_runs(): runs of several texts by one model in one forward pass, with the same results as `continue_run`.
+"""One forward pass over the new tokens of several texts, with the values that each text has alone.
 
-A forward pass for one letter spends its time on reading weights and on calls between modules; both cost the same for
-the letters of thirty visitors.
+Their new tokens are rows of one tensor (`headlight.nn.ragged`); each text's edits apply to its own rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from weakref import ref
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from headlight.cancellation import check_cancelled
+from headlight.config import Config
 from headlight.errors import HeadlightError
 from headlight.nn.attention import CELLS_AT_ONCE
-from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_point_of, with_prefix
+from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_point_of, no_hook, with_prefix
 from headlight.nn.ragged import RaggedCache, RaggedRows, ragged_contexts
 from headlight.nn.transformer import Transformer
-from headlight.tracing.incremental import FinishedRun, encodes_alike, looks_ahead
+from headlight.tracing.continuation import Continuation, NewValues, encodes_alike, looks_ahead
 from headlight.tracing.inputs import token_tensor
-from headlight.tracing.interventions import InterventionHook, token_axes
+from headlight.tracing.interventions import token_axes
 from headlight.tracing.recording import RecordingHook, distinct_arrays, to_numpy
 from headlight.tracing.request import RunRequest
 from headlight.tracing.trace import is_on_residual_stream
@@ -31,8 +30,8 @@ MAX_BYTES = 64 << 20  # of all attention weights of one forward pass, padding in
 MAX_LENGTH = 256  # tokens of a text that shares a pass; a longer text uses the processor fully by itself
 
 
-def can_run_together(model: Transformer, request: RunRequest) -> bool:
-    """Whether a text's run may share a forward pass with others by the same model.
+def can_share_pass(model: Transformer, request: RunRequest) -> bool:
+    """Whether a request may share a forward pass with others to the same model.
 
     It may not if it reads an image, a sound or a source, if logits are recorded, or if values at a token depend on the
     length of the text.
@@ -51,74 +50,55 @@ def can_run_together(model: Transformer, request: RunRequest) -> bool:
     )
 
 
-@torch.inference_mode()
-def continue_runs(
-    model: Transformer, requests: Sequence[tuple[RunRequest, FinishedRun | None]]
-) -> list[FinishedRun | None]:
-    """The result of `continue_run` for each request and its previous run, all in one forward pass.
+def shared_passes(model: Transformer, continuations: Sequence[Continuation]) -> list[list[int]]:
+    """The numbers of the texts in each shared forward pass; those of texts that must run alone are missing.
 
-    None for a request that must run alone (`can_run_together`) or that failed, which raises its error when run alone.
+    Texts of one pass record the same paths, and their padded weights stay within MAX_BYTES.
     """
-    longest = max((len(request.text.ids) for request, _ in requests), default=0)
-    chosen = [
-        number
-        for number, (request, _) in enumerate(requests)
-        if can_run_together(model, request) and encodes_alike(model, len(request.text.ids), longest)
-    ]
-    found: list[FinishedRun | None] = [None] * len(requests)
-    for keep in dict.fromkeys(requests[number][0].keep for number in chosen):
-        alike = [number for number in chosen if requests[number][0].keep == keep]
-        starts = {number: _start(model, *requests[number]) for number in alike}
-        for group in _groups(model, [(number, requests[number][0], starts[number]) for number in alike]):
-            runs = _run(model, [requests[number] for number in group], [starts[number] for number in group])
-            for number, run in zip(group, runs, strict=True):
-                found[number] = run
-    return found
+    longest = max((each.length for each in continuations), default=0)
+    by_paths: dict[tuple[str, ...] | None, list[int]] = {}
+    for number, each in enumerate(continuations):
+        if can_share_pass(model, each.request) and encodes_alike(model, each.length, longest):
+            by_paths.setdefault(each.request.keep, []).append(number)
+    return [numbers for alike in by_paths.values() for numbers in _within_budget(model, continuations, alike)]
 
 
-def _start(model: Transformer, request: RunRequest, previous: FinishedRun | None) -> int:
-    return previous.shared_length(model, request) if previous else 0
-
-
-def _groups(model: Transformer, texts: Sequence[tuple[int, RunRequest, int]]) -> list[list[int]]:
-    """Groups of text numbers, one for each forward pass, whose padded weights stay within MAX_BYTES."""
+def _within_budget(
+    model: Transformer, continuations: Sequence[Continuation], numbers: Sequence[int]
+) -> list[list[int]]:
     groups: list[list[int]] = []
     most, longest, cells = 0, 0, model.config.heads * model.config.num_layers(model.config.stacks[-1])
-    for number, request, start in texts:
-        length = len(request.text.ids)
-        most, longest = max(most, length - start), max(longest, length)
+    for number in numbers:
+        length, count = continuations[number].length, continuations[number].new_length
+        most, longest = max(most, count), max(longest, length)
         if not groups or 4 * cells * (len(groups[-1]) + 1) * most * longest > MAX_BYTES:
             groups.append([])
-            most, longest = length - start, length
+            most, longest = count, length
         groups[-1].append(number)
     return groups
 
 
-def _run(
-    model: Transformer, requests: Sequence[tuple[RunRequest, FinishedRun | None]], starts: Sequence[int]
-) -> list[FinishedRun | None]:
-    rows = RaggedRows(tuple(starts), tuple(len(request.text.ids) for request, _ in requests), model.device)
-    cache = RaggedCache(rows, [previous.key_values if previous else {} for _, previous in requests])
-    record = RaggedRecording(rows, [request for request, _ in requests])
+def read_together(model: Transformer, continuations: Sequence[Continuation]) -> list[NewValues | None]:
+    """One forward pass over the new tokens of several texts; None for a text whose edits failed."""
+    starts, lengths = zip(*((each.start, each.length) for each in continuations), strict=True)
+    rows = RaggedRows(starts, lengths, model.device)
+    cache = RaggedCache(rows, [each.previous.key_values if each.previous else {} for each in continuations])
+    record = RaggedRecording(rows, continuations)
     name = model.config.stacks[-1]
     stack, hook = model.stack(name), with_prefix(record, name)
-    ids = [token_tensor(request.text, model)[:, start:] for (request, _), start in zip(requests, starts, strict=True)]
-    all_ids = torch.cat(ids, dim=1)
-    x, token_vectors = stack.begin(model.embed(all_ids), rows.position, hook, all_ids)
+    ids = torch.cat([token_tensor(each.request.text, model)[:, each.start :] for each in continuations], dim=1)
+    x, token_vectors = stack.begin(model.embed(ids), rows.position, hook, ids)
     stack.forward_from(x, 0, ragged_contexts(stack, rows), None, None, hook, cache, token_vectors)
-    return [record.finished(text, model, request, previous, cache) for text, (request, previous) in enumerate(requests)]
+    return [record.new_values(text, model.config, cache) for text in range(len(continuations))]
 
 
 class RaggedRecording:
     """A hook that applies each text's edits to its rows, and records the requested values of all texts."""
 
-    def __init__(self, rows: RaggedRows, requests: Sequence[RunRequest]) -> None:
-        self.rows, self.keep = rows, RecordingHook(_unchanged, requests[0].keep)
-        self.edits = {
-            text: _edits(request, start, length)
-            for text, (request, start, length) in enumerate(zip(requests, rows.starts, rows.lengths, strict=True))
-            if request.edits
-        }
+    def __init__(self, rows: RaggedRows, continuations: Sequence[Continuation]) -> None:
+        self.rows, self.continuations = rows, continuations
+        self.keep = RecordingHook(no_hook, continuations[0].request.keep)
+        self.edits = {text: each.edits() for text, each in enumerate(continuations) if each.request.edits}
         self.failed: set[int] = set()
         self.unedited: dict[str, Tensor] = {}  # recorded values before any text's edits
 
@@ -135,9 +115,8 @@ class RaggedRecording:
         return self.keep(path, value)
 
     def scope(self, path: str) -> HookScope:
-        """All of a value that is recorded or edited."""
-        scopes = [self.keep.scope(path), *(edits.scope(path) for edits in self.edits.values())]
-        return HookScope.NONE if max(scopes) is HookScope.NONE else HookScope.ALL
+        """All of every value: attention among the rows of several texts is neither chunked nor fused."""
+        return HookScope.ALL
 
     def _edited(self, path: str, value: Tensor, text: int, edits: Hook) -> Tensor:
         part = self._part(path, value, text)
@@ -160,14 +139,12 @@ class RaggedRecording:
         value = value[text : text + 1] if len(value) > 1 else value
         return value[:, :, : self.rows.counts[text], : self.rows.lengths[text]] if value.dim() == 4 else value
 
-    def finished(
-        self, text: int, model: Transformer, request: RunRequest, previous: FinishedRun | None, cache: RaggedCache
-    ) -> FinishedRun | None:
-        """The run of one text, with copies of its own values only; None if it failed."""
-        start, edits = self.rows.starts[text], self.edits.get(text)
+    def new_values(self, text: int, config: Config, cache: RaggedCache) -> NewValues | None:
+        """Copies of one text's own values; None if it failed."""
+        continuation, edits = self.continuations[text], self.edits.get(text)
         if text in self.failed:
             return None
-        if edits and not start and set(request.edits) - edits.applied:
+        if edits and not continuation.previous and set(edits.interventions) - edits.applied:
             return None  # an edit of a value that this model lacks
         # If one text edits a mask, the others still keep one mask for all heads and layers.
         own = {
@@ -175,13 +152,7 @@ class RaggedRecording:
             for path, value in self.keep.values.items()
         }
         values = distinct_arrays(own, lambda path, value: _copied(self._part(path, value, text)[0]))
-        trace = (
-            previous.extended_trace(model, request, values, start)
-            if previous and start
-            else request.trace(model, values)
-        )
-        key_values = {} if looks_ahead(model.config, request.edits) else cache.of_text(text)
-        return FinishedRun(request, trace, ref(model), key_values, None)
+        return NewValues(values, {} if looks_ahead(config, continuation.request.edits) else cache.of_text(text))
 
 
 @lru_cache(maxsize=4_096)
@@ -191,16 +162,8 @@ def _row_axis(path: str) -> int | None:
     return axes[0] if axes and path.rpartition(".")[2] not in QUERY_KEY_HOOK_POINTS else None
 
 
-def _edits(request: RunRequest, start: int, length: int) -> InterventionHook:
-    return InterventionHook(request.edits, start, length) if start else InterventionHook(request.edits)
-
-
 def _copied(value: Tensor) -> np.ndarray:
     """An array with its own memory; if one part repeats (one mask for all heads), it is stored once."""
     if value.dim() > 1 and value.stride(0) == 0:
         return np.broadcast_to(to_numpy(value[:1]).copy(), value.shape)
     return to_numpy(value).copy()
-
-
-def _unchanged(path: str, value: Tensor) -> Tensor:
-    return value

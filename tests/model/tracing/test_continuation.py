@@ -1,4 +1,4 @@
-"""continue_run(): equal to a full run after any typing and deleting; runs that look ahead are fully recomputed."""
+"""run_request(): equal to a full run after any typing and deleting; runs that look ahead are fully recomputed."""
 
 import gc
 import re
@@ -26,9 +26,10 @@ from headlight import (
 )
 from headlight.config_groups import AlternatingUpdatesConfig, LayerEmbeddingConfig, PerLayerConfig, RopeConfig
 from headlight.nn.output_heads import POOLINGS
-from headlight.tracing.incremental import FinishedRun, continue_run
+from headlight.tracing.continuation import FinishedRun
 from headlight.tracing.recompute import logits_at
 from headlight.tracing.request import RECOMPUTE_FROM, RunRequest
+from headlight.tracing.runner import run_request
 from headlight.tracing.trace import Trace
 from headlight.vision.image import process_image
 from headlight.vision.patches import class_token_tokenizer
@@ -66,8 +67,8 @@ def tokens_read(model: Transformer, stack: str = "") -> Iterator[list[int]]:
 
 
 def go_on(previous: FinishedRun | None, model: Transformer, *arguments: Any, **options: Any) -> FinishedRun:
-    """`continue_run` with the arguments of `run`."""
-    return continue_run(previous, model, RunRequest.encode(model, *arguments, **options))
+    """`run_request` with the arguments of `run`."""
+    return run_request(model, RunRequest.encode(model, *arguments, **options), previous)
 
 
 @st.composite
