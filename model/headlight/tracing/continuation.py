@@ -91,9 +91,9 @@ class Continuation:
 
 @dataclass(frozen=True, eq=False)
 class NewValues:
-    """What a forward pass computes for the new tokens of a text: the recorded values, by path, and what a cache holds.
+    """What a forward pass gives for a text: the recorded values of the new tokens, by path, and all keys and values.
 
-    `key_values` are those of the whole text; `live_paths` are the paths whose values live edits changed.
+    `memory` is the encoder's output; `live_paths` are the paths whose values live edits changed.
     """
 
     values: Mapping[str, np.ndarray]

@@ -87,7 +87,7 @@ def _uniform(selection: Selection, number: float) -> Tensor:
 
 @dataclass(frozen=True)
 class EditOperation:
-    """The operation of an edit on the selected values.
+    """What an edit does with the selected values.
 
     `title` precedes the number in a menu; `description` completes a sentence about the value, with {number}, or
     {signed} for a number with its sign. `row_local` is False if a token's new values depend on other tokens.
@@ -195,8 +195,8 @@ class Intervention:
     ) -> Tensor:
         """The edited value.
 
-        If a text grows token by token, or is processed a few rows at a time (of `total`), `start` is the position of
-        the value's first token, and indices of other tokens are skipped. Raises EditError for an index out of range.
+        If the value holds only some tokens of a text of `total` tokens, `start` is the position of the first, and
+        indices of other tokens are skipped. Raises EditError for an index out of range.
         """
         hook_point, operation = hook_point_of(path), EDIT_OPERATIONS[self.operation]
         if operation.hook_points and path.rpartition(".")[2] not in operation.hook_points:
@@ -238,9 +238,9 @@ InterventionLike = Intervention | str
 class InterventionHook:
     """A hook that applies interventions.
 
-    Use a new one for each run: it remembers each attention's mask for `uniform` and `mean`. `start` is None if the
-    whole text is read, else the position of the first token of this step; `total` is the number of tokens in all, if
-    known (`Intervention.apply`). `live` edits are applied after the others; they need whole values.
+    Use a new one for each run: it remembers each attention's mask for `uniform` and `mean`. `start` is None if a run
+    reads the whole text, else the position of the first token that it reads; `total` is the number of tokens of the
+    text, if known (`Intervention.apply`). `live` edits are applied after the others; they need whole values.
     """
 
     def __init__(
@@ -257,7 +257,7 @@ class InterventionHook:
         self._allowed: dict[str, Tensor] = {}
 
     def scope(self, path: str) -> HookScope:
-        """A few rows at a time suffice, except for a mean over all tokens; a mean over keys stays within its row."""
+        """ROWS where an edit applies, ALL where its result depends on other rows: live edits and means over tokens."""
         edits = [edit for edit in self.interventions if edit.matches(path)]
         if self.live or any(not edit.row_local and hook_point_of(path).axes[-1] != "key" for edit in edits):
             return HookScope.ALL

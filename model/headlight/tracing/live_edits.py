@@ -1,9 +1,9 @@
-"""Live edits: any Python function on the values of a pass, and patches, which insert values of another run.
+"""Live edits: any Python function of a run's values, and patches, which insert values of another run.
 
     decoder.2.residual[5]=from:B[3]         token 5 of layer 2's input is token 3 of the run B
     decoder.1.self.weighted_values[3]=from:B    head 3 outputs what it did in the run B
 
-They are kept with the trace and applied again whenever a value is recomputed from it.
+A trace keeps its live edits, so that they are applied again when a value is recomputed from it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _PATCH_HINT = "A patch has the form PATH[INDEX]=from:RUN[INDEX], as in decoder.2
 
 @dataclass(frozen=True)
 class LiveEdit:
-    """A function of a path and its value, with the axes of a trace: it returns another value, or changes it in place.
+    """A function of a path and its value, with the axes of a trace: it returns a new value, or changes it in place.
 
-    `path` is the only path that it changes, if known.
+    `path` is the only path whose value it changes; empty if it may change several.
     """
 
     name: str
@@ -36,7 +36,7 @@ class LiveEdit:
     path: str = ""
 
     def apply(self, path: str, value: Tensor) -> Tensor:
-        """A batch after the edit, the same object if nothing changed. Raises EditError for another shape."""
+        """The edited batch; the same object if nothing changed. Raises EditError if the shape changes."""
         copies = [row.clone() for row in value]
         rows = [row if (given := self.hook(path, row)) is None else given for row in copies]
         for row, original in zip(rows, value, strict=True):
@@ -55,7 +55,7 @@ def is_patch(edit: object) -> bool:
 
 
 def patched_paths(edits: Sequence[object]) -> tuple[str, ...]:
-    """The paths that some edits read from another run, which has to record them."""
+    """The paths whose values patches take from another run, which has to record them."""
     matches = [_PATCH_PATTERN.fullmatch(str(edit).strip()) for edit in edits if is_patch(edit)]
     return tuple(sorted({match[1] for match in matches if match}))
 

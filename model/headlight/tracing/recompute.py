@@ -1,7 +1,7 @@
 """Recompute values missing from the trace of a long text: an attention head, a region of it, the logits of a token.
 
-Scores and weights grow with the square of the text. Past a budget `run` records only the inputs of each attention
-(RECOMPUTE_FROM); the network's own functions, with the same edits, compute the shown values from them.
+Scores and weights grow with the square of the text's length. Above a budget of bytes `run` records only the inputs of
+each attention (RECOMPUTE_FROM); from these the network's own functions, with the same edits, compute what is shown.
 """
 
 from __future__ import annotations

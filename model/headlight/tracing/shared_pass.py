@@ -31,7 +31,7 @@ MAX_LENGTH = 256  # tokens of a text that shares a pass; a longer text uses the 
 
 
 def can_share_pass(model: Transformer, request: RunRequest) -> bool:
-    """Whether a request may share a forward pass with others to the same model.
+    """Whether a request may share a forward pass with other requests to the same model.
 
     It may not if it reads an image, a sound or a source, if logits are recorded, or if values at a token depend on the
     length of the text.
