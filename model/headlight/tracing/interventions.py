@@ -51,7 +51,8 @@ class Selection:
 
 
 def _set(selection: Selection, number: float) -> Tensor:
-    return torch.full_like(selection.values, number, dtype=torch.float32)
+    dtype = torch.promote_types(selection.values.dtype, torch.float32)  # a mask and half precision: 32 bits
+    return torch.full_like(selection.values, number, dtype=dtype)
 
 
 def _scale(selection: Selection, number: float) -> Tensor:

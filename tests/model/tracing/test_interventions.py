@@ -199,6 +199,12 @@ def test_a_row_without_any_allowed_key_is_zero_and_nothing_is_nan() -> None:
     assert all(np.isfinite(value).all() for value in edited.values.values())
 
 
+def test_a_model_in_64_bits_is_edited_as_one_in_32() -> None:
+    model, edits = toys.decoder(), ("decoder.0.residual[1]=set:0.5", "decoder.1.self.mask[:,5,2]=set:0")
+    narrow, wide = run_edited(model, *edits), run_edited(model.double(), *edits)
+    np.testing.assert_allclose(wide["logits"], narrow["logits"], rtol=1e-5, atol=1e-5)
+
+
 def test_edits_of_one_value_apply_in_the_order_given() -> None:
     path = "decoder.0.self.q"
     before = run_edited()[path]

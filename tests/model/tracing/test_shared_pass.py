@@ -42,7 +42,8 @@ def test_any_mix_of_texts_and_edits_gives_what_each_gives_alone(
 ) -> None:
     if kind == "decoder":
         parts |= data.draw(OF_LAYERS)
-    model: Transformer = getattr(toys, kind)(**parts)
+    # In 64 bits: in 32, sums of the same numbers in another order may differ by more than 1e-5.
+    model: Transformer = getattr(toys, kind)(**parts).double()
     paths = sorted(run(model, toys.causal() if kind == "decoder" else toys.masked(), "the cat").values)
     typed = data.draw(st.lists(st.sampled_from(BEGINNINGS), min_size=1, max_size=6))
     edits = [data.draw(st.lists(edits_of(paths), max_size=data.draw(st.sampled_from([0, 0, 2])))) for _ in typed]
