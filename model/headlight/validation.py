@@ -51,14 +51,27 @@ def from_plain(kind: type[Kind], values: Mapping[str, Any], name: str, error: ty
 
 def check_choices(kind: type, values: Mapping[str, Any], error: type[HeadlightError], path: str = "") -> None:
     """Raise `error` if a text is not among the values of its field's Literal type, also in nested groups."""
-    for field, expected in _field_types(kind).items():
-        value, choices = values.get(field), _choices(expected)
-        if is_dataclass(expected) and isinstance(expected, type):
-            group = value if isinstance(value, Mapping) else getattr(value, "__dict__", {})
-            check_choices(expected, group, error, f"{path}{field}.")
+    for field, choices, group in _chosen_fields(kind):
+        value = values.get(field)
+        if group:
+            inner = value if isinstance(value, Mapping) else getattr(value, "__dict__", {})
+            check_choices(group, inner, error, f"{path}{field}.")
+            continue
         for each in value if isinstance(value, tuple | list) else (value,):
-            if choices and isinstance(each, str) and each not in choices:
+            if isinstance(each, str) and each not in choices:
                 raise error(f"{path}{field} is {each!r}; possible are {', '.join(choices)}.")
+
+
+@cache
+def _chosen_fields(kind: type) -> tuple[tuple[str, tuple[str, ...], type | None], ...]:
+    """The fields of a Literal type with its values, and the groups, with their type, that have such fields."""
+    found: list[tuple[str, tuple[str, ...], type | None]] = []
+    for field, expected in _field_types(kind).items():
+        if choices := _choices(expected):
+            found.append((field, choices, None))
+        elif isinstance(expected, type) and is_dataclass(expected) and _chosen_fields(expected):
+            found.append((field, (), expected))
+    return tuple(found)
 
 
 @cache
