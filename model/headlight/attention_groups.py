@@ -48,7 +48,7 @@ def attention_groups(config: Config) -> tuple[AttentionGroup, ...]:
             config.for_stack(stack).heads,
             queries,
             keys,
-            config.alignment_heads if kind == "cross" else (),
+            config.decoder.alignment_heads if kind == "cross" else (),
         )
 
     if not config.has_cross_attention:

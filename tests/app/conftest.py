@@ -13,8 +13,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from headlight.checkpoints import save
-from headlight.config import Config
-from headlight.config_groups import ExpertsConfig
+from headlight.config import Config, ExpertsConfig, OutputHeadConfig
 from headlight.nn.transformer import Transformer
 from headlight.text.tokenizer_training import CAUSAL_SPECIAL_TOKENS, MASKED_SPECIAL_TOKENS, train_tokenizer
 from headlight_app.access.images import image_store
@@ -77,7 +76,7 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
             positional_encoding=toy.position,
             output_head=toy.top,
             labels=toy.labels,
-            contact_end_id=1 if name == "masked" else None,
+            output_head_config=OutputHeadConfig(contact_end_id=1 if name == "masked" else None),
             experts=ExpertsConfig(count=3 if name == "tags" else 0),
         )
         save(folder / name, Transformer(config), tokenizer)

@@ -21,7 +21,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from headlight.checkpoints import save
-from headlight.config_groups import ExpertsConfig
+from headlight.config import ExpertsConfig
 from tests.app.inference.signal_models import save_seers
 from tests.browser import chromium, failures, rest
 from tests.browser.server import Server, serve

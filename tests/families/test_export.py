@@ -12,8 +12,7 @@ import transformers
 
 from headlight.checkpoints import export, load, save
 from headlight.cli.main import main
-from headlight.config import Config
-from headlight.config_groups import OutputHeadConfig
+from headlight.config import Config, OutputHeadConfig
 from headlight.errors import CheckpointError
 from headlight.nn.transformer import Transformer
 from headlight.text.tokenizer import Tokenizer
@@ -31,7 +30,7 @@ SIZES: dict[str, Any] = {
 }
 SMALL: dict[str, Any] = {"d_model": 24, "layers": 1, "heads": 3}
 ENCODER = SIZES | {
-    "architecture": "encoder", "masks": (), "norm": "layernorm", "embedding_norm": True, "first_norm": False,
+    "architecture": "encoder", "masks": (), "norm": "layernorm", "embedding.norm": True, "first_norm": False,
     "output_head": "masked-language-model",
 }  # fmt: skip
 ROOT = SIZES | {
@@ -40,20 +39,20 @@ ROOT = SIZES | {
 }  # fmt: skip
 EXPORTED = {
     "decoder": SIZES,
-    "grouped": SIZES | {"key_value_heads": 1, "head_dim": 10, "tied_embeddings": False, "dropout": 0.1},
-    "bare": SIZES | {"output_head": "none", "tied_embeddings": False},
+    "grouped": SIZES | {"key_value_heads": 1, "head_dim": 10, "embedding.tied": False, "dropout": 0.1},
+    "bare": SIZES | {"output_head": "none", "embedding.tied": False},
     "encoder": ENCODER,
-    "untied": ENCODER | {"tied_embeddings": False, "feed_forward": "geglu"},
+    "untied": ENCODER | {"embedding.tied": False, "feed_forward": "geglu"},
     "encoder with rms norms": ROOT,
     "bare encoder with rms norms": SIZES
-    | {"architecture": "encoder", "masks": (), "output_head": "none", "tied_embeddings": False},
-    "bare encoder": ENCODER | {"output_head": "none", "tied_embeddings": False},
+    | {"architecture": "encoder", "masks": (), "output_head": "none", "embedding.tied": False},
+    "bare encoder": ENCODER | {"output_head": "none", "embedding.tied": False},
 }
 
 
 @pytest.mark.parametrize("name", EXPORTED)
 def test_the_reference_opens_what_is_exported_and_answers_the_same(name: str, tmp_path: Path) -> None:
-    model = Transformer(Config(**EXPORTED[name])).eval()
+    model = Transformer(Config.from_paths(EXPORTED[name])).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.3)
@@ -99,7 +98,10 @@ CLASSIFIER = {"objective": "sequence-classification", "task": "sentiment"}
         ({"objective": "token-classification", "task": "entities"}, {}),
         ({"objective": "masked"}, {"norm": "layernorm", "bias": True, "feed_forward": "gelu"}),
         (CLASSIFIER, {"positional_encoding": "learned", "pooling": "max"}),
-        ({"objective": "causal"}, {"positional_encoding": "alibi", "qk_norm": "per-head", "norm_placement": "post"}),
+        (
+            {"objective": "causal"},
+            {"positional_encoding": "alibi", "attention": {"qk_norm": "per-head"}, "norm_placement": "post"},
+        ),
     ],
 )
 def test_the_refusal_names_the_fields_of_a_recipe_with_which_a_model_can_be_exported(

@@ -49,7 +49,7 @@ def opened(folder: Path, file: str, said: dict[str, Any]) -> Config:
 def test_the_prompt_is_what_the_file_forces_or_a_language_and_a_task(
     folder: Path, said: dict[str, Any], prompt: tuple[int, ...]
 ) -> None:
-    assert opened(folder, "generation_config.json", said).prompt_token_ids == prompt
+    assert opened(folder, "generation_config.json", said).decoder.prompt_token_ids == prompt
 
 
 def test_alignment_heads_are_told_and_written_beside_the_attention(folder: Path, tmp_path: Path) -> None:

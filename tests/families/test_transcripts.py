@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headlight import Checkpoint, load, process_sound, read_recording, run
 from headlight.cli.main import main
-from headlight.config_groups import OutputHeadConfig
+from headlight.config import OutputHeadConfig
 from headlight.generation.generate import transcript
 from headlight.tracing.trace import Trace
 from tests.families.cases import CASES

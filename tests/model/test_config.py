@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from headlight import Config, ConfigError
-from headlight.config_groups import PerLayerConfig
+from headlight.config import AttentionConfig, EncoderConfig, PerLayerConfig
+from headlight.config.flat_names import FLAT_NAMES
 from tests.model import toys
 
 
@@ -14,10 +15,10 @@ def test_sizes_left_out_are_filled_in() -> None:
     config = toys.config()
     assert (config.key_value_heads, config.head_dim, config.value_head_dim, config.d_ff) == (4, 4, 4, 64)
     both = toys.config(architecture="encoder-decoder")
-    assert (both.encoder_layers, both.num_layers("encoder"), both.num_layers("decoder")) == (2, 2, 2)
+    assert (both.encoder.layers, both.num_layers("encoder"), both.num_layers("decoder")) == (2, 2, 2)
 
 
-@pytest.mark.parametrize("choices", [{}, {"architecture": "encoder-decoder", "encoder_layers": 5}, {"labels": ("a",)}])
+@pytest.mark.parametrize("choices", [{}, {"architecture": "encoder-decoder", "encoder.layers": 5}, {"labels": ("a",)}])
 def test_a_config_survives_json(choices: dict[str, Any]) -> None:
     config = toys.config(**choices)
     assert Config.from_dict(json.loads(json.dumps(config.to_dict()))) == config
@@ -52,8 +53,8 @@ def test_a_config_survives_json(choices: dict[str, Any]) -> None:
         ({"dropout": float("nan")}, "dropout is nan"),
         ({"norm_epsilon": -1.0}, "norm_epsilon is -1.0"),
         ({"norm_epsilon": float("nan")}, "norm_epsilon is nan"),
-        ({"qkv_limit": 3.5e38}, r"qkv_limit is 3.5e\+38"),
-        ({"score_soft_cap": -1.0}, "score_soft_cap is -1.0"),
+        ({"attention": {"qkv_limit": 3.5e38}}, r"attention\.qkv_limit is 3.5e\+38"),
+        ({"attention": {"score_soft_cap": -1.0}}, r"attention\.score_soft_cap is -1.0"),
         ({"rope": {"theta": 0}}, "rope.theta is 0"),
         ({"rope": {"theta": -5.0}}, "rope.theta is -5.0"),
         ({"rope": {"theta": 10**400}}, "rope.theta is 1000000000.*; expected a number"),
@@ -64,22 +65,34 @@ def test_a_config_survives_json(choices: dict[str, Any]) -> None:
         ({"per_layer": {"key_value_heads": [4, 3]}}, "4 heads cannot share 3 key/value heads"),
         ({"per_layer": {"key_value_layers": [0, 2]}}, "key_value_layers has 2 for layer 1"),
         ({"per_layer": {"key_value_layers": [0, 0], "head_dims": [4, 6]}}, "cannot read the keys of layer 0"),
-        ({"keys_as_values": True, "value_head_dim": 3}, "keys_as_values needs values"),
+        ({"attention": {"keys_as_values": True}, "value_head_dim": 3}, r"attention\.keys_as_values needs values"),
         ({"layer_embedding": {"dim": -1}}, "layer_embedding.dim is -1"),
         ({"layer_embedding": {"vocabulary_size": -2}}, "layer_embedding.vocabulary_size is -2"),
-        ({"alternating_updates": {"streams": 99}}, "alternating_updates.streams is 99; it must be from 1 to 64"),
-        ({"alternating_updates": {"streams": 2, "active": 2}}, "active is 2; there are 2 streams, from 0"),
-        ({"alternating_updates": {"streams": 2}, "architecture": "encoder-decoder"}, "a model that reads one text"),
+        (
+            {"residual": {"alternating_updates": {"streams": 99}}},
+            "alternating_updates.streams is 99; .* 1 to 64",
+        ),
+        (
+            {"residual": {"alternating_updates": {"streams": 2, "active": 2}}},
+            "active is 2; there are 2 streams",
+        ),
+        (
+            {"residual": {"alternating_updates": {"streams": 2}}, "architecture": "encoder-decoder"},
+            "a model that reads one text",
+        ),
         ({"activation_sparsity": 1.0}, "activation_sparsity is 1.0; it is from 0 to below 1"),
         ({"activation_sparsity": 0.5, "experts": {"count": 2, "per_token": 1}}, "and 0 where experts are"),
-        ({"laurel_rank": -1}, "laurel_rank is -1"),
+        ({"residual": {"laurel_rank": -1}}, "residual.laurel_rank is -1"),
         ({"layer_embedding": {"dim": 2}, "architecture": "encoder-decoder"}, "for a model that reads one text"),
-        ({"start_token_id": -1}, "start_token_id is -1"),
-        ({"start_token_id": 300}, "start_token_id is 300; .* vocabulary of 300"),
+        ({"encoder": {"layers": 2**11}}, "encoder.layers is 2048"),
+        ({"decoder": {"start_token_id": -1}}, "decoder.start_token_id is -1"),
+        ({"decoder": {"start_token_id": 300}}, "decoder.start_token_id is 300; .* vocabulary of 300"),
         ({"colour": "red"}, "Unknown config fields: colour"),
         ({"rope": {"base": 1.0}}, "Unknown rope fields: base. Known: .*theta"),
         ({"per_layer": {"ropes": [{"base": 1.0}]}}, "Unknown ropes fields: base"),
         ({"rope": 5}, "rope is 5; expected a table of fields"),
+        ({"attention": 5}, "attention is 5; expected a table of fields"),
+        ({"qk_norm": "none"}, r"qk_norm is the old name of attention\.qk_norm; the config has both"),
     ],
 )
 def test_what_does_not_go_together_gets_a_sentence(values: dict[str, Any], told: str) -> None:
@@ -94,8 +107,36 @@ def test_a_path_belongs_to_a_layer_with_its_own_sizes() -> None:
     assert [config.for_path(f"decoder.{layer}.self.q").head_dim for layer in range(4)] == [6, 4, 6, 4]
     assert config.for_path("decoder.embedding").head_dim == config.head_dim == 4
     assert config.key_value_path("decoder.3.self") == "decoder.1.self"
-    encoder = toys.config(architecture="encoder-decoder", encoder_d_ff=7, per_layer=PerLayerConfig(d_ffs=(9, 11)))
+    encoder = toys.config(
+        architecture="encoder-decoder", encoder=EncoderConfig(d_ff=7), per_layer=PerLayerConfig(d_ffs=(9, 11))
+    )
     assert [encoder.for_path(path).d_ff for path in ("encoder.1.self.q", "decoder.1.cross.q")] == [7, 11]
+
+
+# Each field that older files have outside of its group, with a value that is not the default.
+FLAT: dict[str, Any] = {
+    "encoder_layers": 3, "encoder_heads": 2, "encoder_d_ff": 7, "scale": False, "score_soft_cap": 2.0, "qkv_limit": 0.5,
+    "attention_sinks": True, "latent": {"query_channels": 5}, "qk_norm": "per-head", "value_norm": True,
+    "keys_as_values": True, "parallel_residual": True, "stream_scale": True, "laurel_rank": 3,
+    "alternating_updates": {"streams": 3}, "embedding_norm": True, "tied_embeddings": False, "start_token_id": 7,
+    "prompt_token_ids": [1, 2], "alignment_heads": [[1, 0]], "contact_end_id": 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FLAT_NAMES)
+def test_an_older_file_with_flat_names_opens_and_one_with_both_is_refused(name: str) -> None:
+    plain = {"vocabulary_size": 300, "context_length": 24, "d_model": 16, "layers": 2, "heads": 4}
+    group, inner = FLAT_NAMES[name].split(".")
+    config = Config.from_dict({**plain, group: {}, name: FLAT[name]})
+    assert config == Config.from_dict({**plain, group: {inner: FLAT[name]}}) != Config.from_dict(plain)
+    with pytest.raises(ConfigError, match=f"{name} is the old name of {group}.{inner}; the config has both"):
+        Config.from_dict({**plain, group: {inner: FLAT[name]}, name: FLAT[name]})
+
+
+def test_a_field_in_a_group_is_replaced_by_its_path() -> None:
+    config = toys.config(attention=AttentionConfig(sinks=True)).replace(**{"attention.scale": False})
+    assert config.attention == AttentionConfig(sinks=True, scale=False)
+    assert config.to_paths()["attention.scale"] is False and config.to_paths()["rope.theta"] == 10_000.0
 
 
 def test_missing_fields_are_listed() -> None:

@@ -42,13 +42,7 @@ from headlight.analysis.position_profile import position_profile
 from headlight.analysis.walkthrough.attention import attention_walkthrough
 from headlight.analysis.walkthrough.prediction import prediction_walkthrough
 from headlight.analysis.weight_importance import attention_gradient, gradient_times_input, weighted_value_norm
-from headlight.config_groups import (
-    EmbeddingConfig,
-    ExpertsConfig,
-    LatentConfig,
-    OutputHeadConfig,
-    RopeConfig,
-)
+from headlight.config import EmbeddingConfig, ExpertsConfig, LatentConfig, OutputHeadConfig, RopeConfig
 from headlight.nn import attention
 from headlight.nn.attention import QK_NORMS
 from headlight.nn.layers import FEED_FORWARDS, NORMS
@@ -78,15 +72,16 @@ CHOICES: dict[str, dict[str, Any]] = {
     **{f"mask {name}": {"masks": parse_masks(name)} for name in mask_examples() if not name.startswith("custom")},
     **{f"placement {name}": {"norm_placement": name} for name in NORM_PLACEMENTS},
     **{f"norm {name}": {"norm": name} for name in NORMS},
-    **{f"QK norm {name}": {"qk_norm": name} for name in QK_NORMS},
+    **{f"QK norm {name}": {"attention.qk_norm": name} for name in QK_NORMS},
     **{f"feed-forward {name}": {"feed_forward": name} for name in FEED_FORWARDS},
     **{f"rope {name}": {"rope": RopeConfig(scaling=name, original_context_length=4, factor=2.0)}
        for name in ROPE_SCALINGS if name != "longrope"},
     "rope longrope": LONG,
-    "experts": {"experts": EXPERTS, "feed_forward": "swiglu", "latent": LATENT, "attention_sinks": True},
+    "experts": {"experts": EXPERTS, "feed_forward": "swiglu", "attention.latent": LATENT, "attention.sinks": True},
     "unlike layers": toys.UNLIKE,
     "several streams": toys.STREAMS,
-    "scores": {"score_soft_cap": 2.0, "qkv_limit": 0.5, "key_value_heads": 2, "scale": False},
+    "scores": {"attention.score_soft_cap": 2.0, "attention.qkv_limit": 0.5, "key_value_heads": 2,
+               "attention.scale": False},
     "embedding": {"embedding": EmbeddingConfig(dim=8, projection="tokens", scale=2.0, segments=2)},
 }  # fmt: skip
 
@@ -94,7 +89,7 @@ CHOICES: dict[str, dict[str, Any]] = {
 def classifier(**choices: Any) -> Transformer:
     head = OutputHeadConfig(pad_token_id=0)
     return toys.encoder(output_head="sequence-classifier", labels=("bad", "good"), output_head_config=head,
-                        tied_embeddings=False, **choices)  # fmt: skip
+                        embedding=EmbeddingConfig(tied=False), **choices)  # fmt: skip
 
 
 MODELS: dict[str, Callable[[], Transformer]] = {

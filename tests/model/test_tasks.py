@@ -8,7 +8,7 @@ from headlight.nn.output_heads import OUTPUT_HEADS
 from headlight.tasks import TASKS, require_token_task, task_of
 from tests.model import toys
 
-CHOICES = {"labels": ("a", "b"), "tied_embeddings": False}
+CHOICES = {"labels": ("a", "b"), "embedding.tied": False}
 
 
 def test_every_output_head_has_a_task() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from headlight import Config, Tokenizer, Trace, Transformer, run, train_tokenizer
-from headlight.config_groups import (
+from headlight.config import (
     AlternatingUpdatesConfig,
     ImageConfig,
     LayerEmbeddingConfig,
@@ -33,8 +33,9 @@ HEARS = SoundConfig(  # recordings of 0.18 seconds, as nine frames of a spectrog
 )  # fmt: skip
 # Layers of several sizes, the last two reading keys and values of the first two, and Gemma 4's other features.
 UNLIKE: dict[str, Any] = {
-    "layers": 4, "qk_norm": "per-head", "value_norm": True, "scale": False, "norm_placement": "sandwich",
-    "stream_scale": True, "layer_embedding": LayerEmbeddingConfig(dim=5, vocabulary_size=320),
+    "layers": 4, "attention.qk_norm": "per-head", "attention.value_norm": True, "attention.scale": False,
+    "norm_placement": "sandwich", "residual.scale": True,
+    "layer_embedding": LayerEmbeddingConfig(dim=5, vocabulary_size=320),
     "per_layer": PerLayerConfig(
         masks=("window:4", "none") * 2, ropes=(RopeConfig(), RopeConfig(scaling="proportional", rotated_share=0.7)) * 2,
         head_dims=(6, 4) * 2, key_value_heads=(2, 1) * 2, d_ffs=(24, 24, 48, 48), keys_as_values=(False, True) * 2,
@@ -43,8 +44,9 @@ UNLIKE: dict[str, Any] = {
 }  # fmt: skip
 # Additionally three residual streams, each layer reading the second, and Gemma 3n's other features.
 STREAMS: dict[str, Any] = UNLIKE | {
-    "alternating_updates": AlternatingUpdatesConfig(streams=3, active=1, output_scale=True), "laurel_rank": 3,
-    "layer_embedding": LayerEmbeddingConfig(dim=5, vocabulary_size=270), "activation_sparsity": 0.6,
+    "residual.alternating_updates": AlternatingUpdatesConfig(streams=3, active=1, output_scale=True),
+    "residual.laurel_rank": 3, "layer_embedding": LayerEmbeddingConfig(dim=5, vocabulary_size=270),
+    "activation_sparsity": 0.6,
 }  # fmt: skip
 UNUSUAL = (UNLIKE, STREAMS)
 # Per-layer settings for models of two layers.
@@ -66,7 +68,7 @@ LINES = [SENTENCE, "a small bird sang in the tree", "the dog saw the cat", "we r
 def config(**choices: Any) -> Config:
     """A decoder of two layers and four heads by default."""
     plain: dict[str, Any] = {"vocabulary_size": 300, "context_length": 24, "d_model": 16, "layers": 2, "heads": 4}
-    return Config(**{**plain, **choices})
+    return Config.from_paths({**plain, **choices})
 
 
 def model(seed: int = 0, **choices: Any) -> Transformer:
@@ -128,9 +130,9 @@ def both(**choices: Any) -> Transformer:
     plain: dict[str, Any] = {
         "architecture": "encoder-decoder",
         "vocabulary_size": masked().vocabulary_size,
-        "encoder_layers": 3,
+        "encoder.layers": 3,
     }
-    return model(**{**plain, "start_token_id": masked().start_id, **choices})
+    return model(**{**plain, "decoder.start_token_id": masked().start_id, **choices})
 
 
 def seer(**choices: Any) -> Transformer:
@@ -145,7 +147,7 @@ def seer(**choices: Any) -> Transformer:
     answer = {
         "output_head": "sequence-classifier",
         "labels": ("cat", "house"),
-        "tied_embeddings": False,
+        "embedding.tied": False,
         "positional_encoding": "learned",
     }
     return model(**{**plain, **answer, **choices})

@@ -155,14 +155,14 @@ def notes(resolved: ResolvedQuestion) -> tuple[str, ...]:
     longest = max(traced.text.read_count, heard.read_count)
     if isinstance(heard, EncodedSound):
         note_texts += _sound_notes(heard)
-    if resolved.config.alignment_heads:
+    if resolved.config.decoder.alignment_heads:
         note_texts.append("Heads with ◆ follow the sound from token to token, says the checkpoint (alignment heads).")
     if longest > 80:
         note_texts.append(f"{longest} tokens: each cell of a thumbnail shows the largest weight of its block.")
     if traced.overflow_note:
         note_texts.append(traced.overflow_note)
     note_texts += _sink_notes(resolved)
-    if resolved.config.attention_sinks:
+    if resolved.config.attention.sinks:
         note_texts.append("Each head has a sink: a row's missing weight goes to no token. Head metrics ignore it.")
     elif resolved.is_changed:
         note_texts += _row_sum_notes(traced)

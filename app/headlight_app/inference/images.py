@@ -7,8 +7,7 @@ from hashlib import sha256
 
 from cachetools import LRUCache
 
-from headlight.config import Config
-from headlight.config_groups import ImageConfig, SoundConfig
+from headlight.config import Config, ImageConfig, SoundConfig
 from headlight.errors import ImageError
 from headlight.sound.frames import ProcessedSound, process_sound
 from headlight.sound.recording import decode_recording

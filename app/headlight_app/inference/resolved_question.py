@@ -114,7 +114,7 @@ class ResolvedQuestion:
     @property
     def is_surely_short(self) -> bool:
         """Whether the text is not long under any tokenization."""
-        heads = self.config.heads * (self.config.layers + self.config.encoder_layers)
+        heads = self.config.heads * (self.config.layers + self.config.encoder.layers)
         max_tokens = 2 + len((self.question.text + self.question.source).encode("utf-8", "surrogatepass"))
         if self.config.reads_signal:
             max_tokens = max(self.config.context_length, self.config.sound.frames)

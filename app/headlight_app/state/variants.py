@@ -17,7 +17,7 @@ def trained_variant(config: Config) -> Variant:
         masks="+".join(config.masks) or "none",
         positional_encoding=config.positional_encoding,
         attention_function=config.attention_function,
-        scale="on" if config.scale else "off",
+        scale="on" if config.attention.scale else "off",
         pooling=config.pooling,
     )
 

@@ -25,7 +25,7 @@ def predict_contacts(model: Transformer, trace: Trace) -> Float[np.ndarray, "que
     if head is None:
         raise ConfigError("This model has no contact head to predict contacts in a protein; ESM has one.")
     weights = torch.tensor(trace.attention()).flatten(0, 1)
-    counted = torch.tensor([number != model.config.contact_end_id for number in trace.text.ids])
+    counted = torch.tensor([number != model.config.output_head_config.contact_end_id for number in trace.text.ids])
     inner = (weights * (counted[:, None] & counted))[:, 1:-1, 1:-1]
     both = inner + inner.transpose(1, 2)
     expected = both.sum(2, keepdim=True) * both.sum(1, keepdim=True) / both.sum((1, 2), keepdim=True)

@@ -25,8 +25,7 @@ from headlight.checkpoints.source import CheckpointSource
 from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.text_stacks import find_family
 from headlight.checkpoints.weight_mapping import ConversionPlan, Family, WeightLoader, join_names, make_plan
-from headlight.config import Config
-from headlight.config_groups import ImageConfig, ImageProcessorConfig, ResamplingFilter
+from headlight.config import Config, ImageConfig, ImageProcessorConfig, ResamplingFilter
 from headlight.errors import CheckpointError, ConfigError, UnknownNameError, shortened
 from headlight.file_writing import json_bytes, write_files
 from headlight.nn.transformer import Transformer
@@ -170,7 +169,7 @@ def load_weights(
     loader = WeightLoader(foreign.plan, foreign.tensors)
     with torch.no_grad():  # one by one: a dequantised tensor is larger until it is converted
         state = {name: tensor.to(device, dtype) for name, tensor in loader.load(model)}
-    if model.config.tied_embeddings:
+    if model.config.embedding.tied:
         state["output_head.projection.weight"] = state["embedding.weight"]
     model.load_state_dict(state, assign=True)
     model.tie_embeddings()
@@ -188,14 +187,16 @@ def load_weights(
 
 def _untie_if_different(conversion: ConversionPlan, tensors: LazyTensors) -> ConversionPlan:
     """Untie embedding and output head if the config ties them, but the file stores two different tensors."""
-    if not conversion.config.tied_embeddings:
+    if not conversion.config.embedding.tied:
         return conversion
     loader = WeightLoader(conversion, tensors)
     names = [loader.find(name) for name in ("embedding.weight", "output_head.projection.weight")]
     if None in names or torch.equal(*(tensors[str(name)] for name in names)):
         return conversion
     note = "The config ties embedding and output head, but the file stores two different tensors; both are loaded."
-    return replace(conversion, config=conversion.config.replace(tied_embeddings=False), notes=(*conversion.notes, note))
+    return replace(
+        conversion, config=conversion.config.replace(**{"embedding.tied": False}), notes=(*conversion.notes, note)
+    )
 
 
 def llama_config(config: Config) -> dict[str, Any]:
@@ -209,7 +210,7 @@ def llama_config(config: Config) -> dict[str, Any]:
         "rms_norm_eps": config.norm_epsilon,
         "rope_theta": config.rope.theta,
         "rope_parameters": {"rope_type": "default", "rope_theta": config.rope.theta},
-        "tie_word_embeddings": config.tied_embeddings,
+        "tie_word_embeddings": config.embedding.tied,
         "attention_bias": False,
         "mlp_bias": False,
     }
@@ -242,7 +243,7 @@ def modernbert_config(config: Config) -> dict[str, Any]:
         "global_rope_theta": base,
         "local_rope_theta": base,
         "rope_parameters": {"full_attention": rope_parameters, "sliding_attention": rope_parameters},
-        "tie_word_embeddings": config.tied_embeddings,
+        "tie_word_embeddings": config.embedding.tied,
     }
 
 
@@ -298,26 +299,18 @@ def export(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> str:
 
 def _matching_family(config: Config) -> tuple[str, dict[str, Any]]:
     """The family that a config is exported as, and its fields. Raises CheckpointError with the obstacle."""
-    wanted, differences = _flattened(_exported_part(config).to_dict()), {}
+    wanted, differences = _exported_part(config).to_paths(), {}
     for model_type, to_family_config in EXPORT_CONFIGS.items():
         try:
             written = to_family_config(config) | {"id2label": {str(i): label for i, label in enumerate(config.labels)}}
             read = make_plan(FAMILIES[model_type], ConfigReader(written, "export"), LazyTensors({})).config
         except (CheckpointError, UnknownNameError):
             continue
-        theirs = _flattened(read.replace(dropout=0.0).to_dict())
+        theirs = read.replace(dropout=0.0).to_paths()
         found = differences[model_type] = {name: theirs[name] for name in theirs if theirs[name] != wanted[name]}
         if not found:
             return model_type, to_family_config(config)
     raise CheckpointError(_obstacle(config, differences))
-
-
-def _flattened(values: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    """The fields of a config by their paths, such as "rope.theta"."""
-    flat: dict[str, Any] = {}
-    for name, value in values.items():
-        flat |= _flattened(value, f"{path}{name}.") if isinstance(value, Mapping) else {path + name: value}
-    return flat
 
 
 def _obstacle(config: Config, differences: Mapping[str, Mapping[str, Any]]) -> str:

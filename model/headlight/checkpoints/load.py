@@ -151,11 +151,13 @@ def _transcript_notes(config: Config, tokenizer: Tokenizer) -> tuple[str, ...]:
     if tokenizer.languages:
         names = join_names(tuple(tokenizer.languages), 4)
         notes.append(f"A text is in the language of the token that it begins with: {names}.")
-    if config.prompt_token_ids:
-        tokens = " ".join(tokenizer.from_ids((config.start_token_id, *config.prompt_token_ids), "").tokens)
+    if config.decoder.prompt_token_ids:
+        tokens = " ".join(
+            tokenizer.from_ids((config.decoder.start_token_id, *config.decoder.prompt_token_ids), "").tokens
+        )
         notes.append(f"Its decoder begins with {tokens}; a text that begins with special tokens replaces them.")
-    if config.alignment_heads:
-        heads = ", ".join(f"layer {layer} head {head}" for layer, head in config.alignment_heads)
+    if config.decoder.alignment_heads:
+        heads = ", ".join(f"layer {layer} head {head}" for layer, head in config.decoder.alignment_heads)
         notes.append(f"Its cross-attention heads that follow the sound (alignment heads): {heads}.")
     return tuple(notes)
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from headlight.checkpoints.config_reader import ConfigReader, read_json
 from headlight.checkpoints.file_rules import GENERATION_CONFIG, IMAGE_PROCESSOR
-from headlight.config import Config
-from headlight.config_groups import SoundConfig
+from headlight.config import Config, SoundConfig
 from headlight.errors import CheckpointError
 
 LANGUAGE, TASK = "<|en|>", "transcribe"  # if the file does not set them
@@ -28,7 +27,10 @@ def with_sound_files(config: Config, folder: Path, name: str) -> Config:
     if not all(len(pair) == 2 and all(type(number) is int for number in pair) for pair in heads):
         raise CheckpointError(f"{generation.name}: its alignment_heads are not pairs of a layer and a head.")
     prompt = tuple(token for token in _prompt(generation) if token < config.vocabulary_size)
-    return config.replace(sound=sound, prompt_token_ids=prompt, alignment_heads=tuple(map(tuple, heads)))
+    return config.replace(
+        sound=sound,
+        **{"decoder.prompt_token_ids": prompt, "decoder.alignment_heads": tuple(map(tuple, heads))},
+    )
 
 
 def _read_processor(fields: ConfigReader, sound: SoundConfig) -> SoundConfig:

@@ -64,7 +64,7 @@ def no_head(fields: ConfigReader) -> ConfigValues:
 class Family:
     """One `model_type`, as data.
 
-    config_values: reads the config's fields into fields of Config.
+    config_values: reads the config's fields into fields of Config; one in a group has its path, `attention.qk_norm`.
     weights: our parameters (or modules) -> tensor names, with `{i}` for the layer.
     heads_by_class: output heads by the ending of their class name ("ForCausalLM").
     base_model_prefix: possible prefix of every tensor name outside the head.
@@ -129,12 +129,12 @@ def make_plan(family: Family, fields: ConfigReader, tensors: LazyTensors) -> Con
     fields.tensor_names = frozenset(tensors)
     fields.require_values({**COMMON_REQUIRED_VALUES, **family.required_values})
     head, notes = _choose_head(family, fields, tensors)
-    values = {"tied_embeddings": False, **family.config_values(fields)}
+    values = {"embedding.tied": False, **family.config_values(fields)}
     values.update(head.config_values(fields))
-    if values.get("start_token_id", 0) >= values["vocabulary_size"]:
-        values["start_token_id"] = 0  # the token does not exist; _out_of_vocabulary_notes reports it
+    if values.get("decoder.start_token_id", 0) >= values["vocabulary_size"]:
+        values["decoder.start_token_id"] = 0  # the token does not exist; _out_of_vocabulary_notes reports it
     try:
-        config = Config(**values)
+        config = Config.from_paths(values)
     except (ConfigError, TypeError) as error:
         raise CheckpointError(f"{fields.name}: {error}") from error
     return ConversionPlan(family, fields, head, config, (*notes, *_out_of_vocabulary_notes(fields, config)))
@@ -203,7 +203,7 @@ def _matching_rules(head: HeadMapping, base: str, fields: ConfigReader, tensors:
     """The number of a head's rules that find a tensor; -1 if one is missing that is not tied to the embedding."""
     stored = {key for key, row in head.weights.items() if _is_stored(row, base, tensors)}
     missing = set(head.weights) - stored
-    tied = missing == {"output_head.projection"} and head.config_values(fields).get("tied_embeddings", False)
+    tied = missing == {"output_head.projection"} and head.config_values(fields).get("embedding.tied", False)
     return len(stored) if tied or not missing else -1
 
 
@@ -263,7 +263,7 @@ class WeightLoader:
 
     def _find_or_tied(self, name: str) -> str | None:
         """Like `find`, but a tied embedding may also be stored as the output head's weight."""
-        tied = name == "embedding.weight" and self.plan.config.tied_embeddings
+        tied = name == "embedding.weight" and self.plan.config.embedding.tied
         return self.find(name) or (self.find("output_head.projection.weight") if tied else None)
 
     def _require_all(self, model: Transformer) -> None:
@@ -344,7 +344,7 @@ class WeightLoader:
     def _unexpected(self, model: Transformer, unused: Sequence[str]) -> list[str]:
         """Unused tensors that the family does not list as ignored."""
         ignored = [*self.plan.family.ignored_tensors, *self.plan.head.ignored_tensors]
-        if model.config.tied_embeddings:
+        if model.config.embedding.tied:
             row, leaf = self._rule("output_head.projection.weight")
             ignored += [name + leaf for name in row.source.split("|")]
         unprefixed = {name: name.removeprefix(self.plan.family.base_model_prefix) for name in unused}

@@ -105,7 +105,7 @@ def npz_arrays(traced: Trace) -> dict[str, np.ndarray]:
         arrays["encoder_attention"] = traced.attention(stack="encoder")
         arrays["decoder_attention"] = traced.attention(stack="decoder")
         arrays["cross_attention"] = traced.attention("cross")
-        if heads := traced.config.alignment_heads:
+        if heads := traced.config.decoder.alignment_heads:
             arrays["alignment_heads"] = np.array(heads, np.int64)
     else:
         arrays["attention"] = traced.attention()

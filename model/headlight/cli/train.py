@@ -8,7 +8,7 @@ import signal
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, fields, replace
+from dataclasses import Field, asdict, fields, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 from headlight.cli.common import command
 from headlight.cli.terminal.progress import log_of, log_to_stderr, training_bar
 from headlight.config import Config
+from headlight.config.flat_names import FLAT_NAMES
 from headlight.data.corpus import TextSource, expand_path
 from headlight.data.text_tasks import EXAMPLE_TASKS
 from headlight.errors import DataError
@@ -82,13 +83,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tokenizer_group, model_group, training_group = map(parser.add_argument_group, ("tokenizer", "model", "training"))
     for part in fields(TokenizerOptions):
         _add_flag(tokenizer_group, part.name, str(part.type), part.metadata["help"], part.default)
-    for part in fields(Config):
-        if part.name in MODEL_FIELDS and str(part.type) in FLAG_TYPES:
-            names = ", ".join(sorted(FLAG_CHOICES.get(part.name, ())))
-            _add_flag(model_group, part.name, str(part.type), names, MODEL_DEFAULTS.get(part.name, part.default))
+    for name, part in _model_fields().items():
+        if str(part.type) in FLAG_TYPES:
+            names = ", ".join(sorted(FLAG_CHOICES.get(name, ())))
+            _add_flag(model_group, name, str(part.type), names, MODEL_DEFAULTS.get(name, part.default))
     for part in fields(TrainingOptions):
         if str(part.type) in FLAG_TYPES:
             _add_flag(training_group, part.name, str(part.type), part.metadata["help"], part.default)
+
+
+def _model_fields() -> dict[str, Field[Any]]:
+    """The fields of a model by the names of their flags; in a group, a field's flag has its name in older files."""
+    named = {part.name: part for part in fields(Config) if part.name in MODEL_FIELDS}
+    for name, path in FLAT_NAMES.items():
+        group, _, inner = path.partition(".")
+        named[name] = next(part for part in fields(getattr(Config, group)) if part.name == inner)
+    return named
 
 
 def _add_flag(group: Any, name: str, type_name: str, text: str, default: Any) -> None:
@@ -120,7 +130,7 @@ def recipe_from_options(options: argparse.Namespace) -> Recipe:
         objective=options.objective or recipe.objective,
         task=options.task or recipe.task,
         tokenizer=replace(recipe.tokenizer, **given_for(asdict(recipe.tokenizer))),
-        model=override_model(recipe.model, given_for(MODEL_FIELDS)),
+        model=override_model(recipe.model, given_for(_model_fields())),
         training=replace(recipe.training, **given_for(asdict(recipe.training))),
     ).check()
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from headlight.array_types import Bool, Float
-from headlight.config import Config
+from headlight.config import AttentionConfig, Config
 from headlight.course.controls import NumberControl
 from headlight.errors import InputError
 from headlight.nn.attention import Attention, AttentionContext
@@ -120,7 +120,7 @@ def head_config(
         value_head_dim=value_head_dim,
         positional_encoding="none",
         masks=(),
-        scale=scale,
+        attention=AttentionConfig(scale=scale),
         attention_function=attention_function,
         dropout=dropout,
     )

@@ -62,7 +62,9 @@ REQUIREMENTS: Registry[Requirement] = Registry(
         "softmax": Requirement(
             "predicts tokens and whose attention is a plain softmax",
             lambda config: (
-                _predicts_tokens(config) and config.attention_function == "softmax" and not config.score_soft_cap
+                _predicts_tokens(config)
+                and config.attention_function == "softmax"
+                and not config.attention.score_soft_cap
             ),
         ),
         "feed-forward": Requirement(

@@ -147,14 +147,14 @@ QK_NORMS: Registry[Callable[[Config, int], nn.Module]] = Registry(
 
 def make_key(config: Config) -> Linear:
     """The projection to the keys of all key/value heads."""
-    own_channels = config.head_dim - config.latent.shared_key_channels
-    channels = config.latent.key_value_channels or config.d_model
+    own_channels = config.head_dim - config.attention.latent.shared_key_channels
+    channels = config.attention.latent.key_value_channels or config.d_model
     return Linear(channels, config.key_value_heads * own_channels, bias=config.has_bias("key"))
 
 
 def make_value(config: Config) -> Linear:
     """The projection to the values of all key/value heads."""
-    channels = config.latent.key_value_channels or config.d_model
+    channels = config.attention.latent.key_value_channels or config.d_model
     return Linear(channels, config.key_value_heads * config.value_head_dim, bias=config.has_bias("value"))
 
 
@@ -173,20 +173,20 @@ class Attention(nn.Module):
         self.heads, self.key_value_heads = config.heads, config.key_value_heads
         self.group_size = config.heads // config.key_value_heads
         self.attention_function = ATTENTION_FUNCTIONS[config.attention_function]
-        self.scale = (layer_scales[layer] if layer_scales else config.head_dim**-0.5) if config.scale else 1.0
-        self.score_soft_cap, self.dropout = config.score_soft_cap, config.dropout
-        self.qkv_limit = config.qkv_limit
+        self.scale = (layer_scales[layer] if layer_scales else config.head_dim**-0.5) if config.attention.scale else 1.0
+        self.score_soft_cap, self.dropout = config.attention.score_soft_cap, config.dropout
+        self.qkv_limit = config.attention.qkv_limit
         self.query_compression, self.key_value_compression = make_compressions(config)
-        query_input = config.latent.query_channels or config.d_model
+        query_input = config.attention.latent.query_channels or config.d_model
         self.query = Linear(query_input, config.heads * config.head_dim, bias=config.has_bias("query"))
         self.key = make_key(config) if has_own else None
-        self.value = make_value(config) if has_own and not config.keys_as_values else None
+        self.value = make_value(config) if has_own and not config.attention.keys_as_values else None
         self.output = Linear(config.heads * config.value_head_dim, config.d_model, bias=config.has_bias("output"))
-        self.sinks = nn.Parameter(torch.zeros(config.heads)) if config.attention_sinks else None
-        self.query_norm = QK_NORMS[config.qk_norm](config, config.heads)
-        self.key_norm = QK_NORMS[config.qk_norm](config, config.key_value_heads) if has_own else nn.Identity()
+        self.sinks = nn.Parameter(torch.zeros(config.heads)) if config.attention.sinks else None
+        self.query_norm = QK_NORMS[config.attention.qk_norm](config, config.heads)
+        self.key_norm = QK_NORMS[config.attention.qk_norm](config, config.key_value_heads) if has_own else nn.Identity()
         value_norm = nn.RMSNorm(config.value_head_dim, config.norm_epsilon, elementwise_affine=False)
-        self.value_norm = value_norm if config.value_norm else nn.Identity()
+        self.value_norm = value_norm if config.attention.value_norm else nn.Identity()
         encoding = POSITIONAL_ENCODINGS[config.positional_encoding if has_positions else "none"]
         self.relative_position_projection = encoding.make_relative_position_projection(config)
 

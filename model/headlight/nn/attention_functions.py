@@ -199,8 +199,8 @@ ATTENTION_FUNCTIONS: Registry[AttentionFunction] = Registry(
 def score_formula(config: Config) -> str:
     """The formula (LaTeX) of a model's scores, with its scale and its soft cap."""
     formula, comma, definition = ATTENTION_FUNCTIONS[config.attention_function].score_formula.partition(r",\quad")
-    if not config.scale or config.per_layer.score_scales:
-        formula = formula.replace(_SCALE, r" \cdot c_\ell" if config.scale else "")
-    if cap := config.score_soft_cap:
+    if not config.attention.scale or config.per_layer.score_scales:
+        formula = formula.replace(_SCALE, r" \cdot c_\ell" if config.attention.scale else "")
+    if cap := config.attention.score_soft_cap:
         formula = rf"{cap:g} \tanh\left(\frac{{{formula}}}{{{cap:g}}}\right)"
     return f"s_{{ij}} = {formula}{comma}{definition}"

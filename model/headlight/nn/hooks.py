@@ -14,7 +14,7 @@ from typing import Literal
 from torch import Tensor
 
 from headlight.config import Config
-from headlight.config_groups import MAX_SAMPLES
+from headlight.config.sound import MAX_SAMPLES
 from headlight.registry import Registry
 
 Hook = Callable[[str, Tensor], Tensor]
@@ -219,10 +219,10 @@ AXIS_SIZES: Mapping[str, Callable[[Config], int]] = {
     "key_value_head": lambda config: config.key_value_heads,
     "head_dim": lambda config: config.head_dim,
     "value_head_dim": lambda config: config.value_head_dim,
-    "latent": lambda config: config.latent.key_value_channels + config.latent.shared_key_channels,
+    "latent": lambda config: config.attention.latent.key_value_channels + config.attention.latent.shared_key_channels,
     "d_model": lambda config: config.d_model,
     "d_ff": lambda config: config.d_ff,
-    "stream": lambda config: config.alternating_updates.streams,
+    "stream": lambda config: config.residual.alternating_updates.streams,
     "layer_channel": lambda config: config.layer_embedding.dim,
     "expert": lambda config: config.experts.count,
     "token": lambda config: config.vocabulary_size,

@@ -33,7 +33,7 @@ class Compression(nn.Module):
 
 def make_compressions(config: Config) -> tuple[Compression | None, Compression | None]:
     """The down-projections of queries and of keys and values; None if uncompressed."""
-    latent, d_model = config.latent, config.d_model
+    latent, d_model = config.attention.latent, config.d_model
     of_queries = latent.query_channels and Compression(d_model, latent.query_channels, bias=config.has_bias("latent"))
     sizes = (latent.key_value_channels, latent.shared_key_channels)
     return of_queries or None, Compression(d_model, *sizes, bias=config.has_bias("latent")) if sizes[0] else None

@@ -22,8 +22,8 @@ class LowRankMap(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.left = Linear(config.d_model, config.laurel_rank, bias=False)
-        self.right = Linear(config.laurel_rank, config.d_model, bias=False)
+        self.left = Linear(config.d_model, config.residual.laurel_rank, bias=False)
+        self.right = Linear(config.residual.laurel_rank, config.d_model, bias=False)
         self.norm = make_norm(config, config.d_model)
 
     def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_model"]:
@@ -37,7 +37,7 @@ class AlternatingUpdates(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        choices = config.alternating_updates
+        choices = config.residual.alternating_updates
         self.active, self.streams = choices.active, choices.streams
         self.router_norm = make_norm(config, config.d_model)
         self.router = Linear(config.d_model, choices.streams, bias=False)
@@ -82,7 +82,8 @@ class ResidualStreams(nn.Module):
         super().__init__()
         self.split_projections, self.merge_projections = (
             nn.ModuleList(
-                Linear(config.d_model, config.d_model, bias=False) for _ in range(1, config.alternating_updates.streams)
+                Linear(config.d_model, config.d_model, bias=False)
+                for _ in range(1, config.residual.alternating_updates.streams)
             )
             for _ in range(2)
         )

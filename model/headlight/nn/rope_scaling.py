@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from headlight.array_types import Float
-from headlight.config_groups import RopeConfig
+from headlight.config import RopeConfig
 from headlight.registry import Registry
 
 GetLength = Callable[[], Tensor]

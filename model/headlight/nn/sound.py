@@ -5,8 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from headlight.array_types import Float
-from headlight.config import Config
-from headlight.config_groups import SoundConfig
+from headlight.config import Config, SoundConfig
 from headlight.errors import SoundError
 from headlight.nn.layers import ACTIVATIONS, make_norm
 

@@ -187,8 +187,8 @@ class Block(nn.Module):
     def __init__(self, config: Config, cross: bool, layer: int) -> None:
         super().__init__()
         own = config.for_layer(layer)
-        self.parallel_residual = config.parallel_residual
-        connection = LaurelConnection if config.laurel_rank else ResidualConnection
+        self.parallel_residual = config.residual.parallel
+        connection = LaurelConnection if config.residual.laurel_rank else ResidualConnection
         self.self_attention_residual = connection(config, has_norm=config.first_norm or layer > 0)
         self.self_attention = Attention(config, layer)
         self.cross_attention_residual = ResidualConnection(config) if cross else None
@@ -201,7 +201,7 @@ class Block(nn.Module):
         has_embedding = config.layer_embedding.dim > 0
         self.layer_embedding_residual = ResidualConnection(ends_normed) if has_embedding else None
         self.layer_embedding = LayerEmbeddingGate(config) if has_embedding else None
-        self.stream_scale = nn.Parameter(torch.ones(1)) if config.stream_scale else None
+        self.stream_scale = nn.Parameter(torch.ones(1)) if config.residual.scale else None
 
     def forward(
         self, x: Float[Tensor, "batch pos d_model"], given: BlockContext, hook: Hook
@@ -296,7 +296,7 @@ class Stack(nn.Module):
         embedding_dim, d_model = config.embedding_dim, config.d_model
         self.token_project_in = Linear(embedding_dim, d_model, bias=False) if projects_tokens else nn.Identity()
         self.layer_embedding = LayerEmbedding(config) if config.layer_embedding.dim else None
-        self.embedding_norm = make_norm(config, config.embedding_sum_dim) if config.embedding_norm else nn.Identity()
+        self.embedding_norm = make_norm(config, config.embedding_sum_dim) if config.embedding.norm else nn.Identity()
         self.project_in = Linear(embedding_dim, d_model) if projects_sum else nn.Identity()
         block = AlternatingBlock if config.has_several_streams else Block
         self.blocks = nn.ModuleList(block(config, has_cross_attention, layer) for layer in range(config.layers))

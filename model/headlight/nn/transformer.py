@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 
 from headlight.array_types import Bool, Float, Int
 from headlight.config import Config
-from headlight.config_groups import DROPPED_SHARE
+from headlight.config.embedding import DROPPED_SHARE
 from headlight.errors import EditError, ImageError, TextError
 from headlight.nn.attention import Attention, KVCache
 from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, no_hook, with_prefix
@@ -58,14 +59,14 @@ class Transformer(nn.Module):
         for name in config.stacks:
             self.add_module(name, Stack(config, name))
         self.output_head = OUTPUT_HEADS[config.output_head](config)
-        has_contact_head = config.contact_end_id is not None
+        has_contact_head = config.output_head_config.contact_end_id is not None
         self.contact_head = nn.Linear(config.layers * config.heads, 1) if has_contact_head else None
         self.tie_embeddings()
         self._initialize_weights()
 
     def tie_embeddings(self) -> None:
         """Share the embedding with the output projection (again after load_state_dict(assign=True))."""
-        if self.config.tied_embeddings and isinstance(self.output_head, (LanguageModelHead, MaskedLanguageModelHead)):
+        if self.config.embedding.tied and isinstance(self.output_head, (LanguageModelHead, MaskedLanguageModelHead)):
             self.output_head.projection.weight = self.embedding.weight
 
     def _initialize_weights(self) -> None:
@@ -342,12 +343,12 @@ def variant(
         "positional_encoding": positional_encoding,
         "attention_function": attention_function,
         "masks": masks,
-        "scale": scale,
+        "attention.scale": scale,
         "pooling": pooling,
     }
     current = model.config
     changes: dict[str, Any] = {
-        name: choice for name, choice in requested.items() if choice is not None and choice != getattr(current, name)
+        name: choice for name, choice in requested.items() if choice is not None and choice != attrgetter(name)(current)
     }
     if "masks" in changes:
         changes["per_layer"] = replace(current.per_layer, masks=())

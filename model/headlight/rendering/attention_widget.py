@@ -173,9 +173,7 @@ class ModelWidget(AttentionWidget):
         return self._last[1:]
 
     def _trace_of(self, inputs: _Inputs) -> Trace:
-        text, source = (
-            self._given[name] if one is None else one for name, one in zip(_TEXTS, inputs[:2], strict=True)
-        )
+        text, source = (self._given[name] if one is None else one for name, one in zip(_TEXTS, inputs[:2], strict=True))
         return run(self._checkpoint.model, self._checkpoint.tokenizer, text or "", inputs[2], source=source)
 
     def _with_predictions(self, view: HtmlView, inputs: _Inputs, query: int) -> HtmlView:

@@ -96,7 +96,7 @@ def _stack(config: Config, name: str, length: int, source_length: int, layer: in
         own.layers,
         layer,
         _sublayers(own, name, length, source_length, layer) if own.layers else (),
-        own.parallel_residual,
+        own.residual.parallel,
         _outputs(own, length),
         (length, own.d_model),
     )
@@ -136,10 +136,10 @@ def _added_positions(config: Config, length: int) -> Part | None:
 
 
 def _after_positions(config: Config, length: int) -> tuple[Part, ...]:
-    parts = [_norm(config, (length, config.embedding_sum_dim))] if config.embedding_norm else []
+    parts = [_norm(config, (length, config.embedding_sum_dim))] if config.embedding.norm else []
     if config.embedding.projection == "all":
         parts.append(Part("projection", "Projection", (), (length, config.d_model)))
-    if (count := config.alternating_updates.streams) > 1:
+    if (count := config.residual.alternating_updates.streams) > 1:
         parts.append(
             Part("streams", "Residual streams", ("one, and projections of it",), (length, count, config.d_model))
         )
@@ -175,7 +175,7 @@ def _sublayers(config: Config, name: str, length: int, source_length: int, layer
 
 def _alternating(config: Config, length: int, sublayers: list[Sublayer]) -> list[Sublayer]:
     """The sublayers of one stream, between the prediction and the correction of all streams."""
-    count, active = config.alternating_updates.streams, config.alternating_updates.active
+    count, active = config.residual.alternating_updates.streams, config.residual.alternating_updates.active
     shape = (length, count, config.d_model)
     predicted = Part(
         "streams", "Prediction of all streams", (f"goes on with stream {active} of 0 to {count - 1}",), shape
@@ -202,7 +202,7 @@ def _self_attention(config: Config, name: str, length: int, layer: int) -> Part:
     details = [_heads(own), f"weights {config.heads} × {length} × {length}", masks_title(masks)]
     details += [f"keys and values of layer {giver}"] if giver != layer else []
     details += [encoding.title] if encoding.acts_in_attention() else []
-    details += [f"with a map of rank {config.laurel_rank} beside it"] if config.laurel_rank else []
+    details += [f"with a map of rank {config.residual.laurel_rank} beside it"] if config.residual.laurel_rank else []
     details += [ATTENTION_FUNCTIONS[config.attention_function].title] if config.attention_function != "softmax" else []
     return Part("self", "Self-attention", tuple(details), (length, config.d_model))
 
@@ -215,7 +215,7 @@ def _heads(config: Config) -> str:
 def _outputs(config: Config, length: int) -> tuple[Part, ...]:
     """The parts after the last block."""
     has_norm = config.final_norm and not NORM_PLACEMENTS[config.norm_placement].output_is_normed
-    count, shape = config.alternating_updates.streams, (length, config.d_model)
+    count, shape = config.residual.alternating_updates.streams, (length, config.d_model)
     merged = [Part("streams", f"Mean of {count} streams", ("projections of all but the first",), shape)] * (count > 1)
     parts = [Part("final_norm", f"Final {NORMS[config.norm].title}", (), shape)] if has_norm else []
     if config.embedding.projection == "tokens":
@@ -233,7 +233,7 @@ def _output_head(config: Config, length: int) -> tuple[Part, ...]:
     )
     answers = len(config.labels) if task.predicts_labels else config.vocabulary_size
     over = f"over {answers:,} {'labels' if task.predicts_labels else 'tokens'}"
-    tied = ("the embedding, transposed",) if config.tied_embeddings and task.predicts_tokens else ()
+    tied = ("the embedding, transposed",) if config.embedding.tied and task.predicts_tokens else ()
     transform = config.output_head_config.transform or ("dense-norm" if task.fills_masks else "none")
     if transform != "none":
         parts.append(

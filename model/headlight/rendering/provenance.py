@@ -53,7 +53,7 @@ def model_provenance(config: Config, origin: Origin | None, **more: Any) -> Prov
         "layer_masks": list(config.per_layer.masks),
         "positional_encoding": config.positional_encoding,
         "attention_function": config.attention_function,
-        "scale": "on" if config.scale else "off",
+        "scale": "on" if config.attention.scale else "off",
         "pooling": config.pooling if task_of(config).whole_text else "",
         "edits": [],
         "patch_from": "",

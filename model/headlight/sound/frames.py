@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from headlight.array_types import Float
-from headlight.config_groups import SoundConfig
+from headlight.config import SoundConfig
 from headlight.errors import SoundError
 from headlight.sound.recording import Recording
 from headlight.sound.spectrogram import log_mel_spectrogram

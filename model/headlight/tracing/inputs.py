@@ -43,7 +43,7 @@ def encode_input(model: Transformer, tokenizer: Tokenizer, text: ModelInput) -> 
     _check_prefix("text", text, model, tokenizer.target_tokenizer)
     if not model.config.has_cross_attention:
         return tokenizer.encode(text)
-    start = tokenizer.from_ids((model.config.start_token_id,), "")
+    start = tokenizer.from_ids((model.config.decoder.start_token_id,), "")
     if task_of(model.config).whole_text:  # its decoder reads the encoder's text, shifted by one position
         return _concatenate(start, _without_last_token(tokenizer.encode(text)))
     target = tokenizer.target_tokenizer.encode(text, add_special_tokens=False)
@@ -51,8 +51,8 @@ def encode_input(model: Transformer, tokenizer: Tokenizer, text: ModelInput) -> 
         tokenizer.languages.values()
     ) and target.ids:  # mBART starts with a language
         return target
-    if model.config.prompt_token_ids and not set(target.ids[:1]) & tokenizer.special_ids:
-        start = _concatenate(start, tokenizer.from_ids(model.config.prompt_token_ids, ""))
+    if model.config.decoder.prompt_token_ids and not set(target.ids[:1]) & tokenizer.special_ids:
+        start = _concatenate(start, tokenizer.from_ids(model.config.decoder.prompt_token_ids, ""))
     return _concatenate(start, target)
 
 

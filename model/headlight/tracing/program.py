@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram, export
 
 from headlight.array_types import Float, Int
-from headlight.config_groups import SoundConfig
+from headlight.config import SoundConfig
 from headlight.errors import ConfigError
 from headlight.nn.hooks import no_hook
 from headlight.nn.transformer import Signal, Transformer

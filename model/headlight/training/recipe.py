@@ -13,6 +13,7 @@ import torch
 
 from headlight.checkpoints.load import DEVICE_COUNTS
 from headlight.config import Config
+from headlight.config.flat_names import in_groups
 from headlight.data.corpus import TextSource, expand_path
 from headlight.data.examples import GeneratedTask
 from headlight.data.own_examples import ExampleFiles, own_task
@@ -200,7 +201,7 @@ class Recipe:
         derived = {"vocabulary_size": vocabulary_size, **OBJECTIVES[self.objective].config_values}
         if (task := self.example_task) and derived["output_head"] in LABEL_HEADS:
             derived["labels"] = labels or task.labels or ("0", "1")
-        return Config.from_dict({**self.model, **derived})
+        return Config.from_dict(_merged(self.model, derived))
 
     def fingerprint(self) -> dict[str, Any]:
         """The settings that must not change when a run is resumed, as plain JSON values."""
@@ -254,7 +255,20 @@ def parse_recipe(table: Mapping[str, Any]) -> Recipe:
 
 
 def override_model(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The [model] section with some fields replaced. Raises DataError for unknown fields."""
+    """The [model] section with some fields replaced, also under their names in older files.
+
+    Raises DataError for unknown fields.
+    """
+    changes = in_groups(changes)
     if unknown := sorted(set(changes) - set(MODEL_FIELDS)):
         raise DataError(f"Unknown model fields: {', '.join(unknown)}. Known: {', '.join(MODEL_FIELDS)}.")
-    return {**base, **changes}
+    return _merged(base, changes)
+
+
+def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of both; `changes` come first, also in a group that both have."""
+    merged = {**base, **changes}
+    for name in base.keys() & changes.keys():
+        if isinstance(base[name], Mapping) and isinstance(changes[name], Mapping):
+            merged[name] = {**base[name], **changes[name]}
+    return merged

@@ -15,6 +15,7 @@ import torch
 
 from headlight.checkpoints.load import require_new_folder
 from headlight.config import Config
+from headlight.config.flat_names import in_groups
 from headlight.data.corpus import Log, TextSource, TokenizedText, require_files, text_mixture, tokenize_cached
 from headlight.data.examples import ExampleTask
 from headlight.data.text_tasks import TextExamples, TextTask
@@ -102,6 +103,7 @@ class RunFolder:
             require_new_folder(self.checkpoint_folder, self.force)
         else:
             stored, wanted = json.loads(path.read_bytes()), json.loads(content)  # JSON has lists for tuples
+            stored["model"] = in_groups(stored.get("model", {}))  # a run of an older version has flat names
             different = [name for name, value in wanted.items() if value != stored.get(name)]
             if different and not any(self.path.rglob(LATEST)):  # a failed start has no snapshot to lose
                 shutil.rmtree(self.path)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headlight.array_types import Float, Shaped
-from headlight.config_groups import ImageConfig, ResamplingFilter
+from headlight.config import ImageConfig, ResamplingFilter
 from headlight.errors import ImageError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import tokenizers
 from tokenizers import models
 
 from headlight.array_types import Float, Shaped
-from headlight.config_groups import ImageConfig
+from headlight.config import ImageConfig
 from headlight.text.tokenizer import Encoded, Tokenizer
 from headlight.vision.image import Box, ProcessedImage
 

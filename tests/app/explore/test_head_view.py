@@ -50,7 +50,7 @@ def test_one_head_is_its_weights() -> None:
 @pytest.mark.parametrize("choice", [State(), State(unit="words"), State(hide="first")], ids=("all", "words", "hidden"))
 def test_a_column_has_what_sinks_take(choice: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = resolve(QUESTION).checkpoint
-    model = Transformer(known.model.config.replace(attention_sinks=True))
+    model = Transformer(known.model.config.replace(**{"attention.sinks": True}))
     for path, parameter in model.named_parameters():
         torch.nn.init.normal_(parameter, std=1 if path.endswith("sinks") else 0.1)
     save(tmp_path / "drain", model, known.tokenizer)

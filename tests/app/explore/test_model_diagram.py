@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from headlight.config import Config
-from headlight.config_groups import ImageConfig, PerLayerConfig
+from headlight.config import Config, EmbeddingConfig, EncoderConfig, ImageConfig, PerLayerConfig, ResidualConfig
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.rendering.model_diagram import ModelDiagram, StackDiagram, model_diagram
@@ -64,7 +63,7 @@ def test_norms_stand_where_the_placement_has_them(placement: str, attention: lis
 
 
 def test_parallel_blocks_and_blocks_of_attention_alone() -> None:
-    assert diagram(parallel_residual=True).stacks[0].parallel
+    assert diagram(residual=ResidualConfig(parallel=True)).stacks[0].parallel
     assert branches(diagram(feed_forward="none").stacks[0]) == [["norm", "self"]]
 
 
@@ -86,7 +85,7 @@ def test_what_differs_from_layer_to_layer_is_that_of_the_open_one() -> None:
 
 
 def test_a_layer_has_its_own_sizes_and_may_read_keys_of_another() -> None:
-    config = Config(vocabulary_size=320, context_length=32, d_model=16, heads=4, **toys.UNLIKE)
+    config = toys.config(vocabulary_size=320, context_length=32, **toys.UNLIKE)
     first, last = (model_diagram(config, LENGTH, layer=layer).stacks[0].sublayers for layer in (0, 3))
     assert [sublayer.kind for sublayer in last] == ["self", "feed_forward", "layer_embedding"]
     assert [part.kind for part in last[2].parts] == ["layer_embedding", "norm"]
@@ -97,7 +96,7 @@ def test_a_layer_has_its_own_sizes_and_may_read_keys_of_another() -> None:
 
 
 def test_several_streams_are_predicted_and_corrected_around_the_sublayers() -> None:
-    config = Config(vocabulary_size=320, context_length=32, d_model=16, heads=4, **toys.STREAMS)
+    config = toys.config(vocabulary_size=320, context_length=32, **toys.STREAMS)
     (stack,) = model_diagram(config, LENGTH).stacks
     assert [part.shape for part in stack.after_positions] == [(LENGTH, 3, 16)]
     assert [each.kind for each in stack.sublayers] == ["streams", "self", "feed_forward", "streams", "layer_embedding"]
@@ -117,7 +116,7 @@ def test_positions_enter_at_one_place(name: str) -> None:
 
 
 def test_an_encoder_stands_beside_its_decoder_which_looks_at_it() -> None:
-    found = diagram(architecture="encoder-decoder", positional_encoding="sinusoidal", encoder_layers=2)
+    found = diagram(architecture="encoder-decoder", positional_encoding="sinusoidal", encoder=EncoderConfig(layers=2))
     encoder, decoder = found.stacks
     assert (encoder.layers, decoder.layers) == (2, 3)
     assert branches(encoder) == [["norm", "self"], ["norm", "feed_forward"]]
@@ -132,7 +131,7 @@ def test_an_image_is_cut_into_patches() -> None:
     image = ImageConfig(channels=3, height=12, width=8, patch_height=4, patch_width=4)
     found = diagram(
         architecture="encoder", image=image, masks=(), positional_encoding="learned",
-        output_head="sequence-classifier", labels=("cat", "dog"), tied_embeddings=False,
+        output_head="sequence-classifier", labels=("cat", "dog"), embedding=EmbeddingConfig(tied=False),
     )  # fmt: skip
     (stack,) = found.stacks
     assert stack.inputs[0].shape == (3, 12, 8)

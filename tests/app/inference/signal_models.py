@@ -7,8 +7,7 @@ import torch
 from starlette.testclient import TestClient
 
 from headlight.checkpoints import save
-from headlight.config import Config
-from headlight.config_groups import ImageConfig
+from headlight.config import Config, EmbeddingConfig, ImageConfig
 from headlight.nn.transformer import Transformer
 from headlight.vision.patches import class_token_tokenizer
 from tests.app.asking import ask_route, unpack
@@ -34,7 +33,7 @@ def save_seers(folder: Path) -> Path:
             positional_encoding="learned",
             output_head=top,
             labels=labels,
-            tied_embeddings=False,
+            embedding=EmbeddingConfig(tied=False),
         )
         model = Transformer(config)
         with torch.no_grad():
@@ -42,7 +41,7 @@ def save_seers(folder: Path) -> Path:
                 parameter.add_(0.3 * torch.randn_like(parameter))
         save(folder / name, model, class_token_tokenizer(), dtype="float32")
     save(folder / "captioner", toys.captioner(context_length=40), toys.masked(), dtype="float32")
-    listener = toys.listener(sound=toys.longer(30), context_length=40, alignment_heads=((1, 2),))
+    listener = toys.listener(sound=toys.longer(30), context_length=40, **{"decoder.alignment_heads": ((1, 2),)})
     save(folder / "listener", listener, toys.masked(), dtype="float32")
     return folder
 

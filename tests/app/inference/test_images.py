@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from headlight.config_groups import ImageConfig
+from headlight.config import ImageConfig
 from headlight.errors import ImageError
 from headlight.paths import assets_dir
 from headlight.vision.image import ProcessedImage, decode_image

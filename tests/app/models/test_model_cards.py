@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headlight.config_groups import AlternatingUpdatesConfig, PerLayerConfig
+from headlight.config import AlternatingUpdatesConfig, PerLayerConfig
 from headlight_app.engine import contract
 from headlight_app.engine.contract import ModelsRequest
 from headlight_app.inference.model_listing import ListedModel, listed_models
@@ -60,7 +60,7 @@ def test_a_model_is_told_by_its_norm_feed_forward_and_pooling() -> None:
     }.items():
         assert details[name] == value
     widths, streams = PerLayerConfig(d_ffs=(2_400, 1_200)), AlternatingUpdatesConfig(streams=3)
-    unlike = config.replace(layers=2, per_layer=widths, alternating_updates=streams)
+    unlike = config.replace(layers=2, per_layer=widths, **{"residual.alternating_updates": streams})
     details = subject._details(listed("mood"), unlike)
     assert details["Feed-forward"].endswith(", 1,200 or 2,400 neurons") and details["Residual streams"] == "3"
     assert "Pooling" in told("mood").details and "Pooling" not in told("next").details

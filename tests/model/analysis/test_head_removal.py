@@ -8,6 +8,7 @@ import torch
 
 from headlight import EditError, Transformer
 from headlight.analysis.head_removal import KEEP, remove_head
+from headlight.config import ResidualConfig
 from headlight.nn.layers import RMSNorm
 from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
@@ -31,7 +32,7 @@ def assert_adds_up(model: Transformer, path: str, head: int, *edits: str, positi
 
 @pytest.mark.parametrize("placement", NORM_PLACEMENTS)
 def test_the_parts_make_the_whole_change(placement: str) -> None:
-    model = toys.decoder(norm_placement=placement, bias=True, parallel_residual=placement == "sandwich")
+    model = toys.decoder(norm_placement=placement, bias=True, residual=ResidualConfig(parallel=placement == "sandwich"))
     for parameter in model.parameters():
         parameter.data *= 0.5 if placement == "none" else 1
     for layer in range(2):

@@ -9,6 +9,7 @@ import torch
 
 from headlight import ConfigError, TextError
 from headlight.analysis.information_flow import KEEP, Edge, information_flow, proximity
+from headlight.config import ResidualConfig
 from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
 from tests.model.toys import traced
@@ -29,11 +30,11 @@ def importances_by_sum(edges: tuple[Edge, ...]) -> dict[tuple[int, int, str], li
 
 @pytest.mark.parametrize(
     ("placement", "parallel", "more"),
-    combinations(NORM_PLACEMENTS, [False, True], [{}, {"feed_forward": "none"}, {"laurel_rank": 3}]),
+    combinations(NORM_PLACEMENTS, [False, True], [{}, {"feed_forward": "none"}, {"residual.laurel_rank": 3}]),
     ids=str,
 )
 def test_the_importances_of_a_sum_add_up_to_one(placement: str, parallel: bool, more: dict[str, Any]) -> None:
-    model = toys.decoder(norm_placement=placement, parallel_residual=parallel, bias=True, **more)
+    model = toys.decoder(norm_placement=placement, residual=ResidualConfig(parallel=parallel), bias=True, **more)
     sums = importances_by_sum(information_flow(model, traced(model), 4, ALL))
     for (_, _, kind), shares in sums.items():
         assert all(share >= 0 for share in shares)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headlight import EditError, Trace, Transformer, find_checkpoint, load, run
 from headlight.analysis.ledger import KEEP, Cell, Ledger, cell_ledger
 from headlight.attention_groups import attention_groups
-from headlight.config_groups import (
+from headlight.config import (
     AlternatingUpdatesConfig,
     EmbeddingConfig,
     LayerEmbeddingConfig,
@@ -57,28 +57,28 @@ ARCHITECTURES = st.fixed_dictionaries(
         "positional_encoding": st.sampled_from(tuple(POSITIONAL_ENCODINGS)),
         "attention_function": st.sampled_from(tuple(ATTENTION_FUNCTIONS)),
         "norm_placement": st.sampled_from(toys.NORMED_PLACEMENTS),
-        "qk_norm": st.sampled_from(tuple(QK_NORMS)),
+        "attention.qk_norm": st.sampled_from(tuple(QK_NORMS)),
         "feed_forward": st.sampled_from(("swiglu", "none")),
         "norm": st.sampled_from(tuple(NORMS)),
-        "parallel_residual": st.booleans(),
-        "embedding_norm": st.booleans(),
+        "residual.parallel": st.booleans(),
+        "embedding.norm": st.booleans(),
         "first_norm": st.booleans(),
         "final_norm": st.booleans(),
-        "tied_embeddings": st.booleans(),
+        "embedding.tied": st.booleans(),
         "bias": st.booleans(),
-        "scale": st.booleans(),
-        "score_soft_cap": st.sampled_from((0.0, 2.0)),
-        "qkv_limit": st.sampled_from((0.0, 0.5)),
+        "attention.scale": st.booleans(),
+        "attention.score_soft_cap": st.sampled_from((0.0, 2.0)),
+        "attention.qkv_limit": st.sampled_from((0.0, 0.5)),
         "key_value_heads": st.sampled_from((1, 2, 4)),
         "value_head_dim": st.sampled_from((3, 4)),
-        "value_norm": st.booleans(),
+        "attention.value_norm": st.booleans(),
         "per_layer": st.sampled_from(toys.LAYERS_OF_TWO),
-        "stream_scale": st.booleans(),
+        "residual.scale": st.booleans(),
         "layer_embedding": st.sampled_from((LayerEmbeddingConfig(), LayerEmbeddingConfig(dim=5))),
-        "alternating_updates": st.sampled_from(
+        "residual.alternating_updates": st.sampled_from(
             (AlternatingUpdatesConfig(), AlternatingUpdatesConfig(streams=3, active=1))
         ),
-        "laurel_rank": st.sampled_from((0, 3)),
+        "residual.laurel_rank": st.sampled_from((0, 3)),
     }
 )
 
@@ -171,7 +171,7 @@ def test_parts_and_terms_add_up_after_an_edit(edit: str, norm_placement: str) ->
 )
 def test_layers_of_unusual_parts_add_up_after_an_edit(edit: str) -> None:
     for parts in toys.UNUSUAL:
-        if "alternating_updates" in parts or "streams" not in edit:
+        if "residual.alternating_updates" in parts or "streams" not in edit:
             model = toys.decoder(**parts)
             assert_adds_up(model, traced(model, edit))
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headlight import ConfigError, EditError, TextError, Trace, Transformer, variant
 from headlight.analysis.attribution import LogitAttribution, attribute_logits
 from headlight.analysis.residual_stream import KEEP, Component, components_of
-from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
+from headlight.config import EmbeddingConfig, OutputHeadConfig, ResidualConfig
 from headlight.nn.layers import NORMS, RMSNorm
 from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
@@ -32,7 +32,11 @@ def assert_adds_up(model: Transformer, trace: Trace, position: int) -> None:
 @pytest.mark.parametrize(("placement", "parallel", "norm"), combinations(NORM_PLACEMENTS, [False, True], NORMS))
 def test_contributions_add_up_to_the_logit(placement: str, parallel: bool, norm: str) -> None:
     model = toys.decoder(
-        norm_placement=placement, parallel_residual=parallel, norm=norm, bias=True, embedding_norm=parallel
+        norm_placement=placement,
+        residual=ResidualConfig(parallel=parallel),
+        norm=norm,
+        bias=True,
+        embedding=EmbeddingConfig(norm=parallel),
     )
     trace = traced(model)
     for position in (0, 3, -1):
@@ -65,7 +69,7 @@ def test_contributions_add_up_with_projected_embeddings_and_capped_logits() -> N
         )
         if project == "all":  # the output head must read the model's width
             embed = EmbeddingConfig(dim=16, projection=project)
-        model = toys.decoder(embedding=embed, output_head_config=answer, tied_embeddings=project == "tokens")
+        model = toys.decoder(embedding=embed, output_head_config=answer, **{"embedding.tied": project == "tokens"})
         assert_adds_up(model, traced(model), 2)
 
 
@@ -157,7 +161,7 @@ def test_each_contribution_by_hand() -> None:
 
 def test_ablating_a_head_of_the_last_layer_costs_its_contribution_with_a_linearized_norm() -> None:
     """In a parallel block only the final norm reads the output of a head of the last layer."""
-    model = toys.decoder(parallel_residual=True, norm="layernorm", bias=True)
+    model = toys.decoder(residual=ResidualConfig(parallel=True), norm="layernorm", bias=True)
     before, after = traced(model), traced(model, "decoder.1.self.weights[2]=set:0")
     norm = model.stack("decoder").final_norm
     assert isinstance(norm, torch.nn.LayerNorm)

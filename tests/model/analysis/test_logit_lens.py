@@ -6,7 +6,7 @@ import pytest
 from headlight import ConfigError, EditError, Transformer, run
 from headlight.analysis.lenses.logit_lens import KEEP, lens_at, lens_of_text, logit_lens, residual_norms, target_tokens
 from headlight.analysis.lenses.tuned_lens import lens_shape
-from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
+from headlight.config import EmbeddingConfig, OutputHeadConfig
 from headlight.nn.layers import RMSNorm
 from headlight.nn.output_heads import POOLINGS
 from headlight.vision.image import process_image
@@ -114,7 +114,7 @@ POOL = {
 
 
 def classifier(pooling: str, head: str = "sequence-classifier") -> Transformer:
-    return toys.decoder(output_head=head, labels=LABELS, pooling=pooling, tied_embeddings=False)
+    return toys.decoder(output_head=head, labels=LABELS, pooling=pooling, embedding=EmbeddingConfig(tied=False))
 
 
 def label_shares(model: Transformer, rows: np.ndarray) -> np.ndarray:
@@ -163,7 +163,9 @@ def test_where_one_token_is_pooled_its_column_is_the_answer() -> None:
 def test_padding_is_not_pooled_at_any_depth() -> None:
     ids = toys.causal().encode(TEXT).ids
     padded = {"output_head_config": OutputHeadConfig(pad_token_id=ids[-1]), "pooling": "last"}
-    model = toys.decoder(output_head="sequence-classifier", labels=LABELS, tied_embeddings=False, **padded)
+    model = toys.decoder(
+        output_head="sequence-classifier", labels=LABELS, embedding=EmbeddingConfig(tied=False), **padded
+    )
     trace = run(model, toys.causal(), TEXT)
     assert logit_lens(model, trace)[1] == pytest.approx(
         label_shares(model, normed(model, trace["decoder.1.residual"])[-2]), abs=1e-5

@@ -16,7 +16,7 @@ from headlight.analysis.neuron_attribution import (
     neurons_path,
 )
 from headlight.analysis.residual_stream import KEEP, Component
-from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
+from headlight.config import EmbeddingConfig, OutputHeadConfig, ResidualConfig
 from headlight.nn.layers import FEED_FORWARDS, NORMS, RMSNorm
 from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
@@ -59,7 +59,7 @@ def test_layers_of_several_widths_add_up(parts: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("placement", "parallel", "norm"), combinations(NORM_PLACEMENTS, [False, True], NORMS))
 def test_they_add_up_wherever_the_norms_are(placement: str, parallel: bool, norm: str) -> None:
-    model = toys.decoder(norm_placement=placement, parallel_residual=parallel, norm=norm, bias=True)
+    model = toys.decoder(norm_placement=placement, residual=ResidualConfig(parallel=parallel), norm=norm, bias=True)
     trace = traced(model)
     for layer in (0, 1):
         assert_adds_up(model, trace, -1, layer)

@@ -6,7 +6,7 @@ import torch
 
 from headlight import variant
 from headlight.analysis.position_profile import position_profile
-from headlight.config_groups import PerLayerConfig, RelativePositionConfig, RopeConfig
+from headlight.config import PerLayerConfig, RelativePositionConfig, RopeConfig
 from headlight.errors import EditError
 from tests.model import toys
 

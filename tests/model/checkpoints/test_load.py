@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from headlight import POSITIONAL_ENCODINGS, Checkpoint, CheckpointError, HeadlightError, Transformer, load, run, save
 from headlight.checkpoints.load import DTYPES
+from headlight.config import EmbeddingConfig
 from tests.model import toys
 from tests.sampling import each_once, examples
 
@@ -36,7 +37,9 @@ def logits(loaded: Checkpoint) -> np.ndarray:
 @pytest.mark.parametrize("tied", [True, False])
 @pytest.mark.parametrize("dtype", sorted(DTYPES))
 def test_what_is_saved_comes_back(tmp_path: Path, dtype: str, tied: bool) -> None:
-    model = toys.decoder(tied_embeddings=tied, positional_encoding="relative", bias=True, norm="layernorm")
+    model = toys.decoder(
+        embedding=EmbeddingConfig(tied=tied), positional_encoding="relative", bias=True, norm="layernorm"
+    )
     save(tmp_path / "toy", model, toys.causal(), dtype=dtype, card="# A toy")
     loaded = load(tmp_path / "toy", device="cpu")
     assert loaded.card == "# A toy"

@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 from headlight import Tokenizer, Transformer, save
+from headlight.config import EmbeddingConfig
 from headlight.vision.patches import class_token_tokenizer
 from tests.model import toys
 from tests.model.sound.wav_files import wav
@@ -20,9 +21,13 @@ MODELS: dict[str, Callable[[], Transformer]] = {
     "captioner": toys.captioner,
     "listener": toys.listener,
     "bare": lambda: toys.encoder(output_head="none"),
-    "judge": lambda: toys.encoder(output_head="sequence-classifier", labels=("good", "bad"), tied_embeddings=False),
+    "judge": lambda: toys.encoder(
+        output_head="sequence-classifier", labels=("good", "bad"), embedding=EmbeddingConfig(tied=False)
+    ),
     "seer": toys.seer,
-    "tagger": lambda: toys.encoder(output_head="token-classifier", labels=("noun", "verb"), tied_embeddings=False),
+    "tagger": lambda: toys.encoder(
+        output_head="token-classifier", labels=("noun", "verb"), embedding=EmbeddingConfig(tied=False)
+    ),
 }
 TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {
     **dict.fromkeys(("decoder", "plain", "alibi"), toys.causal),

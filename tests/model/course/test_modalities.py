@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from headlight import find_checkpoint, load
 from headlight.checkpoints import Checkpoint
 from headlight.code_exercises.exercises import CODE_EXERCISES, starter
-from headlight.config_groups import ImageConfig
+from headlight.config import ImageConfig
 from headlight.course.attention import attend_by_similarity
 from headlight.course.code.screens import show_exercise
 from headlight.course.modalities.graph_screens import (

@@ -11,7 +11,7 @@ from headlight import run, save
 from headlight.analysis.head_metrics import head_metrics
 from headlight.checkpoints import Checkpoint
 from headlight.cli.main import main
-from headlight.config_groups import PerLayerConfig
+from headlight.config import PerLayerConfig
 from headlight.errors import CheckpointError
 from headlight.evaluation.report import rank_heads
 from tests.model import toys

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from headlight import EditError, Hypothesis, TextError, Tokenizer, Transformer, beam_search, generate, run
-from headlight.config_groups import OutputHeadConfig
+from headlight.config import OutputHeadConfig
 from tests.model import toys
 
 TEXT, SOURCE = "the cat", "a small bird sang"
@@ -33,7 +33,7 @@ def test_one_beam_is_greedy_decoding(edits: list[str]) -> None:
 
 def text_probability(model: Transformer, tokenizer: Tokenizer, tokens: tuple[int, ...]) -> float:
     """The log probability of tokens after the source, each read in the whole text."""
-    ids = torch.tensor([[model.config.start_token_id, *tokens]])
+    ids = torch.tensor([[model.config.decoder.start_token_id, *tokens]])
     source = torch.tensor([tokenizer.encode(SOURCE).ids])
     logits = model(ids, source=source)
     assert logits is not None

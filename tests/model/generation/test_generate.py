@@ -20,8 +20,9 @@ from headlight import (
     generate,
     variant,
 )
-from headlight.config_groups import (
+from headlight.config import (
     AlternatingUpdatesConfig,
+    EmbeddingConfig,
     ExpertsConfig,
     LatentConfig,
     LayerEmbeddingConfig,
@@ -243,7 +244,7 @@ def test_generation_stops_at_the_end_of_the_context() -> None:
 
 
 def test_generation_stops_at_the_end_token() -> None:
-    model = toys.decoder(tied_embeddings=False, bias=True)
+    model = toys.decoder(embedding=EmbeddingConfig(tied=False), bias=True)
     end = toys.causal().end_id
     assert end is not None
     final = torch.tensor(steps(model)[2]["decoder.final_residual"][-1])
@@ -314,10 +315,10 @@ def edit_text_of(site: str, path: str) -> str:
 def test_a_cached_step_with_any_edit_equals_reading_the_whole_text(site: str) -> None:
     parts: dict[str, Any] = {
         "experts": ExpertsConfig(count=3 if site.startswith(("router", "shared")) else 0, shared_d_ff=5),
-        "latent": LatentConfig(key_value_channels=6 if site == "latent" else 0),
-        "attention_sinks": site == "sink",
+        "attention.latent": LatentConfig(key_value_channels=6 if site == "latent" else 0),
+        "attention.sinks": site == "sink",
         "layer_embedding": LayerEmbeddingConfig(dim=5 * (site in ("token_vector", "residual_after_feed_forward"))),
-        "alternating_updates": AlternatingUpdatesConfig(streams=3 if site == "residual_streams" else 1),
+        "residual.alternating_updates": AlternatingUpdatesConfig(streams=3 if site == "residual_streams" else 1),
     }
     model = toys.decoder(positional_encoding="alibi", key_value_heads=2, **parts)
     path = min(path for path in steps(model, steps=1)[0].values if path.rpartition(".")[2] == site)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from headlight.config import AttentionConfig
 from headlight.nn.attention import Attention, AttentionContext
 from headlight.nn.hooks import no_hook
 from headlight.nn.masks import QueryKeyPositions, combine_masks
@@ -64,7 +65,9 @@ def test_self_attention_is_torchs_own(
     position: str, masks: tuple[str, ...], widths: tuple[int, int, bool, bool]
 ) -> None:
     sharing, value_width, scale, bias = widths
-    made = attention(key_value_heads=sharing, value_head_dim=value_width, scale=scale, bias=bias)
+    made = attention(
+        key_value_heads=sharing, value_head_dim=value_width, attention=AttentionConfig(scale=scale), bias=bias
+    )
     x = torch.randn(BATCH, QUERIES, 16)
     pair = QueryKeyPositions(torch.arange(QUERIES), torch.arange(QUERIES))
     look = AttentionContext(scheme(position), pair, combine_masks(masks, pair))
@@ -95,7 +98,9 @@ def kept(made: Attention, x: Tensor) -> Callable[[str], Tensor]:
 
 def test_the_scale_is_one_over_the_root_of_the_key_width_and_can_be_off() -> None:
     x = torch.randn(1, QUERIES, 16)
-    on, off = (kept(attention(scale=scale, head_dim=9), x)("scores") for scale in (True, False))
+    on, off = (
+        kept(attention(attention=AttentionConfig(scale=scale), head_dim=9), x)("scores") for scale in (True, False)
+    )
     torch.testing.assert_close(on * 3, off)
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from headlight import ATTENTION_FUNCTIONS
-from headlight.config_groups import PerLayerConfig
+from headlight.config import PerLayerConfig
 from headlight.nn.attention_functions import score_formula
 from tests.model import reference, toys
 
@@ -141,7 +141,7 @@ def test_what_is_written_into_masked_scores_is_what_is_weighed(name: str) -> Non
 def test_the_formula_of_the_scores_has_a_scale_only_where_the_model_has_one(attention_function: str) -> None:
     scaled = toys.decoder(attention_function=attention_function).config
     assert r"\sqrt{d}" in score_formula(scaled)
-    assert "sqrt" not in score_formula(scaled.replace(scale=False))
+    assert "sqrt" not in score_formula(scaled.replace(**{"attention.scale": False}))
     by_layer = scaled.replace(per_layer=PerLayerConfig(score_scales=(0.5, 0.25)))
     assert r"\sqrt" not in score_formula(by_layer)
     assert r"\cdot c_\ell" in score_formula(by_layer)
@@ -151,4 +151,4 @@ def test_the_formula_of_the_scores_has_a_scale_only_where_the_model_has_one(atte
 def test_the_formula_of_the_scores_has_the_soft_cap_of_the_model(attention_function: str) -> None:
     config = toys.decoder(attention_function=attention_function).config
     assert "tanh" not in score_formula(config)
-    assert r"30 \tanh" in score_formula(config.replace(score_soft_cap=30.0))
+    assert r"30 \tanh" in score_formula(config.replace(**{"attention.score_soft_cap": 30.0}))

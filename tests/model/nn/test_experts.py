@@ -8,7 +8,7 @@ import torch
 
 from headlight import run
 from headlight.analysis.neuron_attribution import attribute_neurons
-from headlight.config_groups import ExpertsConfig, LatentConfig
+from headlight.config import AttentionConfig, ExpertsConfig, LatentConfig
 from headlight.errors import ConfigError
 from headlight.nn.experts import MixtureOfExperts
 from headlight.nn.transformer import Transformer
@@ -71,7 +71,7 @@ def test_numbers_of_experts_that_cannot_be_are_refused(numbers: dict[str, int]) 
 )
 def test_latent_vectors_that_cannot_be_are_refused(sizes: dict[str, int]) -> None:
     with pytest.raises(ConfigError, match="latent"):
-        toys.config(latent=LatentConfig(**sizes))
+        toys.config(attention=AttentionConfig(latent=LatentConfig(**sizes)))
 
 
 def test_experts_without_a_gate_are_refused() -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from headlight import ConfigError, Transformer, UnknownNameError
-from headlight.config_groups import OutputHeadConfig
+from headlight.config import EmbeddingConfig, OutputHeadConfig
 from headlight.nn.output_heads import OUTPUT_HEADS, POOLINGS
 from tests.model import toys
 
@@ -16,7 +16,7 @@ LABELS = ("glad", "sad", "neither")
 
 def encoder(**choices: Any) -> Transformer:
     """An encoder with labels."""
-    return toys.model(architecture="encoder", masks=(), labels=LABELS, tied_embeddings=False, **choices)
+    return toys.model(architecture="encoder", masks=(), labels=LABELS, embedding=EmbeddingConfig(tied=False), **choices)
 
 
 def answer(model: Transformer, ids: Tensor, padding_mask: Tensor | None = None) -> Tensor:
@@ -78,7 +78,9 @@ def test_a_classifier_without_labels_is_refused(head: str) -> None:
 
 @pytest.mark.parametrize("head", ["language-model", "masked-language-model"])
 def test_a_tied_head_is_the_embedding_and_an_untied_one_is_not(head: str) -> None:
-    tied, untied = (Transformer(toys.config(output_head=head, tied_embeddings=tied)) for tied in (True, False))
+    tied, untied = (
+        Transformer(toys.config(output_head=head, embedding=EmbeddingConfig(tied=tied))) for tied in (True, False)
+    )
     assert tied.output_head.projection.weight is tied.embedding.weight  # type: ignore[union-attr]
     assert untied.output_head.projection.weight is not untied.embedding.weight  # type: ignore[union-attr]
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight import POSITIONAL_ENCODINGS
-from headlight.config_groups import ImageConfig, RelativePositionConfig, RopeConfig
+from headlight.config import ImageConfig, RelativePositionConfig, RopeConfig
 from headlight.errors import ConfigError
 from headlight.nn.positional_encodings import (
     Alibi,

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from headlight import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, ImageError, TextError, Transformer
-from headlight.config_groups import EmbeddingConfig
+from headlight.config import EmbeddingConfig
 from headlight.nn.layers import FEED_FORWARDS, NORMS
 from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
@@ -17,7 +17,7 @@ from tests.sampling import combinations
 ARCHITECTURES: dict[str, dict[str, Any]] = {
     "decoder": {},
     "encoder": {"architecture": "encoder", "masks": (), "output_head": "masked-language-model"},
-    "encoder-decoder": {"architecture": "encoder-decoder", "encoder_layers": 3},
+    "encoder-decoder": {"architecture": "encoder-decoder", "encoder.layers": 3},
     "captioner": {"architecture": "encoder-decoder", "image": toys.READS},
     "listener": {"architecture": "encoder-decoder", "sound": toys.HEARS},
 }

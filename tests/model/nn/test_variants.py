@@ -1,5 +1,6 @@
 """variant(): the same weights in another configuration, shared and never random."""
 
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 from torch import Tensor
 
 from headlight import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, Transformer, UnknownNameError, variant
+from headlight.config.flat_names import FLAT_NAMES
 from headlight.nn.transformer import describe_missing_weights
 from tests.model import toys
 
@@ -48,7 +50,7 @@ def test_every_weight_is_the_models_own_memory(choice: dict[str, Any]) -> None:
 def test_layers_of_several_sizes_take_every_part(parts: dict[str, Any], choice: dict[str, Any]) -> None:
     model = toys.model(**parts)
     rewired = variant(model, **choice)
-    is_new = any(getattr(model.config, name) != value for name, value in choice.items())
+    is_new = any(attrgetter(FLAT_NAMES.get(name, name))(model.config) != value for name, value in choice.items())
     assert torch.equal(answer(rewired), answer(model)) != is_new
 
 

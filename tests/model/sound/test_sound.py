@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from transformers.audio_utils import mel_filter_bank
 
 from headlight import ConfigError, SoundError, TextError, run
-from headlight.config_groups import SoundConfig
+from headlight.config import SoundConfig
 from headlight.course.modalities.sound_screen import SAMPLE_RATE, parse_sounds, synthesize
 from headlight.sound.frames import EncodedSound, ProcessedSound, process_sound
 from headlight.sound.recording import Recording, decode_recording, read_recording
@@ -94,9 +94,9 @@ def test_a_recording_is_the_source_of_a_listener_and_a_text_or_an_image_that_of_
 def test_the_prompt_stands_behind_the_start_token_unless_the_text_begins_with_a_special_one() -> None:
     words = toys.masked()
     assert words.mask_id is not None and words.end_id is not None
-    model = toys.listener(prompt_token_ids=(words.mask_id, words.end_id))
+    model = toys.listener(**{"decoder.prompt_token_ids": (words.mask_id, words.end_id)})
     sound = toys.source(model, "")
-    start, cat = model.config.start_token_id, words.encode("cat", add_special_tokens=False).ids
+    start, cat = model.config.decoder.start_token_id, words.encode("cat", add_special_tokens=False).ids
     prompted = run(model, words, "cat", source=sound, keep=())
     assert prompted.text.ids == (start, words.mask_id, words.end_id, *cat)
     assert run(model, words, "[SEP] cat", source=sound, keep=()).text.ids == (start, words.end_id, *cat)

@@ -24,7 +24,7 @@ from headlight import (
     run,
     variant,
 )
-from headlight.config_groups import AlternatingUpdatesConfig, LayerEmbeddingConfig, PerLayerConfig, RopeConfig
+from headlight.config import AlternatingUpdatesConfig, LayerEmbeddingConfig, PerLayerConfig, RopeConfig
 from headlight.nn.output_heads import POOLINGS
 from headlight.tracing.continuation import FinishedRun
 from headlight.tracing.recompute import logits_at
@@ -42,7 +42,7 @@ KEEPS = (None, PAGE, RECOMPUTE_FROM, ("logits",), (), ("*.scores", "*.self.input
 DYNAMIC = RopeConfig(scaling="dynamic", factor=4.0, original_context_length=6)
 LONGROPE = RopeConfig(scaling="longrope", original_context_length=6, short_factor=(1.0, 1.0), long_factor=(3.0, 9.0))
 ROPES, LAYERS = [RopeConfig(), DYNAMIC, LONGROPE], [PerLayerConfig(), PerLayerConfig(masks=("none", "window:2"))]
-LABELS: dict[str, Any] = {"labels": ("noun", "verb"), "tied_embeddings": False}
+LABELS: dict[str, Any] = {"labels": ("noun", "verb"), "embedding.tied": False}
 
 
 def assert_same(ours: Trace, whole: Trace) -> None:
@@ -84,11 +84,11 @@ def choices(draw: st.DrawFn) -> dict[str, Any]:
         "masks": draw(st.sampled_from([("causal",)] * 4 + [("causal", "window:3"), ("window:3",), ()])),
         "per_layer": draw(st.sampled_from(LAYERS)),
         "norm_placement": draw(st.sampled_from(toys.NORMED_PLACEMENTS)),
-        "parallel_residual": draw(st.booleans()),
-        "embedding_norm": draw(st.booleans()),
+        "residual.parallel": draw(st.booleans()),
+        "embedding.norm": draw(st.booleans()),
         "key_value_heads": draw(st.sampled_from([1, 2, 4])),
-        "qk_norm": draw(st.sampled_from(["none", "per-head", "all-heads"])),
-        "score_soft_cap": draw(st.sampled_from([0.0, 2.0])),
+        "attention.qk_norm": draw(st.sampled_from(["none", "per-head", "all-heads"])),
+        "attention.score_soft_cap": draw(st.sampled_from([0.0, 2.0])),
         "pooling": draw(st.sampled_from(sorted(POOLINGS))),
         "output_head": head,
         **(LABELS if "classifier" in head else {}),
@@ -100,12 +100,12 @@ OF_LAYERS = st.fixed_dictionaries(
     {
         "per_layer": st.sampled_from((*LAYERS, *toys.LAYERS_OF_TWO[1:])),
         "layer_embedding": st.sampled_from((LayerEmbeddingConfig(), LayerEmbeddingConfig(dim=5))),
-        "value_norm": st.booleans(),
-        "stream_scale": st.booleans(),
-        "alternating_updates": st.sampled_from(
+        "attention.value_norm": st.booleans(),
+        "residual.scale": st.booleans(),
+        "residual.alternating_updates": st.sampled_from(
             (AlternatingUpdatesConfig(), AlternatingUpdatesConfig(streams=3, active=1))
         ),
-        "laurel_rank": st.sampled_from((0, 3)),
+        "residual.laurel_rank": st.sampled_from((0, 3)),
         "activation_sparsity": st.sampled_from((0.0, 0.6)),
     }
 )

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight import EDIT_OPERATIONS, HOOK_POINTS, EditError, HeadlightError, Intervention, Trace, Transformer, run
+from headlight.config import EmbeddingConfig
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"
@@ -168,7 +169,9 @@ def test_an_impossible_edit_gets_a_sentence(edit: str, message: str) -> None:
 
 
 def test_an_index_with_more_axes_than_the_answer_of_a_whole_text_gets_a_sentence() -> None:
-    model = toys.encoder(output_head="sequence-classifier", labels=("good", "bad"), tied_embeddings=False)
+    model = toys.encoder(
+        output_head="sequence-classifier", labels=("good", "bad"), embedding=EmbeddingConfig(tied=False)
+    )
     with pytest.raises(HeadlightError, match=r"counts along 2 axes, but logits has 1 here\.$"):
         run(model, toys.masked(), "the cat", ["logits[:,0]=add:0"])
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.config import EmbeddingConfig
 from headlight.errors import EditError
 from headlight.nn.transformer import Transformer
 from headlight.tracing import request
@@ -112,7 +113,9 @@ def test_a_mean_over_all_tokens_is_in_the_logits_of_each(monkeypatch: pytest.Mon
 
 
 def test_the_logits_of_a_pooled_classifier_are_those_of_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = decoder(output_head="sequence-classifier", labels=("good", "bad"), pooling="mean", tied_embeddings=False)
+    model = decoder(
+        output_head="sequence-classifier", labels=("good", "bad"), pooling="mean", embedding=EmbeddingConfig(tied=False)
+    )
     full, lean = full_and_lean_trace(model, monkeypatch)
     np.testing.assert_allclose(trace_logits(model, lean).numpy(), full["logits"], atol=1e-5)
     np.testing.assert_allclose(logits_at(model, lean, 3), full["logits"], atol=1e-5)
@@ -137,6 +140,6 @@ def test_a_region_is_recomputed_a_chunk_of_queries_at_a_time(monkeypatch: pytest
 
 
 def test_a_model_without_an_output_head_has_no_logits(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = decoder(output_head="none", tied_embeddings=False)
+    model = decoder(output_head="none", embedding=EmbeddingConfig(tied=False))
     with pytest.raises(EditError, match="no logits"):
         logits_at(model, full_and_lean_trace(model, monkeypatch)[1], 0)

@@ -23,12 +23,14 @@ from headlight import (
     prediction_positions,
     run,
 )
-from headlight.config_groups import (
+from headlight.config import (
     AlternatingUpdatesConfig,
+    AttentionConfig,
     ExpertsConfig,
     LatentConfig,
     LayerEmbeddingConfig,
     PerLayerConfig,
+    ResidualConfig,
 )
 from headlight.nn.hooks import AXIS_SIZES, hook_point_of
 from headlight.tracing.inputs import MAX_CHARACTERS, encode_input
@@ -80,7 +82,11 @@ def mixture(**others: Any) -> Trace:
     sizes = {"key_value_heads": 2, "head_dim": 6, "value_head_dim": 5, "d_ff": 11}
     latent = LatentConfig(query_channels=9, key_value_channels=7, shared_key_channels=2)
     experts = ExpertsConfig(count=3, shared_d_ff=5)
-    model = toys.decoder(**sizes, experts=experts, latent=latent, attention_sinks=True)
+    model = toys.decoder(
+        **sizes,
+        experts=experts,
+        attention=AttentionConfig(latent=latent, sinks=True),
+    )
     return run(model, toys.causal(), TEXT, **others)
 
 
@@ -89,7 +95,12 @@ def shared_keys(**others: Any) -> Trace:
     sizes = {"key_value_heads": 2, "head_dim": 6, "value_head_dim": 5, "d_ff": 11}
     layers = {"layer_embedding": LayerEmbeddingConfig(dim=7), "per_layer": PerLayerConfig(key_value_layers=(0, 0))}
     streams = AlternatingUpdatesConfig(streams=3)
-    return run(toys.decoder(**sizes, **layers, alternating_updates=streams), toys.causal(), TEXT, **others)
+    return run(
+        toys.decoder(**sizes, **layers, residual=ResidualConfig(alternating_updates=streams)),
+        toys.causal(),
+        TEXT,
+        **others,
+    )
 
 
 RUNS = {"decoder": decoder, "encoder": encoder, "both": both, "image_model": image_model, "captioner": captioner,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headlight import POSITIONAL_ENCODINGS, HeadlightError, Transformer, run
 from headlight.cancellation import Cancelled, cancellable
-from headlight.config_groups import EmbeddingConfig, ExpertsConfig, LatentConfig, PerLayerConfig
+from headlight.config import EmbeddingConfig, ExpertsConfig, LatentConfig, PerLayerConfig
 from headlight.tracing import shared_pass
 from headlight.tracing.continuation import FinishedRun
 from headlight.tracing.request import RunRequest
@@ -91,12 +91,12 @@ def test_letters_of_several_people_are_read_at_once(position: str) -> None:
     "parts",
     [
         {"experts": ExpertsConfig(count=3, per_token=2), "feed_forward": "swiglu"},
-        {"attention_sinks": True},
+        {"attention.sinks": True},
         *toys.UNUSUAL,
-        {"latent": LatentConfig(query_channels=5, key_value_channels=6, shared_key_channels=2)},
+        {"attention.latent": LatentConfig(query_channels=5, key_value_channels=6, shared_key_channels=2)},
         {"head_dim": 6, "value_head_dim": 5, "key_value_heads": 1},
         {"masks": ("causal", "painted:3-1.5-0")},
-        {"qkv_limit": 0.5},
+        {"attention.qkv_limit": 0.5},
         {"embedding": EmbeddingConfig(dim=8, projection="tokens")},
     ],
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.config_groups import ImageConfig
+from headlight.config import ImageConfig
 from headlight.data.examples import Example
 from headlight.data.generated import GENERATED_TASKS
 from headlight.errors import DataError

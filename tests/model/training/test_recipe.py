@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from headlight.cli.train import add_arguments, recipe_from_options
+from headlight.config.flat_names import FLAT_NAMES
 from headlight.errors import ConfigError, DataError, HeadlightError, UnknownNameError
 from headlight.paths import assets_dir
 from headlight.training.recipe import MODEL_FIELDS, Recipe, TokenizerOptions, TrainingOptions, load_recipe, parse_recipe
@@ -63,7 +64,7 @@ def test_flags_override_the_file(file: str) -> None:
     assert (
         recipe.tokenizer.vocabulary_size == 900
         and recipe.model["layers"] == 5
-        and recipe.model["tied_embeddings"] is False
+        and recipe.model["embedding"] == {"tied": False}
     )
     assert [(str(source.path), source.epochs) for source in recipe.texts] == [("c.txt", 2.0)]
 
@@ -164,7 +165,7 @@ def test_a_task_and_its_objective_go_together() -> None:
 
 def test_no_flag_sets_fields_of_two_sections() -> None:
     sections = [
-        MODEL_FIELDS,
+        (*MODEL_FIELDS, *FLAT_NAMES),
         *(tuple(field.name for field in fields(part)) for part in (TokenizerOptions, TrainingOptions)),
     ]
     names = [name for section in sections for name in section]

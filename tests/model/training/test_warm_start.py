@@ -55,7 +55,7 @@ def test_a_model_of_another_size_is_refused(pretrained: Path) -> None:
 
 def test_norms_of_embeddings_are_copied_although_token_embeddings_go_by_token(flags: list[str], tmp_path: Path) -> None:
     recipe = tmp_path / "recipe.toml"
-    recipe.write_text("[model]\nembedding_norm = true\n")
+    recipe.write_text("[model]\nembedding.norm = true\n")
     folder = tmp_path / "pretrained"
     assert train([str(recipe), *flags, "--out", str(folder), "--steps", "3", "--learning-rate", "0.05"]) == 0
     run = start_run([str(recipe), *flags], tmp_path / "next", "--init-from", str(folder), "--steps", "1")

@@ -25,7 +25,7 @@ from headlight import (
     run,
     save,
 )
-from headlight.config_groups import ImageProcessorConfig
+from headlight.config import ImageProcessorConfig
 from headlight.vision.image import MAX_FILE_BYTES, decode_image, process_image, read_image
 from headlight.vision.patches import class_token_tokenizer
 from headlight.vision.shipped_images import all_shipped_image_names, find_image

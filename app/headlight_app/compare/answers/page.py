@@ -96,7 +96,9 @@ def presets(entry: CatalogEntry) -> list[Preset]:
         Preset(
             title="Causal or bidirectional", side_b=_rewired(masks="none" if "causal" in config.masks else "causal")
         ),
-        Preset(title="With and without the 1/√d scale", side_b=_rewired(scale="off" if config.scale else "on")),
+        Preset(
+            title="With and without the 1/√d scale", side_b=_rewired(scale="off" if config.attention.scale else "on")
+        ),
     ]
     if config.positional_encoding != "none":
         found.insert(0, Preset(title="The same weights without positions", side_b=_with_encoding("none")))

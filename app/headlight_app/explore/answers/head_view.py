@@ -126,7 +126,7 @@ def _exact_heads(request: QuantityRequest, choice: HeadChoice, heads: Sequence[H
         joined = {layer: quantity.join_keys(request, layer, token_filter.groups[1]) for layer in layers}
         values = token_filter.join_queries(np.stack([joined[layer][head] for layer, head in heads]))
     found = HeadValues(values, allowed, token_filter.axis(0), token_filter.axis(1), token_filter.rules())
-    if resolved.config.attention_sinks and choice.quantity == "weights" and not token_filter.renormalizes:
+    if resolved.config.attention.sinks and choice.quantity == "weights" and not token_filter.renormalizes:
         return _with_nowhere(found, token_filter.join_queries(1 - every_key.sum(-1, keepdims=True)))
     return found
 

@@ -266,7 +266,7 @@ QUANTITIES: Registry[Quantity] = Registry(
             scale="probability",
             additive=False,
             of_all_heads=True,
-            exists=lambda config: config.contact_end_id is not None,
+            exists=lambda config: config.output_head_config.contact_end_id is not None,
         ),
         "gradient": Quantity(
             "Gradient × weight",

@@ -111,7 +111,9 @@ def _details(listed: ListedModel, config: Config) -> dict[str, str]:
         "Size": f"{format_count(listed.metadata.parameter_count)} parameters",
         "Heads": describe_heads(config),
         "Positions": POSITIONAL_ENCODINGS[config.positional_encoding].title,
-        **({"Residual streams": f"{config.alternating_updates.streams}"} if config.has_several_streams else {}),
+        **(
+            {"Residual streams": f"{config.residual.alternating_updates.streams}"} if config.has_several_streams else {}
+        ),
         "Norm": NORMS[config.norm].title,
         "Norm placement": NORM_PLACEMENTS[config.norm_placement].title,
         "Feed-forward": _describe_feed_forward(config),
@@ -147,7 +149,7 @@ def _describe_feed_forward(config: Config) -> str:
     """The kind and the width of the feed-forward networks."""
     if not config.has_feed_forward:
         return FEED_FORWARDS[config.feed_forward].title
-    parallel = ", parallel to attention" if config.parallel_residual else ""
+    parallel = ", parallel to attention" if config.residual.parallel else ""
     widths = sorted({config.for_layer(layer).d_ff for layer in range(config.layers)} or {config.d_ff})
     neurons = " or ".join(f"{width:,}" for width in widths)
     return f"{FEED_FORWARDS[config.feed_forward].title}, {neurons} neurons{parallel}"

@@ -28,13 +28,7 @@ from headlight.checkpoints.weight_mapping import (
     rule,
     stacked_qkv,
 )
-from headlight.config_groups import (
-    EmbeddingConfig,
-    OutputHeadConfig,
-    PerLayerConfig,
-    RelativePositionConfig,
-    RopeConfig,
-)
+from headlight.config import EmbeddingConfig, OutputHeadConfig, PerLayerConfig, RelativePositionConfig, RopeConfig
 from headlight.errors import CheckpointError
 
 
@@ -55,7 +49,7 @@ def shared_config(
 ENCODER_CONFIG = {
     "norm": "layernorm",
     "norm_placement": "post",
-    "embedding_norm": True,
+    "embedding.norm": True,
     "positional_encoding": "learned",
     "masks": (),
     "bias": True,
@@ -109,8 +103,10 @@ def esm(fields: ConfigReader) -> ConfigValues:
         "positional_encoding": positions,
         "rope": rope_config(fields, head_width, choices["context_length"]) if positions == "rope" else RopeConfig(),
         "norm_placement": "pre",
-        "embedding_norm": fields.boolean("emb_layer_norm_before", False),
-        "contact_end_id": 2 if any("contact_head." in name for name in fields.tensor_names) else None,
+        "embedding.norm": fields.boolean("emb_layer_norm_before", False),
+        "output_head_config.contact_end_id": 2
+        if any("contact_head." in name for name in fields.tensor_names)
+        else None,
     }
 
 

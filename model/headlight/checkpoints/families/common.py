@@ -9,7 +9,7 @@ from typing import Any
 
 from headlight.checkpoints.config_reader import MAX_INTEGER, ConfigReader, FieldNames
 from headlight.checkpoints.weight_mapping import ConfigValues, HeadMapping, WeightOp, WeightRule, WeightRules
-from headlight.config_groups import OutputHeadConfig, RopeConfig
+from headlight.config import OutputHeadConfig, RopeConfig
 from headlight.errors import CheckpointError
 
 MLP_ACTIVATIONS = {
@@ -122,7 +122,7 @@ def language_head(
     def config(fields: ConfigReader) -> ConfigValues:
         return {
             "output_head": output_head,
-            "tied_embeddings": fields.boolean("tie_word_embeddings", tied_by_default),
+            "embedding.tied": fields.boolean("tie_word_embeddings", tied_by_default),
             "output_head_config": OutputHeadConfig(**answer, **read(fields)),
         }
 

@@ -25,8 +25,7 @@ from headlight.checkpoints.weight_mapping import (
     rule,
     unflatten_rows,
 )
-from headlight.config import Config
-from headlight.config_groups import ExpertsConfig, LatentConfig, PerLayerConfig
+from headlight.config import Config, ExpertsConfig, LatentConfig, PerLayerConfig
 
 
 def latent_attention(fields: ConfigReader) -> ConfigValues:
@@ -43,7 +42,7 @@ def latent_attention(fields: ConfigReader) -> ConfigValues:
         "key_value_heads": heads,
         "head_dim": head_dim,
         "value_head_dim": fields.integer("v_head_dim", 128),
-        "latent": LatentConfig(
+        "attention.latent": LatentConfig(
             query_channels=fields.integer("q_lora_rank", 0 if "q_lora_rank" in fields.values else 1536),
             key_value_channels=fields.integer("kv_lora_rank", 512),
             shared_key_channels=rotated,
@@ -91,14 +90,16 @@ def deepseek_v3(fields: ConfigReader) -> ConfigValues:
 
 def _rotated_first(tensor: Tensor, config: Config) -> Tensor:
     """Moves the rotated channels of each head, which are its last ones, before the others."""
-    return unflatten_rows(tensor, config.heads, -1).roll(config.latent.shared_key_channels, dims=1).flatten(0, 1)
+    return (
+        unflatten_rows(tensor, config.heads, -1).roll(config.attention.latent.shared_key_channels, dims=1).flatten(0, 1)
+    )
 
 
 def _keys_or_values(index: int) -> WeightOp:
     """The keys (0) or the values (1) of a tensor in which the values follow the keys in every head."""
 
     def step(tensor: Tensor, config: Config) -> Tensor:
-        sizes = [config.head_dim - config.latent.shared_key_channels, config.value_head_dim]
+        sizes = [config.head_dim - config.attention.latent.shared_key_channels, config.value_head_dim]
         part: Tensor = unflatten_rows(tensor, config.heads, -1).split(sizes, dim=1)[index]  # type: ignore[no-untyped-call]
         return part.flatten(0, 1)
 

@@ -26,13 +26,7 @@ from headlight.checkpoints.weight_mapping import (
     rule,
     skip_rows,
 )
-from headlight.config_groups import (
-    EmbeddingConfig,
-    OutputHeadConfig,
-    RelativePositionConfig,
-    SinusoidalConfig,
-    SoundConfig,
-)
+from headlight.config import EmbeddingConfig, OutputHeadConfig, RelativePositionConfig, SinusoidalConfig, SoundConfig
 
 
 def shared_config(
@@ -43,9 +37,9 @@ def shared_config(
     found = sizes(fields, vocabulary, 1024, 1024, 12, 16, 4096, d_model="d_model", **names)
     return found | {
         "architecture": "encoder-decoder",
-        "encoder_layers": fields.layer_count("encoder_layers", 12),
-        "encoder_heads": fields.integer("encoder_attention_heads", 16),
-        "encoder_d_ff": fields.integer("encoder_ffn_dim", 4096),
+        "encoder.layers": fields.layer_count("encoder_layers", 12),
+        "encoder.heads": fields.integer("encoder_attention_heads", 16),
+        "encoder.d_ff": fields.integer("encoder_ffn_dim", 4096),
         "embedding": EmbeddingConfig(
             scale=found["d_model"] ** 0.5 if fields.boolean("scale_embedding", False) else 1.0,
             separate_encoder=_has_separate_encoder(fields),
@@ -54,7 +48,7 @@ def shared_config(
         "norm": "layernorm",
         "norm_placement": "post",
         "bias": True,
-        "start_token_id": fields.integer("decoder_start_token_id", start_token),
+        "decoder.start_token_id": fields.integer("decoder_start_token_id", start_token),
     }
 
 
@@ -66,7 +60,7 @@ def _has_separate_encoder(fields: ConfigReader) -> bool:
 
 def bart(fields: ConfigReader) -> ConfigValues:
     """Learned positions, LayerNorm on the embeddings."""
-    return shared_config(fields, 50_265, "gelu", 2) | {"positional_encoding": "learned", "embedding_norm": True}
+    return shared_config(fields, 50_265, "gelu", 2) | {"positional_encoding": "learned", "embedding.norm": True}
 
 
 def marian(fields: ConfigReader) -> ConfigValues:
@@ -119,7 +113,7 @@ def language_config(fields: ConfigReader) -> ConfigValues:
     tied = fields.boolean("tie_word_embeddings", True)
     return {
         "output_head": "language-model",
-        "tied_embeddings": tied,
+        "embedding.tied": tied,
         "output_head_config": OutputHeadConfig(bias="final_logits_bias" in fields.tensor_names),
     }
 
@@ -282,7 +276,7 @@ def t5(fields: ConfigReader) -> ConfigValues:
     return {
         "architecture": "encoder-decoder",
         **sizes(fields, 32_128, 512, 512, encoder_layers, 8, 2048, d_model="d_model", d_ff="d_ff", **names),
-        "encoder_layers": encoder_layers,
+        "encoder.layers": encoder_layers,
         "head_dim": fields.integer("d_kv", 64),
         "feed_forward": fields.choice("feed_forward_proj", "relu", FEEDFORWARD_ACTIVATIONS),
         "norm": "rmsnorm",
@@ -292,8 +286,8 @@ def t5(fields: ConfigReader) -> ConfigValues:
             buckets=fields.integer("relative_attention_num_buckets", 32),
             max_distance=fields.integer("relative_attention_max_distance", 128),
         ),
-        "scale": False,
-        "start_token_id": fields.integer(("decoder_start_token_id", "pad_token_id"), 0),
+        "attention.scale": False,
+        "decoder.start_token_id": fields.integer(("decoder_start_token_id", "pad_token_id"), 0),
     }
 
 
@@ -309,14 +303,14 @@ def t5_language_config(fields: ConfigReader) -> ConfigValues:
     scale = max(fields.integer("d_model", 512), 1) ** -0.5 if scaled else 1.0
     return {
         "output_head": "language-model",
-        "tied_embeddings": True,
+        "embedding.tied": True,
         "output_head_config": OutputHeadConfig(logit_scale=scale),
     }
 
 
 def encoder_config(fields: ConfigReader) -> ConfigValues:
     """The encoder alone."""
-    return {"architecture": "encoder", "layers": fields.layer_count("num_layers", 6), "encoder_layers": 0, "masks": (),
+    return {"architecture": "encoder", "layers": fields.layer_count("num_layers", 6), "encoder.layers": 0, "masks": (),
             "output_head": "none"}  # fmt: skip
 
 

@@ -12,8 +12,7 @@ from headlight.checkpoints.families.common import attention_biases, block_rows, 
 from headlight.checkpoints.families.llama import ATTENTION, QK_NORM_RULES, llama_family, qwen3, shared_config, windows
 from headlight.checkpoints.families.llama_like import GRANITE, granite, olmo
 from headlight.checkpoints.weight_mapping import ConfigValues, WeightOp, WeightRule, WeightRules, chunk, rule
-from headlight.config import Config
-from headlight.config_groups import ExpertsConfig, PerLayerConfig
+from headlight.config import Config, ExpertsConfig, PerLayerConfig
 
 
 def experts(fields: ConfigReader, count: int, per_token: int, normalized: bool | None = True) -> ExpertsConfig:
@@ -38,7 +37,7 @@ def qwen3_moe(fields: ConfigReader) -> ConfigValues:
 
 def olmoe(fields: ConfigReader) -> ConfigValues:
     """RMSNorm, QK norm over all heads, and limits on queries, keys and values as in OLMo."""
-    norm = {"norm": "rmsnorm", "norm_epsilon": fields.number("rms_norm_eps", 1e-5), "qk_norm": "all-heads"}
+    norm = {"norm": "rmsnorm", "norm_epsilon": fields.number("rms_norm_eps", 1e-5), "attention.qk_norm": "all-heads"}
     return olmo(fields) | norm | {"experts": experts(fields, 64, 8, None)}
 
 
@@ -53,7 +52,7 @@ def gpt_oss(fields: ConfigReader) -> ConfigValues:
     types = repeating_types(fields, choices["layers"], 2)
     limit = fields.number("swiglu_limit", 7.0)
     return choices | {
-        "attention_sinks": True,
+        "attention.sinks": True,
         "biases": attention_biases(fields, True),
         "feed_forward": "geglu-sigmoid",
         "experts": replace(experts(fields, 128, 4), bias=True, up_offset=1.0, limit=limit),

@@ -17,7 +17,7 @@ from headlight.checkpoints.families.common import (
 )
 from headlight.checkpoints.families.llama import BLOCK, QK_NORM_RULES, llama_family, outside_blocks, shared_config
 from headlight.checkpoints.weight_mapping import ConfigValues, HeadMapping, WeightRules
-from headlight.config_groups import EmbeddingConfig, PerLayerConfig, RopeConfig
+from headlight.config import EmbeddingConfig, PerLayerConfig, RopeConfig
 
 _GEMMA_DEFAULTS = {
     "vocab_size": 256_000, "max_position_embeddings": 8192, "head_dim": 256, "num_hidden_layers": 28,
@@ -54,7 +54,7 @@ def gemma2(fields: ConfigReader) -> ConfigValues:
     masks = layer_masks(fields, layers, default_types, fields.integer("sliding_window", 4096))
     return choices | {
         "per_layer": PerLayerConfig(masks=masks, score_scales=(_scale(fields),) * layers),
-        "score_soft_cap": soft_cap(fields, "attn_logit_softcapping", 50.0),
+        "attention.score_soft_cap": soft_cap(fields, "attn_logit_softcapping", 50.0),
     }
 
 
@@ -76,7 +76,7 @@ def gemma3(fields: ConfigReader) -> ConfigValues:
         choices
         | encoder
         | {
-            "qk_norm": "per-head",
+            "attention.qk_norm": "per-head",
             "rope": ropes["full_attention"],
             "per_layer": PerLayerConfig(masks=masks, ropes=rotations, score_scales=(_scale(fields),) * layers),
         }

@@ -16,7 +16,7 @@ from headlight.checkpoints.families.gemma4 import (
 )
 from headlight.checkpoints.families.llama import QK_NORM_RULES, llama_family
 from headlight.checkpoints.weight_mapping import ConfigValues
-from headlight.config_groups import AlternatingUpdatesConfig, PerLayerConfig
+from headlight.config import AlternatingUpdatesConfig, PerLayerConfig
 
 _SPARSE_LAYERS, _SPARSITY = 10, 0.95  # for deeper models, if no field says
 _DEFAULTS = {
@@ -43,8 +43,8 @@ def gemma3n(fields: ConfigReader) -> ConfigValues:
     ropes = layer_ropes(fields, choices["head_dim"], choices["context_length"])
     return choices | {
         "rope": ropes["full_attention"],
-        "laurel_rank": fields.integer("laurel_rank", 64),
-        "alternating_updates": AlternatingUpdatesConfig(
+        "residual.laurel_rank": fields.integer("laurel_rank", 64),
+        "residual.alternating_updates": AlternatingUpdatesConfig(
             streams=fields.integer("altup_num_inputs", 4),
             active=fields.integer("altup_active_idx", 0),
             output_scale=fields.boolean("altup_correct_scale", True),

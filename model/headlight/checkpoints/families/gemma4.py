@@ -9,7 +9,7 @@ from headlight.checkpoints.families.common import MLP_ACTIVATIONS, attention_bia
 from headlight.checkpoints.families.gemma import SANDWICH, gated_activation, soft_capped_head
 from headlight.checkpoints.families.llama import QK_NORM_RULES, llama_family, shared_config
 from headlight.checkpoints.weight_mapping import ConfigValues, WeightRules
-from headlight.config_groups import EmbeddingConfig, LayerEmbeddingConfig, PerLayerConfig
+from headlight.config import EmbeddingConfig, LayerEmbeddingConfig, PerLayerConfig
 from headlight.errors import CheckpointError
 
 _FULL, _WINDOW = "full_attention", "sliding_attention"
@@ -41,7 +41,7 @@ def gemma4(fields: ConfigReader) -> ConfigValues:
     double = fields.boolean("use_double_wide_mlp", False)
     widths = [choices["d_ff"] * (2 if double and giver != layer else 1) for layer, giver in enumerate(givers)]
     return choices | {
-        "stream_scale": True,
+        "residual.scale": True,
         "per_layer": PerLayerConfig(
             masks=layer_masks(fields.without("layer_types"), len(types), types, fields.integer("sliding_window", 512)),
             ropes=tuple(ropes),
@@ -63,9 +63,9 @@ def layer_embedding_config(fields: ConfigReader) -> ConfigValues:
         "embedding": EmbeddingConfig(scale=choices["d_model"] ** 0.5),
         "layer_embedding": _layer_embedding(fields),
         "biases": attention_biases(fields),
-        "qk_norm": "per-head",
-        "value_norm": True,
-        "scale": False,
+        "attention.qk_norm": "per-head",
+        "attention.value_norm": True,
+        "attention.scale": False,
     }
 
 

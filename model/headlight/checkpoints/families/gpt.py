@@ -36,8 +36,7 @@ from headlight.checkpoints.weight_mapping import (
     stacked_qkv,
     transpose,
 )
-from headlight.config import Config
-from headlight.config_groups import AlibiConfig, EmbeddingConfig, PerLayerConfig, RopeConfig
+from headlight.config import AlibiConfig, Config, EmbeddingConfig, PerLayerConfig, RopeConfig
 from headlight.errors import CheckpointError
 
 
@@ -68,7 +67,7 @@ def gpt2(fields: ConfigReader) -> ConfigValues:
     )
     first_scale = (choices["d_model"] // max(choices["heads"], 1) or 1) ** -0.5 if scaled else 1.0
     scales = tuple(first_scale / (layer + 1) for layer in range(choices["layers"])) if by_layer_index else ()
-    return choices | {"scale": scaled or by_layer_index, "per_layer": PerLayerConfig(score_scales=scales)}
+    return choices | {"attention.scale": scaled or by_layer_index, "per_layer": PerLayerConfig(score_scales=scales)}
 
 
 def gpt_neo(fields: ConfigReader) -> ConfigValues:
@@ -84,7 +83,12 @@ def gpt_neo(fields: ConfigReader) -> ConfigValues:
         raise CheckpointError(f"{fields.name}: its attention_types do not state global or local once for each layer.")
     biases = ("output", "up", "down", "norm")
     by_layer = PerLayerConfig(masks=tuple(masks[kind] for kind in kinds))
-    return choices | {"positional_encoding": "learned", "scale": False, "biases": biases, "per_layer": by_layer}
+    return choices | {
+        "positional_encoding": "learned",
+        "attention.scale": False,
+        "biases": biases,
+        "per_layer": by_layer,
+    }
 
 
 def _repeat_pattern(fields: ConfigReader, pattern: list[object]) -> list[str]:
@@ -100,7 +104,7 @@ def gptj(fields: ConfigReader) -> ConfigValues:
     return choices | {
         "positional_encoding": "rope",
         "rope": RopeConfig(interleaved=True, rotary_dim=fields.integer("rotary_dim", 64)),
-        "parallel_residual": True,
+        "residual.parallel": True,
         "biases": ("up", "down", "norm"),
     }
 
@@ -111,7 +115,7 @@ def gpt_bigcode(fields: ConfigReader) -> ConfigValues:
     return choices | {
         "key_value_heads": 1 if fields.boolean("multi_query", True) else choices["heads"],
         "positional_encoding": "learned",
-        "scale": fields.boolean("scale_attn_weights", True),
+        "attention.scale": fields.boolean("scale_attn_weights", True),
         "bias": True,
     }
 
@@ -129,7 +133,7 @@ def mpt(fields: ConfigReader) -> ConfigValues:
         "norm": "layernorm",
         "norm_epsilon": fields.number("layer_norm_epsilon", 1e-5),
         "positional_encoding": "alibi",
-        "qkv_limit": attention.number("clip_qkv", 0.0),
+        "attention.qkv_limit": attention.number("clip_qkv", 0.0),
         "per_layer": PerLayerConfig(score_scales=(scale,) * found["layers"]),
     }
 
@@ -146,7 +150,7 @@ def gpt_neox(fields: ConfigReader) -> ConfigValues:
         "norm_epsilon": fields.number("layer_norm_eps", 1e-5),
         "positional_encoding": "rope",
         "rope": rope_config(fields, *head_and_context(found), rotary_fraction=0.25, field_names=names),
-        "parallel_residual": fields.boolean("use_parallel_residual", True),
+        "residual.parallel": fields.boolean("use_parallel_residual", True),
         "biases": (*attention, "up", "down", "norm"),
     }
 
@@ -347,7 +351,7 @@ def bloom(fields: ConfigReader) -> ConfigValues:
         "norm": "layernorm",
         "norm_epsilon": fields.number("layer_norm_epsilon", 1e-5),
         "norm_placement": "residual-from-norm" if residual_from_norm else "pre",
-        "embedding_norm": True,
+        "embedding.norm": True,
         "positional_encoding": "alibi",
         "bias": True,
     }
@@ -368,7 +372,7 @@ def falcon(fields: ConfigReader) -> ConfigValues:
         "feed_forward": fields.choice("activation", "gelu", MLP_ACTIVATIONS),
         "norm": "layernorm",
         "norm_epsilon": fields.number("layer_norm_epsilon", 1e-5),
-        "parallel_residual": fields.boolean("parallel_attn", True) or grouped,
+        "residual.parallel": fields.boolean("parallel_attn", True) or grouped,
         "positional_encoding": "alibi" if alibi else "rope",
         "alibi": AlibiConfig(scale=max(head, 1) ** -0.5, bfloat16=True),
         "rope": rope_config(fields, head, context),
@@ -385,8 +389,8 @@ def phi(fields: ConfigReader) -> ConfigValues:
         "feed_forward": fields.choice("hidden_act", "gelu_new", MLP_ACTIVATIONS),
         "norm": "layernorm",
         "norm_epsilon": fields.number("layer_norm_eps", 1e-5),
-        "parallel_residual": True,
-        "qk_norm": "per-head" if fields.boolean("qk_layernorm", False) else "none",
+        "residual.parallel": True,
+        "attention.qk_norm": "per-head" if fields.boolean("qk_layernorm", False) else "none",
         "positional_encoding": "rope",
         "rope": rope_config(fields, *head_and_context(found), rotary_fraction=0.5),
         "bias": True,

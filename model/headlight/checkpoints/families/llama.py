@@ -32,7 +32,7 @@ from headlight.checkpoints.weight_mapping import (
     rule,
     stacked_qkv,
 )
-from headlight.config_groups import OutputHeadConfig, PerLayerConfig
+from headlight.config import OutputHeadConfig, PerLayerConfig
 
 ATTENTION = [f"self_attn.{name}_proj" for name in "qkvo"]
 FEED_FORWARD = ["mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"]
@@ -145,7 +145,7 @@ def qwen3(fields: ConfigReader, d_ff: str = "intermediate_size") -> ConfigValues
     """QK norm per head; `d_ff` is the field for the width of the feed-forward network."""
     choices = shared_config(fields, d_ff=d_ff)
     per_layer = upper_windows(fields, choices["layers"])
-    return choices | {"qk_norm": "per-head", "biases": attention_biases(fields), "per_layer": per_layer}
+    return choices | {"attention.qk_norm": "per-head", "biases": attention_biases(fields), "per_layer": per_layer}
 
 
 def smollm3(fields: ConfigReader) -> ConfigValues:

@@ -26,7 +26,7 @@ from headlight.checkpoints.families.llama import (
     windows,
 )
 from headlight.checkpoints.weight_mapping import ConfigValues, WeightRule, WeightRules, flatten, flip_halves, rule
-from headlight.config_groups import EmbeddingConfig, PerLayerConfig
+from headlight.config import EmbeddingConfig, PerLayerConfig
 
 
 def olmo(fields: ConfigReader) -> ConfigValues:
@@ -34,7 +34,7 @@ def olmo(fields: ConfigReader) -> ConfigValues:
     return shared_config(fields) | {
         "norm": "nonparametric-layernorm",
         "norm_epsilon": 1e-5,
-        "qkv_limit": fields.number("clip_qkv", 0.0),
+        "attention.qkv_limit": fields.number("clip_qkv", 0.0),
         "biases": attention_biases(fields),
     }
 
@@ -43,7 +43,7 @@ def olmo2(fields: ConfigReader) -> ConfigValues:
     """Norm on the sublayer's output (post-sublayer), QK norm over all heads."""
     return shared_config(fields) | {
         "norm_placement": "post-sublayer",
-        "qk_norm": "all-heads",
+        "attention.qk_norm": "all-heads",
         "biases": attention_biases(fields),
     }
 
@@ -79,7 +79,7 @@ def exaone4(fields: ConfigReader) -> ConfigValues:
     choices = shared_config(fields)
     return choices | {
         "norm_placement": "post-sublayer",
-        "qk_norm": "per-head",
+        "attention.qk_norm": "per-head",
         "per_layer": rope_within_windows(fields, choices["layers"]),
     }
 
@@ -97,8 +97,8 @@ def granite(fields: ConfigReader) -> ConfigValues:
 def stablelm(fields: ConfigReader) -> ConfigValues:
     """LayerNorm, partial rotary embedding; sublayers may be parallel, and each head may have its own QK norm."""
     return shared_config(fields, norm="layernorm", rotary_fraction=0.25) | {
-        "parallel_residual": fields.boolean("use_parallel_residual", False),
-        "qk_norm": "each-head" if fields.boolean("qk_layernorm", False) else "none",
+        "residual.parallel": fields.boolean("use_parallel_residual", False),
+        "attention.qk_norm": "each-head" if fields.boolean("qk_layernorm", False) else "none",
         "biases": ("norm", *ATTENTION_PROJECTIONS[:3] * fields.boolean("use_qkv_bias", False)),
     }
 
@@ -106,8 +106,8 @@ def stablelm(fields: ConfigReader) -> ConfigValues:
 def cohere(fields: ConfigReader) -> ConfigValues:
     """One LayerNorm without biases before both parallel sublayers; interleaved rotary embedding."""
     return shared_config(fields, norm="layernorm", interleaved=True) | {
-        "parallel_residual": True,
-        "qk_norm": "each-head" if fields.boolean("use_qk_norm", False) else "none",
+        "residual.parallel": True,
+        "attention.qk_norm": "each-head" if fields.boolean("use_qk_norm", False) else "none",
         "biases": attention_biases(fields),
     }
 
@@ -142,8 +142,8 @@ def nanochat(fields: ConfigReader) -> ConfigValues:
     """Norms without weights, of the embeddings and of queries and keys too; squared ReLU."""
     return shared_config(fields, MLP_ACTIVATIONS) | {
         "norm": "nonparametric-rmsnorm",
-        "embedding_norm": True,
-        "qk_norm": "per-head",
+        "embedding.norm": True,
+        "attention.qk_norm": "per-head",
         "biases": attention_biases(fields),
     }
 

@@ -18,7 +18,7 @@ from headlight.checkpoints.families.common import (
     sizes,
 )
 from headlight.checkpoints.weight_mapping import ConfigValues, Family, WeightRules, chunk, rule, stacked_qkv
-from headlight.config_groups import OutputHeadConfig, PerLayerConfig
+from headlight.config import OutputHeadConfig, PerLayerConfig
 
 POOLINGS = {"cls": "first", "mean": "mean"}
 
@@ -45,7 +45,7 @@ def modernbert(fields: ConfigReader) -> ConfigValues:
         "feed_forward": fields.choice("hidden_activation", "gelu", GATED_MLP_ACTIVATIONS),
         "norm": "layernorm",
         "norm_epsilon": fields.number("norm_eps", 1e-5),
-        "embedding_norm": True,
+        "embedding.norm": True,
         "first_norm": False,
         "masks": (),
         "positional_encoding": "rope",

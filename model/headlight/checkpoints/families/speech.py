@@ -9,8 +9,8 @@ from torch import Tensor
 from headlight.checkpoints.config_reader import MAX_INTEGER, ConfigReader
 from headlight.checkpoints.families.common import MLP_ACTIVATIONS, block_rows, block_rules, sizes
 from headlight.checkpoints.weight_mapping import ConfigValues, Family, HeadMapping, WeightRule, WeightRules, rule
-from headlight.config import Config
-from headlight.config_groups import MAX_FRAMES, OutputHeadConfig, SoundConfig
+from headlight.config import Config, OutputHeadConfig, SoundConfig
+from headlight.config.sound import MAX_FRAMES
 from headlight.errors import CheckpointError
 
 _CONVOLUTIONS = {
@@ -47,7 +47,7 @@ def wav2vec2(fields: ConfigReader) -> ConfigValues:
         "norm": "layernorm",
         "norm_epsilon": fields.number("layer_norm_eps", 1e-5),
         "norm_placement": "pre" if pre_norm else "post",
-        "embedding_norm": not pre_norm,
+        "embedding.norm": not pre_norm,
         "positional_encoding": "none",
         "masks": (),
         "bias": True,

@@ -37,7 +37,7 @@ def causal_text_tower(fields: ConfigReader) -> ConfigValues:
 def clip_vision(fields: ConfigReader) -> ConfigValues:
     """ViT with a norm before the first block, and no bias in the embedding of patches."""
     choices = vit(fields)
-    return choices | {"embedding_norm": True, "image": replace(choices["image"], patch_bias=False)}
+    return choices | {"embedding.norm": True, "image": replace(choices["image"], patch_bias=False)}
 
 
 def siglip_vision(fields: ConfigReader) -> ConfigValues:

@@ -31,8 +31,7 @@ from headlight.checkpoints.weight_mapping import (
     beside_each_other,
     rule,
 )
-from headlight.config import Config
-from headlight.config_groups import ImageConfig, OutputHeadConfig, RelativePositionConfig, RopeConfig
+from headlight.config import Config, ImageConfig, OutputHeadConfig, RelativePositionConfig, RopeConfig
 from headlight.errors import CheckpointError
 
 MAX_REGISTERS = 64  # published models have four

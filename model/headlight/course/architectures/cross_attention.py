@@ -100,7 +100,7 @@ def _maps_row(trace: Trace, path: str, head: int) -> Row:
 def _table_row(trace: Trace, path: str) -> Row:
     """The three attentions, compared by their recorded values."""
     layer = path.rpartition(".")[2]
-    encoder_layer = min(int(layer), trace.config.encoder_layers - 1)
+    encoder_layer = min(int(layer), trace.config.encoder.layers - 1)
     kinds = {
         "encoder self-attention": (f"encoder.{encoder_layer}.self", "source", "source"),
         "decoder self-attention": (f"{path}.self", "answer", "answer"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from functools import lru_cache
 from random import Random
 
@@ -15,8 +14,7 @@ from headlight.checkpoints.families import FAMILIES
 from headlight.checkpoints.load import Checkpoint, read_card
 from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.weight_mapping import make_plan
-from headlight.config import Config
-from headlight.config_groups import EmbeddingConfig, PerLayerConfig
+from headlight.config import Config, EmbeddingConfig, EncoderConfig, PerLayerConfig
 from headlight.course.controls import ChoiceControl, CountControl, ModelControl, SeedControl
 from headlight.course.pictures import TablePicture, bars, fold, row
 from headlight.course.screen import Screen, ScreenRows, link
@@ -147,9 +145,9 @@ def read_family(model_type: str, class_name: str) -> Config:
 
 def at_size(config: Config, d_model: int, layers: int, heads: int) -> Config:
     """The same model in another width, depth and number of heads; its feed-forward is four times as wide."""
-    sizes = {"d_model": d_model, "layers": layers, "encoder_layers": 0, "heads": heads, "key_value_heads": 0}
-    automatic = dict.fromkeys(("head_dim", "value_head_dim", "d_ff", "encoder_heads", "encoder_d_ff"), 0)
-    return config.replace(**sizes, **automatic, per_layer=PerLayerConfig())
+    automatic = dict.fromkeys(("key_value_heads", "head_dim", "value_head_dim", "d_ff"), 0)
+    sizes = {"d_model": d_model, "layers": layers, "heads": heads, **automatic}
+    return config.replace(**sizes, encoder=EncoderConfig(), per_layer=PerLayerConfig())
 
 
 @lru_cache(maxsize=64)
@@ -162,8 +160,8 @@ OPENED = "your model"
 WIDTHS = {str(width): str(width) for width in (64, 128, 256, 512, 768, 1024)}
 HEAD_DIM = 64  # d_model / heads of the models at the learner's size, as in all five papers
 ARCHITECTURES = ("decoder", "encoder", "encoder-decoder")
-SIZES = ("vocabulary_size", "context_length", "d_model", "layers", "encoder_layers", "heads", "key_value_heads",
-         "head_dim", "value_head_dim", "d_ff", "labels", "norm_epsilon", "start_token_id")  # fmt: skip
+SIZES = ("vocabulary_size", "context_length", "d_model", "layers", "encoder.layers", "heads", "key_value_heads",
+         "head_dim", "value_head_dim", "d_ff", "labels", "norm_epsilon", "decoder.start_token_id")  # fmt: skip
 
 
 def configurations(model: Checkpoint, layers: int, d_model: str, one: str, other: str) -> ScreenRows:
@@ -214,7 +212,7 @@ def _mask(config: Config) -> str:
 
 
 def _layers(config: Config) -> str:
-    return f"{config.encoder_layers} + {config.layers}" if config.has_cross_attention else str(config.layers)
+    return f"{config.encoder.layers} + {config.layers}" if config.has_cross_attention else str(config.layers)
 
 
 def _reads(config: Config) -> str:
@@ -234,7 +232,7 @@ CHOICES: dict[str, Callable[[Config], str]] = {
     "norm stands": lambda config: NORM_PLACEMENTS[config.norm_placement].title.partition(" (")[0],
     "feed-forward": lambda config: FEED_FORWARDS[config.feed_forward].title,
     "biases": _biases,
-    "scores / √d": lambda config: "yes" if config.scale else "no",
+    "scores / √d": lambda config: "yes" if config.attention.scale else "no",
     "answers": purpose,
     "layers": _layers,
     "width d": lambda config: str(config.d_model),
@@ -247,8 +245,8 @@ def _differences_of(configs: dict[str, Config], one: str, other: str) -> ScreenR
     """The fields of Config in which two models differ: sizes and choices."""
     if one == other:
         raise InputError("Choose two different models.")
-    plain = [configs[name].to_dict() for name in (one, other)]
-    different = [each.name for each in fields(Config) if plain[0][each.name] != plain[1][each.name]]
+    plain = [configs[name].to_paths() for name in (one, other)]
+    different = [path for path in plain[0] if plain[0][path] != plain[1][path]]
     sizes = [name for name in different if name in SIZES]
     choices = [name for name in different if name not in SIZES]
     return (
@@ -257,25 +255,15 @@ def _differences_of(configs: dict[str, Config], one: str, other: str) -> ScreenR
             title=f"From {one} to {other}: the choices that differ",
         ),
         row(_differences(sizes, one, other, plain), title="The sizes that differ"),
-        f"A Config has {len(fields(Config))} fields. Between these two {len(choices)} choices and "
+        f"A Config has {len(plain[0])} fields. Between these two {len(choices)} choices and "
         f"{len(sizes)} sizes differ; everything else is the same code with the same values."
         + ("" if OPENED in (one, other) else f" To compare your own model, choose “{OPENED}” as one of them."),
     )
 
 
 def _differences(names: list[str], one: str, other: str, plain: list[dict[str, object]]) -> TablePicture:
-    rows = [
-        (label, *values) for name in names for label, *values in _differing_parts(name, plain[0][name], plain[1][name])
-    ]
-    return TablePicture(("field", one, other), tuple(rows) or (("none", "", ""),))
-
-
-def _differing_parts(name: str, one: object, other: object) -> list[tuple[str, str, str]]:
-    """The field, or of a group of fields those that differ."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        parts = [_differing_parts(f"{name}.{key}", one[key], other[key]) for key in one if one[key] != other[key]]
-        return [part for found in parts for part in found]
-    return [(name, _written(one), _written(other))]
+    rows = tuple((name, _written(plain[0][name]), _written(plain[1][name])) for name in names)
+    return TablePicture(("field", one, other), rows or (("none", "", ""),))
 
 
 def _written(value: object) -> str:

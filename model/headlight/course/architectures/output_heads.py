@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from headlight.array_types import Bool, Float
 from headlight.checkpoints.load import Checkpoint
-from headlight.config import Config
-from headlight.config_groups import OutputHeadConfig
+from headlight.config import Config, OutputHeadConfig
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.fitting import fit, parameter_count
 from headlight.course.pictures import BarsPicture, Row, TablePicture, TokensPicture, bars, row
@@ -158,7 +157,7 @@ def _matrices_row(
     """A table of the heads, with the body that all of them share."""
     network, tokens = model.model, len(asked.text.ids)
     body = sum(p.numel() for name, p in network.named_parameters() if not name.startswith("output_head."))
-    tied = ", which are the embedding's" if network.config.tied_embeddings else ""
+    tied = ", which are the embedding's" if network.config.embedding.tied else ""
     own = parameter_count(network.output_head)
     heads = (
         ("classify", classifier, "a probability of each label, from the mean of the vectors"),

@@ -7,8 +7,7 @@ from torch import Tensor, nn
 
 from headlight.array_types import Bool
 from headlight.checkpoints.load import Checkpoint
-from headlight.config import Config
-from headlight.config_groups import PerLayerConfig
+from headlight.config import Config, EncoderConfig, PerLayerConfig
 from headlight.course.controls import ChoiceControl, ModelControl, TextControl
 from headlight.course.fitting import parameter_count
 from headlight.course.pictures import ModelDiagramPicture, Row, Verdict, row, shape_text, weights_map
@@ -57,9 +56,7 @@ def with_architecture(config: Config, architecture: str) -> Config:
         architecture=architecture,
         masks=() if is_encoder else ("causal",),
         per_layer=PerLayerConfig(),
-        encoder_layers=0,
-        encoder_heads=0,
-        encoder_d_ff=0,
+        encoder=EncoderConfig(),
         output_head="masked-language-model" if is_encoder else "language-model",
         labels=(),
     )

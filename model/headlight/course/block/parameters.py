@@ -6,7 +6,7 @@ import torch
 from torch.nn import Module
 
 from headlight.checkpoints.load import Checkpoint
-from headlight.config import Config
+from headlight.config import Config, EmbeddingConfig
 from headlight.course.attention import require_equal_heads
 from headlight.course.controls import ChoiceControl, CountControl, ModelControl, TextControl
 from headlight.course.fitting import parameter_count
@@ -73,7 +73,7 @@ def _question(config: Config, counts: dict[str, int], layer: int) -> Question:
     """Asks for the order of a layer's steps, or for its largest part if the steps are parallel or too few."""
     sublayers = tuple(name for name in PARTS.values() if name in counts)
     steps = steps_around(config.norm_placement, sublayers)
-    if config.parallel_residual or len(steps) < LEAST_STEPS:
+    if config.residual.parallel or len(steps) < LEAST_STEPS:
         return ask_largest(f"Which part of layer {layer} has the most parameters?", counts)
     others = (
         (
@@ -133,7 +133,7 @@ def calculator(
     require_equal_heads(int(d_model), heads)
     config = Config(
         vocabulary_size=int(vocabulary), context_length=int(length), d_model=int(d_model), layers=layers, heads=heads,
-        feed_forward=feed_forward, tied_embeddings=tied == "yes",
+        feed_forward=feed_forward, embedding=EmbeddingConfig(tied=tied == "yes"),
     )  # fmt: skip
     model = meta_model(config)
     by_formula, counted = formula_parameters(config), counted_parameters(model)
@@ -168,7 +168,7 @@ def formula_parameters(config: Config) -> Parts:
     maps = 0 if not config.has_feed_forward else 3 if config.feed_forward == "swiglu" else 2
     norms = (2 if config.has_feed_forward else 1) * layers + 1
     return {
-        "embedding": config.vocabulary_size * d * (1 if config.tied_embeddings else 2),
+        "embedding": config.vocabulary_size * d * (1 if config.embedding.tied else 2),
         "attention": layers * 4 * d * d,
         "feed-forward": layers * maps * d * config.d_ff,
         "norms": norms * d,
@@ -223,7 +223,7 @@ def _check(by_formula: Parts, counted: Parts, operations: Parts, real_operations
 def _table(config: Config, by_formula: Parts, counted: Parts) -> TablePicture:
     maps = "0" if not config.has_feed_forward else "3" if config.feed_forward == "swiglu" else "2"
     formulas = {
-        "embedding": "V d" if config.tied_embeddings else "2 V d",
+        "embedding": "V d" if config.embedding.tied else "2 V d",
         "attention": "L · 4 d²",
         "feed-forward": f"L · {maps} d · d_ff",
         "norms": "(2 L + 1) d" if config.has_feed_forward else "(L + 1) d",

@@ -79,7 +79,7 @@ def can_separate(config: Config) -> bool:
     sublayers to one stream.
     """
     is_replaced = NORM_PLACEMENTS[config.norm_placement].norm_on_stream == "before"
-    return config.only_adds_sublayers and not config.parallel_residual and not is_replaced
+    return config.only_adds_sublayers and not config.residual.parallel and not is_replaced
 
 
 Part = tuple[str, str, str]  # its name, the edit that switches it off (or ""), and a description of that
@@ -151,7 +151,7 @@ def _parts(model: Transformer) -> tuple[Part, ...]:
     has = {
         "feed-forward": config.has_feed_forward,
         "positions": config.positional_encoding != "none",
-        "1/√d": config.scale,
+        "1/√d": config.attention.scale,
         "norms": separable and (placement.norm_before or placement.norm_after),
         "residual connections": separable and placement.has_residual,
     }

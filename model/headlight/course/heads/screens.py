@@ -11,7 +11,7 @@ from torch import Tensor
 
 from headlight.array_types import Float
 from headlight.checkpoints import Checkpoint
-from headlight.config import Config
+from headlight.config import Config, EncoderConfig
 from headlight.course.attention import context_without_positions, require_equal_heads
 from headlight.course.controls import CountControl, ModelControl, TextControl
 from headlight.course.fitting import parameter_count
@@ -49,8 +49,8 @@ def run_two_stacks(
     heads = lcm(encoder_heads, decoder_heads)
     config = Config(
         architecture="encoder-decoder", vocabulary_size=VOCABULARY, context_length=max(source_length, length),
-        d_model=heads * -(-CHANNELS_AT_LEAST // heads), layers=1, heads=decoder_heads, encoder_heads=encoder_heads,
-        positional_encoding="sinusoidal",
+        d_model=heads * -(-CHANNELS_AT_LEAST // heads), layers=1, heads=decoder_heads,
+        encoder=EncoderConfig(heads=encoder_heads), positional_encoding="sinusoidal",
     )  # fmt: skip
     recorder = RecordingHook(no_hook, ("*.weights",))
     with torch.random.fork_rng(devices=()), torch.inference_mode():

@@ -17,8 +17,7 @@ from torch.nn import functional
 from headlight.array_types import Float, Int
 from headlight.cancellation import check_cancelled
 from headlight.checkpoints.load import Checkpoint, load
-from headlight.config import Config
-from headlight.config_groups import EmbeddingConfig
+from headlight.config import Config, EmbeddingConfig
 from headlight.course.cards import bits_per_token
 from headlight.course.controls import ChoiceControl, CountControl, NumberControl, SeedControl, TextControl
 from headlight.course.fitting import fit, parameter_count

@@ -10,7 +10,7 @@ import torch
 
 from headlight.analysis.lenses.logit_lens import KEEP, lens_at, target_tokens
 from headlight.checkpoints import Checkpoint
-from headlight.config import Config
+from headlight.config import Config, EmbeddingConfig
 from headlight.course.controls import ChoiceControl, CountControl, ModelControl, SeedControl, TextControl
 from headlight.course.fitting import fit
 from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, TablePicture, Verdict, row, weights_map
@@ -172,7 +172,7 @@ def _train(masks: tuple[str, ...], vocabulary: int, steps: int, seed: int) -> li
         layers=1,
         heads=2,
         masks=masks,
-        tied_embeddings=False,
+        embedding=EmbeddingConfig(tied=False),
     )
     model = Transformer(config).train()
 

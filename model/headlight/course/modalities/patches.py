@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import fold, unfold
 
 from headlight.array_types import Float, Shaped
-from headlight.config_groups import ImageConfig, ImageProcessorConfig
+from headlight.config import ImageConfig, ImageProcessorConfig
 from headlight.course.attention import NO_WEIGHTS, SHARPNESS, attend_by_similarity
 from headlight.course.controls import ChoiceControl, CountControl
 from headlight.course.pictures import HeatMapPicture, ImagePicture, TablePicture, row, shape_text

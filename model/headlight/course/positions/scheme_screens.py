@@ -10,8 +10,7 @@ from torch import Tensor
 from headlight.analysis.position_profile import position_profile
 from headlight.array_types import Float, Int
 from headlight.checkpoints import Checkpoint
-from headlight.config import Config
-from headlight.config_groups import RelativePositionConfig, RopeConfig
+from headlight.config import Config, RelativePositionConfig, RopeConfig
 from headlight.course.controls import ChoiceControl, CountControl, ModelControl, NumberControl
 from headlight.course.pictures import (
     Arrow,

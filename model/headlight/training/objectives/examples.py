@@ -15,7 +15,7 @@ from tokenizers import Encoding
 from torch import Tensor
 
 from headlight.array_types import Bool, Float, Int
-from headlight.config_groups import ImageConfig
+from headlight.config import ImageConfig
 from headlight.data.bag_of_words import LogisticRegression, NaiveBayes, character_ngrams
 from headlight.data.examples import Example, ExampleTask
 from headlight.data.text_tasks import TargetKind, TextExamples, word_spans
@@ -195,7 +195,7 @@ class SequenceToSequence(ExampleObjective):
         "architecture": "encoder-decoder",
         "output_head": "language-model",
         "masks": ("causal",),
-        "start_token_id": START_ID,
+        "decoder": {"start_token_id": START_ID},
     }
     target: ClassVar[TargetKind | None] = TargetKind.TEXT
 

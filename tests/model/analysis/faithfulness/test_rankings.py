@@ -9,6 +9,7 @@ import torch
 from headlight import ConfigError, TextError, Transformer, run
 from headlight.analysis.faithfulness.rankings import KEEP, RANKINGS, compare_rankings
 from headlight.analysis.weight_importance import gradient_times_input
+from headlight.config import EmbeddingConfig
 from headlight.vision.image import process_image
 from tests.model import toys
 from tests.model.toys import traced
@@ -67,7 +68,9 @@ def test_gradient_times_input_is_the_derivative_by_the_size_of_an_embedding() ->
 
 
 def test_texts_and_images_that_are_labelled_as_a_whole() -> None:
-    judge = toys.encoder(output_head="sequence-classifier", labels=("a", "b"), tied_embeddings=False, pooling="mean")
+    judge = toys.encoder(
+        output_head="sequence-classifier", labels=("a", "b"), embedding=EmbeddingConfig(tied=False), pooling="mean"
+    )
     found = compare_rankings(judge, traced(judge), 0, 1)
     assert set(found) == {*RANKINGS, "random"} - {"alti-logit"}
     assert len(found["weight"].order) == len(traced(judge).text.ids), "every token can be deleted"

@@ -15,7 +15,7 @@ from headlight.analysis.walkthrough.attention import (
     paths_to_keep,
 )
 from headlight.analysis.walkthrough.steps import WalkthroughStep
-from headlight.config_groups import ExpertsConfig, LatentConfig, LayerEmbeddingConfig
+from headlight.config import AttentionConfig, ExpertsConfig, LatentConfig, LayerEmbeddingConfig
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.experts import MixtureOfExperts
 from headlight.nn.layer_embedding import LayerEmbeddingGate
@@ -98,11 +98,11 @@ def test_a_rotation_is_named_by_the_position_that_a_token_was_moved_to() -> None
     st.fixed_dictionaries(
         {
             "norm_placement": st.sampled_from(toys.NORMED_PLACEMENTS),
-            "score_soft_cap": st.sampled_from((0.0, 2.0)),
-            "scale": st.booleans(),
-            "qk_norm": st.sampled_from(("none", "per-head", "all-heads")),
+            "attention.score_soft_cap": st.sampled_from((0.0, 2.0)),
+            "attention.scale": st.booleans(),
+            "attention.qk_norm": st.sampled_from(("none", "per-head", "all-heads")),
             "bias": st.booleans(),
-            "parallel_residual": st.booleans(),
+            "residual.parallel": st.booleans(),
         }
     ),
     st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(0, 5)),
@@ -111,7 +111,7 @@ def test_a_rotation_is_named_by_the_position_that_a_token_was_moved_to() -> None
 def test_the_steps_follow_for_every_architecture_option(choices: dict[str, Any], at: tuple[int, int, int]) -> None:
     model = toys.decoder(**choices)
     found = assert_steps_follow(model, traced(model), "decoder.1.self", *at)
-    assert any(step.name == "soft-cap" for step in found) == (choices["score_soft_cap"] > 0)
+    assert any(step.name == "soft-cap" for step in found) == (choices["attention.score_soft_cap"] > 0)
     same = choices["norm_placement"] in ("post", "post-sublayer")
     assert step_named(found, "input").formula.endswith("h_{i}" if same else "Norm(h_{i})")
 
@@ -146,13 +146,15 @@ def test_what_the_layer_adds_of_a_token_s_own_vector_is_a_step() -> None:
 
 
 def test_keys_and_values_are_made_of_the_same_compressed_vector() -> None:
-    model = toys.decoder(latent=LatentConfig(query_channels=5, key_value_channels=4, shared_key_channels=2))
+    model = toys.decoder(
+        attention=AttentionConfig(latent=LatentConfig(query_channels=5, key_value_channels=4, shared_key_channels=2))
+    )
     formula = step_named(assert_steps_follow(model, traced(model), "decoder.1.self", 0, 3, 2), "project").formula
     assert all(f"compress_{{{name}}}" in formula for name in ("Q}(x_{i}) W_{Q", "KV}(x_{j}) W_{K", "KV}(x_{j}) W_{V"))
 
 
 def test_the_weights_and_the_sinks_share_sum_to_one() -> None:
-    model = toys.decoder(attention_sinks=True)
+    model = toys.decoder(attention=AttentionConfig(sinks=True))
     step = step_named(assert_steps_follow(model, traced(model), "decoder.1.self", 0, 3, 2), "weights")
     share, weights = step.values[-2:]
     assert "sink" in step.formula and weights.array.sum() + share.array == pytest.approx(1, abs=1e-6)
@@ -205,7 +207,7 @@ def test_softmax_and_rotary_embedding_against_their_definitions() -> None:
 
 @pytest.mark.parametrize(("scale", "written"), [(True, "/ √4"), (False, "(not scaled)")], ids=["scaled", "unscaled"])
 def test_the_scale_step_shows_the_models_scale(scale: bool, written: str) -> None:
-    model = toys.decoder(scale=scale)
+    model = toys.decoder(attention=AttentionConfig(scale=scale))
     step = step_named(attention_walkthrough(model, traced(model), "decoder.0.self", 0, 1, 0), "scale")
     assert step.formula.endswith(written)
     assert step.values[1].array == pytest.approx(step.values[0].array * (0.5 if scale else 1.0), abs=1e-6)

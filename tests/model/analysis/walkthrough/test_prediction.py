@@ -7,7 +7,7 @@ import pytest
 
 from headlight import TextError, Trace, Transformer, find_checkpoint, load, run
 from headlight.analysis.walkthrough.prediction import PredictionWalkthrough, paths_to_keep, prediction_walkthrough
-from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
+from headlight.config import EmbeddingConfig, OutputHeadConfig
 from headlight.nn.output_heads import POOLINGS
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.tasks import task_of
@@ -15,7 +15,7 @@ from headlight.tracing.predictions import prediction_positions
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"
-LABELS: dict[str, Any] = {"labels": ("good", "bad", "odd"), "tied_embeddings": False}
+LABELS: dict[str, Any] = {"labels": ("good", "bad", "odd"), "embedding.tied": False}
 
 
 def traced(model: Transformer, *edits: str, **more: Any) -> Trace:
@@ -60,7 +60,7 @@ def assert_steps_follow(model: Transformer, trace: Trace, position: int = 3, ans
     ("choices", "more"),
     [
         ({}, ()),
-        ({"final_norm": False, "tied_embeddings": False}, ()),
+        ({"final_norm": False, "embedding.tied": False}, ()),
         ({"norm": "rmsnorm", "output_head_config": OutputHeadConfig(logit_scale=0.25)}, ("transform",)),
         ({"embedding": EmbeddingConfig(scale=4.0), "output_head_config": OutputHeadConfig(bias=True)}, ()),
         (
@@ -86,7 +86,7 @@ def test_a_masked_model_prepares_the_vector_first(transform: Any) -> None:
 
 
 def test_an_encoder_decoder_predicts_from_its_decoder() -> None:
-    model = toys.both(output_head_config=OutputHeadConfig(logit_scale=0.25), tied_embeddings=True)
+    model = toys.both(output_head_config=OutputHeadConfig(logit_scale=0.25), **{"embedding.tied": True})
     assert "final-norm" in assert_steps_follow(model, traced(model))
 
 

@@ -7,6 +7,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from headlight.checkpoints.load import Checkpoint
+from headlight.config import EmbeddingConfig
 from headlight.course.block.averages import averages_in_model
 from headlight.course.block.feed_forward import FEED_FORWARD, apply_alone, needed, neurons
 from headlight.course.block.last_steps import LAST_STEPS, last_steps
@@ -100,7 +101,7 @@ def test_the_last_steps_end_in_the_probabilities_of_the_model(decoder: Checkpoin
 
 
 def test_a_model_that_predicts_labels_has_no_last_steps() -> None:
-    model = toys.encoder(output_head="token-classifier", labels=("a", "b"), tied_embeddings=False)
+    model = toys.encoder(output_head="token-classifier", labels=("a", "b"), embedding=EmbeddingConfig(tied=False))
     with pytest.raises(InputError, match="needs a model that predicts the tokens"):
         LAST_STEPS.model_controls["model"].require(model.config)
 
@@ -185,9 +186,9 @@ def test_in_post_norm_a_sublayer_without_residual_connection_is_normed_alone() -
         ({"norm_placement": "post"}, set()),
         ({"norm_placement": "none"}, {"norms", "residual connections"}),
         ({"norm_placement": "residual-from-norm"}, {"norms", "residual connections"}),
-        ({"parallel_residual": True}, {"norms", "residual connections"}),
-        ({"laurel_rank": 3, "stream_scale": True}, {"norms", "residual connections"}),
-        ({"positional_encoding": "none", "scale": False}, {"positions", "1/√d"}),
+        ({"residual.parallel": True}, {"norms", "residual connections"}),
+        ({"residual.laurel_rank": 3, "residual.scale": True}, {"norms", "residual connections"}),
+        ({"positional_encoding": "none", "attention.scale": False}, {"positions", "1/√d"}),
         ({"feed_forward": "none"}, {"feed-forward"}),
     ],
 )

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from headlight.array_types import Float, Int
-from headlight.config import Config
+from headlight.config import Config, DecoderConfig, EmbeddingConfig
 from headlight.course.controls import ChoiceControl, CountControl, SeedControl, TextControl
 from headlight.course.fitting import begin_anew, fit, parameter_count
 from headlight.course.pictures import HeatMapPicture, LinesPicture, Row, TablePicture, Verdict, row
@@ -54,7 +54,8 @@ class AttentionAlone(SequenceNetwork):
             Config(
                 architecture="encoder-decoder", vocabulary_size=len(LETTERS) + 1, context_length=MOST_LENGTH,
                 d_model=D_MODEL, layers=1, heads=HEADS, d_ff=2 * D_MODEL, positional_encoding="learned",
-                norm="layernorm", feed_forward="relu", tied_embeddings=False, start_token_id=START,
+                norm="layernorm", feed_forward="relu", embedding=EmbeddingConfig(tied=False),
+                decoder=DecoderConfig(start_token_id=START),
             )
         )  # fmt: skip
         begin_anew(self.model)

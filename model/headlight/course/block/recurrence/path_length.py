@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from headlight.array_types import Float, Int
-from headlight.config import Config
+from headlight.config import Config, EmbeddingConfig
 from headlight.course.controls import ChoiceControl, CountControl, SeedControl
 from headlight.course.fitting import begin_anew, fit, parameter_count
 from headlight.course.pictures import LinesPicture, TablePicture, Verdict, row
@@ -35,7 +35,8 @@ class AttentionNetwork(nn.Module):
         self.model = Transformer(
             Config(
                 vocabulary_size=VOCABULARY, context_length=MOST_LENGTH, d_model=D_MODEL, layers=layers, heads=2,
-                positional_encoding="none", feed_forward="gelu", d_ff=2 * D_MODEL, tied_embeddings=False,
+                positional_encoding="none", feed_forward="gelu", d_ff=2 * D_MODEL,
+                embedding=EmbeddingConfig(tied=False),
             )
         )  # fmt: skip
         begin_anew(self.model)

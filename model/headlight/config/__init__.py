@@ -1,0 +1,39 @@
+"""The settings of a Transformer: a Config, and the groups in it."""
+
+from __future__ import annotations
+
+from headlight.config.attention import AttentionConfig, LatentConfig
+from headlight.config.config import BiasedModule, Config, Modality
+from headlight.config.embedding import EmbeddingConfig, LayerEmbeddingConfig
+from headlight.config.experts import ExpertsConfig
+from headlight.config.image import ImageConfig, ImageProcessorConfig, ResamplingFilter
+from headlight.config.output import OutputHeadConfig
+from headlight.config.positions import AlibiConfig, RelativePositionConfig, RopeConfig, SinusoidalConfig
+from headlight.config.residual import AlternatingUpdatesConfig, ResidualConfig
+from headlight.config.sound import SoundConfig
+from headlight.config.stacks import DecoderConfig, EncoderConfig, PerLayerConfig
+
+__all__ = [
+    "AlibiConfig",
+    "AlternatingUpdatesConfig",
+    "AttentionConfig",
+    "BiasedModule",
+    "Config",
+    "DecoderConfig",
+    "EmbeddingConfig",
+    "EncoderConfig",
+    "ExpertsConfig",
+    "ImageConfig",
+    "ImageProcessorConfig",
+    "LatentConfig",
+    "LayerEmbeddingConfig",
+    "Modality",
+    "OutputHeadConfig",
+    "PerLayerConfig",
+    "RelativePositionConfig",
+    "ResamplingFilter",
+    "ResidualConfig",
+    "RopeConfig",
+    "SinusoidalConfig",
+    "SoundConfig",
+]

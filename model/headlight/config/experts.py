@@ -1,0 +1,53 @@
+"""ExpertsConfig: a mixture of experts instead of the feed-forward network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from headlight.config.bounds import MAX_WIDTH
+from headlight.errors import ConfigError
+
+MAX_EXPERTS = 2**12
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpertsConfig:
+    """Mixture of experts instead of the feed-forward network (Shazeer et al. 2017).
+
+    A router scores the experts for each token; the token goes to those with the largest shares.
+    """
+
+    count: int = 0  # 0: no experts
+    per_token: int = 2  # experts that a token goes to
+    d_ff: int = 0  # neurons of each expert; 0: the model's d_ff
+    dense_layers: int = 0  # so many first layers have an ordinary network instead
+    scoring: Literal["softmax", "sigmoid"] = "softmax"  # turns the router's scores into shares
+    normalized: bool = True  # the shares of a token's experts are divided by their sum
+    share_scale: float = 1.0  # multiplies the shares, after that
+    groups: int = 1  # of experts, equally large (DeepSeek-V2)
+    chosen_groups: int = 1  # a token goes only to experts of so many groups
+    group_best: int = 1  # groups are chosen by the sum of so many best experts
+    choice_bias: bool = False  # a learned number per expert affects the choice, but not the shares (DeepSeek-V3)
+    shared_d_ff: int = 0  # neurons of an additional expert that reads every token; 0: none
+    bias: bool = False  # the linear maps of experts and router have biases
+    up_offset: float = 0.0  # added to the linear half of each expert (gpt-oss)
+    limit: float = 0.0  # of both halves; 0: no limit (gpt-oss)
+
+    def check(self) -> None:
+        """Raise ConfigError for sizes that are out of range or do not fit together."""
+        if not (0 <= self.count <= MAX_EXPERTS and (not self.count or 1 <= self.per_token <= self.count)):
+            raise ConfigError(
+                f"experts.count is {self.count} and experts.per_token {self.per_token}; there are at most "
+                f"{MAX_EXPERTS:,} experts, and a token goes to at least one of them."
+            )
+        size, rest = divmod(self.count, max(self.groups, 1))
+        enough = size >= self.group_best and self.per_token <= self.chosen_groups * size
+        if self.count and (rest or not 1 <= self.chosen_groups <= self.groups or not enough):
+            raise ConfigError(
+                f"experts.groups is {self.groups} for {self.count} experts, of which {self.chosen_groups} are chosen; "
+                f"groups must have equal sizes, and the chosen ones at least {self.per_token} experts together."
+            )
+        widths = {"experts.d_ff": self.d_ff, "experts.shared_d_ff": self.shared_d_ff}
+        if too_wide := [name for name, width in widths.items() if not 0 <= width <= MAX_WIDTH]:
+            raise ConfigError(f"{too_wide[0]} is {widths[too_wide[0]]}; it must be from 0 to {MAX_WIDTH:,}.")

@@ -1,0 +1,20 @@
+"""OutputHeadConfig: options of the output head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputHeadConfig:
+    """Options of the output head."""
+
+    # What precedes the projection; None: "dense-norm" for a masked language model, else "none".
+    transform: Literal["none", "dense", "norm", "dense-norm"] | None = None
+    activation: str = "gelu"  # of the transform
+    logit_scale: float = 1.0  # multiplies logits
+    logit_soft_cap: float = 0.0  # limits logits smoothly (Gemma 2); 0: no limit
+    bias: bool | None = None  # of the projection; None: all but language models have one
+    pad_token_id: int | None = None  # last-token pooling skips these tokens
+    contact_end_id: int | None = None  # ends a protein; with it a contact head reads the weights of all heads (ESM)
