@@ -325,7 +325,7 @@ def shipped(folder: Path) -> Network:
         read_tensors(folder / "model.safetensors"),
         Tokenizer.from_file(str(folder / "tokenizer.json")),
         stacks,
-        {stack: config["encoder_layers" if stack == "encoder" and len(stacks) == 2 else "layers"] for stack in stacks},
+        {stacks[-1]: config["layers"], **({"encoder": config["encoder"]["layers"]} if len(stacks) == 2 else {})},
         config["heads"],
         config["key_value_heads"],
         config["norm"],
@@ -339,7 +339,7 @@ def shipped(folder: Path) -> Network:
         config["rope"]["theta"],
         config["embedding"]["scale"],
         config["pooling"],
-        config["start_token_id"],
+        config["decoder"]["start_token_id"],
         (config["relative_position"]["buckets"], config["relative_position"]["max_distance"]),
         (config["image"]["patch_height"], config["image"]["patch_width"]),
     )
