@@ -142,31 +142,22 @@ def through_residual(
     The sublayer read `table` and returned `sublayer_output`, which is added to `onto` (to `table` itself if None);
     biases of norms go to `bias_row`.
     """
-    joined = residual.placement.apply(
-        table,
+    read = sublayer_input(residual, table, bias_row)
+    joined = residual.placement.add(
         table if onto is None else onto,
+        read,
+        sublayer_output,
         lambda rows: linearize(residual.norm, rows, bias_row),
-        lambda rows: sublayer_output,
         lambda rows: linearize(residual.output_norm, rows, bias_row),
     )
     if not isinstance(residual, LaurelConnection):
         return joined
-    return residual.join(joined, linearize(residual.low_rank, sublayer_input(residual, table, bias_row), bias_row))
+    return (joined + linearize(residual.low_rank, read, bias_row)) * 2**-0.5
 
 
 def sublayer_input(residual: ResidualConnection, table: Decomposition, bias_row: int) -> Decomposition:
     """The components of a sublayer's input from the residual stream `table`: normed if a norm comes first."""
-    read: list[Tensor] = []
-
-    def sublayer(rows: Tensor) -> Tensor:
-        read.append(rows)
-        return rows
-
-    def norm(rows: Tensor) -> Tensor:
-        return linearize(residual.norm, rows, bias_row)
-
-    residual.placement.apply(table, table, norm, sublayer, lambda rows: rows)
-    return read[0]
+    return residual.placement.sublayer_input(table, lambda rows: linearize(residual.norm, rows, bias_row))
 
 
 # Values that a trace must hold, besides edited ones; if logits were edited, also "*.final_residual".

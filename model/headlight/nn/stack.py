@@ -34,77 +34,61 @@ from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEn
 from headlight.nn.residual_streams import AlternatingUpdates, LowRankMap, ResidualStreams
 from headlight.registry import Registry
 
-Sublayer = Callable[[Tensor], Tensor]
+Norm = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
 class NormPlacement:
     """The placement of the norms of a residual connection; `title` is its name on a model card.
 
-    `apply` computes the residual stream after a sublayer, from the sublayer's input, the residual stream, the norm, the
-    sublayer, and the norm of its output. `norm_before` and `norm_after` say which norms exist, `output_is_normed`
-    whether the stack needs no final norm, `norm_on_stream` whether the residual stream itself passes through the norm,
-    before or after the sublayer, and `has_residual` whether there is a residual connection.
+    `norm_before` and `norm_after` say which norms exist, `norm_on_stream` whether the residual stream itself passes
+    through the norm, before or after the sublayer, and `has_residual` whether there is a residual connection.
     """
 
     title: str
-    apply: Callable[[Tensor, Tensor, Sublayer, Sublayer, Sublayer], Tensor]
     norm_before: bool = True
     norm_after: bool = False
-    output_is_normed: bool = False
     norm_on_stream: Literal["", "before", "after"] = ""
     has_residual: bool = True
+
+    @property
+    def output_is_normed(self) -> bool:
+        """Whether the stack needs no final norm."""
+        return self.norm_on_stream == "after"
 
     @property
     def only_adds(self) -> bool:
         """Whether the sublayer's output is added to the residual stream unchanged, and no norm acts on the stream."""
         return self.has_residual and not self.norm_after and not self.norm_on_stream
 
+    def sublayer_input(self, x: Tensor, norm: Norm) -> Tensor:
+        """The input of the sublayer: x, normalized unless the norm comes after the sublayer."""
+        return norm(x) if self.norm_before and self.norm_on_stream != "after" else x
 
-def _residual_from_norm(
-    x: Tensor, residual: Tensor, norm: Sublayer, sublayer: Sublayer, output_norm: Sublayer
-) -> Tensor:
-    normed = norm(x)
-    return normed + sublayer(normed)
+    def add(self, residual: Tensor, sublayer_input: Tensor, output: Tensor, norm: Norm, output_norm: Norm) -> Tensor:
+        """The residual stream after the sublayer, which read `sublayer_input` and returned `output`."""
+        if not self.has_residual:
+            return output
+        if self.norm_on_stream == "before":
+            return sublayer_input + output
+        if self.norm_on_stream == "after":
+            return norm(residual + output)
+        return residual + (output_norm(output) if self.norm_after else output)
 
 
 NORM_PLACEMENTS: Registry[NormPlacement] = Registry(
     "norm placement",
     {
         # Xiong et al. 2020, figure 1: post-norm is the original order, pre-norm trains without warm-up.
-        "pre": NormPlacement(
-            "Before each sublayer (pre-norm)",
-            lambda x, residual, norm, sublayer, output_norm: residual + sublayer(norm(x)),
-        ),
-        "post": NormPlacement(
-            "After each sublayer and its residual (post-norm)",
-            lambda x, residual, norm, sublayer, output_norm: norm(residual + sublayer(x)),
-            output_is_normed=True,
-            norm_on_stream="after",
-        ),
+        "pre": NormPlacement("Before each sublayer (pre-norm)"),
+        "post": NormPlacement("After each sublayer and its residual (post-norm)", norm_on_stream="after"),
         # OLMo Team 2025, section 3.2
-        "post-sublayer": NormPlacement(
-            "On the output of each sublayer",
-            lambda x, residual, norm, sublayer, output_norm: residual + output_norm(sublayer(x)),
-            norm_before=False,
-            norm_after=True,
-        ),
+        "post-sublayer": NormPlacement("On the output of each sublayer", norm_before=False, norm_after=True),
         # Gemma Team 2024 (Gemma 2), section 2
-        "sandwich": NormPlacement(
-            "Before and after each sublayer",
-            lambda x, residual, norm, sublayer, output_norm: residual + output_norm(sublayer(norm(x))),
-            norm_after=True,
-        ),
+        "sandwich": NormPlacement("Before and after each sublayer", norm_after=True),
         # BigScience 2022, the option apply_residual_connection_post_layernorm
-        "residual-from-norm": NormPlacement(
-            "Before each sublayer and its residual", _residual_from_norm, norm_on_stream="before"
-        ),
-        "none": NormPlacement(
-            "No norm and no residual connection",
-            lambda x, residual, norm, sublayer, output_norm: sublayer(x),
-            norm_before=False,
-            has_residual=False,
-        ),
+        "residual-from-norm": NormPlacement("Before each sublayer and its residual", norm_on_stream="before"),
+        "none": NormPlacement("No norm and no residual connection", norm_before=False, has_residual=False),
     },
 )
 
@@ -120,16 +104,19 @@ class ResidualConnection(nn.Module):
         self.output_norm = make_norm(config, config.d_model) if placement.norm_after else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(
+    def sublayer_input(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_model"]:
+        """The input of the sublayer, computed from the residual stream x."""
+        return self.placement.sublayer_input(x, self.norm)
+
+    def add(
         self,
-        x: Float[Tensor, "batch pos d_model"],
-        sublayer: Sublayer,
-        residual: Float[Tensor, "batch pos d_model"] | None = None,
+        residual: Float[Tensor, "batch pos d_model"],
+        sublayer_input: Float[Tensor, "batch pos d_model"],
+        output: Float[Tensor, "batch pos d_model"],
     ) -> Float[Tensor, "batch pos d_model"]:
-        """The residual stream (x if `residual` is None) plus the output of the sublayer, which reads x."""
-        residual = x if residual is None else residual
-        with_dropout = (lambda h: self.dropout(sublayer(h))) if self.training else sublayer
-        return self.placement.apply(x, residual, self.norm, with_dropout, self.output_norm)
+        """The residual stream after the sublayer, which read `sublayer_input` and returned `output`."""
+        output = self.dropout(output) if self.training else output
+        return self.placement.add(residual, sublayer_input, output, self.norm, self.output_norm)
 
 
 class LaurelConnection(ResidualConnection):
@@ -139,24 +126,14 @@ class LaurelConnection(ResidualConnection):
         super().__init__(config, has_norm)
         self.low_rank = LowRankMap(config)
 
-    def forward(
+    def add(
         self,
-        x: Float[Tensor, "batch pos d_model"],
-        sublayer: Sublayer,
-        residual: Float[Tensor, "batch pos d_model"] | None = None,
+        residual: Float[Tensor, "batch pos d_model"],
+        sublayer_input: Float[Tensor, "batch pos d_model"],
+        output: Float[Tensor, "batch pos d_model"],
     ) -> Float[Tensor, "batch pos d_model"]:
-        """(The residual stream + the output of the sublayer + the low-rank map of the sublayer's input) / sqrt(2)."""
-        beside: list[Tensor] = []
-
-        def both(h: Tensor) -> Tensor:
-            beside.append(self.low_rank(h))
-            return sublayer(h)
-
-        return self.join(super().forward(x, both, residual), beside[0])
-
-    def join(self, x: Float[Tensor, "*shape d_model"], beside: Float[Tensor, "*shape d_model"]) -> Tensor:
-        """Joins the residual stream after the sublayer with the output of the low-rank map."""
-        return (x + beside) * 2**-0.5
+        """(The residual stream after the sublayer + the low-rank map of the sublayer's input) / sqrt(2)."""
+        return (super().add(residual, sublayer_input, output) + self.low_rank(sublayer_input)) * 2**-0.5
 
 
 @dataclass(frozen=True)
@@ -208,46 +185,55 @@ class Block(nn.Module):
     ) -> Float[Tensor, "batch pos d_model"]:
         """The residual stream after this block."""
         block_input = x = hook("residual", x)
-        attend_to_text, self_hook = self.self_attention, with_prefix(hook, "self")
-        x = self.self_attention_residual(
-            x,
-            lambda h: attend_to_text(
-                h, None, given.attention, self_hook, given.update_cache, shared=given.shared, give=given.give
-            ),
+        connection = self.self_attention_residual
+        h = connection.sublayer_input(x)
+        output = self.self_attention(
+            h,
+            None,
+            given.attention,
+            with_prefix(hook, "self"),
+            given.update_cache,
+            shared=given.shared,
+            give=given.give,
         )
-        x = hook("residual_after_self", x)
+        x = hook("residual_after_self", connection.add(x, h, output))
         cross_context = given.cross_attention
         if self.cross_attention_residual is not None and self.cross_attention is not None and cross_context is not None:
-            attend, cross_hook = self.cross_attention, with_prefix(hook, "cross")
-            x = self.cross_attention_residual(
-                x, lambda h: attend(h, given.memory, cross_context, cross_hook, keep_of_source=given.keep_of_source)
+            connection, cross_hook = self.cross_attention_residual, with_prefix(hook, "cross")
+            h = connection.sublayer_input(x)
+            output = self.cross_attention(
+                h, given.memory, cross_context, cross_hook, keep_of_source=given.keep_of_source
             )
-            x = hook("residual_after_cross", x)
+            x = hook("residual_after_cross", connection.add(x, h, output))
         if self.feed_forward_residual is not None and self.feed_forward is not None:
-            feed_forward, feed_forward_input = self.feed_forward, block_input if self.parallel_residual else x
-            x = self.feed_forward_residual(
-                feed_forward_input, lambda h: feed_forward(h, with_prefix(hook, "feed_forward")), residual=x
-            )
-        token_vector = given.token_vector
-        if self.layer_embedding is not None and self.layer_embedding_residual is not None and token_vector is not None:
-            add, own_hook = self.layer_embedding, with_prefix(hook, "layer_embedding")
+            connection = self.feed_forward_residual
+            h = connection.sublayer_input(block_input if self.parallel_residual else x)
+            output = self.feed_forward(h, with_prefix(hook, "feed_forward"))
+            x = connection.add(x, h, output)
+        if given.token_vector is not None:
             x = hook("residual_after_feed_forward", x)
-            x = self.layer_embedding_residual(x, lambda h: add(h, token_vector, own_hook))
+            x = self.add_layer_embedding(x, x, given.token_vector, hook)
         return x if self.stream_scale is None else x * self.stream_scale
+
+    def add_layer_embedding(
+        self,
+        residual: Float[Tensor, "batch pos d_model"],
+        x: Float[Tensor, "batch pos d_model"],
+        token_vector: Float[Tensor, "#batch pos layer_channel"],
+        hook: Hook,
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """The residual stream plus each token's vector for this layer, gated by a function of x."""
+        connection, gate = self.layer_embedding_residual, self.layer_embedding
+        assert connection is not None and gate is not None
+        h = connection.sublayer_input(x)
+        return connection.add(residual, h, gate(h, token_vector, with_prefix(hook, "layer_embedding")))
 
     def keys_and_values(
         self, x: Float[Tensor, "batch pos d_model"], context: AttentionContext, hook: Hook
     ) -> KeysAndValues:
         """The keys and values of self-attention that later layers share, from the residual stream before this block."""
-        found: list[KeysAndValues] = []
-        attention, self_hook = self.self_attention, with_prefix(hook, "self")
-
-        def project(h: Tensor) -> Tensor:
-            found.append(attention.project(self_hook("input", h), None, context, self_hook)[1])
-            return h
-
-        self.self_attention_residual(hook("residual", x), project)
-        return found[0]
+        h, self_hook = self.self_attention_residual.sublayer_input(hook("residual", x)), with_prefix(hook, "self")
+        return self.self_attention.project(self_hook("input", h), None, context, self_hook)[1]
 
 
 class AlternatingBlock(Block):
@@ -264,16 +250,13 @@ class AlternatingBlock(Block):
         streams, updates = hook("residual_streams", x), self.alternating_updates
         predicted = updates.predict(streams, streams)
         read = hook("residual", predicted[..., updates.active, :])
-        token_vector = given.token_vector
         written = super().forward(read, replace(given, token_vector=None), HookAfter(hook, "residual"))
         written = hook("residual_after_feed_forward", written)
         streams = updates.correct(predicted, read, written, written)
-        if self.layer_embedding is None or self.layer_embedding_residual is None or token_vector is None:
+        if given.token_vector is None:
             return streams
-        add, own_hook, active = self.layer_embedding, with_prefix(hook, "layer_embedding"), updates.output(streams)
-        added = self.layer_embedding_residual(
-            active, lambda h: add(h, token_vector, own_hook), residual=torch.zeros_like(active)
-        )
+        active = updates.output(streams)
+        added = self.add_layer_embedding(torch.zeros_like(active), active, given.token_vector, hook)
         return torch.cat((streams[..., :1, :], streams[..., 1:, :] + added[..., None, :]), dim=-2)
 
 

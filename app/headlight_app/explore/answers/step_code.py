@@ -65,7 +65,7 @@ def attention_step_code(model: Transformer, attention: str) -> dict[str, tuple[C
         ),
         "weights": (*_statement_code("hook weights"), *_method_code(attention_function, "normalize")),
         "weighted-sum": _statement_code("@", "hook weighted_values"),
-        "output": (*_statement_code("hook output"), _function_code(merge_heads), *_method_code(residual, "forward")),
+        "output": (*_statement_code("hook output"), _function_code(merge_heads), *_method_code(residual, "add")),
         "feed-forward": _method_code(block.feed_forward, "forward"),
     }
 

@@ -315,7 +315,8 @@ def through_blocks(
     connection, stream = ResidualConnection(config), [x[None]]
     with torch.no_grad():
         for _ in range(depth):
-            stream.append(connection(stream[-1], lambda h: h @ matrix))
+            h = connection.sublayer_input(stream[-1])
+            stream.append(connection.add(stream[-1], h, h @ matrix))
     return torch.cat(stream)[:, 0]
 
 

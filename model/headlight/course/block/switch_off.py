@@ -69,7 +69,8 @@ class SublayerSwitches:
         connection, output = self._output
         norms = (connection.norm, connection.output_norm) if self.norm else (torch.nn.Identity(), torch.nn.Identity())
         residual = stream if self.residual else torch.zeros_like(stream)
-        return connection.placement.apply(stream, residual, norms[0], lambda h: output, norms[1])
+        read = connection.placement.sublayer_input(stream, norms[0])
+        return connection.placement.add(residual, read, output, *norms)
 
 
 def can_separate(config: Config) -> bool:
