@@ -178,7 +178,7 @@ def final_from_layer(
         cross_context,
         with_prefix(hook, name),
         token_vectors=_token_vectors(model, trace, name),
-        given=_given_before(model, trace, name, layer, contexts, count),
+        shared=_shared_before(model, trace, name, layer, contexts, count),
     )
     if name != model.config.stacks[-1]:
         edits = intervention_hook(trace)
@@ -195,18 +195,18 @@ def _token_vectors(model: Transformer, trace: Trace, name: str) -> Tensor | None
     return stack.begin(model.embed(ids), positions, with_prefix(intervention_hook(trace), name), ids)[1]
 
 
-def _given_before(
+def _shared_before(
     model: Transformer, trace: Trace, name: str, layer: int, contexts: Sequence[AttentionContext], count: int
 ) -> dict[int, KeysAndValues]:
     """The keys and values of layers before `layer` that this or a later layer reads, for a batch of runs."""
-    stack, given = model.stack(name), dict[int, KeysAndValues]()
-    for giver in {each for each in stack.givers[layer:] if each < layer}:
-        entry = f"{name}.{giver}.residual"
-        hook = with_prefix(HookAfter(intervention_hook(trace), entry), f"{name}.{giver}")
-        block, residual = stack.blocks[giver], traced_tensor(model, trace, entry)[None]
+    stack, shared = model.stack(name), dict[int, KeysAndValues]()
+    for earlier in {each for each in stack.key_value_layers[layer:] if each < layer}:
+        entry = f"{name}.{earlier}.residual"
+        hook = with_prefix(HookAfter(intervention_hook(trace), entry), f"{name}.{earlier}")
+        block, residual = stack.blocks[earlier], traced_tensor(model, trace, entry)[None]
         assert isinstance(block, Block)
-        given[giver] = block.keys_and_values(residual, contexts[giver], hook).expand(count)
-    return given
+        shared[earlier] = block.keys_and_values(residual, contexts[earlier], hook).expand(count)
+    return shared
 
 
 def _token_tensor(text: Encoded, model: Transformer, count: int) -> Tensor:

@@ -125,7 +125,7 @@ def cell_ledger(model: Transformer, trace: Trace, cell: Cell | str) -> Ledger:
     key_path = model.config.key_value_path(cell.path)
     entry = _Entry(trace, cell, attention, key_path, attention_at(model, key_path)[0])
     query, key = entry.writers(model)
-    parts = attention.scale[0, cell.head].double().cpu() * (query.table @ key.table.T)
+    parts = attention.scale_and_sinks.scale[0, cell.head].double().cpu() * (query.table @ key.table.T)
     if entry.splits_content_bias:
         query, key, parts = entry.with_relative_positions(query, key, parts)
     score = float(values["masked_scores"])
@@ -177,9 +177,9 @@ class _Entry:
         tables = decomposer.attention_input(int(layer), kind)
         query = _Writers(_names(decomposer), tables[:, 0], decomposer.bias_row(int(layer)), decomposer.edit_row)
         if kind == "self":
-            giver = int(self.key_path.split(".")[1])
-            key_table = (tables if giver == int(layer) else decomposer.attention_input(giver, kind))[:, 1]
-            key = replace(query, table=key_table, bias_row=decomposer.bias_row(giver))
+            key_layer = int(self.key_path.split(".")[1])
+            key_table = (tables if key_layer == int(layer) else decomposer.attention_input(key_layer, kind))[:, 1]
+            key = replace(query, table=key_table, bias_row=decomposer.bias_row(key_layer))
             return self._head_vectors(query, "q"), self._head_vectors(key, "k")
         encoder = StreamDecomposer(model, self.trace, cell.key, "encoder")
         key = _Writers(_names(encoder), encoder.through_stack(), encoder.outer_bias_row, encoder.edit_row)
@@ -240,7 +240,7 @@ class _Entry:
         distance = (positions.queries[self.cell.query] - positions.keys[self.cell.key]).reshape(1, 1)
         projection = attention.attention.relative_position_projection
         bias = attention.context.positional_encoding.content_bias(both[0], both[1], projection, -distance)
-        return (bias[:, :, 0, 0] * attention.scale)[:, self.cell.head].double().cpu()
+        return (bias[:, :, 0, 0] * attention.scale_and_sinks.scale)[:, self.cell.head].double().cpu()
 
     def terms(self, parts: Tensor, values: Mapping[str, Tensor]) -> dict[str, float]:
         """The terms that belong to no pair of writers, by name, so that everything adds up to the score."""

@@ -13,7 +13,7 @@ from headlight.array_types import Bool, Float
 from headlight.config import AttentionConfig, Config
 from headlight.course.controls import NumberControl
 from headlight.errors import InputError
-from headlight.nn.attention import Attention, AttentionContext
+from headlight.nn.attention import Attention, AttentionContext, AttentionInputs
 from headlight.nn.hooks import no_hook
 from headlight.nn.masks import QueryKeyPositions
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
@@ -92,7 +92,7 @@ def attend_with_weights(
     allowed = torch.ones(len(x), len(x if memory is None else memory), dtype=torch.bool)
     context, recorder = context_without_positions(config, allowed), RecordingHook(no_hook, None)
     with torch.no_grad():
-        attention(x[None], None if memory is None else memory[None], context, recorder)
+        attention(x[None], AttentionInputs(context, None if memory is None else memory[None]), recorder)
     return recorder.values
 
 

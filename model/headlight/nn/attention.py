@@ -20,39 +20,27 @@ from headlight.nn.masks import QueryKeyPositions
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding, Rotation
 from headlight.registry import Registry
 
-UpdateCache = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
-KeepOfSource = Callable[[Callable[[], tuple[Tensor, Tensor]]], tuple[Tensor, Tensor]]
-
-
-def no_cache(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    """Without a cache: only the new keys and values."""
-    return k, v
-
-
-def keep_nothing(compute: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-    """Without a cache: computes the keys and values each time."""
-    return compute()
-
 
 @dataclass(frozen=True)
 class KeysAndValues:
-    """The keys of new tokens before and after the rotary embedding, and their values, split into heads."""
+    """The keys of new tokens before and after the rotary embedding, and their values, split into heads.
+
+    `path` names the attention that computed them in a cache.
+    """
 
     k: Float[Tensor, "batch key_value_head new head_dim"]
     rotated_k: Float[Tensor, "batch key_value_head new head_dim"]
     v: Float[Tensor, "batch key_value_head new value_head_dim"]
+    path: str = ""
 
-    def is_same(self, rotated_k: Tensor, v: Tensor) -> bool:
-        """Whether these are the same keys and values, as they are unless an edit changed them."""
-        return rotated_k is self.rotated_k and v is self.v
+    def is_edited(self, shared: KeysAndValues) -> bool:
+        """Whether an edit changed these keys or values in the layer that reads them from `shared`."""
+        return self.rotated_k is not shared.rotated_k or self.v is not shared.v
 
     def expand(self, count: int) -> KeysAndValues:
         """The keys and values of one text, expanded to a batch of runs."""
-        return KeysAndValues(*(each.expand(count, -1, -1, -1) for each in (self.k, self.rotated_k, self.v)))
-
-
-def give_nobody(keys_and_values: KeysAndValues) -> None:
-    """Does nothing: no later layer reads these keys and values."""
+        k, rotated_k, v = (each.expand(count, -1, -1, -1) for each in (self.k, self.rotated_k, self.v))
+        return KeysAndValues(k, rotated_k, v, self.path)
 
 
 ALL_HEADS = slice(None)
@@ -100,6 +88,32 @@ class AttentionContext:
         """The context for some of the queries."""
         positions = replace(self.positions, queries=self.positions.queries[queries])
         return AttentionContext(self.positional_encoding, positions, self.allowed[:, :, queries])
+
+
+@dataclass(frozen=True)
+class AttentionInputs:
+    """The inputs of an attention besides the residual stream.
+
+    Cross-attention attends to `memory`, the encoder's output. `cache` contains the keys and values of earlier tokens,
+    or those of the memory, at `path`. `shared` are the keys and values of the earlier layer that this one reads.
+    """
+
+    context: AttentionContext
+    memory: Float[Tensor, "batch new d_model"] | None = None
+    cache: KVCache | None = None
+    path: str = ""
+    shared: KeysAndValues | None = None
+
+
+@dataclass(frozen=True)
+class ScaleAndSinks:
+    """The factor on each head's scores, and the score of its sink, which takes the share of a row that no token gets.
+
+    `sinks` is None without sinks.
+    """
+
+    scale: Float[Tensor, "#batch head"]
+    sinks: Float[Tensor, "#batch head"] | None
 
 
 class PerHeadNorm(nn.Module):
@@ -191,45 +205,25 @@ class Attention(nn.Module):
         self.relative_position_projection = encoding.make_relative_position_projection(config)
 
     def forward(
-        self,
-        x: Float[Tensor, "batch query d_model"],
-        memory: Float[Tensor, "batch new d_model"] | None,
-        context: AttentionContext,
-        hook: Hook,
-        update_cache: UpdateCache = no_cache,
-        keep_of_source: KeepOfSource = keep_nothing,
-        shared: KeysAndValues | None = None,
-        give: Callable[[KeysAndValues], None] = give_nobody,
-    ) -> Float[Tensor, "batch query d_model"]:
-        """Attention of `x` to `memory` (to itself if that is None), after the output projection.
-
-        `update_cache` prepends the keys and values of earlier tokens to the new ones; `keep_of_source` computes the
-        keys and values of the memory, or returns cached ones. `shared` are the keys and values of the earlier layer
-        that this one reads; `give` passes this layer's own to later ones.
-        """
-        x = hook("input", x)
-        q, new = self.project(x, memory, context, hook, keep_of_source, shared)
-        give(new)
-        k, v = update_cache(new.rotated_k, new.v)
+        self, x: Float[Tensor, "batch query d_model"], inputs: AttentionInputs, hook: Hook
+    ) -> tuple[Float[Tensor, "batch query d_model"], KeysAndValues]:
+        """Attention of `x` to itself or to the memory, after the output projection; and the new keys and values."""
+        context, x = inputs.context, hook("input", x)
+        q, new = self.project(x, inputs, hook)
+        k, v = new.rotated_k, new.v
+        if inputs.cache is not None and inputs.memory is None:
+            k, v = inputs.cache.append(inputs.path, new, inputs.shared)
         attended = context.collect(self.attend(context.spread(q), k, v, context, hook))
-        return hook("output", self.output(merge_heads(hook("weighted_values", attended))))
+        return hook("output", self.output(merge_heads(hook("weighted_values", attended)))), new
 
     def project(
-        self,
-        x: Float[Tensor, "batch query d_model"],
-        memory: Float[Tensor, "batch new d_model"] | None,
-        context: AttentionContext,
-        hook: Hook,
-        keep_of_source: KeepOfSource = keep_nothing,
-        shared: KeysAndValues | None = None,
+        self, x: Float[Tensor, "batch query d_model"], inputs: AttentionInputs, hook: Hook
     ) -> tuple[Float[Tensor, "batch head query head_dim"], KeysAndValues]:
         """The queries, split into heads, with the rotary embedding applied; and the keys and values."""
+        context, shared = inputs.context, inputs.shared
         query_input = x if self.query_compression is None else self.query_compression(x)
         q = hook("q", self._limited(self.query_norm(split_heads(self.query(query_input), self.heads))))
-        if shared is None:
-            k, v = keep_of_source(lambda: self._keys_and_values(x if memory is None else memory, hook))
-        else:
-            k, v = shared.k, shared.v
+        k, v = self._unedited_keys_and_values(x, inputs, hook)
         k, v = hook("k", k), hook("v", v)  # edits may differ at each step: a source's k and v are kept unedited
         rotate, positions, rotation = context.positional_encoding.rotate, context.positions, context.rotation
         q = hook("rotated_q", rotate(q, positions.queries, rotation))
@@ -239,13 +233,24 @@ class Attention(nn.Module):
             rotated_k = rotate(k, positions.keys[-k.shape[2] :], rotation)
             if shared is not None:  # a key not edited here keeps the edits of the layer that computed it
                 rotated_k = torch.where((k == shared.k).all(-1, keepdim=True), shared.rotated_k, rotated_k)
-        return q, KeysAndValues(k, hook("rotated_k", rotated_k), v)
+        return q, KeysAndValues(k, hook("rotated_k", rotated_k), v, inputs.path)
 
     @property
     def projections(self) -> tuple[Linear, Linear, Linear]:
         """The projections to queries, keys and values, of an attention that has all three."""
         assert self.key is not None and self.value is not None
         return self.query, self.key, self.value
+
+    def _unedited_keys_and_values(self, x: Tensor, inputs: AttentionInputs, hook: Hook) -> tuple[Tensor, Tensor]:
+        """Keys and values of an earlier layer, or computed from x or the memory; a cache keeps the memory's."""
+        if inputs.shared is not None:
+            return inputs.shared.k, inputs.shared.v
+        if inputs.memory is None:
+            return self._keys_and_values(x, hook)
+        kept = {} if inputs.cache is None else inputs.cache.key_values
+        if inputs.path not in kept:
+            kept[inputs.path] = self._keys_and_values(inputs.memory, hook)
+        return kept[inputs.path]
 
     def _keys_and_values(self, x: Float[Tensor, "batch new d_model"], hook: Hook) -> tuple[Tensor, Tensor]:
         assert self.key is not None  # None only if the layer shares the keys of another
@@ -272,25 +277,24 @@ class Attention(nn.Module):
 
         If no hook needs an intermediate value, torch's fused attention computes it.
         """
-        scale, sinks, queries = hook("scale", self.score_scales(q)), self.sink_scores(hook), q.shape[2]
+        scale_and_sinks, queries = self.scale_and_sinks(q, hook), q.shape[2]
         # A compiled or exported graph is for texts of any length: it computes all queries at once.
         is_whole = self.training or torch.compiler.is_compiling()
         chunks = [] if is_whole else query_chunks(queries, self.heads * k.shape[2])
         if len(chunks) <= 1:
-            return self.weighted_sum(q, k, v, scale, sinks, context, hook)
+            return self.weighted_sum(q, k, v, scale_and_sinks, context, hook)
         scope = max(hook_scope(hook, hook_point) for hook_point in QUERY_KEY_HOOK_POINTS)
         if scope is HookScope.ALL:
-            return self.weighted_sum(q, k, v, scale, sinks, context, hook)
-        changes_scores = context.positional_encoding.adds_to_scores or self.score_soft_cap or sinks is not None
+            return self.weighted_sum(q, k, v, scale_and_sinks, context, hook)
+        changes_scores = context.positional_encoding.adds_to_scores or self.score_soft_cap or self.sinks is not None
         if scope is HookScope.NONE and self.attention_function.is_fused and not changes_scores:
-            return self._fused_weighted_sum(q, k, v, scale, context)
+            return self._fused_weighted_sum(q, k, v, scale_and_sinks.scale, context)
         parts = (
             self.weighted_sum(
                 q[:, :, chunk],
                 k,
                 v,
-                scale,
-                sinks,
+                scale_and_sinks,
                 context.for_queries(chunk),
                 hook_for_rows(hook, chunk.start, queries),
             )
@@ -304,21 +308,17 @@ class Attention(nn.Module):
         q = (q * scale[:, :, None, None]).to(q.dtype)
         return functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=context.is_causal, scale=1.0)
 
-    def score_scales(self, q: Tensor) -> Float[Tensor, "1 head"]:
-        """The factor on each head's scores, in float32 for every dtype of q."""
-        return torch.full((1, self.heads), self.scale, device=q.device)
-
-    def sink_scores(self, hook: Hook) -> Float[Tensor, "1 head"] | None:
-        """The score of each head's sink, which takes a share of each row that goes to no token; None without sinks."""
-        return None if self.sinks is None else hook("sink", self.sinks[None])
+    def scale_and_sinks(self, q: Tensor, hook: Hook) -> ScaleAndSinks:
+        """The factor on each head's scores, in float32 for every dtype of q, and the score of its sink."""
+        scale = hook("scale", torch.full((1, self.heads), self.scale, device=q.device))
+        return ScaleAndSinks(scale, None if self.sinks is None else hook("sink", self.sinks[None]))
 
     def weighted_sum(
         self,
         q: Float[Tensor, "batch head query head_dim"],
         k: Float[Tensor, "batch key_value_head key head_dim"],
         v: Float[Tensor, "batch key_value_head key value_head_dim"],
-        scale: Float[Tensor, "#batch head"],
-        sinks: Float[Tensor, "#batch head"] | None,
+        scale_and_sinks: ScaleAndSinks,
         context: AttentionContext,
         hook: Hook,
         head_slice: slice = ALL_HEADS,
@@ -328,7 +328,8 @@ class Attention(nn.Module):
         def chosen(x: Tensor) -> Tensor:
             return x if head_slice == ALL_HEADS else x[:, head_slice]
 
-        repeated_k, scale = repeat_key_values(k, self.group_size), scale[:, :, None, None]
+        scale, sinks = scale_and_sinks.scale[:, :, None, None], scale_and_sinks.sinks
+        repeated_k = repeat_key_values(k, self.group_size)
         # The mask comes first, because edits of scores may need it.
         mask = chosen(context.mask)
         allowed = hook("mask", mask)
@@ -393,35 +394,21 @@ class KVCache:
     length: int = 0
     key_values: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
 
-    def updater(self, path: str, giver: str = "", shared: KeysAndValues | None = None) -> UpdateCache:
-        """The function that appends one attention's new keys and values and returns all of them.
+    def append(self, path: str, new: KeysAndValues, shared: KeysAndValues | None = None) -> tuple[Tensor, Tensor]:
+        """Appends the new keys and values of the self-attention at `path`; returns all of them.
 
-        A layer that reads those of another, at the path `giver`, has none of its own unless an edit changed them.
+        A layer that reads the keys and values of an earlier one (`shared`) has an entry only if an edit changed them.
         """
-
-        def update(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-            earlier = self.key_values.get(path)
-            if shared is not None and earlier is None:
-                earlier = self.key_values[giver]
-                if shared.is_same(k, v):
-                    return earlier
-                earlier = earlier[0][:, :, : -k.shape[2]], earlier[1][:, :, : -v.shape[2]]
-            if earlier is not None:
-                k, v = (torch.cat(old_and_new, dim=2) for old_and_new in zip(earlier, (k, v), strict=True))
-            self.key_values[path] = (k, v)
-            return k, v
-
-        return update
-
-    def keeper_of_source(self, path: str) -> KeepOfSource:
-        """The function that computes the keys and values of a source only once, for one attention."""
-
-        def keep(compute: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-            if path + CROSS not in self.key_values:
-                self.key_values[path + CROSS] = compute()
-            return self.key_values[path + CROSS]
-
-        return keep
+        earlier, k, v = self.key_values.get(path), new.rotated_k, new.v
+        if shared is not None and earlier is None:
+            earlier = self.key_values[shared.path]
+            if not new.is_edited(shared):
+                return earlier
+            earlier = earlier[0][:, :, : -k.shape[2]], earlier[1][:, :, : -v.shape[2]]
+        if earlier is not None:
+            k, v = (torch.cat(old_and_new, dim=2) for old_and_new in zip(earlier, (k, v), strict=True))
+        self.key_values[path] = (k, v)
+        return k, v
 
 
 def common_prefix_length(one: Sequence[int], other: Sequence[int]) -> int:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from headlight.array_types import Bool, Float, Int
-from headlight.nn.attention import AttentionContext, KeysAndValues, KeyValues, KVCache, UpdateCache
+from headlight.nn.attention import AttentionContext, KeysAndValues, KeyValues, KVCache
 from headlight.nn.masks import QueryKeyPositions, combine_masks, parse_masks
 from headlight.nn.stack import Stack
 
@@ -118,28 +118,27 @@ class RaggedCache(KVCache):
     def __init__(self, rows: RaggedRows, earlier: Sequence[KeyValues]) -> None:
         super().__init__()
         self.rows, self.earlier = rows, earlier
-        self.givers: dict[str, str] = {}  # the giver of each attention whose shared keys or values an edit changed
+        # For attentions whose shared keys or values an edit changed, the path of the attention that computed them.
+        self.key_value_paths: dict[str, str] = {}
 
-    def updater(self, path: str, giver: str = "", shared: KeysAndValues | None = None) -> UpdateCache:
-        """The function that takes one attention's new keys and values and returns all of each text."""
-
-        def update(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-            if shared is not None and shared.is_same(k, v) and not any(path in each for each in self.earlier):
-                return self.key_values[giver]
-            if shared is not None:
-                self.givers[path] = giver
-            self.key_values[path] = self._padded(path, giver, 0, k), self._padded(path, giver, 1, v)
-            return self.key_values[path]
-
-        return update
+    def append(self, path: str, new: KeysAndValues, shared: KeysAndValues | None = None) -> tuple[Tensor, Tensor]:
+        """Takes the new keys and values of the attention at `path`; returns all of each text."""
+        shared_path = path if shared is None else shared.path
+        if shared is not None:
+            if not new.is_edited(shared) and not any(path in each for each in self.earlier):
+                return self.key_values[shared_path]
+            self.key_value_paths[path] = shared_path
+        k, v = (self._padded(path, shared_path, which, each) for which, each in enumerate((new.rotated_k, new.v)))
+        self.key_values[path] = k, v
+        return k, v
 
     def _padded(
-        self, path: str, giver: str, which: int, new: Float[Tensor, "1 head row dim"]
+        self, path: str, shared_path: str, which: int, new: Float[Tensor, "1 head row dim"]
     ) -> Float[Tensor, "text head key dim"]:
         whole = new.new_zeros(len(self.earlier), new.shape[1], max(self.rows.lengths), new.shape[3])
         for text, (start, key_values) in enumerate(zip(self.rows.starts, self.earlier, strict=True)):
             if start:
-                own = path if path in key_values else giver
+                own = path if path in key_values else shared_path
                 whole[text, :, :start] = key_values[own][which][0, :, :start]
         whole[self.rows.text, :, self.rows.position] = new[0].transpose(0, 1)
         return whole
@@ -150,7 +149,7 @@ class RaggedCache(KVCache):
         own = {
             path: (k[one, :, :length].clone(), v[one, :, :length].clone()) for path, (k, v) in self.key_values.items()
         }
-        for path, giver in self.givers.items():  # the edit may belong to another text
-            if path not in self.earlier[text] and all(map(torch.equal, own[path], own[giver])):
+        for path, shared_path in self.key_value_paths.items():  # the edit may belong to another text
+            if path not in self.earlier[text] and all(map(torch.equal, own[path], own[shared_path])):
                 del own[path]
         return own

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from types import MappingProxyType
 from typing import Literal
 
@@ -14,17 +13,7 @@ from torch import Tensor, nn
 from headlight.array_types import Bool, Float, Int, Shaped
 from headlight.config import Config
 from headlight.errors import ConfigError, EditError
-from headlight.nn.attention import (
-    Attention,
-    AttentionContext,
-    KeepOfSource,
-    KeysAndValues,
-    KVCache,
-    UpdateCache,
-    give_nobody,
-    keep_nothing,
-    no_cache,
-)
+from headlight.nn.attention import CROSS, Attention, AttentionContext, AttentionInputs, KeysAndValues, KVCache
 from headlight.nn.experts import make_feed_forward
 from headlight.nn.hooks import Hook, HookAfter, HookScope, hook_scope, with_prefix
 from headlight.nn.layer_embedding import LayerEmbedding, LayerEmbeddingGate
@@ -133,24 +122,16 @@ class LaurelConnection(ResidualConnection):
         output: Float[Tensor, "batch pos d_model"],
     ) -> Float[Tensor, "batch pos d_model"]:
         """(The residual stream after the sublayer + the low-rank map of the sublayer's input) / sqrt(2)."""
-        return (super().add(residual, sublayer_input, output) + self.low_rank(sublayer_input)) * 2**-0.5
+        low_rank: Tensor = self.low_rank(sublayer_input)
+        return (super().add(residual, sublayer_input, output) + low_rank) * 2**-0.5
 
 
 @dataclass(frozen=True)
-class BlockContext:
-    """The inputs of a block besides the residual stream, and the callback for its keys and values.
+class BlockInputs:
+    """The inputs of a block besides the residual stream; `token_vector` is each token's vector for this layer."""
 
-    `shared` are the keys and values of the earlier layer that this one reads, `give` passes its own to later ones;
-    `token_vector` is each token's vector for this layer.
-    """
-
-    attention: AttentionContext
-    memory: Float[Tensor, "batch source d_model"] | None
-    cross_attention: AttentionContext | None
-    update_cache: UpdateCache
-    keep_of_source: KeepOfSource
-    shared: KeysAndValues | None
-    give: Callable[[KeysAndValues], None]
+    self_attention: AttentionInputs
+    cross_attention: AttentionInputs | None
     token_vector: Float[Tensor, "#batch pos layer_channel"] | None
 
 
@@ -181,39 +162,29 @@ class Block(nn.Module):
         self.stream_scale = nn.Parameter(torch.ones(1)) if config.residual.scale else None
 
     def forward(
-        self, x: Float[Tensor, "batch pos d_model"], given: BlockContext, hook: Hook
-    ) -> Float[Tensor, "batch pos d_model"]:
-        """The residual stream after this block."""
+        self, x: Float[Tensor, "batch pos d_model"], inputs: BlockInputs, hook: Hook
+    ) -> tuple[Float[Tensor, "batch pos d_model"], KeysAndValues]:
+        """The residual stream after this block, and the keys and values of its self-attention."""
         block_input = x = hook("residual", x)
         connection = self.self_attention_residual
         h = connection.sublayer_input(x)
-        output = self.self_attention(
-            h,
-            None,
-            given.attention,
-            with_prefix(hook, "self"),
-            given.update_cache,
-            shared=given.shared,
-            give=given.give,
-        )
+        output, keys_and_values = self.self_attention(h, inputs.self_attention, with_prefix(hook, "self"))
         x = hook("residual_after_self", connection.add(x, h, output))
-        cross_context = given.cross_attention
-        if self.cross_attention_residual is not None and self.cross_attention is not None and cross_context is not None:
-            connection, cross_hook = self.cross_attention_residual, with_prefix(hook, "cross")
+        cross = inputs.cross_attention
+        if self.cross_attention_residual is not None and self.cross_attention is not None and cross is not None:
+            connection = self.cross_attention_residual
             h = connection.sublayer_input(x)
-            output = self.cross_attention(
-                h, given.memory, cross_context, cross_hook, keep_of_source=given.keep_of_source
-            )
+            output, _ = self.cross_attention(h, cross, with_prefix(hook, "cross"))
             x = hook("residual_after_cross", connection.add(x, h, output))
         if self.feed_forward_residual is not None and self.feed_forward is not None:
             connection = self.feed_forward_residual
             h = connection.sublayer_input(block_input if self.parallel_residual else x)
             output = self.feed_forward(h, with_prefix(hook, "feed_forward"))
             x = connection.add(x, h, output)
-        if given.token_vector is not None:
+        if inputs.token_vector is not None:
             x = hook("residual_after_feed_forward", x)
-            x = self.add_layer_embedding(x, x, given.token_vector, hook)
-        return x if self.stream_scale is None else x * self.stream_scale
+            x = self.add_layer_embedding(x, x, inputs.token_vector, hook)
+        return x if self.stream_scale is None else x * self.stream_scale, keys_and_values
 
     def add_layer_embedding(
         self,
@@ -233,7 +204,7 @@ class Block(nn.Module):
     ) -> KeysAndValues:
         """The keys and values of self-attention that later layers share, from the residual stream before this block."""
         h, self_hook = self.self_attention_residual.sublayer_input(hook("residual", x)), with_prefix(hook, "self")
-        return self.self_attention.project(self_hook("input", h), None, context, self_hook)[1]
+        return self.self_attention.project(self_hook("input", h), AttentionInputs(context), self_hook)[1]
 
 
 class AlternatingBlock(Block):
@@ -244,20 +215,24 @@ class AlternatingBlock(Block):
         self.alternating_updates = AlternatingUpdates(config)
 
     def forward(
-        self, x: Float[Tensor, "batch pos stream d_model"], given: BlockContext, hook: Hook
-    ) -> Float[Tensor, "batch pos stream d_model"]:
-        """The residual streams after this block; the hook point `residual` is the predicted active stream."""
+        self, x: Float[Tensor, "batch pos stream d_model"], inputs: BlockInputs, hook: Hook
+    ) -> tuple[Float[Tensor, "batch pos stream d_model"], KeysAndValues]:
+        """The residual streams after this block, and the keys and values of its self-attention.
+
+        The hook point `residual` is the predicted active stream.
+        """
         streams, updates = hook("residual_streams", x), self.alternating_updates
         predicted = updates.predict(streams, streams)
         read = hook("residual", predicted[..., updates.active, :])
-        written = super().forward(read, replace(given, token_vector=None), HookAfter(hook, "residual"))
+        inner_inputs = replace(inputs, token_vector=None)
+        written, keys_and_values = super().forward(read, inner_inputs, HookAfter(hook, "residual"))
         written = hook("residual_after_feed_forward", written)
         streams = updates.correct(predicted, read, written, written)
-        if given.token_vector is None:
-            return streams
-        active = updates.output(streams)
-        added = self.add_layer_embedding(torch.zeros_like(active), active, given.token_vector, hook)
-        return torch.cat((streams[..., :1, :], streams[..., 1:, :] + added[..., None, :]), dim=-2)
+        if inputs.token_vector is not None:
+            active = updates.output(streams)
+            added = self.add_layer_embedding(torch.zeros_like(active), active, inputs.token_vector, hook)
+            streams = torch.cat((streams[..., :1, :], streams[..., 1:, :] + added[..., None, :]), dim=-2)
+        return streams, keys_and_values
 
 
 class Stack(nn.Module):
@@ -272,8 +247,9 @@ class Stack(nn.Module):
             config, bidirectional=name == "encoder"
         )
         self.layer_positional_encodings = self._make_layer_positional_encodings(config)
-        self.givers = tuple(config.key_value_layer(layer) for layer in range(config.layers))
-        self.giving = frozenset(giver for layer, giver in enumerate(self.givers) if giver != layer)
+        # Layers whose keys and values each layer reads (its own, unless shared), and those that later layers read.
+        self.key_value_layers = tuple(config.key_value_layer(layer) for layer in range(config.layers))
+        self.shared_layers = frozenset(read for layer, read in enumerate(self.key_value_layers) if read != layer)
         self.no_position = PositionalEncoding(config)
         projects_tokens, projects_sum = (config.embedding.projection == kind for kind in ("tokens", "all"))
         embedding_dim, d_model = config.embedding_dim, config.d_model
@@ -430,26 +406,21 @@ class Stack(nn.Module):
         hook: Hook,
         cache: KVCache | None = None,
         token_vectors: Float[Tensor, "#batch pos layer layer_channel"] | None = None,
-        given: Mapping[int, KeysAndValues] = MappingProxyType({}),
+        shared: Mapping[int, KeysAndValues] = MappingProxyType({}),
     ) -> Float[Tensor, "batch pos embedding_dim"]:
         """Run the blocks from `first_layer` on; `x` is the residual stream before it, `contexts` those of all layers.
 
-        `token_vectors` come from `begin`; `given` are the keys and values of earlier layers that these blocks read.
+        `token_vectors` come from `begin`; `shared` are the keys and values of earlier layers that these blocks read.
         """
-        made = dict(given)
+        shared = dict(shared)
         for layer in range(first_layer, len(self.blocks)):
-            path, giver = f"{self.name}.{layer}", self.givers[layer]
-            shared = None if giver == layer else made[giver]
-            context = BlockContext(
-                contexts[layer],
-                memory,
-                cross_context,
-                cache.updater(path, f"{self.name}.{giver}", shared) if cache else no_cache,
-                cache.keeper_of_source(path) if cache else keep_nothing,
-                shared,
-                partial(made.__setitem__, layer) if layer in self.giving else give_nobody,
-                None if token_vectors is None else token_vectors[:, :, layer],
-            )
-            x = self.blocks[layer](x, context, with_prefix(hook, str(layer)))
+            path = f"{self.name}.{layer}"
+            # Without an entry in `shared` the layer computes keys and values of its own.
+            own = AttentionInputs(contexts[layer], None, cache, path, shared.get(self.key_value_layers[layer]))
+            cross = None if cross_context is None else AttentionInputs(cross_context, memory, cache, path + CROSS)
+            inputs = BlockInputs(own, cross, None if token_vectors is None else token_vectors[:, :, layer])
+            x, keys_and_values = self.blocks[layer](x, inputs, with_prefix(hook, str(layer)))
+            if layer in self.shared_layers:
+                shared[layer] = keys_and_values
         x = x if self.residual_streams is None else self.residual_streams.merge(x, x)
         return hook("final_residual", self.project_out(self.final_norm(hook("residual", x))))

@@ -15,7 +15,15 @@ from torch import Tensor
 
 from headlight.array_types import Bool, Float, Shaped
 from headlight.errors import EditError
-from headlight.nn.attention import ALL_HEADS, Attention, AttentionContext, KeysAndValues, query_chunks
+from headlight.nn.attention import (
+    ALL_HEADS,
+    Attention,
+    AttentionContext,
+    AttentionInputs,
+    KeysAndValues,
+    ScaleAndSinks,
+    query_chunks,
+)
 from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_for_rows, hook_scope, with_prefix
 from headlight.nn.masks import QueryKeyPositions
 from headlight.nn.transformer import Transformer, attention_at
@@ -56,8 +64,7 @@ class RecomputedAttention:
     attention: Attention
     q: Tensor
     keys_and_values: KeysAndValues
-    scale: Tensor
-    sinks: Tensor | None
+    scale_and_sinks: ScaleAndSinks
     context: AttentionContext
     hook: Hook
 
@@ -86,7 +93,7 @@ class RecomputedAttention:
         has_edits = max(hook_scope(self.hook, name) for name in QUERY_KEY_HOOK_POINTS) is not HookScope.NONE
         q, context = self.q[:, :, queries], self.context.for_queries(queries)
         head_slice = ALL_HEADS if has_edits else heads
-        self.attention.weighted_sum(q, self.k, self.v, self.scale, self.sinks, context, record, head_slice)
+        self.attention.weighted_sum(q, self.k, self.v, self.scale_and_sinks, context, record, head_slice)
         return {name: value[0][heads] if has_edits else value[0] for name, value in values.items()}
 
     def chunks(self, queries: range) -> Iterator[slice]:
@@ -108,11 +115,10 @@ def recompute_attention(model: Transformer, trace: Trace, path: str) -> Recomput
     edits = intervention_hook(trace)
     contexts, cross_context = attention_contexts(model, trace, name, edits)
     context = contexts[int(layer)] if cross_context is None or kind == "self" else cross_context
-    hook, giver = with_prefix(edits, path), model.config.key_value_path(path)
-    shared = None if giver == path else recompute_attention(model, trace, giver).keys_and_values
-    q, keys_and_values = attention.project(x, memory, context, hook, shared=shared)
-    scale, sinks = hook("scale", attention.score_scales(q)), attention.sink_scores(hook)
-    return RecomputedAttention(attention, q, keys_and_values, scale, sinks, context, hook)
+    hook, key_value_path = with_prefix(edits, path), model.config.key_value_path(path)
+    shared = None if key_value_path == path else recompute_attention(model, trace, key_value_path).keys_and_values
+    q, keys_and_values = attention.project(x, AttentionInputs(context, memory, shared=shared), hook)
+    return RecomputedAttention(attention, q, keys_and_values, attention.scale_and_sinks(q, hook), context, hook)
 
 
 def attention_contexts(

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from headlight.config import AttentionConfig
-from headlight.nn.attention import Attention, AttentionContext
+from headlight.nn.attention import Attention, AttentionContext, AttentionInputs
 from headlight.nn.hooks import no_hook
 from headlight.nn.masks import QueryKeyPositions, combine_masks
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
@@ -71,7 +71,9 @@ def test_self_attention_is_torchs_own(
     x = torch.randn(BATCH, QUERIES, 16)
     pair = QueryKeyPositions(torch.arange(QUERIES), torch.arange(QUERIES))
     look = AttentionContext(scheme(position), pair, combine_masks(masks, pair))
-    torch.testing.assert_close(made(x, None, look, no_hook), fused(made, x, x, look), atol=2e-5, rtol=1e-4)
+    torch.testing.assert_close(
+        made(x, AttentionInputs(look), no_hook)[0], fused(made, x, x, look), atol=2e-5, rtol=1e-4
+    )
 
 
 def test_cross_attention_looks_at_another_length() -> None:
@@ -80,7 +82,9 @@ def test_cross_attention_looks_at_another_length() -> None:
     real = torch.arange(KEYS) < torch.tensor([[KEYS], [4]])
     pair = QueryKeyPositions(torch.arange(QUERIES), torch.arange(KEYS), real)
     look = AttentionContext(PositionalEncoding(config()), pair, combine_masks(("padding",), pair))
-    torch.testing.assert_close(made(x, memory, look, no_hook), fused(made, x, memory, look), atol=2e-5, rtol=1e-4)
+    torch.testing.assert_close(
+        made(x, AttentionInputs(look, memory), no_hook)[0], fused(made, x, memory, look), atol=2e-5, rtol=1e-4
+    )
 
 
 def kept(made: Attention, x: Tensor) -> Callable[[str], Tensor]:
@@ -89,8 +93,7 @@ def kept(made: Attention, x: Tensor) -> Callable[[str], Tensor]:
     pair = QueryKeyPositions(torch.arange(x.shape[1]), torch.arange(x.shape[1]))
     made(
         x,
-        None,
-        AttentionContext(PositionalEncoding(config()), pair, combine_masks(("causal",), pair)),
+        AttentionInputs(AttentionContext(PositionalEncoding(config()), pair, combine_masks(("causal",), pair))),
         lambda name, v: values.setdefault(name, v),
     )
     return values.__getitem__

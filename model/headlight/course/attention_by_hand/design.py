@@ -15,7 +15,7 @@ from headlight.course.controls import Axis, ChoiceControl, CountControl, MatrixC
 from headlight.course.fitting import fit
 from headlight.course.pictures import LinesPicture, MatrixPicture, Verdict, row
 from headlight.course.screen import Screen, ScreenRows
-from headlight.nn.attention import Attention
+from headlight.nn.attention import Attention, AttentionInputs
 from headlight.nn.hooks import no_hook
 from headlight.questions.asking import ask_design
 from headlight.tracing.recording import RecordingHook
@@ -150,7 +150,7 @@ def _run(attention: Attention, words: Float[Tensor, "text pos channel"]) -> dict
     """The values of the head on X, which has the channels of words and then those of positions."""
     x = torch.cat((words, torch.eye(COUNT).expand(len(words), -1, -1)), -1)
     recorder = RecordingHook(no_hook, None)
-    attention(x, None, context_without_positions(CONFIG, EVERY_TOKEN), recorder)
+    attention(x, AttentionInputs(context_without_positions(CONFIG, EVERY_TOKEN)), recorder)
     return recorder.values
 
 

@@ -173,7 +173,7 @@ SCALING = Screen(
         r"\mathrm{Var}\left(\frac{q \cdot k}{\sqrt{d}}\right) = 1",
         r"d_k = \frac{d_\mathrm{model}}{h}",
     ),
-    code=(variance_of_scores, random_weights, Attention.score_scales, AttentionFunction.score, attend),
+    code=(variance_of_scores, random_weights, Attention.scale_and_sinks, AttentionFunction.score, attend),
     explore=EXPLORE_UNSCALED,
     elsewhere={"compare": COMPARE_UNSCALED},
 )

@@ -31,7 +31,7 @@ from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import HEAD, LAYER, require_layer
 from headlight.course.timing import multiply_adds
 from headlight.errors import counted
-from headlight.nn.attention import Attention, merge_heads, split_heads
+from headlight.nn.attention import Attention, AttentionInputs, merge_heads, split_heads
 from headlight.nn.hooks import no_hook
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.questions.asking import ask_largest, ask_nearest, ask_number
@@ -124,7 +124,7 @@ def run_attention(
     with torch.random.fork_rng(devices=()), torch.inference_mode():
         torch.manual_seed(seed)
         attention, x = Attention(config).eval(), torch.randn(1, length, d_model)
-        products = multiply_adds(lambda: attention(x, None, context, recorder))
+        products = multiply_adds(lambda: attention(x, AttentionInputs(context), recorder))
     values = {name: value[0] for name, value in recorder.values.items()}
     return AttentionRun(values, parameter_count(attention), products)
 
