@@ -195,12 +195,12 @@ def _sublayer(config: Config, kind: str, part: Part, has_norm: bool = True) -> S
 
 
 def _self_attention(config: Config, name: str, length: int, layer: int) -> Part:
-    per_layer, giver = config.per_layer, config.key_value_layer(layer)
+    per_layer, key_value_layer = config.per_layer, config.key_value_layer(layer)
     masks = (*config.masks, *(parse_masks(per_layer.masks[layer]) if per_layer.masks else ()))
     own = config.for_layer(layer)
     encoding = POSITIONAL_ENCODINGS[own.positional_encoding]
     details = [_heads(own), f"weights {config.heads} × {length} × {length}", masks_title(masks)]
-    details += [f"keys and values of layer {giver}"] if giver != layer else []
+    details += [f"keys and values of layer {key_value_layer}"] if key_value_layer != layer else []
     details += [encoding.title] if encoding.acts_in_attention() else []
     details += [f"with a map of rank {config.residual.laurel_rank} beside it"] if config.residual.laurel_rank else []
     details += [ATTENTION_FUNCTIONS[config.attention_function].title] if config.attention_function != "softmax" else []

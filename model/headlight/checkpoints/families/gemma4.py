@@ -37,9 +37,9 @@ def gemma4(fields: ConfigReader) -> ConfigValues:
         rope_config(fields, head_dim, choices["context_length"], layer_type=kind)
         for kind, head_dim in zip(types, head_dims, strict=True)
     ]
-    keys_as_values, givers = fields.boolean("attention_k_eq_v", False), key_value_layers(fields, types)
-    double = fields.boolean("use_double_wide_mlp", False)
-    widths = [choices["d_ff"] * (2 if double and giver != layer else 1) for layer, giver in enumerate(givers)]
+    keys_as_values, double = fields.boolean("attention_k_eq_v", False), fields.boolean("use_double_wide_mlp", False)
+    layers_read = key_value_layers(fields, types)
+    widths = [choices["d_ff"] * (2 if double and read != layer else 1) for layer, read in enumerate(layers_read)]
     return choices | {
         "residual.scale": True,
         "per_layer": PerLayerConfig(
@@ -49,7 +49,7 @@ def gemma4(fields: ConfigReader) -> ConfigValues:
             key_value_heads=key_value_heads,
             d_ffs=tuple(widths),
             keys_as_values=tuple(keys_as_values and kind == _FULL for kind in types),
-            key_value_layers=givers,
+            key_value_layers=layers_read,
         ),
     }
 
