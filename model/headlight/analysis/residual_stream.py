@@ -259,12 +259,12 @@ class StreamDecomposer:
             table[rows] += written
         bias_row, streams = self.outer_bias_row, self.stack.residual_streams
         table = linearize(self.stack.project_in, linearize(self.stack.embedding_norm, table, bias_row), bias_row)
-        return table if streams is None else _like(table, streams).split(table, table.sum(0))
+        return table if streams is None else _like(table, streams).split(table, _total)
 
     def through_stack(self) -> Decomposition:
         """The residual stream after the final norm: from the embeddings through every block."""
         table, streams = self.before_layer(len(self.stack.blocks)), self.stack.residual_streams
-        table = table if streams is None else _like(table, streams).merge(table, table.sum(0))
+        table = table if streams is None else _like(table, streams).merge(table, _total)
         table = linearize(self.stack.final_norm, self.with_edits(table, f"{self.name}.residual"), self.outer_bias_row)
         table = linearize(self.stack.project_out, table, self.outer_bias_row)
         return self.with_edits(table, f"{self.name}.final_residual")
@@ -318,7 +318,7 @@ class StreamDecomposer:
         read = table
         if isinstance(block, AlternatingBlock):
             table = self.with_edits(table, f"{path}.residual_streams")
-            table = _like(table, block.alternating_updates).predict(table, table.sum(0))
+            table = _like(table, block.alternating_updates).predict(table, _total)
             read = table[..., block.alternating_updates.active, :]
         return table, self.with_edits(read, f"{path}.residual")
 
@@ -328,7 +328,7 @@ class StreamDecomposer:
         """The residual streams after a block that turned the stream `read` into `table`."""
         table = table if block.stream_scale is None else table * block.stream_scale.to(table)
         table = self.with_edits(table, f"{self.name}.{layer}.residual_after_feed_forward")
-        streams = _like(table, block.alternating_updates).correct(predicted, read, table, table.sum(0))
+        streams = _like(table, block.alternating_updates).correct(predicted, read, table, _total)
         if block.layer_embedding_residual is None:
             return streams
         nothing = torch.zeros_like(table)
@@ -390,6 +390,11 @@ def _after_sublayer(
     for rows, written in writes:
         output[rows] += written
     return output if only_adds else through_residual(residual, read, output, bias_row, onto=table)
+
+
+def _total(table: Tensor) -> Tensor:
+    """The value that a table decomposes: the sum over its components."""
+    return table.sum(0)
 
 
 def _like(table: Decomposition, module: Mixing) -> Mixing:

@@ -1,11 +1,13 @@
 """Extensions of the residual stream: several streams side by side, and a linear map parallel to a sublayer.
 
 AltUp (Baykal et al. 2023, "Alternating Updates for Efficient Transformers") and LAuReL (Menghani et al. 2024), as in
-Gemma 3n. The mixing is linear in the streams except for a few coefficients and norms, which are computed from `whole`:
-so a stream that was decomposed into a sum can be mixed part by part.
+Gemma 3n. The mixing is linear in the streams except for a few coefficients and norms. A stream that is decomposed into
+components can be mixed component by component: `total` then computes the stream from them, for coefficients and norms.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +17,12 @@ from headlight.config import Config
 from headlight.nn.layers import Linear, make_norm
 
 SMALLEST_MEAN_SQUARE = 1e-5  # lower bound of a projection's mean square, a divisor
+Total = Callable[[Tensor], Tensor]
+
+
+def undecomposed(x: Tensor) -> Tensor:
+    """The total of a value that is not decomposed: the value itself."""
+    return x
 
 
 class LowRankMap(nn.Module):
@@ -46,10 +54,10 @@ class AlternatingUpdates(nn.Module):
         self.output_scale = nn.Parameter(torch.ones(config.d_model)) if choices.output_scale else None
 
     def predict(
-        self, streams: Float[Tensor, "*shape stream d_model"], whole: Float[Tensor, "*position stream d_model"]
+        self, streams: Float[Tensor, "*shape stream d_model"], total: Total = undecomposed
     ) -> Float[Tensor, "*shape stream d_model"]:
         """Each stream plus a mixture of all, with coefficients computed from the active one."""
-        mixture = self._coefficients(self.prediction, whole[..., self.active, :])
+        mixture = self._coefficients(self.prediction, total(streams[..., self.active, :]))
         return streams + mixture.view(*mixture.shape[:-1], self.streams, self.streams) @ streams
 
     def correct(
@@ -57,10 +65,10 @@ class AlternatingUpdates(nn.Module):
         predicted: Float[Tensor, "*shape stream d_model"],
         read: Float[Tensor, "*shape d_model"],
         written: Float[Tensor, "*shape d_model"],
-        whole: Float[Tensor, "*position d_model"],
+        total: Total = undecomposed,
     ) -> Float[Tensor, "*shape stream d_model"]:
         """Each predicted stream plus its share of the block's change, `written` - `read`."""
-        shares = 1 + self._coefficients(self.correction, whole)
+        shares = 1 + self._coefficients(self.correction, total(written))
         before, after = predicted[..., : self.active, :], predicted[..., self.active + 1 :, :]
         streams = torch.cat((before, read[..., None, :], after), dim=-2)  # an edit may have changed `read`
         return streams + shares[..., None] * (written - read)[..., None, :]
@@ -89,33 +97,27 @@ class ResidualStreams(nn.Module):
         )
 
     def split(
-        self, x: Float[Tensor, "*shape d_model"], whole: Float[Tensor, "*position d_model"]
+        self, x: Float[Tensor, "*shape d_model"], total: Total = undecomposed
     ) -> Float[Tensor, "*shape stream d_model"]:
         """The stream, and projections of it with the same norm."""
-        others = (_as_long_as(whole, project, x, whole) for project in self.split_projections)
+        others = (_rescaled(project(x), x, total) for project in self.split_projections)
         return torch.stack((x, *others), dim=-2)
 
     def merge(
-        self, streams: Float[Tensor, "*shape stream d_model"], whole: Float[Tensor, "*position stream d_model"]
+        self, streams: Float[Tensor, "*shape stream d_model"], total: Total = undecomposed
     ) -> Float[Tensor, "*shape d_model"]:
         """The mean of the first stream and of projections of the others with the same norm."""
-        first, *others = zip(streams.unbind(-2), whole.unbind(-2), strict=True)
+        first, *others = streams.unbind(-2)
         projected = (
-            _as_long_as(first[1], project, *other)
+            _rescaled(project(other), first, total)
             for project, other in zip(self.merge_projections, others, strict=True)
         )
-        return torch.stack((first[0], *projected)).mean(0)
+        return torch.stack((first, *projected)).mean(0)
 
 
-def _as_long_as(
-    other: Float[Tensor, "*position d_model"],
-    project: nn.Module,
-    x: Float[Tensor, "*shape d_model"],
-    whole: Float[Tensor, "*position d_model"],
+def _rescaled(
+    x: Float[Tensor, "*shape d_model"], like: Float[Tensor, "*shape d_model"], total: Total
 ) -> Float[Tensor, "*shape d_model"]:
-    """The projection of x, scaled by the factor that gives the projection of `whole` the norm of `other`."""
-    projected = project(x)
-    whole = projected if x is whole else project(whole)
-    wanted, found = (each.square().mean(-1, keepdim=True) for each in (other, whole))
-    stretched: Tensor = projected * (wanted / found.clamp(min=SMALLEST_MEAN_SQUARE)).sqrt()
-    return stretched
+    """x, scaled so that its total has the norm of the total of `like`."""
+    norm, target = (total(each).square().mean(-1, keepdim=True) for each in (x, like))
+    return x * (target / norm.clamp(min=SMALLEST_MEAN_SQUARE)).sqrt()

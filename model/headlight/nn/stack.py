@@ -222,12 +222,12 @@ class AlternatingBlock(Block):
         The hook point `residual` is the predicted active stream.
         """
         streams, updates = hook("residual_streams", x), self.alternating_updates
-        predicted = updates.predict(streams, streams)
+        predicted = updates.predict(streams)
         read = hook("residual", predicted[..., updates.active, :])
         inner_inputs = replace(inputs, token_vector=None)
         written, keys_and_values = super().forward(read, inner_inputs, HookAfter(hook, "residual"))
         written = hook("residual_after_feed_forward", written)
-        streams = updates.correct(predicted, read, written, written)
+        streams = updates.correct(predicted, read, written)
         if inputs.token_vector is not None:
             active = updates.output(streams)
             added = self.add_layer_embedding(torch.zeros_like(active), active, inputs.token_vector, hook)
@@ -394,7 +394,7 @@ class Stack(nn.Module):
         token_vectors = None if self.layer_embedding is None else self.layer_embedding(ids, x)
         x = x + hook("position_embedding", self.positional_encoding.embed(position_ids)[None].to(embedded.dtype))
         begun: Tensor = self.dropout(self.project_in(self.embedding_norm(x)))
-        return begun if self.residual_streams is None else self.residual_streams.split(begun, begun), token_vectors
+        return begun if self.residual_streams is None else self.residual_streams.split(begun), token_vectors
 
     def forward_from(
         self,
@@ -422,5 +422,5 @@ class Stack(nn.Module):
             x, keys_and_values = self.blocks[layer](x, inputs, with_prefix(hook, str(layer)))
             if layer in self.shared_layers:
                 shared[layer] = keys_and_values
-        x = x if self.residual_streams is None else self.residual_streams.merge(x, x)
+        x = x if self.residual_streams is None else self.residual_streams.merge(x)
         return hook("final_residual", self.project_out(self.final_norm(hook("residual", x))))

@@ -175,7 +175,7 @@ def _final_residual(
         rows = lens(depth, rows)
     if _is_last(trace, depth):
         return rows
-    merged = rows if stack.residual_streams is None else stack.residual_streams.merge(rows, rows)
+    merged = rows if stack.residual_streams is None else stack.residual_streams.merge(rows)
     final: Tensor = stack.project_out(stack.final_norm(merged))
     return final
 
