@@ -44,7 +44,7 @@ class Transformer(nn.Module):
         super().__init__()
         for mask in (*config.masks, *(mask for masks in config.per_layer.masks for mask in parse_masks(masks))):
             check_mask(mask)
-        POOLINGS[config.pooling]
+        POOLINGS.require(config.pooling)
         self.config = config
         self.new_parameters: tuple[str, ...] = ()
         self.origin: Origin | None = None  # of the weights, if they were read from files
