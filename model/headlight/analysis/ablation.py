@@ -39,11 +39,11 @@ class WholeValueHook:
         self.hook, self.paths = hook, paths
 
     def scope(self, path: str) -> HookScope:
-        """The whole value at one of the paths; for other paths the scope of the inner hook."""
+        """The whole value at one of the paths; for other paths the scope of the wrapped hook."""
         return HookScope.ALL if path in self.paths else hook_scope(self.hook, path)
 
     def for_rows(self, start: int, total: int) -> Hook:
-        """The inner hook for a few rows at a time."""
+        """The wrapped hook for a few rows at a time."""
         return hook_for_rows(self.hook, start, total)
 
 

@@ -224,7 +224,8 @@ class Attention(nn.Module):
         query_input = x if self.query_compression is None else self.query_compression(x)
         q = hook("q", self._limited(self.query_norm(split_heads(self.query(query_input), self.heads))))
         k, v = self._unedited_keys_and_values(x, inputs, hook)
-        k, v = hook("k", k), hook("v", v)  # edits may differ at each step: a source's k and v are kept unedited
+        # After the cache: it keeps the keys and values of the memory unedited, because each step may have other edits.
+        k, v = hook("k", k), hook("v", v)
         rotate, positions, rotation = context.positional_encoding.rotate, context.positions, context.rotation
         q = hook("rotated_q", rotate(q, positions.queries, rotation))
         if shared is not None and k is shared.k:

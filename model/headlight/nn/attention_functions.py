@@ -46,7 +46,7 @@ def has_empty_rows(allowed: Allowed) -> bool:
 
 
 class AttentionFunction(ABC):
-    """A row of ATTENTION_FUNCTIONS: the steps, as most functions have them, and attributes that describe a function.
+    """A row of ATTENTION_FUNCTIONS: the steps of a function (the usual ones by default), and its description.
 
     `is_fused`: F.scaled_dot_product_attention computes the same. `has_temperature`: a factor on the scores makes rows
     sharper or flatter. `formula` is the formula of the weights, `score_formula` the right side of the formula of the
@@ -92,7 +92,7 @@ class AttentionFunction(ABC):
     def normalize_with_sink(
         self, masked: Scores, allowed: Allowed | None, sinks: Float[Tensor, "#batch head"] | None
     ) -> Scores:
-        """The weights; with sinks (a key without a token in each head), a row sums to 1 less the sink's share."""
+        """The weights; with sinks (a key without a token in each head), a row sums to 1 minus the sink's share."""
         if sinks is None:
             return self.normalize(masked, allowed)
         column = self.sink_score(sinks)[:, :, None, None].to(masked.dtype).expand(*masked.shape[:-1], 1)

@@ -46,7 +46,7 @@ class PrefixedHook:
         return hook_scope(self.hook, f"{self.prefix}.{name}")
 
     def for_rows(self, start: int, total: int) -> Hook:
-        """The hook for values that hold the rows from `start` on, of `total`."""
+        """The hook for values that have only some of `total` rows, from `start` on."""
         return with_prefix(hook_for_rows(self.hook, start, total), self.prefix)
 
 
@@ -66,7 +66,7 @@ def hook_scope(hook: Hook, name: str) -> HookScope:
 
 
 def hook_for_rows(hook: Hook, start: int, total: int) -> Hook:
-    """The hook for values that hold the rows from `start` on, of `total`; its scope must be at most ROWS."""
+    """The hook for values that have only some of `total` rows, from `start` on; its scope must be at most ROWS."""
     method: Callable[[int, int], Hook] | None = getattr(hook, "for_rows", None)
     return method(start, total) if method else hook
 

@@ -15,7 +15,7 @@ from headlight.nn.layers import ACTIVATIONS, Linear, make_norm
 
 
 class LayerEmbedding(nn.Module):
-    """The vectors of all layers: (a row of the table + the normed projection of the token's embedding) / sqrt(2)."""
+    """Each token's vector for each layer: (a row of the table + the normed projection of its embedding) / sqrt(2)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()

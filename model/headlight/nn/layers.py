@@ -19,7 +19,7 @@ from headlight.nn.hooks import Hook
 from headlight.registry import Registry
 
 PACKED_ROWS = 32  # up to this many rows the single-threaded product of packed weights is fastest
-FEW_ROWS = 3  # up to this many rows a product reads weights stored [out in] without rearranging them
+FEW_ROWS = 3  # for 2 to this many rows W x^T is faster than x W^T, which rearranges weights stored [out in]
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,11 @@ def _fits_half_precision(weight: Tensor) -> bool:
 
 
 class Linear(nn.Linear):
-    """x W^T + b, also fast for the few rows of a typed letter, for which reading the weights takes most of the time.
+    """x W^T + b, also fast for few rows (after a typed letter), where reading the weights takes most of the time.
 
-    Packed weights take half as many bytes: 0.2 to 0.5 of the time for one to twenty rows. Other weights are rearranged
-    for each product unless they are its first factor, which is faster for two or three rows if they are stored [out
-    in].
+    Packed weights take half as many bytes: 0.2 to 0.5 of the time for one to twenty rows. Torch rearranges other
+    weights for x W^T. Two or three rows are multiplied as W x^T, which needs no rearranging if the weights are stored
+    [out in].
     """
 
     packed: PackedWeight | None = None
@@ -178,7 +178,7 @@ ACTIVATIONS: Registry[Callable[[Tensor], Tensor]] = Registry(
 
 
 def sparse(activation: Callable[[Tensor], Tensor], share: float) -> Callable[[Tensor], Tensor]:
-    """The activation of each input's excess over a cutoff, below which this share of a token's neurons should lie.
+    """activation(relu(x - cutoff)), where about `share` of a token's inputs lie below the cutoff.
 
     The cutoff comes from their mean and standard deviation, as if they were normally distributed (You et al. 2025,
     "Spark Transformer", statistical top-k). A share of 0 leaves the activation unchanged.

@@ -144,7 +144,7 @@ def extend_mask(mask: str, old_length: int, new_length: int) -> str:
 
 
 def combine_masks(masks: Sequence[str], positions: QueryKeyPositions) -> Bool[Tensor, "#batch 1 query key"]:
-    """All of `masks`, from left to right: each forbids cells, or inverts what the masks before it say about them."""
+    """The cells that `masks` allow together: from left to right, each forbids cells or inverts their state so far."""
     shape = positions.queries.shape[0], positions.keys.shape[0]
     allowed = torch.ones(shape, dtype=torch.bool, device=positions.keys.device)
     combined = allowed[None, None]

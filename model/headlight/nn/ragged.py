@@ -1,7 +1,7 @@
 """Several texts of different lengths in one forward pass: their new tokens are rows, one text after the other.
 
 Modules that treat each token separately (projections, norms, feed-forward) read all rows at once; only attention sorts
-them by text, padded to the longest. No number of one text enters a sum of another.
+them by text, padded to the longest. No sum mixes numbers of two texts.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class RaggedCache(KVCache):
         own = {
             path: (k[one, :, :length].clone(), v[one, :, :length].clone()) for path, (k, v) in self.key_values.items()
         }
-        for path, shared_path in self.key_value_paths.items():  # the edit may belong to another text
+        for path, shared_path in self.key_value_paths.items():  # an edit of another text may have made the entry
             if path not in self.earlier[text] and all(map(torch.equal, own[path], own[shared_path])):
                 del own[path]
         return own

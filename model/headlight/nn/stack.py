@@ -284,9 +284,10 @@ class Stack(nn.Module):
         return tuple(made[choice(each)].for_layer(layer) for layer, each in enumerate(own))
 
     def position_ids(self, indices: Int[Tensor, " pos"], hook: Hook) -> Shaped[Tensor, " pos"]:
-        """The position ids given to the positional encodings, after edits; integers unless one is fractional.
+        """The position ids for the positional encodings, after edits; integers unless one is fractional.
 
-        Masks keep the indices. Raises EditError if an edit gives a token a position that an encoding does not have.
+        Masks use the unedited indices. Raises EditError if an edit gives a token a position that an encoding does not
+        have.
         """
         if hook_scope(hook, "position_ids") is HookScope.NONE:
             return indices

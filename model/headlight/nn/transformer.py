@@ -194,8 +194,8 @@ class Transformer(nn.Module):
 
         `signal` is the image or the sound of a model that reads one; its patches or frames follow the tokens (in an
         encoder-decoder the tokens of `source`, which is then optional). `padding_mask` is True at tokens, `mask`
-        forbids more cells than the config, `cache` holds the tokens before `ids`. Raises TextError if the text is
-        longer than the context, ImageError if an image or a sound is missing or not supported.
+        forbids cells in addition to the config's masks, `cache` contains the tokens before `ids`. Raises TextError if
+        the text is longer than the context, ImageError if an image or a sound is missing or not supported.
         """
         signal_read = None if self.config.has_cross_attention else self._read_signal(signal, hook)
         embedded = self.embed(ids, signal_read, padding_mask=padding_mask)
