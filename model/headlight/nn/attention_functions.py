@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from headlight.array_types import Bool, Float
 from headlight.config import Config
-from headlight.registry import Exercise, Registry
+from headlight.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,6 @@ class AttentionFunction(ABC):
     score_formula = rf"q_i \cdot k_j{_SCALE} + b_{{ij}}"
     is_fused = False
     has_temperature = False
-    exercise: Exercise | None = None
     step_formulas: StepFormulas
 
     def feature_map(self, x: Float[Tensor, "*shape head_dim"]) -> Float[Tensor, "*shape head_dim"]:
@@ -107,10 +106,6 @@ class SoftmaxAttention(AttentionFunction):
     """weights = softmax(scale q k^T + bias) (Vaswani et al. 2017, equation 1)."""
 
     title = "Softmax"
-    exercise = Exercise(
-        "Add up the weights of one row. What do you get, and can a weight be exactly 0?",
-        "They add up to 1. Softmax never gives exactly 0 to a key that may be looked at; it can come very close.",
-    )
     description = "Every allowed key gets a positive weight; weights grow exponentially with the scores."
     formula = r"a_{ij} = \mathrm{softmax}_j(s_{ij}) = e^{s_{ij}} / \textstyle\sum_j e^{s_{ij}}"
     is_fused = True
@@ -130,11 +125,6 @@ class HardmaxAttention(AttentionFunction):
     """All weight on the best key; equal scores share it evenly (the limit of softmax at temperature 0)."""
 
     title = "Hard (argmax)"
-    exercise = Exercise(
-        "How many bright cells does each row have, and what is lost compared with softmax?",
-        "One, or several that share evenly: the key with the largest score takes everything. All information from the "
-        "other keys is lost, and nothing can be learned about them.",
-    )
     description = "All weight goes to the key with the largest score; keys with equal scores share it evenly."
     formula = r"a_{ij} = [\,j \in B_i\,] / |B_i|,\quad B_i = \arg\max_j s_{ij}"
     step_formulas = replace(SoftmaxAttention.step_formulas, normalize="1 / number of best keys, on each of them")
@@ -156,11 +146,6 @@ class LinearAttention(AttentionFunction):
     """
 
     title = "Linear (elu + 1)"
-    exercise = Exercise(
-        "Are the weights of a row more alike or less alike than with softmax? Why?",
-        "More alike: without the exponential, a score twice as large gets about twice the weight, not "
-        "many times as much.",
-    )
     description = "Weights are proportional to a product of positive features of query and key, without an exponential."
     formula = r"a_{ij} = s_{ij} / \textstyle\sum_j s_{ij}"
     score_formula = (

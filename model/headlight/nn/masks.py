@@ -18,7 +18,7 @@ from torch import Tensor
 
 from headlight.array_types import Bool, Shaped
 from headlight.errors import ConfigError, TextError
-from headlight.registry import Exercise, Registry, titles
+from headlight.registry import Registry, titles
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,7 @@ class Mask:
     """A kind of mask; `allowed` computes its cells from the positions and the parsed argument (None without one).
 
     `selectable` says whether pages offer it (padding is always applied), `with_causal` whether they also offer it
-    together with the causal mask. If it `inverts`, its cells invert what the masks before it say. `exercise` is for a
-    picture of weights under this mask.
+    together with the causal mask. If it `inverts`, its cells invert what the masks before it say.
     """
 
     title: str
@@ -68,7 +67,6 @@ class Mask:
     selectable: bool = True
     with_causal: bool = False
     inverts: bool = False
-    exercise: Exercise | None = None
 
 
 def causal(positions: QueryKeyPositions, argument: None) -> Bool[Tensor, "#batch 1 query key"]:
@@ -240,22 +238,12 @@ MASKS: Registry[Mask] = Registry(
             description="No token attends to a later one, as in a model that writes from left to right.",
             formula=r"m_{ij} = [\,j \le i\,]",
             allowed=causal,
-            exercise=Exercise(
-                "Half of the picture is empty. Which half, and why must it be empty in a model that writes texts?",
-                "The upper right: no token may look at a later one. When the model writes, later tokens are not there "
-                "yet, so in training it must not learn to look at them.",
-            ),
         ),
         "window": Mask(
             title="Sliding window",
             description="Each token attends only to tokens less than the window width away.",
             formula=r"m_{ij} = [\,|i - j| < w\,]",
             allowed=window,
-            exercise=Exercise(
-                "Only a band around the diagonal has weights. How far can one layer look, and how far two layers?",
-                "One layer looks one window away. The token at the window's edge has itself looked a window further "
-                "in the layer below, so two layers reach about twice as far.",
-            ),
             argument=MaskArgument("Window width", "4", _parse_width),
             with_causal=True,
         ),
@@ -285,12 +273,6 @@ MASKS: Registry[Mask] = Registry(
             description="The masks before it, inverted in cells that you paint.",
             formula=r"m_{ij} = m'_{ij} \oplus [\,(i, j)\ \mathrm{is\ painted}\,]",
             allowed=painted,
-            exercise=Exercise(
-                "Some cells were forbidden or opened by hand. Find them, and say how the other weights of their row "
-                "have changed.",
-                "The weights of a row add up to 1: the weight of a forbidden cell is shared among the others, and an "
-                "opened cell takes weight from them.",
-            ),
             argument=MaskArgument("Painted cells, as query-key", "3-1", _parse_cells, control="cells"),
             inverts=True,
         ),

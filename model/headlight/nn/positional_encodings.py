@@ -23,7 +23,7 @@ from headlight.array_types import Float, Int, Shaped
 from headlight.config import Config
 from headlight.errors import ConfigError
 from headlight.nn.rope_scaling import ROPE_SCALINGS, GetLength
-from headlight.registry import Exercise, Registry
+from headlight.registry import Registry
 
 SINUSOIDAL_BASE = 10_000.0  # base of the wavelengths (Vaswani et al. 2017)
 MAX_POSITION = 1 << 24  # float32 represents every integer up to here
@@ -37,11 +37,6 @@ class PositionalEncoding(nn.Module):
     """No positional encoding: without masks the model sees a bag of tokens. The base class of all others."""
 
     title: ClassVar = "None"
-    exercise: ClassVar[Exercise | None] = Exercise(
-        "Swap two words of the sentence in your mind. What can this model not notice without a positional encoding?",
-        "The order, unless a mask reveals it: the same words in another order are the same set of keys. Under a causal "
-        "mask a token can still tell how many tokens come before it.",
-    )
     description: ClassVar = (
         "This model adds no positions at all. With a causal mask it can still infer the order from how many tokens "
         "each token sees; without one, a sentence is a bag of words."
@@ -128,11 +123,6 @@ class Sinusoidal(PositionalEncoding):
     """Sines and cosines of geometrically growing wavelength (Vaswani et al. 2017, section 3.5)."""
 
     title: ClassVar = "Sinusoidal"
-    exercise: ClassVar[Exercise | None] = Exercise(
-        "How can a model find the previous token when a wave pattern is added to each token?",
-        "The patterns of neighbouring positions differ by a small rotation, so the model can learn queries and keys "
-        "that match when the rotation is one step.",
-    )
     description: ClassVar = (
         "Each position adds a fixed pattern of waves to its token's embedding: fast waves in the first channels, slow "
         "ones in the last. Neighbours get similar patterns."
@@ -180,10 +170,6 @@ class LearnedPositions(PositionalEncoding):
     """One learned vector for each position up to the context length (Devlin et al. 2019, section 3.2)."""
 
     title: ClassVar = "Learned"
-    exercise: ClassVar[Exercise | None] = Exercise(
-        "What happens at a position beyond any that the model saw in training?",
-        "There is no vector for it: the model cannot read beyond the end of the table.",
-    )
     description: ClassVar = "Each position adds a vector of its own, learned in training like any other weight."
     formula: ClassVar = r"x_i = E_{t_i} + P_i"
     integer_only: ClassVar = True
@@ -212,11 +198,6 @@ class Rope(PositionalEncoding):
     """
 
     title: ClassVar = "RoPE (rotary)"
-    exercise: ClassVar[Exercise | None] = Exercise(
-        "Move the whole sentence ten positions to the right. Do the weights between its tokens change?",
-        "No. Queries and keys are rotated by their positions, and their product depends only on the distance between "
-        "them.",
-    )
     description: ClassVar = (
         "Nothing is added. Each pair of channels of a query or key is rotated by an angle that grows with position; "
         "the product of query and key then depends only on the distance between the tokens."
@@ -283,10 +264,6 @@ class PatchRope(Rope):
     """
 
     title: ClassVar = "RoPE (patches)"
-    exercise: ClassVar[Exercise | None] = Exercise(
-        "A model reads a larger image with patches of the same size. Which angles do the corners have?",
-        "The same as before: coordinates are counted from the middle, and every image reaches from -1 to 1.",
-    )
     description: ClassVar = (
         "Nothing is added. Queries and keys are rotated: half of their pairs of channels by the row of their patch and "
         "half by its column, each from -1 to 1 over the image."
@@ -322,10 +299,6 @@ class Alibi(PositionalEncoding):
     """A linear bias by distance, with a fixed slope for each head (Press et al. 2022, section 3)."""
 
     title: ClassVar = "ALiBi"
-    exercise: ClassVar[Exercise | None] = Exercise(
-        "Which tokens does each head prefer, whatever the words are?",
-        "The near ones: each step of distance costs a fixed amount of score, more in some heads than in others.",
-    )
     description: ClassVar = (
         "Nothing is added to the tokens. Each score falls by the same amount for every token of distance; the "
         "amount differs from head to head."
@@ -412,11 +385,6 @@ class RelativeBias(LearnedBiases):
     """One learned bias for each head and bucket of distances (T5; Raffel et al. 2020, section 2.1)."""
 
     title: ClassVar = "Relative (T5)"
-    exercise: ClassVar[Exercise | None] = Exercise(
-        "Two tokens are 3 positions apart, two others 100. For which pair does the model know the distance exactly?",
-        "For the near pair: each small distance has its own value; larger distances share one in groups that grow with "
-        "the distance.",
-    )
     description: ClassVar = (
         "Nothing is added to the tokens. Each head has learned a number for every range of distances; it is added to "
         "the scores."
@@ -453,10 +421,6 @@ class PatchBias(LearnedBiases):
     """
 
     title: ClassVar = "Relative (patches)"
-    exercise: ClassVar[Exercise | None] = Exercise(
-        "Two patches stand one above the other, two others side by side. Can a head tell the pairs apart?",
-        "Yes: each offset in rows and columns has its own bias, so above and beside are two different numbers.",
-    )
     description: ClassVar = (
         "Nothing is added to the patches. Each head has learned a number for every offset in rows and columns; it is "
         "added to the scores. The class token has numbers of its own."
@@ -519,11 +483,6 @@ class DisentangledPositions(RelativePositions):
     """Disentangled attention: content-to-position and position-to-content scores (He et al. 2021, equations 2 to 4)."""
 
     title: ClassVar = "Disentangled (DeBERTa)"
-    exercise: ClassVar[Exercise | None] = Exercise(
-        "The score has parts for content and for distance. Which question does each part answer?",
-        "Content to content: do the two words belong together? Content to position: does this word look for "
-        "something at that distance? Position to content: does this distance call for such a word?",
-    )
     description: ClassVar = (
         "Nothing is added to the tokens. Every distance has a learned vector that takes part in the scores: queries "
         "are compared with it as with a key, and keys as with a query."

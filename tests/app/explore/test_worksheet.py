@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from headlight.analysis.head_metrics import HEAD_METRICS, IMAGE_HEAD_METRICS
+from headlight.course.exercises import ATTENTION_FUNCTION_EXERCISES, MASK_EXERCISES, POSITIONAL_ENCODING_EXERCISES
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.masks import MASKS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
-from headlight.registry import Exercise
 from headlight.tasks import TASKS, task_exercise
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.export import worksheet as worksheets
@@ -175,11 +175,11 @@ def test_attention_to_a_source_is_asked_about_its_columns_and_neither_mask_nor_p
     resolved = resolve(make_question("both", "the dog", source="the cat sat"))
     first, *rest = choose_exercises(resolved, State(attention="decoder.cross"))
     assert "Which column gets most attention" in first.question
-    wiring = {MASKS["causal"].exercise, *(row.exercise for row in POSITIONAL_ENCODINGS.values())}
+    wiring = {MASK_EXERCISES["causal"], *POSITIONAL_ENCODING_EXERCISES.values()}
     assert wiring.isdisjoint(rest)
     of_encoder = {*choose_exercises(resolved, State(attention="encoder.self"))}
-    assert MASKS["causal"].exercise not in of_encoder, "its encoder has no mask"
-    assert MASKS["causal"].exercise in {*choose_exercises(resolved, State(attention="decoder.self"))}
+    assert MASK_EXERCISES["causal"] not in of_encoder, "its encoder has no mask"
+    assert MASK_EXERCISES["causal"] in {*choose_exercises(resolved, State(attention="decoder.self"))}
 
 
 def test_who_sorts_is_asked_for_numbers() -> None:
@@ -192,15 +192,19 @@ def test_who_sorts_is_asked_for_numbers() -> None:
 def test_what_is_wired_otherwise_is_asked_before_what_is_as_it_was_trained() -> None:
     resolved = resolve(make_question("next", TEXT, positional_encoding="alibi", attention_function="hardmax"))
     first, second, *rest = choose_exercises(resolved, State(quantity="scores"))
-    assert first == POSITIONAL_ENCODINGS["alibi"].exercise and second == ATTENTION_FUNCTIONS["hardmax"].exercise
-    assert TASKS["language-model"].exercise in rest and MASKS["causal"].exercise in rest
+    assert first == POSITIONAL_ENCODING_EXERCISES["alibi"] and second == ATTENTION_FUNCTION_EXERCISES["hardmax"]
+    assert TASKS["language-model"].exercise in rest and MASK_EXERCISES["causal"] in rest
     assert len({first, second, *rest}) == 2 + len(rest), "no question is repeated"
 
 
-def test_rows_ask_one_question_and_answer_it() -> None:
-    registries = (HEAD_METRICS, IMAGE_HEAD_METRICS, MASKS, POSITIONAL_ENCODINGS, ATTENTION_FUNCTIONS, TASKS)
-    rows = [row for registry in registries for row in registry.values()]
-    exercises: list[Exercise] = [row.exercise for row in rows if row.exercise]
+def test_exercises_are_on_parts_that_exist_and_ask_one_question_and_answer_it() -> None:
+    assert MASK_EXERCISES.keys() <= MASKS.keys()
+    assert POSITIONAL_ENCODING_EXERCISES.keys() <= POSITIONAL_ENCODINGS.keys()
+    assert ATTENTION_FUNCTION_EXERCISES.keys() <= ATTENTION_FUNCTIONS.keys()
+    tables = (MASK_EXERCISES, POSITIONAL_ENCODING_EXERCISES, ATTENTION_FUNCTION_EXERCISES)
+    exercises = [exercise for table in tables for exercise in table.values()]
+    exercises += [row.exercise for row in (HEAD_METRICS | IMAGE_HEAD_METRICS).values() if row.exercise]
+    exercises += [task.exercise for task in TASKS.values() if task.exercise]
     assert len(exercises) > 20
     for text in chain.from_iterable((one.question, one.answer) for one in exercises):
         assert text == text.strip() and text[-1] in ".?" and "  " not in text

@@ -15,9 +15,7 @@ import segno
 
 from headlight.analysis.head_metrics import head_metrics, head_metrics_for, rows_with_pattern
 from headlight.config import Config
-from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
-from headlight.nn.masks import MASKS
-from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.course.exercises import ATTENTION_FUNCTION_EXERCISES, MASK_EXERCISES, POSITIONAL_ENCODING_EXERCISES
 from headlight.registry import Exercise
 from headlight.tasks import task_exercise
 from headlight.vision.patches import EncodedImage
@@ -126,11 +124,11 @@ def _wiring(config: Config, trained: Config | None, kind: str) -> Iterator[Exerc
     Attention to another text has neither a mask nor positions.
     """
     if kind == "self" and (trained is None or config.masks != trained.masks):
-        yield from (MASKS[name.partition(":")[0]].exercise for name in reversed(config.masks))
+        yield from (MASK_EXERCISES.get(name.partition(":")[0]) for name in reversed(config.masks))
     if kind == "self" and (trained is None or config.positional_encoding != trained.positional_encoding):
-        yield POSITIONAL_ENCODINGS[config.positional_encoding].exercise
+        yield POSITIONAL_ENCODING_EXERCISES.get(config.positional_encoding)
     if trained is None or config.attention_function != trained.attention_function:
-        yield ATTENTION_FUNCTIONS[config.attention_function].exercise
+        yield ATTENTION_FUNCTION_EXERCISES.get(config.attention_function)
 
 
 def link_code(link: str) -> str:
