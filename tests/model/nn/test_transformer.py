@@ -151,19 +151,26 @@ def test_a_mask_given_to_a_run_takes_more_away(architecture: str) -> None:
 
 
 @pytest.mark.parametrize("placement", sorted(NORM_PLACEMENTS))
-def test_the_stream_adds_up(placement: str) -> None:
-    """A block reads the output of the previous one, and pre-norm blocks only add to the stream."""
+def test_the_stream_after_a_sublayer_is_the_formula_of_the_norm_placement(placement: str) -> None:
     model, seen = toys.model(norm_placement=placement), dict[str, Tensor]()
     logits(model, hook=lambda name, value: seen.setdefault(name, value))
-    start = seen["decoder.embedding"] + seen["decoder.position_embedding"]
-    torch.testing.assert_close(seen["decoder.0.residual"], start)
-    if placement == "pre":
-        after = seen["decoder.0.residual"] + seen["decoder.0.self.output"]
-        torch.testing.assert_close(seen["decoder.0.residual_after_self"], after)
-        torch.testing.assert_close(seen["decoder.1.residual"], after + seen["decoder.0.feed_forward.output"])
-    elif NORM_PLACEMENTS[placement].output_is_normed:
-        squares = seen["decoder.1.residual"].square().mean(-1)
-        assert squares.max() < 3, "the norm follows the sum"
+    x = seen["decoder.embedding"] + seen["decoder.position_embedding"]
+    for sublayer, after in (("self", "0.residual_after_self"), ("feed_forward", "1.residual")):
+        norm, output_norm = (
+            model.get_submodule(f"decoder.blocks.0.{sublayer.replace('self', 'self_attention')}_residual.{name}")
+            for name in ("norm", "output_norm")
+        )
+        h, output = (seen[f"decoder.0.{sublayer}.{name}"] for name in ("input", "output"))
+        wanted = {
+            "pre": (norm(x), x + output),
+            "post": (x, norm(x + output)),
+            "post-sublayer": (x, x + output_norm(output)),
+            "sandwich": (norm(x), x + output_norm(output)),
+            "residual-from-norm": (norm(x), norm(x) + output),
+            "none": (x, output),
+        }
+        torch.testing.assert_close((h, seen[f"decoder.{after}"]), wanted[placement])
+        x = seen[f"decoder.{after}"]
 
 
 def test_layernorm_and_rmsnorm_are_their_formulas() -> None:
