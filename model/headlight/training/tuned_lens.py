@@ -2,7 +2,7 @@
 
 The loss is the divergence of the lens's distribution from the model's, KL(model || lens), as a mean over tokens; the
 model is frozen. Every map is initialized as the logit lens. Each step seeds its random texts with its number, so a
-resumed run gives the same result as an uninterrupted one.
+resumed run reads the same texts as an uninterrupted one.
 """
 
 from __future__ import annotations
