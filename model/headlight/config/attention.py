@@ -34,9 +34,9 @@ class LatentConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionConfig:
-    """What an attention does besides softmax(q k^T / sqrt(head_dim)) v."""
+    """How an attention differs from softmax(q k^T / sqrt(head_dim)) v."""
 
-    scale: bool = True  # divide scores by sqrt(head_dim)
+    scale: bool = True  # multiply scores by 1 / sqrt(head_dim), or by `per_layer.score_scales` if there are any
     score_soft_cap: float = 0.0  # limit scores smoothly: cap * tanh(score / cap) (Gemma 2); 0: no limit
     qkv_limit: float = 0.0  # clip each number of queries, keys and values to [-limit, limit] (OLMo); 0: no limit
     sinks: bool = False  # a sink in each head takes a share of every row and belongs to no token (gpt-oss)

@@ -64,41 +64,41 @@ class Config:
     # Inputs. An encoder, or the encoder of an encoder-decoder, may read an image or a sound instead of a text.
     embedding: EmbeddingConfig = EmbeddingConfig()  # of tokens
     layer_embedding: LayerEmbeddingConfig = LayerEmbeddingConfig()  # of tokens, one for each layer (Gemma 3n)
-    image: ImageConfig = ImageConfig()  # a class token, then the patches; in an encoder-decoder the patches alone
+    image: ImageConfig = ImageConfig()  # its patches, after a class token if it has one (not in an encoder-decoder)
     sound: SoundConfig = SoundConfig()  # frames
 
     # Positions
     positional_encoding: str = "rope"  # key of POSITIONAL_ENCODINGS
     rope: RopeConfig = RopeConfig()  # options of rotary positions
-    sinusoidal: SinusoidalConfig = SinusoidalConfig()  # of sinusoids
+    sinusoidal: SinusoidalConfig = SinusoidalConfig()  # of "sinusoidal-halves"
     relative_position: RelativePositionConfig = RelativePositionConfig()  # of relative and disentangled positions
     alibi: AlibiConfig = AlibiConfig()  # of ALiBi
 
     # Attention
     attention_function: str = "softmax"  # key of ATTENTION_FUNCTIONS: how scores become weights
-    masks: tuple[str, ...] = ("causal",)  # of self-attention, as in `nn.masks`: "causal", "window:8"
+    masks: tuple[str, ...] = ("causal",)  # of self-attention, except in the encoder of an encoder-decoder: "window:8"
     attention: AttentionConfig = AttentionConfig()  # scale, limits, sinks, latent vectors, norms
 
     # Residual stream and norms
     residual: ResidualConfig = ResidualConfig()  # what it has besides one sum after each sublayer
     norm: str = "rmsnorm"  # key of NORMS
     norm_epsilon: float = 1e-5  # added to the variance, or the mean square
-    norm_placement: str = "pre"  # key of NORM_PLACEMENTS: before a sublayer, after it, or both
+    norm_placement: str = "pre"  # key of NORM_PLACEMENTS: before a sublayer, after it, both, or none
     first_norm: bool = True  # the first block has a norm before its attention (ModernBERT: false)
-    final_norm: bool = True  # a norm after the last block
+    final_norm: bool = True  # a norm after the last block, unless the norm placement already ends with one
 
     # Feed-forward network and biases
     feed_forward: str = "swiglu"  # key of FEED_FORWARDS
-    activation_sparsity: float = 0.0  # share of neurons that are set to 0 (Gemma 3n)
+    activation_sparsity: float = 0.0  # about this share of neurons is set to 0 (Gemma 3n)
     experts: ExpertsConfig = ExpertsConfig()  # a mixture of experts instead
-    bias: bool = False  # every linear map and norm has a bias
-    biases: tuple[BiasedModule, ...] = ()  # those that have one if `bias` is false
+    bias: bool = False  # every kind of module in BiasedModule has a bias (an RMSNorm never has one)
+    biases: tuple[BiasedModule, ...] = ()  # the kinds that have one if `bias` is false
     dropout: float = 0.0  # probability, in training
 
     # Output
     output_head: str = "language-model"  # key of OUTPUT_HEADS
     output_head_config: OutputHeadConfig = OutputHeadConfig()  # its options
-    pooling: str = "first"  # key of POOLINGS: the tokens that a classifier of whole texts reads
+    pooling: str = "first"  # key of POOLINGS: how a classifier of whole texts pools its tokens
     labels: tuple[str, ...] = ()  # of a classifier, in the order of its logits
 
     def __post_init__(self) -> None:

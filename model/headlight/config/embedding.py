@@ -17,14 +17,14 @@ class EmbeddingConfig:
 
     dim: int = 0  # channels; 0: d_model
     scale: float = 1.0  # multiplies token embeddings
-    # What is projected to d_model: token embeddings (OPT), or all, their sum with the positions (ALBERT).
+    # What is projected to d_model. "tokens": token embeddings (OPT); "all": their sum with positions (ALBERT).
     projection: Literal["none", "tokens", "all"] = "none"
     segments: int = 0  # segment embeddings (BERT); every text is in the first segment
     separate_encoder: bool = False  # the encoder of an encoder-decoder has its own table
-    # The embedding of this token is 0, and the others are scaled up accordingly: DROPPED_SHARE of all tokens were
-    # dropped in training (ESM-2).
+    # The embedding of this token is 0. The others are multiplied by (1 - DROPPED_SHARE) / (their share of the text), as
+    # DROPPED_SHARE of the tokens were dropped in training (ESM-2).
     dropped_token_id: int | None = None
-    norm: bool = False  # a norm of the embeddings before the first block (BERT, BLOOM)
+    norm: bool = False  # a norm of the embeddings, with positions added, before the first block (BERT, BLOOM)
     tied: bool = True  # the output head uses the embedding table as well (Press & Wolf 2017)
 
 

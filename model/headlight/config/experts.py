@@ -21,18 +21,18 @@ class ExpertsConfig:
     count: int = 0  # 0: no experts
     per_token: int = 2  # experts that a token goes to
     d_ff: int = 0  # neurons of each expert; 0: the model's d_ff
-    dense_layers: int = 0  # so many first layers have an ordinary network instead
+    dense_layers: int = 0  # the number of first layers that have an ordinary network instead
     scoring: Literal["softmax", "sigmoid"] = "softmax"  # turns the router's scores into shares
     normalized: bool = True  # the shares of a token's experts are divided by their sum
     share_scale: float = 1.0  # multiplies the shares, after that
     groups: int = 1  # of experts, equally large (DeepSeek-V2)
-    chosen_groups: int = 1  # a token goes only to experts of so many groups
-    group_best: int = 1  # groups are chosen by the sum of so many best experts
+    chosen_groups: int = 1  # the number of groups whose experts a token may go to
+    group_best: int = 1  # a group is chosen by the sum of its best shares; this is their number
     choice_bias: bool = False  # a learned number per expert affects the choice, but not the shares (DeepSeek-V3)
     shared_d_ff: int = 0  # neurons of an additional expert that reads every token; 0: none
     bias: bool = False  # the linear maps of experts and router have biases
     up_offset: float = 0.0  # added to the linear half of each expert (gpt-oss)
-    limit: float = 0.0  # of both halves; 0: no limit (gpt-oss)
+    limit: float = 0.0  # clip the gate to at most this, the linear half to [-limit, limit] (gpt-oss); 0: no limit
 
     def check(self) -> None:
         """Raise ConfigError for sizes that are out of range or do not fit together."""

@@ -1,4 +1,4 @@
-"""The names in older files of fields that stand in groups now."""
+"""Older files have these fields outside of their groups, under other names."""
 
 from __future__ import annotations
 

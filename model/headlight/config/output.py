@@ -13,8 +13,8 @@ class OutputHeadConfig:
     # What precedes the projection; None: "dense-norm" for a masked language model, else "none".
     transform: Literal["none", "dense", "norm", "dense-norm"] | None = None
     activation: str = "gelu"  # of the transform
-    logit_scale: float = 1.0  # multiplies logits
-    logit_soft_cap: float = 0.0  # limits logits smoothly (Gemma 2); 0: no limit
-    bias: bool | None = None  # of the projection; None: all but language models have one
-    pad_token_id: int | None = None  # last-token pooling skips these tokens
+    logit_scale: float = 1.0  # multiplies the logits of a language model
+    logit_soft_cap: float = 0.0  # limits the logits of a language model smoothly (Gemma 2); 0: no limit
+    bias: bool | None = None  # of the projection; None: masked language models and classifiers have one
+    pad_token_id: int | None = None  # pooling skips these tokens, as it skips padding
     contact_end_id: int | None = None  # ends a protein; with it a contact head reads the weights of all heads (ESM)

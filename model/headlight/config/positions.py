@@ -18,9 +18,9 @@ class RopeConfig:
     scaling: str = "none"  # key of ROPE_SCALINGS: how a longer context is made possible
     factor: float = 1.0  # by which the context grows
     original_context_length: int = 0  # tokens, before it grew
-    low_freq_factor: float = 1.0  # bounds the frequencies that scaling changes (Llama 3, YaRN)
-    high_freq_factor: float = 1.0  # the other bound
-    truncate: bool = True  # YaRN: round the bounds to whole pairs
+    low_freq_factor: float = 1.0  # pairs with fewer turns in the original context are scaled fully (Llama 3, YaRN)
+    high_freq_factor: float = 1.0  # pairs with more turns are not scaled
+    truncate: bool = True  # YaRN: round these two bounds to whole pairs
     attention_factor: float = 1.0  # multiplies cos and sin (YaRN, LongRoPE)
     rotated_share: float = 1.0  # of the pairs, with proportional scaling (Gemma 4)
     short_factor: tuple[float, ...] = ()  # divides each pair's frequency in texts up to the original context (LongRoPE)
@@ -45,10 +45,10 @@ class RopeConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class SinusoidalConfig:
-    """Sinusoids (Vaswani et al. 2017, section 3.5)."""
+    """Options of "sinusoidal-halves": all sines before all cosines (Vaswani et al. 2018, Tensor2Tensor)."""
 
     first_position: int = 0  # the number of a text's first position
-    reaches_base: bool = False  # the slowest wavelength reaches the base; otherwise it is one step shorter
+    reaches_base: bool = False  # the longest wavelength is 2 pi * 10,000; otherwise it is one step shorter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,11 +56,11 @@ class RelativePositionConfig:
     """Relative positions: distances in buckets (T5; Raffel et al. 2020), or disentangled (DeBERTa; He et al. 2021)."""
 
     buckets: int = 32  # of distances
-    max_distance: int = 128  # tokens; the last bucket starts here
+    max_distance: int = 128  # tokens; all distances from here on share the last bucket
     content_to_position: bool = True  # disentangled: scores of queries with embeddings of distances
     position_to_content: bool = True  # disentangled: scores of keys with embeddings of distances
     normalized: bool = False  # disentangled: a norm of the embeddings of distances
-    exact_distances: bool = False  # disentangled: an embedding for every distance
+    exact_distances: bool = False  # disentangled: an embedding for every distance up to `buckets`
     absolute_positions: bool = False  # learned absolute positions besides (MPNet)
     each_layer: bool = False  # learned biases in each layer, instead of the same in all
 

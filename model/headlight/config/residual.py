@@ -14,7 +14,7 @@ MAX_STREAMS = 64  # residual streams, each as wide as the model
 class AlternatingUpdatesConfig:
     """Several residual streams side by side, of which each block reads and writes one (AltUp; Baykal et al. 2023).
 
-    The other streams are predicted, and corrected by the block's output.
+    Before the block all streams are predicted from one another; its change of one stream then corrects all.
     """
 
     streams: int = 1

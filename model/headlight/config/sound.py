@@ -21,13 +21,13 @@ class SoundConfig:
     mel_bins: int = 0  # of the log-mel spectrogram that is read (Whisper); 0: the samples themselves (wav2vec 2.0)
     window: int = 0  # samples of a spectrum
     hop: int = 1  # samples from the start of one spectrum to the start of the next
-    normalized: bool = False  # scale samples to mean 0 and variance 1
-    frames: int = 0  # exactly so many; 0: depending on the length of the sound
+    normalized: bool = False  # scale samples to mean 0 and variance 1, if the samples themselves are read
+    frames: int = 0  # the number of frames of every sound; 0: it depends on the length of the sound
     channels: tuple[int, ...] = ()  # of each convolution, as the next two
     kernels: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
     padded: bool = False  # convolutions are padded with zeros
-    activation: str = "gelu"  # after each convolution
+    activation: str = "gelu"  # after each convolution, also that of positions
     convolution_bias: bool = True
     # A norm over time after the first convolution, or one over the channels after each.
     convolution_norm: Literal["none", "first-over-time", "each"] = "none"
