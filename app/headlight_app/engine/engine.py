@@ -19,7 +19,7 @@ from headlight_app.engine.worker_process import WorkerLimits, WorkerProcess
 
 WARM_UP = "warm-up"  # the visitor name of warm-up requests
 VISITOR_WORKERS = 4  # open visitors' own files, each for one visitor at a time
-KEEP_SECONDS = 120.0  # after its owner's last job, in which a private worker is not given to another visitor
+KEEP_SECONDS = 120.0  # after its owner's last job, before another visitor may get a private worker (the last at once)
 GRACE_SECONDS = 0.5  # that workers get to finish, before they are killed
 END_SECONDS = 0.5  # to wait for killed workers to exit
 VISITOR_MEMORY_BYTES = 2 << 30  # of a private worker on a shared server; twice the upload limit is added

@@ -48,7 +48,7 @@ class WholeValueHook:
 
 
 class HoldingHook(WholeValueHook):
-    """A hook that sets the values at some paths, for all rows or for each row; another hook gets the rest."""
+    """A hook that sets the values at some paths, the same for all rows or one for each; another hook gets the rest."""
 
     def __init__(self, hook: Hook, held: Mapping[str, Tensor]) -> None:
         super().__init__(hook, held)
@@ -59,7 +59,7 @@ class HoldingHook(WholeValueHook):
 
 
 class _AblateEachHead:
-    """A hook that applies the edits, then sets the weights of one head to zero in each row: a head for each row."""
+    """A hook that applies the edits, then sets the weights of one head to zero in each row, another head in each."""
 
     def __init__(self, hook: Hook, weights_path: str, first_head: int) -> None:
         self.hook, self.weights_path, self.first_head = hook, weights_path, first_head

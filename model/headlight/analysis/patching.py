@@ -76,7 +76,7 @@ class _Recording(WholeValueHook):
 
 
 class _PatchEachHead(WholeValueHook):
-    """A hook that calls another, then patches a head's output from the other run into each row: a head for each row."""
+    """A hook that calls another, then patches one head's output from the other run into each row, each its own."""
 
     def __init__(self, hook: Hook, path: str, donor: Float[Tensor, "head pos head_dim"], first: int) -> None:
         super().__init__(hook, (path,))
@@ -114,7 +114,10 @@ def patching_map(
 
 @dataclass(frozen=True)
 class Receiver:
-    """The queries, keys or values of a head, written `decoder.4.self.q[3]`; shared keys or values have one number."""
+    """The queries, keys or values of a head, written `decoder.4.self.q[3]`.
+
+    The number is that of the head for queries, and that of the key/value head, which heads may share, for the others.
+    """
 
     stack: str
     layer: int

@@ -93,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _model_fields() -> dict[str, Field[Any]]:
-    """The fields of a model by the names of their flags; in a group, a field's flag has its name in older files."""
+    """The fields of a model by the names of their flags; the flag of a field in a group is its flat name."""
     named = {part.name: part for part in fields(Config) if part.name in MODEL_FIELDS}
     for name, path in FLAT_NAMES.items():
         group, _, inner = path.partition(".")

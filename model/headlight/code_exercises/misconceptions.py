@@ -43,7 +43,7 @@ def recognize(case: Case, given: Tensor, part: Literal["output", "weights"] = "o
 
 
 def wrong_result(case: Case, *rows: Misconception) -> AttentionResult | None:
-    """The answer that these misconceptions give; None if PyTorch raises an error."""
+    """The result that these misconceptions give; None if PyTorch raises an error."""
     steps: dict[str, Callable[..., object]] = {}
     for row in rows:
         steps |= row.steps

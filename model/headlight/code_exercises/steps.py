@@ -53,7 +53,7 @@ class Steps:
 
 
 def compute(case: Case, steps: Steps) -> AttentionResult:
-    """The answer of these steps. Raises RuntimeError if they do not fit the shapes."""
+    """The result of these steps. Raises RuntimeError if they do not fit the shapes."""
     q, k, v = steps.project(case)
     if case.heads:
         q, k, v = (steps.split(each, case.heads) for each in (q, k, v))

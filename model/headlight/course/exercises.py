@@ -1,4 +1,4 @@
-"""Exercises for a class on the parts of a model: each a question and its answer; a part may have none."""
+"""Exercises for a class, with their answers, on masks, positional encodings and attention functions."""
 
 from __future__ import annotations
 

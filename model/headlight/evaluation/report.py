@@ -198,10 +198,10 @@ HeadValues = Float[np.ndarray, "sentence layer head"]
 
 @dataclass(frozen=True)
 class HeadRanking:
-    """The heads with the most of one metric: (layer, head) and the mean over the sentences, best first.
+    """The heads with the most of one metric (the least `entropy`), best first: layer, head, and mean over sentences.
 
     `uniform_value` is the mean for a head that attends uniformly over its allowed keys, in the layer of the first head.
-    Heads that do not exceed the uniform head of their own layer are left out, because masks may differ by layer.
+    Heads that are not better than the uniform head of their own layer are left out; masks may differ by layer.
     `example` is the sentence in which the first head is most extreme, `example_value` its value there.
     """
 
@@ -215,7 +215,7 @@ class HeadRanking:
 def rank_heads(checkpoint: Checkpoint, sentences: Sequence[str] = SENTENCES, count: int = 3) -> tuple[HeadRanking, ...]:
     """One ranking for each metric that is defined on these sentences; for `entropy` the smallest comes first.
 
-    A sentence longer than the model's context is left out, and a metric with the same values as an earlier one, too.
+    A sentence longer than the model's context is left out, and so is a metric with the same values as an earlier one.
     """
     context = checkpoint.model.config.context_length
     sentences = [sentence for sentence in sentences if len(checkpoint.tokenizer.encode(sentence).ids) <= context]

@@ -25,7 +25,7 @@ from headlight.registry import Registry
 class KeysAndValues:
     """The keys of new tokens before and after the rotary embedding, and their values, split into heads.
 
-    `path` names the attention that computed them in a cache.
+    `path` is the path of the attention that computed them, as in a cache.
     """
 
     k: Float[Tensor, "batch key_value_head new head_dim"]
@@ -276,7 +276,7 @@ class Attention(nn.Module):
     ) -> Float[Tensor, "batch head query value_head_dim"]:
         """The weighted sum of the values; long sequences are computed in chunks of queries.
 
-        If no hook needs an intermediate value, torch's fused attention computes it.
+        Torch's fused attention computes long ones if no hook needs the steps: softmax without bias, soft cap or sinks.
         """
         scale_and_sinks, queries = self.scale_and_sinks(q, hook), q.shape[2]
         # A compiled or exported graph is for texts of any length: it computes all queries at once.

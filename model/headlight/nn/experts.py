@@ -80,7 +80,7 @@ class MixtureOfExperts(nn.Module):
         return grouped.masked_fill(~allowed[..., None], -torch.inf).flatten(-2)
 
     def expert(self, number: int, x: Float[Tensor, "token d_model"]) -> Float[Tensor, "token d_model"]:
-        """The output of one expert: down(activation(gate(x)) * (up(x) + offset)), both halves within the limit."""
+        """The output of one expert: down(activation(gate(x)) * (up(x) + offset)), with gate(x) and up(x) limited."""
 
         def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
             return functional.linear(x, weight[number], None if bias is None else bias[number])

@@ -92,7 +92,7 @@ class RaggedContext(AttentionContext):
 
 
 def ragged_contexts(stack: Stack, rows: RaggedRows) -> list[RaggedContext]:
-    """The attention context of each layer, equal to that of each text alone."""
+    """The attention context of each layer; a text has the masks and the positions that it has alone."""
     everywhere = torch.arange(max(rows.lengths), device=rows.device)
     square, own = QueryKeyPositions(everywhere, everywhere), QueryKeyPositions(rows.position, rows.position)
     queries = rows.position[rows.row]

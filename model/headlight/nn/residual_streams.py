@@ -1,4 +1,4 @@
-"""Extensions of the residual stream: several streams side by side, and a linear map parallel to a sublayer.
+"""Extensions of the residual stream: several streams side by side, and a low-rank map parallel to a sublayer.
 
 AltUp (Baykal et al. 2023, "Alternating Updates for Efficient Transformers") and LAuReL (Menghani et al. 2024), as in
 Gemma 3n. The mixing is linear in the streams except for a few coefficients and norms. A stream that is decomposed into
@@ -26,7 +26,7 @@ def undecomposed(x: Tensor) -> Tensor:
 
 
 class LowRankMap(nn.Module):
-    """A low-rank linear map, x + norm(right(left(x))) (LAuReL, the low-rank variant)."""
+    """A low-rank map with a norm, x + norm(right(left(x))) (LAuReL, the low-rank variant)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()

@@ -138,8 +138,8 @@ class BlockInputs:
 class Block(nn.Module):
     """Self-attention, cross-attention in a decoder with an encoder, and feed-forward, added to the residual stream.
 
-    A block without a feed-forward network ("none") ends with its attention; a block of a model with layer embeddings
-    adds the gated vector of its layer, and may then scale the residual stream.
+    A block without a feed-forward network ("none") ends with its attention. If the model has layer embeddings, a block
+    then adds each token's gated vector for its layer. With `residual.scale` it scales the residual stream at the end.
     """
 
     def __init__(self, config: Config, cross: bool, layer: int) -> None:
@@ -208,7 +208,7 @@ class Block(nn.Module):
 
 
 class AlternatingBlock(Block):
-    """A block that reads and writes one of several residual streams, and predicts and corrects the others."""
+    """A block that predicts several residual streams, reads and writes one of them, and then corrects all."""
 
     def __init__(self, config: Config, cross: bool, layer: int) -> None:
         super().__init__(config, cross, layer)

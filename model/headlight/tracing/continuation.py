@@ -105,9 +105,9 @@ class NewValues:
 def shared_length(model: Transformer, request: RunRequest, previous: FinishedRun) -> int:
     """The number of tokens at the beginning of a text that a previous run has read: at most all but the last.
 
-    0 if anything but the text differs, or if a token may depend on later ones: a mask that is not causal, an edit,
-    rotary frequencies that depend on the length, the label of a whole text, an image or a sound, scores whose attention
-    input is not recorded.
+    0 if anything but the text differs, or if values may change with later tokens: a mask that is not causal, a live
+    edit or one whose result depends on other tokens, rotary frequencies that depend on the length, the label of a whole
+    text. 0 as well for a text that is an image or a sound, and for scores whose attention input is not recorded.
     """
     config, read = model.config, previous.trace
     can_continue = (

@@ -258,7 +258,7 @@ class InterventionHook:
         self._allowed: dict[str, Tensor] = {}
 
     def scope(self, path: str) -> HookScope:
-        """ROWS where an edit applies, ALL where its result depends on other rows: live edits and means over tokens."""
+        """NONE without an edit, ALL for live edits and means over tokens, else ROWS: a mean over keys needs one row."""
         edits = [edit for edit in self.interventions if edit.matches(path)]
         if self.live or any(not edit.row_local and hook_point_of(path).axes[-1] != "key" for edit in edits):
             return HookScope.ALL

@@ -255,7 +255,7 @@ def parse_recipe(table: Mapping[str, Any]) -> Recipe:
 
 
 def override_model(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The [model] section with some fields replaced, also under their names in older files.
+    """The [model] section with some fields replaced; `changes` may use the flat names of older files.
 
     Raises DataError for unknown fields.
     """
@@ -266,7 +266,7 @@ def override_model(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[
 
 
 def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of both; `changes` come first, also in a group that both have."""
+    """The fields of both; where both have a field, also one within a group, it has the value in `changes`."""
     merged = {**base, **changes}
     for name in base.keys() & changes.keys():
         if isinstance(base[name], Mapping) and isinstance(changes[name], Mapping):

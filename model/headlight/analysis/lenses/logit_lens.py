@@ -120,7 +120,7 @@ def target_tokens(trace: Trace, original_ids: Sequence[int] | None = None) -> tu
 
 
 def residual_norms(trace: Trace) -> Float[np.ndarray, "depth pos"]:
-    """The 2-norm of each token's residual stream at every depth; of several, the norm of the one that layers read."""
+    """The 2-norm of each token's residual stream at every depth; with several streams, of the one that layers read."""
     return np.stack([np.linalg.norm(trace[path], axis=-1) for path in _residual_paths(trace)])
 
 

@@ -97,7 +97,7 @@ def _head_sizes(fields: ConfigReader, types: list[str]) -> tuple[tuple[int, ...]
 
 
 def key_value_layers(fields: ConfigReader, types: list[str]) -> tuple[int, ...]:
-    """For each layer, the layer whose keys and values it reads: itself, or for the last ones an earlier layer."""
+    """The layer whose keys and values each layer reads: itself; for the last ones, an earlier one of the same type."""
     shared, layers = fields.integer("num_kv_shared_layers", 0), len(types)
     first = layers - shared
     last = {kind: layer for layer, kind in enumerate(types[: max(first, 0)])}
