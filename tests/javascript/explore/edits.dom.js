@@ -86,6 +86,19 @@ test("the key e opens the menus of a head and of a token", async () => {
   assert.equal(edits(page)?.at(-1), "decoder.*.self.mask[:,:,3]=set:0");
 });
 
+test("a change that is listed keeps its buttons while other parts of the page are drawn", async () => {
+  const page = await explore({ ...AT, edits: [OFF] });
+  await open(page);
+  const [row] = page.all("[data-testid=edit-list] li");
+  page.click("head-0-0");
+  await settle();
+  assert.equal(page.all("[data-testid=edit-list] li")[0], row);
+  page.click(`edit-switch-${OFF}`);
+  await settle();
+  assert.notEqual(page.all("[data-testid=edit-list] li")[0], row);
+  assert.ok(!row.isConnected);
+});
+
 test("a stroke of a slider is one change", async () => {
   const page = await explore(AT);
   page.click("change-head");

@@ -81,15 +81,19 @@ export function drawEdits(page) {
   drawEditPanel(page);
 }
 
-/** @param {ExplorePage} page @param {HTMLElement} list */
+/**
+ * Rows that stay as they are keep their elements: a button that is replaced while it is pressed gets no click.
+ * @param {ExplorePage} page @param {HTMLElement} list
+ */
 function drawEditList(page, list) {
   const { edits, disabled_edits } = page.state.choice;
-  updateChildren(
-    list,
+  const rows = [
     ...replacedParts(page).map((part) => partRow(page, part)),
     ...edits.map((edit) => editRow(page, edit, true)),
     ...disabled_edits.map((edit) => editRow(page, edit, false)),
-  );
+  ];
+  const drawn = [...list.children];
+  updateChildren(list, ...rows.map((row) => drawn.find((each) => each.isEqualNode(row)) ?? row));
 }
 
 /** The last edit, or else the last replaced part, in words. @param {ExplorePage} page */
