@@ -99,6 +99,15 @@ test("a change that is listed keeps its buttons while other parts of the page ar
   assert.ok(!row.isConnected);
 });
 
+test("a change that a link lists twice has two rows, however often they are drawn", async () => {
+  const page = await explore({ ...AT, edits: [OFF, OFF] });
+  await open(page);
+  assert.equal(rows(page).length, 2);
+  page.click("head-0-0");
+  await settle();
+  assert.equal(rows(page).length, 2);
+});
+
 test("a stroke of a slider is one change", async () => {
   const page = await explore(AT);
   page.click("change-head");

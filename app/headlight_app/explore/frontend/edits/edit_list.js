@@ -92,8 +92,13 @@ function drawEditList(page, list) {
     ...edits.map((edit) => editRow(page, edit, true)),
     ...disabled_edits.map((edit) => editRow(page, edit, false)),
   ];
-  const drawn = [...list.children];
-  updateChildren(list, ...rows.map((row) => drawn.find((each) => each.isEqualNode(row)) ?? row));
+  const drawn = new Set(list.children);
+  const kept = rows.map((row) => {
+    const equal = [...drawn].find((each) => each.isEqualNode(row)) ?? row;
+    drawn.delete(equal); // a link may list a change twice
+    return equal;
+  });
+  updateChildren(list, ...kept);
 }
 
 /** The last edit, or else the last replaced part, in words. @param {ExplorePage} page */
