@@ -152,7 +152,7 @@ def through_residual(
     )
     if not isinstance(residual, LaurelConnection):
         return joined
-    return (joined + linearize(residual.low_rank, read, bias_row)) * 2**-0.5
+    return residual.join(joined, linearize(residual.low_rank, read, bias_row))
 
 
 def sublayer_input(residual: ResidualConnection, table: Decomposition, bias_row: int) -> Decomposition:

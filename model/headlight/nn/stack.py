@@ -122,8 +122,11 @@ class LaurelConnection(ResidualConnection):
         output: Float[Tensor, "batch pos d_model"],
     ) -> Float[Tensor, "batch pos d_model"]:
         """(The residual stream after the sublayer + the low-rank map of the sublayer's input) / sqrt(2)."""
-        low_rank: Tensor = self.low_rank(sublayer_input)
-        return (super().add(residual, sublayer_input, output) + low_rank) * 2**-0.5
+        return self.join(super().add(residual, sublayer_input, output), self.low_rank(sublayer_input))
+
+    def join(self, x: Float[Tensor, "*shape d_model"], low_rank: Float[Tensor, "*shape d_model"]) -> Tensor:
+        """The residual stream after the sublayer and the output of the low-rank map, as one stream."""
+        return (x + low_rank) * 2**-0.5
 
 
 @dataclass(frozen=True)
