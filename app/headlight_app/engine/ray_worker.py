@@ -181,7 +181,7 @@ class RayWorker:
         if self.actor is not None:
             return
         self.actor = self.cluster.new_actor(self.limits, self.lost_node)
-        self.node, problem = self._wait_for(self.actor.start.remote(), START_SECONDS)
+        self.node, problem = self._wait_for(self.actor.start.remote(), START_SECONDS + STARVED_SECONDS)
         if problem:
             self.stop()
             raise EngineError(problem)
@@ -192,7 +192,7 @@ class RayWorker:
         self.asked += len(jobs)
         reference = self.actor.answer.remote(first, requests, seconds)
         # The actor enforces `seconds`. This limit, which includes a process restart, detects a silent machine.
-        messages: list[bytes] = self._wait_for(reference, START_SECONDS + seconds + STARVED_SECONDS, jobs)
+        messages: list[bytes] = self._wait_for(reference, START_SECONDS + seconds + 2 * STARVED_SECONDS, jobs)
         return [_read(job, message) for job, message in zip(jobs, messages, strict=True)]
 
     def _wait_for(self, reference: Any, seconds: float, jobs: Sequence[Job] = ()) -> Any:

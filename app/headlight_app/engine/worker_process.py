@@ -29,8 +29,8 @@ from headlight_app.engine.job import EngineError, Job
 
 POLL_SECONDS = 0.05  # between two checks of a busy worker's time and memory
 CANCEL_SECONDS = 1.0  # in which a worker must end a cancelled job
-START_SECONDS = 60.0  # in which a worker must be ready, on a very busy machine
-STARVED_SECONDS = 60.0  # extra time for a question while other processes use the CPUs
+START_SECONDS = 60.0  # in which a worker must be ready
+STARVED_SECONDS = 60.0  # extra time for a start or a question while other processes use the CPUs
 HELD_SECONDS = 1.0  # for which a worker may be suspended (as by Ctrl+Z) before it is replaced
 PIPE_BYTES = 32 << 10  # that a pipe buffers without a reader
 TOGETHER = 16  # jobs answered together: more would save little, and each waits for the shared forward pass
@@ -86,7 +86,7 @@ class WorkerProcess:
         self.asked, self.has_ended = 0, False
 
     def start(self) -> None:
-        """Start it unless it runs. Raises EngineError if it does not become ready."""
+        """Start it unless it runs. Raises EngineError if it does not become ready, WorkerHeld if it is suspended."""
         if self.process is not None and self.process.poll() is None and not _is_held(psutil.Process(self.process.pid)):
             return
         self.stop()
@@ -95,7 +95,7 @@ class WorkerProcess:
         theirs.close()
         if self.has_ended:
             self.end()
-        if not _is_ready(self.connection):
+        if not _is_ready(self.connection, Watch(psutil.Process(self.process.pid), self.limits, START_SECONDS)):
             self.stop()
             raise EngineError(STOPPED if self.has_ended else "The engine does not start; the server's log says why.")
 
@@ -221,10 +221,13 @@ def _send(connection: Connection, message: bytes) -> None:
     Thread(target=send, daemon=True, name="sending").start()
 
 
-def _is_ready(connection: Connection) -> bool:
-    """Whether a worker sends READY within START_SECONDS."""
+def _is_ready(connection: Connection, watch: Watch) -> bool:
+    """Whether a worker sends READY before its watch finds a problem."""
     try:
-        return connection.poll(START_SECONDS) and connection.recv_bytes() == READY
+        while not connection.poll(POLL_SECONDS):
+            if watch.problem():
+                return False
+        return connection.recv_bytes() == READY
     except (EOFError, OSError):
         return False
 

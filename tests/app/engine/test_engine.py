@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,7 +24,7 @@ from headlight_app.engine import worker_process
 from headlight_app.engine.engine import Engine, WorkerPool
 from headlight_app.engine.fair_queue import Superseded
 from headlight_app.engine.job import EngineError, Job, Stream, VisitorFolder
-from headlight_app.engine.worker_process import POLL_SECONDS, WorkerLimits, WorkerProcess
+from headlight_app.engine.worker_process import POLL_SECONDS, READY, Watch, WorkerLimits, WorkerProcess, _is_ready
 from tests.app.asking import body, unpack
 from tests.app.engine.faulty_worker import put, put_to_work, request
 
@@ -259,6 +260,30 @@ def test_closing_ends_a_worker_that_does_not_let_go_and_one_that_is_still_starti
         waiting.future.result(timeout=0)
     with pytest.raises(EngineError, match="being stopped"):
         put(lane, "hang", visitor="cleo")
+
+
+class LateWatch(Watch):
+    """The watch over a start whose seconds are over; at its third look the worker is ready if it is `to_send`."""
+
+    def __init__(self, process: psutil.Process, seconds: float, to_send: connection.Connection | None) -> None:
+        super().__init__(process, WorkerProcess(LIMITS).limits, seconds)
+        self.begun, self.to_send, self.looks = self.begun - seconds - 1, to_send, 0
+
+    def problem(self) -> str:
+        self.looks += 1
+        if self.to_send is not None and self.looks == 3:
+            self.to_send.send_bytes(READY)
+        return super().problem()
+
+
+@pytest.mark.parametrize("is_busy", [False, True])
+def test_a_start_has_extra_time_only_while_other_processes_use_the_processors(is_busy: bool) -> None:
+    ours, theirs = Pipe()
+    program = "while True: pass" if is_busy else "import time; time.sleep(1_000)"
+    with subprocess.Popen([sys.executable, "-c", program]) as process, ours, theirs:
+        watch = LateWatch(psutil.Process(process.pid), 0.1 if is_busy else 30.0, None if is_busy else theirs)
+        assert _is_ready(ours, watch) != is_busy
+        process.kill()
 
 
 def test_what_has_ended_does_not_start_again() -> None:
