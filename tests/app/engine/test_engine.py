@@ -263,7 +263,7 @@ def test_closing_ends_a_worker_that_does_not_let_go_and_one_that_is_still_starti
 
 
 class LateWatch(Watch):
-    """The watch over a start whose seconds are over; at its third look the worker is ready if it is `to_send`."""
+    """Watches a start whose time is over. At its third look it sends READY as the worker would, if it has `to_send`."""
 
     def __init__(self, process: psutil.Process, seconds: float, to_send: connection.Connection | None) -> None:
         super().__init__(process, WorkerProcess(LIMITS).limits, seconds)
