@@ -92,7 +92,7 @@ def _model_row(model: AvailableModel, models: Sequence[AvailableModel], titles: 
     )
 
 
-def _read_report(default_side_b: Difference, report: Data) -> Data:
+def _read_report(default_side_b: Difference, report: Data, state: State) -> Data:
     """The component's report as choices; the default difference is not written to the URL."""
     if "side_b" not in report:
         return report

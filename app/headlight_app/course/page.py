@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from headlight.course.moved import follow
 from headlight.course.requirements import PARTS, REQUIREMENTS
 from headlight_app.contract.state import State
@@ -29,13 +27,19 @@ STATE_FIELDS = ("chapter", "screen", "course_inputs")
 
 def show(state: State, entry: AvailableModel) -> None:
     """The page. The component requests the chapters itself, so that changing the chapter needs no rerun."""
-    place = follow(*(getattr(state, name) for name in STATE_FIELDS))
-    apply_reports(COMPONENT.key, "", "", read=partial(_of_chapter, place[0]))
+    place = _place(state)
+    apply_reports(COMPONENT.key, "", "", read=_of_chapter)
     COMPONENT.mount(_component_data(state, place))
 
 
-def _of_chapter(chapter: str, report: Report) -> Report:
+def _place(state: State) -> tuple[str, str, str]:
+    """The chapter, the screen and the changed inputs of an address, which may be an old one."""
+    return follow(*(getattr(state, name) for name in STATE_FIELDS))
+
+
+def _of_chapter(report: Report, state: State) -> Report:
     """The choices of a report; empty if the learner has left its chapter meanwhile, for example with Back."""
+    chapter, _, _ = _place(state)
     within = report.pop("within", chapter)
     return report if within == chapter or "chapter" in report else {}
 

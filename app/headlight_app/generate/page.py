@@ -80,7 +80,7 @@ def _component_data(state: State, entry: AvailableModel, question: Question, kno
     return data
 
 
-def _read_report(question: Question, told: Data, report: Data) -> Data:
+def _read_report(question: Question, told: Data, report: Data, state: State) -> Data:
     """The component's report as choices; generated tokens belong to their text."""
     report = told | report
     said = msgspec.convert(report, GenerateReport)

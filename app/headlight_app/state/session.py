@@ -70,7 +70,7 @@ class _Reports:
     """The component whose reports are applied, their reader, and the opening texts and head omitted from the URL."""
 
     component: str
-    read: Callable[[Report], Report]
+    read: Callable[[Report, State], Report]
     opening_text: str
     opening_source: str
     default_head: tuple[int, int] | None
@@ -152,10 +152,13 @@ def apply_reports(
     component: str,
     opening_text: str,
     opening_source: str,
-    read: Callable[[Report], Report] = dict,
+    read: Callable[[Report, State], Report] = lambda report, state: report,
     default_head: tuple[int, int] | None = None,
 ) -> None:
-    """From now on, each new report of this component is `read` and applied at the start of the next run.
+    """From now on, each new report of this component is `read`, with the state then, and applied to it.
+
+    This happens at the start of the next run. The state may be newer than the page that called this: a run that took
+    over an address can have been ended before it reached its page.
 
     Not in a callback: if two requests follow each other closely, Streamlit ends the first one within its callbacks.
     An untouched opening text is omitted from the URL, and so is the default head.
@@ -172,7 +175,7 @@ def _with_new_report(session: _Session) -> _Session:
         return session
     st.session_state[COMPONENT_RUN_KEY] = True
     try:
-        state = session.state.change(**_without_unsaid(reports.read(report), session.state, reports))
+        state = session.state.change(**_without_unsaid(reports.read(report, session.state), session.state, reports))
     except (HeadlightError, msgspec.ValidationError, UnicodeEncodeError):  # not sent by our component
         state = session.state
     return _hold(state, encode_state(state), serial=serial)
