@@ -18,6 +18,7 @@ from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.config import Config
 from headlight.nn.masks import masks_title
 from headlight.nn.transformer import describe_missing_weights
+from headlight.problem_types import problem_type_of
 from headlight.rendering.html import (
     MAX_THUMBNAIL_SIDE,
     ablations_json,
@@ -29,7 +30,7 @@ from headlight.rendering.predictions import predictions_json
 from headlight.sound.frames import EncodedSound
 from headlight.text.tokenizer import Encoded, Tokenizer
 from headlight.tracing.recompute import max_pool, max_pooled_value
-from headlight.tracing.trace import Trace, softmax
+from headlight.tracing.trace import Trace
 from headlight_app.contract.parts import AttentionGroupAnswer, Metrics, Prediction, Token
 from headlight_app.contract.question import MEASURES
 from headlight_app.inference.choices import variant_choices
@@ -144,8 +145,8 @@ def predictions(resolved: ResolvedQuestion, query: int = -1) -> tuple[Prediction
 
 
 def probabilities(resolved: ResolvedQuestion, position: int) -> Float[np.ndarray, " token"]:
-    """The probability of every answer at one position of a text of any length."""
-    return softmax(resolved.logits(position))
+    """The probability (or score) of every answer at one position of a text of any length."""
+    return problem_type_of(resolved.config).values(resolved.logits(position))
 
 
 def notes(resolved: ResolvedQuestion) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from headlight.nn.attention import AttentionContext, KeysAndValues
 from headlight.nn.hooks import Hook, HookAfter, HookScope, hook_for_rows, hook_scope, with_prefix
 from headlight.nn.stack import Block
 from headlight.nn.transformer import Transformer, attention_at
+from headlight.problem_types import ProblemType, problem_type_of
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.inputs import token_tensor
@@ -101,14 +102,16 @@ def ablate_heads(
 ) -> Float[np.ndarray, " head"]:
     """The log-probability (nats) of a token or label at a position without each of `count` heads from `first_head` on.
 
+    The score, for a model whose answers are scores (`headlight.problem_types`).
+
     `path` names an attention (`decoder.3.self`); text and edits come from the trace, which holds KEEP. The result
     equals one run for each head with a last edit `decoder.3.self.weights[HEAD]=set:0`. Raises ConfigError for a model
     without an output head, EditError for heads, TextError for a position or token that does not exist.
     """
-    log_probabilities = _ablated_logits(model, trace, path, position, first_head, count).log_softmax(-1)
-    if not 0 <= token < log_probabilities.shape[-1]:
-        raise TextError(f"There is no token or label {token}: this model has {log_probabilities.shape[-1]}.")
-    found: np.ndarray = log_probabilities[:, token].float().cpu().numpy()
+    logits = logits_without_heads(model, trace, path, position, first_head, count)
+    if not 0 <= token < logits.shape[-1]:
+        raise TextError(f"There is no token or label {token}: this model has {logits.shape[-1]}.")
+    found: np.ndarray = problem_type_of(model.config).compared(logits)[:, token].float().cpu().numpy()
     return found
 
 
@@ -131,10 +134,11 @@ def final_without_heads(
     return final_from_layer(model, trace, name, int(layer), residual, ablation_hook)
 
 
-def _ablated_logits(
+@torch.inference_mode()
+def logits_without_heads(
     model: Transformer, trace: Trace, path: str, position: int, first_head: int, count: int
 ) -> Float[Tensor, "head answer"]:
-    """The logits at a position without each of some heads of an attention."""
+    """The logits at a position without each of some heads of an attention; arguments and errors as `ablate_heads`."""
     require_prediction(model)
     return logits_of_final(model, trace, final_without_heads(model, trace, path, first_head, count), position)
 
@@ -217,7 +221,8 @@ def _token_tensor(text: Encoded, model: Transformer, count: int) -> Tensor:
 class AnswerLead:
     """The lead of an answer: its log-probability (nats), and the margin of its logit over the next best.
 
-    `likeliest` is the token with the largest logit; with a negative margin it is not the answer.
+    `likeliest` is the token with the largest logit; with a negative margin it is not the answer. A label that does
+    not compete with others has a margin over being false, its logit (`headlight.problem_types`).
     """
 
     log_probability: float
@@ -225,15 +230,17 @@ class AnswerLead:
     likeliest: int
 
     @classmethod
-    def of(cls, logits: Float[np.ndarray, " answer"], token: int) -> AnswerLead:
-        """The lead of a token or label. Raises TextError without another answer, for an infinite logit or any NaN."""
+    def of(cls, logits: Float[np.ndarray, " answer"], token: int, problem_type: ProblemType) -> AnswerLead:
+        """The lead of a token or label. Raises TextError if no answer can take its place, or without a finite logit."""
         logits = logits.astype(np.float64)
-        if len(logits) < 2:
+        if not problem_type.is_probability:
+            raise TextError("This model answers with scores, which do not take each other's place.")
+        if not problem_type.has_scores and len(logits) < 2:
             raise TextError("This model has only one answer, so nothing can change it.")
         if np.isnan(logits).any() or not np.isfinite(logits[token]):
             raise TextError("The answer has no finite logit here, so heads cannot be compared by it.")
-        next_best = float(np.delete(logits, token).max())
-        log_probability = float(logits[token] - np.logaddexp.reduce(logits))
+        next_best = 0.0 if problem_type.has_scores else float(np.delete(logits, token).max())
+        log_probability = float(problem_type.compared(torch.from_numpy(logits))[token])
         return cls(log_probability, float(logits[token]) - next_best, int(logits.argmax()))
 
 
@@ -295,16 +302,18 @@ def advance_search(model: Transformer, trace: Trace, search: HeadSearch, positio
     The trace comes from a run with the edits of `search` after all others, and holds KEEP. A round tries every head in
     addition to those that are off, and switches off the one that leaves the smallest margin.
     """
+    problem_type = problem_type_of(model.config)
     if len(search.leads) == len(search.heads):
-        lead = AnswerLead.of(logits_at(model, trace, position), token)
+        lead = AnswerLead.of(logits_at(model, trace, position), token, problem_type)
         return replace(search, leads=(*search.leads, lead))
     heads = all_heads(model)
     if search.tested >= len(heads):
         return _end_round(search)
     path, first = heads[search.tested]
     count = min(heads_per_batch(trace), attention_at(model, path)[0].heads - first)
-    logits = _ablated_logits(model, trace, path, position, first, count).float().cpu().numpy()
-    tried = [AblatedHead(path, first + row, AnswerLead.of(logits[row], token).margin) for row in range(count)]
+    logits = logits_without_heads(model, trace, path, position, first, count).float().cpu().numpy()
+    leads = [AnswerLead.of(row, token, problem_type) for row in logits]
+    tried = [AblatedHead(path, first + number, lead.margin) for number, lead in enumerate(leads)]
     best = min(filter(None, (search.best, *tried)), key=lambda head: head.margin)
     return replace(search, tested=search.tested + count, best=best)
 

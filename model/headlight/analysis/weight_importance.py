@@ -10,6 +10,7 @@ from headlight.analysis.moved_values import value_outputs
 from headlight.array_types import Float
 from headlight.errors import EditError, TextError
 from headlight.nn.transformer import Transformer
+from headlight.problem_types import problem_type_of
 from headlight.tasks import task_of
 from headlight.text.word_groups import TokenGroups
 from headlight.tracing.inputs import signal_tensor, token_tensor
@@ -48,6 +49,8 @@ def log_probability_gradient(
 ) -> tuple[Float[Tensor, "*axis"], Float[Tensor, "*axis"]]:
     """The value at a path, and the derivative of the log-probability of a token (or label) with respect to it.
 
+    The derivative of the score, for a model whose answers are scores (`headlight.problem_types`).
+
     Runs the trace's text and edits again. Raises as `attention_gradient`.
     """
     edits, leaves = intervention_hook(trace), []
@@ -65,7 +68,7 @@ def log_probability_gradient(
         logits = model(token_tensor(trace.text, model), signal=signal, source=source, hook=hook)
         if not leaves:
             raise EditError(f"This model has no attention {path.rpartition('.')[0]!r}.")
-        log_probabilities = _prediction_logits(logits, trace, position).float().log_softmax(-1)
+        log_probabilities = problem_type_of(model.config).compared(_prediction_logits(logits, trace, position).float())
         if not 0 <= token < len(log_probabilities):
             raise TextError(f"There is no token {token}: this model knows {len(log_probabilities)}, counted from 0.")
         (derivative,) = torch.autograd.grad(log_probabilities[token], leaves, allow_unused=True)

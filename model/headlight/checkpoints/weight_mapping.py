@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import count, takewhile
 from typing import Any
@@ -16,6 +16,7 @@ from torch import Tensor
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.config import Config
+from headlight.config import OutputHeadConfig
 from headlight.errors import CheckpointError, ConfigError, shortened
 from headlight.nn.transformer import Transformer
 
@@ -131,6 +132,9 @@ def make_plan(family: Family, fields: ConfigReader, tensors: LazyTensors) -> Con
     head, notes = _choose_head(family, fields, tensors)
     values = {"embedding.tied": False, **family.config_values(fields)}
     values.update(head.config_values(fields))
+    if values.get("output_head") == "sequence-classifier":
+        given = values.get("output_head_config", OutputHeadConfig())
+        values["output_head_config"] = replace(given, problem_type=_problem_type(fields))
     if values.get("decoder.start_token_id", 0) >= values["vocabulary_size"]:
         values["decoder.start_token_id"] = 0  # the token does not exist; _out_of_vocabulary_notes reports it
     try:
@@ -138,6 +142,12 @@ def make_plan(family: Family, fields: ConfigReader, tensors: LazyTensors) -> Con
     except (ConfigError, TypeError) as error:
         raise CheckpointError(f"{fields.name}: {error}") from error
     return ConversionPlan(family, fields, head, config, (*notes, *_out_of_vocabulary_notes(fields, config)))
+
+
+def _problem_type(fields: ConfigReader) -> str:
+    """What the logits of labels mean."""
+    names = {"single_label_classification": "single-label", "multi_label_classification": "multi-label"}
+    return fields.choice("problem_type", "single_label_classification", {**names, "regression": "regression"})
 
 
 def _out_of_vocabulary_notes(fields: ConfigReader, config: Config) -> tuple[str, ...]:
@@ -170,7 +180,7 @@ COMMON_IGNORED_FIELDS = (
     "initializer_range", "is_encoder_decoder", "label2id", "layerdrop", "length_penalty", "mask_token_id",
     "max_length", "min_length", "model_max_length", "model_type", "no_repeat_ngram_size", "num_beams", "num_labels",
     "num_return_sequences", "output_attentions", "output_hidden_states", "output_past", "pad_token_id",
-    "pooler_dropout", "prefix", "problem_type", "repetition_penalty", "resid_dropout", "resid_pdrop", "return_dict",
+    "pooler_dropout", "prefix", "repetition_penalty", "resid_dropout", "resid_pdrop", "return_dict",
     "sep_token_id", "task_specific_params", "temperature", "tie_encoder_decoder", "tie_word_embeddings", "tie_weights_",
     "tokenizer_class", "top_k", "top_p", "torch_dtype", "torchscript", "transformers_version", "use_bfloat16",
     "use_cache",

@@ -97,17 +97,25 @@ def _asked_positions(loaded: Checkpoint, encoded: Encoded) -> tuple[int, ...]:
 
 
 def _prediction_json(position: int, each: Sequence[Candidate]) -> dict[str, object]:
-    """The candidates at one position; a probability of NaN is null in JSON."""
-    rows = [
-        asdict(candidate) | ({} if math.isfinite(candidate.probability) else {"probability": None})
-        for candidate in each
+    """The candidates at one position; a number that is not finite is null in JSON."""
+    rows = [{name: value for name, value in asdict(candidate).items() if value is not None} for candidate in each]
+    finite = [
+        {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
+        for row in rows
     ]
-    return {"position": position, "candidates": rows}
+    return {"position": position, "candidates": finite}
 
 
 def _format_prediction(heading: str, each: Sequence[Candidate]) -> str:
     lines = [heading]
-    for candidate in each:
-        probability = f"{candidate.probability:6.1%}" if math.isfinite(candidate.probability) else "   NaN"
-        lines.append(f"  {probability}  {candidate.token or '(white space)'}")
+    lines += [f"  {_format_numbers(candidate)}  {candidate.token or '(white space)'}" for candidate in each]
     return "\n".join(lines)
+
+
+def _format_numbers(candidate: Candidate) -> str:
+    """The probability of a candidate, and the score of a label that does not compete with others."""
+    probability = f"{candidate.probability:6.1%}" if math.isfinite(candidate.probability) else "   NaN"
+    if candidate.score is None:
+        return probability
+    score = f"score {candidate.score:7.3f}"
+    return f"{probability}  {score}" if math.isfinite(candidate.probability) else score

@@ -10,6 +10,8 @@ from typing import Literal
 class OutputHeadConfig:
     """Options of the output head."""
 
+    # What the logits of labels mean (`headlight.problem_types`).
+    problem_type: Literal["single-label", "multi-label", "regression"] = "single-label"
     # What precedes the projection; None: "dense-norm" for a masked language model, else "none".
     transform: Literal["none", "dense", "norm", "dense-norm"] | None = None
     activation: str = "gelu"  # of the transform

@@ -17,6 +17,7 @@ from headlight.array_types import Float, Shaped
 from headlight.config import Config
 from headlight.errors import EditError, TextError
 from headlight.origin import Origin
+from headlight.problem_types import problem_type_of
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.live_edits import LiveEdit
 from headlight.tracing.transformer_lens import transformer_lens_value
@@ -114,9 +115,16 @@ class Trace:
         return "" if first is None else OVERFLOW.format(path=first)
 
     def probabilities(self, position: int = -1) -> Float[np.ndarray, " token"]:
-        """The probability of every token (or label) at one position, or of the whole text's labels: softmax."""
+        """The probability of every token (or label) at one position, or of the whole text's labels.
+
+        The scores, for a model whose answers are scores (`headlight.problem_types`).
+        """
+        return problem_type_of(self.config).values(self.logits_at(position))
+
+    def logits_at(self, position: int = -1) -> Float[np.ndarray, " token"]:
+        """The logits of one position, or of the whole text's labels."""
         logits = self["logits"]
-        return softmax(logits if logits.ndim == 1 else logits[position_index(position, len(logits))])
+        return logits if logits.ndim == 1 else np.asarray(logits[position_index(position, len(logits))])
 
     def show(self, layer: int | None = None, head: int | None = None) -> HtmlView:
         """All heads as interactive HTML in a notebook: thumbnails, and one head as heatmap, lines, text and table.
@@ -142,9 +150,3 @@ def _can_be_normalized(value: np.ndarray) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
         # The sum over all vectors is fast to compute, and finite for nearly all models.
         return bool(np.isfinite(flat @ flat) or np.isfinite(np.square(value, dtype=np.float32).sum(-1)).all())
-
-
-def softmax(logits: Float[np.ndarray, " token"]) -> Float[np.ndarray, " token"]:
-    """Probabilities from logits: softmax."""
-    exponentials = np.exp(logits.astype(np.float64) - logits.max())
-    return np.asarray(exponentials / exponentials.sum(), dtype=np.float32)

@@ -16,8 +16,11 @@ from headlight.analysis.ablation import (
     all_heads,
     heads_per_batch,
 )
+from headlight.problem_types import PROBLEM_TYPES
 from tests.model import toys
 from tests.model.toys import traced
+
+ONE_ANSWER = PROBLEM_TYPES["single-label"]
 
 
 def one_run_per_head(
@@ -191,7 +194,7 @@ def test_each_head_of_a_search_leaves_the_smallest_margin() -> None:
     for count, chosen in enumerate(search.heads):
         margins = {
             edit_of(*head): AnswerLead.of(
-                traced(model, *search.edits[:count], edit_of(*head))["logits"][5], token
+                traced(model, *search.edits[:count], edit_of(*head))["logits"][5], token, ONE_ANSWER
             ).margin
             for head in all_heads(model)
         }
@@ -211,6 +214,6 @@ def test_a_search_ends_where_heads_do_not_matter_or_too_few_may_go() -> None:
 
 def test_an_answer_without_another_beside_it_gets_a_sentence() -> None:
     with pytest.raises(TextError, match="only one answer"):
-        AnswerLead.of(np.ones(1), 0)
+        AnswerLead.of(np.ones(1), 0, ONE_ANSWER)
     with pytest.raises(TextError, match="no finite logit"):
-        AnswerLead.of(np.array([np.nan, 1.0]), 1)
+        AnswerLead.of(np.array([np.nan, 1.0]), 1, ONE_ANSWER)

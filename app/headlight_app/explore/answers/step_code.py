@@ -18,7 +18,7 @@ from headlight.nn.output_heads import MaskedLanguageModelHead, PredictionHead, S
 from headlight.nn.positional_encodings import PositionalEncoding
 from headlight.nn.stack import ResidualConnection, Stack
 from headlight.nn.transformer import Transformer, attention_at
-from headlight.tracing.trace import softmax
+from headlight.problem_types import problem_type_of
 from headlight_app.contract.reply import Reply
 from headlight_app.explore.contract import CodeExcerptAnswer, StepCodeAnswer, StepCodeRequest
 from headlight_app.inference.resolved_question import resolve
@@ -88,7 +88,7 @@ def prediction_step_code(model: Transformer) -> dict[str, tuple[CodeExcerptAnswe
         "compare": forward,
         "logits": forward,
         "logit-soft-cap": (*forward, _function_code(soft_cap)),
-        "probabilities": (_function_code(softmax),),
+        **dict.fromkeys(("probabilities", "sigmoid"), (_function_code(problem_type_of(model.config).values),)),
     }
 
 

@@ -16,10 +16,10 @@ from headlight.generation.generate import Prefix, TextGenerator, fill_mask, rema
 from headlight.generation.step import GenerationStep, Sample, SamplingConfig
 from headlight.nn.masks import is_causal
 from headlight.nn.transformer import Transformer
+from headlight.problem_types import softmax
 from headlight.sound.frames import EncodedSound
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded, Tokenizer
-from headlight.tracing.trace import softmax
 from headlight.vision.patches import EncodedImage
 from headlight_app.contract.parts import AttentionGroupAnswer, Candidate
 from headlight_app.contract.question import MEASURES

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from headlight.analysis.attention_maps import attention_rollout
 from headlight.analysis.faithfulness import alti_logit as alti
@@ -23,6 +24,7 @@ from headlight.cancellation import check_cancelled
 from headlight.errors import ConfigError, TextError
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.nn.transformer import Transformer
+from headlight.problem_types import problem_type_of
 from headlight.registry import Registry
 from headlight.tasks import task_of
 from headlight.tracing.inputs import signal_tensor, token_tensor
@@ -33,7 +35,6 @@ KEEP = (*alti.KEEP, "*.weights")
 TOKENS_PER_BATCH = 2048  # of copies of a text, each with different tokens deleted
 MOST_STEPS = 10  # of a curve
 RANDOM_ORDERS = 5
-LEAST_PROBABILITY = 1e-30  # lower bound before the logarithm
 Scores = Float[np.ndarray, " token"]
 
 
@@ -46,8 +47,16 @@ class AnswerPlace:
     position: int
     answer: int
 
-    def probabilities(self, kept: Bool[np.ndarray, "copy token"]) -> Float[np.ndarray, " copy"]:
-        """The probability of the answer in copies of the text in which only some tokens are kept."""
+    def values(self, kept: Bool[np.ndarray, "copy token"]) -> Float[np.ndarray, " copy"]:
+        """The probability (or score) of the answer in copies of the text in which only some tokens are kept."""
+        return problem_type_of(self.model.config).values(self.logits(kept).numpy())[:, self.answer]
+
+    def compared(self, kept: Bool[np.ndarray, "copy token"]) -> Float[np.ndarray, " copy"]:
+        """The log-probability (or score) of the answer in such copies."""
+        return problem_type_of(self.model.config).compared(self.logits(kept))[:, self.answer].numpy()
+
+    def logits(self, kept: Bool[np.ndarray, "copy token"]) -> Float[Tensor, "copy answer"]:
+        """The logits of such copies at the position."""
         ids, signal = token_tensor(self.trace.text, self.model), signal_tensor(self.trace.text, self.model)
         size, found = max(1, TOKENS_PER_BATCH // kept.shape[1]), []
         for start in range(0, len(kept), size):
@@ -59,8 +68,8 @@ class AnswerPlace:
             answerable = mask if signals is not None else self.model.answerable(copies, mask)
             logits = self.model.logits(final, answerable, hook, slice(self.position, self.position + 1))
             assert logits is not None  # models without an output head were rejected before
-            found.append(logits.flatten(0, -2).float().softmax(-1)[:, self.answer].cpu().numpy())
-        return np.concatenate(found)
+            found.append(logits.flatten(0, -2).float().cpu())
+        return torch.cat(found)
 
 
 def _mean_weight(place: AnswerPlace) -> Scores:
@@ -82,8 +91,8 @@ def _pools(trace: Trace) -> bool:
 def _deletion(place: AnswerPlace) -> Scores:
     count = len(place.trace.text.ids)
     kept = np.concatenate((np.ones((1, count), dtype=bool), ~np.eye(count, dtype=bool)))
-    logs = np.log(np.maximum(place.probabilities(kept), LEAST_PROBABILITY))
-    return np.asarray(logs[0] - logs[1:])
+    compared = place.compared(kept)
+    return np.asarray(compared[0] - compared[1:])
 
 
 @dataclass(frozen=True)
@@ -118,6 +127,8 @@ RANKINGS: Registry[Ranking] = Registry(
 @dataclass(frozen=True)
 class Faithfulness:
     """A ranking under test: the score of each token, and the answer's probability as tokens are deleted or inserted.
+
+    For a model whose answers are scores, the answer's score (`headlight.problem_types`).
 
     `order` lists the deletable tokens by rank. In `deletion` the first `steps[i]` of them are missing, in `insertion`
     only these are present. The areas are means of the curves over the share of tokens: a small area is good for
@@ -204,5 +215,5 @@ def _tested(place: AnswerPlace, scores: Scores, orders: Sequence[np.ndarray]) ->
         for column, step in enumerate(steps):
             kept[row, 0, column, order[:step]] = False
             kept[row, 1, column, order[step:]] = False
-    curves = place.probabilities(kept.reshape(-1, kept.shape[-1])).reshape(kept.shape[:-1]).mean(0)
+    curves = place.values(kept.reshape(-1, kept.shape[-1])).reshape(kept.shape[:-1]).mean(0)
     return Faithfulness(scores, orders[0].astype(np.int64), steps, curves[0], curves[1])

@@ -19,6 +19,7 @@ from headlight.array_types import Float, Int
 from headlight.errors import ConfigError, EditError
 from headlight.nn.attention import query_chunks
 from headlight.nn.transformer import Transformer
+from headlight.problem_types import ProblemType, problem_type_of
 from headlight.tasks import task_of
 from headlight.tracing.inputs import token_tensor
 from headlight.tracing.recompute import trace_logits
@@ -54,7 +55,7 @@ def logit_lens(
 ) -> Float[np.ndarray, "depth answer"]:
     """The probabilities of all tokens (or labels) for every depth, at one position or of the whole text.
 
-    Softmax of the output head of the final norm of the residual stream, after the maps of a tuned `lens` if given (not
+    The output head of the final norm of the residual stream, after the maps of a tuned `lens` if given (not
     for the whole text). Raises ConfigError without an output head, EditError if the trace lacks the residual stream.
     """
     require_output_head(model)
@@ -65,8 +66,7 @@ def logit_lens(
         else _token_logits(model, trace, depth, slice(place, place + 1), lens)
         for depth in range(len(_residual_paths(trace)))
     ]
-    probabilities: np.ndarray = torch.cat(rows).softmax(-1).cpu().numpy()
-    return probabilities
+    return problem_type_of(model.config).values(torch.cat(rows).cpu().numpy())
 
 
 @torch.inference_mode()
@@ -87,11 +87,11 @@ def lens_at(
     """
     require_output_head(model)
     _require_depth(trace, depth)
-    chosen, parts = range(len(trace.text.ids))[positions], []
+    problem_type, chosen, parts = problem_type_of(model.config), range(len(trace.text.ids))[positions], []
     for chunk in query_chunks(len(chosen), model.config.vocabulary_size):
         part = slice(chosen.start + chunk.start, chosen.start + chunk.stop)
         logits = _token_logits(model, trace, depth, part, lens)
-        parts.append(_summarize(logits, torch.tensor(targets[part], device=logits.device), count))
+        parts.append(_summarize(problem_type, logits, torch.tensor(targets[part], device=logits.device), count))
     return LensOutput(*(torch.cat(each).cpu().numpy() for each in zip(*parts, strict=True)))
 
 
@@ -105,7 +105,8 @@ def lens_of_text(model: Transformer, trace: Trace, depth: int, count: int = 5) -
         raise ConfigError("This model predicts at each token; its logit lens has no row for the whole text.")
     _require_depth(trace, depth)
     logits = _text_logits(model, trace, depth)
-    return LensOutput(*(each.cpu().numpy() for each in _summarize(logits, torch.tensor([-1]).to(logits.device), count)))
+    found = _summarize(problem_type_of(model.config), logits, torch.tensor([-1]).to(logits.device), count)
+    return LensOutput(*(each.cpu().numpy() for each in found))
 
 
 def target_tokens(trace: Trace, original_ids: Sequence[int] | None = None) -> tuple[int, ...]:
@@ -180,11 +181,14 @@ def _final_residual(
     return final
 
 
-def _summarize(logits: Tensor, targets: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    log_probabilities = logits.log_softmax(-1)
+def _summarize(
+    problem_type: ProblemType, logits: Tensor, targets: Tensor, count: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    log_probabilities = problem_type.compared(logits)
     best = log_probabilities.topk(min(count, log_probabilities.shape[-1]))
     target_log_probabilities = log_probabilities.gather(-1, targets.clamp(min=0)[:, None])
     rank = (log_probabilities > target_log_probabilities).sum(-1, dtype=torch.int32) + 1
     known = targets >= 0
     negative_log_likelihood = torch.where(known, -target_log_probabilities[:, 0], torch.nan)
-    return best.indices.int(), best.values.exp(), torch.where(known, rank, 0).int(), negative_log_likelihood
+    values = best.values.exp() if problem_type.is_probability else best.values
+    return best.indices.int(), values, torch.where(known, rank, 0).int(), negative_log_likelihood

@@ -1,4 +1,4 @@
-"""The last steps of a forward pass at one position: final norm, output head, logits, softmax.
+"""The last steps of a forward pass at one position: final norm, output head, logits, probabilities.
 
 The logits come from the trace, like the predictions on a page; the network's own functions compute the steps before. In
 the formulas i is the position, t an answer (a token of the vocabulary, or a label), c a channel.
@@ -26,6 +26,7 @@ from headlight.nn.output_heads import (
     TokenClassifier,
 )
 from headlight.nn.transformer import Transformer
+from headlight.problem_types import problem_type_of
 from headlight.tasks import task_of
 from headlight.tracing.inputs import token_tensor
 from headlight.tracing.recompute import logits_at, traced_tensor
@@ -148,9 +149,17 @@ class _Prediction:
         if cap:
             formula = f"y_{{t}} ← {cap:g} · tanh(y_{{t}} / {cap:g})"
             yield self._step("logit-soft-cap", formula, (result, logits), "logits")
-        yield self._probability_step(logits)
+        yield from self._probability_steps(logits)
 
-    def _probability_step(self, logits: StepValue) -> WalkthroughStep:
+    def _probability_steps(self, logits: StepValue) -> Iterator[WalkthroughStep]:
+        """From logits to probabilities; nothing for a model whose answers are scores."""
+        problem_type = problem_type_of(self.model.config)
+        if not problem_type.is_probability:
+            return
+        if problem_type.has_scores:
+            shown = StepValue("P_{t}", problem_type.values(self.logits)[self.answers], "answer")
+            yield self._step("sigmoid", "P_{t} = 1 / (1 + exp(−y_{t}))", (logits, shown))
+            return
         powers = np.exp(self.logits.astype(np.float64) - self.logits.max())
         values = (
             logits,
@@ -158,7 +167,7 @@ class _Prediction:
             StepValue("Σ_{t} e_{t}", np.asarray(powers.sum())),
             StepValue("P_{t}", powers[self.answers] / powers.sum(), "answer"),
         )
-        return self._step("probabilities", "e_{t} = exp(y_{t} − max y),   P_{t} = e_{t} / Σ_{t} e_{t}", values)
+        yield self._step("probabilities", "e_{t} = exp(y_{t} − max y),   P_{t} = e_{t} / Σ_{t} e_{t}", values)
 
     def _step(self, name: str, formula: str, values: tuple[StepValue, ...], *paths: str) -> WalkthroughStep:
         return WalkthroughStep(name, formula, values, paths, is_edited(self.trace, *paths))

@@ -126,6 +126,11 @@ STEPS: Registry[StepDescription] = Registry(
             "answers are shown; the sum includes all answers.",
             "prediction",
         ),
+        "sigmoid": StepDescription(
+            "Probabilities",
+            "Sigmoid: each logit becomes a probability by itself, because several labels may be true, or none.",
+            "prediction",
+        ),
     },
 )
 
