@@ -11,6 +11,7 @@ import tokenizers
 from headlight.checkpoints.tokenizers.open import open_tokenizer
 from headlight.errors import CheckpointError, TextError
 from tests.families.texts import BERT, CORPUS, MPNET, NASTY, ROBERTA, byte_pairs, configured, pieces, reference, words
+from tests.sampling import each_once
 
 Make = Callable[[Path], object]
 T5: dict[str, Any] = {"vocab_size": 500, "model_type": "unigram", "pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
@@ -197,6 +198,67 @@ def test_a_tokenizer_json_is_used_as_it_stands(name: str, tmp_path: Path) -> Non
     ours = open_tokenizer(tmp_path / "new", kind)
     for text in NASTY:
         assert list(ours.encode(text).ids) == backend.encode(text).ids, text
+
+
+# The class that a tokenizer_config.json names -> a layout of its family, whose tokenizer.json stands beside it.
+CLASSES = {
+    "GPT2Tokenizer": "gpt2", "Qwen2Tokenizer": "qwen2", "RobertaTokenizer": "roberta", "BartTokenizerFast": "bart",
+    "BertTokenizer": "bert", "DistilBertTokenizerFast": "distilbert", "ElectraTokenizer": "electra",
+    "MPNetTokenizer": "mpnet", "AlbertTokenizer": "albert", "DebertaV2Tokenizer": "deberta-v2", "T5Tokenizer": "t5",
+    "XLMRobertaTokenizer": "xlm-roberta", "CamembertTokenizer": "camembert", "GemmaTokenizer": "gemma",
+    "PreTrainedTokenizerFast": "bert", "": "gpt2",
+}  # fmt: skip
+SETTINGS: tuple[dict[str, Any], ...] = (
+    {"do_lower_case": False}, {"do_lower_case": True}, {"strip_accents": True}, {"strip_accents": False},
+    {"tokenize_chinese_chars": False}, {"add_prefix_space": True}, {"add_prefix_space": False},
+    {"additional_special_tokens": ["<|user|>", "<|bot|>"]}, {"pad_token": "[NEW PAD]"}, {"add_bos_token": True},
+)  # fmt: skip
+WITH_NEW_TOKENS = "The Cat é <|user|>a<|bot|> hello [NEW PAD]<new>quoted"
+
+
+@pytest.mark.parametrize(("class_name", "settings"), each_once(CLASSES, SETTINGS))
+def test_settings_beside_a_tokenizer_json_decide(class_name: str, settings: dict[str, Any], tmp_path: Path) -> None:
+    kind, make, options = LAYOUTS[CLASSES[class_name]]
+    make(configured(tmp_path / "old", kind, **options))
+    named = {"tokenizer_class": class_name} if class_name else {}
+    configured(tmp_path / "new", kind, **named, **settings)
+    reference(tmp_path / "old").backend_tokenizer.save(str(tmp_path / "new" / "tokenizer.json"))
+    theirs, ours = reference(tmp_path / "new"), open_tokenizer(tmp_path / "new", kind)
+    for text in (*NASTY, WITH_NEW_TOKENS):
+        assert list(ours.encode(text).ids) == theirs(text)["input_ids"], text
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bert", "t5", "albert"])
+def test_tokens_added_beside_a_tokenizer_json_are_tokens(name: str, tmp_path: Path) -> None:
+    kind, make, options = LAYOUTS[name]
+    make(configured(tmp_path / "old", kind, **options))
+    old = reference(tmp_path / "old")
+    listed = {
+        str(len(old)): token("<new>", special=True), str(len(old) + 1): token("quoted", rstrip=True, special=False)
+    }  # fmt: skip
+    configured(tmp_path / "new", kind, tokenizer_class=type(old).__name__, added_tokens_decoder=listed)
+    old.backend_tokenizer.save(str(tmp_path / "new" / "tokenizer.json"))
+    theirs, ours = reference(tmp_path / "new"), open_tokenizer(tmp_path / "new", kind)
+    for text in (*NASTY, WITH_NEW_TOKENS):
+        assert list(ours.encode(text).ids) == theirs(text)["input_ids"], text
+    assert {len(old), len(old) + 1} <= set(ours.encode(WITH_NEW_TOKENS).ids)
+
+
+def test_added_tokens_json_beside_a_tokenizer_json_is_read(tmp_path: Path) -> None:
+    gpt2(configured(tmp_path / "old", "gpt2"))
+    configured(tmp_path / "new", "gpt2", tokenizer_class="GPT2Tokenizer", additional_special_tokens=["<|user|>"])
+    reference(tmp_path / "old").backend_tokenizer.save(str(tmp_path / "new" / "tokenizer.json"))
+    (tmp_path / "new" / "added_tokens.json").write_text(json.dumps({"<|user|>": 420, "<new>": 421}))
+    theirs, ours = reference(tmp_path / "new"), open_tokenizer(tmp_path / "new", "gpt2")
+    assert list(ours.encode(WITH_NEW_TOKENS).ids) == theirs(WITH_NEW_TOKENS)["input_ids"]
+    assert ours.encode("<|user|>a").tokens[:1] == ("<|user|>",)
+
+
+@pytest.mark.parametrize("named", ["BertJapaneseTokenizer", "MyOwnTokenizerFast"])
+def test_a_class_that_is_not_known_is_refused_by_name(named: str, tmp_path: Path) -> None:
+    words(configured(tmp_path, "bert", tokenizer_class=named))
+    with pytest.raises(CheckpointError, match=f"the tokenizer '{named}' cannot be built without one"):
+        open_tokenizer(tmp_path, "bert")
 
 
 def test_marians_target_is_split_by_its_own_model(tmp_path: Path) -> None:

@@ -89,14 +89,15 @@ class Tokenizer:
     @classmethod
     def load(cls, folder: str | Path, name: str = "") -> Tokenizer:
         """Read a folder's tokenizer.json. Raises CheckpointError if it is missing or cannot be read."""
-        path = Path(folder) / TOKENIZER_FILE
-        name = name or path.parent.name
-        if not path.is_file():
-            raise CheckpointError(f"{name} holds no {TOKENIZER_FILE}.")
-        with wrap_errors(CheckpointError, f"{name}: its {TOKENIZER_FILE} is not a tokenizer that can be read"):
-            text = read_regular(path, MAX_JSON_BYTES).decode("utf-8")
-            check_tokenizer(json.loads(text), name)
-            return cls(tokenizers.Tokenizer.from_str(text))
+        name = name or Path(folder).name
+        return cls.from_json(read_tokenizer_json(Path(folder), name), name)
+
+    @classmethod
+    def from_json(cls, values: Any, name: str) -> Tokenizer:
+        """The tokenizer that the contents of a tokenizer.json describe. Raises CheckpointError with the `name`."""
+        with wrap_errors(CheckpointError, _UNREADABLE.format(name=name)):
+            check_tokenizer(values, name)
+            return cls(tokenizers.Tokenizer.from_str(json.dumps(values)))
 
     def save(self, folder: str | Path) -> None:
         """Write tokenizer.json into the folder. Raises OutputError."""
@@ -203,6 +204,18 @@ class Tokenizer:
     def _first_known_id(self, *names: str) -> int | None:
         ids = (self.backend.token_to_id(name) for name in names)
         return next((token_id for token_id in ids if token_id is not None), None)
+
+
+_UNREADABLE = f"{{name}}: its {TOKENIZER_FILE} is not a tokenizer that can be read"
+
+
+def read_tokenizer_json(folder: Path, name: str) -> Any:
+    """The contents of a folder's tokenizer.json. Raises CheckpointError if it is missing or is not JSON."""
+    path = folder / TOKENIZER_FILE
+    if not path.is_file():
+        raise CheckpointError(f"{name} holds no {TOKENIZER_FILE}.")
+    with wrap_errors(CheckpointError, _UNREADABLE.format(name=name)):
+        return json.loads(read_regular(path, MAX_JSON_BYTES).decode("utf-8"))
 
 
 def sanitize_surrogates(text: str) -> str:

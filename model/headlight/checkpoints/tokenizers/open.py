@@ -24,6 +24,7 @@ from headlight.checkpoints.tokenizers.sentencepiece import (
     renumbered,
     sentencepiece_backend,
 )
+from headlight.checkpoints.tokenizers.settings import add_tokens_beside, apply_settings
 from headlight.checkpoints.tokenizers.special_tokens import (
     SpecialTokens,
     TokenizerPreset,
@@ -32,8 +33,8 @@ from headlight.checkpoints.tokenizers.special_tokens import (
     read_special_tokens,
     read_tokenizer_config,
 )
-from headlight.errors import CheckpointError, wrap_errors
-from headlight.text.tokenizer import TOKENIZER_FILE, Tokenizer
+from headlight.errors import CheckpointError, shortened, wrap_errors
+from headlight.text.tokenizer import TOKENIZER_FILE, Tokenizer, read_tokenizer_json
 
 VOCAB_JSON, MERGES_TXT, VOCAB_TXT = "vocab.json", "merges.txt", "vocab.txt"
 WORD_DELIMITER = "|"  # between words of a transcript
@@ -57,14 +58,21 @@ BackendReader = Callable[[TokenizerFiles], tokenizers.Tokenizer]
 def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
     """The tokenizer of a folder of the family `model_type`. Raises CheckpointError with the folder's `name`."""
     name = name or display_name(folder)
-    if (folder / TOKENIZER_FILE).is_file():
-        return Tokenizer.load(folder, name)
-    reader = _find_reader(folder, name)
     config = read_tokenizer_config(folder, name)
-    preset = preset_for(model_type, config.string("tokenizer_class", ""))
+    if (folder / TOKENIZER_FILE).is_file():
+        values = read_tokenizer_json(folder, name)
+        apply_settings(values, config, model_type)
+        tokenizer = Tokenizer.from_json(values, name)
+        add_tokens_beside(tokenizer.backend, folder, config)
+        return Tokenizer(tokenizer.backend)
+    reader = _find_reader(folder, name)
+    named = config.string("tokenizer_class", "")
+    preset = preset_for(model_type, named)
     if preset is None:
         raise CheckpointError(
-            f"{name} has no {TOKENIZER_FILE}, and the tokenizer of {model_type} cannot be built without one."
+            f"{name} has no {TOKENIZER_FILE}, and the tokenizer {repr(shortened(named)) if named else f'of {model_type}'} "
+            "cannot be built without one. Save it as one with transformers: "
+            "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)."
         )
     with wrap_errors(CheckpointError, f"{name}: its vocabulary cannot be read"):
         special_tokens = read_special_tokens(folder, config, preset.special_tokens)

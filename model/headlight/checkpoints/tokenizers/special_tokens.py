@@ -340,10 +340,23 @@ _FAMILIES_OF_CLASS: Mapping[str, tuple[str, ...]] = {
 DEFAULT_CLASSES = {family: name for name, families in _FAMILIES_OF_CLASS.items() for family in families}
 
 
-def preset_for(model_type: str, class_name: str) -> TokenizerPreset | None:
-    """The preset of the class that a folder names, or else of its family; None if neither is known."""
-    class_key = class_name.removesuffix("Fast")
+# Classes without a behaviour of their own: all of it is in the tokenizer.json.
+GENERAL_CLASSES = ("PreTrainedTokenizer", "TokenizersBackend")
+
+
+def class_name(model_type: str, named: str) -> str:
+    """The class of a folder's tokenizer, without the ending "Fast": the one that it names, or else its family's."""
+    named = named.removesuffix("Fast")
     # OPT's and GPT-NeoX's files name GPT-2's class, which lacks OPT's special tokens and GPT-NeoX's NFC.
-    if class_key == "GPT2Tokenizer" and DEFAULT_CLASSES.get(model_type) in ("OPTTokenizer", "GPTNeoXTokenizer"):
-        class_key = DEFAULT_CLASSES[model_type]
-    return PRESETS.get(class_key) or PRESETS.get(DEFAULT_CLASSES.get(model_type, ""))
+    if named == "GPT2Tokenizer" and DEFAULT_CLASSES.get(model_type) in ("OPTTokenizer", "GPTNeoXTokenizer"):
+        return DEFAULT_CLASSES[model_type]
+    return named or DEFAULT_CLASSES.get(model_type, "")
+
+
+def preset_for(model_type: str, named: str) -> TokenizerPreset | None:
+    """The preset of the class that a folder names, or else of its family; None if it is not known.
+
+    A class that is not known is not its family's: Japanese BERT splits words as no other BERT does.
+    """
+    name = class_name(model_type, named)
+    return PRESETS.get(DEFAULT_CLASSES.get(model_type, "") if name in GENERAL_CLASSES else name)

@@ -1,0 +1,128 @@
+"""Settings in the files beside a tokenizer.json that decide over the file: case, accents, spaces, added tokens.
+
+transformers builds its own classes of tokenizers anew from tokenizer_config.json, whatever tokenizer.json says; a
+program that only reads tokenizer.json gives other ids without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+
+from headlight.checkpoints.config_reader import ConfigReader
+from headlight.checkpoints.tokenizers.special_tokens import (
+    GENERAL_CLASSES,
+    SpecialTokens,
+    class_name,
+    read_special_tokens,
+)
+
+Step = dict[str, Any]
+_PARTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "decoder": "decoders"}
+# Classes whose `do_lower_case` adds a step, and the scheme of others without `add_prefix_space`.
+_LOWERCASE_FIRST = ("AlbertTokenizer", "DebertaV2Tokenizer")
+_PREFIX_SCHEMES = {
+    **dict.fromkeys(("AlbertTokenizer", "CamembertTokenizer", "XLMRobertaTokenizer"), "never"),
+    "DebertaV2Tokenizer": "first",
+}
+# Fields of tokenizer_config.json -> fields of a BertNormalizer.
+_BERT_FIELDS = {
+    "do_lower_case": "lowercase",
+    "strip_accents": "strip_accents",
+    "tokenize_chinese_chars": "handle_chinese_chars",
+}
+
+
+def apply_settings(values: Step, fields: ConfigReader, model_type: str) -> None:
+    """Change the contents of a tokenizer.json as tokenizer_config.json asks.
+
+    The general class keeps its tokenizer.json as it is. Raises CheckpointError for settings of a wrong type.
+    """
+    name = class_name(model_type, fields.string("tokenizer_class", ""))
+    if name in GENERAL_CLASSES:
+        return
+    for step in _steps(values, "normalizer"):
+        if step.get("type") == "BertNormalizer":
+            _change_bert_normalizer(step, fields)
+    if fields.has("do_lower_case"):
+        _change_case(values, name, lower=fields.boolean("do_lower_case"))
+    if fields.has("add_prefix_space"):
+        _change_prefix(values, name, fields.boolean("add_prefix_space"))
+
+
+def _change_case(values: Step, name: str, lower: bool) -> None:
+    """Remove the step that makes letters small, or add it for a class that has none in its file."""
+    is_lowercase = [step.get("type") == "Lowercase" for step in _steps(values, "normalizer")]
+    if not lower:
+        _remove(values, "normalizer", lambda step: step.get("type") == "Lowercase")
+    elif name in _LOWERCASE_FIRST and not any(is_lowercase):
+        steps = _sequence(values.get("normalizer"), _PARTS["normalizer"])
+        values["normalizer"] = {"type": "Sequence", _PARTS["normalizer"]: [{"type": "Lowercase"}, *steps]}
+
+
+def _sequence(step: Step | None, nested: str) -> list[Step]:
+    """The steps of a sequence, or the one step, or none."""
+    if step is None:
+        return []
+    return list(step[nested]) if step.get("type") == "Sequence" and isinstance(step.get(nested), list) else [step]
+
+
+def _change_prefix(values: Step, name: str, prefix: bool) -> None:
+    """Whether a space is put before a text."""
+    for part in ("pre_tokenizer", "decoder"):
+        for step in _steps(values, part):
+            if step.get("type") == "ByteLevel" and part == "pre_tokenizer":
+                step["add_prefix_space"] = prefix
+            elif step.get("type") == "Metaspace" and name in _PREFIX_SCHEMES:
+                step["prepend_scheme"] = "always" if prefix else _PREFIX_SCHEMES[name]
+
+
+def _change_bert_normalizer(step: Step, fields: ConfigReader) -> None:
+    given = {ours: fields.boolean(theirs) for theirs, ours in _BERT_FIELDS.items() if fields.has(theirs)}
+    if "lowercase" in given and "strip_accents" not in given:
+        given["strip_accents"] = None  # accents are stripped where letters become small
+    step.update(given)
+
+
+def _steps(values: Step, part: str) -> Iterator[Step]:
+    """All steps of a part of a tokenizer, those of sequences included."""
+    pending = [values.get(part)]
+    while pending:
+        step = pending.pop()
+        if isinstance(step, dict):
+            yield step
+            nested = step.get(_PARTS[part])
+            pending += nested if isinstance(nested, list) else []
+
+
+def _remove(values: Step, part: str, is_unwanted: Callable[[Step], bool]) -> None:
+    """Remove steps of a part of a tokenizer, also from sequences."""
+    for step in _steps(values, part):
+        if isinstance(nested := step.get(_PARTS[part]), list):
+            step[_PARTS[part]] = [each for each in nested if not (isinstance(each, dict) and is_unwanted(each))]
+    if isinstance(values.get(part), dict) and is_unwanted(values[part]):
+        values[part] = None
+
+
+def add_tokens_beside(backend: tokenizers.Tokenizer, folder: Path, fields: ConfigReader) -> None:
+    """Add the tokens that the files beside a tokenizer.json list, with their flags, unless the file has them alike.
+
+    Tokens without an id of their own follow the vocabulary, in the order of their ids.
+    """
+    beside = read_special_tokens(folder, fields, {})
+    alike = {repr(token) for token in backend.get_added_tokens_decoder().values()}
+    for token in _listed(beside):
+        if repr(token) not in alike:
+            (backend.add_special_tokens if token.special else backend.add_tokens)([token])
+
+
+def _listed(beside: SpecialTokens) -> Iterator[tokenizers.AddedToken]:
+    """The tokens of the files beside a tokenizer.json: those with ids, then those that only have a role or a name."""
+    yield from beside.added
+    known = {token.content for token in beside.added}
+    for token in (*beside.roles.values(), *beside.unnamed):
+        if token.content not in known:
+            yield token
