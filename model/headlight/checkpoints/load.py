@@ -124,7 +124,8 @@ def _load_source(
     model.origin = Origin.of_files(_bare_name(source.name), source.weight_files())
     model.requires_grad_(False).eval().pack_weights()
     notes = (
-        *report.notes, *_gguf_notes(source, model), *_transcript_notes(config, tokenizer), *_program_notes(source),
+        *source.notes, *report.notes, *_gguf_notes(source, model), *_transcript_notes(config, tokenizer),
+        *_program_notes(source),
     )  # fmt: skip
     return Checkpoint(model, tokenizer, read_card(source.folder), notes, report.tensor_names)
 

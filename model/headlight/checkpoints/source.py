@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
-
-from headlight.checkpoints.config_reader import ConfigReader, read_json
+from headlight.checkpoints.adapters import Adapter, adapter_files, find_base_model
+from headlight.checkpoints.config_reader import read_json
 from headlight.checkpoints.file_rules import ADAPTER_CONFIG, CONFIG, SINGLE_FILES
 from headlight.checkpoints.gguf_file import GgufFile, read_gguf
 from headlight.checkpoints.gguf_models import as_folder
@@ -21,7 +19,6 @@ from headlight.checkpoints.tensor_files import (
     open_tensors,
     read_llama2c,
     read_nanogpt,
-    read_tensors,
     tensor_files,
 )
 from headlight.errors import CheckpointError, wrap_errors
@@ -30,81 +27,6 @@ from headlight.text.tokenizer import TOKENIZER_FILE
 TOWERS = ("text", "vision")  # of a model with two towers; last part of a path
 TWO_TOWERS = ("clip", "siglip")
 TOWER_FIELD = "headlight_tower"  # added to config.json when it is read: the tower that the path names
-ADAPTER_WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
-_PREFIX = "base_model.model."
-_REQUIRED_VALUES = {
-    "peft_type": "LORA", "use_dora": False, "use_qalora": False, "lora_bias": False, "alora_invocation_tokens": (),
-    "layer_replication": (), "trainable_token_indices": (), "target_parameters": (), "modules_to_save": ([],),
-    "bias": "none",
-}  # fmt: skip
-
-
-def find_base_model(folder: Path, name: str) -> Path:
-    """The folder of the adapter's base model: beside the adapter or inside its folder."""
-    fields = ConfigReader(read_json(folder / ADAPTER_CONFIG, name), name)
-    base = Path(fields.string("base_model_name_or_path")).name
-    for candidate in (folder.parent / base, folder / base, folder / "base"):
-        if base not in ("", "..") and os.path.isfile(candidate / CONFIG) and candidate.resolve() != folder.resolve():
-            return candidate
-    raise CheckpointError(f"{name} is an adapter of {base[:80]!r}; put that model's folder beside it.")
-
-
-def adapter_files(folder: Path, name: str) -> tuple[Path, ...]:
-    """The weight files of an adapter."""
-    return tensor_files(folder, name, *ADAPTER_WEIGHTS)
-
-
-def merge_lora(folder: Path, name: str, base: LazyTensors) -> LazyTensors:
-    """The base model's tensors, with scale * B A added to those changed by the adapter. Raises CheckpointError."""
-    fields = ConfigReader(read_json(folder / ADAPTER_CONFIG, name), name)
-    fields.require_values(_REQUIRED_VALUES)
-    lora_weights = read_tensors(folder, name, *ADAPTER_WEIGHTS)
-    modules = sorted(key.removesuffix(".lora_A.weight") for key in lora_weights if key.endswith(".lora_A.weight"))
-    unknown = sorted(set(lora_weights) - {f"{module}.lora_{side}.weight" for module in modules for side in "AB"})
-    if unknown:
-        raise CheckpointError(f"{name}: unsupported adapter weights: {', '.join(unknown[:5])}.")
-    readers: dict[str, Callable[[], Tensor]] = dict(base.readers)
-    for module in modules:
-        target = f"{module.removeprefix(_PREFIX)}.weight"
-        target = next((key for key in (target, target.partition(".")[2]) if key in base), target)
-        if target not in base:
-            raise CheckpointError(f"{name}: the adapter changes {target}, which its base does not have.")
-        readers[target] = partial(_merge_weight, fields, module, base.readers[target], lora_weights)
-    return LazyTensors(readers)
-
-
-def _merge_weight(fields: ConfigReader, module: str, weight: Callable[[], Tensor], lora_weights: LazyTensors) -> Tensor:
-    down, up = (lora_weights[f"{module}.lora_{side}.weight"] for side in "AB")
-    path, base_weight = module.removeprefix(_PREFIX), weight()
-    transposed = fields.boolean("fan_in_fan_out", False)
-    if not _shapes_fit(down, up, base_weight, transposed):
-        given = " and ".join(str(tuple(part.shape)) for part in (down, up))
-        raise CheckpointError(
-            f"{fields.name}: the adapter gives {path} as {given}, which does not fit the base weight of shape "
-            f"{tuple(base_weight.shape)}."
-        )
-    rank = _module_value(fields, "rank_pattern", path, fields.integer("r", 8))
-    scale = _module_value(fields, "alpha_pattern", path, fields.number("lora_alpha", 8)) / max(rank, 1)
-    if fields.boolean("use_rslora", False):
-        scale *= rank**0.5
-    delta = (up.float() @ down.float()) * scale
-    return base_weight.float() + (delta.t() if transposed else delta)
-
-
-def _shapes_fit(down: Tensor, up: Tensor, base_weight: Tensor, transposed: bool) -> bool:
-    """Whether B A has the shape of the base weight; checked before it is computed."""
-    flat = down.dim() == up.dim() == base_weight.dim() == 2
-    shape = (*base_weight.shape[::-1],) if transposed else (*base_weight.shape,)
-    return flat and up.shape[1] == down.shape[0] and (up.shape[0], down.shape[1]) == shape
-
-
-def _module_value(fields: ConfigReader, name: str, path: str, default: float) -> float:
-    """A number that may differ by module, matched by the end of the module's path."""
-    group = fields.nested(name)
-    matching_key = next(
-        (key for key in (group.values if group else ()) if path == key or path.endswith(f".{key}")), None
-    )
-    return default if matching_key is None or group is None else group.number(matching_key)
 
 
 @dataclass(frozen=True)
@@ -112,7 +34,7 @@ class CheckpointSource:
     """A checkpoint as found: its name in messages, its config.json, its tensors, the folder of tokenizer and card.
 
     `weight_files` are the files that the tensors are read from: first a base model's, then its adapter's. `gguf` is the
-    file that contains everything, including the tokenizer.
+    file that contains everything, including the tokenizer; `notes` say how the folder was read.
     """
 
     name: str
@@ -121,6 +43,7 @@ class CheckpointSource:
     folder: Path
     weight_files: Callable[[], tuple[Path, ...]]
     gguf: GgufFile | None = None
+    notes: tuple[str, ...] = ()
 
 
 def open_source(path: Path, name: str = "") -> CheckpointSource:
@@ -134,25 +57,10 @@ def open_source(path: Path, name: str = "") -> CheckpointSource:
         return replace(source, config_json=source.config_json | {TOWER_FIELD: path.name})
     if path.is_file():
         return _open_single_file(path, name)
+    if has_adapter(path):
+        return _open_adapter(path, name)
     if (path / CONFIG).is_file():
-        return CheckpointSource(
-            name,
-            read_json(path / CONFIG, name),
-            lambda: open_tensors(path, name),
-            path,
-            lambda: tensor_files(path, name),
-        )
-    if (path / ADAPTER_CONFIG).is_file():
-        base = find_base_model(path, name)
-        has_own_tokenizer = any(path.glob(TOKENIZER_FILE))
-        values = read_json(base / CONFIG, base.name)
-        return CheckpointSource(
-            name,
-            values,
-            lambda: merge_lora(path, name, open_tensors(base, base.name)),
-            path if has_own_tokenizer else base,
-            lambda: (*tensor_files(base, base.name), *adapter_files(path, name)),
-        )
+        return _open_folder(path, name)
     files = [path / file for file in SINGLE_FILES if (path / file).is_file()] or sorted(path.glob("*.gguf"))
     if len(files) > 1:
         listed = ", ".join(file.name[:60] for file in files[:5])
@@ -161,6 +69,38 @@ def open_source(path: Path, name: str = "") -> CheckpointSource:
         read_json(path / CONFIG, name)
         raise CheckpointError(f"{name} is not a checkpoint.")
     return _open_single_file(files[0], name)
+
+
+def _open_folder(path: Path, name: str) -> CheckpointSource:
+    """A folder with a config.json and weights."""
+    values = read_json(path / CONFIG, name)
+    return CheckpointSource(name, values, lambda: open_tensors(path, name), path, lambda: tensor_files(path, name))
+
+
+def has_adapter(path: Path) -> bool:
+    """Whether a folder holds an adapter: its settings, with its weights or without a model of its own."""
+    has_settings = (path / ADAPTER_CONFIG).is_file()
+    return has_settings and (bool(adapter_files(path, path.name)) or not (path / CONFIG).is_file())
+
+
+def base_model(path: Path, name: str) -> Path:
+    """The folder of an adapter's base model: the adapter's own if it holds a whole model, too."""
+    return path if (path / CONFIG).is_file() and tensor_files(path, name) else find_base_model(path, name)
+
+
+def _open_adapter(path: Path, name: str) -> CheckpointSource:
+    """An adapter, merged into its base model."""
+    base = base_model(path, name)
+    notes = ("The folder holds a whole model and an adapter; the adapter was applied to it.",) if base == path else ()
+    adapter = Adapter(path, name)
+    return CheckpointSource(
+        name,
+        adapter.changed_config(read_json(base / CONFIG, base.name)),
+        lambda: adapter.merged(open_tensors(base, base.name)),
+        path if any(path.glob(TOKENIZER_FILE)) else base,
+        lambda: (*tensor_files(base, base.name), *adapter_files(path, name)),
+        notes=notes,
+    )
 
 
 def files_folder(path: Path) -> Path:
@@ -193,10 +133,10 @@ def folders_read(path: Path) -> list[Path]:
     """The folders that are read when a path is opened: its own, and the folder of an adapter's base model."""
     if not path.is_dir():
         return [path.parent]
-    if (path / CONFIG).is_file() or not (path / ADAPTER_CONFIG).is_file():
+    if not has_adapter(path):
         return [path]
     try:
-        return [path, find_base_model(path, path.name)]
+        return list(dict.fromkeys((path, base_model(path, path.name))))
     except CheckpointError:
         return [path]
 

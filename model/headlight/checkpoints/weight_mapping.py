@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from itertools import count, takewhile
 from typing import Any
 
@@ -235,7 +236,10 @@ class WeightLoader:
         self.has_prefix = not tensors or any(name.startswith(plan.family.base_model_prefix) for name in tensors)
 
     def load(self, model: Transformer) -> Iterator[tuple[str, Tensor]]:
-        """Each parameter's name and tensor; a tied parameter occurs once. Raises CheckpointError."""
+        """Each parameter's name and tensor; a tied parameter occurs once.
+
+        Raises CheckpointError for a missing tensor, and for one that the model should have a parameter for.
+        """
         self._require_all(model)
         for name, parameter in model.named_parameters():
             yield name, self._load_tensor(name, parameter)
@@ -348,7 +352,7 @@ class WeightLoader:
         raise CheckpointError(f"{self.plan.fields.name}: its family has no rule for the parameter {name}.")
 
     def _reject_unexpected(self, model: Transformer) -> None:
-        if unexpected := self._unexpected(model, self.unused):
+        if unexpected := [name for name in self._unexpected(model, self.unused) if self._is_inside(name)]:
             raise CheckpointError(f"{self.plan.fields.name}: no parameter of the model uses {join_names(unexpected)}.")
 
     def _unexpected(self, model: Transformer, unused: Sequence[str]) -> list[str]:
@@ -359,6 +363,30 @@ class WeightLoader:
             ignored += [name + leaf for name in row.source.split("|")]
         unprefixed = {name: name.removeprefix(self.plan.family.base_model_prefix) for name in unused}
         return [name for name in unused if not any(fnmatchcase(unprefixed[name], pattern) for pattern in ignored)]
+
+    def _is_inside(self, name: str) -> bool:
+        """Whether a tensor lies in a module or layer that the model has, or in a further layer of the same kind.
+
+        Such a tensor would change the results. Another output head, a loss or a layer for later tokens would not.
+        """
+        modules, layers, kinds = self._loaded_places
+        kind = _NUMBER.sub(".{i}.", name)
+        return name.rpartition(".")[0] in modules or _layer_of(name) in layers or kind in kinds
+
+    @cached_property
+    def _loaded_places(self) -> tuple[set[str], set[str], set[str]]:
+        """Of the loaded tensors: their modules, their layers, and their names without numbers."""
+        layers = set(filter(None, map(_layer_of, self.loaded)))
+        return {name.rpartition(".")[0] for name in self.loaded}, layers, {_NUMBER.sub(".{i}.", n) for n in self.loaded}
+
+
+_NUMBER = re.compile(r"\.\d+\.")
+
+
+def _layer_of(name: str) -> str:
+    """The name of a tensor up to its first number, the layer; "" if it has none."""
+    found = _NUMBER.search(f".{name}")
+    return name[: found.end() - 1] if found else ""
 
 
 def join_names(names: list[str] | tuple[str, ...], limit: int = 8) -> str:

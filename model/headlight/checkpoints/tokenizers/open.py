@@ -69,10 +69,10 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
     named = config.string("tokenizer_class", "")
     preset = preset_for(model_type, named)
     if preset is None:
+        whose = repr(shortened(named)) if named else f"of {model_type}"
         raise CheckpointError(
-            f"{name} has no {TOKENIZER_FILE}, and the tokenizer {repr(shortened(named)) if named else f'of {model_type}'} "
-            "cannot be built without one. Save it as one with transformers: "
-            "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)."
+            f"{name} has no {TOKENIZER_FILE}, and the tokenizer {whose} cannot be built without one. Save one with "
+            "transformers: AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)."
         )
     with wrap_errors(CheckpointError, f"{name}: its vocabulary cannot be read"):
         special_tokens = read_special_tokens(folder, config, preset.special_tokens)

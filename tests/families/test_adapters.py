@@ -1,0 +1,164 @@
+"""Adapters give what PEFT gives: patterns of ranks and scales, kinds of changes, whole tensors, and ways to begin."""
+
+import json
+import shutil
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import peft
+import pytest
+import torch
+import transformers
+
+from headlight.checkpoints import load
+from headlight.errors import CheckpointError
+from headlight.tracing.run import run
+from tests.families.decoders import GPT2, LLAMA, NEOX
+from tests.families.reference import TEXT, Case, build, outputs, tokenizer
+
+# PEFT warns about itself, and of patterns without a module.
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning", "ignore::RuntimeWarning")
+DECODER = Case("LlamaForCausalLM", LLAMA | {"num_hidden_layers": 3})
+ENCODER = Case("BertForMaskedLM", NEOX, special=True)
+TRANSPOSED = Case("GPT2LMHeadModel", GPT2)
+LAYER_1 = r"layers\.1\.self_attn\.q_proj"
+# Settings of LoraConfig, and the model that they change.
+ADAPTERS: dict[str, tuple[Case, dict[str, Any]]] = {
+    "one scale": (DECODER, {"target_modules": ["q_proj", "v_proj"]}),
+    "patterns that are expressions": (
+        DECODER,
+        {"target_modules": ["q_proj", "v_proj"], "rank_pattern": {LAYER_1: 5}, "alpha_pattern": {LAYER_1: 64}},
+    ),
+    "a pattern from the start of the path": (
+        DECODER, {"target_modules": ["q_proj"], "alpha_pattern": {r"^model\.layers\.2\.self_attn\.q_proj": 50}},
+    ),
+    "the first pattern that matches": (
+        DECODER, {"target_modules": ["q_proj", "k_proj"], "alpha_pattern": {"k_proj": 9, "._proj": 40, "q_proj": 2}},
+    ),
+    "a part of a name is not a pattern": (DECODER, {"target_modules": ["q_proj"], "alpha_pattern": {"proj": 64}}),
+    "rank-stabilized": (DECODER, {"target_modules": ["up_proj"], "use_rslora": True, "rank_pattern": {"up_proj": 5}}),
+    "magnitudes": (DECODER, {"target_modules": ["q_proj", "down_proj"], "use_dora": True}),
+    "magnitudes of transposed weights": (
+        TRANSPOSED, {"target_modules": ["c_attn", "c_proj"], "use_dora": True, "fan_in_fan_out": True},
+    ),
+    "an embedding": (DECODER, {"target_modules": ["embed_tokens", "q_proj"]}),
+    "a whole embedding": (DECODER, {"target_modules": ["q_proj"], "modules_to_save": ["embed_tokens", "lm_head"]}),
+    "principal values": (DECODER, {"target_modules": ["q_proj", "v_proj"], "init_lora_weights": "pissa"}),
+    "orthonormal columns": (DECODER, {"target_modules": ["q_proj", "v_proj"], "init_lora_weights": "olora"}),
+    "transposed": (TRANSPOSED, {"target_modules": ["c_attn"], "fan_in_fan_out": True, "init_lora_weights": "gaussian"}),
+    "an encoder": (ENCODER, {"target_modules": ["query", "dense"]}),
+}  # fmt: skip
+
+
+def adapted(model: Any, folder: Path, **settings: Any) -> Any:
+    """Save an adapter that looks trained; returns the base model with the saved adapter, merged."""
+    torch.manual_seed(1)
+    base = deepcopy(model)
+    changed = peft.get_peft_model(model, peft.LoraConfig(r=3, lora_alpha=6, **settings))
+    with torch.no_grad():
+        for name, parameter in changed.named_parameters():
+            if parameter.requires_grad:
+                parameter += (0.3 if "magnitude" in name else 0.2) * torch.randn_like(parameter)
+    changed.save_pretrained(folder, save_embedding_layers=False)
+    change_settings(folder, base_model_name_or_path="someone/base")
+    return peft.PeftModel.from_pretrained(base, folder).merge_and_unload().eval()
+
+
+def change_settings(folder: Path, **fields: Any) -> None:
+    path = folder / "adapter_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+
+
+def logits(folder: Path) -> np.ndarray:
+    opened = load(folder)
+    return np.asarray(run(opened.model, opened.tokenizer, TEXT).logits)
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_an_adapter_gives_what_peft_gives(name: str, tmp_path: Path) -> None:
+    case, settings = ADAPTERS[name]
+    plain = outputs(model := build(case, tmp_path / "base"), case)["logits"]
+    changed = adapted(model, tmp_path / "adapter", **settings)
+    expected = outputs(changed, case)["logits"]
+    found = logits(tmp_path / "adapter")
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    assert np.abs(plain - expected).max() > 0.01, "the adapter changes something"
+
+
+HEADS: dict[str, Callable[[dict[str, Any]], Case]] = {
+    "BertForSequenceClassification": lambda labels: Case("BertForSequenceClassification", NEOX | labels, special=True),
+    "LlamaForSequenceClassification": lambda labels: Case(
+        "LlamaForSequenceClassification", LLAMA | {"num_hidden_layers": 2, "pad_token_id": 0} | labels
+    ),
+}
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("kind", HEADS)
+def test_a_classifier_in_an_adapter_replaces_the_bases_head(kind: str, count: int, tmp_path: Path) -> None:
+    case = HEADS[kind]({"num_labels": count})
+    of_base = kind.replace("ForSequenceClassification", "ForPreTraining" if kind.startswith("Bert") else "ForCausalLM")
+    build(Case(of_base, {k: v for k, v in case.config.items() if k != "num_labels"}, special=case.special),
+                 tmp_path / "base")  # fmt: skip
+    options = {"num_labels": count, "attn_implementation": "eager"}
+    classifier = getattr(transformers, kind).from_pretrained(tmp_path / "base", **options).eval()
+    changed = adapted(classifier, tmp_path / "adapter", task_type="SEQ_CLS",
+                      target_modules=["query"] if kind.startswith("Bert") else ["q_proj"])  # fmt: skip
+    expected = outputs(changed, case)["logits"]
+    opened = load(tmp_path / "adapter")
+    assert opened.model.config.labels == tuple(f"LABEL_{number}" for number in range(count))
+    np.testing.assert_allclose(logits(tmp_path / "adapter"), expected, atol=1e-4)
+
+
+def test_an_adapter_may_bring_more_tokens_than_its_base(tmp_path: Path) -> None:
+    model = build(DECODER, tmp_path / "base")
+    model.resize_token_embeddings(model.config.vocab_size + 5)
+    changed = adapted(
+        model, tmp_path / "adapter", target_modules=["q_proj"], modules_to_save=["embed_tokens", "lm_head"]
+    )
+    tokenizer(False).save(str(tmp_path / "adapter" / "tokenizer.json"))
+    expected = outputs(changed, DECODER)["logits"]
+    np.testing.assert_allclose(logits(tmp_path / "adapter"), expected, atol=1e-4)
+
+
+def test_an_adapter_beside_a_copy_of_its_bases_config_opens(tmp_path: Path) -> None:
+    changed = adapted(build(DECODER, tmp_path / "base"), tmp_path / "adapter", target_modules=["q_proj"])
+    shutil.copy(tmp_path / "base" / "config.json", tmp_path / "adapter")
+    np.testing.assert_allclose(logits(tmp_path / "adapter"), outputs(changed, DECODER)["logits"], atol=1e-4)
+
+
+def test_an_adapter_beside_a_whole_model_is_applied_and_named(tmp_path: Path) -> None:
+    changed = adapted(build(DECODER, tmp_path / "base"), tmp_path / "adapter", target_modules=["q_proj"])
+    shutil.copytree(tmp_path / "base", tmp_path / "both")
+    shutil.copytree(tmp_path / "adapter", tmp_path / "both", dirs_exist_ok=True)
+    np.testing.assert_allclose(logits(tmp_path / "both"), outputs(changed, DECODER)["logits"], atol=1e-4)
+    assert (
+        "The folder holds a whole model and an adapter; the adapter was applied to it." in load(tmp_path / "both").notes
+    )
+    (tmp_path / "both" / "adapter_model.safetensors").unlink()
+    assert not any("adapter" in note for note in load(tmp_path / "both").notes), "only its settings are left"
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "random singular values": ({"init_lora_weights": "pissa_niter_4"}, "its init_lora_weights is 'pissa_niter_4'"),
+    "a quantised start": ({"init_lora_weights": "loftq"}, "its init_lora_weights is 'loftq'"),
+    "another method": ({"peft_type": "LOHA"}, 'its peft_type is "LOHA"'),
+    "an expression that never ends": ({"alpha_pattern": {"(a+)+$": 3}}, "which cannot be matched"),
+    "no expression": ({"alpha_pattern": {"(": 3}}, "which cannot be matched"),
+    "some tokens": ({"trainable_token_indices": [1]}, "trainable_token_indices"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_peft_computes_otherwise_is_refused_by_a_sentence(name: str, tmp_path: Path) -> None:
+    fields, sentence = REFUSED[name]
+    adapted(build(DECODER, tmp_path / "base"), tmp_path / "adapter", target_modules=["q_proj"])
+    change_settings(tmp_path / "adapter", **fields)
+    with pytest.raises(CheckpointError) as refused:
+        load(tmp_path / "adapter")
+        next(iter(load(tmp_path / "adapter").model.parameters()))
+    assert sentence in str(refused.value)
+    assert str(tmp_path) not in str(refused.value)
