@@ -2,10 +2,14 @@
 
 import errno
 import os
+import re
 import stat
 from pathlib import Path
 from typing import BinaryIO
 
+from headlight.errors import CheckpointError
+
+MAX_POINTER_BYTES = 1024  # of the text that Git LFS leaves in place of a file
 MAX_JSON_BYTES = 128 << 20  # the largest vocabularies have about 20 million bytes
 
 
@@ -16,12 +20,36 @@ def assets_dir() -> Path:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """A file, open for reading. Raises OSError unless it is a regular file: opening a FIFO would block forever."""
+    """A file, open for reading. Raises OSError unless it is a regular file: opening a FIFO would block forever.
+
+    Raises CheckpointError for a Git LFS pointer.
+    """
     file = os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb")
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+    try:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "no regular file")
+        if status.st_size <= MAX_POINTER_BYTES:
+            _reject_pointer_text(path.name, file.read(MAX_POINTER_BYTES))
+            file.seek(0)
+    except BaseException:
         file.close()
-        raise OSError(errno.EINVAL, "no regular file")
+        raise
     return file
+
+
+def _reject_pointer_text(name: str, content: bytes) -> None:
+    """Raise CheckpointError if a file's content is that of a pointer."""
+    if not content.startswith(b"version https://git-lfs"):
+        return
+    size = re.search(rb"^size (\d{1,18})$", content, re.MULTILINE)
+    told = f", and {int(size[1]) / 1e6:,.1f} MB of it were not downloaded" if size else ""
+    raise CheckpointError(f"{name} is a Git LFS pointer in place of the file{told}. Run `git lfs pull` in its folder.")
+
+
+def reject_pointer(path: Path) -> None:
+    """Raise CheckpointError for a Git LFS pointer. Raises OSError if the file cannot be opened."""
+    open_regular(path).close()
 
 
 def read_regular(path: Path, limit: int) -> bytes:

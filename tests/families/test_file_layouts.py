@@ -1,8 +1,10 @@
 """The same weights in every file format; folders that are not checkpoints are refused with a message."""
 
 import json
+import re
 import shutil
 import struct
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from headlight.cli.main import main
 from headlight.config import Config
 from headlight.errors import CheckpointError
 from tests.families.cases import CASES
+from tests.families.decoders import NEOX
 from tests.families.reference import (
     NANOGPT,
     TEXT,
@@ -29,6 +32,7 @@ from tests.families.reference import (
     tokenizer,
 )
 
+Tensors = dict[str, torch.Tensor]
 GPT2 = CASES["gpt2"][0]
 LLAMA = Case("LlamaForCausalLM", CASES["llama"][0].config | {"head_dim": None, "rms_norm_eps": 1e-5})
 
@@ -73,6 +77,120 @@ def test_a_pickle_that_would_run_something_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="cannot be read safely"):
         load(tmp_path / "model")
     assert not (tmp_path / "ran").exists()
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 440449768\n".format("0" * 64)
+SAYS = r"is a Git LFS pointer in place of the file, and 440\.4 MB of it were not downloaded\. Run `git lfs pull`"
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin", "config.json", "tokenizer.json"])
+def test_a_git_lfs_pointer_is_named(name: str, tmp_path: Path) -> None:
+    build(GPT2, tmp_path / "model")
+    if name == "pytorch_model.bin":
+        (tmp_path / "model" / "model.safetensors").unlink()
+    (tmp_path / "model" / name).write_text(POINTER)
+    with pytest.raises(CheckpointError, match=f"{name} {SAYS}"):
+        load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("name", ["vocab.json", "tokenizer.model", "vocab.txt"])
+def test_a_pointer_in_place_of_a_vocabulary_is_named(name: str, tmp_path: Path) -> None:
+    build(GPT2, tmp_path / "model")
+    (tmp_path / "model" / "tokenizer.json").unlink()
+    for file in (name, "merges.txt"):
+        (tmp_path / "model" / file).write_text(POINTER)
+    with pytest.raises(CheckpointError, match=f"{name} {SAYS}"):
+        load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("name", ["model.gguf", "ckpt.pt", "model.bin"])
+def test_a_pointer_in_place_of_a_single_file_is_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(POINTER)
+    with pytest.raises(CheckpointError, match=f"{name} {SAYS}"):
+        load(tmp_path / name)
+
+
+CLASSIFIER = Case("BertForSequenceClassification", NEOX, special=True)
+WRAPPERS: dict[str, tuple[str, Callable[[Tensors], dict[str, Any]]]] = {
+    "compiled": ("pytorch_model.bin", lambda state: {f"_orig_mod.{name}": tensor for name, tensor in state.items()}),
+    "parallel": ("pytorch_model.bin", lambda state: {f"module.{name}": tensor for name, tensor in state.items()}),
+    "both": ("pytorch_model.bin", lambda state: {f"module._orig_mod.{name}": each for name, each in state.items()}),
+    "inside a module": ("pytorch_model.bin", lambda state: {f"model.{name}": tensor for name, tensor in state.items()}),
+    "beside a loss": ("pytorch_model.bin", lambda state: {
+        **{f"model.{name}": tensor for name, tensor in state.items()}, "loss_fct.weight": torch.ones(2),
+    }),
+    "beside other states": ("pytorch_model.bin", lambda state: {"state_dict": state, "epoch": 3}),
+    "of a trainer": ("pytorch_model.bin", lambda state: {"model": state, "optimizer": {"lr": 0.1}}),
+    "of Lightning": ("epoch=1-step=9.ckpt", lambda state: {
+        "state_dict": {f"model.{name}": tensor for name, tensor in state.items()}, "global_step": 9,
+        "pytorch-lightning_version": "2.4.0",
+    }),
+    "of torch.save": ("weights.pt", lambda state: dict(state)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", [CLASSIFIER, LLAMA, GPT2], ids=lambda case: case.kind)
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_names_inside_a_wrapper_are_found(name: str, case: Case, tmp_path: Path) -> None:
+    file, wrapped = WRAPPERS[name]
+    model = build(case, tmp_path / "model")
+    (tmp_path / "model" / "model.safetensors").unlink()
+    torch.save(wrapped(dict(model.state_dict())), tmp_path / "model" / file)
+    agree(traced(tmp_path / "model", tmp_path), outputs(model, case))
+    notes = " ".join(load(tmp_path / "model").notes)
+    named = re.search(r"The prefix '([\w.]+)' was taken off the names of its tensors", notes)
+    assert (named[1] if named else "") == {
+        "compiled": "_orig_mod.", "parallel": "module.", "both": "module._orig_mod.", "inside a module": "model.",
+        "beside a loss": "model.", "of Lightning": "model.",
+    }.get(name, "")  # fmt: skip
+    assert ("loss_fct.weight" in notes) == (name == "beside a loss")
+
+
+def test_heads_that_the_model_lacks_are_listed(tmp_path: Path) -> None:
+    """A value head of reinforcement learning, and a second head, change nothing before the output."""
+    model = build_pickle(GPT2, tmp_path / "model", **{
+        "v_head.summary.weight": torch.ones(1, 24), "multiple_choice_head.summary.weight": torch.ones(1, 24),
+    })  # fmt: skip
+    agree(traced(tmp_path / "model", tmp_path), outputs(model, GPT2))
+    notes = " ".join(load(tmp_path / "model").notes)
+    assert "multiple_choice_head.summary.weight, v_head.summary.weight." in notes
+
+
+@pytest.mark.parametrize("tensor", ["transformer.h.0.attn.c_attn.gate", "transformer.h.2.ln_1.weight", "lm_head.bias"])
+def test_a_tensor_inside_the_model_that_it_has_no_parameter_for_is_refused(tensor: str, tmp_path: Path) -> None:
+    build_pickle(GPT2, tmp_path / "model", **{tensor: torch.ones(24)})
+    with pytest.raises(CheckpointError, match=f"no parameter of the model uses {tensor}"):
+        load(tmp_path / "model")
+
+
+def test_shards_without_an_index_are_joined(tmp_path: Path) -> None:
+    model = build(GPT2, tmp_path / "model")
+    path = tmp_path / "model" / "model.safetensors"
+    tensors = load_file(path)
+    path.unlink()
+    for number in (1, 2, 3):
+        part = {name: tensor for place, (name, tensor) in enumerate(tensors.items()) if place % 3 == number - 1}
+        save_file(part, path.with_name(f"model-0000{number}-of-00003.safetensors"))
+    agree(traced(tmp_path / "model", tmp_path), outputs(model, GPT2))
+    path.with_name("model-00002-of-00003.safetensors").unlink()
+    with pytest.raises(CheckpointError, match="are not all of its parts; part 2 is missing"):
+        load(tmp_path / "model")
+
+
+def test_a_single_shard_without_an_index_opens(tmp_path: Path) -> None:
+    model = build(GPT2, tmp_path / "model")
+    path = tmp_path / "model" / "model.safetensors"
+    path.rename(path.with_name("model-00001-of-00001.safetensors"))
+    agree(traced(tmp_path / "model", tmp_path), outputs(model, GPT2))
+
+
+def test_several_files_that_may_be_weights_are_named(tmp_path: Path) -> None:
+    build(GPT2, tmp_path / "model")
+    path = tmp_path / "model" / "model.safetensors"
+    shutil.copy(path, path.with_name("first.safetensors"))
+    path.rename(path.with_name("second.safetensors"))
+    with pytest.raises(CheckpointError, match=r"2 files that may be its weights: first\.safetensors, second"):
+        load(tmp_path / "model")
 
 
 def test_norms_with_gamma_and_beta_as_the_oldest_files_have_them(tmp_path: Path) -> None:

@@ -24,7 +24,14 @@ from headlight.checkpoints.sound_files import with_sound_files
 from headlight.checkpoints.source import CheckpointSource
 from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.text_stacks import find_family
-from headlight.checkpoints.weight_mapping import ConversionPlan, Family, WeightLoader, join_names, make_plan
+from headlight.checkpoints.weight_mapping import (
+    ConversionPlan,
+    Family,
+    WeightLoader,
+    join_names,
+    make_plan,
+    wrapper_of,
+)
 from headlight.config import Config, ImageConfig, ImageProcessorConfig, ResamplingFilter
 from headlight.errors import CheckpointError, ConfigError, UnknownNameError, shortened
 from headlight.file_writing import json_bytes, write_files
@@ -149,6 +156,9 @@ def _sized_by_processor(image: ImageConfig) -> ImageConfig:
 def plan_conversion(fields: ConfigReader, tensors: LazyTensors) -> ForeignCheckpoint:
     """The conversion of a config and its tensors, by the family that the config names."""
     family, family_fields, notes = find_family(fields, tensors)
+    if wrapper := wrapper_of(family, tensors):
+        tensors = LazyTensors({name.removeprefix(wrapper): reader for name, reader in tensors.readers.items()})
+        notes = (*notes, f"The prefix {shortened(wrapper)!r} was taken off the names of its tensors.")
     conversion = make_plan(family, family_fields, tensors)
     conversion = replace(conversion, notes=(*notes, *conversion.notes))
     return ForeignCheckpoint(_untie_if_different(conversion, tensors), tensors)

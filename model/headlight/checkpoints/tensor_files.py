@@ -7,7 +7,7 @@ import re
 import struct
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -22,12 +22,21 @@ from headlight.checkpoints.config_reader import MAX_LAYERS, read_json
 from headlight.checkpoints.file_rules import PICKLE_FILE, SAFETENSORS_FILE
 from headlight.checkpoints.upload_archive import BoundedZipReader
 from headlight.errors import CheckpointError, reason
-from headlight.paths import open_regular
+from headlight.paths import open_regular, reject_pointer
 
 _OLD_NORM_NAMES = {"gamma": "weight", "beta": "bias"}
 TensorReaders = dict[str, Callable[[], Tensor]]
 PACKED_ENDINGS = ("_blocks", "_scales")  # name endings of a weight's two tensors in MXFP4
 _FP4_NUMBERS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)  # by the lower three bits; the fourth is the sign
+OTHER_SUFFIXES = (".safetensors", ".bin", ".ckpt", ".pt", ".pth")  # of weights without the usual name
+_SHARD = re.compile(r"-(?P<number>\d{3,6})-of-(?P<count>\d{3,6})\.")
+# Files of trainers beside weights, and of other kinds of contents.
+_OTHER_CONTENTS = (
+    "training_args", "optimizer", "scheduler", "rng_state", "scaler", "adapter_", "tuned_lens", "tokenizer",
+    "random_states",
+)  # fmt: skip
+# The keys under which trainers save a model's weights beside other states.
+_WEIGHTS_KEYS = ("state_dict", "model_state_dict", "model", "module", "net")
 SUPPORTED_DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 
 
@@ -60,10 +69,53 @@ def read_tensors(folder: Path, name: str, safetensors_file: str, pickle_file: st
         if (folder / f"{file_name}.index.json").is_file():
             readers = _read_shards(folder, name, f"{file_name}.index.json", read)
             return LazyTensors(_unpacked(_rename_old_norms(readers), name))
+    if files := _files_of_other_names(folder, name, safetensors_file):
+        readers: TensorReaders = {}
+        for path in files:
+            readers |= (_read_safetensors if path.suffix == ".safetensors" else _read_pickle)(path, name)
+        return LazyTensors(_unpacked(_rename_old_norms(readers), name))
     for file in (safetensors_file, f"{safetensors_file}.index.json", pickle_file, f"{pickle_file}.index.json"):
         if (folder / file).is_symlink():
             raise CheckpointError(f"{name}: its {file} is only a broken link; a download may be incomplete.")
     raise CheckpointError(f"{name} holds no {safetensors_file} and no {pickle_file}.")
+
+
+def _files_of_other_names(folder: Path, name: str, safetensors_file: str) -> tuple[Path, ...]:
+    """Weights without the usual name: shards without an index, or the only file of a kind, such as a Lightning .ckpt.
+
+    Raises CheckpointError for shards of which some are missing, and for several files.
+    """
+    if safetensors_file != SAFETENSORS_FILE:
+        return ()
+    for suffix in OTHER_SUFFIXES:
+        files = sorted(path for path in folder.glob(f"*{suffix}") if _may_be_weights(path))
+        shards = [found for path in files if (found := _SHARD.search(path.name))]
+        if shards and len(shards) == len(files):
+            _require_all_shards(files, shards, name)
+            return tuple(files)
+        if len(files) > 1:
+            listed = ", ".join(path.name[:60] for path in files[:5])
+            raise CheckpointError(
+                f"{name} holds {len(files)} files that may be its weights: {listed}. Keep one of them."
+            )
+        if files:
+            return tuple(files)
+    return ()
+
+
+def _may_be_weights(path: Path) -> bool:
+    """Whether a file may be a model's weights, by its name."""
+    return path.is_file() and not path.name.startswith(_OTHER_CONTENTS)
+
+
+def _require_all_shards(files: Sequence[Path], shards: Sequence[re.Match[str]], name: str) -> None:
+    counts = {int(shard["count"]) for shard in shards}
+    missing = sorted(set(range(1, max(counts) + 1)) - {int(shard["number"]) for shard in shards})
+    if len(counts) > 1 or missing:
+        told = f"; part {missing[0]} is missing" if missing else ""
+        raise CheckpointError(
+            f"{name}: {files[0].name[:60]} and {len(files) - 1} others are not all of its parts{told}."
+        )
 
 
 def tensor_files(
@@ -75,7 +127,7 @@ def tensor_files(
             return (folder / file_name,)
         if (folder / f"{file_name}.index.json").is_file():
             return tuple(folder / shard for shard in _shards(folder, name, f"{file_name}.index.json")[0])
-    return ()
+    return _files_of_other_names(folder, name, safetensors_file)
 
 
 def _rename_old_norms(readers: TensorReaders) -> TensorReaders:
@@ -137,6 +189,7 @@ def _read_shards(folder: Path, name: str, index: str, read: Callable[[Path, str]
 
 def _read_safetensors(path: Path, name: str) -> TensorReaders:
     try:
+        reject_pointer(path)
         file = safe_open(path, framework="pt", device="cpu")
         names: list[str] = list(file.keys())  # type: ignore[no-untyped-call]
     except (SafetensorError, OSError, ValueError) as error:
@@ -156,7 +209,10 @@ def _read_safetensors(path: Path, name: str) -> TensorReaders:
 
 
 def _read_pickle(path: Path, name: str) -> TensorReaders:
+    """The tensors of a pickle, or those of the dictionary in it that a trainer saved the model's weights in."""
     values = load_pickle(path, name)
+    inner = next((values[key] for key in _WEIGHTS_KEYS if isinstance(values.get(key), dict)), values)
+    values = {key: value for key, value in inner.items() if isinstance(key, str)}
     tensors = {key: value for key, value in values.items() if isinstance(value, Tensor)}
     return {key: partial(require_supported, value, key, name) for key, value in tensors.items()}
 
@@ -167,6 +223,7 @@ def load_pickle(path: Path, name: str) -> dict[str, Any]:
     Raises CheckpointError for any other file, and for one with compressed entries.
     """
     try:
+        reject_pointer(path)
         if is_zip := _is_zip(path):
             _reject_compression(path, name)
         with warnings.catch_warnings():  # torch warns about pickles of other programs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -223,6 +224,29 @@ def _is_stored(row: str | WeightRule, base: str, tensors: LazyTensors) -> bool:
     return any(tensor.removeprefix(base).startswith(name) for tensor in tensors for name in names)
 
 
+def wrapper_of(family: Family, tensors: LazyTensors) -> str:
+    """The prefix of all names that a program put around a model, such as "_orig_mod." or "module."; "" without one.
+
+    It stands before the names of the family's rules, and before the prefix of the base model; none of these names
+    stands alone.
+    """
+    sources = {option for row in family.weights.values() for option in _source(row).split("|")}
+    written = "|".join(sorted((_as_expression(source) for source in sources), key=len, reverse=True))
+    base = re.escape(family.base_model_prefix)
+    ends = re.compile(rf"(?P<wrapper>(?:[^.]{{1,80}}\.){{0,4}}?)(?:{base})?(?:{written})(?:\.weight|\.bias)?")
+    counts = Counter(found["wrapper"] for name in tensors if (found := ends.fullmatch(name)))
+    return "" if counts[""] or not counts else counts.most_common(1)[0][0]
+
+
+def _source(row: str | WeightRule) -> str:
+    return row if isinstance(row, str) else row.source
+
+
+def _as_expression(source: str) -> str:
+    """A source of a rule as a regular expression: numbers in place of its placeholders."""
+    return re.sub(r"\\\{\w+\\\}|\\\*", r"\\d+", re.escape(source))
+
+
 class WeightLoader:
     """Finds a tensor of the checkpoint for each parameter of a model, and lists the unused tensors."""
 
@@ -376,8 +400,11 @@ class WeightLoader:
     @cached_property
     def _loaded_places(self) -> tuple[set[str], set[str], set[str]]:
         """Of the loaded tensors: their modules, their layers, and their names without numbers."""
-        layers = set(filter(None, map(_layer_of, self.loaded)))
-        return {name.rpartition(".")[0] for name in self.loaded}, layers, {_NUMBER.sub(".{i}.", n) for n in self.loaded}
+        names = set(self.loaded)
+        if self.plan.config.tied_embeddings:
+            names |= set(self.candidate_names("output_head.projection.weight"))
+        modules, kinds = {name.rpartition(".")[0] for name in names}, {_NUMBER.sub(".{i}.", name) for name in names}
+        return modules, set(filter(None, map(_layer_of, names))), kinds
 
 
 _NUMBER = re.compile(r"\.\d+\.")

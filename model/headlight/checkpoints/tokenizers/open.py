@@ -34,6 +34,7 @@ from headlight.checkpoints.tokenizers.special_tokens import (
     read_tokenizer_config,
 )
 from headlight.errors import CheckpointError, shortened, wrap_errors
+from headlight.paths import reject_pointer
 from headlight.text.tokenizer import TOKENIZER_FILE, Tokenizer, read_tokenizer_json
 
 VOCAB_JSON, MERGES_TXT, VOCAB_TXT = "vocab.json", "merges.txt", "vocab.txt"
@@ -91,6 +92,8 @@ def _find_reader(folder: Path, name: str) -> BackendReader | None:
     """The first row of READERS whose files are all present; the value is None for Marian's pair of models."""
     for files, reader in READERS.items():
         if all((folder / file).is_file() for file in files):
+            for file in files:
+                reject_pointer(folder / file)
             return reader
     raise CheckpointError(
         f"{name} holds no tokenizer: no {TOKENIZER_FILE}, no {VOCAB_JSON} with {MERGES_TXT}, no "
