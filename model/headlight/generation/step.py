@@ -77,7 +77,7 @@ class SamplingConfig:
         # Relative to the largest logit, so that a tiny temperature overflows only to a probability of 0.
         with np.errstate(over="ignore"):
             exponentials = np.exp((logits - logits.max()) / self.temperature)
-        order = np.argsort(-exponentials, kind="stable")
+        order = np.argsort(-logits, kind="stable")  # at a huge temperature all exponentials are equal
         ranked = exponentials[order] / exponentials.sum()
         keep = np.ones(len(ranked), dtype=bool)
         if self.top_k is not None:

@@ -8,7 +8,10 @@ const TOKENS = [false, true, false, true].map((masked) => ({ masked }));
 const BITS = Float32Array.from([0, 2, Number.NaN, 4]);
 
 test("for a next-token model each token with a known truth counts", () => {
-  assert.equal(describeMean(BITS, TOKENS, false), "On average each token got a probability of 25.0 % (2 bits).");
+  assert.equal(
+    describeMean(BITS, TOKENS, false),
+    "On average a token had a surprisal of 2 bits; the geometric mean of the probabilities is 25.0 %.",
+  );
   assert.equal(describeMean(BITS.subarray(2, 3), TOKENS, false), "");
 });
 
@@ -16,7 +19,7 @@ test("for a model that fills masks only masked tokens count", () => {
   const words = describeMean(BITS, TOKENS, true);
   assert.equal(
     words,
-    "On average each masked token got a probability of 12.5 % (3 bits). Unmasked tokens do not count.",
+    "On average a masked token had a surprisal of 3 bits; the geometric mean of the probabilities is 12.5 %. Unmasked tokens do not count.",
   );
 });
 

@@ -43,6 +43,10 @@ test("shares are percentages; very small ones are shown as <0.1 %", () => {
   ]);
 });
 
+test("a negative share keeps its sign and its size", () => {
+  assert.deepEqual([-0.702, -2.197, -0.0005, -0.0001].map(formatPercent), ["−70.2 %", "−219.7 %", "−0.1 %", ">−0.1 %"]);
+});
+
 test("numbers are short, with a true minus sign, and can be infinite", () => {
   assert.deepEqual(
     [0, 2.34567, -2.5, 0.00001, 123456, Number.NaN, -Infinity].map((number) => formatNumber(number)),

@@ -54,6 +54,14 @@ def test_heads_of_every_attention_and_edited_texts() -> None:
     )
 
 
+def test_a_head_of_the_encoder_has_no_direct_effect() -> None:
+    """It writes into the encoder's residual stream, which the output head does not read."""
+    before = traced(toys.both(bias=True), source="a small bird sang", keep=KEEP)
+    found = remove_head(toys.both(bias=True), before, "encoder.2.self", 2, 1, TOKEN)
+    assert found.direct == 0.0
+    assert found.after != found.before
+
+
 def test_direct_effect_responses_and_norm_by_hand() -> None:
     """Pre-norm RMSNorm: outputs at the old scale, and the effect of the new scale on the stream afterwards."""
     model, position = toys.decoder(feed_forward="none"), 5

@@ -35,6 +35,16 @@ def test_top_k_and_top_p_renormalize_what_they_keep(choice: dict[str, Any], left
     np.testing.assert_allclose(shares[np.argsort(order)], left, atol=1e-9)
 
 
+@pytest.mark.parametrize("temperature", [1e-20, 1.0, 1e8, 1e20])
+def test_the_likeliest_tokens_are_kept_at_any_temperature(temperature: float) -> None:
+    """At a huge temperature all probabilities are equal, but top-k is about the order of the logits."""
+    logits = np.log([0.1, 0.2, 0.3, 0.15, 0.25])
+    sample = SamplingConfig(temperature, top_k=3).sample(logits, 0)
+    assert sample.order.tolist() == [2, 4, 1, 3, 0]
+    assert not sample.probabilities[[0, 3]].any()
+    assert set(np.flatnonzero(sample.probabilities)) <= {1, 2, 4}
+
+
 def test_tokens_are_sampled_as_often_as_their_probability() -> None:
     logits = np.log([0.1, 0.4, 0.2, 0.3])
     hits = np.bincount([SamplingConfig(seed=5).sample(logits, step).chosen for step in range(4_000)])

@@ -62,5 +62,6 @@ export function describeMean(bits, tokens, fillsMasks) {
     return fillsMasks ? "Mask a token to see how surprising it is: the model reads all unmasked tokens." : "";
   const mean = known.reduce((sum, number) => sum + number, 0) / known.length;
   const [which, hint] = fillsMasks ? ["masked token", " Unmasked tokens do not count."] : ["token", ""];
-  return `On average each ${which} got a probability of ${formatPercent(2 ** -mean)} (${formatNumber(mean, 3)} bits).${hint}`;
+  const surprisal = `On average a ${which} had a surprisal of ${formatNumber(mean, 3)} bits`;
+  return `${surprisal}; the geometric mean of the probabilities is ${formatPercent(2 ** -mean)}.${hint}`;
 }

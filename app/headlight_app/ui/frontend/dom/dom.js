@@ -169,12 +169,13 @@ export function largestShares(shares, tokens, first, least = 0.005) {
     .flatMap(({ share, token }, rank) => [rank ? ", " : first, quotedToken(token), ` ${formatPercent(share)}`]);
 }
 
-/** @param {number} share */
+/** A share as a percentage; one along a direction can be negative. @param {number} share */
 export function formatPercent(share) {
   if (!Number.isFinite(share)) return "–";
-  const value = share * 100;
+  const value = Math.abs(share * 100);
   if (value === 0) return "0 %";
-  return value < 0.05 ? "<0.1 %" : `${value.toFixed(1)} %`;
+  if (value < 0.05) return share < 0 ? ">−0.1 %" : "<0.1 %";
+  return `${share < 0 ? "−" : ""}${value.toFixed(1)} %`;
 }
 
 /** Rows of a catalogue as options of a select. @param {{ name: string, title: string }[]} rows @returns {[string, string][]} */
