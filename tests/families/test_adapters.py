@@ -61,8 +61,8 @@ def adapted(model: Any, folder: Path, **settings: Any) -> Any:
     with torch.no_grad():
         for name, parameter in changed.named_parameters():
             if parameter.requires_grad:
-                parameter += (0.3 if "magnitude" in name else 0.2) * torch.randn_like(parameter)
-    changed.save_pretrained(folder, save_embedding_layers=False)
+                parameter.add_(torch.randn_like(parameter), alpha=0.3 if "magnitude" in name else 0.2)
+    changed.save_pretrained(str(folder), save_embedding_layers=False)
     change_settings(folder, base_model_name_or_path="someone/base")
     return peft.PeftModel.from_pretrained(base, folder).merge_and_unload().eval()
 

@@ -13,7 +13,8 @@ from headlight.checkpoints import load
 from headlight.cli.main import main
 from headlight.config import Config
 from headlight.errors import CheckpointError
-from headlight.tracing.run import candidates, run
+from headlight.tracing.predictions import candidates
+from headlight.tracing.run import run
 from tests.families.cases import CASES
 from tests.families.decoders import LLAMA, NEOX
 from tests.families.image_models import VIT

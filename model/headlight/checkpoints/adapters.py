@@ -6,6 +6,7 @@ embeddings with more rows. What PEFT would compute otherwise is refused in a sen
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -157,7 +158,7 @@ class Adapter:
     def _scale(self, module: str, rank: int) -> float:
         """The factor on B A: alpha / rank, or alpha / sqrt(rank) (Kalajdzievski 2023, rank-stabilized LoRA)."""
         alpha = self._module_value("alpha_pattern", module, self.fields.number("lora_alpha", 8))
-        return alpha / max(rank, 1) ** (0.5 if self.fields.boolean("use_rslora", False) else 1.0)
+        return alpha / math.pow(max(rank, 1), 0.5 if self.fields.boolean("use_rslora", False) else 1.0)
 
     def _without_start(self, base: Tensor, rank: int, scale: float) -> Tensor:
         """The base weight without the change that training began with.
@@ -167,10 +168,10 @@ class Adapter:
         """
         if self.start == "pissa":
             u, s, vh = torch.linalg.svd(base, full_matrices=False)
-            return base - (u[:, :rank] * s[:rank]) @ vh[:rank]
+            return base.sub((u[:, :rank] * s[:rank]) @ vh[:rank])
         if self.start == "olora":
             q, r = torch.linalg.qr(base)
-            return base - scale * q[:, :rank] @ r[:rank]
+            return base.sub(q[:, :rank] @ r[:rank], alpha=scale)
         return base
 
     def _with_magnitude(self, changed: Tensor, change: LowRankChange) -> Tensor:
@@ -178,7 +179,7 @@ class Adapter:
         magnitude = change.readers["lora_magnitude_vector"]().float().flatten()
         if "lora_embedding_A" in change.readers or len(magnitude) != len(changed):
             raise CheckpointError(f"{self.name}: the magnitudes of {change.module} do not fit its weight.")
-        return changed * (magnitude / changed.norm(dim=1))[:, None]
+        return changed.mul((magnitude / torch.linalg.vector_norm(changed, dim=1))[:, None])
 
     def _module_value(self, name: str, module: str, default: float) -> float:
         """A number that may differ by module: of the first pattern that matches the end of its path, as in PEFT."""

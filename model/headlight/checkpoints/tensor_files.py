@@ -70,10 +70,10 @@ def read_tensors(folder: Path, name: str, safetensors_file: str, pickle_file: st
             readers = _read_shards(folder, name, f"{file_name}.index.json", read)
             return LazyTensors(_unpacked(_rename_old_norms(readers), name))
     if files := _files_of_other_names(folder, name, safetensors_file):
-        readers: TensorReaders = {}
+        found: TensorReaders = {}
         for path in files:
-            readers |= (_read_safetensors if path.suffix == ".safetensors" else _read_pickle)(path, name)
-        return LazyTensors(_unpacked(_rename_old_norms(readers), name))
+            found |= (_read_safetensors if path.suffix == ".safetensors" else _read_pickle)(path, name)
+        return LazyTensors(_unpacked(_rename_old_norms(found), name))
     for file in (safetensors_file, f"{safetensors_file}.index.json", pickle_file, f"{pickle_file}.index.json"):
         if (folder / file).is_symlink():
             raise CheckpointError(f"{name}: its {file} is only a broken link; a download may be incomplete.")

@@ -17,8 +17,7 @@ from torch import Tensor
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.tensor_files import LazyTensors
-from headlight.config import Config
-from headlight.config import OutputHeadConfig
+from headlight.config import Config, OutputHeadConfig
 from headlight.errors import CheckpointError, ConfigError, shortened
 from headlight.nn.transformer import Transformer
 
@@ -401,7 +400,7 @@ class WeightLoader:
     def _loaded_places(self) -> tuple[set[str], set[str], set[str]]:
         """Of the loaded tensors: their modules, their layers, and their names without numbers."""
         names = set(self.loaded)
-        if self.plan.config.tied_embeddings:
+        if self.plan.config.embedding.tied:
             names |= set(self.candidate_names("output_head.projection.weight"))
         modules, kinds = {name.rpartition(".")[0] for name in names}, {_NUMBER.sub(".{i}.", name) for name in names}
         return modules, set(filter(None, map(_layer_of, names))), kinds

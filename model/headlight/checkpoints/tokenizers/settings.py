@@ -81,7 +81,9 @@ def _change_prefix(values: Step, name: str, prefix: bool) -> None:
 
 
 def _change_bert_normalizer(step: Step, fields: ConfigReader) -> None:
-    given = {ours: fields.boolean(theirs) for theirs, ours in _BERT_FIELDS.items() if fields.has(theirs)}
+    given: dict[str, bool | None] = {
+        ours: fields.boolean(theirs) for theirs, ours in _BERT_FIELDS.items() if fields.has(theirs)
+    }
     if "lowercase" in given and "strip_accents" not in given:
         given["strip_accents"] = None  # accents are stripped where letters become small
     step.update(given)
