@@ -52,8 +52,8 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
     """One step: candidates before and after the sampling settings, and the `chosen` token with its `rank`.
 
     The settings leave `kept_count` tokens of the vocabulary, and the `random_number` chose among them. `entropy` is the
-    entropy of the model's probabilities in bits. `tokens_read` counts the tokens read in this step. The `end_token`
-    ends a text.
+    entropy of the model's probabilities in bits. `tokens_read` counts the tokens read in this step. Each of the
+    `end_tokens` ends a text.
     """
 
     position: int
@@ -69,7 +69,7 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
     tokens_read: int
     length: int
     context: int
-    end_token: int | None
+    end_tokens: tuple[int, ...]
     notes: tuple[str, ...]
     milliseconds: float = 0.0
 

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from headlight.checkpoints.convert import LoadReport, inspect_foreign, load_weights
 from headlight.checkpoints.file_rules import CARD, CONFIG, SAFETENSORS_FILE, is_program
+from headlight.checkpoints.generation_file import with_generation
 from headlight.checkpoints.source import CheckpointSource, display_name, files_folder, open_source
 from headlight.checkpoints.tokenizers.gguf import gguf_tokenizer
 from headlight.checkpoints.tokenizers.open import open_tokenizer
@@ -110,9 +111,12 @@ def _load_source(
 ) -> Checkpoint:
     foreign = None if source.config_json.get("model_type") == MODEL_TYPE else inspect_foreign(source)
     config = native_config(source) if foreign is None else foreign.plan.config
-    model = meta_model_within(config, source.name, memory_limit, dtype.itemsize)
     has_words = config.reads_text or task_of(config).predicts_tokens
     tokenizer = _open_tokenizer(source) if has_words else class_token_tokenizer(config.image.extra_tokens)
+    generation_notes: tuple[str, ...] = ()
+    if foreign is not None and task_of(config).continues_text:
+        config, generation_notes = with_generation(config, source.config_json, source.folder, tokenizer, source.name)
+    model = meta_model_within(config, source.name, memory_limit, dtype.itemsize)
     if tokenizer.vocabulary_size > config.vocabulary_size:
         raise CheckpointError(
             f"{source.name}: its tokenizer has {tokenizer.vocabulary_size} tokens, its config only "
@@ -125,7 +129,7 @@ def _load_source(
     model.requires_grad_(False).eval().pack_weights()
     notes = (
         *source.notes, *report.notes, *_gguf_notes(source, model), *_transcript_notes(config, tokenizer),
-        *_program_notes(source),
+        *generation_notes, *_program_notes(source),
     )  # fmt: skip
     return Checkpoint(model, tokenizer, read_card(source.folder), notes, report.tensor_names)
 

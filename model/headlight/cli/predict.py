@@ -20,6 +20,7 @@ from headlight.cli.common import (
 )
 from headlight.errors import ConfigError, TextError
 from headlight.generation.generate import generate, transcript
+from headlight.generation.rules import end_tokens
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.inputs import ModelInput, encode_input
@@ -66,7 +67,8 @@ def _written(loaded: Checkpoint, begun: str, source: ModelInput) -> str:
     model, tokenizer = loaded.model, loaded.tokenizer
     limit = model.config.context_length
     steps = generate(model, tokenizer, begun, source=source, steps=limit, temperature=0.0, keep=("logits",))
-    chosen = [step.chosen_token for step in steps if step.chosen_token != tokenizer.end_id]
+    ends = end_tokens(model.config, tokenizer)
+    chosen = [step.chosen_token for step in steps if step.chosen_token not in ends]
     return tokenizer.decode([*tokenizer.encode(begun, add_special_tokens=False).ids, *chosen])
 
 

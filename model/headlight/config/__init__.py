@@ -6,6 +6,7 @@ from headlight.config.attention import AttentionConfig, LatentConfig
 from headlight.config.config import BiasedModule, Config, Modality
 from headlight.config.embedding import EmbeddingConfig, LayerEmbeddingConfig
 from headlight.config.experts import ExpertsConfig
+from headlight.config.generation import GenerationConfig
 from headlight.config.image import ImageConfig, ImageProcessorConfig, ResamplingFilter
 from headlight.config.output import OutputHeadConfig
 from headlight.config.positions import AlibiConfig, RelativePositionConfig, RopeConfig, SinusoidalConfig
@@ -23,6 +24,7 @@ __all__ = [
     "EmbeddingConfig",
     "EncoderConfig",
     "ExpertsConfig",
+    "GenerationConfig",
     "ImageConfig",
     "ImageProcessorConfig",
     "LatentConfig",

@@ -13,6 +13,7 @@ from headlight.config.bounds import MAX_LAYERS, MAX_TOKENS, MAX_WIDTH, check_siz
 from headlight.config.embedding import EmbeddingConfig, LayerEmbeddingConfig
 from headlight.config.experts import ExpertsConfig
 from headlight.config.flat_names import in_groups
+from headlight.config.generation import GenerationConfig
 from headlight.config.image import ImageConfig
 from headlight.config.output import OutputHeadConfig
 from headlight.config.positions import AlibiConfig, RelativePositionConfig, RopeConfig, SinusoidalConfig
@@ -100,6 +101,7 @@ class Config:
     output_head_config: OutputHeadConfig = OutputHeadConfig()  # its options
     pooling: str = "first"  # key of POOLINGS: how a classifier of whole texts pools its tokens
     labels: tuple[str, ...] = ()  # of a classifier, in the order of its logits
+    generation: GenerationConfig = GenerationConfig()  # when a text ends, and which tokens may follow
 
     def __post_init__(self) -> None:
         self._fill_in()
@@ -148,6 +150,8 @@ class Config:
         self.layer_embedding.check()
         self.residual.check()
         self.experts.check()
+        if self.generation != GenerationConfig():
+            self.generation.check(self.vocabulary_size)
         if self.image != ImageConfig():
             self.image.check()
         if self.sound != SoundConfig():

@@ -16,6 +16,7 @@ from headlight.course.controls import CountControl, PartControl
 from headlight.course.requirements import require_index, require_part
 from headlight.errors import InputError, shortened
 from headlight.generation.generate import generate
+from headlight.generation.rules import end_tokens
 from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.transformer import Transformer
 from headlight.tasks import require_token_task, task_of
@@ -101,7 +102,8 @@ def word_pieces(checkpoint: Checkpoint, word: str) -> tuple[int, ...]:
 def continuation(checkpoint: Checkpoint, prompt: str, edits: Sequence[str] = (), **choices: Any) -> str:
     """A model's continuation of a prompt, without the end-of-text token; `choices` are those of `generate`."""
     steps = generate(checkpoint.model, checkpoint.tokenizer, prompt, edits, keep=(), **choices)
-    ids = [step.chosen_token for step in steps if step.chosen_token != checkpoint.tokenizer.end_id]
+    ends = end_tokens(checkpoint.model.config, checkpoint.tokenizer)
+    ids = [step.chosen_token for step in steps if step.chosen_token not in ends]
     return checkpoint.tokenizer.decode(ids)
 
 

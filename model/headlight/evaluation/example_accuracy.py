@@ -16,6 +16,7 @@ from headlight.checkpoints import Checkpoint
 from headlight.data.examples import Example, GeneratedTask, Span
 from headlight.errors import DataError
 from headlight.generation.generate import generate
+from headlight.generation.rules import end_tokens
 from headlight.tasks import label_text, task_of
 from headlight.tracing.run import run
 from headlight.training.objectives import EXAMPLE_OBJECTIVES
@@ -207,4 +208,5 @@ def answer(checkpoint: Checkpoint, example: Example, tokens: int) -> str:
     source = source_of(checkpoint, example) if model.config.has_cross_attention else None
     text = text if source is None else ""
     steps = generate(model, tokenizer, text, source=source, steps=tokens, temperature=0.0, keep=("logits",))
-    return tokenizer.decode(step.chosen_token for step in steps if step.chosen_token != tokenizer.end_id)
+    ends = end_tokens(model.config, tokenizer)
+    return tokenizer.decode(step.chosen_token for step in steps if step.chosen_token not in ends)

@@ -12,11 +12,13 @@ from itertools import groupby
 from math import prod
 from secrets import randbelow
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from headlight.array_types import Float
 from headlight.errors import TextError
+from headlight.generation.rules import end_tokens, follow_rules
 from headlight.generation.step import GenerationStep, SamplingConfig, StepRecorder
 from headlight.nn.attention import CROSS, KeyValues, KVCache, truncate_key_values
 from headlight.nn.masks import extend_mask
@@ -164,7 +166,7 @@ class TextGenerator:
         if prefix is None:
             recorder.edits.require_all_applied()
         length = len(text.ids)
-        step = recorder.sample(text, self.source, logits[0, -1:], (length,), self.sampling, len(generated))
+        step = recorder.sample(text, self.source, logits[0, -1:], (length,), self.sampling, len(generated), self.follow)
         return step, Prefix(text.ids, cache.key_values, length, memory)
 
     def _can_continue(self, prefix: Prefix, length: int) -> bool:
@@ -172,8 +174,17 @@ class TextGenerator:
         return self.can_cache and encodes_alike(self.model, prefix.encoded_length, length)
 
     def is_finished(self, step: GenerationStep) -> bool:
-        """Whether generation ends after a step: it chose the end token, or the context is full."""
-        return step.chosen_token == self.tokenizer.end_id or step.position >= self.model.config.context_length
+        """Whether generation ends after a step: it chose an end token, or the context is full."""
+        return step.chosen_token in self.end_tokens or step.position >= self.model.config.context_length
+
+    @property
+    def end_tokens(self) -> tuple[int, ...]:
+        """The tokens that end the text."""
+        return end_tokens(self.model.config, self.tokenizer)
+
+    def follow(self, logits: Float[np.ndarray, " token"], ids: Sequence[int]) -> Float[np.ndarray, " token"]:
+        """The logits of the token after `ids` by the checkpoint's rules; -inf for one not allowed."""
+        return follow_rules(self.model.config.generation, logits, ids, len(self.text.ids))
 
 
 def generate(
@@ -190,8 +201,9 @@ def generate(
     seed: int | None = None,
     keep: Sequence[str] | None = None,
 ) -> Iterator[GenerationStep]:
-    """Continue a text by up to `steps` sampled tokens; stops at the end token or when the context is full.
+    """Continue a text by up to `steps` sampled tokens; stops at an end token or when the context is full.
 
+    The rules of the checkpoint's generation config are followed (`headlight.generation.rules`).
     `source` is the input of an encoder-decoder's encoder, a text or an image; `temperature`, `top_k`, `top_p` and
     `seed` are those of SamplingConfig (a random seed if None); `keep` lists patterns of paths that each step records.
     With a key/value cache a step reads one token, as long as earlier keys and values stay valid. Raises TextError,
@@ -332,7 +344,7 @@ def beam_search(
     generator = TextGenerator.from_text(model, tokenizer, text, interventions, source=source)
     hook = InterventionHook(generator.edits)
     memory = _encode_source(generator, hook)  # once for all beams
-    kept: tuple[Hypothesis, ...] = (Hypothesis(),)
+    kept, ends = (Hypothesis(),), generator.end_tokens
     for step in range(min(steps, model.config.context_length - len(generator.text.ids) + 1)):
         unfinished = [beam for beam in kept if not beam.is_finished]
         if not unfinished:
@@ -343,7 +355,7 @@ def beam_search(
         candidates = [beam for beam in kept if beam.is_finished]
         for beam, values, tokens in zip(unfinished, best.values.tolist(), best.indices.tolist(), strict=True):
             for value, token in zip(values, tokens, strict=True):
-                candidates.append(beam.extend(token, value, token == tokenizer.end_id))
+                candidates.append(beam.extend(token, value, token in ends))
         kept = tuple(sorted(candidates, key=lambda each: each.score(length_penalty), reverse=True)[:beams])
         yield kept
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -132,14 +132,17 @@ class StepRecorder(RecordingHook):
         positions: Sequence[int],
         sampling: SamplingConfig,
         number: int,
+        follow: Callable[[Float[np.ndarray, " token"], Sequence[int]], Float[np.ndarray, " token"]] | None = None,
     ) -> GenerationStep:
         """Step `number`: a token for the position whose most probable token has the highest probability.
 
-        See Chang et al. 2022, section 3.2. Of the recorded `rows`, one per position in `positions`, only the chosen one
+        See Chang et al. 2022, section 3.2. `follow` changes the sampled logits by the checkpoint's rules, given the
+        text's tokens. Of the recorded `rows`, one per position in `positions`, only the chosen one
         is kept.
         """
         candidates = logits.float().cpu()
         surest = int(candidates.softmax(-1).amax(-1).argmax())
+        sampled = candidates[surest].numpy() if follow is None else follow(candidates[surest].numpy(), text.ids)
         return GenerationStep(
             self.config,
             text,
@@ -148,7 +151,7 @@ class StepRecorder(RecordingHook):
             tuple(map(str, self.edits.interventions)),
             start=self.start,
             position=positions[surest],
-            chosen_token=sampling.sample(candidates[surest].numpy(), number).chosen,
+            chosen_token=sampling.sample(sampled, number).chosen,
         )
 
     def _has_rows(self, path: str) -> bool:

@@ -28,7 +28,7 @@ function counting(before = () => {}) {
       position: 1 + generated.length,
       chosen: next,
       candidates,
-      end_token: END,
+      end_tokens: [END, 60],
       context: 40,
       length: 1 + generated.length,
       sampling,
@@ -153,7 +153,7 @@ test("playing continues to the end of the text", async () => {
   await generator.start();
   await generator.play();
   assert.equal(generator.generated.at(-1)?.id, END);
-  assert.equal(generator.endReason, "The model has ended the text.");
+  assert.equal(generator.endReason, `The model has ended the text with ${END}.`);
   assert.equal(generator.playing, false);
   assert.equal(await generator.takeSampled(), false);
 });

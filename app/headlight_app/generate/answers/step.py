@@ -13,6 +13,7 @@ from headlight.analysis.moved_values import moved_values
 from headlight.attention_groups import attention_groups
 from headlight.errors import TextError
 from headlight.generation.generate import Prefix, TextGenerator, fill_mask, remaining_masks
+from headlight.generation.rules import end_tokens, follow_rules
 from headlight.generation.step import GenerationStep, Sample, SamplingConfig
 from headlight.nn.masks import is_causal
 from headlight.nn.transformer import Transformer
@@ -91,7 +92,8 @@ def _step_answer(
 ) -> tuple[StepAnswer, bytes]:
     """One step for the browser, and the attention of the step's query."""
     step, row, tokenizer = result.step, result.logits, resolved.tokenizer
-    sample, shares, order = sampling.sample(row, len(generated)), softmax(row), np.argsort(-row, kind="stable")
+    followed = follow_rules(resolved.config.generation, row, step.text.ids, len(step.text.ids) - len(generated))
+    sample, shares, order = sampling.sample(followed, len(generated)), softmax(row), np.argsort(-row, kind="stable")
     groups, numbers = _asking_rows(resolved, step)
     answer = StepAnswer(
         position=step.position,
@@ -107,7 +109,7 @@ def _step_answer(
         tokens_read=result.tokens_read,
         length=len(step.text.ids),
         context=step.config.context_length,
-        end_token=tokenizer.end_id if task_of(resolved.config).continues_text else None,
+        end_tokens=end_tokens(resolved.config, tokenizer) if task_of(resolved.config).continues_text else (),
         notes=_notes(resolved, generated),
     )
     return answer, numbers

@@ -53,7 +53,7 @@ export interface StepAnswer {
   tokens_read: number;
   length: number;
   context: number;
-  end_token: number | null;
+  end_tokens: number[];
   notes: string[];
   milliseconds: number;
 }

@@ -1,5 +1,6 @@
 // Generates token by token: requests steps, takes tokens, goes back, plays, and shows earlier steps.
 
+import { inlineText } from "../../ui/frontend/dom/dom.js";
 import { isAbort } from "../../ui/frontend/server.js";
 import { History, shownTokens } from "./history.js";
 import { Refused } from "./server.js";
@@ -119,7 +120,7 @@ export class Generator {
     if (!record) return "";
     if (record.done)
       return last ? "Every mask is filled." : "Nothing is masked. Click a word to mask it, or write [MASK].";
-    if (last && record.end_token !== null && last.id === record.end_token) return "The model has ended the text.";
+    if (last && record.end_tokens.includes(last.id)) return `The model has ended the text with ${inlineText(last.text)}.`;
     const full = this.#state().mode === "continue" && record.position >= record.context;
     return full ? `The text has ${record.length} tokens, as many as this model reads.` : "";
   }

@@ -1,0 +1,69 @@
+"""The rules for generation beside a checkpoint's config: generation_config.json, or in old files config.json."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from headlight.checkpoints.config_reader import ConfigReader, read_json
+from headlight.checkpoints.file_rules import GENERATION_CONFIG
+from headlight.checkpoints.tokenizers.special_tokens import read_tokenizer_config
+from headlight.config import Config, GenerationConfig
+from headlight.errors import CheckpointError
+from headlight.text.tokenizer import Tokenizer
+
+# Settings that change what `generate` of transformers writes, with the value that changes nothing.
+_NOT_FOLLOWED: dict[str, Any] = {
+    "num_beams": 1, "do_sample": False, "length_penalty": 1.0, "min_length": 0, "min_new_tokens": 0,
+    "encoder_no_repeat_ngram_size": 0, "encoder_repetition_penalty": 1.0, "diversity_penalty": 0.0,
+    "num_beam_groups": 1, "typical_p": 1.0, "min_p": 0.0, "penalty_alpha": 0.0, "bad_words_ids": [],
+    "sequence_bias": {}, "forced_eos_token_id": (), "exponential_decay_length_penalty": [], "guidance_scale": 1.0,
+    "renormalize_logits": False,
+}  # fmt: skip
+
+
+def with_generation(
+    config: Config, values: dict[str, Any], folder: Path, tokenizer: Tokenizer, name: str
+) -> tuple[Config, tuple[str, ...]]:
+    """The config with the checkpoint's rules for generation, and notes on rules that are not followed.
+
+    `values` are the fields of its config.json. Raises CheckpointError for fields of a wrong type.
+    """
+    path = folder / GENERATION_CONFIG
+    given = read_json(path, name) if path.is_file() else {}
+    fields = ConfigReader(given or values, f"{name}, {GENERATION_CONFIG if given else 'config.json'}")
+    size = config.vocabulary_size
+    ends = _ids(fields, "eos_token_id", size) or _ids(ConfigReader(values, name), "eos_token_id", size)
+    ends = ends or _named_end(folder, tokenizer, name, size)
+    forced = fields.values.get("forced_bos_token_id") if config.has_cross_attention else None
+    rules = GenerationConfig(
+        end_token_ids=ends,
+        repetition_penalty=fields.number("repetition_penalty", 1.0) or 1.0,
+        no_repeat_ngram_size=fields.integer("no_repeat_ngram_size", 0),
+        suppressed_token_ids=_ids(fields, "suppress_tokens", size),
+        first_suppressed_token_ids=_ids(fields, "begin_suppress_tokens", size),
+        forced_first_token_id=forced if type(forced) is int and 0 <= forced < size else None,
+    )
+    rules.check(size)
+    others = [field for field, usual in _NOT_FOLLOWED.items() if fields.has(field) and fields.values[field] != usual]
+    note = f"Generation does not follow these settings of the checkpoint: {', '.join(others)}."
+    return config.replace(generation=rules), (note,) if others else ()
+
+
+def _ids(fields: ConfigReader, field: str, vocabulary_size: int) -> tuple[int, ...]:
+    """The token ids of a field, one or several, without those outside the vocabulary."""
+    value = fields.values.get(field)
+    numbers = value if isinstance(value, list) else [] if value is None else [value]
+    if not all(type(number) is int for number in numbers):
+        raise CheckpointError(
+            f"{fields.name}: its {field} is {str(value)[:60]!r}; wanted a token id, or a list of them."
+        )
+    return tuple(number for number in numbers if 0 <= number < vocabulary_size)
+
+
+def _named_end(folder: Path, tokenizer: Tokenizer, name: str, vocabulary_size: int) -> tuple[int, ...]:
+    """The end token that tokenizer_config.json names."""
+    value = read_tokenizer_config(folder, name).values.get("eos_token")
+    content = value.get("content") if isinstance(value, dict) else value
+    number = tokenizer.backend.token_to_id(content) if isinstance(content, str) else None
+    return () if number is None or number >= vocabulary_size else (number,)
