@@ -24,6 +24,7 @@ from headlight.checkpoints.file_rules import CARD, CONFIG, SAFETENSORS_FILE, is_
 from headlight.checkpoints.generation_file import with_generation
 from headlight.checkpoints.source import CheckpointSource, display_name, files_folder, open_source
 from headlight.checkpoints.tokenizers.gguf import gguf_tokenizer
+from headlight.checkpoints.tokenizers.nanogpt import META_FILE
 from headlight.checkpoints.tokenizers.open import open_tokenizer
 from headlight.checkpoints.weight_mapping import join_names
 from headlight.config import Config
@@ -279,7 +280,8 @@ def _program_notes(source: CheckpointSource) -> tuple[str, ...]:
             "Its config names its own program (auto_map), which is not run; Headlight's own implementation of the "
             "family is used."
         )
-    if names := sorted(path.name for path in source.folder.iterdir() if is_program(path.name)):
+    names = sorted(path.name for path in source.folder.iterdir() if is_program(path.name) and path.name != META_FILE)
+    if names:
         count = "1 file is a program and is" if len(names) == 1 else f"{len(names)} files are programs and are"
         notes.append(f"{count} ignored: {join_names(names)}.")
     return tuple(notes)

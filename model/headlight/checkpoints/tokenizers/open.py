@@ -14,6 +14,7 @@ from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tok
 from headlight.checkpoints.config_reader import ConfigReader, read_json
 from headlight.checkpoints.file_rules import LLAMA2C_TOKENIZER
 from headlight.checkpoints.source import display_name
+from headlight.checkpoints.tokenizers.nanogpt import META_FILE, character_backend
 from headlight.checkpoints.tokenizers.sentencepiece import (
     SOURCE_MODEL,
     TARGET_MODEL,
@@ -66,7 +67,7 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
         tokenizer = Tokenizer.from_json(values, name)
         add_tokens_beside(tokenizer.backend, folder, config)
         return Tokenizer(tokenizer.backend)
-    reader = _find_reader(folder, name)
+    reader = _find_reader(folder, name, model_type)
     named = config.string("tokenizer_class", "")
     preset = preset_for(model_type, named)
     if preset is None:
@@ -88,7 +89,7 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
         return Tokenizer(backend)
 
 
-def _find_reader(folder: Path, name: str) -> BackendReader | None:
+def _find_reader(folder: Path, name: str, model_type: str = "") -> BackendReader | None:
     """The first row of READERS whose files are all present; the value is None for Marian's pair of models."""
     for files, reader in READERS.items():
         if all((folder / file).is_file() for file in files):
@@ -97,8 +98,15 @@ def _find_reader(folder: Path, name: str) -> BackendReader | None:
             return reader
     raise CheckpointError(
         f"{name} holds no tokenizer: no {TOKENIZER_FILE}, no {VOCAB_JSON} with {MERGES_TXT}, no "
-        f"{VOCAB_TXT}, no .model file."
+        f"{VOCAB_TXT}, no .model file.{_ADVICE.get(model_type, '')}"
     )
+
+
+# What to do for a family whose own programs write no vocabulary beside a model.
+_ADVICE = {
+    "nanogpt": f" Put GPT-2's {VOCAB_JSON} and {MERGES_TXT} beside it, or for a model of characters the {META_FILE} of "
+    "its data."
+}
 
 
 def _post_processor(backend: tokenizers.Tokenizer, files: TokenizerFiles) -> Any:
@@ -228,6 +236,10 @@ def _llama2c(files: TokenizerFiles) -> tokenizers.Tokenizer:
     )
 
 
+def _nanogpt_characters(files: TokenizerFiles) -> tokenizers.Tokenizer:
+    return character_backend(files.folder / META_FILE, files.name)
+
+
 READERS: dict[tuple[str, ...], BackendReader | None] = {
     (SOURCE_MODEL, TARGET_MODEL, VOCAB_JSON): None,
     (VOCAB_JSON, SENTENCEPIECE_FILES[2]): _numbered_pieces,
@@ -236,6 +248,7 @@ READERS: dict[tuple[str, ...], BackendReader | None] = {
     (VOCAB_JSON, MERGES_TXT): _byte_level_bpe,
     (VOCAB_TXT,): _wordpiece,
     (VOCAB_JSON,): _characters,
+    (META_FILE,): _nanogpt_characters,
 }
 
 
