@@ -104,3 +104,15 @@ def test_what_labels_mean_survives_saving() -> None:
                                "output_head": "sequence-classifier", "labels": ["a", "b"],
                                "output_head_config": {"problem_type": "multi-label"}})  # fmt: skip
     assert Config.from_dict(config.to_dict()).output_head_config.problem_type == "multi-label"
+
+
+@pytest.mark.parametrize("family", ["bart", "t5"])
+def test_the_command_prints_the_labels_of_an_encoder_decoder(
+    family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = next(case for case in CASES[family] if case.kind.endswith("ForSequenceClassification"))
+    probabilities = torch.from_numpy(outputs(build(case, tmp_path), case)["logits"]).softmax(-1)
+    assert main(["predict", case.text, "--model", str(tmp_path), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    shown = {row["id"]: row["probability"] for row in found["candidates"]}
+    assert [shown[label] for label in range(len(probabilities))] == pytest.approx(probabilities.tolist(), abs=1e-4)

@@ -23,7 +23,7 @@ from headlight.generation.generate import generate, transcript
 from headlight.generation.rules import end_tokens
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
-from headlight.tracing.inputs import ModelInput, encode_input
+from headlight.tracing.inputs import ModelInput
 from headlight.tracing.predictions import Candidate, candidates, prediction_positions
 from headlight.tracing.run import run
 
@@ -48,7 +48,7 @@ def predict(options: argparse.Namespace) -> int:
     task = task_of(loaded.model.config)
     if not task.predicts:
         raise ConfigError(task.no_prediction)
-    if source is not None:
+    if source is not None and task.continues_text:
         written = _written(loaded, str(text), source)
         print(json.dumps({"text": written}) if options.json else written)  # JSON in ASCII
         return 0
@@ -58,7 +58,7 @@ def predict(options: argparse.Namespace) -> int:
         return 0
     if has_mask and task.continues_text:
         raise TextError(f"{options.model} continues texts and fills no {MASK}; {MASKED_MODEL} does, among others.")
-    _print_predictions(loaded, text, options)
+    _print_predictions(loaded, text, source, options)
     return 0
 
 
@@ -72,14 +72,16 @@ def _written(loaded: Checkpoint, begun: str, source: ModelInput) -> str:
     return tokenizer.decode([*tokenizer.encode(begun, add_special_tokens=False).ids, *chosen])
 
 
-def _print_predictions(loaded: Checkpoint, text: ModelInput, options: argparse.Namespace) -> None:
+def _print_predictions(
+    loaded: Checkpoint, text: ModelInput, source: ModelInput | None, options: argparse.Namespace
+) -> None:
     """Print the candidates at each predicted position, as lines or as JSON."""
     task = task_of(loaded.model.config)
-    encoded = encode_input(loaded.model, loaded.tokenizer, text)
-    positions = _asked_positions(loaded, encoded)
+    keep = ("*.residual", "*.final_residual", "logits")
+    traced = run(loaded.model, loaded.tokenizer, text, source=source, keep=keep)
+    encoded, positions = traced.text, _asked_positions(loaded, traced.text)
     if not positions:
         raise TextError(f"The text has no {MASK}; put one where a word is to be predicted.")
-    traced = run(loaded.model, loaded.tokenizer, text, keep=("*.residual", "*.final_residual", "logits"))
     warn_of_overflow(traced)
     predictions = {position: candidates(traced, loaded.tokenizer, position, options.top) for position in positions}
     if options.json:
