@@ -330,6 +330,18 @@ def test_missing_and_unexpected_weights_are_listed(tmp_path: Path) -> None:
     )
 
 
+def test_an_output_head_without_weights_is_named(tmp_path: Path) -> None:
+    build(Case("BertForMaskedLM", NEOX, special=True), tmp_path / "model")
+    change_config(tmp_path / "model", architectures=["BertForSequenceClassification"])
+    with pytest.raises(CheckpointError) as refused:
+        load(tmp_path / "model")
+    assert str(refused.value) == (
+        "model: its output head was not trained, or is in another file: missing tensors: pooler.dense.weight, "
+        "pooler.dense.bias, classifier.weight, classifier.bias. They would have to be random numbers; give the model "
+        "that the head is part of."
+    )
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_opened_is_refused_by_a_sentence(name: str, tmp_path: Path) -> None:
     build(GPT2, tmp_path / "model")
