@@ -9,7 +9,8 @@ import torch
 
 from headlight.checkpoints import load
 from headlight.cli.main import main
-from headlight.generation.generate import generate
+from headlight.errors import TextError
+from headlight.generation.generate import beam_search, generate
 from tests.families.cases import CASES
 from tests.families.decoders import GPT2, LLAMA
 from tests.families.reference import TEXT, Case, build, change_config, tokenizer
@@ -117,6 +118,41 @@ def test_an_encoder_decoder_writes_what_its_generation_config_says(
     assert found[:2] == [start, 7]
     assert main(["predict", TEXT, "--model", str(tmp_path)]) == 0
     assert capsys.readouterr().out.strip() == tokenizer(False).decode(found)
+
+
+@pytest.mark.parametrize("family", ["bart", "t5"])
+def test_beams_follow_the_generation_config(family: str, tmp_path: Path) -> None:
+    case = next(case for case in CASES[family] if case.kind.endswith("ForConditionalGeneration"))
+    model = build(case, tmp_path)
+    start = model.config.decoder_start_token_id or 0
+    fields = {
+        "no_repeat_ngram_size": 2,
+        "repetition_penalty": 1.5,
+        "suppress_tokens": [23, 24],
+        "eos_token_id": 24,
+        "forced_eos_token_id": None,
+    }
+    write(tmp_path, "generation_config.json", decoder_start_token_id=start, **fields)
+    fresh = type(model).from_pretrained(tmp_path, attn_implementation="eager").eval()
+    ids = torch.tensor([tokenizer(case.special).encode(TEXT).ids])
+    found = fresh.generate(ids, max_new_tokens=5, do_sample=False, num_beams=3, length_penalty=0.0, pad_token_id=0)
+    opened = load(tmp_path)
+    *_, beams = beam_search(opened.model, opened.tokenizer, "", source=TEXT, beams=3, steps=5, length_penalty=0.0)
+    assert list(beams[0].tokens) == found[0].tolist()[1:]
+    (tmp_path / "generation_config.json").unlink()
+    *_, free = beam_search(
+        load(tmp_path).model, opened.tokenizer, "", source=TEXT, beams=3, steps=5, length_penalty=0.0
+    )
+    assert free[0].tokens != beams[0].tokens, "the rules change something"
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_rules_that_allow_no_token_are_named(temperature: float, tmp_path: Path) -> None:
+    model = build(DECODERS["gpt2"], tmp_path)
+    write(tmp_path, "generation_config.json", suppress_tokens=list(range(model.config.vocab_size)))
+    opened = load(tmp_path)
+    with pytest.raises(TextError, match="allows no token here"):
+        list(generate(opened.model, opened.tokenizer, PROMPT, steps=2, temperature=temperature))
 
 
 def test_settings_that_are_not_followed_are_listed(tmp_path: Path) -> None:

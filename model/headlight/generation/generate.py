@@ -337,7 +337,8 @@ def beam_search(
 
     A step extends each unfinished beam by every token, and keeps the best of these and of the finished ones. The search
     ends after `steps`, when all beams are finished, or when the context is full; with one beam it is greedy decoding.
-    Raises TextError for a model that generates no text, and for a number of beams below 1.
+    The checkpoint's rules (`headlight.generation.rules`) change log probabilities, as in transformers. Raises TextError
+    for a model that generates no text, for a number of beams below 1, and if the rules allow no token.
     """
     if beams < 1:
         raise TextError(f"There are {beams} beams; a search needs at least one.")
@@ -355,7 +356,8 @@ def beam_search(
         candidates = [beam for beam in kept if beam.is_finished]
         for beam, values, tokens in zip(unfinished, best.values.tolist(), best.indices.tolist(), strict=True):
             for value, token in zip(values, tokens, strict=True):
-                candidates.append(beam.extend(token, value, token in ends))
+                if value > -math.inf:
+                    candidates.append(beam.extend(token, value, token in ends))
         kept = tuple(sorted(candidates, key=lambda each: each.score(length_penalty), reverse=True)[:beams])
         yield kept
 
@@ -369,11 +371,16 @@ def _encode_source(generator: TextGenerator, hook: InterventionHook) -> Float[Te
 def _next_log_probabilities(
     generator: TextGenerator, hook: InterventionHook, beams: Sequence[Hypothesis], memory: Tensor | None
 ) -> Float[Tensor, "beam token"]:
-    """The log probability of each next token for each beam; all beams have the same length, so they form one batch."""
+    """The log probability of each next token for each beam, by the checkpoint's rules.
+
+    All beams have the same length, so they form one batch.
+    """
     prompt = generator.text.ids
     model = with_extended_masks(generator.model, len(prompt), len(prompt) + len(beams[0].tokens))
     ids = torch.tensor([(*prompt, *beam.tokens) for beam in beams], device=model.device)
     memories = None if memory is None else memory.expand(len(beams), -1, -1)
     logits = model.logits(model.encode_hidden(ids, memory=memories, hook=hook), hook=hook)
     assert logits is not None  # `from_text` refuses models without a language head
-    return logits[:, -1].float().log_softmax(-1)
+    rows = logits[:, -1].float().log_softmax(-1).cpu().numpy()
+    followed = [generator.follow(row, (*prompt, *beam.tokens)) for row, beam in zip(rows, beams, strict=True)]
+    return torch.from_numpy(np.stack(followed))

@@ -8,6 +8,7 @@ import numpy as np
 
 from headlight.array_types import Float
 from headlight.config import Config, GenerationConfig
+from headlight.errors import TextError
 from headlight.text.tokenizer import Tokenizer
 
 
@@ -23,7 +24,8 @@ def follow_rules(
 ) -> Float[np.ndarray, " token"]:
     """The logits of the token after `ids`, of which the first `prompt_length` were given; -inf for one not allowed.
 
-    The order is that of `generate` in transformers: repetition penalty, repeated n-grams, suppressed tokens.
+    The order is that of `generate` in transformers: repetition penalty, repeated n-grams, suppressed tokens. Raises
+    TextError if no token is allowed.
     """
     if rules == GenerationConfig(end_token_ids=rules.end_token_ids):
         return logits
@@ -37,6 +39,8 @@ def follow_rules(
         changed[list(rules.first_suppressed_token_ids)] = -np.inf
     if rules.forced_first_token_id is not None and len(ids) == 1:
         changed = np.where(np.arange(len(changed)) == rules.forced_first_token_id, 0.0, -np.inf)
+    if not np.isfinite(changed).any():
+        raise TextError("The checkpoint's generation config allows no token here; the text cannot be continued.")
     return changed
 
 
