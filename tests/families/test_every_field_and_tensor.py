@@ -44,7 +44,7 @@ SUPERSEDED = (
     "use_sliding_window",
 )
 # Ignored fields inside nested groups.
-UNREAD = ("attn_impl", "mrope_section", "mrope_interleaved")
+UNREAD = ("attn_impl", "mrope_section", "mrope_interleaved", "problem_type")
 
 
 @lru_cache(maxsize=1)

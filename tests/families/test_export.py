@@ -12,8 +12,10 @@ import transformers
 
 from headlight.checkpoints import export, load, save
 from headlight.cli.main import main
-from headlight.config import Config, OutputHeadConfig
+from headlight.config import Config, GenerationConfig, OutputHeadConfig
 from headlight.errors import CheckpointError
+from headlight.generation.generate import generate
+from headlight.generation.rules import end_tokens
 from headlight.nn.transformer import Transformer
 from headlight.text.tokenizer import Tokenizer
 from headlight.training.recipe import parse_recipe
@@ -70,8 +72,38 @@ def test_the_reference_opens_what_is_exported_and_answers_the_same(name: str, tm
         np.testing.assert_allclose(model.encode_hidden(ids), answer.hidden_states[-1], atol=1e-4)
     if ours is not None:
         np.testing.assert_allclose(ours, answer.logits, atol=1e-4)
-    again = load(tmp_path / "theirs").model
-    assert again.config.replace(dropout=0.0) == model.config.replace(dropout=0.0)
+    again = load(tmp_path / "theirs")
+    read = again.model.config
+    assert read.replace(dropout=0.0, generation=GenerationConfig()) == model.config.replace(dropout=0.0)
+    assert end_tokens(read, again.tokenizer) == end_tokens(model.config, Tokenizer(tokenizer(False)))
+
+
+RULES = GenerationConfig(
+    end_token_ids=(0, 1), repetition_penalty=1.3, no_repeat_ngram_size=3, suppressed_token_ids=(5,),
+    first_suppressed_token_ids=(1, 4),
+)  # fmt: skip
+
+
+def test_rules_for_generation_are_exported_and_the_reference_follows_them(tmp_path: Path) -> None:
+    words = Tokenizer(tokenizer(False))
+    model = Transformer(Config.from_paths(SIZES | {"generation": RULES})).eval()
+    assert export(tmp_path, model, words) == "llama"
+    assert load(tmp_path).model.config.generation == RULES
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float32).eval()
+    ids = torch.tensor([words.backend.encode(TEXT).ids])[:, :4]
+    written = theirs.generate(ids, max_new_tokens=8, do_sample=False, pad_token_id=2)[0, 4:].tolist()
+    steps = generate(model, words, words.decode(ids[0].tolist()), steps=8, temperature=0.0)
+    assert [step.chosen_token for step in steps] == written
+
+
+def test_what_logits_of_labels_mean_is_exported(tmp_path: Path) -> None:
+    config = Config.from_paths(ENCODER | {
+        "output_head": "sequence-classifier", "labels": ("warm", "cold"), "embedding.tied": False,
+        "output_head_config": OutputHeadConfig(transform="dense-norm", problem_type="multi-label"),
+    })  # fmt: skip
+    export(tmp_path, Transformer(config), Tokenizer(tokenizer(False)))
+    assert transformers.AutoConfig.from_pretrained(tmp_path).problem_type == "multi_label_classification"
+    assert load(tmp_path).model.config.output_head_config.problem_type == "multi-label"
 
 
 def test_the_mask_is_a_number_of_the_vocabulary(tmp_path: Path) -> None:

@@ -33,7 +33,9 @@ def expected(folder: Path, case: Case, model: Any, prompt: str = PROMPT) -> list
     """The tokens that transformers appends, with the generation config that it reads from the folder."""
     fresh = type(model).from_pretrained(folder, attn_implementation="eager").eval()
     ids = torch.tensor([tokenizer(case.special).encode(prompt).ids])
-    found = fresh.generate(ids, max_new_tokens=STEPS, do_sample=False, num_beams=1, pad_token_id=0)[0].tolist()
+    found: list[int] = fresh.generate(ids, max_new_tokens=STEPS, do_sample=False, num_beams=1, pad_token_id=0)[
+        0
+    ].tolist()
     return found if fresh.config.is_encoder_decoder else found[ids.shape[1] :]
 
 
@@ -114,7 +116,7 @@ def test_an_encoder_decoder_writes_what_its_generation_config_says(
     fresh = type(model).from_pretrained(tmp_path, attn_implementation="eager").eval()
     ids = torch.tensor([tokenizer(case.special).encode(TEXT).ids])
     limit = load(tmp_path).model.config.context_length
-    found = fresh.generate(ids, max_length=limit, do_sample=False, num_beams=1, pad_token_id=0)[0].tolist()
+    found: list[int] = fresh.generate(ids, max_length=limit, do_sample=False, num_beams=1, pad_token_id=0)[0].tolist()
     assert found[:2] == [start, 7]
     assert main(["predict", TEXT, "--model", str(tmp_path)]) == 0
     assert capsys.readouterr().out.strip() == tokenizer(False).decode(found)
@@ -135,7 +137,9 @@ def test_beams_follow_the_generation_config(family: str, tmp_path: Path) -> None
     write(tmp_path, "generation_config.json", decoder_start_token_id=start, **fields)
     fresh = type(model).from_pretrained(tmp_path, attn_implementation="eager").eval()
     ids = torch.tensor([tokenizer(case.special).encode(TEXT).ids])
-    found = fresh.generate(ids, max_new_tokens=5, do_sample=False, num_beams=3, length_penalty=0.0, pad_token_id=0)
+    found: list[int] = fresh.generate(
+        ids, max_new_tokens=5, do_sample=False, num_beams=3, length_penalty=0.0, pad_token_id=0
+    )
     opened = load(tmp_path)
     *_, beams = beam_search(opened.model, opened.tokenizer, "", source=TEXT, beams=3, steps=5, length_penalty=0.0)
     assert list(beams[0].tokens) == found[0].tolist()[1:]

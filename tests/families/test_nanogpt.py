@@ -42,7 +42,9 @@ def test_a_model_of_characters_reads_the_characters_of_its_data(protocol: int, t
         assert not any("meta.pkl" in note for note in opened.notes)
         with torch.inference_mode():
             expected = opened.model(torch.tensor([ids]))
-        np.testing.assert_allclose(run(opened.model, opened.tokenizer, TEXT).logits, expected[0].numpy(), atol=1e-5)
+        computed = run(opened.model, opened.tokenizer, TEXT).logits
+        assert computed is not None
+        np.testing.assert_allclose(computed, expected[0].numpy(), atol=1e-5)
 
 
 def test_a_character_that_the_data_lack_is_a_sentence(tmp_path: Path) -> None:
@@ -64,7 +66,8 @@ class Hostile:
 @pytest.mark.parametrize("place", ["all", "inside", "a key"])
 def test_a_pickle_that_would_run_something_is_refused(place: str, tmp_path: Path) -> None:
     hostile = Hostile(tmp_path / "ran")
-    values = {"all": hostile, "inside": meta(stoi={"a": hostile}), "a key": {**meta(), hostile: 1}}[place]
+    odd: dict[Any, int] = {**meta(), hostile: 1}
+    values = {"all": hostile, "inside": meta(stoi={"a": hostile}), "a key": odd}[place]
     with pytest.raises(CheckpointError, match=r"it asks to run .*; nothing in it was run"):
         load(folder(tmp_path, pickle.dumps(values)))
     assert not (tmp_path / "ran").exists()

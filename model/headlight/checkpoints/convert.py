@@ -18,13 +18,15 @@ from torch import Tensor
 from headlight.checkpoints.config_reader import ConfigReader, read_json
 from headlight.checkpoints.families import FAMILIES
 from headlight.checkpoints.families.common import USUAL_FIELDS
-from headlight.checkpoints.file_rules import CONFIG, IMAGE_PROCESSOR, SAFETENSORS_FILE
+from headlight.checkpoints.file_rules import CONFIG, GENERATION_CONFIG, IMAGE_PROCESSOR, SAFETENSORS_FILE
+from headlight.checkpoints.generation_file import generation_fields
 from headlight.checkpoints.refusals import reject_unsupported
 from headlight.checkpoints.sound_files import with_sound_files
 from headlight.checkpoints.source import CheckpointSource
 from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.text_stacks import find_family
 from headlight.checkpoints.weight_mapping import (
+    PROBLEM_TYPE_FIELDS,
     ConversionPlan,
     Family,
     WeightLoader,
@@ -32,10 +34,11 @@ from headlight.checkpoints.weight_mapping import (
     make_plan,
     wrapper_of,
 )
-from headlight.config import Config, ImageConfig, ImageProcessorConfig, ResamplingFilter
+from headlight.config import Config, GenerationConfig, ImageConfig, ImageProcessorConfig, ResamplingFilter
 from headlight.errors import CheckpointError, ConfigError, UnknownNameError, shortened
 from headlight.file_writing import json_bytes, write_files
 from headlight.nn.transformer import Transformer
+from headlight.tasks import task_of
 from headlight.text.tokenizer import TOKENIZER_FILE, Tokenizer
 
 _SUPPORTED_STEPS = ("do_resize", "do_center_crop", "do_rescale", "do_normalize", "do_convert_rgb")
@@ -283,11 +286,8 @@ def export(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> str:
     token_ids = {"pad_token_id": tokenizer.pad_id, "bos_token_id": tokenizer.start_id, "eos_token_id": tokenizer.end_id}
     if model_type == "eurobert" and tokenizer.mask_id is not None:  # its default exceeds a small vocabulary
         token_ids["mask_token_id"] = tokenizer.mask_id
-    labels = {str(number): label for number, label in enumerate(model.config.labels)}
-    label_fields = (
-        {"id2label": labels, "label2id": {label: int(number) for number, label in labels.items()}} if labels else {}
-    )
-    config_json = {"model_type": model_type, "dtype": "float32", **token_ids, **label_fields, **family_config}
+    labels = _label_fields(model.config)
+    config_json = {"model_type": model_type, "dtype": "float32", **token_ids, **labels, **family_config}
     tokenizer_config = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": model.config.context_length}
     tokens = {
         f"{name}_token": tokenizer.backend.id_to_token(number)
@@ -303,8 +303,23 @@ def export(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> str:
         TOKENIZER_FILE: tokenizer.to_bytes(),
         "tokenizer_config.json": json_bytes(tokenizer_config | tokens),
     }
+    if task_of(model.config).continues_text:
+        files[GENERATION_CONFIG] = json_bytes(generation_fields(model.config.generation, tokenizer))
     write_files(folder, files)
     return model_type
+
+
+def _label_fields(config: Config) -> dict[str, Any]:
+    """The fields of a classifier's labels, and of what its logits mean."""
+    if not config.labels:
+        return {}
+    return {
+        "id2label": {str(number): label for number, label in enumerate(config.labels)},
+        "label2id": {label: number for number, label in enumerate(config.labels)},
+        "problem_type": next(
+            name for name, kind in PROBLEM_TYPE_FIELDS.items() if kind == config.output_head_config.problem_type
+        ),
+    }
 
 
 def _matching_family(config: Config) -> tuple[str, dict[str, Any]]:
@@ -312,7 +327,7 @@ def _matching_family(config: Config) -> tuple[str, dict[str, Any]]:
     wanted, differences = _exported_part(config).to_paths(), {}
     for model_type, to_family_config in EXPORT_CONFIGS.items():
         try:
-            written = to_family_config(config) | {"id2label": {str(i): label for i, label in enumerate(config.labels)}}
+            written = to_family_config(config) | {"id2label": {}} | _label_fields(config)
             read = make_plan(FAMILIES[model_type], ConfigReader(written, "export"), LazyTensors({})).config
         except (CheckpointError, UnknownNameError):
             continue
@@ -343,13 +358,13 @@ def _obstacle(config: Config, differences: Mapping[str, Mapping[str, Any]]) -> s
 
 
 def _exported_part(config: Config) -> Config:
-    """The config without settings that only affect training or have no effect with its output head."""
+    """The config without the rules for generation, and what only affects training or nothing with its output head."""
     answer = (
         config.output_head_config
         if config.output_head != "language-model"
         else replace(config.output_head_config, activation="gelu")
     )
-    return config.replace(dropout=0.0, output_head_config=answer)
+    return config.replace(dropout=0.0, output_head_config=answer, generation=GenerationConfig())
 
 
 def _family_tensors(family: Family, values: dict[str, Any], model: Transformer) -> dict[str, Tensor]:

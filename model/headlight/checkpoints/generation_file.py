@@ -50,6 +50,23 @@ def with_generation(
     return config.replace(generation=rules), (note,) if others else ()
 
 
+def generation_fields(rules: GenerationConfig, tokenizer: Tokenizer) -> dict[str, Any]:
+    """The fields of a generation_config.json with these rules, without those that change nothing."""
+    ids = {"bos_token_id": tokenizer.start_id, "pad_token_id": tokenizer.pad_id, "eos_token_id": tokenizer.end_id}
+    fields: dict[str, Any] = {field: number for field, number in ids.items() if number is not None}
+    if rules.end_token_ids:
+        fields["eos_token_id"] = list(rules.end_token_ids)
+    if rules.repetition_penalty != 1.0:
+        fields["repetition_penalty"] = rules.repetition_penalty
+    if rules.no_repeat_ngram_size:
+        fields["no_repeat_ngram_size"] = rules.no_repeat_ngram_size
+    if rules.suppressed_token_ids:
+        fields["suppress_tokens"] = list(rules.suppressed_token_ids)
+    if rules.first_suppressed_token_ids:
+        fields["begin_suppress_tokens"] = list(rules.first_suppressed_token_ids)
+    return fields
+
+
 def _ids(fields: ConfigReader, field: str, vocabulary_size: int) -> tuple[int, ...]:
     """The token ids of a field, one or several, without those outside the vocabulary."""
     value = fields.values.get(field)

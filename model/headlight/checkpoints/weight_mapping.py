@@ -23,6 +23,10 @@ from headlight.nn.transformer import Transformer
 
 WeightOp = Callable[[Tensor, Config], Tensor]
 ConfigValues = dict[str, Any]
+PROBLEM_TYPE_FIELDS = {
+    "single_label_classification": "single-label", "multi_label_classification": "multi-label",
+    "regression": "regression",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -147,8 +151,7 @@ def make_plan(family: Family, fields: ConfigReader, tensors: LazyTensors) -> Con
 
 def _problem_type(fields: ConfigReader) -> str:
     """What the logits of labels mean."""
-    names = {"single_label_classification": "single-label", "multi_label_classification": "multi-label"}
-    return fields.choice("problem_type", "single_label_classification", {**names, "regression": "regression"})
+    return fields.choice("problem_type", "single_label_classification", PROBLEM_TYPE_FIELDS)
 
 
 def _out_of_vocabulary_notes(fields: ConfigReader, config: Config) -> tuple[str, ...]:

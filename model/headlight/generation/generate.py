@@ -345,7 +345,8 @@ def beam_search(
     generator = TextGenerator.from_text(model, tokenizer, text, interventions, source=source)
     hook = InterventionHook(generator.edits)
     memory = _encode_source(generator, hook)  # once for all beams
-    kept, ends = (Hypothesis(),), generator.end_tokens
+    kept: tuple[Hypothesis, ...] = (Hypothesis(),)
+    ends = generator.end_tokens
     for step in range(min(steps, model.config.context_length - len(generator.text.ids) + 1)):
         unfinished = [beam for beam in kept if not beam.is_finished]
         if not unfinished:
