@@ -18,6 +18,8 @@ from headlight.generation.generate import generate
 from headlight.generation.rules import end_tokens
 from headlight.nn.transformer import Transformer
 from headlight.text.tokenizer import Tokenizer
+from headlight.tracing.predictions import candidates
+from headlight.tracing.run import run
 from headlight.training.recipe import parse_recipe
 from tests.families.reference import TEXT, VOCABULARY, tokenizer
 from tests.model.toys import masked
@@ -96,14 +98,34 @@ def test_rules_for_generation_are_exported_and_the_reference_follows_them(tmp_pa
     assert [step.chosen_token for step in steps] == written
 
 
-def test_what_logits_of_labels_mean_is_exported(tmp_path: Path) -> None:
-    config = Config.from_paths(ENCODER | {
-        "output_head": "sequence-classifier", "labels": ("warm", "cold"), "embedding.tied": False,
-        "output_head_config": OutputHeadConfig(transform="dense-norm", problem_type="multi-label"),
-    })  # fmt: skip
-    export(tmp_path, Transformer(config), Tokenizer(tokenizer(False)))
-    assert transformers.AutoConfig.from_pretrained(tmp_path).problem_type == "multi_label_classification"
-    assert load(tmp_path).model.config.output_head_config.problem_type == "multi-label"
+CLASSIFIERS: dict[str, tuple[dict[str, Any], Any]] = {
+    "eurobert": (ROOT | {"biases": ("transform",)}, "dense"),
+    "modernbert": (ENCODER, "dense-norm"),
+}
+MEANINGS: dict[str, tuple[tuple[str, ...], Any]] = {
+    "one logit": (("good",), "single-label"),
+    "several labels": (("sport", "music", "food"), "multi-label"),
+    "one score": (("stars",), "regression"),
+    "one of several": (("no", "maybe", "yes"), "single-label"),
+}
+
+
+@pytest.mark.parametrize("meaning", MEANINGS)
+@pytest.mark.parametrize("family", CLASSIFIERS)
+def test_what_labels_mean_is_exported_and_read_back(family: str, meaning: str, tmp_path: Path) -> None:
+    fields, transform = CLASSIFIERS[family]
+    labels, problem_type = MEANINGS[meaning]
+    head = OutputHeadConfig(transform=transform, problem_type=problem_type)
+    classifier = {"output_head": "sequence-classifier", "embedding.tied": False, "output_head_config": head}
+    model = Transformer(Config.from_paths(fields | classifier | {"labels": labels})).eval()
+    assert export(tmp_path, model, Tokenizer(tokenizer(False))) == family
+    opened = load(tmp_path)
+    assert (opened.model.config.labels, opened.model.config.output_head_config) == (labels, head)
+    theirs: Any = transformers.pipeline("text-classification", str(tmp_path), top_k=None, device="cpu")
+    expected = {each["label"]: each["score"] for each in theirs([TEXT])[0]}
+    found = candidates(run(opened.model, opened.tokenizer, TEXT), opened.tokenizer)
+    shown = {each.token: each.score if problem_type == "regression" else each.probability for each in found}
+    assert shown == pytest.approx(expected, abs=1e-4)
 
 
 def test_the_mask_is_a_number_of_the_vocabulary(tmp_path: Path) -> None:

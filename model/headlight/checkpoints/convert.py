@@ -26,7 +26,7 @@ from headlight.checkpoints.source import CheckpointSource
 from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.text_stacks import find_family
 from headlight.checkpoints.weight_mapping import (
-    PROBLEM_TYPE_FIELDS,
+    PROBLEM_TYPE_NAMES,
     ConversionPlan,
     Family,
     WeightLoader,
@@ -286,8 +286,7 @@ def export(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> str:
     token_ids = {"pad_token_id": tokenizer.pad_id, "bos_token_id": tokenizer.start_id, "eos_token_id": tokenizer.end_id}
     if model_type == "eurobert" and tokenizer.mask_id is not None:  # its default exceeds a small vocabulary
         token_ids["mask_token_id"] = tokenizer.mask_id
-    labels = _label_fields(model.config)
-    config_json = {"model_type": model_type, "dtype": "float32", **token_ids, **labels, **family_config}
+    config_json = {"model_type": model_type, "dtype": "float32", **token_ids, **family_config}
     tokenizer_config = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": model.config.context_length}
     tokens = {
         f"{name}_token": tokenizer.backend.id_to_token(number)
@@ -309,33 +308,31 @@ def export(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> str:
     return model_type
 
 
-def _label_fields(config: Config) -> dict[str, Any]:
-    """The fields of a classifier's labels, and of what its logits mean."""
-    if not config.labels:
-        return {}
-    return {
-        "id2label": {str(number): label for number, label in enumerate(config.labels)},
-        "label2id": {label: number for number, label in enumerate(config.labels)},
-        "problem_type": next(
-            name for name, kind in PROBLEM_TYPE_FIELDS.items() if kind == config.output_head_config.problem_type
-        ),
-    }
-
-
 def _matching_family(config: Config) -> tuple[str, dict[str, Any]]:
     """The family that a config is exported as, and its fields. Raises CheckpointError with the obstacle."""
     wanted, differences = _exported_part(config).to_paths(), {}
     for model_type, to_family_config in EXPORT_CONFIGS.items():
         try:
-            written = to_family_config(config) | {"id2label": {}} | _label_fields(config)
+            written = to_family_config(config) | _label_fields(config)
             read = make_plan(FAMILIES[model_type], ConfigReader(written, "export"), LazyTensors({})).config
         except (CheckpointError, UnknownNameError):
             continue
         theirs = read.replace(dropout=0.0).to_paths()
         found = differences[model_type] = {name: theirs[name] for name in theirs if theirs[name] != wanted[name]}
         if not found:
-            return model_type, to_family_config(config)
+            return model_type, written
     raise CheckpointError(_obstacle(config, differences))
+
+
+def _label_fields(config: Config) -> dict[str, Any]:
+    """The names of labels, and what their logits mean if `transformers` cannot tell from their number."""
+    if not config.labels:
+        return {}
+    labels = {str(number): label for number, label in enumerate(config.labels)}
+    fields = {"id2label": labels, "label2id": {label: int(number) for number, label in labels.items()}}
+    ours = config.output_head_config.problem_type
+    theirs = next(theirs for theirs, name in PROBLEM_TYPE_NAMES.items() if name == ours)
+    return fields | ({"problem_type": theirs} if ours != "single-label" else {})
 
 
 def _obstacle(config: Config, differences: Mapping[str, Mapping[str, Any]]) -> str:

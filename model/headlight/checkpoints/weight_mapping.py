@@ -23,10 +23,6 @@ from headlight.nn.transformer import Transformer
 
 WeightOp = Callable[[Tensor, Config], Tensor]
 ConfigValues = dict[str, Any]
-PROBLEM_TYPE_FIELDS = {
-    "single_label_classification": "single-label", "multi_label_classification": "multi-label",
-    "regression": "regression",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -149,9 +145,16 @@ def make_plan(family: Family, fields: ConfigReader, tensors: LazyTensors) -> Con
     return ConversionPlan(family, fields, head, config, (*notes, *_out_of_vocabulary_notes(fields, config)))
 
 
+PROBLEM_TYPE_NAMES = {
+    "single_label_classification": "single-label",
+    "multi_label_classification": "multi-label",
+    "regression": "regression",
+}
+
+
 def _problem_type(fields: ConfigReader) -> str:
     """What the logits of labels mean."""
-    return fields.choice("problem_type", "single_label_classification", PROBLEM_TYPE_FIELDS)
+    return fields.choice("problem_type", "single_label_classification", PROBLEM_TYPE_NAMES)
 
 
 def _out_of_vocabulary_notes(fields: ConfigReader, config: Config) -> tuple[str, ...]:
@@ -309,15 +312,9 @@ class WeightLoader:
     def _require_all(self, model: Transformer) -> None:
         """Raise CheckpointError with a list of missing tensors and a few unused ones."""
         sources = {name: self._find_or_tied(name) for name, _ in model.named_parameters()}
-        lacking = [name for name, source in sources.items() if source is None]
-        if not lacking:
+        missing = [self.candidate_names(name)[0] for name, source in sources.items() if source is None]
+        if not missing:
             return
-        missing = [self.candidate_names(name)[0] for name in lacking]
-        if all(name.startswith("output_head.") for name in lacking):
-            raise CheckpointError(
-                f"{self.plan.fields.name}: its output head was not trained, or is in another file: missing tensors: "
-                f"{join_names(missing)}. They would have to be random numbers; give the model that the head is part of."
-            )
         found = {part for source in sources.values() if source for part in self._parts(source)}
         unexpected = self._unexpected(model, sorted(set(self.tensors) - found))
         unused = f"; no parameter of the model uses {join_names(unexpected)}" if unexpected else ""
