@@ -20,7 +20,18 @@ from headlight_app.contract.reply import answer_type
 from headlight_app.contract.request import Answer, Request
 
 PACKAGE = Path(headlight_app.__file__).parent
-SHARED = ("question", "request", "state", "sampling", "difference", "parts", "diagram", "arrays", "reply")
+SHARED = (
+    "question",
+    "request",
+    "state",
+    "sampling",
+    "difference",
+    "parts",
+    "diagram",
+    "arrays",
+    "answer_numbers",
+    "reply",
+)
 PAGES = sorted(file.parent.name for file in PACKAGE.glob("*/contract.py") if (file.parent / "frontend").is_dir())
 FILES = {
     "ui/frontend/contract.d.ts": tuple(f"headlight_app.contract.{name}" for name in SHARED),
@@ -118,7 +129,7 @@ def _interface(kind: type[Struct], uses: set[type[Struct]]) -> str:
         type_name = _type(field.type, uses)
         if asks and isinstance(field.type, kinds.StructType) and not any(f.required for f in field.type.fields):
             type_name = f"Partial<{type_name}>"
-        optional = "?" if _may_be_left_out(field, asks) else ""
+        optional = "?" if _may_be_left_out(field, asks or kind.__struct_config__.omit_defaults) else ""
         line = f"  {field.encode_name}{optional}: {type_name};\n"
         fields.append(line if len(line) <= WIDTH + 1 else _broken(line))
     inherited = ", ".join(base.__name__ for base in bases)
@@ -128,10 +139,10 @@ def _interface(kind: type[Struct], uses: set[type[Struct]]) -> str:
     return f"{_comment(kind)}export interface {kind.__name__}{extends} {{\n{''.join(fields)}}}\n"
 
 
-def _may_be_left_out(field: kinds.Field, asks: bool) -> bool:
-    """In a request, fields with a default are optional; elsewhere, only fields that can be unset."""
+def _may_be_left_out(field: kinds.Field, omits_defaults: bool) -> bool:
+    """Fields with a default are optional where defaults may be omitted; elsewhere, only fields that can be unset."""
     unset = field.default is field.default_factory is NODEFAULT
-    return not field.required and (asks or unset)
+    return not field.required and (omits_defaults or unset)
 
 
 def _broken(line: str) -> str:

@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from headlight.array_types import Float
 from headlight.config import Config
+from headlight.config.output import ProblemTypeName
 from headlight.registry import Registry
 from headlight.tasks import task_of
 
@@ -61,6 +62,7 @@ class ProblemType:
     subtract (nats of a log-probability, or the score itself); `log_odds` are log(p / (1 - p)), computed from the logits
     and therefore exact for probabilities near 0 and 1, or the score itself. `is_probability` says whether the values
     are probabilities, `has_scores` whether a logit says something by itself, without the logits of other answers.
+    `lesson` is shown below the answers; of tokens, and of labels that exclude each other, nothing needs to be said.
     """
 
     title: str
@@ -69,6 +71,12 @@ class ProblemType:
     log_odds: Callable[[Numbers], Numbers]
     is_probability: bool = True
     has_scores: bool = True
+    lesson: str = ""
+
+    @property
+    def unit(self) -> str:
+        """What a value is, in a word."""
+        return "probability" if self.is_probability else "score"
 
 
 PROBLEM_TYPES: Registry[ProblemType] = Registry(
@@ -77,21 +85,37 @@ PROBLEM_TYPES: Registry[ProblemType] = Registry(
         "single-label": ProblemType(
             "One answer is true", softmax, lambda logits: logits.log_softmax(-1), _log_odds_of_one, has_scores=False
         ),
-        "multi-label": ProblemType("Each answer is true or not", sigmoid, functional.logsigmoid, scores),
+        "multi-label": ProblemType(
+            "Each answer is true or not",
+            sigmoid,
+            functional.logsigmoid,
+            scores,
+            lesson="A label is true or not, whatever the others are: its probability is the sigmoid of its score.",
+        ),
         "regression": ProblemType(
-            "Each answer is a score", scores, lambda logits: logits, scores, is_probability=False
+            "Each answer is a score",
+            scores,
+            lambda logits: logits,
+            scores,
+            is_probability=False,
+            lesson="A score is what the model was trained to give. It is no probability, and it may be negative.",
         ),
     },
 )
 
 
-def problem_type_of(config: Config) -> ProblemType:
-    """The problem type of a model.
+def problem_type_name(config: Config) -> ProblemTypeName:
+    """The name of a model's problem type.
 
     Tokens exclude each other, so a model of tokens has one true answer. A single label can only be true or not: a
     softmax over one logit would always give 1.
     """
     if not task_of(config).predicts_labels:
-        return PROBLEM_TYPES["single-label"]
+        return "single-label"
     name = config.output_head_config.problem_type
-    return PROBLEM_TYPES["multi-label" if name == "single-label" and len(config.labels) == 1 else name]
+    return "multi-label" if name == "single-label" and len(config.labels) == 1 else name
+
+
+def problem_type_of(config: Config) -> ProblemType:
+    """The problem type of a model."""
+    return PROBLEM_TYPES[problem_type_name(config)]

@@ -2,8 +2,8 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +19,7 @@ from headlight.text.tokenizer_training import CAUSAL_SPECIAL_TOKENS, MASKED_SPEC
 from headlight_app.access.images import image_store
 from headlight_app.access.uploads import UploadStore, upload_store
 from headlight_app.access.visitor import CURRENT_VISITOR
+from headlight_app.contract.parts import ProblemTypeName
 from headlight_app.contract.request import Lane
 from headlight_app.engine import client as engine_client
 from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream
@@ -45,6 +46,7 @@ class Toy:
     position: str = "rope"
     top: str = "language-model"
     labels: tuple[str, ...] = ()
+    problem_type: ProblemTypeName = "single-label"
 
 
 TOYS = {
@@ -56,13 +58,26 @@ TOYS = {
         "wordpiece", MASKED_SPECIAL_TOKENS, "encoder", (), "alibi", "token-classifier", ("O", "B-PER", "I-PER")
     ),
 }
+CLASSIFIER = Toy("wordpiece", MASKED_SPECIAL_TOKENS, "encoder", (), "alibi", "sequence-classifier")
+# What the logits of labels mean: one logit, labels that do not exclude each other, scores, one logit for each token.
+PROBLEMS = {
+    "reward": replace(CLASSIFIER, labels=("reward",)),
+    "topics": replace(CLASSIFIER, labels=("sport", "music", "food"), problem_type="multi-label"),
+    "stars": replace(CLASSIFIER, labels=("stars", "length"), problem_type="regression"),
+    "rating": replace(CLASSIFIER, labels=("rating",), problem_type="regression"),
+    "replaced": replace(CLASSIFIER, top="token-classifier", labels=("replaced",)),
+}
 
 
 @pytest.fixture(scope="session")
 def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one model of each kind."""
-    folder = tmp_path_factory.mktemp("models")
-    for name, toy in TOYS.items():
+    return save_toys(tmp_path_factory.mktemp("models"), TOYS)
+
+
+def save_toys(folder: Path, toys: Mapping[str, Toy]) -> Path:
+    """Write the models, the same each time; returns the folder."""
+    for name, toy in toys.items():
         torch.manual_seed(1)
         tokenizer = train_tokenizer(toy.tokenizer, TEXTS, 320, special_tokens=toy.special)
         config = Config(
@@ -76,7 +91,9 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
             positional_encoding=toy.position,
             output_head=toy.top,
             labels=toy.labels,
-            output_head_config=OutputHeadConfig(contact_end_id=1 if name == "masked" else None),
+            output_head_config=OutputHeadConfig(
+                contact_end_id=1 if name == "masked" else None, problem_type=toy.problem_type
+            ),
             experts=ExpertsConfig(count=3 if name == "tags" else 0),
         )
         save(folder / name, Transformer(config), tokenizer)

@@ -13,6 +13,7 @@ from headlight.checkpoints import load
 from headlight.cli.main import main
 from headlight.config import Config
 from headlight.errors import CheckpointError
+from headlight.rendering.predictions import predictions_json
 from headlight.tracing.predictions import candidates
 from headlight.tracing.run import run
 from tests.families.cases import CASES
@@ -59,6 +60,11 @@ def test_an_answer_shows_what_the_pipeline_shows(family: str, kind: str, tmp_pat
     assert [label for label, _ in shown] == [each["label"] for each in expected]
     assert [number for _, number in shown] == pytest.approx([each["score"] for each in expected], abs=1e-4)
     assert all((each.score is None) == (kind == "one of several") for each in found)
+    (drawn,) = predictions_json(traced, opened.tokenizer, -1, traced.logits_at)
+    shown = [(each["text"], each["after"]) for each in drawn["candidates"]]
+    assert [label for label, _ in shown] == [each["label"] for each in expected]
+    assert [number for _, number in shown] == pytest.approx([each["score"] for each in expected], abs=1e-4)
+    assert (drawn["problem_type"] == "regression") == are_scores
 
 
 def test_a_replaced_token_has_the_sigmoid_of_its_logit(tmp_path: Path) -> None:
@@ -69,6 +75,9 @@ def test_a_replaced_token_has_the_sigmoid_of_its_logit(tmp_path: Path) -> None:
     found = [candidates(traced, opened.tokenizer, position)[0].probability for position in range(len(logits))]
     assert found == pytest.approx(torch.from_numpy(logits).sigmoid().tolist(), abs=1e-5)
     assert min(found) < 0.5 < max(found), "some tokens are original, some replaced"
+    drawn = [predictions_json(traced, opened.tokenizer, place, traced.logits_at)[0] for place in range(len(logits))]
+    assert [each["candidates"][0]["after"] for each in drawn] == pytest.approx(found, abs=1e-6)
+    assert {each["problem_type"] for each in drawn} == {"multi-label"}
 
 
 def test_the_command_prints_a_score_and_its_sigmoid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

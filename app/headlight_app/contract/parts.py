@@ -85,19 +85,28 @@ class Sound(Struct, frozen=True, kw_only=True):
     bytes: str
 
 
-class Candidate(Struct, frozen=True, kw_only=True):
-    """A candidate token (or label): its text with white space, and its probability before and after the changes."""
+class Candidate(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A candidate token (or label): its text with white space, and its number before and after the changes.
+
+    The number is a probability or a score, as the `problem_type` beside it says; `score` is the logit after the
+    changes of a label with a probability of its own.
+    """
 
     text: str
     id: int
     before: float
     after: float
+    score: float | None = None
 
 
-class Prediction(Struct, frozen=True, kw_only=True):
+# What the numbers of answers mean: the names of `headlight.problem_types`, whose rows have the lessons.
+ProblemTypeName = Literal["single-label", "multi-label", "regression"]
+
+
+class Prediction(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The prediction at one position; the page shows `title`, `preposition` and the token at the position.
 
-    `token_text` is None if the prediction is about the whole text.
+    `token_text` is None if the prediction is about the whole text. `lesson` says what its numbers mean.
     """
 
     position: int
@@ -105,6 +114,8 @@ class Prediction(Struct, frozen=True, kw_only=True):
     preposition: str
     token_text: str | None
     candidates: tuple[Candidate, ...]
+    problem_type: ProblemTypeName = "single-label"
+    lesson: str = ""
 
 
 class ExampleAnswer(Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
+from headlight_app.contract.answer_numbers import AnswerNumbers
 from headlight_app.contract.arrays import ArraysAnswer
 from headlight_app.contract.parts import (
     AttentionGroupAnswer,
@@ -310,8 +311,8 @@ class LensLossesAnswer(Struct, frozen=True, kw_only=True):
     tuned_lens: tuple[float, ...]
 
 
-class LogitLensAnswer(Answer, frozen=True, kw_only=True):
-    """For each depth and column the likeliest answers, their probabilities, the true token's rank and its surprisal.
+class LogitLensAnswer(AnswerNumbers, frozen=True, kw_only=True):
+    """For each depth and column the likeliest answers, their numbers, the true token's rank and its surprisal.
 
     A column is a token; if the model labels the whole text, one more column for the text comes first. A target is -1 if
     the true token is unknown. `losses` is set if the model has a tuned lens.
@@ -409,7 +410,7 @@ class PromotedTokens(Struct, frozen=True, kw_only=True):
     suppressed: tuple[PromotedToken, ...]
 
 
-class LogitAttributionAnswer(Answer, frozen=True, kw_only=True):
+class LogitAttributionAnswer(AnswerNumbers, frozen=True, kw_only=True):
     """The contribution of each component to the logit of an answer; `assumptions` lists the parts held fixed.
 
     The answer is `text`; `preposition` and `token_text` name its position, as in Prediction.
@@ -467,8 +468,11 @@ class InformationFlowRequest(QueryRequest[InformationFlowAnswer], frozen=True, k
     threshold: Annotated[float, Meta(gt=0, le=1, description="a number above 0 and at most 1")] = 0.04
 
 
-class HeadAblationAnswer(Answer, frozen=True, kw_only=True):
-    """Results for `count` heads from `first` on; `before` is the answer's log-probability with all heads, in bits."""
+class HeadAblationAnswer(AnswerNumbers, frozen=True, kw_only=True):
+    """Results for `count` heads from `first` on.
+
+    `before` is the answer's log-probability with all heads, in bits, or its score.
+    """
 
     first: int
     count: int
@@ -480,7 +484,10 @@ class HeadAblationAnswer(Answer, frozen=True, kw_only=True):
 
 
 class HeadAblationRequest(TargetRequest[HeadAblationAnswer], frozen=True, kw_only=True):
-    """The change in bits of an answer's log-probability without each head of an attention, from head `first` on."""
+    """The change of an answer without each head of an attention, from head `first` on.
+
+    In bits of its log-probability, or of its score.
+    """
 
     route: ClassVar[str] = "head_ablation"
     lane: ClassVar[Lane] = Lane.LONG
@@ -624,10 +631,10 @@ class TokenRanking(Struct, frozen=True, kw_only=True):
     insertion_area: float
 
 
-class TokenRankingsAnswer(Answer, frozen=True, kw_only=True):
+class TokenRankingsAnswer(AnswerNumbers, frozen=True, kw_only=True):
     """Tested rankings; the numbers of each are float32: scores [token], deletion [step], insertion [step].
 
-    A curve's value i is the answer's probability after `steps[i]` tokens are deleted or inserted; only those
+    A curve's value i is the answer's probability or score after `steps[i]` tokens are deleted or inserted; only those
     in `can_go` are deleted.
     `best_deletion` and `best_insertion` name the most faithful ranking, empty if random order does as well.
     """
@@ -679,7 +686,7 @@ class HeadSearchState(Struct, frozen=True, kw_only=True):
     stuck: bool = False
 
 
-class HeadSearchAnswer(Answer, frozen=True, kw_only=True):
+class HeadSearchAnswer(AnswerNumbers, frozen=True, kw_only=True):
     """The progress of a search: at most `most` of `heads` are switched off. `likeliest` is the current answer."""
 
     search: HeadSearchState

@@ -209,9 +209,10 @@ def _prediction_charts(answer: ExploreChartsAnswer) -> None:
             st.caption(f"Token at position {prediction.position}")
         candidates = prediction.candidates
         texts, before, after = ([getattr(one, name) for one in candidates] for name in ("text", "before", "after"))
-        figure = charts.prediction_bars(texts, before, after, answer.changed)
+        are_scores = prediction.problem_type == "regression"
+        figure = charts.prediction_bars(texts, before, after, answer.changed, are_scores=are_scores)
         charts.show(figure, f"prediction_chart_{prediction.position}")
-    st.caption(f"Probabilities are over {answer.answers}.")
+    st.caption(answer.predictions[0].lesson or f"Probabilities are over {answer.answers}.")
 
 
 def _source_code(question: Question) -> None:

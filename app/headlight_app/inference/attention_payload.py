@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import msgspec
 import numpy as np
@@ -139,8 +138,8 @@ def token_answers(encoded: Encoded, tokenizer: Tokenizer) -> tuple[Token, ...]:
 
 def predictions(resolved: ResolvedQuestion, query: int = -1) -> tuple[Prediction, ...]:
     """The predictions at `query` or at each masked token, beside the predictions of the model as trained."""
-    before = partial(probabilities, resolved.as_trained) if resolved.is_changed else None
-    found = predictions_json(resolved.trace, resolved.tokenizer, query, partial(probabilities, resolved), before)
+    before = resolved.as_trained.logits if resolved.is_changed else None
+    found = predictions_json(resolved.trace, resolved.tokenizer, query, resolved.logits, before)
     return msgspec.convert(found, tuple[Prediction, ...])
 
 

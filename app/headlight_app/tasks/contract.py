@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Generic
 
 from msgspec import Meta, Struct
 
+from headlight_app.contract.answer_numbers import AnswerNumbers
 from headlight_app.contract.parts import Candidate
 from headlight_app.contract.question import NumberOrUnset, Text
 from headlight_app.contract.request import Answer, Lane, OpenedRequest, QuestionRequest
@@ -35,8 +36,11 @@ class TasksPageRequest(OpenedRequest[TasksPageAnswer], frozen=True, kw_only=True
     task: Label
 
 
-class TokenLabelsAnswer(Answer, frozen=True, kw_only=True):
-    """The likeliest labels of each token, the likeliest ones `as_trained`, and the names of all labels."""
+class TokenLabelsAnswer(AnswerNumbers, frozen=True, kw_only=True):
+    """The likeliest labels of each token, the likeliest ones `as_trained`, and the names of all labels.
+
+    A likeliest label `as_trained` is empty if labels do not exclude each other and none is likelier than not.
+    """
 
     labels: tuple[tuple[Candidate, ...], ...]
     as_trained: tuple[str, ...]
@@ -52,10 +56,10 @@ class TokenLabelsRequest(QuestionRequest[TokenLabelsAnswer], frozen=True, kw_onl
     every_label: bool = False
 
 
-class LabelEffectsAnswer(Answer, frozen=True, kw_only=True):
+class LabelEffectsAnswer(AnswerNumbers, frozen=True, kw_only=True):
     """A label, and the `positions` of the tokens that were left out.
 
-    Its log-odds follow as float32: with all, without each token, and without each head, [layer head].
+    Its log-odds (or scores) follow as float32: with all, without each token, and without each head, [layer head].
     """
 
     label: int

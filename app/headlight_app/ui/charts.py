@@ -77,8 +77,13 @@ def attention_heatmap(
     return _with_layout(figure, height=min(max(len(queries) * 22 + 140, 360), 640))
 
 
-def prediction_bars(pieces: Sequence[str], before: Sequence[float], after: Sequence[float], changed: bool) -> go.Figure:
-    """Candidates as bars, the likeliest on top; if the model is changed, with bars of the trained model beside them."""
+def prediction_bars(
+    pieces: Sequence[str], before: Sequence[float], after: Sequence[float], changed: bool, *, are_scores: bool = False
+) -> go.Figure:
+    """Candidates as bars, the likeliest on top; if the model is changed, with bars of the trained model beside them.
+
+    Bars are probabilities, from 0 to 1, or scores, which may be negative.
+    """
     names = [f"{rank + 1} {escape_label(piece)}" for rank, piece in enumerate(pieces)]
     hover = "%{y}<br>%{x:.5f}<extra>%{fullData.name}</extra>"
     bars = [
@@ -98,11 +103,12 @@ def prediction_bars(pieces: Sequence[str], before: Sequence[float], after: Seque
             )
         )
     else:
-        bars[0].name = "probability"
+        bars[0].name = "score" if are_scores else "probability"
     figure = go.Figure(bars)
     figure.update_layout(barmode="group", bargap=0.25, showlegend=changed, legend={"orientation": "h", "y": 1.08})
     figure.update_yaxes(autorange="reversed", type="category", showgrid=False)
-    figure.update_xaxes(tickformat=".0%", range=(0, 1))
+    if not are_scores:
+        figure.update_xaxes(tickformat=".0%", range=(0, 1))
     return _with_layout(figure, height=max(len(names) * 32 + 110, 260))
 
 

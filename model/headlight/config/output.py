@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+ProblemTypeName = Literal["single-label", "multi-label", "regression"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class OutputHeadConfig:
     """Options of the output head."""
 
     # What the logits of labels mean (`headlight.problem_types`).
-    problem_type: Literal["single-label", "multi-label", "regression"] = "single-label"
+    problem_type: ProblemTypeName = "single-label"
     # What precedes the projection; None: "dense-norm" for a masked language model, else "none".
     transform: Literal["none", "dense", "norm", "dense-norm"] | None = None
     activation: str = "gelu"  # of the transform

@@ -181,9 +181,9 @@ class ModelWidget(AttentionWidget):
         texts, edits = inputs[:2], inputs[2]
         if edits and (self._as_trained is None or self._as_trained[0] != texts):
             self._as_trained = texts, self._trace_of((*texts, ()))
-        before = self._as_trained[1].probabilities if edits and self._as_trained else None
+        before = self._as_trained[1].logits_at if edits and self._as_trained else None
         trace, tokenizer = self.trace, self._checkpoint.tokenizer
-        found = predictions_json(trace, tokenizer, query, trace.probabilities, before)
+        found = predictions_json(trace, tokenizer, query, trace.logits_at, before)
         reason = "" if found else task_of(trace.config).no_prediction or NOT_FINITE
         meta = {**view.meta, "predictions": found, "changed": bool(edits), "no_prediction_reason": reason}
         return replace(view, meta=meta)

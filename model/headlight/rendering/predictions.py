@@ -10,23 +10,25 @@ import numpy as np
 
 from headlight.array_types import Float
 from headlight.config import Config
+from headlight.problem_types import problem_type_name, problem_type_of
 from headlight.tasks import label_text, task_of
 from headlight.text.tokenizer import Encoded, Tokenizer
 from headlight.tracing.trace import Trace
 from headlight.vision.patches import EncodedImage
 
 MAX_CANDIDATES = 10  # candidates per prediction
-Answers = Callable[[int], Float[np.ndarray, " answer"]]  # the probability of every answer at one position
+Answers = Callable[[int], Float[np.ndarray, " answer"]]  # the logit of every answer at one position
 
 
 def predictions_json(
     trace: Trace, tokenizer: Tokenizer, query: int, after: Answers, before: Answers | None = None
 ) -> list[dict[str, Any]]:
-    """The predictions at `query`, or at each masked token; `before` gives the probabilities before all changes.
+    """The predictions at `query`, or at each masked token; `before` gives the logits before all changes.
 
-    Empty if the model has no output head, or if its probabilities are not finite.
+    The numbers of a candidate are probabilities, or scores, as the `problem_type` says; `score` is the logit of a label
+    with a probability of its own. Empty if the model has no output head, or if its numbers are not finite.
     """
-    task = task_of(trace.config)
+    task, problem_type = task_of(trace.config), problem_type_of(trace.config)
     if not task.predicts:
         return []
     positions = predicted_positions(trace.config, trace.text, tokenizer.mask_id, query)
@@ -35,17 +37,21 @@ def predictions_json(
     in_words = partial(label_text, trace.config) if task.predicts_labels else tokenizer.token_text
     found = []
     for position in positions:
-        now = after(position)
-        was = before(position) if before else now
-        if not (np.isfinite(now).all() and np.isfinite(was).all()):
+        logits = after(position)
+        logits_before = before(position) if before else logits
+        now, was = problem_type.values(logits), problem_type.values(logits_before)
+        compared = (logits_before, logits) if problem_type.has_scores else (was, now)
+        if not np.isfinite(compared).all():
             return []
         preposition, token_text = answer_place(trace, position)
         candidates = [
             {"text": in_words(token), "id": token, "before": float(was[token]), "after": float(now[token])}
-            for token in _likeliest(was, now)
+            | ({"score": float(logits[token])} if problem_type.has_scores and problem_type.is_probability else {})
+            for token in _likeliest(*compared)
         ]
         place = {"position": position, "title": title, "preposition": preposition, "token_text": token_text}
-        found.append({**place, "candidates": candidates})
+        meaning = {"problem_type": problem_type_name(trace.config), "lesson": problem_type.lesson}
+        found.append({**place, **meaning, "candidates": candidates})
     return found
 
 
@@ -67,7 +73,7 @@ def answer_place(trace: Trace, position: int) -> tuple[str, str | None]:
 
 
 def _likeliest(before: Float[np.ndarray, " answer"], after: Float[np.ndarray, " answer"]) -> list[int]:
-    """The likeliest candidates before or after the changes, sorted by their probability after."""
+    """The candidates with the largest numbers before or after the changes, sorted by the number after."""
     larger = np.maximum(before, after)
     count = min(MAX_CANDIDATES, len(larger))
     top = np.argpartition(-larger, count - 1)[:count]

@@ -48,3 +48,5 @@ def test_before_stands_beside_after_only_where_something_changed() -> None:
 
 def test_probabilities_are_drawn_from_0_to_100_percent() -> None:
     assert charts.prediction_bars(["a"], [0.1], [0.2], changed=True).layout.xaxis.range == (0, 1)
+    scores = charts.prediction_bars(["a"], [-3.0], [-2.5], changed=False, are_scores=True)
+    assert (scores.layout.xaxis.range, scores.layout.xaxis.tickformat, scores.data[0].name) == (None, None, "score")

@@ -13,10 +13,12 @@ from headlight.analysis.attention_maps import combine_heads, top_mass_mask
 from headlight.analysis.principal_components import QKProjection, qk_projection
 from headlight.attention_groups import AttentionGroup
 from headlight.errors import EditError
+from headlight.problem_types import problem_type_of
 from headlight.rendering.show import NOWHERE
 from headlight.text.word_groups import TokenGroups
 from headlight.tracing.recompute import max_pooled_value
 from headlight_app.contract.state import HeadChoice
+from headlight_app.explore.answers.layer_analysis import answer_text
 from headlight_app.explore.answers.quantities import QUANTITIES, Quantity, QuantityRequest, shown_quantity
 from headlight_app.explore.answers.token_filter import Axis, TokenFilter
 from headlight_app.inference.attention_payload import predictions
@@ -213,9 +215,10 @@ def quantity_request(
     likeliest = max(prediction.candidates, key=lambda candidate: candidate.after)
     token = likeliest.id if choice.target_token < 0 else choice.target_token
     texts = {candidate.id: candidate.text for candidate in prediction.candidates}
-    text = texts.get(token) or resolved.tokenizer.token_text(token)
+    text = texts.get(token) or answer_text(resolved.trace, resolved.tokenizer, token)
     place = "" if prediction.token_text is None else f"“{prediction.token_text.strip()}”"
-    target = f"log p of “{text.strip()}” {prediction.preposition}{place}"
+    number = "log p" if problem_type_of(resolved.config).is_probability else "the score"
+    target = f"{number} of “{text.strip()}” {prediction.preposition}{place}"
     return replace(request, position=prediction.position, token=token), f"{description} of {target}"
 
 

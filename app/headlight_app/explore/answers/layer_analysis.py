@@ -8,6 +8,7 @@ from time import monotonic
 
 import msgspec
 import numpy as np
+import torch
 
 from headlight.analysis import ablation as head_ablation
 from headlight.analysis import attribution as logit_attribution
@@ -22,6 +23,7 @@ from headlight.errors import ConfigError, TextError
 from headlight.nn.output_heads import POOLINGS
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.nn.transformer import Transformer, attention_at
+from headlight.problem_types import problem_type_name, problem_type_of
 from headlight.rendering.predictions import answer_place
 from headlight.tasks import label_text, require_token_task, task_of
 from headlight.text.tokenizer import Tokenizer
@@ -98,6 +100,7 @@ def answer_logit_lens(request: LogitLensRequest) -> Reply[LogitLensAnswer]:
         predicts_labels=task_of(traced.config).predicts_labels,
         explanation=(TUNED_LENS_EXPLANATION if shown else "") + lens_explanation(traced.config),
         losses=_lens_losses(lens.losses) if lens and lens.losses else None,
+        problem_type=problem_type_name(traced.config),
     )
     return Reply(answer, numbers.astype("<f4").tobytes())
 
@@ -225,6 +228,7 @@ def answer_logit_attribution(request: LogitAttributionRequest) -> Reply[LogitAtt
             )
             for layer, row in zip(layers, promoted, strict=True)
         ),
+        problem_type=problem_type_name(traced.config),
     )
     return Reply(answer, logits.astype("<f4").tobytes())
 
@@ -252,7 +256,7 @@ def answer_information_flow(request: InformationFlowRequest) -> Reply[Informatio
 
 
 def answer_head_ablation(request: HeadAblationRequest) -> Reply[HeadAblationAnswer]:
-    """The change of an answer's log-probability (bits) without each head of an attention, from head `first` on.
+    """The change of an answer's log-probability (bits) or score without each head of an attention, from `first` on.
 
     The answer has the heads of one batch; the next request starts at `first` + `count`.
     """
@@ -264,7 +268,9 @@ def answer_head_ablation(request: HeadAblationRequest) -> Reply[HeadAblationAnsw
     position, token, logits = target_answer(resolved, request.query, request.token)
     count = min(head_ablation.heads_per_batch(traced), heads - first)
     found = head_ablation.ablate_heads(model, traced, attention, position, token, first, count)
-    before = float(logits[token] - np.logaddexp.reduce(logits)) / NATS_PER_BIT
+    problem_type = problem_type_of(model.config)
+    per_unit = NATS_PER_BIT if problem_type.is_probability else 1.0
+    before = float(problem_type.compared(torch.from_numpy(logits))[token]) / per_unit
     answer = HeadAblationAnswer(
         first=first,
         count=count,
@@ -273,8 +279,9 @@ def answer_head_ablation(request: HeadAblationRequest) -> Reply[HeadAblationAnsw
         token=token,
         before=before,
         text=answer_text(traced, tokenizer, token),
+        problem_type=problem_type_name(model.config),
     )
-    return Reply(answer, (found / NATS_PER_BIT - before).astype("<f4").tobytes())
+    return Reply(answer, (found / per_unit - before).astype("<f4").tobytes())
 
 
 def answer_head_search(request: HeadSearchRequest) -> Reply[HeadSearchAnswer]:
@@ -303,6 +310,7 @@ def answer_head_search(request: HeadSearchRequest) -> Reply[HeadSearchAnswer]:
         changed=search.is_changed,
         text=answer_text(resolved.trace, resolved.tokenizer, token),
         likeliest=answer_text(resolved.trace, resolved.tokenizer, likeliest),
+        problem_type=problem_type_name(model.config),
     )
     return Reply(answer)
 

@@ -13,6 +13,7 @@ from headlight.analysis.faithfulness import rankings
 from headlight.analysis.moved_values import KEEP as MOVED_KEEP
 from headlight.analysis.moved_values import moved_values
 from headlight.nn.transformer import attention_at
+from headlight.problem_types import problem_type_name
 from headlight.rendering.predictions import answer_place
 from headlight.tracing.trace import require_head
 from headlight_app.contract.reply import Reply
@@ -104,6 +105,7 @@ def answer_token_rankings(request: TokenRankingsRequest) -> Reply[TokenRankingsA
         can_go=tuple(sorted(found["random"].order.tolist())),
         best_deletion=best_deletion,
         best_insertion=best_insertion,
+        problem_type=problem_type_name(traced.config),
     )
     numbers = [np.concatenate((each.scores, each.deletion, each.insertion)) for each in found.values()]
     return Reply(answer, np.concatenate(numbers).astype("<f4").tobytes())

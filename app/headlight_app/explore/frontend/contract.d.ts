@@ -1,6 +1,7 @@
 // Written from headlight_app/explore/contract.py by app/contract_types.py.
 
 import type {
+  AnswerNumbers,
   ArraysAnswer,
   AttentionGroupAnswer,
   Catalogue,
@@ -217,8 +218,8 @@ export interface LensLossesAnswer {
   tuned_lens: number[];
 }
 
-/** For each depth and column the likeliest answers, their probabilities, the true token's rank and its surprisal. */
-export interface LogitLensAnswer {
+/** For each depth and column the likeliest answers, their numbers, the true token's rank and its surprisal. */
+export interface LogitLensAnswer extends AnswerNumbers {
   first: number;
   count: number;
   columns: number;
@@ -289,7 +290,7 @@ export interface PromotedTokens {
 }
 
 /** The contribution of each component to the logit of an answer; `assumptions` lists the parts held fixed. */
-export interface LogitAttributionAnswer {
+export interface LogitAttributionAnswer extends AnswerNumbers {
   position: number;
   preposition: string;
   token_text: string | null;
@@ -329,8 +330,8 @@ export interface InformationFlowRequest extends QueryRequest {
   threshold?: number;
 }
 
-/** Results for `count` heads from `first` on; `before` is the answer's log-probability with all heads, in bits. */
-export interface HeadAblationAnswer {
+/** Results for `count` heads from `first` on. */
+export interface HeadAblationAnswer extends AnswerNumbers {
   first: number;
   count: number;
   heads: number;
@@ -340,7 +341,7 @@ export interface HeadAblationAnswer {
   text: string;
 }
 
-/** The change in bits of an answer's log-probability without each head of an attention, from head `first` on. */
+/** The change of an answer without each head of an attention, from head `first` on. */
 export interface HeadAblationRequest extends TargetRequest {
   attention?: string;
   first?: number;
@@ -432,7 +433,7 @@ export interface TokenRanking {
 }
 
 /** Tested rankings; the numbers of each are float32: scores [token], deletion [step], insertion [step]. */
-export interface TokenRankingsAnswer {
+export interface TokenRankingsAnswer extends AnswerNumbers {
   text: string;
   preposition: string;
   token_text: string | null;
@@ -470,7 +471,7 @@ export interface HeadSearchState {
 }
 
 /** The progress of a search: at most `most` of `heads` are switched off. `likeliest` is the current answer. */
-export interface HeadSearchAnswer {
+export interface HeadSearchAnswer extends AnswerNumbers {
   search: HeadSearchState;
   position: number;
   heads: number;

@@ -15,7 +15,7 @@ from headlight.attention_groups import attention_groups
 from headlight.cancellation import check_cancelled
 from headlight.errors import TextError
 from headlight.nn.transformer import attention_at
-from headlight.problem_types import problem_type_of
+from headlight.problem_types import problem_type_name, problem_type_of
 from headlight.tasks import label_text, task_of
 from headlight_app.contract.parts import Candidate
 from headlight_app.contract.reply import Reply
@@ -56,11 +56,19 @@ def answer_token_labels(request: TokenLabelsRequest) -> Reply[TokenLabelsAnswer]
             )
             for position, labels in enumerate(order)
         ),
-        as_trained=tuple(label_text(resolved.config, int(label)) for label in before.argmax(1)),
+        as_trained=tuple(_likeliest(resolved, row) for row in before),
         changed=resolved.is_changed,
         names=resolved.config.labels,
+        problem_type=problem_type_name(resolved.config),
     )
     return Reply(answer)
+
+
+def _likeliest(resolved: ResolvedQuestion, shares: Float[np.ndarray, " label"]) -> str:
+    """The likeliest label of a token; empty if labels do not exclude each other and none is likelier than not."""
+    problem_type, label = problem_type_of(resolved.config), int(shares.argmax())
+    can_have_none = problem_type.is_probability and problem_type.has_scores
+    return "" if can_have_none and shares[label] < 0.5 else label_text(resolved.config, label)
 
 
 def _label_shares(resolved: ResolvedQuestion) -> Float[np.ndarray, "token label"]:
@@ -85,6 +93,7 @@ def answer_label_effects(request: LabelEffectsRequest) -> Reply[LabelEffectsAnsw
         positions=tuple(positions),
         layers=layers,
         heads=heads,
+        problem_type=problem_type_name(resolved.config),
     )
     return Reply(answer, log_odds.astype("<f4").tobytes())
 

@@ -1,7 +1,7 @@
 // Written from headlight_app/tasks/contract.py by app/contract_types.py.
 
 import type { ExplorePageAnswer } from "../../explore/frontend/contract.js";
-import type { Candidate, QuestionRequest } from "../../ui/frontend/contract.js";
+import type { AnswerNumbers, Candidate, QuestionRequest } from "../../ui/frontend/contract.js";
 
 /** A way to make one vector of all tokens. */
 export interface PoolingRow {
@@ -16,7 +16,7 @@ export interface TasksPageAnswer extends ExplorePageAnswer {
 }
 
 /** The likeliest labels of each token, the likeliest ones `as_trained`, and the names of all labels. */
-export interface TokenLabelsAnswer {
+export interface TokenLabelsAnswer extends AnswerNumbers {
   labels: Candidate[][];
   as_trained: string[];
   changed: boolean;
@@ -29,7 +29,7 @@ export interface TokenLabelsRequest extends QuestionRequest {
 }
 
 /** A label, and the `positions` of the tokens that were left out. */
-export interface LabelEffectsAnswer {
+export interface LabelEffectsAnswer extends AnswerNumbers {
   label: number;
   text: string;
   positions: number[];

@@ -176,12 +176,13 @@ export interface Sound {
   bytes: string;
 }
 
-/** A candidate token (or label): its text with white space, and its probability before and after the changes. */
+/** A candidate token (or label): its text with white space, and its number before and after the changes. */
 export interface Candidate {
   text: string;
   id: number;
   before: number;
   after: number;
+  score?: number | null;
 }
 
 /** The prediction at one position; the page shows `title`, `preposition` and the token at the position. */
@@ -191,6 +192,8 @@ export interface Prediction {
   preposition: string;
   token_text: string | null;
   candidates: Candidate[];
+  problem_type?: "multi-label" | "regression" | "single-label";
+  lesson?: string;
 }
 
 /** An example: its texts, a hint on what to look at, a suitable order of heads, a query and a key. */
@@ -342,6 +345,11 @@ export interface ModelDiagramAnswer {
 /** The shape of each array, in the order of the binary numbers. */
 export interface ArraysAnswer {
   shapes: Record<string, number[]>;
+}
+
+/** The meaning of the numbers of a model's answers: a probability, or a score. */
+export interface AnswerNumbers {
+  problem_type?: "multi-label" | "regression" | "single-label";
 }
 
 /** An error sentence instead of an answer. */

@@ -16,6 +16,7 @@ import segno
 from headlight.analysis.head_metrics import head_metrics, head_metrics_for, rows_with_pattern
 from headlight.config import Config
 from headlight.course.exercises import ATTENTION_FUNCTION_EXERCISES, MASK_EXERCISES, POSITIONAL_ENCODING_EXERCISES
+from headlight.problem_types import problem_type_of
 from headlight.registry import Exercise
 from headlight.tasks import task_exercise
 from headlight.vision.patches import EncodedImage
@@ -156,9 +157,14 @@ def _question(question: str) -> str:
 
 
 def _likeliest(resolved: ResolvedQuestion, state: State) -> str:
-    """The model's likeliest answers in a sentence."""
+    """The model's likeliest answers, or their scores, in a sentence."""
     found = predictions(resolved, state.query)[:1]
     if not found:
         return ""
-    named = ", ".join(f"“{one.text.strip()}” {one.after:.0%}" for one in found[0].candidates[:MAX_NAMED])
-    return f"What the model finds likeliest ({found[0].title.lower()}): {named}."
+    are_scores = not problem_type_of(resolved.config).is_probability
+    named = ", ".join(
+        f"“{one.text.strip()}” {f'{one.after:.3g}' if are_scores else f'{one.after:.0%}'}"
+        for one in found[0].candidates[:MAX_NAMED]
+    )
+    words = "The model's highest scores" if are_scores else "What the model finds likeliest"
+    return f"{words} ({found[0].title.lower()}): {named}."

@@ -1,0 +1,131 @@
+"""The page gets probabilities of each label by itself, or scores, and the word for what it gets."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from headlight.problem_types import PROBLEM_TYPES
+from headlight_app.explore.answers.export.worksheet import worksheet
+from headlight_app.explore.contract import ExportWorksheetRequest
+from headlight_app.inference.resolved_question import resolve
+from tests.app.asking import ask_worker, make_question, make_request
+from tests.app.conftest import PROBLEMS, save_toys
+
+TEXT, OFF = "the cat sat on the mat", "encoder.1.self.weights[2]=set:0"
+MEANINGS = {name: toy.problem_type if len(toy.labels) > 1 else "multi-label" for name, toy in PROBLEMS.items()}
+MEANINGS["rating"] = "regression"
+
+
+@pytest.fixture(scope="module")
+def problems(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_toys(tmp_path_factory.mktemp("problems"), PROBLEMS)
+
+
+@pytest.fixture(autouse=True)
+def known_too(known: None, problems: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_MODELS", os.pathsep.join([os.environ["HEADLIGHT_MODELS"], str(problems)]))
+
+
+def ask(route: str, model: str, **fields: Any) -> tuple[dict[str, Any], np.ndarray]:
+    meta, numbers = ask_worker(route, model=model, **{"text": TEXT, **fields})
+    return meta, np.frombuffer(numbers, "<f4") if len(numbers) % 4 == 0 else np.zeros(0)
+
+
+def logits(model: str, position: int = 0, **fields: Any) -> np.ndarray:
+    return resolve(make_question(model, TEXT, **fields)).logits(position).astype(np.float64)
+
+
+def value(meaning: str, logit: np.ndarray) -> np.ndarray:
+    return logit if meaning == "regression" else 1 / (1 + np.exp(-logit))
+
+
+@pytest.mark.parametrize(("model", "meaning"), MEANINGS.items())
+def test_a_prediction_has_the_numbers_of_its_meaning_before_and_after(model: str, meaning: str) -> None:
+    meta, _ = ask("trace", model, edits=[OFF], query=0)
+    (prediction,) = meta["predictions"]
+    assert (prediction["problem_type"], prediction["lesson"]) == (meaning, PROBLEM_TYPES[meaning].lesson)
+    before, after = logits(model), logits(model, edits=(OFF,))
+    for each in prediction["candidates"]:
+        assert each["before"] == pytest.approx(value(meaning, before[each["id"]]), abs=1e-5)
+        assert each["after"] == pytest.approx(value(meaning, after[each["id"]]), abs=1e-5)
+        assert each.get("score") == (None if meaning == "regression" else pytest.approx(after[each["id"]], abs=1e-5))
+
+
+def test_labels_that_exclude_each_other_and_tokens_are_sent_as_before() -> None:
+    for model in ("mood", "next"):
+        (prediction,) = ask("trace", model)[0]["predictions"]
+        assert prediction.get("problem_type", "single-label") == "single-label" and not prediction.get("lesson")
+        assert all(each.get("score") is None for each in prediction["candidates"])
+
+
+@pytest.mark.parametrize(("model", "meaning"), MEANINGS.items())
+def test_the_last_row_of_the_lens_is_the_answer(model: str, meaning: str) -> None:
+    meta, numbers = ask("logit_lens", model)
+    cells = numbers.reshape(meta["depths"], meta["columns"], -1)
+    shown = dict(zip(cells[-1, 0, : meta["top_k"]].astype(int), cells[-1, 0, meta["top_k"] : -2], strict=True))
+    expected = value(meaning, logits(model))
+    assert meta["problem_type"] == meaning
+    assert [shown[label] for label in range(len(expected))] == pytest.approx(expected.tolist(), abs=1e-5)
+
+
+@pytest.mark.parametrize(("model", "meaning"), MEANINGS.items())
+def test_a_head_off_changes_a_score_or_a_log_probability(model: str, meaning: str) -> None:
+    meta, numbers = ask("head_ablation", model, attention="encoder.1.self", token=0, query=0)
+    before, after = logits(model)[0], logits(model, edits=(OFF,))[0]
+    if meaning == "multi-label":
+        before, after = (-np.logaddexp(0, -each) / np.log(2) for each in (before, after))
+    assert meta["problem_type"] == meaning
+    assert (meta["before"], meta["before"] + numbers[2]) == pytest.approx((before, after), abs=1e-5)
+
+
+@pytest.mark.parametrize(("model", "last"), [("stars", "logits"), ("topics", "sigmoid"), ("replaced", "sigmoid")])
+def test_the_steps_end_with_the_numbers_of_the_answer(model: str, last: str) -> None:
+    meta, numbers = ask("walkthrough", model, attention="encoder.1.self", head=0, query=0)
+    assert meta["steps"][-1]["name"] == last
+    (prediction,) = ask("trace", model, query=0)[0]["predictions"]
+    shown = {each["id"]: each["after"] for each in prediction["candidates"]}
+    found = numbers[-len(meta["answers"]) :]
+    assert found.tolist() == pytest.approx([shown[each["id"]] for each in meta["answers"]], abs=1e-4)
+
+
+@pytest.mark.parametrize(("model", "meaning"), [(name, each) for name, each in MEANINGS.items() if name != "replaced"])
+def test_rankings_and_effects_are_of_the_answers_own_numbers(model: str, meaning: str) -> None:
+    meta, numbers = ask("token_rankings", model, token=0)
+    tokens = len(ask("trace", model)[0]["tokens"])
+    expected = value(meaning, logits(model)[0])
+    assert meta["problem_type"] == meaning and numbers[tokens] == pytest.approx(expected, abs=1e-4)
+    meta, effects = ask("label_effects", model, token=0)
+    assert meta["problem_type"] == meaning and effects[0] == pytest.approx(logits(model)[0], abs=1e-4)
+
+
+def test_a_token_without_a_label_is_said_to_have_none() -> None:
+    meta, _ = ask("token_labels", "replaced", every_label=True)
+    numbers = [logits("replaced", position)[0] for position in range(len(meta["labels"]))]
+    assert min(numbers) < 0 < max(numbers), "some tokens are replaced, some are not"
+    assert meta["as_trained"] == ["replaced" if number >= 0 else "" for number in numbers]
+    assert [label["after"] for (label,) in meta["labels"]] == pytest.approx(
+        value("multi-label", np.array(numbers)).tolist(), abs=1e-5
+    )
+
+
+def test_a_search_of_heads_says_why_scores_have_none() -> None:
+    with pytest.raises(Exception, match="scores, which do not take each other's place"):
+        ask("head_search", "stars")
+
+
+def test_a_worksheet_calls_a_score_a_score() -> None:
+    fields = {
+        "model": "rating",
+        "text": TEXT,
+        "figure": "<svg/>",
+        "link": "https://example.org/",
+        "omitted": "",
+        "line": "",
+    }
+    request = make_request("export_worksheet", **fields)
+    assert isinstance(request, ExportWorksheetRequest)
+    html = worksheet(resolve(make_question("rating", TEXT)), request)
+    assert f"The model&#x27;s highest scores (label): “rating” {logits('rating')[0]:.3g}." in html
