@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock, Thread
 from typing import Any
 from unittest.mock import patch
@@ -26,12 +27,13 @@ from headlight_app.engine.worker_process import ANSWER
 from headlight_app.explore.answers import layer_analysis
 from headlight_app.worker.serve import outcome
 from tests.app.asking import unpack
-from tests.app.conftest import LocalEngine
+from tests.app.conftest import PROBLEMS, LocalEngine, save_toys
 from tests.app.pages import alone, open_app
 from tests.javascript import node
 
 FOLDER, ENDING = node.FOLDER / "answers", ".json.gz"
 FRAME = "frame"  # the name of the components around every page, as in the sidebar
+LABELS = "labels"  # the file of small models whose labels do not exclude each other, or are scores
 # Not compared: the number of tokens read, which depends on earlier, cached questions; source code and its place.
 NOT_COMPARED = {"tokens_read", "location", "code"}
 RECORDED = "HEADLIGHT_RECORDS"  # the variable that tells the tests where to ask
@@ -48,6 +50,19 @@ def main() -> None:
     print(done.stdout)
     recorder.write(is_whole=len(sys.argv) == 1 and not done.returncode)
     sys.exit(done.returncode)
+
+
+@contextmanager
+def models_of(file: str) -> Iterator[None]:
+    """The app knows the models that a file of answers is about, besides those that are shipped."""
+    if file != LABELS:
+        yield
+        return
+    with (
+        TemporaryDirectory() as folder,
+        patch.dict(os.environ, HEADLIGHT_MODELS=str(save_toys(Path(folder), PROBLEMS))),
+    ):
+        yield
 
 
 def sent(key: str) -> Sent:
@@ -145,7 +160,8 @@ class Recorder:
         with self._lock:
             kept = self._sent.setdefault(file, {})
             if key not in kept:
-                kept[key] = sent(key)
+                with models_of(file):
+                    kept[key] = sent(key)
             return json.dumps(kept[key]).encode()
 
     @contextmanager

@@ -7,7 +7,14 @@ from typing import Annotated, ClassVar
 from msgspec import Meta, Struct
 
 from headlight_app.contract.difference import Difference
-from headlight_app.contract.parts import AttentionGroupAnswer, ExampleAnswer, MaskArgument, PartChoices, Token
+from headlight_app.contract.parts import (
+    AttentionGroupAnswer,
+    ExampleAnswer,
+    MaskArgument,
+    PartChoices,
+    ProblemTypeName,
+    Token,
+)
 from headlight_app.contract.question import Name, NumberOrUnset, Question, Variant
 from headlight_app.contract.request import Answer, OpenedRequest, Request
 from headlight_app.contract.state import Label
@@ -39,24 +46,26 @@ class ComparedAttention(Struct, frozen=True, kw_only=True):
 
 
 class ComparedCandidate(Struct, frozen=True, kw_only=True):
-    """A possible token or label: its probability in A (left) and in B; None if that side cannot predict it."""
+    """A possible token or label: its number in A (left) and in B; None if that side cannot predict it."""
 
     text: str
     left: float | None
     right: float | None
 
 
-class ComparedPrediction(Struct, frozen=True, kw_only=True):
+class ComparedPrediction(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The predictions of both sides at corresponding positions, and their Jensen-Shannon distance.
 
-    A place is a preposition and a token; the token is None if the answer is about the whole text.
+    A place is a preposition and a token; the token is None if the answer is about the whole text. Only probabilities of
+    answers that exclude each other have a distance. `problem_types` say what the numbers of A and of B mean.
     """
 
     titles: tuple[str, str]
     places: tuple[Place, Place]
     positions: PositionPair
-    distance: float
+    distance: float | None
     candidates: tuple[ComparedCandidate, ...]
+    problem_types: tuple[ProblemTypeName, ProblemTypeName] = ("single-label", "single-label")
 
 
 class CompareAnswer(Answer, frozen=True, kw_only=True):

@@ -111,6 +111,16 @@ def test_a_token_without_a_label_is_said_to_have_none() -> None:
     )
 
 
+def test_two_models_are_compared_without_a_distance_between_scores() -> None:
+    sides = [{"model": name, "text": TEXT} for name in ("stars", "rating")]
+    meta, _ = ask_worker("compare", sides=sides)
+    (prediction,) = meta["predictions"]
+    assert prediction["problem_types"] == ["regression", "regression"] and prediction["distance"] is None
+    shown = {each["text"]: (each["left"], each["right"]) for each in prediction["candidates"]}
+    assert shown["stars"] == (pytest.approx(logits("stars")[0], abs=1e-5), None)
+    assert shown["rating"] == (None, pytest.approx(logits("rating")[0], abs=1e-5))
+
+
 def test_a_search_of_heads_says_why_scores_have_none() -> None:
     with pytest.raises(Exception, match="scores, which do not take each other's place"):
         ask("head_search", "stars")

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { survivors } from "../../../app/headlight_app/tasks/frontend/beam_tree.js";
 import { readEffects } from "../../../app/headlight_app/tasks/frontend/classify.js";
-import { shareOf } from "../../../app/headlight_app/tasks/frontend/export/classification.js";
+import { numberOf } from "../../../app/headlight_app/tasks/frontend/export/classification.js";
 import { readText, sortedOutputs } from "../../../app/headlight_app/tasks/frontend/sort.js";
 import { labelKinds, legendText } from "../../../app/headlight_app/tasks/frontend/tag.js";
 
@@ -53,7 +53,7 @@ test("labels of the same kind share a colour, and O has none", () => {
 test("a label's numbers are for the text, each token and each head", () => {
   const meta = { label: 1, text: "sad", positions: [1, 2], layers: 2, heads: 2 };
   const effects = readEffects(meta, Float32Array.of(0, 1, 2, 3, 4, 5, 6));
-  assert.equal(shareOf(effects.all), 0.5);
+  assert.equal(numberOf({}, effects.all), 0.5);
   assert.deepEqual(
     [...effects.tokens],
     [

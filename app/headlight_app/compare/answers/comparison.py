@@ -17,6 +17,7 @@ from headlight.analysis.run_comparison import (
 )
 from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.errors import HeadlightError, TextError
+from headlight.problem_types import problem_type_name
 from headlight.rendering.predictions import answer_place
 from headlight.tasks import label_text, task_of
 from headlight.text.tokenizer import Tokenizer
@@ -204,26 +205,29 @@ def _compared_prediction(left: Side, right: Side, left_position: int, right_posi
     """Two predictions over the union of both vocabularies."""
     one, other = probabilities(left.resolved, left_position), probabilities(right.resolved, right_position)
     names, both = _over_both_vocabularies(left, one, right, other)
-    known = np.nan_to_num(both)
-    top = {int(index) for row in known for index in np.argsort(-row, kind="stable")[:MAX_CANDIDATES]}
-    ranked = sorted(top, key=lambda index: (-known[:, index].max(), index))
+    compared = np.where(np.isnan(both), -np.inf, both)
+    top = {int(index) for row in compared for index in np.argsort(-row, kind="stable")[:MAX_CANDIDATES]}
+    ranked = sorted(top, key=lambda index: (-compared[:, index].max(), index))
+    problem_types = problem_type_name(left.resolved.config), problem_type_name(right.resolved.config)
+    exclusive = problem_types == ("single-label", "single-label")
     shares = [_numbers_or_none(both[:, index]) for index in ranked]
     return ComparedPrediction(
         titles=(task_of(left.trace.config).prediction_title, task_of(right.trace.config).prediction_title),
         places=(answer_place(left.trace, left_position), answer_place(right.trace, right_position)),
         positions=(left_position, right_position),
-        distance=float(jensen_shannon_distance(*known)),
+        distance=float(jensen_shannon_distance(*np.nan_to_num(both))) if exclusive else None,
         candidates=tuple(
             ComparedCandidate(text=names[index], left=share[0], right=share[1])
             for index, share in zip(ranked, shares, strict=True)
         ),
+        problem_types=problem_types,
     )
 
 
 def _over_both_vocabularies(
     left: Side, one: np.ndarray, right: Side, other: np.ndarray
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """The union of both sides' answers, and their probabilities [side answer], NaN if a side has no such answer."""
+    """The union of both sides' answers, and their numbers [side answer], NaN if a side has no such answer."""
     left_names = _answer_names(left, len(one))
     if left.tokenizer is right.tokenizer and len(one) == len(other):
         return left_names, np.stack((one, other)).astype(np.float64)

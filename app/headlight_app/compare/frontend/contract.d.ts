@@ -28,7 +28,7 @@ export interface ComparedAttention {
   distance: (number | null)[][];
 }
 
-/** A possible token or label: its probability in A (left) and in B; None if that side cannot predict it. */
+/** A possible token or label: its number in A (left) and in B; None if that side cannot predict it. */
 export interface ComparedCandidate {
   text: string;
   left: number | null;
@@ -40,8 +40,9 @@ export interface ComparedPrediction {
   titles: [string, string];
   places: [[string, string | null], [string, string | null]];
   positions: [number, number];
-  distance: number;
+  distance: number | null;
   candidates: ComparedCandidate[];
+  problem_types?: ["multi-label" | "regression" | "single-label", "multi-label" | "regression" | "single-label"];
 }
 
 /** Both sides, and the corresponding positions of their texts, and of their sources if both have one. */

@@ -1,5 +1,6 @@
 // Export of the Compare page: the head of both sides, their difference, all distances, the predictions.
 
+import { figureBars } from "../../ui/frontend/charts/answer_numbers.js";
 import { addBars } from "../../ui/frontend/charts/figure_charts.js";
 import { addLines, fitText, LABEL_SIZE } from "../../ui/frontend/charts/figure_text.js";
 import {
@@ -11,12 +12,13 @@ import {
   MARGIN,
   titled,
 } from "../../ui/frontend/charts/shapes.js";
-import { formatPercent, inlineText, visibleText } from "../../ui/frontend/dom/dom.js";
+import { inlineText, visibleText } from "../../ui/frontend/dom/dom.js";
 import { createTable, explained, numbered } from "../../ui/frontend/export/page_export.js";
 import { encodeWeight } from "../../ui/frontend/weight_code.js";
 import { distanceCodes } from "./comparison.js";
 import { weightDifference } from "./difference.js";
 import { sharedTokens } from "./heatmaps.js";
+import { areComparable, meaningsOf } from "./predictions.js";
 
 /** @import { Box, Figure, ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.js" */
 /** @import { AttentionPair, Comparison } from "./comparison.js" */
@@ -24,6 +26,7 @@ import { sharedTokens } from "./heatmaps.js";
 /** @typedef {{ rows: { text: string }[], columns: { text: string }[], values: Float32Array }} WeightMatrix [query key]; NaN: forbidden */
 /** @typedef {{ title: string, matrix: WeightMatrix, codes: Uint8Array, signed: boolean }} Panel */
 
+/** @import { Meaning } from "../../ui/frontend/charts/answer_numbers.js" */
 /** @typedef {{ panels: Panel[], shows: string | undefined, extent: number, distance: (number | null)[][], predictions: ComparedPrediction[] }} Drawn */
 
 const SIDES = [0, 1];
@@ -168,22 +171,21 @@ function drawDistances(figure, distance, box) {
 }
 
 /** @param {Figure} figure @param {ComparedPrediction} prediction @param {Box} box */
-function drawPrediction(figure, { titles, places, candidates, distance }, box) {
+function drawPrediction(figure, prediction, box) {
+  const { titles, places, candidates, distance } = prediction;
   const title = titles[0] === titles[1] ? titles[0] : titles.join(" / ");
   let y = addLines(figure, [title], box.x, box.y, { bold: true });
   const where = places.map(
     ([words, token], side) => `${"AB"[side]}: ${words}${token === null ? "" : `“${inlineText(token)}”`}`,
   );
-  y = addLines(
-    figure,
-    [fitText(`${where.join(" · ")} · distance ${distance.toFixed(3)}`, LABEL_SIZE, box.width)],
-    box.x,
-    y,
-  );
+  const far = distance === null ? [] : [`distance ${distance.toFixed(3)}`];
+  y = addLines(figure, [fitText([...where, ...far].join(" · "), LABEL_SIZE, box.width)], box.x, y);
   const rows = candidates.map(({ text, left, right }) => ({ label: visibleText(text), values: [left, right] }));
+  const meanings = meaningsOf(prediction);
+  const meaning = areComparable(meanings) ? meanings[0] : /** @type {Meaning} */ ({ problem_type: "regression" });
   return addBars(
     figure,
-    { rows, kinds: ["A", "B"], most: 1, format: formatPercent, missing: "cannot" },
+    { rows, kinds: ["A", "B"], ...figureBars(meaning, rows), missing: "cannot" },
     { ...box, y: y + 0.8 },
   );
 }

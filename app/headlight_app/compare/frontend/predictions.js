@@ -1,16 +1,10 @@
 // The predictions of both sides, over all answers that either can predict, with the difference.
 
-import { createTrack } from "../../ui/frontend/charts/track.js";
-import {
-  createElement,
-  formatPercent,
-  inlineText,
-  quotedToken,
-  updateChildren,
-  visibleText,
-} from "../../ui/frontend/dom/dom.js";
+import { answerNumber, areIndependent, areScores, createAnswerTrack } from "../../ui/frontend/charts/answer_numbers.js";
+import { createElement, inlineText, quotedToken, updateChildren, visibleText } from "../../ui/frontend/dom/dom.js";
 import { barsLegend, changeLabel } from "../../ui/frontend/heads/predictions.js";
 
+/** @import { Meaning } from "../../ui/frontend/charts/answer_numbers.js" */
 /** @import { ComparedCandidate, ComparedPrediction } from "./types.d.ts" */
 
 /** @param {HTMLElement} panel @param {ComparedPrediction[]} predictions */
@@ -21,44 +15,69 @@ export function drawPredictions(panel, predictions) {
       createElement("p", "quiet", "One of the two models ends without a head."),
     );
   }
-  const words = createElement("span", "", " · probabilities over everything that either can predict");
+  const words = createElement("span", "", ` · ${numbersText(predictions[0])}`);
   updateChildren(panel, ...predictions.map(createPrediction), barsLegend("A", "B", words));
 }
 
+/** What each side's numbers mean. @param {ComparedPrediction} prediction */
+export function meaningsOf({ problem_types = ["single-label", "single-label"] }) {
+  return problem_types.map((problem_type) => ({ problem_type }));
+}
+
+/** Whether both sides' numbers can be subtracted: both are probabilities, or both are scores. @param {Meaning[]} meanings */
+export function areComparable([left, right]) {
+  return areScores(left) === areScores(right);
+}
+
 /** @param {ComparedPrediction} prediction */
-function createPrediction({ titles, places, positions, distance, candidates }) {
+function numbersText(prediction) {
+  const words = meaningsOf(prediction).map((meaning) => {
+    if (areScores(meaning)) return "scores";
+    return areIndependent(meaning) ? "probabilities, each label by itself" : "probabilities";
+  });
+  if (words[0] !== words[1]) return `A: ${words[0]} · B: ${words[1]}`;
+  return words[0] === "probabilities" ? "probabilities over everything that either can predict" : words[0];
+}
+
+/** @param {ComparedPrediction} prediction */
+function createPrediction(prediction) {
+  const { titles, places, positions, distance, candidates } = prediction;
   const title = createElement("h3", "", titles[0] === titles[1] ? titles[0] : titles.join(" / "));
   const where = createElement("p", "quiet");
   places.forEach(([preposition, text], side) => {
     where.append(`${side ? " · " : ""}${"AB"[side]}: ${preposition}`);
     if (text !== null) where.append(quotedToken({ text }), ` (position ${positions[side]})`);
   });
-  where.append(` · Jensen–Shannon distance ${distance.toFixed(3)}`);
+  if (distance !== null) where.append(` · Jensen–Shannon distance ${distance.toFixed(3)}`);
   const testid = `prediction-${positions[0]}`;
-  const list = createElement("ol", "bars changed pairs", candidates.map(createCandidate), { testid });
+  const list = createElement(
+    "ol",
+    "bars changed pairs",
+    candidates.map((each) => createCandidate(prediction, each)),
+    { testid },
+  );
   return createElement("section", "prediction", [title, where, list]);
 }
 
-/** @param {ComparedCandidate} candidate */
-function createCandidate({ text, left, right }) {
-  const number = (/** @type {number | null} */ share) =>
-    createElement("span", "number", share === null ? "cannot" : formatPercent(share));
+/** @param {ComparedPrediction} prediction @param {ComparedCandidate} candidate */
+function createCandidate(prediction, { text, left, right }) {
+  const meanings = meaningsOf(prediction);
+  const all = prediction.candidates.flatMap((each) => [each.left, each.right]);
+  const numbers = [left, right].map((share, side) => (share === null ? null : answerNumber(meanings[side], share)));
   const row = createElement("li", "candidate", [
     createElement("bdi", "token", visibleText(text)),
-    createTrack(right, left),
-    number(left),
-    number(right),
-    createChange(left, right),
+    areComparable(meanings) ? createAnswerTrack(meanings[0], all, right, left) : createElement("span"),
+    ...numbers.map((number) => createElement("span", "number", number ?? "cannot")),
+    createChange(meanings, left, right),
   ]);
-  const words = [left, right].map(
-    (share, side) => `${"AB"[side]} ${share === null ? "cannot predict it" : formatPercent(share)}`,
-  );
+  const words = numbers.map((number, side) => `${"AB"[side]} ${number ?? "cannot predict it"}`);
   row.ariaLabel = `${inlineText(text)}: ${words.join(", ")}`;
   row.title = `${visibleText(text)}  ${words.join(", ")}`;
   return row;
 }
 
-/** The change from A to B. @param {number | null} left @param {number | null} right */
-function createChange(left, right) {
-  return left === null || right === null ? createElement("span", "difference", "") : changeLabel(right - left);
+/** The change from A to B. @param {Meaning[]} meanings @param {number | null} left @param {number | null} right */
+function createChange(meanings, left, right) {
+  if (left === null || right === null || !areComparable(meanings)) return createElement("span", "difference", "");
+  return changeLabel(meanings[0], right - left);
 }

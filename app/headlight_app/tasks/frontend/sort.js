@@ -1,7 +1,7 @@
 // Sort: the number predicted for each place, beside the numbers that were read.
 
+import { answerNumber } from "../../ui/frontend/charts/answer_numbers.js";
 import { announce } from "../../ui/frontend/dom/announce.js";
-import { formatPercent } from "../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../ui/frontend/dom/elements.js";
 import { drawAlignment, markAlignment } from "./alignment.js";
 import { exactWeights } from "./alignment_weights.js";
@@ -63,14 +63,14 @@ export default {
  * The answer for each place, and how many are right: 0 if some of the read tokens are not numbers.
  * @param {string[]} read @param {TokenLabelsAnswer} meta @returns {{ outputs: OutputToken[], right: number }}
  */
-export function sortedOutputs(read, { labels, as_trained, changed }) {
+export function sortedOutputs(read, { labels, as_trained, changed, problem_type }) {
   const numbers = read.map((text) => (/^\s*\d+\s*$/.test(text) ? Number(text) : NaN));
   const isKnown = !numbers.some(Number.isNaN);
   const sorted = [...numbers].sort((one, other) => one - other);
   const outputs = labels.map(([best], place) => {
     const wrong = isKnown && Number(best.text) !== sorted[place];
     const was = changed && as_trained[place] !== best.text ? `was ${as_trained[place]}` : "";
-    const note = wrong ? was || `not ${sorted[place]}` : was || formatPercent(best.after);
+    const note = wrong ? was || `not ${sorted[place]}` : was || answerNumber({ problem_type }, best.after);
     return { text: best.text, query: place, note, wrong, ahead: false };
   });
   return { outputs, right: isKnown ? outputs.filter(({ wrong }) => !wrong).length : 0 };

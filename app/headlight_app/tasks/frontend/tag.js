@@ -1,10 +1,10 @@
 // Tag: each token with its label, in the colour of the label's entity type.
 
+import { answerNumber } from "../../ui/frontend/charts/answer_numbers.js";
 import { HEAD_COLOURS } from "../../ui/frontend/charts/colours.js";
 import {
   createChip,
   createElement,
-  formatPercent,
   largestShares,
   listenToChip,
   quotedToken,
@@ -15,9 +15,9 @@ import { currentGroup } from "../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../ui/frontend/state/memory.js";
 import { chooseQuery, setHover } from "../../ui/frontend/state/token_selection.js";
 import { alignmentWeights } from "./alignment_weights.js";
-import { allLabels, exportedTags } from "./export/labels.js";
+import { allLabels, exportedTags, NONE, tagOf } from "./export/labels.js";
 
-/** @import { Candidate, ExplorePage, TokenLabelsAnswer } from "./types.js" */
+/** @import { ExplorePage, TokenLabelsAnswer } from "./types.js" */
 
 const NOTHING = "O"; // the label of tokens outside of entities, as in CoNLL 2003
 const NAME_KINDS = new Map([
@@ -89,18 +89,18 @@ function labelColour(kinds, label) {
 }
 
 /** @param {ExplorePage} page @param {TokenLabelsAnswer} meta @param {string[]} kinds @param {number} place @param {boolean} first */
-function createTagged(page, { labels, as_trained, changed }, kinds, place, first) {
-  const [best] = labels[place];
+function createTagged(page, meta, kinds, place, first) {
+  const { label, note } = tagOf(meta, place);
   const chip = createChip(page.state.answer.tokens[place], first);
-  const colour = labelColour(kinds, best.text);
+  const colour = labelColour(kinds, label);
   chip.dataset.position = String(place);
-  chip.dataset.label = best.text;
+  chip.dataset.label = label;
   if (colour) {
     chip.classList.add("labelled");
     chip.style.setProperty("--tint", colour);
   }
-  const was = changed && as_trained[place] !== best.text ? `was ${as_trained[place]}` : formatPercent(best.after);
-  const output = createElement("span", "output", [createElement("b", "", best.text), createElement("small", "", was)]);
+  const parts = [createElement("b", "", label || NONE), createElement("small", "", note)];
+  const output = createElement("span", "output", parts);
   chip.append(output);
   chip.onclick = () => chooseQuery(page, place);
   const point = (/** @type {number | null} */ query) => () => {
@@ -128,18 +128,18 @@ function mark(page) {
   const list = part(page, "tagged");
   for (const chip of /** @type {Iterable<HTMLElement>} */ (list.children))
     chip.classList.toggle("query", Number(chip.dataset.position) === place);
-  const labels = page.server.get("token_labels", {})?.meta.labels?.[place];
+  const meta = page.server.get("token_labels", {})?.meta;
   part(page, "tag-reading").replaceChildren(
-    ...(labels
-      ? reading(page, place, labels)
+    ...(meta?.labels?.[place]
+      ? reading(page, place, meta)
       : [createElement("span", "quiet", "Point at a token to see its labels and where it looked.")]),
   );
 }
 
-/** @param {ExplorePage} page @param {number} place @param {Candidate[]} labels */
-function reading(page, place, labels) {
+/** @param {ExplorePage} page @param {number} place @param {TokenLabelsAnswer} meta */
+function reading(page, place, meta) {
   const { tokens, attention_groups } = page.state.answer;
-  const shares = labels.map(({ text, after }) => `${text} ${formatPercent(after)}`).join(", ");
+  const shares = meta.labels[place].map(({ text, after }) => `${text} ${answerNumber(meta, after)}`).join(", ");
   const weights = attention_groups.length ? alignmentWeights(page, attention_groups[0].name) : null;
   const looked = weights
     ? largestShares(

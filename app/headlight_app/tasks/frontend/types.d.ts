@@ -1,6 +1,7 @@
 // Data from Python for the page Tasks besides Explore's, and the data that its views draw.
 
 import type { ExploreData, TabRow } from "../../explore/frontend/types.js";
+import type { Meaning } from "../../ui/frontend/charts/answer_numbers.js";
 import type { TasksPageAnswer } from "./contract.js";
 
 export type * from "../../explore/frontend/types.js";
@@ -36,7 +37,7 @@ export interface AlignmentWeights {
 }
 
 /** The log-odds of a label: for the text, without each token (by position), and without each head of each layer. */
-export interface Effects {
+export interface Effects extends Meaning {
   label: string;
   all: number;
   tokens: Map<number, number>;

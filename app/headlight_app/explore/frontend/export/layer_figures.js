@@ -12,18 +12,26 @@ import { formatPercent } from "../../../ui/frontend/dom/dom.js";
 /** @import { Box, Figure, RankedEntry, ShownFigure, TableCell } from "../types.js" */
 
 /**
- * @typedef {{ answer: string, share: number, note: string, asked: boolean }} LensCell the likeliest answer, its share,
- * and the note below it
+ * @typedef {{ answer: string, share: number, note: string, asked: boolean }} LensCell the likeliest answer, its
+ * number, and the note below it
  */
+/** @typedef {{ low: string, high: string, note: string, most: number | null }} LensScale `most` of scores; null for probabilities */
 /**
  * @typedef {object} ShownLens
  * @property {string[]} columns @property {{ label: string, cells: LensCell[] }[]} rows
  * @property {PrintedRow[]} [truth] the true tokens, if known
  * @property {LineChart | null} [norms]
- * @property {string} words what the colour means
+ * @property {string} words what the colour means @property {LensScale} [scale]
  */
 
 const WIDEST_CHART = 120; // millimetres
+/** @type {LensScale} */
+export const SHARES = { low: "0", high: "1", note: "square-root scale", most: null };
+
+/** The colour of a number. @param {LensScale} scale @param {number} number */
+export function shadeOf({ most }, number) {
+  return most === null ? colour(Math.sqrt(number), CIVIDIS) : colour(0.5 + number / most / 2, PURPLE_ORANGE);
+}
 
 /** @param {((figure: Figure) => (box: Box) => number)[]} panels @param {boolean} signed @returns {ShownFigure["draw"]} */
 function drawPanels(panels, signed) {
@@ -42,25 +50,27 @@ function drawPanels(panels, signed) {
 }
 
 /** @param {ShownLens} lens @returns {ShownFigure["draw"]} */
-export function drawLens({ columns, rows, truth = [], norms, words }) {
+export function drawLens({ columns, rows, truth = [], norms, words, scale = SHARES }) {
   const printed = rows.map(({ label, cells }) => ({
     label,
     cells: cells.map(({ answer, share, note, asked }) => ({
       lines: [answer, note],
-      fill: colour(Math.sqrt(share), CIVIDIS),
+      fill: shadeOf(scale, share),
       bold: asked,
     })),
   }));
   const panels = [
     (/** @type {Figure} */ figure) => (/** @type {Box} */ box) => {
       const y = addTable(figure, { columns, rows: [...printed, ...truth] }, box) + 0.8;
-      return addColourScale(figure, { low: "0", high: "1", words: `${words}, square-root scale` }, box.x, y);
+      const { low, high, note, most } = scale;
+      const palette = colourNames(most !== null);
+      return addColourScale(figure, { low, high, words: `${words}, ${note}`, palette }, box.x, y);
     },
   ];
   if (norms) {
     panels.push((figure) => (box) => addLineChart(figure, norms, { ...box, width: Math.min(box.width, WIDEST_CHART) }));
   }
-  return drawPanels(panels, false);
+  return drawPanels(panels, scale.most !== null);
 }
 
 /**

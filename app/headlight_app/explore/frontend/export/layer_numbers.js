@@ -1,6 +1,7 @@
 // The numbers of each layer in a figure of all heads, at one token, from the tab "Layers".
 
-import { formatPercent, inlineText } from "../../../ui/frontend/dom/dom.js";
+import { answerNumber, areScores, bestWord } from "../../../ui/frontend/charts/answer_numbers.js";
+import { inlineText } from "../../../ui/frontend/dom/dom.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { answerPosition } from "../layers/layer_panel.js";
 import { readCell } from "../layers/logit_lens.js";
@@ -65,20 +66,20 @@ export function lensNumbers(found) {
     columns: [
       {
         ...column(
-          `likeliest\n${answer}`,
+          `${bestWord(found.meta)}\n${answer}`,
           cells.map(({ answers }) => inlineText(answers[0])),
         ),
         align: "start",
       },
       column(
-        "p",
-        cells.map(({ shares }) => formatPercent(shares[0])),
+        areScores(found.meta) ? "score" : "p",
+        cells.map(({ shares }) => answerNumber(found.meta, shares[0])),
       ),
       ...truth,
     ],
     rules: [
       target < 0
-        ? `the likeliest ${answer} by the logit lens and its probability p`
+        ? `the ${bestWord(found.meta)} ${answer} by the logit lens and its ${areScores(found.meta) ? "score" : "probability p"}`
         : "the likeliest token by the logit lens, its probability p, and the rank of the true token",
     ],
   };

@@ -86,7 +86,7 @@ async function findStory(page) {
   const { predictions, question, attention_groups, tokens } = page.state.answer;
   const [prediction] = predictions;
   const groups = attention_groups.filter(({ pooled_shape }) => pooled_shape[0] === tokens.length);
-  if (!prediction || !groups.length) return null;
+  if (!prediction || prediction.lesson || !groups.length) return null; // no next word is guessed
   const [answer] = [...prediction.candidates].sort((one, other) => other.after - one.after);
   const { position } = prediction;
   const found = await page.server.post("logit_attribution", { question, query: position, token: answer.id });

@@ -1,7 +1,8 @@
 // The tab "Layers": predictions after each layer, contributions, information flow, and the effects of removing heads.
 
+import { answerNumber, bestWord } from "../../../ui/frontend/charts/answer_numbers.js";
 import { fillSelect, tokenOptions } from "../../../ui/frontend/charts/charts.js";
-import { drawChoices, formatPercent, inlineText, optionsOf } from "../../../ui/frontend/dom/dom.js";
+import { drawChoices, inlineText, optionsOf } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
 import { markTokens } from "../../../ui/frontend/heads/token_strip.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
@@ -84,9 +85,9 @@ function answerOptions(page) {
   /** @type {[number, string][]} */
   const options = (prediction?.candidates ?? []).map(({ id, text, after }) => [
     id,
-    `${inlineText(text)}  ${formatPercent(after)}`,
+    `${inlineText(text)}  ${answerNumber(predictions[0], after)}`,
   ]);
   if (target_token >= 0 && !options.some(([id]) => id === target_token))
     options.push([target_token, `token ${target_token}`]);
-  return [/** @type {[number, string]} */ ([-1, "the likeliest"]), ...options];
+  return [/** @type {[number, string]} */ ([-1, `the ${bestWord(predictions[0] ?? {})}`]), ...options];
 }

@@ -1,5 +1,6 @@
 // The contribution of each part to the logit of an answer, and the tokens each feed-forward promotes and suppresses.
 
+import { areIndependent, areScores } from "../../../ui/frontend/charts/answer_numbers.js";
 import { formatNumber, formatSigned } from "../../../ui/frontend/charts/charts.js";
 import {
   activeElement,
@@ -80,8 +81,9 @@ async function exportContributions(page) {
 }
 
 /** @param {ExplorePage} page @param {LogitAttributionAnswer} meta @param {number} sum */
-function drawTotal(page, { text, preposition, token_text, logit }, sum) {
+function drawTotal(page, { text, preposition, token_text, logit, problem_type }, sum) {
   const place = token_text === null ? "" : quotedToken({ text: token_text });
+  const isExclusive = !areScores({ problem_type }) && !areIndependent({ problem_type });
   layerElement(page, "shares-total").replaceChildren(
     "The logit of ",
     quotedToken({ text }),
@@ -89,7 +91,7 @@ function drawTotal(page, { text, preposition, token_text, logit }, sum) {
     place,
     " is ",
     createElement("b", "", formatNumber(logit)),
-    `; all parts add up to ${formatNumber(sum)}. Adding the same amount to all logits changes no probability.`,
+    `; all parts add up to ${formatNumber(sum)}.${isExclusive ? " Adding the same amount to all logits changes no probability." : ""}`,
   );
 }
 

@@ -1,14 +1,14 @@
 // The logit lens: the prediction after each layer, per token or for the whole text; surprisal of the tokens; residual
 // norms.
 
+import { answerNumber, areScores, bestWord, formatScore, unitOf } from "../../../ui/frontend/charts/answer_numbers.js";
 import { formatNumber } from "../../../ui/frontend/charts/charts.js";
-import { colour, paintScale, readableInk } from "../../../ui/frontend/charts/colours.js";
+import { paintScale, readableInk, SIGNED_COLOURS, WEIGHT_COLOURS } from "../../../ui/frontend/charts/colours.js";
 import {
   activeElement,
   createElement,
   createHeading,
   drawChoices,
-  formatPercent,
   inlineText,
   onHover,
   quotedToken,
@@ -18,7 +18,7 @@ import { find } from "../../../ui/frontend/dom/elements.js";
 import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { predictsFromImage } from "../../../ui/frontend/state/token_selection.js";
-import { drawLens } from "../export/layer_figures.js";
+import { drawLens, SHARES, shadeOf } from "../export/layer_figures.js";
 import { runOf } from "../export/shown_run.js";
 import { askFloats } from "../server.js";
 import { onCellKey } from "./cell_table.js";
@@ -27,6 +27,7 @@ import { drawResidualNorms, normChart, normTable } from "./residual_norms.js";
 import { drawSurprisal } from "./surprisal.js";
 
 /** @import { ExploreAnswer, ExplorePage, Found, LensLossesAnswer, LogitLensAnswer, ShownDrawing, Tab } from "../types.js" */
+/** @import { LensScale } from "../export/layer_figures.js" */
 /** @typedef {Found<LogitLensAnswer>} LensFound */
 
 const WINDOW_SIZE = 32; // tokens in one request
@@ -108,12 +109,14 @@ async function exportLens(page) {
     depthName(depth, meta.depths, meta.columns === meta.count),
   );
   const cells = depths.map((_, depth) => columns.map((_, column) => readCell(found, depth, column)));
+  const scale = scaleOf(found);
+  const [unit, best] = [unitOf(meta), bestWord(meta)];
   const rows = depths.map((label, depth) => ({
     label,
     cells: cells[depth].map((cell, column) => ({
       answer: cell.answers[0],
       share: cell.shares[0],
-      note: meta.predicts_labels ? formatPercent(cell.shares[0]) : cell.rank ? `#${cell.rank}` : "",
+      note: meta.predicts_labels ? answerNumber(meta, cell.shares[0]) : cell.rank ? `#${cell.rank}` : "",
       asked: isAsked(page, meta, column),
     })),
   }));
@@ -124,14 +127,15 @@ async function exportLens(page) {
     createTable(`${lens} ${name}`, labels, cells.flat().map(value));
   return {
     name: lens.replace(" ", "-"),
-    shown: `${lens}: the likeliest answer after each layer, its probability as colour${meta.predicts_labels ? "" : ", # the rank of the true token"}`,
+    shown: `${lens}: the ${best} answer after each layer, its ${unit} as colour${meta.predicts_labels ? "" : ", # the rank of the true token"}`,
     sides: [runOf(page)],
     draw: drawLens({
-      ...{ columns, rows, truth, words: "probability of the likeliest answer" },
+      ...{ columns, rows, truth, scale },
+      words: `${unit} of the ${best} answer`,
       norms: norms && normChart(page, norms),
     }),
     tables: {
-      [`${title}: probability of the likeliest`]: table("probability", ({ shares }) => shares[0]),
+      [`${title}: ${unit} of the ${best}`]: table(unit, ({ shares }) => shares[0]),
       ...(!meta.predicts_labels && { [`${title}: rank of the true token`]: table("rank", ({ rank }) => rank) }),
       ...(meta.losses && { "What the lenses lose": lossesTable(meta.losses, depths) }),
       ...(norms && { "Norms of the residual stream": normTable(page, norms) }),
@@ -180,6 +184,18 @@ export function readCell({ meta, numbers }, depth, column) {
 }
 
 /**
+ * The colours of the numbers: from 0 to 1, or from the largest score below zero to the one above.
+ * @param {LensFound} found @returns {LensScale}
+ */
+function scaleOf(found) {
+  const { meta } = found;
+  if (!areScores(meta)) return SHARES;
+  const cells = Array.from({ length: meta.depths * meta.columns }, (_, cell) => readCell(found, 0, cell).shares[0]);
+  const most = Math.max(...cells.filter(Number.isFinite).map(Math.abs), 1e-9);
+  return { low: formatScore(-most), high: formatScore(most), note: "white at zero", most };
+}
+
+/**
  * The position of a column's token; null for the whole text, whose column comes first.
  * @param {LogitLensAnswer} meta @param {number} column
  */
@@ -215,7 +231,8 @@ function drawTable(page, found) {
   const { drawn } = memory(page);
   if (drawn?.found === found && drawn.asked === asked && table.rows.length) return;
   memory(page).drawn = { found, asked };
-  const rows = Array.from({ length: meta.depths }, (_, depth) => createRow(page, found, depth));
+  const scale = scaleOf(found);
+  const rows = Array.from({ length: meta.depths }, (_, depth) => createRow(page, found, depth, scale));
   table.classList.toggle("labels", meta.predicts_labels);
   const truth = meta.predicts_labels ? [] : [createTruthRow(page, meta)];
   updateChildren(table, createTokenRow(page, meta), ...rows, ...truth);
@@ -225,10 +242,21 @@ function drawTable(page, found) {
   const start = cells.find((cell) => cell !== null);
   if (start) start.tabIndex = 0;
   table.onkeydown = (event) => onCellKey(table, event);
-  paintScale(layerElement(page, "lens-scale", HTMLCanvasElement));
+  drawLegend(page, scale);
   scrollToPosition(page, table);
   if (table.contains(activeElement(table))) return; // keep the text of the focused cell
   drawReadout(page, found, meta.depths - 1, answerColumn(page, meta));
+}
+
+/** The legend in the page's HTML is that of probabilities. @param {ExplorePage} page @param {LensScale} scale */
+function drawLegend(page, { low, high, note, most }) {
+  const canvas = layerElement(page, "lens-scale", HTMLCanvasElement);
+  paintScale(canvas, most === null ? WEIGHT_COLOURS : SIGNED_COLOURS);
+  if (most === null) return;
+  const words = [low, null, high, `score, ${note}`];
+  [...(canvas.parentElement?.children ?? [])].forEach((part, place) => {
+    if (words[place] !== null) part.textContent = words[place];
+  });
 }
 
 /** @param {ExplorePage} page @param {LogitLensAnswer} meta @param {number} column */
@@ -258,9 +286,11 @@ function isAsked(page, meta, column) {
   return meta.columns > meta.count ? column === 0 : columnPosition(meta, column) === answerPosition(page);
 }
 
-/** @param {ExplorePage} page @param {LensFound} found @param {number} depth */
-function createRow(page, found, depth) {
-  const cells = Array.from({ length: found.meta.columns }, (_, column) => createCell(page, found, depth, column));
+/** @param {ExplorePage} page @param {LensFound} found @param {number} depth @param {LensScale} scale */
+function createRow(page, found, depth, scale) {
+  const cells = Array.from({ length: found.meta.columns }, (_, column) =>
+    createCell(page, found, depth, column, scale),
+  );
   const { depths, columns, count } = found.meta;
   return createElement("tr", "", [createHeading(depthName(depth, depths, columns === count), "row"), ...cells]);
 }
@@ -300,15 +330,15 @@ function scrollToPosition(page, table) {
   frame.scrollLeft = wholeColumns(columns, heading.width, end, frame.clientWidth);
 }
 
-/** @param {ExplorePage} page @param {LensFound} found @param {number} depth @param {number} column */
-function createCell(page, found, depth, column) {
+/** @param {ExplorePage} page @param {LensFound} found @param {number} depth @param {number} column @param {LensScale} scale */
+function createCell(page, found, depth, column, scale) {
   const position = columnPosition(found.meta, column);
   const { answers, shares, rank } = readCell(found, depth, column);
-  const ground = colour(Math.sqrt(shares[0]));
+  const ground = shadeOf(scale, shares[0]);
   const button = createElement("button", "", [], { tabIndex: -1, testid: `lens-${depth}-${position ?? "whole"}` });
   button.style.background = `rgb(${ground.join(" ")})`;
   button.style.color = readableInk(ground);
-  const figure = found.meta.predicts_labels ? formatPercent(shares[0]) : rank ? `#${rank}` : "";
+  const figure = found.meta.predicts_labels ? answerNumber(found.meta, shares[0]) : rank ? `#${rank}` : "";
   button.append(createElement("bdi", "", inlineText(answers[0])), createElement("small", "", figure));
   const read = () => drawReadout(page, found, depth, column);
   button.onfocus = read;
@@ -328,7 +358,7 @@ function drawReadout(page, found, depth, column) {
   const words = answers.flatMap((answer, place) => [
     place ? ", " : "",
     quotedToken({ text: answer }),
-    ` ${formatPercent(shares[place])}`,
+    ` ${answerNumber(meta, shares[place])}`,
   ]);
   const token = position === null ? -1 : meta.targets[position - meta.first];
   const right = token < 0 ? [] : [" · true: ", quotedToken({ text: meta.answer_texts[token] }), `, rank ${rank}`];

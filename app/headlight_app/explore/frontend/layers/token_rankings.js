@@ -1,5 +1,6 @@
 // Which tokens count: several rankings of the tokens, each tested by deleting tokens in its order.
 
+import { unitOf } from "../../../ui/frontend/charts/answer_numbers.js";
 import { divergingColour, formatNumber, formatShort, formatSigned } from "../../../ui/frontend/charts/charts.js";
 import { HEAD_COLOURS } from "../../../ui/frontend/charts/colours.js";
 import { addLineChart } from "../../../ui/frontend/charts/figure_charts.js";
@@ -132,7 +133,7 @@ function createScore(reading, ranking, token, score, most) {
 }
 
 /** @param {TokenRankingsAnswer} meta @param {Ranked[]} ranked @param {"deletion" | "insertion"} curve @returns {LineChart} */
-function curveChart({ steps, text }, ranked, curve) {
+function curveChart({ steps, text, problem_type }, ranked, curve) {
   const series = ranked.map((one, place) => {
     const isRandom = one.name === "random";
     return { name: one.title, values: one[curve], isBroken: isRandom, stroke: COLOURS[isRandom ? 0 : place + 1] };
@@ -142,7 +143,7 @@ function curveChart({ steps, text }, ranked, curve) {
     series,
     x: [...steps],
     xTitle: `tokens ${done}`,
-    yTitle: `probability of “${inlineText(text)}”`,
+    yTitle: `${unitOf({ problem_type })} of “${inlineText(text)}”`,
     fromZero: true,
   };
 }

@@ -1,11 +1,10 @@
 // One picture from text to prediction, updated with each keystroke. A click on a part opens it below.
 
+import { answerNumber, createAnswerTrack } from "../../../ui/frontend/charts/answer_numbers.js";
 import { paintCodes, weightColours } from "../../../ui/frontend/charts/colours.js";
-import { createTrack } from "../../../ui/frontend/charts/track.js";
 import {
   blit,
   createElement,
-  formatPercent,
   hidpiContext,
   inlineText,
   truncateText,
@@ -292,13 +291,15 @@ function drawInput(page, { stack }, canvas) {
 /** @param {ExplorePage} page @param {HTMLElement} button */
 function drawAnswers(page, button) {
   const [prediction] = page.state.answer.predictions;
-  const rows = (prediction?.candidates.slice(0, ANSWERS) ?? []).map(({ text, after }) => {
+  const shown = prediction?.candidates.slice(0, ANSWERS) ?? [];
+  const numbers = shown.map(({ after }) => after);
+  const rows = shown.map(({ text, after }) => {
     const row = createElement("span", "answer-row");
     row.ariaHidden = "true"; // the panel of predictions shows it
     row.append(
       createElement("bdi", "", inlineText(text)),
-      createTrack(after),
-      createElement("b", "", formatPercent(after)),
+      createAnswerTrack(prediction, numbers, after),
+      createElement("b", "", answerNumber(prediction, after)),
     );
     return row;
   });

@@ -1,7 +1,8 @@
 // Announces the effect of a change on the prediction to screen readers.
 
+import { answerNumber } from "../../../ui/frontend/charts/answer_numbers.js";
 import { announce } from "../../../ui/frontend/dom/announce.js";
-import { formatPercent, inlineText } from "../../../ui/frontend/dom/dom.js";
+import { inlineText } from "../../../ui/frontend/dom/dom.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { countChanges } from "../edits/edit_history.js";
 
@@ -15,13 +16,13 @@ import { countChanges } from "../edits/edit_history.js";
 const memory = remembered((/** @type {ExplorePage} */ _) => ({ known: /** @type {Known | null} */ (null) }));
 
 /**
- * The likeliest answer with its share, and the share before the change.
+ * The likeliest answer with its probability (or the highest score), and the number before the change.
  * @param {Prediction} prediction @param {boolean} changed
  */
-export function announcedPrediction({ title, candidates }, changed) {
-  const [likeliest] = [...candidates].sort((one, other) => other.after - one.after);
-  const before = changed ? `, before ${formatPercent(likeliest.before)}` : "";
-  return `${title}: ${inlineText(likeliest.text)} ${formatPercent(likeliest.after)}${before}`;
+export function announcedPrediction(prediction, changed) {
+  const [likeliest] = [...prediction.candidates].sort((one, other) => other.after - one.after);
+  const before = changed ? `, before ${answerNumber(prediction, likeliest.before)}` : "";
+  return `${prediction.title}: ${inlineText(likeliest.text)} ${answerNumber(prediction, likeliest.after)}${before}`;
 }
 
 /**

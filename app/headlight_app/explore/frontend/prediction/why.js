@@ -1,5 +1,6 @@
 // Why the likeliest answer leads the second: the parts whose direct contributions to the two logits differ most.
 
+import { areScores, formatScore } from "../../../ui/frontend/charts/answer_numbers.js";
 import { formatShort } from "../../../ui/frontend/charts/charts.js";
 import { createElement, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
@@ -48,7 +49,10 @@ function whyParts(page, first, second, largest) {
   const title = createElement("h3", "", ["Why ", quotedToken(first), " and not ", quotedToken(second)]);
   const most = largest.find(({ value }) => value > 0);
   const speaks = most ? `${partName(most.part)} favours it most.` : "no single part favours it.";
-  const sentence = createElement("p", "quiet", `${likelihoodText(first.after / second.after)}; ${speaks}`);
+  const lead = areScores(page.state.answer.predictions[0])
+    ? `Its score is higher by ${formatScore(first.after - second.after)}`
+    : likelihoodText(first.after / second.after);
+  const sentence = createElement("p", "quiet", `${lead}; ${speaks}`);
   const unit = createElement("p", "quiet", "Largest parts of the difference of the two logits:");
   const list = createElement("ol", "reasons", [...largest.map((reason) => createReason(page, reason))]);
   return [title, sentence, unit, list];

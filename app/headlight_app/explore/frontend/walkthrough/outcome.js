@@ -1,22 +1,18 @@
-// Below every step: the weights of all keys, or, for steps of the prediction, the probabilities of its answers.
+// Below every step: the weights of all keys, or, for steps of the prediction, the numbers of its answers.
 
+import { answerNumber } from "../../../ui/frontend/charts/answer_numbers.js";
 import { barAtPointer, drawBars } from "../../../ui/frontend/charts/charts.js";
-import { createElement, formatPercent, inlineText } from "../../../ui/frontend/dom/dom.js";
+import { createElement, inlineText } from "../../../ui/frontend/dom/dom.js";
 import { HORIZONTAL_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.js";
 import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
-import { namedAxis, openStep, shownWalkthrough, walkthroughMemory } from "./walkthrough.js";
+import { answersOf, namedAxis, openStep, shownWalkthrough, walkthroughMemory } from "./walkthrough.js";
 
 /** @import { ExplorePage } from "../types.js" */
 
 const HEIGHT = 124; // pixels
 
-const KEYS = { axis: "key", step: "weights", title: "What it looks at: ", unit: "weights of all keys" };
-const ANSWERS = {
-  axis: "answer",
-  step: "probabilities",
-  title: "Where it leads: ",
-  unit: "probabilities of the answers",
-};
+const KEYS = { axis: "key", title: "What it looks at: ", unit: "weights of all keys" };
+const ANSWERS = { axis: "answer", title: "Where it leads: " };
 
 /**
  * The pointer previews a key; a click chooses a key or an answer.
@@ -24,18 +20,20 @@ const ANSWERS = {
  */
 export function drawOutcome(page, previewKey) {
   const { outcome: canvas, outcomeTitle } = walkthroughMemory(page).elements;
-  const { axis, step, title, unit } = openStep(page).part === "prediction" ? ANSWERS : KEYS;
-  const numbers = shownWalkthrough(page)
-    .steps.find(({ name }) => name === step)
-    ?.values.at(-1)?.numbers;
+  const { steps } = shownWalkthrough(page);
+  const weights = steps.find(({ name }) => name === "weights")?.values.at(-1)?.numbers;
+  const { axis, title, unit, numbers, meaning } =
+    openStep(page).part === "prediction"
+      ? { ...ANSWERS, ...answersOf(steps) }
+      : { ...KEYS, numbers: weights, meaning: {} };
   const named = namedAxis(page, axis);
   if (!numbers || !named) throw new Error(`The answer has no ${unit}.`);
   outcomeTitle.replaceChildren(title, createElement("b", "", unit));
   const labels = named.tokens.map(({ text }) => inlineText(text));
-  const reach = { low: 0, high: Math.max(...numbers, 0.01) };
+  const reach = { low: Math.min(...numbers, 0), high: Math.max(...numbers, 0.01) };
   drawBars(canvas, numbers, { style: currentStyle(page), height: HEIGHT, hot: named.chosen, reach, labels });
   const largest = numbers.indexOf(Math.max(...numbers));
-  const most = `the largest is ${formatPercent(numbers[largest])}, of ${labels[largest]}`;
+  const most = `the largest is ${answerNumber(meaning, numbers[largest])}, of ${labels[largest]}`;
   canvas.ariaLabel = `${title}${unit}; ${most}`;
   const preview = axis === "key" ? previewKey : () => {};
   const choose = (/** @type {number} */ index) => {

@@ -5,6 +5,7 @@ import { remembered } from "../../../ui/frontend/state/memory.js";
 import { keyTokens } from "../../../ui/frontend/state/token_selection.js";
 
 /** @import { CodeExcerptAnswer, ExplorePage, StepValueAnswer, StepWith, WalkthroughAnswer } from "../types.js" */
+/** @import { Meaning } from "../../../ui/frontend/charts/answer_numbers.js" */
 /** @import { Found } from "../../../ui/frontend/types.js" */
 
 /** @typedef {StepValueAnswer & { numbers: Float32Array }} StepValue */
@@ -56,6 +57,20 @@ export function namedAxis(page, axis) {
   if (axis !== "answer") return null;
   const choose = (/** @type {number} */ index) => page.change({ target_token: answers[index].id });
   return { tokens: answers, chosen: answer, choose };
+}
+
+/**
+ * The numbers of the shown answers, the result of the last step: probabilities, or logits if the answers are scores.
+ * @param {Step[]} steps
+ */
+export function answersOf(steps) {
+  const last = steps[steps.length - 1];
+  const isProbability = ["probabilities", "sigmoid"].includes(last.name);
+  return {
+    numbers: last.values.at(-1)?.numbers,
+    meaning: /** @type {Meaning} */ ({ problem_type: isProbability ? "single-label" : "regression" }),
+    unit: isProbability ? "probabilities of the answers" : "scores of the answers",
+  };
 }
 
 /** Opens the next step, or the previous one. @param {ExplorePage} page @param {number} by */

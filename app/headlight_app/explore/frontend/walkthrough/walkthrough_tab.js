@@ -1,8 +1,9 @@
 // The tab "Step by step": one head, one query, one key, from the residual stream to what the head writes back to it;
 // then the network of its layer, and the prediction at the query, from the last layer to the probabilities.
 
+import { answerNumber, bestWord } from "../../../ui/frontend/charts/answer_numbers.js";
 import { fillSelect, tokenOptions } from "../../../ui/frontend/charts/charts.js";
-import { formatPercent, inlineText, optionsOf } from "../../../ui/frontend/dom/dom.js";
+import { inlineText, optionsOf } from "../../../ui/frontend/dom/dom.js";
 import { loadMathematicsFont } from "../../../ui/frontend/fonts/mathematics.js";
 import { markTokens } from "../../../ui/frontend/heads/token_strip.js";
 import { clampHead, currentGroup } from "../../../ui/frontend/state/head_selection.js";
@@ -16,7 +17,7 @@ import {
 import { drawOutcome } from "./outcome.js";
 import { drawStep } from "./step.js";
 import { drawStepList } from "./step_list.js";
-import { openStep, shownWalkthrough, splitValues, walkthroughMemory } from "./walkthrough.js";
+import { answersOf, openStep, shownWalkthrough, splitValues, walkthroughMemory } from "./walkthrough.js";
 
 /** @import { AttentionGroup, ExplorePage, Tab } from "../types.js" */
 
@@ -68,11 +69,11 @@ function drawPart(page) {
   for (const element of ofPrediction) element.hidden = !prediction;
   if (!prediction) return;
   attentions.hidden = true;
-  const shares = steps[steps.length - 1].values.at(-1)?.numbers ?? [];
+  const { numbers = [], meaning } = answersOf(steps);
   const options = answers.map(({ id, text }, place) => {
-    return /** @type {[number, string]} */ ([id, `${inlineText(text)}  ${formatPercent(shares[place])}`]);
+    return /** @type {[number, string]} */ ([id, `${inlineText(text)}  ${answerNumber(meaning, numbers[place])}`]);
   });
-  fillSelect(answer, [[-1, "the likeliest"], ...options], page.state.choice.target_token, (value) =>
+  fillSelect(answer, [[-1, `the ${bestWord(meaning)}`], ...options], page.state.choice.target_token, (value) =>
     page.change({ target_token: Number(value) }),
   );
 }

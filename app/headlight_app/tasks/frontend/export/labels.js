@@ -1,6 +1,7 @@
 // The export of token labels: coloured tokens with their labels, and the probability of every label.
 
 import { askFloats } from "../../../explore/frontend/server.js";
+import { answerNumber, areIndependent, bestWord, unitOf } from "../../../ui/frontend/charts/answer_numbers.js";
 import { hexColour, tint } from "../../../ui/frontend/charts/colours.js";
 import {
   addLines,
@@ -11,7 +12,6 @@ import {
 } from "../../../ui/frontend/charts/figure_text.js";
 import { addTokens } from "../../../ui/frontend/charts/figure_tokens.js";
 import { beginFigure, MARGIN } from "../../../ui/frontend/charts/shapes.js";
-import { formatPercent } from "../../../ui/frontend/dom/dom.js";
 import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 
 /** @import { ExplorePage, Figure, ShownDrawing, Table, TokenLabelsAnswer } from "../types.js" */
@@ -19,17 +19,32 @@ import { createTable, numbered } from "../../../ui/frontend/export/page_export.j
 /** @typedef {{ tokens: LabelledToken[], meta: TokenLabelsAnswer, kinds: string[], colour: (label: string) => string }} Tags */
 
 const TINT = 0.4; // share of a colour behind a word
+export const NONE = "–"; // for a token without a label
 
 /** Every label of every token, the likeliest first. @param {ExplorePage} page @returns {Promise<TokenLabelsAnswer>} */
 export async function allLabels(page) {
   return (await askFloats(page, "token_labels", { every_label: true })).meta;
 }
 
+/**
+ * The label of a token, and the note below it: the label as trained, or the number. Labels that do not exclude each other
+ * are named only if they are likelier than not; else the label is empty, and the note says which is the likeliest.
+ * @param {TokenLabelsAnswer} meta @param {number} place
+ */
+export function tagOf(meta, place) {
+  const [best] = meta.labels[place];
+  const number = answerNumber(meta, best.after);
+  const label = areIndependent(meta) && best.after < 0.5 ? "" : best.text;
+  const was = meta.as_trained[place];
+  if (meta.changed && was !== label) return { label, note: `was ${was || NONE}` };
+  return { label, note: label ? number : `${best.text} ${number}` };
+}
+
 /** @param {Tags} tags @returns {ShownDrawing} */
 export function exportedTags(tags) {
   return {
     name: "tags",
-    shown: "the likeliest label of each token, and its probability",
+    shown: `the ${bestWord(tags.meta)} label of each token, and its ${unitOf(tags.meta)}`,
     draw: (width, heading) => drawTags(width, heading, tags),
     tables: labelTables(tags.tokens, tags.meta),
   };
@@ -38,11 +53,10 @@ export function exportedTags(tags) {
 /** @param {number} width @param {string} heading @param {Tags} tags */
 function drawTags(width, heading, { tokens, meta, kinds, colour }) {
   const { figure, y: top } = beginFigure(width, heading);
-  const chips = meta.labels.flatMap(([best], place) => {
-    if (tokens[place].special) return [];
-    const was = meta.changed && meta.as_trained[place] !== best.text ? `was ${meta.as_trained[place]}` : "";
-    const beneath = [best.text, was || formatPercent(best.after)];
-    return [{ text: tokens[place].text, beneath, fill: tinted(colour(best.text)) }];
+  const chips = tokens.flatMap(({ text, special }, place) => {
+    if (special) return [];
+    const { label, note } = tagOf(meta, place);
+    return [{ text, beneath: [label || NONE, note], fill: tinted(colour(label)) }];
   });
   const box = { x: MARGIN, y: addLegend(figure, kinds, colour, top), width: width - 2 * MARGIN };
   return { figure, y: addTokens(figure, chips, box) + 1 };
@@ -67,18 +81,16 @@ function tinted(colour) {
 }
 
 /** @param {LabelledToken[]} tokens @param {TokenLabelsAnswer} meta @returns {Record<string, Table>} */
-export function labelTables(tokens, { labels, names, changed }) {
+export function labelTables(tokens, { labels, names, changed, problem_type }) {
+  const numbers = unitOf({ problem_type }) === "score" ? "scores" : "probabilities";
   /** @param {"before" | "after"} state @returns {Table} */
   const table = (state) => {
     const values = new Float32Array(tokens.length * names.length).fill(Number.NaN);
     labels.forEach((ranked, place) => {
       for (const label of ranked) values[place * names.length + label.id] = label[state];
     });
-    const name = state === "after" ? "label probabilities" : "label probabilities as trained";
+    const name = state === "after" ? `label ${numbers}` : `label ${numbers} as trained`;
     return createTable(name, { token: numbered(tokens), label: names }, values);
   };
-  return {
-    "Label probabilities": table("after"),
-    ...(changed && { "Label probabilities as trained": table("before") }),
-  };
+  return { [`Label ${numbers}`]: table("after"), ...(changed && { [`Label ${numbers} as trained`]: table("before") }) };
 }

@@ -1,8 +1,10 @@
-// Predictions as bars: the probabilities of the likeliest answers, before and after every change.
+// Predictions as bars: the probabilities of the likeliest answers, or their scores, before and after every change.
 
-import { createTrack } from "../charts/track.js";
-import { createElement, formatPercent, quotedToken, updateChildren, visibleText } from "../dom/dom.js";
+import { answerNumber, areScores, createAnswerTrack, formatScore } from "../charts/answer_numbers.js";
+import { formatNumber } from "../charts/charts.js";
+import { createElement, quotedToken, updateChildren, visibleText } from "../dom/dom.js";
 
+/** @import { Meaning } from "../charts/answer_numbers.js" */
 /** @import { Candidate, Page, Prediction } from "../types.js" */
 
 /** @param {Page} page */
@@ -18,8 +20,13 @@ export function drawPredictions(page) {
     panel,
     ...predictions.map((prediction) => drawPrediction(page, prediction, changed, predictions.length)),
   );
-  const points = () => createElement("span", "points", "▲▼ in percentage points");
-  if (changed) panel.append(barsLegend("as trained", "with your changes", points()));
+  if (changed) panel.append(barsLegend("as trained", "with your changes", changesNote(predictions)));
+}
+
+/** The unit of the changes. @param {readonly Prediction[]} predictions */
+function changesNote([first]) {
+  const words = first && areScores(first) ? "▲▼ change of the score" : "▲▼ in percentage points";
+  return createElement("span", "points", words);
 }
 
 /** @param {Page} page @param {Prediction} prediction @param {boolean} changed @param {number} count */
@@ -34,37 +41,47 @@ function drawPrediction(page, prediction, changed, count) {
   const list = createElement("ol", changed ? "bars changed" : "bars");
   list.dataset.testid = `prediction-${prediction.position}`;
   const shown = prediction.candidates.slice(0, count > 1 ? 5 : 10);
-  list.append(...shown.map((item) => drawCandidate(page, item, changed)));
-  return createElement("section", "prediction", [title, where, list]);
+  const numbers = shown.flatMap(({ before, after }) => (changed ? [before, after] : [after]));
+  list.append(...shown.map((item) => drawCandidate(page, prediction, item, numbers)));
+  return createElement("section", "prediction", [title, where, list, ...lessonOf(prediction)]);
 }
 
-/** @param {Page} page @param {Candidate} item @param {boolean} changed */
-function drawCandidate(page, item, changed) {
+/** What the numbers mean, if it is not obvious; the score of a lone label comes first. @param {Prediction} prediction */
+export function lessonOf({ lesson, candidates }) {
+  const score = candidates.length === 1 ? candidates[0].score : undefined;
+  const words = score === undefined || score === null ? "" : `Score ${formatScore(score)}. `;
+  return lesson ? [createElement("p", "quiet", words + lesson)] : [];
+}
+
+/** @param {Page} page @param {Prediction} prediction @param {Candidate} item @param {number[]} numbers all that are shown */
+function drawCandidate(page, prediction, item, numbers) {
+  const { changed } = page.state.answer;
   const row = createElement("li", "candidate");
   const name = createElement("button", "ask-about", [createElement("bdi", "token", visibleText(item.text))]);
   name.dataset.target = String(item.id);
   name.ariaPressed = String(page.state.choice.target_token === item.id);
   name.title = `Use ${visibleText(item.text)} as the target token for gradients and contributions`;
   name.onclick = () => page.change({ target_token: page.state.choice.target_token === item.id ? -1 : item.id });
-  const track = createTrack(item.after, changed ? item.before : undefined);
-  row.append(name, track, createElement("span", "number", formatPercent(item.after)));
-  if (changed) row.append(changeLabel(item.after - item.before));
-  const was = changed ? `, before ${formatPercent(item.before)}` : "";
-  row.ariaLabel = `${item.text}: ${formatPercent(item.after)}${was}`;
-  row.title = `${visibleText(item.text)}  ${item.after.toPrecision(4)}${changed ? `  (before ${item.before.toPrecision(4)})` : ""}`;
+  const track = createAnswerTrack(prediction, numbers, item.after, changed ? item.before : undefined);
+  row.append(name, track, createElement("span", "number", answerNumber(prediction, item.after)));
+  if (changed) row.append(changeLabel(prediction, item.after - item.before));
+  const was = changed ? `, before ${answerNumber(prediction, item.before)}` : "";
+  const { score } = item;
+  row.ariaLabel = `${item.text}: ${answerNumber(prediction, item.after)}${was}`;
+  row.title = `${visibleText(item.text)}  ${item.after.toPrecision(4)}${changed ? `  (before ${item.before.toPrecision(4)})` : ""}${typeof score === "number" ? `  score ${formatScore(score)}` : ""}`;
   return row;
 }
 
-/** The change in percentage points, with a sign that does not depend on colour. @param {number} change */
-export function changeLabel(change) {
-  const points = change * 100;
-  const small = Math.abs(points) < 0.05;
-  const sign = small ? "±" : points > 0 ? "▲" : "▼";
-  return createElement(
-    "span",
-    `difference ${small ? "" : points > 0 ? "up" : "down"}`,
-    `${sign} ${Math.abs(points).toFixed(1)}`,
-  );
+/**
+ * The change in percentage points or of a score, with a sign that does not depend on colour.
+ * @param {Meaning} meaning @param {number} change
+ */
+export function changeLabel(meaning, change) {
+  const size = Math.abs(change);
+  const small = size < 0.0005;
+  const sign = small ? "±" : change > 0 ? "▲" : "▼";
+  const words = areScores(meaning) ? formatNumber(small ? 0 : size, 3) : (size * 100).toFixed(1);
+  return createElement("span", `difference ${small ? "" : change > 0 ? "up" : "down"}`, `${sign} ${words}`);
 }
 
 /** The legend of a candidate's two bars. @param {string} before @param {string} after @param {HTMLElement} words */

@@ -1,5 +1,6 @@
 // Heads without which the answer changes: a greedy search; each request makes the server continue it.
 
+import { areIndependent } from "../../../../ui/frontend/charts/answer_numbers.js";
 import { createTrack } from "../../../../ui/frontend/charts/track.js";
 import {
   createElement,
@@ -150,9 +151,15 @@ function attentionOf(page, path) {
 }
 
 /** The result in a sentence. @param {HeadSearchAnswer} meta */
-export function outcomeWords({ changed, text, likeliest, most, search }) {
+export function outcomeWords({ changed, text, likeliest, most, search, problem_type }) {
   const count = search.heads.length;
   const these = count === 1 ? "this head" : `these ${count} heads`;
+  if (changed && areIndependent({ problem_type }))
+    return [
+      count ? `Without ${these} the label ` : "The label ",
+      quotedToken({ text }),
+      " has less than 50 %: it is not true.",
+    ];
   if (changed)
     return [
       `Without ${these} the answer is `,

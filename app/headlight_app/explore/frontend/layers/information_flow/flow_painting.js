@@ -1,7 +1,8 @@
 // The flow graph as shapes: on the canvas of the page, and in a figure.
 
+import { answerNumber } from "../../../../ui/frontend/charts/answer_numbers.js";
 import { addWords } from "../../../../ui/frontend/charts/figure_text.js";
-import { formatPercent, inlineText } from "../../../../ui/frontend/dom/dom.js";
+import { inlineText } from "../../../../ui/frontend/dom/dom.js";
 import { depthLabel } from "../layer_panel.js";
 import { isSquare, squareAt } from "./flow_layout.js";
 
@@ -49,7 +50,7 @@ function addAnswer(figure, graph, prediction) {
   figure.shapes.push({ kind: "circle", x, y, radius: ANSWER_NODE, stroke: beam, stroke_width: 2 });
   if (!prediction) return;
   const [{ text, after }] = prediction.candidates;
-  const words = `${inlineText(text)} ${formatPercent(after)}`;
+  const words = `${inlineText(text)} ${answerNumber(prediction, after)}`;
   // Centred under its node, unless that is near the edge.
   const [from, room] = [Math.min(Math.max(x, 4 * size), graph.width - 4 * size), 8 * size];
   addWords(figure, words, from, y + 20 + size / 3, { anchor: "middle", room, bold: true, fill: ink });

@@ -1,0 +1,149 @@
+// Models whose labels do not exclude each other, or whose answers are scores: what every part of the page says of them.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { open, settle, until, wordsOf } from "../opened.js";
+
+/** @import { Opened } from "../opened.js" */
+
+const TEXT = "the cat sat on the mat";
+const PERCENT = /\d %/;
+
+/** @param {string} model @param {Record<string, unknown>} [choice] */
+async function explore(model, choice = {}) {
+  const page = await open({
+    module: "explore/frontend/main.js",
+    address: `explore?model=${model}`,
+    file: "labels",
+    choice: { text: TEXT, ...choice },
+  });
+  await until(() => page.one(".instrument").dataset.sentence === TEXT);
+  await settle();
+  return page;
+}
+
+/** @param {string} model @param {string} task */
+async function tasks(model, task) {
+  const page = await open({
+    module: "tasks/frontend/main.js",
+    address: `tasks?model=${model}&task=${task}`,
+    component: "tasks",
+    file: "labels",
+    choice: { task, text: TEXT },
+  });
+  await until(() => page.one(".instrument").dataset.painted && page.shows(`task-${task}`));
+  await settle();
+  return page;
+}
+
+/** The numbers of the predicted labels. @param {Opened} page */
+const numbers = (page) => page.all("[data-testid^=prediction-] .number").map(wordsOf);
+/** Everything that the page shows of an answer. @param {Opened} page */
+const answerText = (page) => wordsOf(page.one("[data-testid=predictions]")) + page.all(".answer-row").map(wordsOf);
+
+test("one logit is shown as a score and its sigmoid, never as 100 %", async () => {
+  const page = await explore("reward");
+  const [, score] = /Score (−?[\d.]+)\. A label is true or not/.exec(page.text("predictions")) ?? [];
+  const sigmoid = 1 / (1 + Math.exp(-Number(score.replace("−", "-"))));
+  assert.deepEqual(numbers(page), [`${(100 * sigmoid).toFixed(1)} %`]);
+});
+
+test("labels that do not exclude each other have a probability each", async () => {
+  const page = await explore("topics");
+  const sum = numbers(page).reduce((before, number) => before + Number.parseFloat(number), 0);
+  assert.equal(numbers(page).length, 3);
+  assert.ok(Math.abs(sum - 100) > 1);
+  assert.match(page.text("predictions"), /is the sigmoid of its score/);
+  assert.match(page.one("[data-testid^=prediction-] .candidate").title, /score −?[\d.]+/);
+});
+
+test("scores have no percent sign, and a negative one has its bar on the left of zero", async () => {
+  const page = await explore("stars", { edits: ["encoder.1.self.weights[2]=set:0"] });
+  assert.doesNotMatch(answerText(page), PERCENT);
+  assert.doesNotMatch(answerText(page), /percentage|likel|probability\b(?!, and)/);
+  for (const row of page.all("[data-testid^=prediction-] .candidate")) {
+    const bar = /** @type {HTMLElement} */ (row.querySelector(".bar"));
+    const track = /** @type {HTMLElement} */ (row.querySelector(".track"));
+    const isNegative = wordsOf(/** @type {Element} */ (row.querySelector(".number"))).startsWith("−");
+    const ends = Number.parseFloat(bar.style.left) + Number.parseFloat(bar.style.width);
+    const zero = Number.parseFloat(track.style.getPropertyValue("--zero"));
+    assert.ok(Math.abs((isNegative ? ends : Number.parseFloat(bar.style.left)) - zero) < 1e-6);
+    assert.equal(bar.classList.contains("minus"), isNegative);
+  }
+  assert.match(page.text("predictions"), /▲▼ change of the score/);
+});
+
+test("a lone score has no bar", async () => {
+  const page = await explore("rating");
+  assert.equal(numbers(page).length, 1);
+  assert.ok(page.all("[data-testid^=prediction-] .bar").every((bar) => bar.hidden));
+});
+
+test("the layers show scores, in colours on both sides of zero", async () => {
+  const page = await explore("stars", { tab: "layers", analysis: "logit_lens" });
+  assert.doesNotMatch(page.text("lens") + page.text("lens-reading"), PERCENT);
+  assert.match(wordsOf(page.one(".logit_lens .legend")), /^−.*score, white at zero$/);
+  assert.doesNotMatch(page.one("[data-testid=lens] button").style.background, /NaN/);
+  const [best, ...others] = [.../** @type {HTMLSelectElement} */ (page.get("layers-target")).options].map(wordsOf);
+  assert.equal(best, "the highest");
+  assert.ok(others.every((words) => !PERCENT.test(words)));
+  page.click("analysis-logit_attribution");
+  await settle();
+  assert.doesNotMatch(page.text("shares-total"), /changes no probability/);
+  page.click("analysis-head_ablation");
+  await settle();
+  page.click("ablate");
+  await until(() => page.text("ablate") === "Done");
+  page.hover("ablation-1-1");
+  assert.match(page.text("ablation-reading"), /^Layer 1, head 1 off: [+−]?[\d.e−]+, from −?[\d.]+ to −?[\d.]+$/);
+  assert.doesNotMatch(page.text("ablate-status"), PERCENT);
+  const ranked = page
+    .all("[data-testid=ablation-ranked] li")
+    .map((row) => [/^−/.test(row.querySelector("output")?.textContent ?? ""), row.querySelector("i.minus") !== null]);
+  assert.ok(
+    ranked.some(([isNegative]) => isNegative) && ranked.every(([isNegative, isMinus]) => isNegative === isMinus),
+  );
+  page.click("analysis-head_search");
+  await settle();
+  page.click("search");
+  await until(() => /scores, which do not take each other's place/.test(page.text("search-status")));
+});
+
+test("the steps end with the sigmoid, or with the scores", async () => {
+  const sigmoid = await explore("topics", { tab: "walkthrough", step: "sigmoid" });
+  assert.match(sigmoid.text("steps-outcome-title"), /probabilities of the answers/);
+  assert.match(sigmoid.text("steps-answer"), PERCENT);
+  const score = await explore("stars", { tab: "walkthrough", step: "logits" });
+  assert.match(score.text("steps-outcome-title"), /scores of the answers/);
+  assert.doesNotMatch(score.text("steps-answer"), PERCENT);
+  assert.doesNotMatch(score.get("steps-outcome").ariaLabel ?? "", PERCENT);
+});
+
+test("a label of a text rests on tokens by its own number", async () => {
+  const stars = await tasks("stars", "classify");
+  assert.doesNotMatch(stars.text("class-labels"), PERCENT);
+  assert.match(stars.text("class-reading"), /the score of “.+” falls/);
+  const lost = stars.all("[data-testid=class-tokens] .chip small").map(wordsOf);
+  assert.ok(
+    lost.every((words) => /^[+−]0\.0\d+$|^[+−][\d.]+e−\d$/.test(words)),
+    lost.join(" "),
+  );
+  stars.hover(stars.all("[data-testid=class-tokens] .chip")[0]);
+  assert.match(stars.text("class-reading"), /has −?[\d.]+ instead of −?[\d.]+\.$/);
+  const topics = await tasks("topics", "classify");
+  assert.match(topics.text("class-labels"), /the sigmoid of its score/);
+  topics.hover(topics.all("[data-testid=class-tokens] .chip")[0]);
+  const [, share] = /instead of ([\d.]+ %)/.exec(topics.text("class-reading")) ?? [];
+  assert.equal(share, wordsOf(topics.one("[data-testid=class-labels] .number")));
+});
+
+test("a token has a label only if it is likelier than not", async () => {
+  const page = await tasks("replaced", "tag");
+  const found = page.all("[data-testid=tagged] .chip .output").map(wordsOf);
+  for (const words of found) {
+    const share = Number.parseFloat(words.match(/([\d.]+) %/)?.[1] ?? "");
+    assert.equal(words.startsWith("replaced"), share >= 50);
+    assert.equal(words.startsWith("–"), share < 50);
+  }
+  assert.ok(found.some((words) => words.startsWith("–")) && found.some((words) => words.startsWith("replaced")));
+});

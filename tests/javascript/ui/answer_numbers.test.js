@@ -1,0 +1,83 @@
+// The numbers of answers: percent, or scores with bars on both sides of zero.
+
+import "../dom.js";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { meaningsOf } from "../../../app/headlight_app/compare/frontend/predictions.js";
+import { outcomeWords } from "../../../app/headlight_app/explore/frontend/layers/ablation/head_search.js";
+import { announcedPrediction } from "../../../app/headlight_app/explore/frontend/prediction/announcement.js";
+import { tagOf } from "../../../app/headlight_app/tasks/frontend/export/labels.js";
+import {
+  answerNumber,
+  createAnswerTrack,
+  figureBars,
+} from "../../../app/headlight_app/ui/frontend/charts/answer_numbers.js";
+import { changeLabel } from "../../../app/headlight_app/ui/frontend/heads/predictions.js";
+import { wordsOf } from "../opened.js";
+
+/** @import { HeadSearchAnswer } from "../../../app/headlight_app/explore/frontend/contract.js" */
+
+const SCORE = /** @type {const} */ ({ problem_type: "regression" });
+const LABELS = /** @type {const} */ ({ problem_type: "multi-label" });
+
+test("scores keep the digits before the point, and have no percent sign", () => {
+  const numbers = [0.123456, -7.3, 1234.5, 98765.4, 0];
+  assert.deepEqual(
+    numbers.map((number) => answerNumber(SCORE, number)),
+    ["0.1235", "−7.3", "1235", "98765", "0"],
+  );
+  assert.equal(answerNumber(LABELS, 0.5), "50.0 %");
+  assert.equal(answerNumber({}, 0.5), "50.0 %");
+});
+
+test("a change is in percentage points or in units of the score", () => {
+  assert.equal(wordsOf(changeLabel({}, -0.123)), "▼ 12.3");
+  assert.equal(wordsOf(changeLabel(SCORE, 2.5)), "▲ 2.5");
+  assert.equal(wordsOf(changeLabel(SCORE, 0.0001)), "± 0");
+});
+
+test("bars of scores begin at zero, and bars of probabilities end at 100 %", () => {
+  const track = createAnswerTrack(SCORE, [-1, 3], -1);
+  const bar = /** @type {HTMLElement} */ (track.querySelector(".bar"));
+  assert.deepEqual([bar.style.left, bar.style.width, bar.className], ["0%", "25%", "bar minus"]);
+  assert.equal(track.style.getPropertyValue("--zero"), "25%");
+  assert.equal(figureBars(SCORE, [{ values: [-2, null] }, { values: [-5] }]).least, -5);
+  assert.equal(figureBars(LABELS, [{ values: [0.2] }]).most, 1);
+});
+
+test("a score is read aloud as a score", () => {
+  const candidates = [{ text: "stars", id: 0, before: -1.5, after: 4.25 }];
+  const prediction = { position: 0, title: "Label", preposition: "", token_text: null, candidates, ...SCORE };
+  assert.equal(announcedPrediction(prediction, true), "Label: stars 4.25, before −1.5");
+});
+
+test("a label that excludes no other is named if it is likelier than not", () => {
+  const meta = (/** @type {number} */ after, /** @type {string} */ was) => ({
+    ...LABELS,
+    labels: [[{ text: "replaced", id: 0, before: 0.5, after }]],
+    as_trained: [was],
+    changed: true,
+    names: ["replaced"],
+  });
+  assert.deepEqual(tagOf(meta(0.7, "replaced"), 0), { label: "replaced", note: "70.0 %" });
+  assert.deepEqual(tagOf(meta(0.2, ""), 0), { label: "", note: "replaced 20.0 %" });
+  assert.deepEqual(tagOf(meta(0.2, "replaced"), 0), { label: "", note: "was replaced" });
+  assert.deepEqual(tagOf(meta(0.7, ""), 0), { label: "replaced", note: "was –" });
+});
+
+test("a label that is not true any more is not replaced by another one", () => {
+  const found = /** @type {HeadSearchAnswer} */ ({
+    ...{ changed: true, text: "sport", likeliest: "sport", most: 10, ...LABELS },
+    search: { heads: [{ path: "encoder.1.self", head: 2, margin: -0.1 }], stuck: false },
+  });
+  const words = outcomeWords(found).map((word) => (typeof word === "string" ? word : word.textContent));
+  assert.equal(words.join(""), "Without this head the label sport has less than 50 %: it is not true.");
+});
+
+test("sides without a problem type have answers that exclude each other", () => {
+  const compared = { titles: ["", ""], places: [], positions: [0, 0], distance: 0.5, candidates: [] };
+  assert.deepEqual(meaningsOf(/** @type {any} */ (compared)), [
+    { problem_type: "single-label" },
+    { problem_type: "single-label" },
+  ]);
+});
