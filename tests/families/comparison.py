@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,11 @@ Pairs = dict[str, tuple[np.ndarray, np.ndarray]]
 
 def compared(case: Case, folder: Path) -> Pairs:
     """The arrays of a case from `headlight trace` and from transformers, by name; built in an empty folder."""
-    model = build(case, folder / "checkpoint")
+    return compared_in(case, folder, build(case, folder / "checkpoint"))
+
+
+def compared_in(case: Case, folder: Path, model: Any) -> Pairs:
+    """The same for a checkpoint in a folder, and the model that transformers reads from it."""
     expected = outputs(model, case)
     target = ["--target", TARGET] if has_target(case, model) else []
     out = folder / "out.npz"

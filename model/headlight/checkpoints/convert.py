@@ -164,7 +164,8 @@ def plan_conversion(fields: ConfigReader, tensors: LazyTensors) -> ForeignCheckp
         notes = (*notes, f"The prefix {shortened(wrapper)!r} was taken off the names of its tensors.")
     conversion = make_plan(family, family_fields, tensors)
     conversion = replace(conversion, notes=(*notes, *conversion.notes))
-    return ForeignCheckpoint(_untie_if_different(conversion, tensors), tensors)
+    conversion = _untie_if_different(_with_stored_tables(conversion, tensors), tensors)
+    return ForeignCheckpoint(conversion, tensors)
 
 
 @dataclass(frozen=True)
@@ -196,6 +197,32 @@ def load_weights(
         count = "1 field of its config is" if len(unknown) == 1 else f"{len(unknown)} fields of its config are"
         notes.append(f"{count} unknown in its family and ignored: {join_names(unknown, 4)}.")
     return LoadReport(tuple(notes), loader.sources)
+
+
+# The name of a table that the file stores, by the Config field that its family sets for it.
+_STORED_TABLES = {
+    "positional_encoding": "positions",
+    "rope": "rotary frequencies",
+    "embedding.separate_encoder": "an embedding for each stack",
+}
+
+
+def _with_stored_tables(conversion: ConversionPlan, tensors: LazyTensors) -> ConversionPlan:
+    """Follow the tables of the file where they differ from those that the config computes or shares."""
+
+    def find(name: str) -> Tensor | None:
+        names = (name, conversion.family.base_model_prefix + name)
+        return next((tensors[each].float() for each in names if each in tensors), None)
+
+    try:
+        values = conversion.family.stored_tables(conversion.config, find)
+    except ConfigError as error:
+        raise CheckpointError(f"{conversion.fields.name}: {error}") from error
+    if not values:
+        return conversion
+    tables = " and ".join(title for name, title in _STORED_TABLES.items() if name in values)
+    note = f"Its file stores {tables} other than its config says; those of the file are used."
+    return replace(conversion, config=conversion.config.replace(**values), notes=(*conversion.notes, note))
 
 
 def _untie_if_different(conversion: ConversionPlan, tensors: LazyTensors) -> ConversionPlan:

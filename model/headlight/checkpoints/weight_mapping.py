@@ -23,6 +23,7 @@ from headlight.nn.transformer import Transformer
 
 WeightOp = Callable[[Tensor, Config], Tensor]
 ConfigValues = dict[str, Any]
+FindTensor = Callable[[str], Tensor | None]  # a tensor of the file by its name without the prefix of the base model
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class Family:
     name_indices: values for the placeholders in a tensor name, by layer.
     attribute_map: aliases of config fields -> the family's own names (as in transformers).
     untied_weights: rules that replace others if encoder and decoder have separate embeddings.
+    stored_tables: the Config fields for tables that the config computes or shares, if the file stores other ones.
     defaults: values of config fields that a file may leave out.
     factors: factors from the config on the outputs of some modules, by the end of the module's name; applied to their
         weights instead.
@@ -92,6 +94,7 @@ class Family:
     name_indices: Callable[[ConfigReader, int], dict[str, int]] = lambda fields, layer: {"i": layer}
     attribute_map: Mapping[str, str] = field(default_factory=dict)
     untied_weights: WeightRules = field(default_factory=dict)
+    stored_tables: Callable[[Config, FindTensor], ConfigValues] = lambda config, find: {}
     defaults: dict[str, Any] = field(default_factory=dict)
     factors: Callable[[ConfigReader], Mapping[str, float]] = lambda fields: {}
     any_image_size: bool = False

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+import torch
+from torch import Tensor
+
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families.common import (
     GATED_MLP_ACTIVATIONS,
@@ -22,14 +25,22 @@ from headlight.checkpoints.families.common import (
 from headlight.checkpoints.weight_mapping import (
     ConfigValues,
     Family,
+    FindTensor,
     HeadMapping,
     WeightRules,
     last_positions,
     rule,
     stacked_qkv,
 )
-from headlight.config import EmbeddingConfig, OutputHeadConfig, PerLayerConfig, RelativePositionConfig, RopeConfig
-from headlight.errors import CheckpointError
+from headlight.config import (
+    Config,
+    EmbeddingConfig,
+    OutputHeadConfig,
+    PerLayerConfig,
+    RelativePositionConfig,
+    RopeConfig,
+)
+from headlight.errors import CheckpointError, ConfigError
 
 
 def shared_config(
@@ -108,6 +119,27 @@ def esm(fields: ConfigReader) -> ConfigValues:
         if any("contact_head." in name for name in fields.tensor_names)
         else None,
     }
+
+
+def stored_frequencies(config: Config, find: FindTensor) -> ConfigValues:
+    """The rotary frequencies of ESM, a table of its file, if they differ from the usual ones (trained or rounded)."""
+    layers = (*range(config.layers), "*")  # transformers 5 writes one table, for any layer
+    names = ("rotary", *(f"encoder.layer.{layer}.attention.self.rotary" for layer in layers))
+    found = [table for name in names if (table := find(f"{name}_embeddings.inv_freq")) is not None]
+    usual = config.rope.theta ** -(torch.arange(0, config.head_dim, 2) / config.head_dim)
+    if config.positional_encoding != "rope" or all(_are_close(usual, table) for table in found):
+        return {}
+    divisors = usual / found[0] if found[0].shape == usual.shape else usual / 0
+    if not all(_are_close(found[0], table) for table in found) or not divisors.isfinite().all():
+        raise ConfigError(
+            "its layers store rotary frequencies that differ, are 0 or do not fit its heads; one table for all is read."
+        )
+    factors = tuple(divisors.tolist())
+    return {"rope": replace(config.rope, scaling="longrope", short_factor=factors, long_factor=factors)}
+
+
+def _are_close(table: Tensor, other: Tensor) -> bool:
+    return table.shape == other.shape and torch.allclose(table, other, rtol=1e-6, atol=0)
 
 
 def distilbert(fields: ConfigReader) -> ConfigValues:
@@ -264,6 +296,7 @@ ESM = replace(
     base_model_prefix="esm.",
     ignored_tensors=(*ROBERTA.ignored_tensors, "embeddings.position_embeddings.*", "*.rotary_embeddings.inv_freq",
                      "rotary_embeddings.inv_freq"),
+    stored_tables=stored_frequencies,
     required_values={"is_decoder": False, "is_folding_model": False, "hidden_act": "gelu"},
     ignored_fields=("esmfold_config", "vocab_list", "rope_theta"),  # the last one only affects rotary positions
 )  # fmt: skip

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import torch
+
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families.common import (
     GATED_MLP_ACTIVATIONS,
@@ -18,6 +20,7 @@ from headlight.checkpoints.families.common import (
 from headlight.checkpoints.weight_mapping import (
     ConfigValues,
     Family,
+    FindTensor,
     HeadMapping,
     WeightRules,
     beside_each_other,
@@ -26,7 +29,15 @@ from headlight.checkpoints.weight_mapping import (
     rule,
     skip_rows,
 )
-from headlight.config import EmbeddingConfig, OutputHeadConfig, RelativePositionConfig, SinusoidalConfig, SoundConfig
+from headlight.config import (
+    Config,
+    EmbeddingConfig,
+    OutputHeadConfig,
+    RelativePositionConfig,
+    SinusoidalConfig,
+    SoundConfig,
+)
+from headlight.nn.positional_encodings import SINUSOIDAL_BASE
 
 
 def shared_config(
@@ -56,6 +67,31 @@ def _has_separate_encoder(fields: ConfigReader) -> bool:
     """Whether encoder and decoder have separate embeddings, as in files without tied weights."""
     tied, names = fields.boolean("tie_word_embeddings", True), fields.tensor_names
     return not tied and all(any(name.endswith(copy) for name in names) for copy in _COPIES)
+
+
+def stored_embeddings(config: Config, find: FindTensor) -> ConfigValues:
+    """A table for each stack if the file stores different ones, as models have them that were trained untied."""
+    tables = {name: find(f"{name}.weight") for name in ("shared", "encoder.embed_tokens", "decoder.embed_tokens")}
+    found = [table for table in tables.values() if table is not None]
+    if not config.has_cross_attention or all(torch.equal(found[0], other) for other in found[1:]):
+        return {}
+    shared, decoder = tables["shared"], tables["decoder.embed_tokens"]
+    is_shared = shared is None or decoder is None or torch.equal(shared, decoder)
+    return {"embedding.separate_encoder": True} | ({} if is_shared else {"embedding.tied": False})
+
+
+def stored_positions(config: Config, find: FindTensor) -> ConfigValues:
+    """Tables of positions if the file stores others than the sinusoids, be they trained or only rounded."""
+    values, width = stored_embeddings(config, find), config.d_model
+    channels = torch.arange(0, width, 2, dtype=torch.float64)
+    angles = torch.arange(config.context_length)[:, None] / SINUSOIDAL_BASE ** (channels / width)
+    sinusoids = torch.cat((angles.sin(), angles.cos()[:, : width // 2]), dim=1).float()
+    found = [find(f"{stack}.embed_positions.weight") for stack in ("encoder", "decoder")]
+    known = all(
+        table is None or (table.shape == sinusoids.shape and torch.allclose(table, sinusoids, atol=1e-6))
+        for table in found
+    )
+    return values if known else values | {"positional_encoding": "learned"}
 
 
 def bart(fields: ConfigReader) -> ConfigValues:
@@ -158,7 +194,13 @@ _CLASSIFIER = classifier_head(
     output_head_config=OutputHeadConfig(transform="dense", activation="tanh"),
 )
 _COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
-_UNTIED_EMBEDDINGS: WeightRules = {"embedding": "decoder.embed_tokens", "source_embedding": "encoder.embed_tokens"}
+_UNTIED_EMBEDDINGS: WeightRules = {
+    "embedding": "decoder.embed_tokens|shared",
+    "source_embedding": "encoder.embed_tokens|shared",
+}
+_POSITIONS: WeightRules = {
+    f"{stack}.positional_encoding.table": f"{stack}.embed_positions" for stack in ("encoder", "decoder")
+}
 _REQUIRED_VALUES = {
     "is_encoder_decoder": True,
     "is_decoder": False,
@@ -183,10 +225,11 @@ BART = Family(
     ignored_fields=_IGNORED_FIELDS,
     attribute_map=_ATTRIBUTE_MAP,
     untied_weights=_UNTIED_EMBEDDINGS,
+    stored_tables=stored_embeddings,
 )
 MARIAN = Family(
     marian,
-    _EMBEDDING | _BLOCKS,
+    _EMBEDDING | _POSITIONS | _BLOCKS,
     {"MTModel": HeadMapping(language_config, _HEAD)},
     base_model_prefix="model.",
     ignored_tensors=("shared.weight", *_COPIES, "encoder.embed_positions.weight", "decoder.embed_positions.weight"),
@@ -194,6 +237,7 @@ MARIAN = Family(
     ignored_fields=_IGNORED_FIELDS,
     attribute_map=_ATTRIBUTE_MAP,
     untied_weights=_UNTIED_EMBEDDINGS,
+    stored_tables=stored_positions,
 )
 
 
@@ -217,19 +261,22 @@ MBART = replace(
 PEGASUS = replace(
     MBART,
     config_values=pegasus,
-    weights=_EMBEDDING | _FINAL_NORMS | _BLOCKS,
+    weights=_EMBEDDING | _POSITIONS | _FINAL_NORMS | _BLOCKS,
     heads_by_class={"ForConditionalGeneration": HeadMapping(language_config, _HEAD)},
     ignored_tensors=(*BART.ignored_tensors, "encoder.embed_positions.weight", "decoder.embed_positions.weight"),
+    stored_tables=stored_positions,
 )
-M2M_100 = replace(PEGASUS, config_values=m2m_100, defaults={"scale_embedding": True})
-_POSITIONS: WeightRules = {
-    f"{stack}.positional_encoding.table": f"{stack}.embed_positions" for stack in ("encoder", "decoder")
-}
+M2M_100 = replace(
+    PEGASUS,
+    config_values=m2m_100,
+    stored_tables=stored_embeddings,  # it computes its positions, whatever the file stores
+    defaults={"scale_embedding": True},
+)
 BLENDERBOT = replace(
     PEGASUS,
     config_values=blenderbot,
-    weights=PEGASUS.weights | _POSITIONS,
     ignored_tensors=BART.ignored_tensors,
+    stored_tables=stored_embeddings,
     defaults={
         "max_position_embeddings": 128, "d_model": 2560, "encoder_layers": 2, "decoder_layers": 24,
         "encoder_ffn_dim": 10_240, "decoder_ffn_dim": 10_240, "encoder_attention_heads": 32,
@@ -249,6 +296,7 @@ WHISPER = replace(
     },
     name_indices=lambda fields, layer: {"i": layer, "next": layer + 1},
     ignored_tensors=("proj_out.weight",),
+    stored_tables=stored_embeddings,
     required_values={"is_encoder_decoder": True, "scale_embedding": False},
     ignored_fields=(
         *_IGNORED_FIELDS, "suppress_tokens", "begin_suppress_tokens", "use_weighted_layer_sum", "classifier_proj_size",
@@ -356,6 +404,7 @@ _T5_OUTSIDE_BLOCKS: WeightRules = {
     "encoder.final_norm": "encoder.final_layer_norm",
     "decoder.final_norm": "decoder.final_layer_norm",
 }
+_T5_ENCODER: WeightRules = {"embedding": "encoder.embed_tokens|shared"}
 T5 = Family(
     t5,
     _T5_OUTSIDE_BLOCKS
@@ -364,8 +413,8 @@ T5 = Family(
     {
         "ForConditionalGeneration": HeadMapping(t5_language_config, {"output_head.projection": "lm_head"}),
         "ForSequenceClassification": _T5_CLASSIFIER,
-        "ForTokenClassification": HeadMapping(token_config, {"output_head.projection": "classifier"}),
-        "EncoderModel": HeadMapping(encoder_config),
+        "ForTokenClassification": HeadMapping(token_config, {"output_head.projection": "classifier", **_T5_ENCODER}),
+        "EncoderModel": HeadMapping(encoder_config, _T5_ENCODER),
         "Model": HeadMapping(no_head, ignored_tensors=("lm_head.weight",)),
     },
     base_model_prefix="transformer.",  # of the classifiers only
@@ -375,6 +424,8 @@ T5 = Family(
         "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
     ),
     required_values={"is_decoder": False},
+    untied_weights=_UNTIED_EMBEDDINGS,
+    stored_tables=stored_embeddings,
     ignored_fields=("dropout_rate", "dense_act_fn", "is_gated_act"),  # the last two are derived from feed_forward_proj
     attribute_map={
         "hidden_size": "d_model",
