@@ -57,6 +57,7 @@ IMAGE_MODELS: dict[str, list[Case]] = {
     "siglip": [Case("SiglipModel", BOTH, tower="text"), Case("SiglipModel", BOTH, tower="vision", image=(40, 31))],
     "deit": [
         Case("DeiTForImageClassification", VIT | LABELS, image=(40, 31)),
+        Case("DeiTForImageClassificationWithTeacher", VIT | LABELS, image=(31, 40)),
         Case("DeiTModel", VIT | {"qkv_bias": False, "image_size": 32, "patch_size": 16}, image=(24, 24)),
     ],
     "beit": [
@@ -66,13 +67,18 @@ IMAGE_MODELS: dict[str, list[Case]] = {
                     "use_absolute_position_embeddings": True}, image=(50, 60)),
         Case("BeitModel", VIT | {"use_relative_position_bias": True, "image_size": 32}, image=(24, 24)),
         Case("BeitModel", VIT | {"use_absolute_position_embeddings": True, "use_mask_token": True}, image=(24, 24)),
+        Case("BeitForImageClassification", VIT | LABELS | {"layer_scale_init_value": 0.0}, image=(40, 31)),
     ],
     "dinov2": [
         Case("Dinov2Model", DINO, image=(40, 31)),
+        Case("Dinov2ForImageClassification", DINO | LABELS | {"image_size": 40}, image=(50, 60)),
+        Case("Dinov2ForImageClassification", DINO | {"num_labels": 5, "use_swiglu_ffn": True}, image=(40, 31)),
+        Case("Dinov2Model", DINO | {"mlp_ratio": 3, "use_swiglu_ffn": True}, image=(24, 24), dtype="bfloat16"),
         Case("Dinov2Model", DINO | {"qkv_bias": False, "num_attention_heads": 4}, image=(50, 60), prepare=SMALLER),
     ],
     "dinov2_with_registers": [
         Case("Dinov2WithRegistersModel", DINO | {"num_register_tokens": 3}, image=(40, 31)),
+        Case("Dinov2WithRegistersForImageClassification", DINO | LABELS | {"num_register_tokens": 3}, image=(50, 60)),
         Case("Dinov2WithRegistersModel", DINO | {"mlp_ratio": 3}, image=(50, 60), prepare=SMALLER),
     ],
     "dinov3_vit": [

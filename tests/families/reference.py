@@ -197,7 +197,7 @@ def tokenizer(special: bool) -> tokenizers.Tokenizer:
 def has_decoder(case: Case, model: Any) -> bool:
     """Whether the case is an encoder-decoder."""
     return bool(model.config.is_encoder_decoder) and not case.kind.endswith(
-        ("T5EncoderModel", "T5ForTokenClassification")
+        ("T5EncoderModel", "T5ForTokenClassification", "ForAudioClassification")
     )
 
 
@@ -245,7 +245,8 @@ def outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
 def last_hidden(model: Any, case: Case, asked: dict[str, torch.Tensor], whole: Any) -> torch.Tensor:
     """The last hidden states; the base model's for sounds and if the output has unmerged residual streams."""
     if case.audio or whole.hidden_states[-1].dim() > 3:
-        own: torch.Tensor = getattr(model, model.base_model_prefix)(**asked).last_hidden_state
+        base = getattr(model, model.base_model_prefix, None) or model.encoder
+        own: torch.Tensor = base(**asked).last_hidden_state
         return own
     last: torch.Tensor = whole.hidden_states[-1]
     return last

@@ -42,10 +42,25 @@ SOUND_MODELS: dict[str, list[Case]] = {
             audio=(5_000, 22_050),
             prepare={"feature_size": 20, "hop_length": 200, "n_fft": 512, "sampling_rate": 22_050},
         ),
+        Case(
+            "WhisperForAudioClassification",
+            WHISPER | {"classifier_proj_size": 11, "num_labels": 5},
+            audio=(7_000, 16_000),
+        ),
+        Case(
+            "WhisperForAudioClassification",
+            WHISPER | {"encoder_layers": 1, "encoder_attention_heads": 2, "max_source_positions": 17},
+            audio=(5_000, 16_000),
+        ),
         Case("WhisperModel", WHISPER | {"tie_word_embeddings": False, "decoder_ffn_dim": 25}, audio=(9_000, 16_000)),
     ],
     "wav2vec2": [
         Case("Wav2Vec2ForCTC", WAV2VEC, audio=(3_000, 16_000)),
+        Case(
+            "Wav2Vec2ForSequenceClassification",
+            WAV2VEC | {"classifier_proj_size": 11, "num_labels": 5},
+            audio=(3_100, 16_000),
+        ),
         Case("Wav2Vec2Model", WAV2VEC | STABLE | {"num_conv_pos_embeddings": 5}, audio=(2_345, 16_000)),
         Case(
             "Wav2Vec2ForCTC",
@@ -56,6 +71,7 @@ SOUND_MODELS: dict[str, list[Case]] = {
     ],
     "hubert": [
         Case("HubertForCTC", WAV2VEC, audio=(2_000, 16_000)),
+        Case("HubertForSequenceClassification", WAV2VEC | STABLE | {"classifier_proj_size": 30}, audio=(2_100, 16_000)),
         Case("HubertModel", WAV2VEC | STABLE, audio=(2_500, 16_000)),
         Case(
             "HubertModel",

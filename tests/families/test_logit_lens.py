@@ -24,11 +24,19 @@ HEADS: dict[str, Callable[[Any, torch.Tensor], torch.Tensor]] = {
     ),
     "RobertaForSequenceClassification": lambda model, hidden: model.classifier(hidden),
     "ViTForImageClassification": lambda model, hidden: model.classifier(hidden[:, 0]),
+    "DeiTForImageClassificationWithTeacher": lambda model, hidden: (
+        (model.cls_classifier(hidden[:, 0]) + model.distillation_classifier(hidden[:, 1])) / 2
+    ),
+    "Dinov2WithRegistersForImageClassification": lambda model, hidden: model.classifier(
+        torch.cat((hidden[:, 0], hidden[:, 1 + model.config.num_register_tokens :].mean(1)), dim=1)
+    ),
     "GPT2ForSequenceClassification": lambda model, hidden: model.score(hidden[:, -1]),
     "LlamaForSequenceClassification": lambda model, hidden: model.score(hidden[:, -1]),
 }
 FINAL_NORMS: dict[str, Callable[[Any], torch.nn.Module]] = {
     "ViTForImageClassification": lambda model: model.vit.layernorm,
+    "DeiTForImageClassificationWithTeacher": lambda model: model.deit.layernorm,
+    "Dinov2WithRegistersForImageClassification": lambda model: model.dinov2_with_registers.layernorm,
     "GPT2ForSequenceClassification": lambda model: model.transformer.ln_f,
     "LlamaForSequenceClassification": lambda model: model.model.norm,
 }

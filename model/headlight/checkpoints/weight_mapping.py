@@ -32,12 +32,13 @@ class WeightRule:
 
     `source` may list alternatives separated by "|"; the first one in the checkpoint is used. If it has a "*", the
     tensors numbered from 0 are stacked on a new first axis. `combine` joins that tensor with another one, `second`,
-    before the operations.
+    before the operations, unless the config says by `has_second` that the file has none.
     """
 
     source: str
     ops: tuple[WeightOp, ...] = ()
     second: str = ""
+    has_second: Callable[[ConfigReader], bool] = lambda fields: True
     combine: Callable[[Tensor, Tensor], Tensor] = lambda tensor, other: tensor
 
 
@@ -161,7 +162,9 @@ def _problem_type(fields: ConfigReader) -> str:
 
 
 def _out_of_vocabulary_notes(fields: ConfigReader, config: Config) -> tuple[str, ...]:
-    """Notes about special tokens beyond the vocabulary."""
+    """Notes about special tokens beyond the vocabulary; none for a sound with labels, which has no tokens."""
+    if config.predicts_from_sound and config.labels:
+        return ()
     names = [name for name in fields.values if name.endswith("_token_id")]
     token_ids = {name: fields.values[name] for name in names if type(fields.values[name]) is int}
     return tuple(
@@ -330,7 +333,7 @@ class WeightLoader:
         self.loaded.update(parts)
         tensor = self.tensors[source] if parts == [source] else self._stacked(parts, name)
         row = self._rule(name)[0]
-        if row.second:
+        if row.second and row.has_second(self.plan.fields):
             tensor = self._combined(row, tensor, name)
         for step in row.ops:
             tensor = self._apply_op(step, tensor, name, source)

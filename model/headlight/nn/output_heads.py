@@ -71,14 +71,22 @@ class HeadTransform(nn.Module):
         transform = config.output_head_config.transform or "none"
         has_dense = transform.startswith("dense")
         self.activation = ACTIVATIONS[config.output_head_config.activation if has_dense else "linear"]
-        bias = config.has_bias("transform")
-        self.dense = Linear(config.d_model, config.d_model, bias=bias) if has_dense else nn.Identity()
-        self.norm = make_norm(config, config.d_model) if transform.endswith("norm") else nn.Identity()
+        bias, (before, self.dim) = config.has_bias("transform"), _transform_dims(config)
+        self.dense = Linear(before, self.dim, bias=bias) if has_dense else nn.Identity()
+        self.norm = make_norm(config, self.dim) if transform.endswith("norm") else nn.Identity()
 
-    def forward(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
+    def forward(self, hidden_states: Float[Tensor, "*shape dim"]) -> Float[Tensor, "*shape transform_dim"]:
         """norm(activation(hidden W))."""
         transformed: Tensor = self.norm(self.activation(self.dense(hidden_states)))
         return transformed
+
+
+def _transform_dims(config: Config) -> tuple[int, int]:
+    """The channels before and after the transform of a classifier."""
+    head = config.output_head_config
+    pools_twice = config.output_head == "sequence-classifier" and head.second_pooling
+    before = config.d_model * (2 if pools_twice else 1)
+    return before, (head.transform_dim if (head.transform or "none").startswith("dense") else 0) or before
 
 
 class MaskedLanguageModelHead(PredictionHead):
@@ -101,6 +109,11 @@ class MaskedLanguageModelHead(PredictionHead):
 
 def _first_token(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
     return hidden_states[:, 0]
+
+
+def _second_token(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
+    has_second = padding_mask[:, :2].sum(1) > 1  # a text of one token has no second one
+    return torch.where(has_second[:, None], hidden_states[:, :2][:, -1], hidden_states[:, 0])
 
 
 def _mean_pool(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
@@ -134,6 +147,7 @@ POOLINGS: Registry[Pooling] = Registry(
     "pooling",
     {
         "first": Pooling("First token", "x_{0}", _first_token),
+        "second": Pooling("Second token", "x_{1}", _second_token),
         "mean": Pooling("Mean of all tokens", "Σ_{i} x_{i} / n", _mean_pool),
         "mean-but-first": Pooling("Mean of all but the first token", "Σ_{i>0} x_{i} / (n−1)", _mean_but_first),
         "max": Pooling("Maximum over all tokens", "max_{i} x_{i}", _max_pool),
@@ -142,10 +156,20 @@ POOLINGS: Registry[Pooling] = Registry(
 )
 
 
+def pooling_names(config: Config) -> tuple[str, ...]:
+    """The keys of the poolings of a classifier of whole texts, one or two."""
+    return (config.pooling, *filter(None, [config.output_head_config.second_pooling]))
+
+
+def pooling_title(config: Config) -> str:
+    """The title of a classifier's pooling, or of both."""
+    return " · ".join(POOLINGS[name].title for name in pooling_names(config))
+
+
 def _label_projection(config: Config) -> nn.Linear:
     if not config.labels:
         raise ConfigError(f"The output head {config.output_head!r} needs labels.")
-    return Linear(config.d_model, len(config.labels), bias=config.output_head_config.bias is not False)
+    return Linear(_transform_dims(config)[1], len(config.labels), bias=config.output_head_config.bias is not False)
 
 
 class LabelHead(PredictionHead):
@@ -156,7 +180,7 @@ class LabelHead(PredictionHead):
         self.transform = HeadTransform(config)
         self.projection = _label_projection(config)
 
-    def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
+    def transformed(self, hidden_states: Float[Tensor, "*shape dim"]) -> Float[Tensor, "*shape transform_dim"]:
         """The transform of each token, or of the pooled tokens."""
         transformed: Tensor = self.transform(hidden_states)
         return transformed
@@ -171,12 +195,21 @@ class SequenceClassifier(LabelHead):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
-        self.pool = POOLINGS[config.pooling].pool
+        self.poolings = [POOLINGS[name] for name in pooling_names(config)]
+        self.skipped_tokens = config.output_head_config.skipped_tokens
+
+    def pool(
+        self, hidden_states: Float[Tensor, "batch pos d_model"], padding_mask: Bool[Tensor, "batch pos"]
+    ) -> Float[Tensor, "batch dim"]:
+        """The pooled vector, or two beside each other; tokens to skip are treated as padding."""
+        positions = torch.arange(padding_mask.shape[1], device=padding_mask.device)
+        pooled = padding_mask & ((positions < 1) | (positions > self.skipped_tokens))
+        return torch.cat([pooling.pool(hidden_states, pooled) for pooling in self.poolings], dim=-1)
 
     def forward(
         self, hidden_states: Float[Tensor, "batch pos d_model"], padding_mask: PaddingMask = None
     ) -> Float[Tensor, "batch label"]:
-        """transform(pool(hidden)) W + b; padding is not pooled."""
+        """transform(pool(hidden)) W + b."""
         if padding_mask is None:
             padding_mask = torch.ones(hidden_states.shape[:2], dtype=torch.bool, device=hidden_states.device)
         return super().forward(self.pool(hidden_states, padding_mask))

@@ -25,6 +25,7 @@ from headlight.nn.output_heads import (
     LanguageModelHead,
     MaskedLanguageModelHead,
     SequenceClassifier,
+    pooling_names,
 )
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
 from headlight.nn.sound import SoundEmbedding
@@ -44,7 +45,8 @@ class Transformer(nn.Module):
         super().__init__()
         for mask in (*config.masks, *(mask for masks in config.per_layer.masks for mask in parse_masks(masks))):
             check_mask(mask)
-        POOLINGS.require(config.pooling)
+        for pooling in pooling_names(config):
+            POOLINGS.require(pooling)
         self.config = config
         self.new_parameters: tuple[str, ...] = ()
         self.origin: Origin | None = None  # of the weights, if they were read from files

@@ -9,7 +9,7 @@ from headlight.config import Config
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.layers import FEED_FORWARDS, NORMS
 from headlight.nn.masks import masks_title, parse_masks
-from headlight.nn.output_heads import POOLINGS
+from headlight.nn.output_heads import pooling_names, pooling_title
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.tasks import task_of
@@ -229,19 +229,22 @@ def _output_head(config: Config, length: int) -> tuple[Part, ...]:
     if not task.predicts:
         return ()
     parts = (
-        [Part("pooling", "Pooling", (POOLINGS[config.pooling].title,), (config.d_model,))] if task.whole_text else []
+        [Part("pooling", "Pooling", (pooling_title(config),), (config.d_model * len(pooling_names(config)),))]
+        if task.whole_text
+        else []
     )
     answers = len(config.labels) if task.predicts_labels else config.vocabulary_size
     over = f"over {answers:,} {'labels' if task.predicts_labels else 'tokens'}"
     tied = ("the embedding, transposed",) if config.embedding.tied and task.predicts_tokens else ()
     transform = config.output_head_config.transform or ("dense-norm" if task.fills_masks else "none")
+    channels = config.output_head_config.transform_dim or config.d_model
     if transform != "none":
         parts.append(
             Part(
                 "transform",
                 "Transform",
                 ("linear map, activation",),
-                (config.d_model,) if task.whole_text else (length, config.d_model),
+                (channels,) if task.whole_text else (length, channels),
             )
         )
     shape = (answers,) if task.whole_text else (length, answers)

@@ -13,7 +13,7 @@ import numpy as np
 from headlight.config import Config
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.masks import mask_titles
-from headlight.nn.output_heads import POOLINGS
+from headlight.nn.output_heads import POOLINGS, pooling_names
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.origin import Origin, headlight_version
 from headlight.tasks import task_of
@@ -54,7 +54,7 @@ def model_provenance(config: Config, origin: Origin | None, **more: Any) -> Prov
         "positional_encoding": config.positional_encoding,
         "attention_function": config.attention_function,
         "scale": "on" if config.attention.scale else "off",
-        "pooling": config.pooling if task_of(config).whole_text else "",
+        "pooling": "+".join(pooling_names(config)) if task_of(config).whole_text else "",
         "edits": [],
         "patch_from": "",
         "attention_group": "",
@@ -132,7 +132,7 @@ def _wiring(fields: Provenance) -> Iterator[str]:
     scaled = "" if fields["scale"] == "on" else ", not divided by √d"
     yield f"{ATTENTION_FUNCTIONS[fields['attention_function']].title}{scaled}"
     if fields["pooling"]:
-        yield f"pooling: {POOLINGS[fields['pooling']].title}"
+        yield f"pooling: {' · '.join(POOLINGS[name].title for name in fields['pooling'].split('+'))}"
 
 
 def _argument(mask: str) -> str:

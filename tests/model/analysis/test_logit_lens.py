@@ -106,6 +106,7 @@ def test_residual_norms() -> None:
 LABELS = ("good", "bad", "neither")
 POOL = {
     "first": lambda rows: rows[0],
+    "second": lambda rows: rows[1],
     "mean": lambda rows: rows.mean(0),
     "mean-but-first": lambda rows: rows[1:].mean(0),
     "max": lambda rows: rows.max(0),

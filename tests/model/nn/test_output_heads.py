@@ -8,7 +8,7 @@ from torch import Tensor
 
 from headlight import ConfigError, Transformer, UnknownNameError
 from headlight.config import EmbeddingConfig, OutputHeadConfig
-from headlight.nn.output_heads import OUTPUT_HEADS, POOLINGS
+from headlight.nn.output_heads import OUTPUT_HEADS, POOLINGS, SequenceClassifier
 from tests.model import toys
 
 LABELS = ("glad", "sad", "neither")
@@ -58,7 +58,17 @@ def test_poolings_take_the_first_the_mean_the_maximum_and_the_last() -> None:
     pooled = {name: pool(name, hidden, padding_mask) for name in POOLINGS}
     last = [3.0, -1.0]
     wanted = {"first": [1.0, -5.0], "mean": [2.0, -3.0], "mean-but-first": last, "max": last, "last": last}
-    assert pooled == wanted
+    assert pooled == wanted | {"second": last}
+
+
+def test_a_head_reads_two_poolings_beside_each_other_and_skips_registers() -> None:
+    answer = OutputHeadConfig(second_pooling="mean-but-first", skipped_tokens=1)
+    config = toys.config(d_model=2, heads=1, labels=tuple("abcd"), pooling="first", output_head_config=answer)
+    head = SequenceClassifier(config.replace(output_head="sequence-classifier"))
+    hidden = torch.tensor([[[1.0, -5.0], [9.0, 9.0], [3.0, -1.0], [5.0, 0.0]]])
+    pooled = head.pool(hidden, torch.ones(1, 4, dtype=torch.bool))
+    assert pooled.tolist() == [[1.0, -5.0, 4.0, -0.5]]
+    assert head.pool(hidden[:, :1], torch.ones(1, 1, dtype=torch.bool)).tolist() == [[1.0, -5.0, 1.0, -5.0]]
 
 
 def pool(name: str, hidden: Tensor, padding_mask: Tensor) -> list[float]:

@@ -20,7 +20,7 @@ from headlight.array_types import Float
 from headlight.cancellation import check_cancelled
 from headlight.config import Config
 from headlight.errors import ConfigError, TextError
-from headlight.nn.output_heads import POOLINGS
+from headlight.nn.output_heads import pooling_title
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.problem_types import problem_type_name, problem_type_of
@@ -150,7 +150,7 @@ def lens_explanation(config: Config) -> str:
     dense += ", through a norm" * (transform == "norm")
     whole = config.modalities[0]
     return (
-        f"The label that the model {early} The head reads the {POOLINGS[config.pooling].title.lower()}{dense}: that is "
+        f"The label that the model {early} The head reads the {pooling_title(config).lower()}{dense}: that is "
         f"the column “whole {whole}”. A token's column shows what the head would answer if it read that token alone."
     )
 

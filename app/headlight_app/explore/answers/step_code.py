@@ -83,7 +83,9 @@ def prediction_step_code(model: Transformer) -> dict[str, tuple[CodeExcerptAnswe
         "last-layer": end,
         "final-norm": (*end, *_method_code(stack.final_norm, "forward")),
         "project-out": end,
-        "pool": (*forward, _function_code(head.pool)) if isinstance(head, SequenceClassifier) else (),
+        "pool": (*forward, *(_function_code(each.pool) for each in head.poolings))
+        if isinstance(head, SequenceClassifier)
+        else (),
         "transform": (*_method_code(head, "transformed"), *transform),
         "compare": forward,
         "logits": forward,

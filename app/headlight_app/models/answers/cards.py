@@ -7,7 +7,7 @@ from dataclasses import asdict
 from headlight.checkpoints.load import read_card
 from headlight.config import Config
 from headlight.nn.layers import FEED_FORWARDS, NORMS
-from headlight.nn.output_heads import POOLINGS
+from headlight.nn.output_heads import pooling_title
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.tasks import TASKS, task_of
@@ -117,7 +117,7 @@ def _details(listed: ListedModel, config: Config) -> dict[str, str]:
         "Norm": NORMS[config.norm].title,
         "Norm placement": NORM_PLACEMENTS[config.norm_placement].title,
         "Feed-forward": _describe_feed_forward(config),
-        **({"Pooling": POOLINGS[config.pooling].title} if task_of(config).whole_text else {}),
+        **({"Pooling": pooling_title(config)} if task_of(config).whole_text else {}),
         **_input_details(listed.metadata.tokenizer, config),
         "Disk": format_bytes(listed.disk_bytes),
         "Memory": f"{format_bytes(listed.metadata.memory_bytes)} once open",

@@ -22,6 +22,7 @@ from headlight.analysis.weight_importance import gradient_times_input
 from headlight.array_types import Bool, Float, Int
 from headlight.cancellation import check_cancelled
 from headlight.errors import ConfigError, TextError
+from headlight.nn.output_heads import pooling_names
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.nn.transformer import Transformer
 from headlight.problem_types import problem_type_of
@@ -74,18 +75,22 @@ class AnswerPlace:
 
 def _mean_weight(place: AnswerPlace) -> Scores:
     weights = place.trace.attention().mean((0, 1))
-    return np.asarray(weights[place.position] if not _pools(place.trace) else weights.mean(0))
+    return np.asarray(weights[_rows(place)].mean(0))
 
 
 def _rollout(place: AnswerPlace) -> Scores:
     has_residual = NORM_PLACEMENTS[place.trace.config.norm_placement].has_residual
     rollout = attention_rollout(place.trace.attention(), has_residual)[-1]
-    return np.asarray(rollout[place.position] if not _pools(place.trace) else rollout.mean(0))
+    return np.asarray(rollout[_rows(place)].mean(0))
 
 
-def _pools(trace: Trace) -> bool:
-    """Whether the answer belongs to all tokens together."""
-    return task_of(trace.config).whole_text and trace.config.pooling in ("mean", "max")
+def _rows(place: AnswerPlace) -> list[int]:
+    """The tokens whose vectors the output head reads: all of them for a mean or a maximum."""
+    if not task_of(place.trace.config).whole_text:
+        return [place.position]
+    count = len(place.trace.text.ids)
+    read = {"first": [0], "second": [1 % count], "last": [count - 1]}
+    return [row for name in pooling_names(place.trace.config) for row in read.get(name, range(count))]
 
 
 def _deletion(place: AnswerPlace) -> Scores:
@@ -197,10 +202,11 @@ def _require(model: Transformer, trace: Trace, position: int, answer: int) -> tu
     answers = len(trace.config.labels) if task.predicts_labels else trace.config.vocabulary_size
     if not 0 <= answer < answers:
         raise TextError(f"There is no answer {answer}: this model knows {answers}, counted from 0.")
-    stays = trace.config.pooling == "first" if task.whole_text else True
-    own = 0 if task.whole_text else place.position
     end = place.position + 1 if "causal" in trace.config.masks and not task.whole_text else count
-    candidates = np.array([token for token in range(end) if not (stays and token == own)])
+    fixed = {"first": 0, "second": 1}  # places that are read whichever tokens are deleted
+    poolings = pooling_names(trace.config)
+    own = {fixed[name] for name in poolings if name in fixed} if task.whole_text else {place.position}
+    candidates = np.array([token for token in range(end) if token not in own])
     if not len(candidates):
         raise TextError("The answer depends on one token only, so there is none to delete; type a longer text.")
     return place, candidates

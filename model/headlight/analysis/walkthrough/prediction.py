@@ -18,7 +18,6 @@ from headlight.analysis.walkthrough.steps import StepValue, WalkthroughStep, is_
 from headlight.array_types import Float
 from headlight.config import Config
 from headlight.nn.output_heads import (
-    POOLINGS,
     LanguageModelHead,
     MaskedLanguageModelHead,
     PredictionHead,
@@ -93,7 +92,8 @@ class _Prediction:
         if isinstance(self.head, SequenceClassifier):
             pooled = self.head.pool(hidden[None], self._answerable(len(hidden)))[0]
             values = (_vector(symbol, vector), _vector("x", pooled))
-            yield self._step("pool", f"x = {POOLINGS[self.model.config.pooling].formula}", values)
+            formulas = ",   ".join(pooling.formula for pooling in self.head.poolings)
+            yield self._step("pool", f"x = {formulas if len(self.head.poolings) == 1 else f'[{formulas}]'}", values)
             vector, symbol = pooled, "x"
         prepared = self.head.transformed(vector)
         formula = _transform_formula(self.head, self.model.config, symbol)

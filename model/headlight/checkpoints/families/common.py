@@ -149,6 +149,23 @@ def classifier_head(
     return HeadMapping(config, {"output_head.projection": project, **(rows or {})})
 
 
+def sound_classifier(read: Callable[[ConfigReader], ConfigValues] = lambda fields: {}) -> HeadMapping:
+    """A classifier of sounds: the mean of all frames through two linear maps; `read` returns further values."""
+
+    def config(fields: ConfigReader) -> ConfigValues:
+        if fields.boolean("use_weighted_layer_sum", False):
+            raise CheckpointError(
+                f"{fields.name}: its classifier reads a weighted sum of all layers (use_weighted_layer_sum); only "
+                "classifiers of the last layer open. The model that it was trained from opens without a classifier."
+            )
+        size = fields.integer("classifier_proj_size", 256)
+        return {"output_head_config": OutputHeadConfig(transform="dense", activation="linear", transform_dim=size)} | {
+            **read(fields)
+        }
+
+    return classifier_head("classifier", rows={"output_head.transform.dense": "projector"}, read=config, pooling="mean")
+
+
 def last_token_classifier(default_pad_token_id: int | None) -> HeadMapping:
     """A sequence classifier on the last token that is not padding.
 

@@ -16,7 +16,9 @@ from headlight.checkpoints.families.common import (
     language_head,
     read_labels,
     sizes,
+    sound_classifier,
 )
+from headlight.checkpoints.families.speech import unused_table
 from headlight.checkpoints.weight_mapping import (
     ConfigValues,
     Family,
@@ -142,6 +144,22 @@ def whisper(fields: ConfigReader) -> ConfigValues:
     )
     biases = ("query", "value", "output", "up", "down", "norm")
     return choices | PRE_NORM | {"positional_encoding": "learned", "sound": sound, "bias": False, "biases": biases}
+
+
+def whisper_encoder(fields: ConfigReader) -> ConfigValues:
+    """The encoder alone, for a classifier; it has no tokens."""
+    choices = whisper(fields)
+    return {
+        "architecture": "encoder",
+        "vocabulary_size": 1,
+        "context_length": choices["sound"].frames,
+        "layers": choices["encoder.layers"],
+        "heads": choices["encoder.heads"],
+        "d_ff": choices["encoder.d_ff"],
+        "masks": (),
+        "biases": (*choices["biases"], "transform"),
+        **{name: 0 for name in ("encoder.layers", "encoder.heads", "encoder.d_ff", "decoder.start_token_id")},
+    }
 
 
 def language_config(fields: ConfigReader) -> ConfigValues:
@@ -284,6 +302,8 @@ BLENDERBOT = replace(
     },
 )  # fmt: skip
 
+_SOUND_CLASSIFIER = sound_classifier(whisper_encoder)
+_NO_TOKENS: WeightRules = {"embedding.weight": rule("encoder.layer_norm.weight", unused_table)}
 WHISPER = replace(
     PEGASUS,
     config_values=whisper,
@@ -292,7 +312,8 @@ WHISPER = replace(
     | _POSITIONS
     | {"embedding": "decoder.embed_tokens", "sound_embedding.convolutions.{i}": "encoder.conv{next}"},
     heads_by_class={
-        "ForConditionalGeneration": HeadMapping(language_config, {"output_head.projection": "proj_out"})
+        "ForConditionalGeneration": HeadMapping(language_config, {"output_head.projection": "proj_out"}),
+        "ForAudioClassification": replace(_SOUND_CLASSIFIER, weights=_SOUND_CLASSIFIER.weights | _NO_TOKENS),
     },
     name_indices=lambda fields, layer: {"i": layer, "next": layer + 1},
     ignored_tensors=("proj_out.weight",),

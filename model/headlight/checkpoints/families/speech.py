@@ -7,7 +7,7 @@ from dataclasses import replace
 from torch import Tensor
 
 from headlight.checkpoints.config_reader import MAX_INTEGER, ConfigReader
-from headlight.checkpoints.families.common import MLP_ACTIVATIONS, block_rows, block_rules, sizes
+from headlight.checkpoints.families.common import MLP_ACTIVATIONS, block_rows, block_rules, sizes, sound_classifier
 from headlight.checkpoints.weight_mapping import ConfigValues, Family, HeadMapping, WeightRule, WeightRules, rule
 from headlight.config import Config, OutputHeadConfig, SoundConfig
 from headlight.config.sound import MAX_FRAMES
@@ -68,7 +68,7 @@ def transcript_head(fields: ConfigReader) -> ConfigValues:
     return {"output_head": "ctc", "output_head_config": OutputHeadConfig(bias=True, pad_token_id=blank)}
 
 
-def _unused_table(tensor: Tensor, config: Config) -> Tensor:
+def unused_table(tensor: Tensor, config: Config) -> Tensor:
     """Zeros for the unused table of tokens."""
     return tensor.new_zeros(config.vocabulary_size, config.d_model)
 
@@ -82,7 +82,7 @@ def _weight_normed(direction: Tensor, length: Tensor) -> Tensor:
 
 _POSITIONS = "encoder.pos_conv_embed.conv"
 _WEIGHTS: WeightRules = {
-    "embedding.weight": rule("feature_projection.projection.weight", _unused_table),
+    "embedding.weight": rule("feature_projection.projection.weight", unused_table),
     "sound_embedding.convolutions.{i}": "feature_extractor.conv_layers.{i}.conv",
     "sound_embedding.convolution_norms.{i}": "feature_extractor.conv_layers.{i}.layer_norm",
     "sound_embedding.projection_norm": "feature_projection.layer_norm",
@@ -105,7 +105,10 @@ _BLOCK = block_rows(
 WAV2VEC2 = Family(
     wav2vec2,
     _WEIGHTS | block_rules("encoder", "encoder.layers.{i}.", _BLOCK),
-    {"ForCTC": HeadMapping(transcript_head, {"output_head.projection": "lm_head"})},
+    {
+        "ForCTC": HeadMapping(transcript_head, {"output_head.projection": "lm_head"}),
+        "ForSequenceClassification": sound_classifier(),
+    },
     base_model_prefix="wav2vec2.",
     ignored_tensors=("masked_spec_embed", "quantizer.*", "project_hid.*", "project_q.*", "lm_head.*"),
     required_values={"add_adapter": False, "adapter_attn_dim": (), "conv_pos_batch_norm": False},

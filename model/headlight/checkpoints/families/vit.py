@@ -8,6 +8,7 @@ sublayer's output weights here).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +30,7 @@ from headlight.checkpoints.weight_mapping import (
     WeightRule,
     WeightRules,
     beside_each_other,
+    chunk,
     rule,
 )
 from headlight.config import Config, ImageConfig, OutputHeadConfig, RelativePositionConfig, RopeConfig
@@ -86,7 +88,16 @@ def dinov2(fields: ConfigReader) -> ConfigValues:
             f"{fields.name}: its num_register_tokens is {registers:,}; at most {MAX_REGISTERS} are supported."
         )
     width = int(fields.integer("hidden_size", 768) * fields.number("mlp_ratio", 4))
-    return vit(fields.with_defaults(intermediate_size=width), *(f"[REG{number}]" for number in range(registers)))
+    gated = fields.boolean("use_swiglu_ffn", False)
+    width = -(int(width * 2 / 3) // -8) * 8 if gated else width
+    choices = vit(fields.with_defaults(intermediate_size=width), *(f"[REG{number}]" for number in range(registers)))
+    return choices | ({"feed_forward": "swiglu", "biases": ("gate", *choices["biases"])} if gated else {})
+
+
+def dinov2_classifier(fields: ConfigReader) -> ConfigValues:
+    """A classifier of the class token and the mean of the patches, beside each other; registers are left out."""
+    skipped = fields.integer("num_register_tokens", 0)
+    return {"output_head_config": OutputHeadConfig(second_pooling="mean-but-first", skipped_tokens=skipped)}
 
 
 def dinov3(fields: ConfigReader) -> ConfigValues:
@@ -149,13 +160,26 @@ def _tables_beside_each_other(tensor: Tensor, config: Config) -> Tensor:
     return beside_each_other(tensor, config) if tensor.dim() == 3 else tensor
 
 
-def _scaled(name: str, scale: str) -> WeightRule:
+def _mean_of_both(tensor: Tensor, other: Tensor) -> Tensor:
+    """The weight or bias for the mean of two heads' logits; weights beside each other, for a vector each."""
+    axis = 1 if tensor.dim() == 2 else 0
+    both = (tensor.float() / 2, other.float() / 2)
+    return torch.cat(both, axis) if tensor.dim() == 2 else both[0] + both[1]
+
+
+def _has_layer_scale(fields: ConfigReader) -> bool:
+    """Only whether the value is above 0 matters: the scales themselves are stored."""
+    value = fields.values.get("layer_scale_init_value")
+    return type(value) not in (int, float) or value > 0
+
+
+def _scaled(name: str, scale: str, has_scale: Callable[[ConfigReader], bool] = lambda fields: True) -> WeightRule:
     """The weight or bias of a module, multiplied by LayerScale (Touvron et al. 2021, section 2)."""
 
     def combine(tensor: Tensor, by: Tensor) -> Tensor:
         return tensor.float() * by.float().reshape(-1, *(1 for _ in tensor.shape[1:]))
 
-    return WeightRule(name, second=scale, combine=combine)
+    return WeightRule(name, second=scale, has_second=has_scale, combine=combine)
 
 
 def _fitted(antialias: bool) -> WeightOp:
@@ -172,6 +196,11 @@ def _fitted(antialias: bool) -> WeightOp:
         return torch.cat((table[:1], table.new_zeros(len(config.image.extra_tokens), table.shape[1]), patches))
 
     return step
+
+
+def _second_half_if_gated(tensor: Tensor, config: Config) -> Tensor:
+    """The rows after those of the gate, if the feed-forward network has one."""
+    return tensor.chunk(2)[1] if config.feed_forward == "swiglu" else tensor
 
 
 # Names in files, and the module names in transformers 5, for weights saved from there.
@@ -201,8 +230,9 @@ _DINOV2_BLOCK: WeightRules = {
     "self_attention.value": "attention.attention.value",
     "self_attention.output": _scaled("attention.output.dense", "encoder.layer.{i}.layer_scale1.lambda1"),
     "feed_forward_residual.norm": "norm2",
-    "feed_forward.up": "mlp.fc1",
-    "feed_forward.down": _scaled("mlp.fc2", "encoder.layer.{i}.layer_scale2.lambda1"),
+    "feed_forward.gate": rule("mlp.weights_in", chunk(0, 2)),
+    "feed_forward.up": WeightRule("mlp.fc1|mlp.weights_in", (_second_half_if_gated,)),
+    "feed_forward.down": _scaled("mlp.fc2|mlp.weights_out", "encoder.layer.{i}.layer_scale2.lambda1"),
 }
 _HEADS = {"ForImageClassification": classifier_head("classifier")}
 _IGNORED_TENSORS = ("pooler.*", "embeddings.mask_token")
@@ -215,10 +245,21 @@ VIT = Family(
     ignored_tensors=_IGNORED_TENSORS,
     ignored_fields=_IGNORED_FIELDS,
 )
+_TEACHER_HEAD = classifier_head(
+    "-",
+    rows={
+        f"output_head.projection.{leaf}": WeightRule(
+            f"cls_classifier.{leaf}", second=f"distillation_classifier.{leaf}", combine=_mean_of_both
+        )
+        for leaf in ("weight", "bias")
+    },
+    output_head_config=OutputHeadConfig(second_pooling="second"),
+)
 DEIT = replace(
     VIT,
     config_values=deit,
     weights=VIT.weights | {"embedding.weight": _followed_by("embeddings.distillation_token")},
+    heads_by_class={**_HEADS, "ForImageClassificationWithTeacher": _TEACHER_HEAD},
     base_model_prefix="deit.",
 )
 
@@ -229,9 +270,8 @@ def _dinov2(antialias: bool, more: WeightRules, defaults: dict[str, Any], **choi
     return Family(
         dinov2,
         _OUTSIDE_BLOCKS | outside | more | block_rules("encoder", "encoder.layer.{i}.", _DINOV2_BLOCK),
-        {},  # none of its heads uses only the class token
+        {"ForImageClassification": classifier_head("classifier", read=dinov2_classifier)},
         ignored_tensors=_IGNORED_TENSORS,
-        required_values={"use_swiglu_ffn": False},
         ignored_fields=(
             *_IGNORED_FIELDS, "apply_layernorm", "drop_path_rate", "layerscale_value", "mlp_ratio", "out_features",
             "out_indices", "reshape_hidden_states", "stage_names", "use_mask_token",
@@ -251,7 +291,9 @@ DINOV2_WITH_REGISTERS = _dinov2(
 )
 _BIASES = "relative_position_bias.relative_position_bias_table"
 _BEIT_BLOCK: WeightRules = block_rules("encoder", "", _BLOCK) | {
-    f"encoder.blocks.{{i}}.{name}": _scaled(f"encoder.layer.{{i}}.{module}", f"encoder.layer.{{i}}.{scale}")
+    f"encoder.blocks.{{i}}.{name}": _scaled(
+        f"encoder.layer.{{i}}.{module}", f"encoder.layer.{{i}}.{scale}", _has_layer_scale
+    )
     for name, module, scale in (
         ("self_attention.output", "attention.output.dense", "lambda_1"),
         ("feed_forward.down", "output.dense", "lambda_2"),
@@ -299,7 +341,7 @@ DINOV3 = replace(
     config_values=dinov3,
     weights=_DINOV3_OUTSIDE_BLOCKS | block_rules("encoder", "layer.{i}.", _DINOV3_BLOCK),
     base_model_prefix="",
-    required_values={},
+    heads_by_class={},
     ignored_fields=(*DINOV2.ignored_fields, "pos_embed_jitter", "pos_embed_rescale", "pos_embed_shift", "qkv_bias"),
     defaults={"hidden_size": 384, "num_attention_heads": 6, "intermediate_size": 1536, "layer_norm_eps": 1e-5},
 )

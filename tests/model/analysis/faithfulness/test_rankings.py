@@ -9,7 +9,7 @@ import torch
 from headlight import ConfigError, TextError, Transformer, run
 from headlight.analysis.faithfulness.rankings import KEEP, RANKINGS, compare_rankings
 from headlight.analysis.weight_importance import gradient_times_input
-from headlight.config import EmbeddingConfig
+from headlight.config import EmbeddingConfig, OutputHeadConfig
 from headlight.vision.image import process_image
 from tests.model import toys
 from tests.model.toys import traced
@@ -77,6 +77,15 @@ def test_texts_and_images_that_are_labelled_as_a_whole() -> None:
     seer = toys.seer()
     trace = run(seer, toys.causal(), process_image(toys.photo(), seer.config.image))
     assert sorted(compare_rankings(seer, trace, 0, 1)["rollout"].order) == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(("second", "rows", "kept"), [("second", [0, 1], 2), ("mean-but-first", [0, *range(7)], 1)])
+def test_a_head_that_reads_two_vectors_is_asked_for_both(second: str, rows: list[int], kept: int) -> None:
+    seer = toys.seer(output_head_config=OutputHeadConfig(second_pooling=second))
+    trace = run(seer, toys.causal(), process_image(toys.photo(), seer.config.image))
+    found = compare_rankings(seer, trace, -1, 1)["weight"]
+    assert sorted(found.order) == list(range(kept, 7)), "what the head reads itself cannot be deleted"
+    assert found.scores == pytest.approx(trace.attention().mean((0, 1))[rows].mean(0), abs=1e-6)
 
 
 def test_what_cannot_be_compared_gets_a_sentence() -> None:

@@ -100,7 +100,7 @@ def test_a_classifier_of_texts_pools_them(pooling: str, transform: Any) -> None:
     steps = {step.name: step for step in walked(model, trace).steps}
     tokens = trace["encoder.final_residual"]
     pooled = {"first": tokens[0], "mean": tokens.mean(0), "max": tokens.max(0), "last": tokens[-1]}
-    pooled |= {"mean-but-first": tokens[1:].mean(0)}
+    pooled |= {"mean-but-first": tokens[1:].mean(0), "second": tokens[1]}
     assert steps["pool"].values[1].array == pytest.approx(pooled[pooling], abs=1e-6)
 
 
@@ -109,6 +109,13 @@ def test_labels_of_tokens_and_of_images_have_the_steps_too() -> None:
     assert "pool" not in assert_steps_follow(tagger, traced(tagger), 2)
     seer = toys.seer()
     assert "pool" in assert_steps_follow(seer, traced(seer), 0)
+    both = toys.seer(output_head_config=OutputHeadConfig(second_pooling="mean-but-first", skipped_tokens=2))
+    trace = traced(both)
+    assert "pool" in assert_steps_follow(both, trace, 0)
+    pool = next(step for step in walked(both, trace).steps if step.name == "pool")
+    tokens = trace["encoder.final_residual"]
+    assert pool.formula == "x = [x_{0},   Σ_{i>0} x_{i} / (n−1)]"
+    assert pool.values[1].array == pytest.approx(np.concatenate((tokens[0], tokens[3:].mean(0))), abs=1e-6)
 
 
 def test_a_model_that_predicts_nothing_has_no_such_steps() -> None:
