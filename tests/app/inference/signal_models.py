@@ -7,7 +7,7 @@ import torch
 from starlette.testclient import TestClient
 
 from headlight.checkpoints import save
-from headlight.config import Config, EmbeddingConfig, ImageConfig
+from headlight.config import Config, EmbeddingConfig, ImageConfig, OutputHeadConfig
 from headlight.nn.transformer import Transformer
 from headlight.vision.patches import class_token_tokenizer
 from tests.app.asking import ask_route, unpack
@@ -18,7 +18,7 @@ LABELS = ("cat", "house", "chess board")
 
 
 def save_seers(folder: Path) -> Path:
-    """A folder with models for pictures (a classifier, a bare encoder, a captioner) and one for sounds."""
+    """A folder with models for pictures (a classifier, a bare encoder, a captioner) and two for sounds (a transcriber, a classifier)."""
     for name, top, labels in (("seer", "sequence-classifier", LABELS), ("bare", "none", ())):
         torch.manual_seed(1)
         config = Config(
@@ -43,6 +43,12 @@ def save_seers(folder: Path) -> Path:
     save(folder / "captioner", toys.captioner(context_length=40), toys.masked(), dtype="float32")
     listener = toys.listener(sound=toys.longer(30), context_length=40, **{"decoder.alignment_heads": ((1, 2),)})
     save(folder / "listener", listener, toys.masked(), dtype="float32")
+    answer = OutputHeadConfig(transform="dense", activation="linear", transform_dim=5)
+    hearer = toys.encoder(
+        sound=toys.longer(30), context_length=30, vocabulary_size=1, output_head="sequence-classifier", labels=LABELS,
+        pooling="mean", output_head_config=answer, **{"embedding.tied": False},
+    )  # fmt: skip
+    save(folder / "hearer", hearer, class_token_tokenizer(), dtype="float32")
     return folder
 
 

@@ -16,7 +16,7 @@ from headlight_app.explore.answers.head_view import head_view
 from headlight_app.inference.attention_payload import notes
 from headlight_app.inference.resolved_question import resolve
 from tests.app.asking import make_question
-from tests.app.inference.signal_models import ask, bring
+from tests.app.inference.signal_models import LABELS, ask, bring
 from tests.app.pages import component_data, open_app
 from tests.model import toys
 from tests.model.sound.wav_files import wav
@@ -44,6 +44,17 @@ def test_heads_are_shown_over_the_frames_that_hold_sound(client: TestClient, own
     assert shapes["decoder.cross"] == (tokens, HEARD) and shapes["encoder.self"] == (HEARD, HEARD)
     assert meta["attention_groups"][0]["name"] == "decoder.cross"
     assert meta["attention_groups"][0]["aligned"] == [[1, 2]]
+
+
+def test_a_sound_is_labelled_as_a_whole(client: TestClient) -> None:
+    meta, _ = ask(client, model="hearer", image="melody")
+    (prediction,) = meta["predictions"]
+    probabilities = resolve(make_question("hearer", image="melody")).trace_of("logits").probabilities(0)
+    shown = {each["text"]: each["after"] for each in prediction["candidates"]}
+    assert shown == pytest.approx(dict(zip(LABELS, probabilities.tolist(), strict=True)), abs=1e-6)
+    for route in ("logit_lens", "token_rankings"):
+        meta, _ = ask(client, route, model="hearer", image="melody")
+        assert "error" not in meta, route
 
 
 @pytest.mark.parametrize("budget", [192 << 20, 0], ids=["kept", "computed on demand"])
