@@ -59,6 +59,7 @@ DECODERS: dict[str, list[Case]] = {
         Case("GPT2LMHeadModel", GPT2 | {"scale_attn_by_inverse_layer_idx": True, "n_inner": 31}),
         Case("GPT2LMHeadModel", GPT2 | {"scale_attn_weights": False, "activation_function": "relu"}, dtype="bfloat16"),
         Case("GPT2LMHeadModel", GPT2 | {"tie_word_embeddings": False}, shards=True),
+        Case("GPT2ForQuestionAnswering", GPT2),
         Case("GPT2Model", GPT2 | {"layer_norm_epsilon": 0.1}),
         Case("GPT2ForSequenceClassification", GPT2 | LABELS),
         Case("GPT2ForTokenClassification", GPT2 | {"num_labels": 3}),
@@ -67,6 +68,7 @@ DECODERS: dict[str, list[Case]] = {
         Case("LlamaForCausalLM", LLAMA | {"num_key_value_heads": 1, "head_dim": 10}),
         Case("LlamaForCausalLM", LLAMA | {"attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True}),
         Case("LlamaForCausalLM", LLAMA | rope("linear", factor=2.5), shards=True),
+        Case("LlamaForQuestionAnswering", LLAMA),
         Case("LlamaForCausalLM", LLAMA | {"max_position_embeddings": 8} | rope("dynamic", factor=3.0)),
         Case(
             "LlamaForCausalLM", LLAMA | rope("llama3", factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0, **LONGER)
@@ -324,6 +326,7 @@ DECODERS: dict[str, list[Case]] = {
     ],
     "falcon": [
         Case("FalconForCausalLM", FALCON),
+        Case("FalconForQuestionAnswering", FALCON | {"bias": True}),
         Case("FalconForCausalLM", FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2, "bias": True}),
         Case(
             "FalconForCausalLM",

@@ -38,6 +38,7 @@ ENCODERS: dict[str, list[Case]] = {
         Case("BertForMaskedLM", NEOX | {"layer_norm_eps": 0.1}, special=True),
         Case("BertForMaskedLM", NEOX | {"hidden_act": "relu", "type_vocab_size": 1, "tie_word_embeddings": False}),
         Case("BertModel", NEOX, special=True),
+        Case("BertForQuestionAnswering", NEOX, special=True),
         Case("BertForPreTraining", NEOX, special=True),
         Case("BertForSequenceClassification", NEOX | {"num_labels": 3}, special=True),
         Case("BertForTokenClassification", NEOX | {"id2label": {0: "O", 1: "B-X", 2: "I-X"}}, special=True),
@@ -75,6 +76,7 @@ ENCODERS: dict[str, list[Case]] = {
         Case("DistilBertForMaskedLM", DISTIL, special=True),
         Case("DistilBertForMaskedLM", DISTIL | {"activation": "relu", "sinusoidal_pos_embds": True}),
         Case("DistilBertModel", DISTIL, special=True),
+        Case("DistilBertForQuestionAnswering", DISTIL),
         Case("DistilBertForSequenceClassification", DISTIL | {"num_labels": 3}, special=True),
         Case("DistilBertForTokenClassification", DISTIL | {"num_labels": 3}, special=True),
         Case("DistilBertForMaskedLM", DISTIL | UNTIED | {"n_heads": 6, "hidden_dim": 17}, special=True),
@@ -112,6 +114,7 @@ ENCODERS: dict[str, list[Case]] = {
     ],
     "modernbert": [
         Case("ModernBertForMaskedLM", MODERN, special=True),
+        Case("ModernBertForQuestionAnswering", MODERN, special=True),
         Case(
             "ModernBertForMaskedLM",
             MODERN

@@ -232,7 +232,7 @@ def outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
             told[f"{stack}_attention"] = torch.cat(whole[f"{stack}_attentions"])
     elif eager:
         told["attention"] = torch.cat(whole.attentions)
-    logits = whole.get("logits", whole.get("prediction_logits"))
+    logits = logits_of(whole)
     if logits is None:
         told["last_hidden"] = whole.last_hidden_state[0]
     else:
@@ -240,6 +240,14 @@ def outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
         if "decoder_hidden_states" not in whole:
             told["last_hidden"] = last_hidden(model, case, asked, whole)[0]
     return {name: tensor.numpy() for name, tensor in told.items()}
+
+
+def logits_of(whole: Any) -> torch.Tensor | None:
+    """The logits of an output; those of the first and the last token of an answer beside each other."""
+    if "start_logits" in whole:
+        return torch.stack((whole.start_logits, whole.end_logits), dim=-1)
+    logits: torch.Tensor | None = whole.get("logits", whole.get("prediction_logits"))
+    return logits
 
 
 def last_hidden(model: Any, case: Case, asked: dict[str, torch.Tensor], whole: Any) -> torch.Tensor:

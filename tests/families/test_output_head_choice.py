@@ -1,13 +1,18 @@
 """The output head is found if the config names no class, or if tensors have module names."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 from headlight.checkpoints import load
+from headlight.cli.main import main
+from headlight.errors import CheckpointError
 from tests.families.cases import CASES
-from tests.families.reference import Case, build, build_pickle, change_config
+from tests.families.decoders import NEOX
+from tests.families.reference import TEXT, Case, build, build_pickle, change_config, outputs
 
 # The ending of a class name, and its output head.
 TOPS = {
@@ -39,3 +44,37 @@ def test_weights_may_be_called_as_running_programs_call_them(family: str, tmp_pa
     expected = dict(load(tmp_path / "saved").model.named_parameters())
     for name, parameter in load(tmp_path / "running").model.named_parameters():
         assert torch.equal(parameter, expected[name]), name
+
+
+@pytest.mark.parametrize("family", ["bert", "llama"])
+def test_question_answering_gives_two_scores_of_each_token(
+    family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = next(case for case in CASES[family] if case.kind.endswith("QuestionAnswering"))
+    logits = outputs(build(case, tmp_path), case)["logits"]
+    checkpoint = load(tmp_path)
+    assert any("a softmax over the tokens makes probabilities" in note for note in checkpoint.notes)
+    assert main(["predict", TEXT, "--model", str(tmp_path), "--json"]) == 0
+    for shown in json.loads(capsys.readouterr().out):
+        found = {each["token"]: each["score"] for each in shown["candidates"]}
+        expected = dict(zip(("answer begins", "answer ends"), logits[shown["position"]].tolist(), strict=True))
+        assert found == pytest.approx(expected, abs=1e-4), "scores, no probabilities over the two"
+
+
+@pytest.mark.parametrize(
+    ("kind", "family"), [("BertForMultipleChoice", "bert"), ("RobertaForMultipleChoice", "roberta")]
+)
+def test_a_head_that_chooses_among_texts_is_left_out_in_a_sentence(kind: str, family: str, tmp_path: Path) -> None:
+    build(replace(CASES[family][0], kind=kind, config=NEOX), tmp_path)
+    checkpoint = load(tmp_path)
+    assert checkpoint.model.config.output_head == "none"
+    assert f"The output head of {kind} is not supported; the model is loaded without one." in checkpoint.notes
+
+
+@pytest.mark.parametrize("family", ["wav2vec2", "hubert", "whisper"])
+def test_a_classifier_of_all_layers_is_refused_in_a_sentence(family: str, tmp_path: Path) -> None:
+    endings = ("SequenceClassification", "AudioClassification")
+    case = next(case for case in CASES[family] if case.kind.endswith(endings))
+    build(replace(case, config=case.config | {"use_weighted_layer_sum": True}), tmp_path)
+    with pytest.raises(CheckpointError, match="weighted sum of all layers"):
+        load(tmp_path)

@@ -52,11 +52,12 @@ WeightRules = dict[str, str | WeightRule]
 
 @dataclass(frozen=True)
 class HeadMapping:
-    """The output head of one of the family's classes: its Config fields, its weights, and ignored tensors."""
+    """The output head of one of the family's classes: its Config fields, its weights, ignored tensors, and a note."""
 
     config_values: Callable[[ConfigReader], ConfigValues]
     weights: WeightRules = field(default_factory=dict)
     ignored_tensors: tuple[str, ...] = ()
+    note: str = ""  # for the reader of its logits
 
 
 def no_head(fields: ConfigReader) -> ConfigValues:
@@ -206,7 +207,7 @@ def _choose_head(family: Family, fields: ConfigReader, tensors: LazyTensors) -> 
     if classes:
         for ending, head in family.heads_by_class.items():
             if classes[0].endswith(ending):
-                return head, ()
+                return head, (head.note,) * bool(head.note)
         if not classes[0].endswith("Model"):
             note = f"The output head of {shortened(classes[0])} is not supported; the model is loaded without one."
             return HeadMapping(no_head, ignored_tensors=("*",)), (note,)

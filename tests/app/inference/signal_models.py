@@ -18,7 +18,7 @@ LABELS = ("cat", "house", "chess board")
 
 
 def save_seers(folder: Path) -> Path:
-    """A folder with models for pictures (a classifier, a bare encoder, a captioner) and two for sounds (a transcriber, a classifier)."""
+    """A folder with models for pictures (a classifier, a bare encoder, a captioner) and for sounds (two)."""
     for name, top, labels in (("seer", "sequence-classifier", LABELS), ("bare", "none", ())):
         torch.manual_seed(1)
         config = Config(

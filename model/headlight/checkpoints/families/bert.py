@@ -21,6 +21,7 @@ from headlight.checkpoints.families.common import (
     language_head,
     rope_config,
     sizes,
+    span_head,
 )
 from headlight.checkpoints.weight_mapping import (
     ConfigValues,
@@ -224,11 +225,12 @@ def pooled_classifier(dense: str, project: str, activation: str = "tanh") -> Hea
 
 
 def encoder_heads(masked: HeadMapping, classifier: HeadMapping) -> dict[str, HeadMapping]:
-    """The heads of all these families: these two, and a classifier of tokens."""
+    """The heads of all these families: these two, a classifier of tokens, and question answering."""
     return {
         "ForMaskedLM": masked,
         "ForSequenceClassification": classifier,
         "ForTokenClassification": classifier_head("classifier", output_head="token-classifier"),
+        "ForQuestionAnswering": span_head(),
     }
 
 

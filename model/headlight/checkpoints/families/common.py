@@ -183,6 +183,28 @@ def last_token_classifier(default_pad_token_id: int | None) -> HeadMapping:
     return HeadMapping(config, base_head.weights)
 
 
+def span_head(project: str = "qa_outputs", **choices: Any) -> HeadMapping:
+    """A head of question answering: two logits of each token, for the first and the last one of the answer.
+
+    They are shown as scores, because each becomes a probability by a softmax over the tokens, not over the two.
+    `choices` are options of `classifier_head`.
+    """
+    base_head = classifier_head(project, output_head="token-classifier", **choices)
+
+    def config(fields: ConfigReader) -> ConfigValues:
+        values = base_head.config_values(fields)
+        answer = replace(values.get("output_head_config", OutputHeadConfig()), problem_type="regression")
+        return values | {"labels": ("answer begins", "answer ends"), "output_head_config": answer}
+
+    return replace(base_head, config_values=config, note=_SPAN_NOTE)
+
+
+_SPAN_NOTE = (
+    "It answers questions by two scores of each token, where the answer begins and where it ends; a softmax over the "
+    "tokens makes probabilities of each."
+)
+
+
 def decoder_heads(
     tied: bool, token_classifier: str = "score", default_pad_token_id: int | None = None, **language: Any
 ) -> dict[str, HeadMapping]:
@@ -194,6 +216,7 @@ def decoder_heads(
         "ForCausalLM": language_head(tied_by_default=tied, **language),
         "ForSequenceClassification": last_token_classifier(default_pad_token_id),
         "ForTokenClassification": classifier_head(token_classifier, output_head="token-classifier"),
+        "ForQuestionAnswering": span_head(),
     }
 
 

@@ -16,6 +16,7 @@ from headlight.checkpoints.families.common import (
     layer_masks,
     rope_config,
     sizes,
+    span_head,
 )
 from headlight.checkpoints.weight_mapping import ConfigValues, Family, WeightRules, chunk, rule, stacked_qkv
 from headlight.config import OutputHeadConfig, PerLayerConfig
@@ -100,6 +101,7 @@ MODERNBERT = Family(
         "ForTokenClassification": classifier_head(
             "classifier", rows=_TRANSFORM, read=_token_classifier, output_head="token-classifier"
         ),
+        "ForQuestionAnswering": span_head("classifier", rows=_TRANSFORM, read=_token_classifier),
     },
     base_model_prefix="model.",
     ignored_fields=(
