@@ -71,6 +71,15 @@ def test_a_head_that_chooses_among_texts_is_left_out_in_a_sentence(kind: str, fa
     assert f"The output head of {kind} is not supported; the model is loaded without one." in checkpoint.notes
 
 
+@pytest.mark.parametrize("family", ["clip", "siglip"])
+def test_the_classifier_of_a_tower_for_images_is_left_out_in_a_sentence(family: str, tmp_path: Path) -> None:
+    build(CASES[family][1], tmp_path)
+    kind = {"clip": "CLIPForImageClassification", "siglip": "SiglipForImageClassification"}[family]
+    change_config(tmp_path, architectures=[kind])
+    notes = load(tmp_path / "vision").notes
+    assert f"The output head of {kind} is not supported; the model is loaded without one." in notes
+
+
 @pytest.mark.parametrize("family", ["wav2vec2", "hubert", "whisper"])
 def test_a_classifier_of_all_layers_is_refused_in_a_sentence(family: str, tmp_path: Path) -> None:
     endings = ("SequenceClassification", "AudioClassification")

@@ -98,7 +98,9 @@ def _find_tower(model_type: str, fields: ConfigReader) -> tuple[Family, ConfigRe
     inner = fields.nested(f"{tower}_config") or ConfigReader({}, fields.name)
     reads, other = ("texts", "vision") if tower == "text" else ("images", "text")
     note = f"Only the tower that reads {reads} is opened; add /{other} to the folder's path to open the other one."
-    values = {**inner.values, "architectures": ["Model"]}
+    classes = fields.list_of("architectures", str)
+    is_classifier = classes and classes[0].endswith("ForImageClassification")  # of both towers, which gets a note
+    values = {**inner.values, "architectures": classes if is_classifier else ["Model"]}
     return FAMILIES[f"{model_type}_{tower}_model"], ConfigReader(values, fields.name), (note,)
 
 

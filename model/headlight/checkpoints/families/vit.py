@@ -170,7 +170,7 @@ def _mean_of_both(tensor: Tensor, other: Tensor) -> Tensor:
 def _has_layer_scale(fields: ConfigReader) -> bool:
     """Only whether the value is above 0 matters: the scales themselves are stored."""
     value = fields.values.get("layer_scale_init_value")
-    return type(value) not in (int, float) or value > 0
+    return not isinstance(value, int | float) or value > 0
 
 
 def _scaled(name: str, scale: str, has_scale: Callable[[ConfigReader], bool] = lambda fields: True) -> WeightRule:
