@@ -319,9 +319,15 @@ class WeightLoader:
     def _require_all(self, model: Transformer) -> None:
         """Raise CheckpointError with a list of missing tensors and a few unused ones."""
         sources = {name: self._find_or_tied(name) for name, _ in model.named_parameters()}
-        missing = [self.candidate_names(name)[0] for name, source in sources.items() if source is None]
-        if not missing:
+        lacking = [name for name, source in sources.items() if source is None]
+        if not lacking:
             return
+        missing = [self.candidate_names(name)[0] for name in lacking]
+        if all(name.startswith("output_head.") for name in lacking):
+            raise CheckpointError(
+                f"{self.plan.fields.name}: its output head was not trained, or is in another file: missing tensors: "
+                f"{join_names(missing)}. They would have to be random numbers; give the model that the head is part of."
+            )
         found = {part for source in sources.values() if source for part in self._parts(source)}
         unexpected = self._unexpected(model, sorted(set(self.tensors) - found))
         unused = f"; no parameter of the model uses {join_names(unexpected)}" if unexpected else ""
