@@ -120,7 +120,8 @@ export class Generator {
     if (!record) return "";
     if (record.done)
       return last ? "Every mask is filled." : "Nothing is masked. Click a word to mask it, or write [MASK].";
-    if (last && record.end_tokens.includes(last.id)) return `The model has ended the text with ${inlineText(last.text)}.`;
+    if (last && record.end_tokens.includes(last.id))
+      return `The model has ended the text with ${inlineText(last.text)}.`;
     const full = this.#state().mode === "continue" && record.position >= record.context;
     return full ? `The text has ${record.length} tokens, as many as this model reads.` : "";
   }
