@@ -137,9 +137,7 @@ def test_beams_follow_the_generation_config(family: str, tmp_path: Path) -> None
     write(tmp_path, "generation_config.json", decoder_start_token_id=start, **fields)
     fresh = type(model).from_pretrained(tmp_path, attn_implementation="eager").eval()
     ids = torch.tensor([tokenizer(case.special).encode(TEXT).ids])
-    found: list[int] = fresh.generate(
-        ids, max_new_tokens=5, do_sample=False, num_beams=3, length_penalty=0.0, pad_token_id=0
-    )
+    found = fresh.generate(ids, max_new_tokens=5, do_sample=False, num_beams=3, length_penalty=0.0, pad_token_id=0)
     opened = load(tmp_path)
     *_, beams = beam_search(opened.model, opened.tokenizer, "", source=TEXT, beams=3, steps=5, length_penalty=0.0)
     assert list(beams[0].tokens) == found[0].tolist()[1:]
