@@ -34,7 +34,7 @@ export function fallWords(effects) {
 
 /** @param {Effects} effects @param {number} lost log odds, or a score @returns {string} */
 export function lostText(effects, lost) {
-  return formatSigned(areScores(effects) ? lost : Number(lost.toFixed(1)));
+  return formatSigned(areScores(effects) ? lost : Number(lost.toFixed(2)));
 }
 
 /**
