@@ -90,7 +90,7 @@ PROBLEM_TYPES: Registry[ProblemType] = Registry(
             sigmoid,
             functional.logsigmoid,
             scores,
-            lesson="A label is true or not, whatever the others are: its probability is the sigmoid of its score.",
+            lesson="Each label is true or not by itself: its probability is the sigmoid of its score.",
         ),
         "regression": ProblemType(
             "Each answer is a score",
