@@ -81,10 +81,7 @@ def test_the_hub_cache_is_listed_by_the_names_of_its_models(snapshot: Path, hub:
     assert load(find_checkpoint("some/gpt")).model.config.d_model == 24
 
 
-@pytest.mark.parametrize(
-    "missing",
-    ["config.json", "tokenizer.json", "model.safetensors.index.json", "model-00001-of-00002.safetensors"],
-)
+@pytest.mark.parametrize("missing", ["config.json", "tokenizer.json", "model-00001-of-00002.safetensors"])
 def test_half_a_download_is_refused_by_a_sentence(snapshot: Path, missing: str) -> None:
     (snapshot / missing).resolve().unlink()
     assert weight_bytes(snapshot) >= 0 and catalog()
@@ -95,6 +92,11 @@ def test_half_a_download_is_refused_by_a_sentence(snapshot: Path, missing: str) 
         load(find_checkpoint("some/gpt", fetch=True))
     card = list_folder("some/gpt", "some/gpt", snapshot)
     assert card.metadata.error or missing == "tokenizer.json"
+
+
+def test_a_download_of_all_shards_opens_without_their_index(snapshot: Path) -> None:
+    (snapshot / "model.safetensors.index.json").resolve().unlink()
+    assert load(find_checkpoint("some/gpt", fetch=False)).model.config.d_model == 24
 
 
 def test_a_stray_link_does_not_hide_a_whole_download(snapshot: Path) -> None:
