@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families.common import (
@@ -72,7 +73,7 @@ def _has_separate_encoder(fields: ConfigReader) -> bool:
 
 
 def stored_embeddings(config: Config, find: FindTensor) -> ConfigValues:
-    """A table for each stack if the file stores different ones, as models have them that were trained untied."""
+    """A table for each stack if the file stores different ones, because the model was trained with separate tables."""
     tables = {name: find(f"{name}.weight") for name in ("shared", "encoder.embed_tokens", "decoder.embed_tokens")}
     found = [table for table in tables.values() if table is not None]
     if not config.has_cross_attention or all(torch.equal(found[0], other) for other in found[1:]):
@@ -83,17 +84,21 @@ def stored_embeddings(config: Config, find: FindTensor) -> ConfigValues:
 
 
 def stored_positions(config: Config, find: FindTensor) -> ConfigValues:
-    """Tables of positions if the file stores others than the sinusoids, be they trained or only rounded."""
-    values, width = stored_embeddings(config, find), config.d_model
-    channels = torch.arange(0, width, 2, dtype=torch.float64)
-    angles = torch.arange(config.context_length)[:, None] / SINUSOIDAL_BASE ** (channels / width)
-    sinusoids = torch.cat((angles.sin(), angles.cos()[:, : width // 2]), dim=1).float()
+    """Learned positions if the file stores other tables than the sinusoids: trained ones, or only rounded ones."""
+    values, shape = stored_embeddings(config, find), (config.context_length, config.d_model)
     found = [find(f"{stack}.embed_positions.weight") for stack in ("encoder", "decoder")]
     known = all(
-        table is None or (table.shape == sinusoids.shape and torch.allclose(table, sinusoids, atol=1e-6))
+        table is None or (table.shape == shape and torch.allclose(table, _sinusoids(*shape), atol=1e-6))
         for table in found
     )
     return values if known else values | {"positional_encoding": "learned"}
+
+
+def _sinusoids(length: int, width: int) -> Tensor:
+    """The usual table [position channel]; only computed beside a stored one, because a config may claim any length."""
+    channels = torch.arange(0, width, 2, dtype=torch.float64)
+    angles = torch.arange(length)[:, None] / SINUSOIDAL_BASE ** (channels / width)
+    return torch.cat((angles.sin(), angles.cos()[:, : width // 2]), dim=1).float()
 
 
 def bart(fields: ConfigReader) -> ConfigValues:
