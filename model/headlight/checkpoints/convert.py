@@ -203,12 +203,12 @@ def load_weights(
 _STORED_TABLES = {
     "positional_encoding": "positions",
     "rope": "rotary frequencies",
-    "embedding.separate_encoder": "an embedding for each stack",
+    "embedding.separate_encoder": "embeddings of its stacks",
 }
 
 
 def _with_stored_tables(conversion: ConversionPlan, tensors: LazyTensors) -> ConversionPlan:
-    """Follow the tables of the file where they differ from those that the config computes or shares."""
+    """The conversion with the tables of the file where they differ from those that the config computes or shares."""
 
     def find(name: str) -> Tensor | None:
         names = (name, conversion.family.base_model_prefix + name)
@@ -216,13 +216,14 @@ def _with_stored_tables(conversion: ConversionPlan, tensors: LazyTensors) -> Con
 
     try:
         values = conversion.family.stored_tables(conversion.config, find)
+        config = conversion.config.replace(**values)
     except ConfigError as error:
         raise CheckpointError(f"{conversion.fields.name}: {error}") from error
     if not values:
         return conversion
     tables = " and ".join(title for name, title in _STORED_TABLES.items() if name in values)
-    note = f"Its file stores {tables} other than its config says; those of the file are used."
-    return replace(conversion, config=conversion.config.replace(**values), notes=(*conversion.notes, note))
+    note = f"Its file stores other {tables} than its config gives; those of the file are used."
+    return replace(conversion, config=config, notes=(*conversion.notes, note))
 
 
 def _untie_if_different(conversion: ConversionPlan, tensors: LazyTensors) -> ConversionPlan:
@@ -389,7 +390,7 @@ def _obstacle(config: Config, differences: Mapping[str, Mapping[str, Any]]) -> s
 
 
 def _exported_part(config: Config) -> Config:
-    """The config without the rules for generation, and what only affects training or nothing with its output head."""
+    """The config without rules for generation, settings of training, and what its output head does not use."""
     answer = (
         config.output_head_config
         if config.output_head != "language-model"
