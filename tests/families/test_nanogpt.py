@@ -68,9 +68,24 @@ def test_a_pickle_that_would_run_something_is_refused(place: str, tmp_path: Path
     hostile = Hostile(tmp_path / "ran")
     odd: dict[Any, int] = {**meta(), hostile: 1}
     values = {"all": hostile, "inside": meta(stoi={"a": hostile}), "a key": odd}[place]
-    with pytest.raises(CheckpointError, match=r"it asks to run .*; nothing in it was run"):
+    with pytest.raises(
+        CheckpointError, match=r"holds more than dictionaries, texts and numbers; nothing in it was run"
+    ):
         load(folder(tmp_path, pickle.dumps(values)))
     assert not (tmp_path / "ran").exists()
+
+
+NESTED_TUPLES = b"".join(b"\x94h" + bytes([number]) + b"\x86" for number in range(60))
+COSTLY = {
+    "a key that is hashed for ever": b"\x80\x04})" + NESTED_TUPLES + b"K\x01s.",
+    "a number that reserves 64 GB": b"\x80\x04}r\xff\xff\xff\xff.",
+}
+
+
+@pytest.mark.parametrize("name", COSTLY)
+def test_a_pickle_that_would_take_any_time_or_memory_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="holds more than dictionaries"):
+        load(folder(tmp_path, COSTLY[name]))
 
 
 WRONG: dict[str, Any] = {

@@ -1,15 +1,15 @@
 """The characters of a model that nanoGPT trained, from the meta.pkl that its data preparation writes.
 
-A pickle can run any program, so this one is read by an unpickler that knows no class and no function: what is left are
-dictionaries, texts and numbers.
+A pickle can run any program, or take any time and memory, so only dictionaries, lists, texts and numbers are read.
 """
 
 from __future__ import annotations
 
 import io
 import pickle
+import pickletools
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import tokenizers
 from tokenizers import Regex, decoders, models, pre_tokenizers
@@ -18,26 +18,39 @@ from headlight.errors import CheckpointError
 from headlight.paths import read_regular
 
 META_FILE = "meta.pkl"
-MAX_META_BYTES = 8 << 20  # more than all of Unicode
+MAX_META_BYTES = 8 << 20  # enough for all characters that Unicode assigns
 _FIELDS = ("stoi", "itos", "vocab_size")
+# Operations of a pickle without those that make tuples: as keys of a dictionary, nested ones would be hashed for ever.
+_NUMBERED = ("PUT", "BINPUT", "LONG_BINPUT")
+_ALLOWED = {
+    *("PROTO", "FRAME", "MARK", "STOP", "MEMOIZE", "GET", "BINGET", "LONG_BINGET", *_NUMBERED),
+    *("EMPTY_DICT", "DICT", "SETITEM", "SETITEMS", "EMPTY_LIST", "LIST", "APPEND", "APPENDS"),
+    *("UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"),
+    *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "FLOAT", "BINFLOAT"),
+}
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Reads a pickle without classes, functions and references to other files."""
+    """Reads a pickle without classes and functions."""
 
     def find_class(self, module: str, name: str, /) -> NoReturn:
         """Refuse every class and function."""
         raise CheckpointError(f"it asks to run {module}.{name}; nothing in it was run")
 
-    def persistent_load(self, pid: Any) -> NoReturn:
-        """Refuse references to other files."""
-        raise CheckpointError("it refers to other files")
+
+def _require_plain(content: bytes) -> None:
+    """Raise CheckpointError for a pickle with other operations, and for a number that would reserve much memory."""
+    for operation, argument, _ in pickletools.genops(content):
+        if operation.name not in _ALLOWED or (operation.name in _NUMBERED and int(argument) > len(content)):
+            raise CheckpointError("it holds more than dictionaries, texts and numbers; nothing in it was run")
 
 
 def read_characters(path: Path, name: str) -> dict[str, int]:
     """The id of each character. Raises CheckpointError for a file that holds anything else."""
     try:
-        values = _PlainUnpickler(io.BytesIO(read_regular(path, MAX_META_BYTES))).load()
+        content = read_regular(path, MAX_META_BYTES)
+        _require_plain(content)
+        values = _PlainUnpickler(io.BytesIO(content)).load()
     except CheckpointError as error:
         raise CheckpointError(f"{name}: its {META_FILE} cannot be read: {error}.") from error
     except Exception as error:  # a broken pickle raises any kind of error
