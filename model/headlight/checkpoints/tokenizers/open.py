@@ -63,7 +63,8 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
     config = read_tokenizer_config(folder, name)
     if (folder / TOKENIZER_FILE).is_file():
         values = read_tokenizer_json(folder, name)
-        apply_settings(values, config, model_type)
+        with wrap_errors(CheckpointError, f"{name}: its {TOKENIZER_FILE} is not a tokenizer that can be read"):
+            apply_settings(values, config, model_type)
         tokenizer = Tokenizer.from_json(values, name)
         add_tokens_beside(tokenizer.backend, folder, config)
         return Tokenizer(tokenizer.backend)

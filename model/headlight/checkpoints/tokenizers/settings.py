@@ -7,6 +7,7 @@ program that only reads tokenizer.json gives other ids without a word.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from headlight.checkpoints.tokenizers.special_tokens import (
 
 Step = dict[str, Any]
 _PARTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "decoder": "decoders"}
-# Classes whose `do_lower_case` adds a step, and the scheme of others without `add_prefix_space`.
+# Classes for which `do_lower_case` adds a step, and the Metaspace scheme of classes whose `add_prefix_space` is false.
 _LOWERCASE_FIRST = ("AlbertTokenizer", "DebertaV2Tokenizer")
 _PREFIX_SCHEMES = {
     **dict.fromkeys(("AlbertTokenizer", "CamembertTokenizer", "XLMRobertaTokenizer"), "never"),
@@ -85,7 +86,7 @@ def _change_bert_normalizer(step: Step, fields: ConfigReader) -> None:
         ours: fields.boolean(theirs) for theirs, ours in _BERT_FIELDS.items() if fields.has(theirs)
     }
     if "lowercase" in given and "strip_accents" not in given:
-        given["strip_accents"] = None  # accents are stripped where letters become small
+        given["strip_accents"] = None  # None: accents are stripped if letters are made small
     step.update(given)
 
 
@@ -112,13 +113,13 @@ def _remove(values: Step, part: str, is_unwanted: Callable[[Step], bool]) -> Non
 def add_tokens_beside(backend: tokenizers.Tokenizer, folder: Path, fields: ConfigReader) -> None:
     """Add the tokens that the files beside a tokenizer.json list, with their flags, unless the file has them alike.
 
-    Tokens without an id of their own follow the vocabulary, in the order of their ids.
+    Tokens that the vocabulary lacks follow it, in the order of the ids that the files give them.
     """
     beside = read_special_tokens(folder, fields, {})
     alike = {repr(token) for token in backend.get_added_tokens_decoder().values()}
-    for token in _listed(beside):
-        if repr(token) not in alike:
-            (backend.add_special_tokens if token.special else backend.add_tokens)([token])
+    new = (token for token in _listed(beside) if repr(token) not in alike)
+    for is_special, tokens in groupby(new, lambda token: token.special):  # together: each call reads all tokens anew
+        (backend.add_special_tokens if is_special else backend.add_tokens)(list(tokens))
 
 
 def _listed(beside: SpecialTokens) -> Iterator[tokenizers.AddedToken]:
