@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from headlight.checkpoints.config_reader import ConfigReader, read_json
 from headlight.checkpoints.file_rules import GENERATION_CONFIG
 from headlight.checkpoints.tokenizers.special_tokens import read_tokenizer_config
 from headlight.config import Config, GenerationConfig
-from headlight.errors import CheckpointError
+from headlight.errors import CheckpointError, ConfigError
 from headlight.text.tokenizer import Tokenizer
 
 # Settings that change what `generate` of transformers writes, with the value that changes nothing.
@@ -18,23 +19,24 @@ _NOT_FOLLOWED: dict[str, Any] = {
     "encoder_no_repeat_ngram_size": 0, "encoder_repetition_penalty": 1.0, "diversity_penalty": 0.0,
     "num_beam_groups": 1, "typical_p": 1.0, "min_p": 0.0, "penalty_alpha": 0.0, "bad_words_ids": [],
     "sequence_bias": {}, "forced_eos_token_id": (), "exponential_decay_length_penalty": [], "guidance_scale": 1.0,
-    "renormalize_logits": False,
+    "renormalize_logits": False, "forced_decoder_ids": [], "stop_strings": [], "epsilon_cutoff": 0.0, "eta_cutoff": 0.0,
 }  # fmt: skip
 
 
 def with_generation(
-    config: Config, values: dict[str, Any], folder: Path, tokenizer: Tokenizer, name: str
+    config: Config, values: dict[str, Any], folders: Sequence[Path], tokenizer: Tokenizer, name: str
 ) -> tuple[Config, tuple[str, ...]]:
     """The config with the checkpoint's rules for generation, and notes on rules that are not followed.
 
-    `values` are the fields of its config.json. Raises CheckpointError for fields of a wrong type.
+    `values` are the fields of its config.json. The first of the `folders` has the tokenizer; an adapter's second one is
+    its base model's. Raises CheckpointError for fields of a wrong type, and for numbers out of range.
     """
-    path = folder / GENERATION_CONFIG
-    given = read_json(path, name) if path.is_file() else {}
+    path = next((place / GENERATION_CONFIG for place in folders if (place / GENERATION_CONFIG).is_file()), None)
+    given = read_json(path, name) if path else {}
     fields = ConfigReader(given or values, f"{name}, {GENERATION_CONFIG if given else 'config.json'}")
     size = config.vocabulary_size
     ends = _ids(fields, "eos_token_id", size) or _ids(ConfigReader(values, name), "eos_token_id", size)
-    ends = ends or _named_end(folder, tokenizer, name, size)
+    ends = ends or _named_end(folders[0], tokenizer, name, size)
     forced = fields.values.get("forced_bos_token_id") if config.has_cross_attention else None
     rules = GenerationConfig(
         end_token_ids=ends,
@@ -44,7 +46,10 @@ def with_generation(
         first_suppressed_token_ids=_ids(fields, "begin_suppress_tokens", size),
         forced_first_token_id=forced if type(forced) is int and 0 <= forced < size else None,
     )
-    rules.check(size)
+    try:
+        rules.check(size)
+    except ConfigError as error:
+        raise CheckpointError(f"{fields.name}: {error}") from error
     others = [field for field, usual in _NOT_FOLLOWED.items() if fields.has(field) and fields.values[field] != usual]
     note = f"Generation does not follow these settings of the checkpoint: {', '.join(others)}."
     return config.replace(generation=rules), (note,) if others else ()

@@ -116,7 +116,8 @@ def _load_source(
     tokenizer = _open_tokenizer(source) if has_words else class_token_tokenizer(config.image.extra_tokens)
     generation_notes: tuple[str, ...] = ()
     if foreign is not None and task_of(config).continues_text:
-        config, generation_notes = with_generation(config, source.config_json, source.folder, tokenizer, source.name)
+        folders = (source.folder, *(file.parent for file in source.weight_files()[:1]))  # an adapter's base comes first
+        config, generation_notes = with_generation(config, source.config_json, folders, tokenizer, source.name)
     model = meta_model_within(config, source.name, memory_limit, dtype.itemsize)
     if tokenizer.vocabulary_size > config.vocabulary_size:
         raise CheckpointError(
@@ -280,7 +281,8 @@ def _program_notes(source: CheckpointSource) -> tuple[str, ...]:
             "Its config names its own program (auto_map), which is not run; Headlight's own implementation of the "
             "family is used."
         )
-    names = sorted(path.name for path in source.folder.iterdir() if is_program(path.name) and path.name != META_FILE)
+    read = {META_FILE} if source.config_json.get("model_type") == "nanogpt" else set()
+    names = sorted(path.name for path in source.folder.iterdir() if is_program(path.name) and path.name not in read)
     if names:
         count = "1 file is a program and is" if len(names) == 1 else f"{len(names)} files are programs and are"
         notes.append(f"{count} ignored: {join_names(names)}.")

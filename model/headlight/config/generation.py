@@ -15,7 +15,7 @@ class GenerationConfig:
     repetition_penalty: float = 1.0  # of tokens that occur already (Keskar et al. 2019); 1: none
     no_repeat_ngram_size: int = 0  # no sequence of so many tokens occurs twice (Paulus et al. 2017); 0: no rule
     suppressed_token_ids: tuple[int, ...] = ()  # never chosen
-    first_suppressed_token_ids: tuple[int, ...] = ()  # not chosen as the first token
+    first_suppressed_token_ids: tuple[int, ...] = ()  # not chosen as the first token that is not forced
     forced_first_token_id: int | None = None  # of an encoder-decoder: follows the start token
 
     def check(self, vocabulary_size: int) -> None:

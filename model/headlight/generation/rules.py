@@ -35,9 +35,10 @@ def follow_rules(
     changed[known] = np.where(changed[known] < 0, changed[known] * penalty, changed[known] / penalty)
     changed[_repeating(ids, rules.no_repeat_ngram_size)] = -np.inf
     changed[list(rules.suppressed_token_ids)] = -np.inf
-    if len(ids) == prompt_length:
+    is_forced = rules.forced_first_token_id is not None and prompt_length == 1
+    if len(ids) == prompt_length + is_forced:  # the first token that is not forced
         changed[list(rules.first_suppressed_token_ids)] = -np.inf
-    if rules.forced_first_token_id is not None and len(ids) == 1:
+    if is_forced and len(ids) == 1:
         changed = np.where(np.arange(len(changed)) == rules.forced_first_token_id, 0.0, -np.inf)
     if not np.isfinite(changed).any():
         raise TextError("The checkpoint's generation config allows no token here; the text cannot be continued.")
