@@ -90,8 +90,8 @@ ANALYSES: Registry[Analysis] = Registry(
             "Ablate all",
             f"{_LAYERS}/ablation/ablation.html",
             f"{_LAYERS}/ablation/ablation.js",
-            "Each head is switched off alone. The number is the change in the log-probability of the answer, in bits: "
-            "−1 halves the probability.",
+            "Each head is switched off alone. The number is the change in the log-probability of the answer, in bits "
+            "(−1 halves the probability), or the change in its score.",
             has_target=True,
             has_attention=True,
         ),

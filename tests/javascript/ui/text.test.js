@@ -53,7 +53,10 @@ test("numbers are short, with a true minus sign, and can be infinite", () => {
     ["0", "2.346", "−2.5", "1.00e−5", "1.23e+5", "–", "−∞"],
   );
   assert.deepEqual([0.5, -0.5, 0].map(formatSigned), ["+0.5", "−0.5", "0"]);
-  assert.deepEqual([0.5, -0.126, 0.001].map(formatShort), ["+0.50", "−0.13", "·"]);
+  const short = (/** @type {number[]} */ numbers, /** @type {number} */ most) =>
+    numbers.map((number) => formatShort(number, most));
+  assert.deepEqual(short([0.5, -0.126, 0.001], 0.5), ["+0.50", "−0.13", "·"]);
+  assert.deepEqual(short([0.02, -0.0012, 0.0001, 0], 0.02), ["+0.02", "−0.0012", "·", "·"], "small, beside small ones");
 });
 
 test("a scale includes all finite numbers and zero", () => {

@@ -99,7 +99,7 @@ export function drawSigned({ columns, rows }, ranked, unit) {
 function signedCell(cell, most) {
   if (!cell || cell.value === null) return undefined;
   return {
-    lines: [formatShort(cell.value)],
+    lines: [formatShort(cell.value, most)],
     fill: colour(0.5 + cell.value / most / 2, PURPLE_ORANGE),
     bold: cell.chosen,
   };

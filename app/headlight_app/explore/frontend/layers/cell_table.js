@@ -55,7 +55,7 @@ export function walkByKeys(table) {
 function createCell(cell, { most, read, pick }) {
   const place = createElement("td");
   if (!cell) return place;
-  const short = cell.value === null ? "" : formatShort(cell.value);
+  const short = cell.value === null ? "" : formatShort(cell.value, most);
   const button = createElement("button", cell.chosen ? "chosen" : "", short, { tabIndex: -1 });
   button.style.background = cell.value === null ? "" : divergingColour(cell.value / most);
   const exactly =

@@ -123,7 +123,7 @@ function drawTable(page, meta, ranked) {
  * @param {number} most the largest absolute score of the row
  */
 function createScore(reading, ranking, token, score, most) {
-  const cell = createElement("td", "score", formatShort(score));
+  const cell = createElement("td", "score", formatShort(score, most));
   cell.style.background = divergingColour(score / most);
   onHover(cell, {
     read: () =>

@@ -36,9 +36,14 @@ export function formatSigned(number) {
   return `${number > 0 ? "+" : ""}${formatNumber(number, 3)}`;
 }
 
-/** Two decimal places, for a table cell; "·" for smaller numbers. @param {number} number */
-export function formatShort(number) {
-  return Math.abs(number) < 0.005 ? "·" : `${number > 0 ? "+" : "−"}${Math.abs(number).toFixed(2)}`;
+/**
+ * Two decimal places, for a table cell, or three digits if two places would show nothing of `most`; "·" for much smaller
+ * numbers. @param {number} number @param {number} [most] the largest number of the table
+ */
+export function formatShort(number, most = 1) {
+  const isSmall = most < 0.05;
+  if (Math.abs(number) < (isSmall ? most / 100 : 0.005)) return "·";
+  return isSmall ? formatSigned(number) : `${number > 0 ? "+" : "−"}${Math.abs(number).toFixed(2)}`;
 }
 
 /** A colour on either side of zero: orange above it, blue below, strongest at 1 and -1. @param {number} share */

@@ -35,7 +35,7 @@ function ablationMap(page) {
     columns: Array.from({ length: heads }, (_, head) => String(head)),
     cell: headWords(page),
     pick: ({ layer, head }) => selectHeadOf(page, layer, head),
-    help: `${scores ? "This answer is a score, and the number is its change, not in bits. " : ""}Blue: the answer is ${scores ? "lower" : "less likely"} without the head. Orange: ${scores ? "higher" : "more likely"}. Click a head to choose it.`,
+    help: `Blue: the answer is ${scores ? "lower" : "less likely"} without the head. Orange: ${scores ? "higher" : "more likely"}. Click a head to choose it.`,
     read: ({ title, value }, meta) =>
       `${title} off: ${formatSigned(value)}${areScores(meta) ? "" : " bits"}, from ${valueText(meta, 0)} to ${valueText(meta, value)}`,
     words: (meta) => ["with all of them ", quotedToken(meta), ` has ${valueText(meta, 0)}`],
