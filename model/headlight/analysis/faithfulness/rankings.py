@@ -85,12 +85,14 @@ def _rollout(place: AnswerPlace) -> Scores:
 
 
 def _rows(place: AnswerPlace) -> list[int]:
-    """The tokens whose vectors the output head reads: all of them for a mean or a maximum."""
+    """The tokens whose vectors the output head reads; one that it reads in two poolings counts twice."""
     if not task_of(place.trace.config).whole_text:
         return [place.position]
     count = len(place.trace.text.ids)
-    read = {"first": [0], "second": [1 % count], "last": [count - 1]}
-    return [row for name in pooling_names(place.trace.config) for row in read.get(name, range(count))]
+    config = place.trace.config
+    rows = [row for row in range(count) if not 0 < row <= config.output_head_config.skipped_tokens]
+    read = {"first": [0], "second": [1 % count], "last": [count - 1], "mean-but-first": rows[1:] or [0]}
+    return [row for name in pooling_names(config) for row in read.get(name, rows)]
 
 
 def _deletion(place: AnswerPlace) -> Scores:
@@ -133,7 +135,7 @@ RANKINGS: Registry[Ranking] = Registry(
 class Faithfulness:
     """A ranking under test: the score of each token, and the answer's probability as tokens are deleted or inserted.
 
-    For a model whose answers are scores, the answer's score (`headlight.problem_types`).
+    For a model whose answers are scores, the curves are of the answer's score (`headlight.problem_types`).
 
     `order` lists the deletable tokens by rank. In `deletion` the first `steps[i]` of them are missing, in `insertion`
     only these are present. The areas are means of the curves over the share of tokens: a small area is good for

@@ -92,8 +92,7 @@ class _Prediction:
         if isinstance(self.head, SequenceClassifier):
             pooled = self.head.pool(hidden[None], self._answerable(len(hidden)))[0]
             values = (_vector(symbol, vector), _vector("x", pooled))
-            formulas = ",   ".join(pooling.formula for pooling in self.head.poolings)
-            yield self._step("pool", f"x = {formulas if len(self.head.poolings) == 1 else f'[{formulas}]'}", values)
+            yield self._step("pool", f"x = {_pool_formula(self.head)}", values)
             vector, symbol = pooled, "x"
         prepared = self.head.transformed(vector)
         formula = _transform_formula(self.head, self.model.config, symbol)
@@ -171,6 +170,13 @@ class _Prediction:
 
     def _step(self, name: str, formula: str, values: tuple[StepValue, ...], *paths: str) -> WalkthroughStep:
         return WalkthroughStep(name, formula, values, paths, is_edited(self.trace, *paths))
+
+
+def _pool_formula(head: SequenceClassifier) -> str:
+    """The formula of the pooled vector, or of both beside each other; the tokens that are left out are not counted."""
+    formulas = "; ".join(pooling.formula for pooling in head.poolings)
+    both = formulas if len(head.poolings) == 1 else f"[{formulas}]"
+    return f"{both}   without the tokens 1 to {head.skipped_tokens}" if head.skipped_tokens else both
 
 
 def _vector(symbol: str, vector: Tensor) -> StepValue:

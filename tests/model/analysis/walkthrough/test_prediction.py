@@ -114,7 +114,7 @@ def test_labels_of_tokens_and_of_images_have_the_steps_too() -> None:
     assert "pool" in assert_steps_follow(both, trace, 0)
     pool = next(step for step in walked(both, trace).steps if step.name == "pool")
     tokens = trace["encoder.final_residual"]
-    assert pool.formula == "x = [x_{0},   Σ_{i>0} x_{i} / (n−1)]"
+    assert pool.formula == "x = [x_{0}; Σ_{i>0} x_{i} / (n−1)]   without the tokens 1 to 2"
     assert pool.values[1].array == pytest.approx(np.concatenate((tokens[0], tokens[3:].mean(0))), abs=1e-6)
 
 
