@@ -173,7 +173,7 @@ def test_shards_without_an_index_are_joined(tmp_path: Path) -> None:
         save_file(part, path.with_name(f"model-0000{number}-of-00003.safetensors"))
     agree(traced(tmp_path / "model", tmp_path), outputs(model, GPT2))
     path.with_name("model-00002-of-00003.safetensors").unlink()
-    with pytest.raises(CheckpointError, match="are not all of its parts; part 2 is missing"):
+    with pytest.raises(CheckpointError, match="are not complete: part 2 is missing"):
         load(tmp_path / "model")
 
 

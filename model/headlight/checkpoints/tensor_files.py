@@ -119,10 +119,8 @@ def _require_all_shards(files: Sequence[Path], shards: Sequence[re.Match[str]], 
     counts = {int(shard["count"]) for shard in shards}
     missing = sorted(set(range(1, max(counts) + 1)) - {int(shard["number"]) for shard in shards})
     if len(counts) > 1 or missing:
-        told = f"; part {missing[0]} is missing" if missing else ""
-        raise CheckpointError(
-            f"{name}: {files[0].name[:60]} and {len(files) - 1} others are not all of its parts{told}."
-        )
+        told = f"part {missing[0]} is missing" if missing else "their names disagree on the number of parts"
+        raise CheckpointError(f"{name}: its weights, such as {files[0].name[:60]}, are not complete: {told}.")
 
 
 def tensor_files(
