@@ -40,7 +40,7 @@ def scores(logits: Numbers) -> Numbers:
 def _log_odds_of_one(logits: Numbers) -> Numbers:
     """log(p / (1 - p)) of each answer of a softmax: its logit - log of the sum of all other exp(logit).
 
-    For the likeliest answer the sum leaves the answer itself out, because 1 - p would lose all digits near certainty.
+    For the likeliest answer this sum is computed directly, because 1 - p would lose all digits near certainty.
     """
     wide = logits.astype(np.float64)
     likeliest = wide.argmax(-1, keepdims=True)
@@ -72,11 +72,6 @@ class ProblemType:
     is_probability: bool = True
     has_scores: bool = True
     lesson: str = ""
-
-    @property
-    def unit(self) -> str:
-        """What a value is, in a word."""
-        return "probability" if self.is_probability else "score"
 
 
 PROBLEM_TYPES: Registry[ProblemType] = Registry(

@@ -102,7 +102,7 @@ def ablate_heads(
 ) -> Float[np.ndarray, " head"]:
     """The log-probability (nats) of a token or label at a position without each of `count` heads from `first_head` on.
 
-    The score, for a model whose answers are scores (`headlight.problem_types`).
+    For a model whose answers are scores, it is the score (`headlight.problem_types`).
 
     `path` names an attention (`decoder.3.self`); text and edits come from the trace, which holds KEEP. The result
     equals one run for each head with a last edit `decoder.3.self.weights[HEAD]=set:0`. Raises ConfigError for a model
@@ -221,8 +221,8 @@ def _token_tensor(text: Encoded, model: Transformer, count: int) -> Tensor:
 class AnswerLead:
     """The lead of an answer: its log-probability (nats), and the margin of its logit over the next best.
 
-    `likeliest` is the token with the largest logit; with a negative margin it is not the answer. A label that does
-    not compete with others has a margin over being false, its logit (`headlight.problem_types`).
+    `likeliest` is the token with the largest logit; with a negative margin it is not the answer. If labels
+    do not exclude each other, the margin is the logit: below 0, the label is likelier false than true.
     """
 
     log_probability: float

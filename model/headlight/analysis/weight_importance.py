@@ -49,7 +49,7 @@ def log_probability_gradient(
 ) -> tuple[Float[Tensor, "*axis"], Float[Tensor, "*axis"]]:
     """The value at a path, and the derivative of the log-probability of a token (or label) with respect to it.
 
-    The derivative of the score, for a model whose answers are scores (`headlight.problem_types`).
+    For a model whose answers are scores, it is the derivative of the score (`headlight.problem_types`).
 
     Runs the trace's text and edits again. Raises as `attention_gradient`.
     """

@@ -99,7 +99,7 @@ def _find_tower(model_type: str, fields: ConfigReader) -> tuple[Family, ConfigRe
     reads, other = ("texts", "vision") if tower == "text" else ("images", "text")
     note = f"Only the tower that reads {reads} is opened; add /{other} to the folder's path to open the other one."
     classes = fields.list_of("architectures", str)
-    is_classifier = classes and classes[0].endswith("ForImageClassification")  # of both towers, which gets a note
+    is_classifier = classes and classes[0].endswith("ForImageClassification")  # a note says that it is left out
     values = {**inner.values, "architectures": classes if is_classifier else ["Model"]}
     return FAMILIES[f"{model_type}_{tower}_model"], ConfigReader(values, fields.name), (note,)
 

@@ -117,7 +117,7 @@ def _format_prediction(heading: str, each: Sequence[Candidate]) -> str:
 
 
 def _format_numbers(candidate: Candidate) -> str:
-    """The probability of a candidate, and the score of a label that does not compete with others."""
+    """The probability of a candidate, and the score of a label that does not exclude others."""
     probability = f"{candidate.probability:6.1%}" if math.isfinite(candidate.probability) else "   NaN"
     if candidate.score is None:
         return probability

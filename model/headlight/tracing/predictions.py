@@ -19,8 +19,8 @@ from headlight.tracing.trace import Trace
 class Candidate:
     """One possible token or label: its display text, id, and probability.
 
-    `score` is the logit of a label that does not compete with others. If the model's answers are scores, they have no
-    probability, and it is NaN (`headlight.problem_types`).
+    `score` is the logit of a label that does not exclude others. If the model's answers are scores, the probability is
+    NaN (`headlight.problem_types`).
     """
 
     token: str

@@ -117,7 +117,7 @@ class Trace:
     def probabilities(self, position: int = -1) -> Float[np.ndarray, " token"]:
         """The probability of every token (or label) at one position, or of the whole text's labels.
 
-        The scores, for a model whose answers are scores (`headlight.problem_types`).
+        For a model whose answers are scores, these are the scores (`headlight.problem_types`).
         """
         return problem_type_of(self.config).values(self.logits_at(position))
 

@@ -53,9 +53,9 @@ def require_output_head(model: Transformer) -> None:
 def logit_lens(
     model: Transformer, trace: Trace, position: int = -1, lens: TunedLens | None = None
 ) -> Float[np.ndarray, "depth answer"]:
-    """The probabilities of all tokens (or labels) for every depth, at one position or of the whole text.
+    """The probabilities (or scores) of all tokens (or labels) for every depth, at one position or of the whole text.
 
-    The output head of the final norm of the residual stream, after the maps of a tuned `lens` if given (not
+    The output head reads the final norm of the residual stream, after the maps of a tuned `lens` if given (not
     for the whole text). Raises ConfigError without an output head, EditError if the trace lacks the residual stream.
     """
     require_output_head(model)

@@ -159,9 +159,8 @@ def sound_classifier(read: Callable[[ConfigReader], ConfigValues] = lambda field
                 "classifiers of the last layer open. The model that it was trained from opens without a classifier."
             )
         size = fields.integer("classifier_proj_size", 256)
-        return {"output_head_config": OutputHeadConfig(transform="dense", activation="linear", transform_dim=size)} | {
-            **read(fields)
-        }
+        head = OutputHeadConfig(transform="dense", activation="linear", transform_dim=size)
+        return {"output_head_config": head} | read(fields)
 
     return classifier_head("classifier", rows={"output_head.transform.dense": "projector"}, read=config, pooling="mean")
 
@@ -184,9 +183,9 @@ def last_token_classifier(default_pad_token_id: int | None) -> HeadMapping:
 
 
 def span_head(project: str = "qa_outputs", **choices: Any) -> HeadMapping:
-    """A head of question answering: two logits of each token, for the first and the last one of the answer.
+    """A head of question answering: each token has two logits, for being the first and the last one of the answer.
 
-    They are shown as scores, because each becomes a probability by a softmax over the tokens, not over the two.
+    They are shown as scores: a softmax over the tokens, not over the two, makes probabilities of them.
     `choices` are options of `classifier_head`.
     """
     base_head = classifier_head(project, output_head="token-classifier", **choices)
@@ -200,8 +199,8 @@ def span_head(project: str = "qa_outputs", **choices: Any) -> HeadMapping:
 
 
 _SPAN_NOTE = (
-    "It answers questions by two scores of each token, where the answer begins and where it ends; a softmax over the "
-    "tokens makes probabilities of each."
+    "It gives each token two scores, one for the first token of the answer and one for the last; a softmax over the "
+    "tokens makes probabilities of either."
 )
 
 
