@@ -15,6 +15,7 @@ import transformers
 from safetensors.torch import save_file
 
 from headlight.checkpoints import load
+from headlight.checkpoints.source import folders_read
 from headlight.errors import CheckpointError
 from headlight.tracing.run import run
 from tests.families.decoders import GPT2, LLAMA, NEOX
@@ -215,3 +216,9 @@ def test_what_peft_computes_otherwise_is_refused_by_a_sentence(name: str, tmp_pa
         load(tmp_path / "adapter")
     assert sentence in str(refused.value)
     assert str(tmp_path) not in str(refused.value)
+
+
+def test_a_damaged_adapter_does_not_end_a_listing(tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text("{}")
+    (tmp_path / "adapter_model.safetensors.index.json").write_text("{")
+    assert folders_read(tmp_path) == [tmp_path]

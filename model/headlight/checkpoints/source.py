@@ -133,10 +133,8 @@ def folders_read(path: Path) -> list[Path]:
     """The folders that are read when a path is opened: its own, and the folder of an adapter's base model."""
     if not path.is_dir():
         return [path.parent]
-    if not has_adapter(path):
-        return [path]
     try:
-        return list(dict.fromkeys((path, base_model(path, path.name))))
+        return list(dict.fromkeys((path, base_model(path, path.name)))) if has_adapter(path) else [path]
     except CheckpointError:
         return [path]
 

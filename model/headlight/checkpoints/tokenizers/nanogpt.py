@@ -41,7 +41,7 @@ class _PlainUnpickler(pickle.Unpickler):
 def _require_plain(content: bytes) -> None:
     """Raise CheckpointError for a pickle with other operations, and for a number that would reserve much memory."""
     for operation, argument, _ in pickletools.genops(content):
-        if operation.name not in _ALLOWED or (operation.name in _NUMBERED and int(argument) > len(content)):
+        if operation.name not in _ALLOWED or (operation.name in _NUMBERED and (argument or 0) > len(content)):
             raise CheckpointError("it holds more than dictionaries, texts and numbers; nothing in it was run")
 
 
