@@ -170,8 +170,7 @@ def test_an_adapter_with_its_own_tokenizer_keeps_its_bases_rules_for_generation(
     assert load(tmp_path / "adapter").model.config.generation.end_token_ids == (3, 7)
 
 
-def test_a_head_without_numbers_is_refused_by_a_sentence(tmp_path: Path) -> None:
-    """Its shape may claim any number of labels."""
+def test_a_head_that_claims_labels_without_numbers_is_refused_by_a_sentence(tmp_path: Path) -> None:
     adapted(build(ENCODER, tmp_path / "base"), tmp_path / "adapter", target_modules=["query"])
     save_file({"base_model.model.classifier.weight": torch.zeros(10**9, 0)},
               tmp_path / "adapter" / "adapter_model.safetensors")  # fmt: skip
