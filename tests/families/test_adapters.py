@@ -157,8 +157,8 @@ def test_an_embedding_is_changed_without_the_output_head_that_the_base_ties_to_i
 def test_an_adapter_for_question_answering_brings_its_head(tmp_path: Path) -> None:
     build(ENCODER, tmp_path / "base")
     case = Case("BertForQuestionAnswering", NEOX, special=True)
-    options = {"attn_implementation": "eager"}
-    model = transformers.BertForQuestionAnswering.from_pretrained(tmp_path / "base", **options).eval()
+    kind: Any = transformers.BertForQuestionAnswering
+    model = kind.from_pretrained(tmp_path / "base", attn_implementation="eager").eval()
     changed = adapted(model, tmp_path / "adapter", task_type="QUESTION_ANS", target_modules=["query"])
     np.testing.assert_allclose(logits(tmp_path / "adapter"), outputs(changed, case)["logits"], atol=1e-4)
 
