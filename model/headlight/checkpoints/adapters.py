@@ -27,23 +27,17 @@ from headlight.text.pattern_cost import PatternError, pattern_cost
 ADAPTER_WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 MAX_PATH_LENGTH = 500  # of a module's path, which patterns are matched against
 _PREFIX = "base_model.model."
-_WRAPPERS = re.compile(
-    r"\.(?:modules_to_save|default|base_layer)(?=\.|$)"
-)  # parts of a name that PEFT adds while it runs
+_WRAPPERS = re.compile(r"\.(?:modules_to_save|default)(?=\.|$)")  # parts of a name that PEFT adds while it runs
 _CHANGES = ("lora_A", "lora_B", "lora_embedding_A", "lora_embedding_B", "lora_magnitude_vector")
 _CHANGE = re.compile(rf"(?P<module>.+)\.(?P<part>{'|'.join(_CHANGES)})(?:\.weight)?$")
 _REQUIRED_VALUES = {
     "peft_type": "LORA", "use_qalora": False, "lora_bias": False, "alora_invocation_tokens": (),
     "layer_replication": (), "trainable_token_indices": (), "target_parameters": (),
 }  # fmt: skip
-# Ways to begin training: those that leave the base's weights as they are, and those that subtract the first change.
+# Ways to begin training that leave the base's weights as they are, and those that subtract the first change from them.
 _PLAIN_STARTS = (True, False, "gaussian", "eva", "orthogonal", "mica")
 _SUBTRACTED_STARTS = ("pissa", "olora")
-_CLASS_OF_TASK = {
-    "SEQ_CLS": "ForSequenceClassification",
-    "TOKEN_CLS": "ForTokenClassification",
-    "QUESTION_ANS": "ForQuestionAnswering",
-}
+_CLASS_OF_TASK = {"SEQ_CLS": "ForSequenceClassification", "TOKEN_CLS": "ForTokenClassification"}
 _HEADS = re.compile(r"(?:For[A-Z]\w*|LMHeadModel|Model)$")
 
 
@@ -64,7 +58,7 @@ def adapter_files(folder: Path, name: str) -> tuple[Path, ...]:
 
 @dataclass(frozen=True)
 class LowRankChange:
-    """The tensors of one module's change: A and B, and with DoRA a magnitude, by the part of the name that says so."""
+    """The tensors of one module's change, by their part of the name: A and B, for an embedding too, and a magnitude."""
 
     module: str
     readers: Mapping[str, Callable[[], Tensor]]
@@ -115,20 +109,16 @@ class Adapter:
     def merged(self, base: LazyTensors) -> LazyTensors:
         """The base model's tensors with the adapter's changes and replacements. Raises CheckpointError."""
         readers = dict(base.readers)
-        by_inner_name = {name.partition(".")[2]: name for name in readers}
         for name, reader in self.replacements.items():
-            readers[_find(name, readers, by_inner_name) or name] = reader
+            readers[_find(name, readers) or name] = reader
         for change in self.changes:
-            target = _find(f"{change.module}.weight", readers, by_inner_name)
+            target = _find(f"{change.module}.weight", readers)
             if target is None:
                 raise CheckpointError(
                     f"{self.name}: the adapter changes {change.module}.weight, which its base does not have."
                 )
             readers[target] = partial(self._changed_weight, change, readers[target])
-        if self.fields.boolean("ensure_weight_tying", False):
-            return LazyTensors(readers)
-        replaced = {name: reader for name, reader in base.readers.items() if readers[name] is not reader}
-        return LazyTensors(readers, replaced)
+        return LazyTensors(readers)
 
     def changed_config(self, values: dict[str, Any]) -> dict[str, Any]:
         """The base model's config with the adapter's head and vocabulary."""
@@ -139,9 +129,9 @@ class Adapter:
             changed["architectures"] = [_HEADS.sub("", classes[0]) + ending]
         for name, reader in self.replacements.items():
             if name.endswith(("classifier.weight", "score.weight", "classifier.out_proj.weight")):
-                changed |= _labels(values, _row_count(reader(), self.name, name))
+                changed |= _labels(values, len(reader()))
             elif name.endswith((".embed_tokens.weight", ".word_embeddings.weight", ".wte.weight")):
-                changed["vocab_size"] = _row_count(reader(), self.name, name)
+                changed["vocab_size"] = len(reader())
         return changed
 
     def _changed_weight(self, change: LowRankChange, weight: Callable[[], Tensor]) -> Tensor:
@@ -152,7 +142,7 @@ class Adapter:
             raise CheckpointError(f"{self.name}: the adapter lacks half of its change of {change.module}.")
         down, up = (change.readers[side]() for side in sides)
         base = weight().float()
-        base = base.t() if transposed and base.dim() == 2 else base
+        base = base.t() if transposed else base
         if not _shapes_fit(down, up, base):
             given = " and ".join(str(tuple(part.shape)) for part in (down, up))
             raise CheckpointError(
@@ -188,10 +178,7 @@ class Adapter:
         """The changed weight with a learned norm of each row (Liu et al. 2024, DoRA)."""
         magnitude = change.readers["lora_magnitude_vector"]().float().flatten()
         if "lora_embedding_A" in change.readers or len(magnitude) != len(changed):
-            raise CheckpointError(
-                f"{self.name}: the magnitudes of {change.module} (DoRA) do not fit its weight, or are of an embedding, "
-                "which is not supported."
-            )
+            raise CheckpointError(f"{self.name}: the magnitudes of {change.module} do not fit its weight.")
         return changed.mul((magnitude / torch.linalg.vector_norm(changed, dim=1))[:, None])
 
     def _module_value(self, name: str, module: str, default: float) -> float:
@@ -219,16 +206,11 @@ def _base_name(key: str) -> str:
     return _WRAPPERS.sub("", key.removeprefix(_PREFIX))
 
 
-def _find(name: str, known: Mapping[str, object], by_inner_name: Mapping[str, str]) -> str | None:
+def _find(name: str, known: Mapping[str, object]) -> str | None:
     """A base model's tensor: by its name, or by its name without or with one more module around it."""
-    return next((key for key in (name, name.partition(".")[2], by_inner_name.get(name)) if key in known), None)
-
-
-def _row_count(weight: Tensor, adapter: str, name: str) -> int:
-    """The rows of a matrix. Raises CheckpointError for another shape, and for a matrix without numbers."""
-    if weight.dim() != 2 or not weight.numel():
-        raise CheckpointError(f"{adapter}: its {name} has the shape {tuple(weight.shape)}; wanted a matrix.")
-    return len(weight)
+    inner = name.partition(".")[2]
+    around = [key for key in known if key.partition(".")[2] == name]
+    return next((key for key in (name, inner, *around[:1]) if key in known), None)
 
 
 def _labels(values: Mapping[str, Any], count: int) -> dict[str, Any]:

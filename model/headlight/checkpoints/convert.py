@@ -160,7 +160,7 @@ def plan_conversion(fields: ConfigReader, tensors: LazyTensors) -> ForeignCheckp
     """The conversion of a config and its tensors, by the family that the config names."""
     family, family_fields, notes = find_family(fields, tensors)
     if wrapper := wrapper_of(family, tensors):
-        tensors = tensors.without_prefix(wrapper)
+        tensors = LazyTensors({name.removeprefix(wrapper): reader for name, reader in tensors.readers.items()})
         notes = (*notes, f"The prefix {shortened(wrapper)!r} was taken off the names of its tensors.")
     conversion = make_plan(family, family_fields, tensors)
     conversion = replace(conversion, notes=(*notes, *conversion.notes))
@@ -227,21 +227,14 @@ def _with_stored_tables(conversion: ConversionPlan, tensors: LazyTensors) -> Con
 
 
 def _untie_if_different(conversion: ConversionPlan, tensors: LazyTensors) -> ConversionPlan:
-    """Untie embedding and output head if the config ties them, but there are two different tensors.
-
-    A file stores both, or an adapter changes the embedding alone: the output head stays that of the base model.
-    """
+    """Untie embedding and output head if the config ties them, but the file stores two different tensors."""
     if not conversion.config.embedding.tied:
         return conversion
-    loader, output = WeightLoader(conversion, tensors), "output_head.projection.weight"
-    embedding, head = loader.find("embedding.weight"), loader.find(output)
-    note = "The config ties embedding and output head, but the file stores two different tensors; both are loaded."
-    if embedding in tensors.replaced and head is None:
-        head = loader.candidate_names(output)[0]
-        tensors.readers[head] = tensors.replaced[embedding]
-        note = "The config ties embedding and output head, but the adapter changes the embedding alone."
-    if embedding is None or head is None or torch.equal(tensors[embedding], tensors[head]):
+    loader = WeightLoader(conversion, tensors)
+    names = [loader.find(name) for name in ("embedding.weight", "output_head.projection.weight")]
+    if None in names or torch.equal(*(tensors[str(name)] for name in names)):
         return conversion
+    note = "The config ties embedding and output head, but the file stores two different tensors; both are loaded."
     return replace(
         conversion, config=conversion.config.replace(**{"embedding.tied": False}), notes=(*conversion.notes, note)
     )

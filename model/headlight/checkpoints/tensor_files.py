@@ -41,12 +41,10 @@ SUPPORTED_DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 
 
 class LazyTensors(Mapping[str, Tensor]):
-    """Tensors by name, each read when it is accessed; `replaced` are those of a base model that an adapter changes."""
+    """Tensors by name, each read when it is accessed."""
 
-    def __init__(
-        self, readers: Mapping[str, Callable[[], Tensor]], replaced: Mapping[str, Callable[[], Tensor]] | None = None
-    ) -> None:
-        self.readers, self.replaced = dict(readers), dict(replaced or {})
+    def __init__(self, readers: Mapping[str, Callable[[], Tensor]]) -> None:
+        self.readers = dict(readers)
 
     def __getitem__(self, name: str) -> Tensor:
         return self.readers[name]()
@@ -56,11 +54,6 @@ class LazyTensors(Mapping[str, Tensor]):
 
     def __len__(self) -> int:
         return len(self.readers)
-
-    def without_prefix(self, prefix: str) -> LazyTensors:
-        """The same tensors by names without a prefix."""
-        parts = (self.readers, self.replaced)
-        return LazyTensors(*({name.removeprefix(prefix): read for name, read in part.items()} for part in parts))
 
 
 def open_tensors(folder: Path, name: str) -> LazyTensors:
