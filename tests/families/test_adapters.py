@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWa
 DECODER = Case("LlamaForCausalLM", LLAMA | {"num_hidden_layers": 3})
 ENCODER = Case("BertForMaskedLM", NEOX, special=True)
 TRANSPOSED = Case("GPT2LMHeadModel", GPT2)
+TIED = Case("LlamaForCausalLM", LLAMA | {"tie_word_embeddings": True})
+BIASED = Case("LlamaForCausalLM", LLAMA | {"attention_bias": True})
 LAYER_1 = r"layers\.1\.self_attn\.q_proj"
 # Settings of LoraConfig, and the model that they change.
 ADAPTERS: dict[str, tuple[Case, dict[str, Any]]] = {
@@ -51,11 +52,26 @@ ADAPTERS: dict[str, tuple[Case, dict[str, Any]]] = {
     "orthonormal columns": (DECODER, {"target_modules": ["q_proj", "v_proj"], "init_lora_weights": "olora"}),
     "transposed": (TRANSPOSED, {"target_modules": ["c_attn"], "fan_in_fan_out": True, "init_lora_weights": "gaussian"}),
     "an encoder": (ENCODER, {"target_modules": ["query", "dense"]}),
+    "biases": (BIASED, {"target_modules": ["q_proj"], "bias": "all"}),
+    "biases of changed modules": (ENCODER, {"target_modules": ["query", "dense"], "bias": "lora_only"}),
+    "all linear layers": (DECODER, {"target_modules": "all-linear", "use_rslora": True, "alpha_pattern": {"mlp.*": 32}}),
+    "magnitudes of an embedding": (DECODER, {"target_modules": ["embed_tokens"], "use_dora": True}),
+    # PEFT changes one of two tied weights, unless it is asked to keep them tied.
+    "a tied embedding": (TIED, {"target_modules": ["embed_tokens", "q_proj"]}),
+    "a tied embedding, kept tied": (TIED, {"target_modules": ["embed_tokens"], "ensure_weight_tying": True}),
+    "a whole tied embedding": (TRANSPOSED, {"target_modules": ["c_attn"], "modules_to_save": ["wte"]}),
+    "a whole tied embedding, kept tied": (
+        TIED, {"target_modules": ["q_proj"], "modules_to_save": ["embed_tokens"], "ensure_weight_tying": True},
+    ),
+    "a tied output head": (TIED, {"target_modules": ["q_proj", "lm_head"]}),
+    "both of two tied weights": (TIED, {"target_modules": ["embed_tokens", "lm_head"]}),
+    # PEFT writes fan_in_fan_out as of the last module, which is not transposed here.
+    "square transposed weights and others": (TRANSPOSED, {"target_modules": ["attn.c_proj", "lm_head"]}),
 }  # fmt: skip
 
 
 def adapted(model: Any, folder: Path, **settings: Any) -> Any:
-    """Save an adapter that looks trained; returns the base model with the saved adapter, merged."""
+    """Save an adapter that looks trained; returns the base model with the saved adapter, as PEFT runs it."""
     torch.manual_seed(1)
     base = deepcopy(model)
     changed = peft.get_peft_model(model, peft.LoraConfig(r=3, lora_alpha=6, **settings))
@@ -65,7 +81,7 @@ def adapted(model: Any, folder: Path, **settings: Any) -> Any:
                 parameter.add_(torch.randn_like(parameter), alpha=0.3 if "magnitude" in name else 0.2)
     changed.save_pretrained(str(folder), save_embedding_layers=False)
     change_settings(folder, base_model_name_or_path="someone/base")
-    return peft.PeftModel.from_pretrained(base, folder).merge_and_unload().eval()
+    return peft.PeftModel.from_pretrained(base, folder).eval().base_model.model
 
 
 def change_settings(folder: Path, **fields: Any) -> None:
@@ -89,28 +105,48 @@ def test_an_adapter_gives_what_peft_gives(name: str, tmp_path: Path) -> None:
     assert np.abs(plain - expected).max() > 0.01, "the adapter changes something"
 
 
-HEADS: dict[str, Callable[[dict[str, Any]], Case]] = {
-    "BertForSequenceClassification": lambda labels: Case("BertForSequenceClassification", NEOX | labels, special=True),
-    "LlamaForSequenceClassification": lambda labels: Case(
-        "LlamaForSequenceClassification", LLAMA | {"num_hidden_layers": 2, "pad_token_id": 0} | labels
+DISTILBERT = {"dim": 24, "n_heads": 3, "n_layers": 2, "hidden_dim": 38, "max_position_embeddings": 20}
+# The class of a base model, the class that is trained from it with new outputs, and one of its modules.
+HEADS: dict[str, tuple[Case, str, str]] = {
+    "bert": (Case("BertForPreTraining", NEOX, special=True), "BertForSequenceClassification", "query"),
+    "llama": (Case("LlamaForCausalLM", LLAMA | {"pad_token_id": 0}), "LlamaForSequenceClassification", "q_proj"),
+    "distilbert": (
+        Case("DistilBertForMaskedLM", DISTILBERT, special=True), "DistilBertForSequenceClassification", "q_lin"
     ),
-}
+    "electra, tokens": (
+        Case("ElectraForPreTraining", NEOX | {"embedding_size": 13}, special=True),
+        "ElectraForTokenClassification", "query",
+    ),
+}  # fmt: skip
+TASKS = {"ForSequenceClassification": "SEQ_CLS", "ForTokenClassification": "TOKEN_CLS"}
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-@pytest.mark.parametrize("kind", HEADS)
-def test_a_classifier_in_an_adapter_replaces_the_bases_head(kind: str, count: int, tmp_path: Path) -> None:
-    case = HEADS[kind]({"num_labels": count})
-    of_base = kind.replace("ForSequenceClassification", "ForPreTraining" if kind.startswith("Bert") else "ForCausalLM")
-    build(Case(of_base, {k: v for k, v in case.config.items() if k != "num_labels"}, special=case.special),
-                 tmp_path / "base")  # fmt: skip
+@pytest.mark.parametrize("name", HEADS)
+@pytest.mark.parametrize("has_task", [True, False])
+def test_a_classifier_in_an_adapter_replaces_the_bases_head(
+    name: str, count: int, has_task: bool, tmp_path: Path
+) -> None:
+    base, kind, module = HEADS[name]
+    build(base, tmp_path / "base")
     options = {"num_labels": count, "attn_implementation": "eager"}
     classifier = getattr(transformers, kind).from_pretrained(tmp_path / "base", **options).eval()
-    changed = adapted(classifier, tmp_path / "adapter", task_type="SEQ_CLS",
-                      target_modules=["query"] if kind.startswith("Bert") else ["q_proj"])  # fmt: skip
-    expected = outputs(changed, case)["logits"]
+    told: dict[str, Any] = {"task_type": next(task for ending, task in TASKS.items() if kind.endswith(ending))}
+    heads = {"llama": ["score"], "distilbert": ["pre_classifier", "classifier"]}.get(name, ["classifier"])
+    settings = told if has_task else {"modules_to_save": heads}
+    changed = adapted(classifier, tmp_path / "adapter", target_modules=[module], **settings)
+    expected = outputs(changed, Case(kind, base.config | {"num_labels": count}, special=base.special))["logits"]
     opened = load(tmp_path / "adapter")
     assert opened.model.config.labels == tuple(f"LABEL_{number}" for number in range(count))
+    np.testing.assert_allclose(logits(tmp_path / "adapter"), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("settings", [{"task_type": "QUESTION_ANS"}, {"modules_to_save": ["qa_outputs"]}])
+def test_an_adapter_may_bring_a_head_that_answers_questions(settings: dict[str, Any], tmp_path: Path) -> None:
+    build(ENCODER, tmp_path / "base")
+    model = transformers.BertForQuestionAnswering.from_pretrained(tmp_path / "base", attn_implementation="eager").eval()
+    changed = adapted(model, tmp_path / "adapter", target_modules=["query"], **settings)
+    expected = outputs(changed, Case("BertForQuestionAnswering", NEOX, special=True))["logits"]
     np.testing.assert_allclose(logits(tmp_path / "adapter"), expected, atol=1e-4)
 
 

@@ -27,7 +27,8 @@ from headlight.text.pattern_cost import PatternError, pattern_cost
 ADAPTER_WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 MAX_PATH_LENGTH = 500  # of a module's path, which patterns are matched against
 _PREFIX = "base_model.model."
-_WRAPPERS = re.compile(r"\.(?:modules_to_save|default)(?=\.|$)")  # parts of a name that PEFT adds while it runs
+# Parts of a name that PEFT adds while it runs.
+_WRAPPERS = re.compile(r"\.(?:modules_to_save|default|base_layer)(?=\.|$)")
 _CHANGES = ("lora_A", "lora_B", "lora_embedding_A", "lora_embedding_B", "lora_magnitude_vector")
 _CHANGE = re.compile(rf"(?P<module>.+)\.(?P<part>{'|'.join(_CHANGES)})(?:\.weight)?$")
 _REQUIRED_VALUES = {
@@ -37,8 +38,15 @@ _REQUIRED_VALUES = {
 # Ways to begin training that leave the base's weights as they are, and those that subtract the first change from them.
 _PLAIN_STARTS = (True, False, "gaussian", "eva", "orthogonal", "mica")
 _SUBTRACTED_STARTS = ("pissa", "olora")
-_CLASS_OF_TASK = {"SEQ_CLS": "ForSequenceClassification", "TOKEN_CLS": "ForTokenClassification"}
+_CLASS_OF_TASK = {
+    "SEQ_CLS": "ForSequenceClassification", "TOKEN_CLS": "ForTokenClassification",
+    "QUESTION_ANS": "ForQuestionAnswering",
+}  # fmt: skip
 _HEADS = re.compile(r"(?:For[A-Z]\w*|LMHeadModel|Model)$")
+_LABELS = re.compile(r"(?:.*\.)?(?:classifier|score|classifier\.out_proj|classification_head\.out_proj)\.weight")
+_EMBEDDING = re.compile(r"(?:.*\.)?(?:embed_tokens|word_embeddings|wte|shared)\.weight")
+# The output head as the base ties it to the embedding, which an adapter changes alone; not a name of any file.
+TIED_HEAD = "headlight: output head before the adapter"
 
 
 def find_base_model(folder: Path, name: str) -> Path:
@@ -65,12 +73,13 @@ class LowRankChange:
 
 
 class Adapter:
-    """An adapter's settings and weights, with names as in its base model.
+    """An adapter's settings and weights, with names as in its base model, whose config.json is `base_config`.
 
     Raises CheckpointError for settings that change the computation in a way that is not supported.
     """
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, base_config: Mapping[str, Any]) -> None:
+        self.base_config = base_config
         self.name, self.fields = name, ConfigReader(read_json(folder / ADAPTER_CONFIG, name), name)
         self.fields.require_values(_REQUIRED_VALUES)
         self.start = self._start()
@@ -110,9 +119,18 @@ class Adapter:
         """The base model's tensors with the adapter's changes and replacements. Raises CheckpointError."""
         readers = dict(base.readers)
         for name, reader in self.replacements.items():
-            readers[_find(name, readers) or name] = reader
+            target = _find(name, readers)
+            if target and self._is_alone(name):
+                readers[TIED_HEAD] = readers[target]
+            readers[target or name] = reader
         for change in self.changes:
             target = _find(f"{change.module}.weight", readers)
+            if target and "lora_embedding_A" in change.readers and self._is_alone(target):
+                readers[TIED_HEAD] = readers[target]
+            embedding = next(filter(_EMBEDDING.fullmatch, base), "")
+            if target is None and embedding and change.module.endswith("lm_head"):
+                target = f"{change.module}.weight"  # of a base that ties it to its embedding
+                readers[target] = readers[embedding]
             if target is None:
                 raise CheckpointError(
                     f"{self.name}: the adapter changes {change.module}.weight, which its base does not have."
@@ -120,23 +138,40 @@ class Adapter:
             readers[target] = partial(self._changed_weight, change, readers[target])
         return LazyTensors(readers)
 
-    def changed_config(self, values: dict[str, Any]) -> dict[str, Any]:
+    def _is_alone(self, name: str) -> bool:
+        """Whether PEFT changes an embedding and not the output head that is tied to it."""
+        if not _EMBEDDING.fullmatch(name) or self.fields.boolean("ensure_weight_tying", False):
+            return False
+        changed = {change.module for change in self.changes if "lora_embedding_A" in change.readers}
+        saved = self.fields.list_of("modules_to_save", str) if self.fields.has("modules_to_save") else []
+        module = name.removesuffix(".weight")
+        return any(each.endswith(module) or module.endswith(each) for each in changed) or module.endswith(tuple(saved))
+
+    @property
+    def changed_config(self) -> dict[str, Any]:
         """The base model's config with the adapter's head and vocabulary."""
+        values = self.base_config
         changed = dict(values)
         ending = _CLASS_OF_TASK.get(self.fields.string("task_type", ""))
         classes = [name for name in values.get("architectures") or () if isinstance(name, str)]
+        mapping = self.fields.nested("auto_mapping")
         if ending and classes:
             changed["architectures"] = [_HEADS.sub("", classes[0]) + ending]
+        elif mapping and mapping.has("base_model_class"):  # of an adapter without a task
+            changed["architectures"] = [mapping.string("base_model_class")]
         for name, reader in self.replacements.items():
-            if name.endswith(("classifier.weight", "score.weight", "classifier.out_proj.weight")):
+            if _LABELS.fullmatch(name):
                 changed |= _labels(values, len(reader()))
-            elif name.endswith((".embed_tokens.weight", ".word_embeddings.weight", ".wte.weight")):
+            elif _EMBEDDING.fullmatch(name):
                 changed["vocab_size"] = len(reader())
         return changed
 
     def _changed_weight(self, change: LowRankChange, weight: Callable[[], Tensor]) -> Tensor:
         is_embedding = "lora_embedding_A" in change.readers
-        transposed = is_embedding or self.fields.boolean("fan_in_fan_out", False)
+        # Only GPT-2's layers are stored as [in out]. fan_in_fan_out does not say so: PEFT writes the value of the last
+        # module that it changed.
+        in_layer = "h" in change.module.split(".")
+        transposed = is_embedding or (self.base_config.get("model_type") == "gpt2" and in_layer)
         sides = ("lora_embedding_A", "lora_embedding_B") if is_embedding else ("lora_A", "lora_B")
         if not all(side in change.readers for side in sides):
             raise CheckpointError(f"{self.name}: the adapter lacks half of its change of {change.module}.")
@@ -177,7 +212,7 @@ class Adapter:
     def _with_magnitude(self, changed: Tensor, change: LowRankChange) -> Tensor:
         """The changed weight with a learned norm of each row (Liu et al. 2024, DoRA)."""
         magnitude = change.readers["lora_magnitude_vector"]().float().flatten()
-        if "lora_embedding_A" in change.readers or len(magnitude) != len(changed):
+        if len(magnitude) != len(changed):
             raise CheckpointError(f"{self.name}: the magnitudes of {change.module} do not fit its weight.")
         return changed.mul((magnitude / torch.linalg.vector_norm(changed, dim=1))[:, None])
 

@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import save as serialized
 from torch import Tensor
 
+from headlight.checkpoints.adapters import TIED_HEAD
 from headlight.checkpoints.config_reader import ConfigReader, read_json
 from headlight.checkpoints.families import FAMILIES
 from headlight.checkpoints.families.common import USUAL_FIELDS
@@ -162,7 +163,7 @@ def plan_conversion(fields: ConfigReader, tensors: LazyTensors) -> ForeignCheckp
     if wrapper := wrapper_of(family, tensors):
         tensors = LazyTensors({name.removeprefix(wrapper): reader for name, reader in tensors.readers.items()})
         notes = (*notes, f"The prefix {shortened(wrapper)!r} was taken off the names of its tensors.")
-    conversion = make_plan(family, family_fields, tensors)
+    conversion, tensors = _with_own_head(make_plan(family, family_fields, tensors), tensors)
     conversion = replace(conversion, notes=(*notes, *conversion.notes))
     conversion = _untie_if_different(_with_stored_tables(conversion, tensors), tensors)
     return ForeignCheckpoint(conversion, tensors)
@@ -224,6 +225,16 @@ def _with_stored_tables(conversion: ConversionPlan, tensors: LazyTensors) -> Con
     tables = " and ".join(title for name, title in _STORED_TABLES.items() if name in values)
     note = f"Its file stores other {tables} than its config gives; those of the file are used."
     return replace(conversion, config=config, notes=(*conversion.notes, note))
+
+
+def _with_own_head(conversion: ConversionPlan, tensors: LazyTensors) -> tuple[ConversionPlan, LazyTensors]:
+    """The tensors with the output head of a base whose embedding was tied to it until an adapter changed it alone."""
+    readers = dict(tensors.readers)
+    before = readers.pop(TIED_HEAD, None)
+    if before and conversion.config.embedding.tied:
+        loader = WeightLoader(conversion, LazyTensors(readers))
+        readers.setdefault(loader.candidate_names("output_head.projection.weight")[0], before)
+    return conversion, LazyTensors(readers)
 
 
 def _untie_if_different(conversion: ConversionPlan, tensors: LazyTensors) -> ConversionPlan:

@@ -92,10 +92,10 @@ def _open_adapter(path: Path, name: str) -> CheckpointSource:
     """An adapter, merged into its base model."""
     base = base_model(path, name)
     notes = ("The folder holds a whole model and an adapter; the adapter was applied to it.",) if base == path else ()
-    adapter = Adapter(path, name)
+    adapter = Adapter(path, name, read_json(base / CONFIG, base.name))
     return CheckpointSource(
         name,
-        adapter.changed_config(read_json(base / CONFIG, base.name)),
+        adapter.changed_config,
         lambda: adapter.merged(open_tensors(base, base.name)),
         path if any(path.glob(TOKENIZER_FILE)) else base,
         lambda: (*tensor_files(base, base.name), *adapter_files(path, name)),
