@@ -16,6 +16,7 @@ from headlight.checkpoints import load
 from headlight.checkpoints.source import folders_read
 from headlight.errors import CheckpointError
 from headlight.tracing.run import run
+from tests.families.cases import CASES
 from tests.families.decoders import GPT2, LLAMA, NEOX
 from tests.families.reference import TEXT, Case, build, outputs, tokenizer
 
@@ -54,7 +55,10 @@ ADAPTERS: dict[str, tuple[Case, dict[str, Any]]] = {
     "an encoder": (ENCODER, {"target_modules": ["query", "dense"]}),
     "biases": (BIASED, {"target_modules": ["q_proj"], "bias": "all"}),
     "biases of changed modules": (ENCODER, {"target_modules": ["query", "dense"], "bias": "lora_only"}),
-    "all linear layers": (DECODER, {"target_modules": "all-linear", "use_rslora": True, "alpha_pattern": {"mlp.*": 32}}),
+    "all linear layers": (
+        DECODER, {"target_modules": "all-linear", "use_rslora": True, "alpha_pattern": {"mlp.*": 32}},
+    ),
+    "a model with experts": (CASES["qwen3_moe"][0], {"target_modules": ["q_proj", "o_proj"]}),
     "magnitudes of an embedding": (DECODER, {"target_modules": ["embed_tokens"], "use_dora": True}),
     # PEFT changes one of two tied weights, unless it is asked to keep them tied.
     "a tied embedding": (TIED, {"target_modules": ["embed_tokens", "q_proj"]}),
@@ -227,6 +231,15 @@ def test_an_adapter_beside_a_whole_model_is_applied_and_named(tmp_path: Path) ->
     )
     (tmp_path / "both" / "adapter_model.safetensors").unlink()
     assert not any("adapter" in note for note in load(tmp_path / "both").notes), "only its settings are left"
+
+
+@pytest.mark.parametrize("settings", [{"target_modules": ["shared"]},
+                                      {"target_modules": ["q"], "modules_to_save": ["shared"]}])  # fmt: skip
+def test_a_change_of_an_embedding_that_two_stacks_share_is_refused(settings: dict[str, Any], tmp_path: Path) -> None:
+    case = next(case for case in CASES["t5"] if case.kind == "T5ForConditionalGeneration")
+    adapted(build(case, tmp_path / "base"), tmp_path / "adapter", **settings)
+    with pytest.raises(CheckpointError, match=r"changes shared\.weight, which encoder, decoder and output head share"):
+        load(tmp_path / "adapter")
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {

@@ -32,8 +32,10 @@ _WRAPPERS = re.compile(r"\.(?:modules_to_save|default|base_layer)(?=\.|$)")
 _CHANGES = ("lora_A", "lora_B", "lora_embedding_A", "lora_embedding_B", "lora_magnitude_vector")
 _CHANGE = re.compile(rf"(?P<module>.+)\.(?P<part>{'|'.join(_CHANGES)})(?:\.weight)?$")
 _REQUIRED_VALUES = {
-    "peft_type": "LORA", "use_qalora": False, "lora_bias": False, "alora_invocation_tokens": (),
-    "layer_replication": (), "trainable_token_indices": (), "target_parameters": (),
+    "peft_type": "LORA", "use_qalora": False, "lora_bias": False,
+    **dict.fromkeys(
+        ("alora_invocation_tokens", "layer_replication", "trainable_token_indices", "target_parameters"), ([], {})
+    ),
 }  # fmt: skip
 # Ways to begin training that leave the base's weights as they are, and those that subtract the first change from them.
 _PLAIN_STARTS = (True, False, "gaussian", "eva", "orthogonal", "mica")
@@ -117,6 +119,7 @@ class Adapter:
 
     def merged(self, base: LazyTensors) -> LazyTensors:
         """The base model's tensors with the adapter's changes and replacements. Raises CheckpointError."""
+        self._require_one_embedding(base)
         readers = dict(base.readers)
         for name, reader in self.replacements.items():
             target = _find(name, readers)
@@ -137,6 +140,19 @@ class Adapter:
                 )
             readers[target] = partial(self._changed_weight, change, readers[target])
         return LazyTensors(readers)
+
+    def _require_one_embedding(self, base: LazyTensors) -> None:
+        """Raise CheckpointError for a change of an embedding that encoder, decoder and output head share.
+
+        PEFT changes one of their modules, and all of them when it merges.
+        """
+        names = {f"{change.module}.weight" for change in self.changes} | set(self.replacements)
+        changed = sorted(name for name in names if self._is_alone(name))
+        if changed and any(name.endswith(("shared.weight", "encoder.embed_tokens.weight")) for name in base):
+            raise CheckpointError(
+                f"{self.name}: the adapter changes {changed[0]}, which encoder, decoder and output head share; PEFT "
+                "changes it in one of them only. Merge it with PEFT's merge_and_unload, and open the merged model."
+            )
 
     def _is_alone(self, name: str) -> bool:
         """Whether PEFT changes an embedding and not the output head that is tied to it."""
