@@ -129,6 +129,28 @@ def test_an_encoder_decoder_writes_what_its_generation_config_says(
     assert capsys.readouterr().out.strip() == tokenizer(False).decode(expected_ids)
 
 
+@pytest.mark.parametrize("family", DECODERS)
+def test_a_first_token_may_be_forced_without_an_encoder(family: str, tmp_path: Path) -> None:
+    model = build(DECODERS[family], tmp_path)
+    write(tmp_path, "generation_config.json", forced_bos_token_id=7)
+    assert generated(tmp_path, "cat") == (wanted := expected(tmp_path, DECODERS[family], model, "cat"))
+    assert wanted[0] == 7
+    assert generated(tmp_path, "the cat")[0] != 7, "only the second token of a text is forced"
+
+
+@pytest.mark.parametrize("family", ["bart", "t5", "marian"])
+def test_the_generation_config_decides_over_the_token_that_begins_the_decoder(family: str, tmp_path: Path) -> None:
+    case = next(case for case in CASES[family] if case.kind.endswith(("ForConditionalGeneration", "MTModel")))
+    model = build(case, tmp_path)
+    write(tmp_path, "generation_config.json", decoder_start_token_id=5, forced_bos_token_id=None,
+          forced_eos_token_id=None, eos_token_id=UNUSED)  # fmt: skip
+    opened = load(tmp_path)
+    steps = list(generate(opened.model, opened.tokenizer, "", source=TEXT, steps=STEPS, temperature=0.0))
+    found = [*steps[0].text.ids, *(step.chosen_token for step in steps)]
+    assert found == expected(tmp_path, case, model, TEXT)
+    assert found[0] == 5
+
+
 @pytest.mark.parametrize("family", ["bart", "t5"])
 def test_beams_follow_the_generation_config(family: str, tmp_path: Path) -> None:
     case = next(case for case in CASES[family] if case.kind.endswith("ForConditionalGeneration"))
@@ -166,6 +188,9 @@ def test_rules_that_allow_no_token_are_named(temperature: float, tmp_path: Path)
 
 def test_settings_that_are_not_followed_are_listed(tmp_path: Path) -> None:
     build(DECODERS["llama"], tmp_path)
-    write(tmp_path, "generation_config.json", num_beams=4, do_sample=True, min_length=0, repetition_penalty=1.1)
-    note = "Generation does not follow these settings of the checkpoint: num_beams, do_sample."
+    write(tmp_path, "generation_config.json", num_beams=4, do_sample=True, min_length=0, repetition_penalty=1.1,
+          temperature=0.6, top_k=50, stop_strings=["cat"])  # fmt: skip
+    note = (
+        "Generation does not follow these settings of the checkpoint: num_beams, do_sample, temperature, stop_strings."
+    )
     assert note in load(tmp_path).notes

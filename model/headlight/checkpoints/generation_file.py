@@ -19,14 +19,16 @@ _NOT_FOLLOWED: dict[str, Any] = {
     "encoder_no_repeat_ngram_size": 0, "encoder_repetition_penalty": 1.0, "diversity_penalty": 0.0,
     "num_beam_groups": 1, "typical_p": 1.0, "min_p": 0.0, "penalty_alpha": 0.0, "bad_words_ids": [],
     "sequence_bias": {}, "forced_eos_token_id": (), "exponential_decay_length_penalty": [], "guidance_scale": 1.0,
-    "renormalize_logits": False, "forced_decoder_ids": [], "stop_strings": [], "epsilon_cutoff": 0.0, "eta_cutoff": 0.0,
+    "renormalize_logits": False, "temperature": 1.0, "top_k": 50, "top_p": 1.0, "epsilon_cutoff": 0.0,
+    "eta_cutoff": 0.0, "stop_strings": [], "force_words_ids": [], "constraints": [], "watermarking_config": {},
+    "forced_decoder_ids": [],
 }  # fmt: skip
 
 
 def with_generation(
     config: Config, values: dict[str, Any], folders: Sequence[Path], tokenizer: Tokenizer, name: str
 ) -> tuple[Config, tuple[str, ...]]:
-    """The config with the checkpoint's rules for generation, and notes on rules that are not followed.
+    """The config with the checkpoint's rules for generation and first token, and notes on rules not followed.
 
     `values` are the fields of its config.json. The first of the `folders` has the tokenizer; an adapter's second one is
     its base model's. Raises CheckpointError for fields of a wrong type, and for numbers out of range.
@@ -37,7 +39,7 @@ def with_generation(
     size = config.vocabulary_size
     ends = _ids(fields, "eos_token_id", size) or _ids(ConfigReader(values, name), "eos_token_id", size)
     ends = ends or _named_end(folders[0], tokenizer, name, size)
-    forced = fields.values.get("forced_bos_token_id") if config.has_cross_attention else None
+    forced, start = (fields.values.get(field) for field in ("forced_bos_token_id", "decoder_start_token_id"))
     rules = GenerationConfig(
         end_token_ids=ends,
         repetition_penalty=fields.number("repetition_penalty", 1.0) or 1.0,
@@ -50,6 +52,8 @@ def with_generation(
         rules.check(size)
     except ConfigError as error:
         raise CheckpointError(f"{fields.name}: {error}") from error
+    if config.has_cross_attention and type(start) is int and 0 <= start < size:
+        config = config.replace(**{"decoder.start_token_id": start})
     others = [field for field, usual in _NOT_FOLLOWED.items() if fields.has(field) and fields.values[field] != usual]
     note = f"Generation does not follow these settings of the checkpoint: {', '.join(others)}."
     return config.replace(generation=rules), (note,) if others else ()
