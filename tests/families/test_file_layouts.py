@@ -18,6 +18,7 @@ from headlight.checkpoints import find_nonfinite, load
 from headlight.cli.main import main
 from headlight.config import Config
 from headlight.errors import CheckpointError
+from headlight.tracing.run import run
 from tests.families.cases import CASES
 from tests.families.decoders import NEOX
 from tests.families.reference import (
@@ -126,6 +127,14 @@ WRAPPERS: dict[str, tuple[str, Callable[[Tensors], dict[str, Any]]]] = {
         "pytorch-lightning_version": "2.4.0",
     }),
     "of torch.save": ("weights.pt", lambda state: dict(state)),
+    "of a loop": ("last.pt", lambda state: {"checkpoint": {"model_state": state}, "epoch": 3}),
+    "in five modules": ("pytorch_model.bin", lambda state: {
+        f"model.module._orig_mod.base_model.model.{name}": tensor for name, tensor in state.items()
+    }),
+    "around layers": ("pytorch_model.bin", lambda state: {
+        re.sub(r"\b(layers?|h)\.(\d+)\.", r"\1.\2._orig_mod._fsdp_wrapped_module.", name): tensor
+        for name, tensor in state.items()
+    }),
 }  # fmt: skip
 
 
@@ -142,8 +151,30 @@ def test_names_inside_a_wrapper_are_found(name: str, case: Case, tmp_path: Path)
     assert (named[1] if named else "") == {
         "compiled": "_orig_mod.", "parallel": "module.", "both": "module._orig_mod.", "inside a module": "model.",
         "beside a loss": "model.", "of Lightning": "model.",
+        "in five modules": "model.module._orig_mod.base_model.model.",
     }.get(name, "")  # fmt: skip
     assert ("loss_fct.weight" in notes) == (name == "beside a loss")
+    assert ("_fsdp_wrapped_module., _orig_mod. was taken off inside the names" in notes) == (name == "around layers")
+
+
+def test_the_first_of_several_models_is_read_and_the_others_are_named(tmp_path: Path) -> None:
+    model = build(CLASSIFIER, tmp_path / "model")
+    (tmp_path / "model" / "model.safetensors").unlink()
+    state = model.state_dict()
+    copies = {f"{name}.{key}": tensor + (name != "model") for name in ("model", "ema") for key, tensor in state.items()}
+    torch.save(copies, tmp_path / "model" / "last.ckpt")
+    agree(traced(tmp_path / "model", tmp_path), outputs(model, CLASSIFIER))
+    assert (
+        "It holds further models of the same kind, which are left out, under 'ema.'." in load(tmp_path / "model").notes
+    )
+
+
+def test_a_double_heads_model_continues_texts(tmp_path: Path) -> None:
+    model = build(Case("GPT2DoubleHeadsModel", GPT2.config | {"num_labels": 1}), tmp_path)
+    ids = torch.tensor([tokenizer(False).encode(TEXT).ids])
+    opened = load(tmp_path)
+    expected = model(input_ids=ids, mc_token_ids=torch.tensor([3])).logits[0].detach().numpy()
+    np.testing.assert_allclose(run(opened.model, opened.tokenizer, TEXT).logits, expected, atol=1e-4)
 
 
 def test_heads_that_the_model_lacks_are_listed(tmp_path: Path) -> None:
@@ -171,6 +202,8 @@ def test_shards_without_an_index_are_joined(tmp_path: Path) -> None:
     for number in (1, 2, 3):
         part = {name: tensor for place, (name, tensor) in enumerate(tensors.items()) if place % 3 == number - 1}
         save_file(part, path.with_name(f"model-0000{number}-of-00003.safetensors"))
+    agree(traced(tmp_path / "model", tmp_path), outputs(model, GPT2))
+    save_file({"tok_embeddings.weight": torch.ones(2, 3)}, path.with_name("consolidated.safetensors"))
     agree(traced(tmp_path / "model", tmp_path), outputs(model, GPT2))
     path.with_name("model-00002-of-00003.safetensors").unlink()
     with pytest.raises(CheckpointError, match="are not complete: part 2 is missing"):

@@ -374,7 +374,7 @@ def test_a_broken_vocabulary_is_refused_by_a_sentence(tmp_path: Path, name: str)
 
 
 def test_a_text_that_a_tokenizer_fails_at_gets_a_sentence(tmp_path: Path) -> None:
-    backend = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}, unk_token=BERT[1]))
+    backend = tokenizers.Tokenizer(tokenizers.models.WordLevel({"ab": 0}, unk_token=BERT[1]))
     backend.save(str(configured(tmp_path, "bert") / "tokenizer.json"))
     with pytest.raises(TextError, match="fails at this text"):
         open_tokenizer(tmp_path, "bert").encode("b")

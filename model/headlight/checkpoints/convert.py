@@ -33,7 +33,7 @@ from headlight.checkpoints.weight_mapping import (
     WeightLoader,
     join_names,
     make_plan,
-    wrapper_of,
+    without_wrappers,
 )
 from headlight.config import Config, GenerationConfig, ImageConfig, ImageProcessorConfig, ResamplingFilter
 from headlight.errors import CheckpointError, ConfigError, UnknownNameError, shortened
@@ -160,11 +160,9 @@ def _sized_by_processor(image: ImageConfig) -> ImageConfig:
 def plan_conversion(fields: ConfigReader, tensors: LazyTensors) -> ForeignCheckpoint:
     """The conversion of a config and its tensors, by the family that the config names."""
     family, family_fields, notes = find_family(fields, tensors)
-    if wrapper := wrapper_of(family, tensors):
-        tensors = LazyTensors({name.removeprefix(wrapper): reader for name, reader in tensors.readers.items()})
-        notes = (*notes, f"The prefix {shortened(wrapper)!r} was taken off the names of its tensors.")
+    tensors, wrapper_notes = without_wrappers(family, tensors)
     conversion, tensors = _with_own_head(make_plan(family, family_fields, tensors), tensors)
-    conversion = replace(conversion, notes=(*notes, *conversion.notes))
+    conversion = replace(conversion, notes=(*notes, *wrapper_notes, *conversion.notes))
     conversion = _untie_if_different(_with_stored_tables(conversion, tensors), tensors)
     return ForeignCheckpoint(conversion, tensors)
 

@@ -36,7 +36,11 @@ _OTHER_CONTENTS = (
     "random_states",
 )  # fmt: skip
 # The keys under which trainers save a model's weights beside other states.
-_WEIGHTS_KEYS = ("state_dict", "model_state_dict", "model", "module", "net")
+_WEIGHTS_KEYS = (
+    "state_dict", "model_state_dict", "model_state", "model", "module", "net", "network", "weights", "params",
+    "checkpoint",
+)  # fmt: skip
+_MAX_NESTING = 4
 SUPPORTED_DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 
 
@@ -90,7 +94,8 @@ def _files_of_other_names(folder: Path, name: str, safetensors_file: str) -> tup
     for suffix in OTHER_SUFFIXES:
         files = sorted(path for path in folder.glob(f"*{suffix}") if _may_be_weights(path))
         shards = [found for path in files if (found := _SHARD.search(path.name))]
-        if shards and len(shards) == len(files):
+        if shards:  # a file beside them has the same weights in another layout
+            files = [path for path in files if _SHARD.search(path.name)]
             _require_all_shards(files, shards, name)
             return tuple(files)
         if len(files) > 1:
@@ -208,10 +213,10 @@ def _read_safetensors(path: Path, name: str) -> TensorReaders:
 
 def _read_pickle(path: Path, name: str) -> TensorReaders:
     """The tensors of a pickle, or those of the dictionary in it that a trainer saved the model's weights in."""
-    values = load_pickle(path, name)
-    inner = next((values[key] for key in _WEIGHTS_KEYS if isinstance(values.get(key), dict)), values)
-    values = {key: value for key, value in inner.items() if isinstance(key, str)}
-    tensors = {key: value for key, value in values.items() if isinstance(value, Tensor)}
+    values: dict[Any, Any] = load_pickle(path, name)
+    for _ in range(_MAX_NESTING):
+        values = next((values[key] for key in _WEIGHTS_KEYS if isinstance(values.get(key), dict)), values)
+    tensors = {key: value for key, value in values.items() if isinstance(key, str) and isinstance(value, Tensor)}
     return {key: partial(require_supported, value, key, name) for key, value in tensors.items()}
 
 

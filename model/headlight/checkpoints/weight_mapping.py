@@ -236,18 +236,37 @@ def _is_stored(row: str | WeightRule, base: str, tensors: LazyTensors) -> bool:
     return any(tensor.removeprefix(base).startswith(name) for tensor in tensors for name in names)
 
 
-def wrapper_of(family: Family, tensors: LazyTensors) -> str:
-    """The prefix of all names that a program put around a model, such as "_orig_mod." or "module."; "" without one.
+def wrappers_of(family: Family, tensors: LazyTensors) -> tuple[str, ...]:
+    """The prefixes that a program put before all names of a model, such as "_orig_mod." or "module."; empty if none.
 
-    It stands before the names of the family's rules, and before the prefix of the base model; none of these names
-    stands alone.
+    They stand before the names of the family's rules, and before the prefix of the base model; none of these names
+    stands alone. Several prefixes are those of several models.
     """
     sources = {option for row in family.weights.values() for option in _source(row).split("|")}
     written = "|".join(sorted((_as_expression(source) for source in sources), key=len, reverse=True))
     base = re.escape(family.base_model_prefix)
-    ends = re.compile(rf"(?P<wrapper>(?:[^.]{{1,80}}\.){{0,4}}?)(?:{base})?(?:{written})(?:\.weight|\.bias)?")
+    ends = re.compile(rf"(?P<wrapper>(?:[^.]{{1,80}}\.){{0,8}}?)(?:{base})?(?:{written})(?:\.weight|\.bias)?")
     counts = Counter(found["wrapper"] for name in tensors if (found := ends.fullmatch(name)))
-    return "" if counts[""] or not counts else counts.most_common(1)[0][0]
+    return () if counts[""] else tuple(name for name, count in counts.items() if count == max(counts.values()) > 0)
+
+
+# Modules that torch puts around single layers: compiled, sharded or recomputed ones.
+_AROUND_LAYERS = re.compile(r"(?<=\.)(?:_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module)\.")
+
+
+def without_wrappers(family: Family, tensors: LazyTensors) -> tuple[LazyTensors, tuple[str, ...]]:
+    """The tensors by the names that they have without modules around the model or its layers, and notes on them."""
+    readers, notes = dict(tensors.readers), []
+    if wrappers := wrappers_of(family, tensors):
+        readers = {name.removeprefix(wrappers[0]): reader for name, reader in readers.items()}
+        notes.append(f"The prefix {shortened(wrappers[0])!r} was taken off the names of its tensors.")
+    if wrappers[1:]:
+        others = join_names([repr(shortened(name)) for name in wrappers[1:]], 3)
+        notes.append(f"It holds further models of the same kind, which are left out, under {others}.")
+    if inner := sorted({found for name in readers for found in _AROUND_LAYERS.findall(name)}):
+        readers = {_AROUND_LAYERS.sub("", name): reader for name, reader in readers.items()}
+        notes.append(f"{join_names(inner)} was taken off inside the names of its tensors.")
+    return LazyTensors(readers), tuple(notes)
 
 
 def _source(row: str | WeightRule) -> str:

@@ -118,6 +118,7 @@ class Tokenizer:
         start = len(text) - len(behind)
         with wrap_errors(TextError, "This model's tokenizer fails at this text"):
             self._limit.check(text)
+            self._require_known(behind)
             encoding = self.backend.encode(behind, add_special_tokens=add_special_tokens)
         ids, special_mask = list(encoding.ids), tuple(flag == 1 for flag in encoding.special_tokens_mask)
         if language:
@@ -140,6 +141,15 @@ class Tokenizer:
             offsets=offsets,
             special_mask=special_mask,
         )
+
+    def _require_known(self, text: str) -> None:
+        """Raise TextError for a character that a vocabulary of characters lacks."""
+        if self.longest_token != 1 or not isinstance(self.backend.model, tokenizers.models.WordLevel):
+            return
+        unknown = sorted(set(text) - set(self.backend.get_vocab(with_added_tokens=True)))
+        if unknown and self.unknown_id is None:
+            listed = ", ".join(repr(character) for character in unknown[:5])
+            raise TextError(f"This model's vocabulary of {self.vocabulary_size} characters lacks {listed}.")
 
     def from_ids(self, ids: Sequence[int], text: str, offsets: Sequence[tuple[int, int]] = ()) -> Encoded:
         """An Encoded for given token ids (generated, masked); offsets are (0, 0) unless given."""

@@ -182,7 +182,8 @@ _OUTSIDE_BLOCKS: WeightRules = {
 GPT2 = Family(
     gpt2,
     _OUTSIDE_BLOCKS | block_rules("decoder", "h.{i}.", _BLOCK),
-    decoder_heads(tied=True, token_classifier="classifier") | {"LMHeadModel": language_head()},
+    decoder_heads(tied=True, token_classifier="classifier")
+    | {"LMHeadModel": language_head(), "DoubleHeadsModel": language_head()},
     base_model_prefix="transformer.",
     ignored_tensors=("h.*.attn.bias", "h.*.attn.masked_bias"),
     ignored_fields=("reorder_and_upcast_attn", *SUMMARY_FIELDS),

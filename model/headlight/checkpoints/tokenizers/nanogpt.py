@@ -55,7 +55,7 @@ def read_characters(path: Path, name: str) -> dict[str, int]:
         raise CheckpointError(f"{name}: its {META_FILE} cannot be read: {error}.") from error
     except Exception as error:  # a broken pickle raises any kind of error
         raise CheckpointError(f"{name}: its {META_FILE} cannot be read: it is damaged, or not a pickle.") from error
-    characters = values.get("stoi") if isinstance(values, dict) and set(values) <= set(_FIELDS) else None
+    characters = values.get("stoi") if isinstance(values, dict) else None
     if not isinstance(characters, dict) or not all(
         type(character) is str and len(character) == 1 and type(number) is int
         for character, number in characters.items()
