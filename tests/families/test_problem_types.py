@@ -101,6 +101,12 @@ def test_rankings_of_one_logit_have_something_to_rank(tmp_path: Path, capsys: py
     assert len({number for ranking in found["rankings"].values() for number in ranking["deletion"]}) > 3
 
 
+def test_labels_may_be_numbers(tmp_path: Path) -> None:
+    build(CLASSIFIERS["bert"], tmp_path)
+    change_config(tmp_path, id2label={"0": -1, "1": 0.5})
+    assert load(tmp_path).model.config.labels == ("-1", "0.5")
+
+
 def test_an_unknown_problem_type_is_refused(tmp_path: Path) -> None:
     build(CLASSIFIERS["bert"], tmp_path)
     change_config(tmp_path, problem_type="ranking")

@@ -135,14 +135,14 @@ def with_processor(config: Config, family: Family, source: CheckpointSource) -> 
     try:
         if config.reads_image:
             return _with_image_processor(config, family, source)
-        return with_sound_files(config, source.folder, source.name) if config.reads_sound else config
+        return with_sound_files(config, source.settings_folder, source.name) if config.reads_sound else config
     except ConfigError as error:
         raise CheckpointError(f"{source.name}: its {IMAGE_PROCESSOR}: {error}") from error
 
 
 def _with_image_processor(config: Config, family: Family, source: CheckpointSource) -> Config:
     """The config with the preprocessing of images, and a context for the resulting number of patches."""
-    image = replace(config.image, processor=read_image_processor(source.folder, config.image, source.name))
+    image = replace(config.image, processor=read_image_processor(source.settings_folder, config.image, source.name))
     if family.any_image_size:
         image = _sized_by_processor(image)
     config, before = config.replace(image=image), config.image

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from headlight.checkpoints.config_reader import ConfigReader, read_json
 from headlight.checkpoints.file_rules import GENERATION_CONFIG
+from headlight.checkpoints.source import CheckpointSource
 from headlight.checkpoints.tokenizers.special_tokens import read_tokenizer_config
 from headlight.config import Config, GenerationConfig
 from headlight.errors import CheckpointError, ConfigError
@@ -25,20 +25,17 @@ _NOT_FOLLOWED: dict[str, Any] = {
 }  # fmt: skip
 
 
-def with_generation(
-    config: Config, values: dict[str, Any], folders: Sequence[Path], tokenizer: Tokenizer, name: str
-) -> tuple[Config, tuple[str, ...]]:
+def with_generation(config: Config, source: CheckpointSource, tokenizer: Tokenizer) -> tuple[Config, tuple[str, ...]]:
     """The config with the checkpoint's rules for generation and first token, and notes on rules not followed.
 
-    `values` are the fields of its config.json. The first of the `folders` has the tokenizer; an adapter's second one is
-    its base model's. Raises CheckpointError for fields of a wrong type, and for numbers out of range.
+    Raises CheckpointError for fields of a wrong type, and for numbers out of range.
     """
-    path = next((place / GENERATION_CONFIG for place in folders if (place / GENERATION_CONFIG).is_file()), None)
-    given = read_json(path, name) if path else {}
+    path, values, name = source.settings_folder / GENERATION_CONFIG, source.config_json, source.name
+    given = read_json(path, name) if path.is_file() else {}
     fields = ConfigReader(given or values, f"{name}, {GENERATION_CONFIG if given else 'config.json'}")
     size = config.vocabulary_size
     ends = _ids(fields, "eos_token_id", size) or _ids(ConfigReader(values, name), "eos_token_id", size)
-    ends = ends or _named_end(folders[0], tokenizer, name, size)
+    ends = ends or _named_end(source.folder, tokenizer, name, size)
     forced, start = (fields.values.get(field) for field in ("forced_bos_token_id", "decoder_start_token_id"))
     rules = GenerationConfig(
         end_token_ids=ends,

@@ -116,8 +116,7 @@ def _load_source(
     tokenizer = _open_tokenizer(source) if has_words else class_token_tokenizer(config.image.extra_tokens)
     generation_notes: tuple[str, ...] = ()
     if foreign is not None and task_of(config).continues_text:
-        folders = (source.folder, *(file.parent for file in source.weight_files()[:1]))  # an adapter's base comes first
-        config, generation_notes = with_generation(config, source.config_json, folders, tokenizer, source.name)
+        config, generation_notes = with_generation(config, source, tokenizer)
     model = meta_model_within(config, source.name, memory_limit, dtype.itemsize)
     if tokenizer.vocabulary_size > config.vocabulary_size:
         raise CheckpointError(

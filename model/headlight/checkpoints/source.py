@@ -24,6 +24,11 @@ from headlight.checkpoints.tensor_files import (
 from headlight.errors import CheckpointError, wrap_errors
 from headlight.text.tokenizer import TOKENIZER_FILE
 
+# One of these begins a tokenizer beside an adapter; without them it has its base's.
+_VOCABULARY_FILES = (
+    TOKENIZER_FILE, "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "spm.model",
+    "sentencepiece.bpe.model", "source.spm",
+)  # fmt: skip
 TOWERS = ("text", "vision")  # of a model with two towers; last part of a path
 TWO_TOWERS = ("clip", "siglip")
 TOWER_FIELD = "headlight_tower"  # added to config.json when it is read: the tower that the path names
@@ -34,7 +39,8 @@ class CheckpointSource:
     """A checkpoint as found: its name in messages, its config.json, its tensors, the folder of tokenizer and card.
 
     `weight_files` are the files that the tensors are read from: first a base model's, then its adapter's. `gguf` is the
-    file that contains everything, including the tokenizer; `notes` say how the folder was read.
+    file that contains everything, including the tokenizer; `notes` say how the folder was read. `base_folder` is
+    the folder of an adapter's base model.
     """
 
     name: str
@@ -44,6 +50,12 @@ class CheckpointSource:
     weight_files: Callable[[], tuple[Path, ...]]
     gguf: GgufFile | None = None
     notes: tuple[str, ...] = ()
+    base_folder: Path | None = None
+
+    @property
+    def settings_folder(self) -> Path:
+        """The folder of the settings for generation and of images and sounds, which adapters are saved without."""
+        return self.base_folder or self.folder
 
 
 def open_source(path: Path, name: str = "") -> CheckpointSource:
@@ -97,9 +109,10 @@ def _open_adapter(path: Path, name: str) -> CheckpointSource:
         name,
         adapter.changed_config,
         lambda: adapter.merged(open_tensors(base, base.name)),
-        path if any(path.glob(TOKENIZER_FILE)) else base,
+        path if any((path / file).is_file() for file in _VOCABULARY_FILES) else base,
         lambda: (*tensor_files(base, base.name), *adapter_files(path, name)),
         notes=notes,
+        base_folder=base,
     )
 
 

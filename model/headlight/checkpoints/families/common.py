@@ -98,7 +98,7 @@ def read_labels(fields: ConfigReader, default_count: int = 2) -> tuple[str, ...]
     if id2label is None:
         return tuple(f"LABEL_{number}" for number in range(min(fields.integer("num_labels", default_count), 100_000)))
     order = [id2label.values.get(str(number)) for number in range(len(id2label.values))]
-    if not all(isinstance(label, str) for label in order):
+    if not all(isinstance(label, str | int | float) for label in order):
         raise CheckpointError(f"{fields.name}: its id2label does not number its labels from 0.")
     return tuple(str(label) for label in order)
 
