@@ -19,7 +19,8 @@ from headlight.generation.generate import generate
 from headlight.tracing.run import run
 from tests.families.cases import CASES
 from tests.families.decoders import GPT2, LLAMA, NEOX
-from tests.families.reference import TEXT, Case, build, outputs, tokenizer
+from tests.families.image_models import VIT
+from tests.families.reference import TEXT, Case, build, inputs, outputs, tokenizer
 
 # PEFT warns about itself, and of patterns without a module.
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning", "ignore::RuntimeWarning")
@@ -153,6 +154,18 @@ def test_an_adapter_may_bring_a_head_that_answers_questions(settings: dict[str, 
     changed = adapted(model, tmp_path / "adapter", target_modules=["query"], **settings)
     expected = outputs(changed, Case("BertForQuestionAnswering", NEOX, special=True))["logits"]
     np.testing.assert_allclose(logits(tmp_path / "adapter"), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["ViTForImageClassification", "DeiTForImageClassification"])
+def test_an_adapter_of_a_model_of_pictures_may_name_modules_as_transformers_5(kind: str, tmp_path: Path) -> None:
+    case = Case(kind, VIT | {"num_labels": 5}, image=(40, 31))
+    model = build(case, tmp_path / "base")
+    changed = adapted(
+        model, tmp_path / "adapter", target_modules=["q_proj", "fc1", "query"], modules_to_save=["classifier"]
+    )
+    opened = load(tmp_path / "adapter")
+    traced = run(opened.model, opened.tokenizer, **inputs(case, opened.model.config))
+    np.testing.assert_allclose(np.asarray(traced.logits), outputs(changed, case)["logits"], atol=1e-4)
 
 
 def test_an_adapter_may_bring_more_tokens_than_its_base(tmp_path: Path) -> None:

@@ -61,6 +61,13 @@ def test_question_answering_gives_two_scores_of_each_token(
         assert found == pytest.approx(expected, abs=1e-4), "scores, no probabilities over the two"
 
 
+@pytest.mark.parametrize("name", ["LlamaForRewardModel", "LlamaWithValueHeadModel"])
+def test_a_class_with_a_head_of_its_own_is_named_whatever_its_name_ends_with(name: str, tmp_path: Path) -> None:
+    build(CASES["llama"][0], tmp_path)
+    change_config(tmp_path, architectures=[name])
+    assert f"The output head of {name} is not supported; the model is loaded without one." in load(tmp_path).notes
+
+
 @pytest.mark.parametrize(
     ("kind", "family"), [("BertForMultipleChoice", "bert"), ("RobertaForMultipleChoice", "roberta")]
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from headlight.checkpoints.config_reader import ConfigReader, read_json
+from headlight.checkpoints.families import FAMILIES
 from headlight.checkpoints.file_rules import ADAPTER_CONFIG, CONFIG
 from headlight.checkpoints.tensor_files import LazyTensors, read_tensors, tensor_files
 from headlight.errors import CheckpointError, shortened
@@ -127,7 +128,7 @@ class Adapter:
                 readers[TIED_HEAD] = readers[target]
             readers[target or name] = reader
         for change in self.changes:
-            target = _find(f"{change.module}.weight", readers)
+            target = next(filter(None, (_find(f"{name}.weight", readers) for name in self._names(change.module))), None)
             if target and "lora_embedding_A" in change.readers and self._is_alone(target):
                 readers[TIED_HEAD] = readers[target]
             embedding = next(filter(_EMBEDDING.fullmatch, base), "")
@@ -140,6 +141,19 @@ class Adapter:
                 )
             readers[target] = partial(self._changed_weight, change, readers[target])
         return LazyTensors(readers)
+
+    def _names(self, module: str) -> Iterator[str]:
+        """The names of a module: the adapter's own, and those that its family has in files of other versions."""
+        yield module
+        family = FAMILIES.get(str(self.base_config.get("model_type")))
+        for row in family.weights.values() if family else ():
+            options = (row if isinstance(row, str) else row.source).split("|")
+            for option in options if len(options) > 1 else ():
+                pattern = re.escape(option).replace(re.escape("{i}"), r"(?P<i>\d+)")
+                if found := re.fullmatch(rf"(?P<before>(?:.*\.)?){pattern}", module):
+                    yield from (
+                        found["before"] + name.replace("{i}", found.groupdict().get("i", "")) for name in options
+                    )
 
     def _require_one_embedding(self, base: LazyTensors) -> None:
         """Raise CheckpointError for a change of an embedding that encoder, decoder and output head share.

@@ -208,7 +208,7 @@ def _choose_head(family: Family, fields: ConfigReader, tensors: LazyTensors) -> 
         for ending, head in family.heads_by_class.items():
             if classes[0].endswith(ending):
                 return head, (head.note,) * bool(head.note)
-        if not classes[0].endswith("Model"):
+        if not classes[0].endswith("Model") or re.search(r"For[A-Z]|Head", classes[0]):
             note = f"The output head of {shortened(classes[0])} is not supported; the model is loaded without one."
             return HeadMapping(no_head, ignored_tensors=("*",)), (note,)
         return HeadMapping(no_head), ()
