@@ -150,7 +150,8 @@ def test_a_classifier_in_an_adapter_replaces_the_bases_head(
 @pytest.mark.parametrize("settings", [{"task_type": "QUESTION_ANS"}, {"modules_to_save": ["qa_outputs"]}])
 def test_an_adapter_may_bring_a_head_that_answers_questions(settings: dict[str, Any], tmp_path: Path) -> None:
     build(ENCODER, tmp_path / "base")
-    model = transformers.BertForQuestionAnswering.from_pretrained(tmp_path / "base", attn_implementation="eager").eval()
+    kind: Any = transformers.BertForQuestionAnswering
+    model = kind.from_pretrained(tmp_path / "base", attn_implementation="eager").eval()
     changed = adapted(model, tmp_path / "adapter", target_modules=["query"], **settings)
     expected = outputs(changed, Case("BertForQuestionAnswering", NEOX, special=True))["logits"]
     np.testing.assert_allclose(logits(tmp_path / "adapter"), expected, atol=1e-4)

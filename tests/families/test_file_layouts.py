@@ -174,7 +174,7 @@ def test_a_double_heads_model_continues_texts(tmp_path: Path) -> None:
     ids = torch.tensor([tokenizer(False).encode(TEXT).ids])
     opened = load(tmp_path)
     expected = model(input_ids=ids, mc_token_ids=torch.tensor([3])).logits[0].detach().numpy()
-    np.testing.assert_allclose(run(opened.model, opened.tokenizer, TEXT).logits, expected, atol=1e-4)
+    np.testing.assert_allclose(np.asarray(run(opened.model, opened.tokenizer, TEXT).logits), expected, atol=1e-4)
 
 
 def test_heads_that_the_model_lacks_are_listed(tmp_path: Path) -> None:
