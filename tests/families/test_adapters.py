@@ -11,6 +11,7 @@ import peft
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file
 
 from headlight.checkpoints import load
 from headlight.checkpoints.source import folders_read
@@ -71,6 +72,9 @@ ADAPTERS: dict[str, tuple[Case, dict[str, Any]]] = {
     ),
     "a tied output head": (TIED, {"target_modules": ["q_proj", "lm_head"]}),
     "both of two tied weights": (TIED, {"target_modules": ["embed_tokens", "lm_head"]}),
+    "principal values beside an embedding": (
+        TIED, {"target_modules": ["embed_tokens", "q_proj"], "init_lora_weights": "pissa"},
+    ),
     # PEFT writes fan_in_fan_out as of the last module, which is not transposed here.
     "square transposed weights and others": (TRANSPOSED, {"target_modules": ["attn.c_proj", "lm_head"]}),
 }  # fmt: skip
@@ -240,6 +244,23 @@ def test_a_change_of_an_embedding_that_two_stacks_share_is_refused(settings: dic
     adapted(build(case, tmp_path / "base"), tmp_path / "adapter", **settings)
     with pytest.raises(CheckpointError, match=r"changes shared\.weight, which encoder, decoder and output head share"):
         load(tmp_path / "adapter")
+
+
+@pytest.mark.parametrize("start", ["pissa", "olora"])
+def test_a_start_that_changed_two_tied_weights_is_refused(start: str, tmp_path: Path) -> None:
+    settings = {"target_modules": ["lm_head"], "init_lora_weights": start}
+    adapted(build(TIED, tmp_path / "base"), tmp_path / "adapter", **settings)
+    with pytest.raises(CheckpointError, match=f"'{start}', which changed the embedding together with the output head"):
+        load(tmp_path / "adapter")
+
+
+@pytest.mark.parametrize("wrapper", ["module.", "_orig_mod."])
+def test_an_adapter_may_be_saved_inside_a_wrapper(wrapper: str, tmp_path: Path) -> None:
+    changed = adapted(build(DECODER, tmp_path / "base"), tmp_path / "adapter", target_modules=["q_proj"])
+    path = tmp_path / "adapter" / "adapter_model.safetensors"
+    torch.save({wrapper + name: each for name, each in load_file(path).items()}, path.with_suffix(".bin"))
+    path.unlink()
+    np.testing.assert_allclose(logits(tmp_path / "adapter"), outputs(changed, DECODER)["logits"], atol=1e-4)
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {

@@ -120,7 +120,7 @@ class Adapter:
 
     def merged(self, base: LazyTensors) -> LazyTensors:
         """The base model's tensors with the adapter's changes and replacements. Raises CheckpointError."""
-        self._require_one_embedding(base)
+        self._reject_shared_weights(base)
         readers = dict(base.readers)
         for name, reader in self.replacements.items():
             target = _find(name, readers)
@@ -155,13 +155,19 @@ class Adapter:
                         found["before"] + name.replace("{i}", found.groupdict().get("i", "")) for name in options
                     )
 
-    def _require_one_embedding(self, base: LazyTensors) -> None:
-        """Raise CheckpointError for a change of an embedding that encoder, decoder and output head share.
+    def _reject_shared_weights(self, base: LazyTensors) -> None:
+        """Raise CheckpointError for changes that reach less far, or further, than their names say.
 
-        PEFT changes one of their modules, and all of them when it merges.
+        PEFT changes an embedding of encoder, decoder and output head in one of them only. PiSSA and OLoRA subtract from
+        a tied output head, and thereby from the embedding.
         """
         names = {f"{change.module}.weight" for change in self.changes} | set(self.replacements)
         changed = sorted(name for name in names if self._is_alone(name))
+        if self.start and self.base_config.get("tie_word_embeddings") is not False and "lm_head.weight" in names:
+            raise CheckpointError(
+                f"{self.name}: its init_lora_weights is {self.start!r}, which changed the embedding together with the "
+                "output head that is tied to it. Merge it with PEFT's merge_and_unload, and open the merged model."
+            )
         if changed and any(name.endswith(("shared.weight", "encoder.embed_tokens.weight")) for name in base):
             raise CheckpointError(
                 f"{self.name}: the adapter changes {changed[0]}, which encoder, decoder and output head share; PEFT "
@@ -215,7 +221,8 @@ class Adapter:
                 f"shape {tuple(weight().shape)}."
             )
         scale = self._scale(change.module, len(down))
-        changed = self._without_start(base, len(down), scale) + (up.float() @ down.float()) * scale
+        start = "" if is_embedding else self.start  # PEFT begins with zeros for embeddings
+        changed = _without_start(base, start, len(down), scale) + (up.float() @ down.float()) * scale
         if "lora_magnitude_vector" in change.readers:
             changed = self._with_magnitude(changed, change)
         return changed.t() if transposed else changed
@@ -224,20 +231,6 @@ class Adapter:
         """The factor on B A: alpha / rank, or alpha / sqrt(rank) (Kalajdzievski 2023, rank-stabilized LoRA)."""
         alpha = self._module_value("alpha_pattern", module, self.fields.number("lora_alpha", 8))
         return alpha / math.pow(max(rank, 1), 0.5 if self.fields.boolean("use_rslora", False) else 1.0)
-
-    def _without_start(self, base: Tensor, rank: int, scale: float) -> Tensor:
-        """The base weight without the change that training began with.
-
-        PiSSA begins with the largest `rank` singular values (Meng et al. 2024), OLoRA with the first `rank` columns of
-        a QR decomposition (Büyükakyüz 2024).
-        """
-        if self.start == "pissa":
-            u, s, vh = torch.linalg.svd(base, full_matrices=False)
-            return base.sub((u[:, :rank] * s[:rank]) @ vh[:rank])
-        if self.start == "olora":
-            q, r = torch.linalg.qr(base)
-            return base.sub(q[:, :rank] @ r[:rank], alpha=scale)
-        return base
 
     def _with_magnitude(self, changed: Tensor, change: LowRankChange) -> Tensor:
         """The changed weight with a learned norm of each row (Liu et al. 2024, DoRA)."""
@@ -268,7 +261,7 @@ class Adapter:
 
 def _base_name(key: str) -> str:
     """The name in the base model of a tensor in an adapter's file."""
-    return _WRAPPERS.sub("", key.removeprefix(_PREFIX))
+    return _WRAPPERS.sub("", key.partition(_PREFIX)[2] or key)
 
 
 def _find(name: str, known: Mapping[str, object]) -> str | None:
@@ -276,6 +269,21 @@ def _find(name: str, known: Mapping[str, object]) -> str | None:
     inner = name.partition(".")[2]
     around = [key for key in known if key.partition(".")[2] == name]
     return next((key for key in (name, inner, *around[:1]) if key in known), None)
+
+
+def _without_start(base: Tensor, start: str, rank: int, scale: float) -> Tensor:
+    """The base weight without the change that training began with.
+
+    PiSSA begins with the largest `rank` singular values (Meng et al. 2024), OLoRA with the first `rank` columns of
+    a QR decomposition (Büyükakyüz 2024).
+    """
+    if start == "pissa":
+        u, s, vh = torch.linalg.svd(base, full_matrices=False)
+        return base.sub((u[:, :rank] * s[:rank]) @ vh[:rank])
+    if start == "olora":
+        q, r = torch.linalg.qr(base)
+        return base.sub(q[:, :rank] @ r[:rank], alpha=scale)
+    return base
 
 
 def _labels(values: Mapping[str, Any], count: int) -> dict[str, Any]:
