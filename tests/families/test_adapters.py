@@ -11,7 +11,7 @@ import peft
 import pytest
 import torch
 import transformers
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from headlight.checkpoints import load
 from headlight.checkpoints.source import folders_read
@@ -184,23 +184,6 @@ def test_an_adapter_may_bring_more_tokens_than_its_base(tmp_path: Path) -> None:
     np.testing.assert_allclose(logits(tmp_path / "adapter"), expected, atol=1e-4)
 
 
-def test_an_adapter_for_question_answering_brings_its_head(tmp_path: Path) -> None:
-    build(ENCODER, tmp_path / "base")
-    case = Case("BertForQuestionAnswering", NEOX, special=True)
-    kind: Any = transformers.BertForQuestionAnswering
-    model = kind.from_pretrained(tmp_path / "base", attn_implementation="eager").eval()
-    changed = adapted(model, tmp_path / "adapter", task_type="QUESTION_ANS", target_modules=["query"])
-    np.testing.assert_allclose(logits(tmp_path / "adapter"), outputs(changed, case)["logits"], atol=1e-4)
-
-
-def test_a_head_that_claims_labels_without_numbers_is_refused_by_a_sentence(tmp_path: Path) -> None:
-    adapted(build(ENCODER, tmp_path / "base"), tmp_path / "adapter", target_modules=["query"])
-    save_file({"base_model.model.classifier.weight": torch.zeros(10**9, 0)},
-              tmp_path / "adapter" / "adapter_model.safetensors")  # fmt: skip
-    with pytest.raises(CheckpointError, match=r"classifier\.weight has the shape \(1000000000, 0\); wanted a matrix"):
-        load(tmp_path / "adapter")
-
-
 def test_an_adapter_with_a_tokenizer_ends_and_goes_on_as_its_base(tmp_path: Path) -> None:
     changed = adapted(build(DECODER, tmp_path / "base"), tmp_path / "adapter", target_modules=["q_proj"])
     tokenizer(False).save(str(tmp_path / "adapter" / "tokenizer.json"))
@@ -217,6 +200,37 @@ def test_an_adapter_may_bring_a_tokenizer_of_an_older_layout(tmp_path: Path) -> 
     told = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "cat", "the"]
     (tmp_path / "adapter" / "vocab.txt").write_text("\n".join(told))
     assert load(tmp_path / "adapter").tokenizer.encode("The cat").ids == (2, 6, 5, 3)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"target_modules": ["q_proj"], "modules_to_save": ["embed_tokens"]},
+        {"target_modules": ["q_proj", "embed_tokens"]},
+    ],
+    ids=["whole", "low rank"],
+)
+@pytest.mark.parametrize("case", [TIED, TRANSPOSED], ids=lambda case: case.kind)
+def test_an_embedding_is_changed_without_the_output_head_that_the_base_ties_to_it(
+    case: Case, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    """PEFT changes both only where it merges them, and warns of it."""
+    names = {"embed_tokens": "wte", "q_proj": "c_attn"} if case is TRANSPOSED else {}
+    renamed = {field: [names.get(name, name) for name in value] for field, value in settings.items()}
+    base = deepcopy(model := build(case, tmp_path / "base"))
+    adapted(model, tmp_path / "adapter", fan_in_fan_out=case is TRANSPOSED, **renamed)
+    running = peft.PeftModel.from_pretrained(base, tmp_path / "adapter").eval()
+    expected = outputs(running.base_model.model, case)["logits"]
+    np.testing.assert_allclose(logits(tmp_path / "adapter"), expected, atol=1e-4)
+    assert any("the adapter changes the embedding alone" in note for note in load(tmp_path / "adapter").notes)
+
+
+def test_a_head_that_claims_labels_without_numbers_is_refused_by_a_sentence(tmp_path: Path) -> None:
+    adapted(build(ENCODER, tmp_path / "base"), tmp_path / "adapter", target_modules=["query"])
+    save_file({"base_model.model.classifier.weight": torch.zeros(10**9, 0)},
+              tmp_path / "adapter" / "adapter_model.safetensors")  # fmt: skip
+    with pytest.raises(CheckpointError, match=r"classifier\.weight has the shape \(1000000000, 0\); wanted a matrix"):
+        load(tmp_path / "adapter")
 
 
 def test_an_adapter_beside_a_copy_of_its_bases_config_opens(tmp_path: Path) -> None:
@@ -280,7 +294,6 @@ def test_what_peft_computes_otherwise_is_refused_by_a_sentence(name: str, tmp_pa
     change_settings(tmp_path / "adapter", **fields)
     with pytest.raises(CheckpointError) as refused:
         load(tmp_path / "adapter")
-        next(iter(load(tmp_path / "adapter").model.parameters()))
     assert sentence in str(refused.value)
     assert str(tmp_path) not in str(refused.value)
 

@@ -28,8 +28,9 @@ from headlight.text.pattern_cost import PatternError, pattern_cost
 ADAPTER_WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 MAX_PATH_LENGTH = 500  # of a module's path, which patterns are matched against
 _PREFIX = "base_model.model."
-# Parts of a name that PEFT adds while it runs.
-_WRAPPERS = re.compile(r"\.(?:modules_to_save|default|base_layer)(?=\.|$)")
+_WRAPPERS = re.compile(
+    r"\.(?:modules_to_save|default|base_layer)(?=\.|$)"
+)  # parts of a name that PEFT adds while it runs
 _CHANGES = ("lora_A", "lora_B", "lora_embedding_A", "lora_embedding_B", "lora_magnitude_vector")
 _CHANGE = re.compile(rf"(?P<module>.+)\.(?P<part>{'|'.join(_CHANGES)})(?:\.weight)?$")
 _REQUIRED_VALUES = {
@@ -38,18 +39,17 @@ _REQUIRED_VALUES = {
         ("alora_invocation_tokens", "layer_replication", "trainable_token_indices", "target_parameters"), ([], {})
     ),
 }  # fmt: skip
-# Ways to begin training that leave the base's weights as they are, and those that subtract the first change from them.
+# Ways to begin training: those that leave the base's weights as they are, and those that subtract the first change.
 _PLAIN_STARTS = (True, False, "gaussian", "eva", "orthogonal", "mica")
 _SUBTRACTED_STARTS = ("pissa", "olora")
 _CLASS_OF_TASK = {
-    "SEQ_CLS": "ForSequenceClassification", "TOKEN_CLS": "ForTokenClassification",
+    "SEQ_CLS": "ForSequenceClassification",
+    "TOKEN_CLS": "ForTokenClassification",
     "QUESTION_ANS": "ForQuestionAnswering",
-}  # fmt: skip
+}
 _HEADS = re.compile(r"(?:For[A-Z]\w*|LMHeadModel|Model)$")
 _LABELS = re.compile(r"(?:.*\.)?(?:classifier|score|classifier\.out_proj|classification_head\.out_proj)\.weight")
 _EMBEDDING = re.compile(r"(?:.*\.)?(?:embed_tokens|word_embeddings|wte|shared)\.weight")
-# The output head as the base ties it to the embedding, which an adapter changes alone; not a name of any file.
-TIED_HEAD = "headlight: output head before the adapter"
 
 
 def find_base_model(folder: Path, name: str) -> Path:
@@ -69,7 +69,7 @@ def adapter_files(folder: Path, name: str) -> tuple[Path, ...]:
 
 @dataclass(frozen=True)
 class LowRankChange:
-    """The tensors of one module's change, by their part of the name: A and B, for an embedding too, and a magnitude."""
+    """The tensors of one module's change: A and B, and with DoRA a magnitude, by the part of the name that says so."""
 
     module: str
     readers: Mapping[str, Callable[[], Tensor]]
@@ -122,25 +122,25 @@ class Adapter:
         """The base model's tensors with the adapter's changes and replacements. Raises CheckpointError."""
         self._reject_shared_weights(base)
         readers = dict(base.readers)
+        by_inner_name = {name.partition(".")[2]: name for name in readers}
         for name, reader in self.replacements.items():
-            target = _find(name, readers)
-            if target and self._is_alone(name):
-                readers[TIED_HEAD] = readers[target]
-            readers[target or name] = reader
+            readers[_find(name, readers, by_inner_name) or name] = reader
         for change in self.changes:
-            target = next(filter(None, (_find(f"{name}.weight", readers) for name in self._names(change.module))), None)
-            if target and "lora_embedding_A" in change.readers and self._is_alone(target):
-                readers[TIED_HEAD] = readers[target]
+            found = (_find(f"{name}.weight", readers, by_inner_name) for name in self._names(change.module))
+            target = next(filter(None, found), None)
             embedding = next(filter(_EMBEDDING.fullmatch, base), "")
             if target is None and embedding and change.module.endswith("lm_head"):
                 target = f"{change.module}.weight"  # of a base that ties it to its embedding
-                readers[target] = readers[embedding]
+                readers[target] = base.readers[embedding]
             if target is None:
                 raise CheckpointError(
                     f"{self.name}: the adapter changes {change.module}.weight, which its base does not have."
                 )
             readers[target] = partial(self._changed_weight, change, readers[target])
-        return LazyTensors(readers)
+        if self.fields.boolean("ensure_weight_tying", False):
+            return LazyTensors(readers)
+        replaced = {name: reader for name, reader in base.readers.items() if readers[name] is not reader}
+        return LazyTensors(readers, replaced)
 
     def _names(self, module: str) -> Iterator[str]:
         """The names of a module: the adapter's own, and those that its family has in files of other versions."""
@@ -162,7 +162,13 @@ class Adapter:
         a tied output head, and thereby from the embedding.
         """
         names = {f"{change.module}.weight" for change in self.changes} | set(self.replacements)
-        changed = sorted(name for name in names if self._is_alone(name))
+        kept_tied = self.fields.boolean("ensure_weight_tying", False)
+        saved = self.fields.list_of("modules_to_save", str) if self.fields.has("modules_to_save") else []
+        changed = sorted(
+            name for name in names
+            if _EMBEDDING.fullmatch(name) and not kept_tied
+            and (name not in self.replacements or name.removesuffix(".weight").endswith(tuple(saved)))
+        )  # fmt: skip
         if self.start and self.base_config.get("tie_word_embeddings") is not False and "lm_head.weight" in names:
             raise CheckpointError(
                 f"{self.name}: its init_lora_weights is {self.start!r}, which changed the embedding together with the "
@@ -173,15 +179,6 @@ class Adapter:
                 f"{self.name}: the adapter changes {changed[0]}, which encoder, decoder and output head share; PEFT "
                 "changes it in one of them only. Merge it with PEFT's merge_and_unload, and open the merged model."
             )
-
-    def _is_alone(self, name: str) -> bool:
-        """Whether PEFT changes an embedding and not the output head that is tied to it."""
-        if not _EMBEDDING.fullmatch(name) or self.fields.boolean("ensure_weight_tying", False):
-            return False
-        changed = {change.module for change in self.changes if "lora_embedding_A" in change.readers}
-        saved = self.fields.list_of("modules_to_save", str) if self.fields.has("modules_to_save") else []
-        module = name.removesuffix(".weight")
-        return any(each.endswith(module) or module.endswith(each) for each in changed) or module.endswith(tuple(saved))
 
     @property
     def changed_config(self) -> dict[str, Any]:
@@ -197,9 +194,9 @@ class Adapter:
             changed["architectures"] = [mapping.string("base_model_class")]
         for name, reader in self.replacements.items():
             if _LABELS.fullmatch(name):
-                changed |= _labels(values, len(reader()))
+                changed |= _labels(values, _row_count(reader(), self.name, name))
             elif _EMBEDDING.fullmatch(name):
-                changed["vocab_size"] = len(reader())
+                changed["vocab_size"] = _row_count(reader(), self.name, name)
         return changed
 
     def _changed_weight(self, change: LowRankChange, weight: Callable[[], Tensor]) -> Tensor:
@@ -213,7 +210,7 @@ class Adapter:
             raise CheckpointError(f"{self.name}: the adapter lacks half of its change of {change.module}.")
         down, up = (change.readers[side]() for side in sides)
         base = weight().float()
-        base = base.t() if transposed else base
+        base = base.t() if transposed and base.dim() == 2 else base
         if not _shapes_fit(down, up, base):
             given = " and ".join(str(tuple(part.shape)) for part in (down, up))
             raise CheckpointError(
@@ -236,7 +233,7 @@ class Adapter:
         """The changed weight with a learned norm of each row (Liu et al. 2024, DoRA)."""
         magnitude = change.readers["lora_magnitude_vector"]().float().flatten()
         if len(magnitude) != len(changed):
-            raise CheckpointError(f"{self.name}: the magnitudes of {change.module} do not fit its weight.")
+            raise CheckpointError(f"{self.name}: the magnitudes of {change.module} (DoRA) do not fit its weight.")
         return changed.mul((magnitude / torch.linalg.vector_norm(changed, dim=1))[:, None])
 
     def _module_value(self, name: str, module: str, default: float) -> float:
@@ -264,11 +261,16 @@ def _base_name(key: str) -> str:
     return _WRAPPERS.sub("", key.partition(_PREFIX)[2] or key)
 
 
-def _find(name: str, known: Mapping[str, object]) -> str | None:
+def _find(name: str, known: Mapping[str, object], by_inner_name: Mapping[str, str]) -> str | None:
     """A base model's tensor: by its name, or by its name without or with one more module around it."""
-    inner = name.partition(".")[2]
-    around = [key for key in known if key.partition(".")[2] == name]
-    return next((key for key in (name, inner, *around[:1]) if key in known), None)
+    return next((key for key in (name, name.partition(".")[2], by_inner_name.get(name)) if key in known), None)
+
+
+def _row_count(weight: Tensor, adapter: str, name: str) -> int:
+    """The rows of a matrix. Raises CheckpointError for another shape, and for a matrix without numbers."""
+    if weight.dim() != 2 or not weight.numel():
+        raise CheckpointError(f"{adapter}: its {name} has the shape {tuple(weight.shape)}; wanted a matrix.")
+    return len(weight)
 
 
 def _without_start(base: Tensor, start: str, rank: int, scale: float) -> Tensor:

@@ -15,7 +15,6 @@ import torch
 from safetensors.torch import save as serialized
 from torch import Tensor
 
-from headlight.checkpoints.adapters import TIED_HEAD
 from headlight.checkpoints.config_reader import ConfigReader, read_json
 from headlight.checkpoints.families import FAMILIES
 from headlight.checkpoints.families.common import USUAL_FIELDS
@@ -161,7 +160,7 @@ def plan_conversion(fields: ConfigReader, tensors: LazyTensors) -> ForeignCheckp
     """The conversion of a config and its tensors, by the family that the config names."""
     family, family_fields, notes = find_family(fields, tensors)
     tensors, wrapper_notes = without_wrappers(family, tensors)
-    conversion, tensors = _with_own_head(make_plan(family, family_fields, tensors), tensors)
+    conversion = make_plan(family, family_fields, tensors)
     conversion = replace(conversion, notes=(*notes, *wrapper_notes, *conversion.notes))
     conversion = _untie_if_different(_with_stored_tables(conversion, tensors), tensors)
     return ForeignCheckpoint(conversion, tensors)
@@ -225,25 +224,22 @@ def _with_stored_tables(conversion: ConversionPlan, tensors: LazyTensors) -> Con
     return replace(conversion, config=config, notes=(*conversion.notes, note))
 
 
-def _with_own_head(conversion: ConversionPlan, tensors: LazyTensors) -> tuple[ConversionPlan, LazyTensors]:
-    """The tensors with the output head of a base whose embedding was tied to it until an adapter changed it alone."""
-    readers = dict(tensors.readers)
-    before = readers.pop(TIED_HEAD, None)
-    if before and conversion.config.embedding.tied:
-        loader = WeightLoader(conversion, LazyTensors(readers))
-        readers.setdefault(loader.candidate_names("output_head.projection.weight")[0], before)
-    return conversion, LazyTensors(readers)
-
-
 def _untie_if_different(conversion: ConversionPlan, tensors: LazyTensors) -> ConversionPlan:
-    """Untie embedding and output head if the config ties them, but the file stores two different tensors."""
+    """Untie embedding and output head if the config ties them, but there are two different tensors.
+
+    A file stores both, or an adapter changes the embedding alone: the output head stays that of the base model.
+    """
     if not conversion.config.embedding.tied:
         return conversion
-    loader = WeightLoader(conversion, tensors)
-    names = [loader.find(name) for name in ("embedding.weight", "output_head.projection.weight")]
-    if None in names or torch.equal(*(tensors[str(name)] for name in names)):
-        return conversion
+    loader, output = WeightLoader(conversion, tensors), "output_head.projection.weight"
+    embedding, head = loader.find("embedding.weight"), loader.find(output)
     note = "The config ties embedding and output head, but the file stores two different tensors; both are loaded."
+    if embedding in tensors.replaced and head is None:
+        head = loader.candidate_names(output)[0]
+        tensors.readers[head] = tensors.replaced[embedding]
+        note = "The config ties embedding and output head, but the adapter changes the embedding alone."
+    if embedding is None or head is None or torch.equal(tensors[embedding], tensors[head]):
+        return conversion
     return replace(
         conversion, config=conversion.config.replace(**{"embedding.tied": False}), notes=(*conversion.notes, note)
     )

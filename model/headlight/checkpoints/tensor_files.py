@@ -45,10 +45,12 @@ SUPPORTED_DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 
 
 class LazyTensors(Mapping[str, Tensor]):
-    """Tensors by name, each read when it is accessed."""
+    """Tensors by name, each read when it is accessed; `replaced` are those of a base model that an adapter changes."""
 
-    def __init__(self, readers: Mapping[str, Callable[[], Tensor]]) -> None:
-        self.readers = dict(readers)
+    def __init__(
+        self, readers: Mapping[str, Callable[[], Tensor]], replaced: Mapping[str, Callable[[], Tensor]] | None = None
+    ) -> None:
+        self.readers, self.replaced = dict(readers), dict(replaced or {})
 
     def __getitem__(self, name: str) -> Tensor:
         return self.readers[name]()
@@ -58,6 +60,11 @@ class LazyTensors(Mapping[str, Tensor]):
 
     def __len__(self) -> int:
         return len(self.readers)
+
+    def renamed(self, new_name: Callable[[str], str]) -> LazyTensors:
+        """The same tensors by other names."""
+        parts = (self.readers, self.replaced)
+        return LazyTensors(*({new_name(name): read for name, read in part.items()} for part in parts))
 
 
 def open_tensors(folder: Path, name: str) -> LazyTensors:

@@ -256,17 +256,17 @@ _AROUND_LAYERS = re.compile(r"(?<=\.)(?:_orig_mod|_fsdp_wrapped_module|_checkpoi
 
 def without_wrappers(family: Family, tensors: LazyTensors) -> tuple[LazyTensors, tuple[str, ...]]:
     """The tensors by the names that they have without modules around the model or its layers, and notes on them."""
-    readers, notes = dict(tensors.readers), []
+    notes = []
     if wrappers := wrappers_of(family, tensors):
-        readers = {name.removeprefix(wrappers[0]): reader for name, reader in readers.items()}
+        tensors = tensors.renamed(lambda name: name.removeprefix(wrappers[0]))
         notes.append(f"The prefix {shortened(wrappers[0])!r} was taken off the names of its tensors.")
     if wrappers[1:]:
         others = join_names([repr(shortened(name)) for name in wrappers[1:]], 3)
         notes.append(f"It holds further models of the same kind, which are left out, under {others}.")
-    if inner := sorted({found for name in readers for found in _AROUND_LAYERS.findall(name)}):
-        readers = {_AROUND_LAYERS.sub("", name): reader for name, reader in readers.items()}
+    if inner := sorted({found for name in tensors for found in _AROUND_LAYERS.findall(name)}):
+        tensors = tensors.renamed(lambda name: _AROUND_LAYERS.sub("", name))
         notes.append(f"{join_names(inner)} was taken off inside the names of its tensors.")
-    return LazyTensors(readers), tuple(notes)
+    return tensors, tuple(notes)
 
 
 def _source(row: str | WeightRule) -> str:
