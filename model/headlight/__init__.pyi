@@ -31,7 +31,7 @@ from .rendering.show import show
 from .rendering.widget import widget
 from .sound.frames import EncodedSound, ProcessedSound, process_sound
 from .sound.recording import Recording, read_recording
-from .text.tokenizer import Encoded, Tokenizer
+from .text.tokenizer import Encoded, TextPair, Tokenizer
 from .text.tokenizer_training import TOKENIZER_TRAINERS, train_tokenizer
 from .tracing.interventions import EDIT_OPERATIONS, Intervention
 from .tracing.predictions import Candidate, candidates, prediction_positions
@@ -75,6 +75,7 @@ __all__ = [
     "SoundError",
     "TextError",
     "TextGenerator",
+    "TextPair",
     "Tokenizer",
     "Trace",
     "Transformer",

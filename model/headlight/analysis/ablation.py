@@ -24,7 +24,7 @@ from headlight.nn.transformer import Transformer, attention_at
 from headlight.problem_types import ProblemType, problem_type_of
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
-from headlight.tracing.inputs import token_tensor
+from headlight.tracing.inputs import segment_tensor, token_tensor
 from headlight.tracing.recompute import attention_contexts, intervention_hook, logits_at, traced_tensor
 from headlight.tracing.trace import Trace, position_index, require_position
 
@@ -186,7 +186,8 @@ def final_from_layer(
     )
     if name != model.config.stacks[-1]:
         edits = intervention_hook(trace)
-        final = model.encode_hidden(_token_tensor(trace.text, model, count), memory=final, hook=edits)
+        ids, segments = _token_tensor(trace.text, model, count), segment_tensor(trace.text, model)
+        final = model.encode_hidden(ids, memory=final, segment_ids=segments, hook=edits)
     return final
 
 
@@ -194,9 +195,11 @@ def _token_vectors(model: Transformer, trace: Trace, name: str) -> Tensor | None
     """The vectors of a stack's tokens for each layer, if any, with the edits of the trace."""
     if (stack := model.stack(name)).layer_embedding is None:
         return None
-    ids = token_tensor(trace.text, model)
+    ids, segments = token_tensor(trace.text, model), segment_tensor(trace.text, model)
     positions = torch.arange(ids.shape[1], device=model.device)
-    return stack.begin(model.embed(ids), positions, with_prefix(intervention_hook(trace), name), ids)[1]
+    return stack.begin(
+        model.embed(ids, segment_ids=segments), positions, with_prefix(intervention_hook(trace), name), ids
+    )[1]
 
 
 def _shared_before(
@@ -347,12 +350,14 @@ def ablate_tokens(model: Transformer, trace: Trace, positions: Sequence[int]) ->
     length = len(trace.text.ids)
     for position in positions:
         require_position(position, length)
-    ids, rows, found = token_tensor(trace.text, model), max(1, HIDDEN_TOKENS_PER_BATCH // length), []
+    ids, segments = token_tensor(trace.text, model), segment_tensor(trace.text, model)
+    rows, found = max(1, HIDDEN_TOKENS_PER_BATCH // length), []
     for first in range(0, len(positions), rows):
         check_cancelled()
         hidden = torch.tensor(positions[first : first + rows], device=model.device)
         is_token = torch.arange(length, device=model.device) != hidden[:, None]
-        logits = model(ids.expand(len(hidden), -1), padding_mask=is_token, hook=intervention_hook(trace))
+        copies, hook = ids.expand(len(hidden), -1), intervention_hook(trace)
+        logits = model(copies, padding_mask=is_token, segment_ids=segments, hook=hook)
         assert logits is not None  # `require_text_classifier` refuses models without an output head
         found.append(logits.float().cpu().numpy())
     return np.concatenate(found) if found else np.zeros((0, len(model.config.labels)), dtype=np.float32)

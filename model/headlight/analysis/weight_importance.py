@@ -13,7 +13,7 @@ from headlight.nn.transformer import Transformer
 from headlight.problem_types import problem_type_of
 from headlight.tasks import task_of
 from headlight.text.word_groups import TokenGroups
-from headlight.tracing.inputs import signal_tensor, token_tensor
+from headlight.tracing.inputs import segment_tensor, signal_tensor, token_tensor
 from headlight.tracing.recompute import intervention_hook
 from headlight.tracing.recording import to_numpy
 from headlight.tracing.trace import Trace, require_position
@@ -65,7 +65,9 @@ def log_probability_gradient(
     with torch.enable_grad():
         source = token_tensor(trace.source, model) if trace.source else None
         signal = signal_tensor(trace.source or trace.text, model)
-        logits = model(token_tensor(trace.text, model), signal=signal, source=source, hook=hook)
+        segments = segment_tensor(trace.text, model)
+        ids = token_tensor(trace.text, model)
+        logits = model(ids, signal=signal, source=source, segment_ids=segments, hook=hook)
         if not leaves:
             raise EditError(f"This model has no attention {path.rpartition('.')[0]!r}.")
         log_probabilities = problem_type_of(model.config).compared(_prediction_logits(logits, trace, position).float())

@@ -17,6 +17,7 @@ from headlight.errors import CheckpointError, DataError, EditError, HeadlightErr
 from headlight.sound.frames import process_sound
 from headlight.sound.recording import read_recording
 from headlight.text.languages import with_language
+from headlight.text.tokenizer import TextPair, Tokenizer
 from headlight.tracing.inputs import ModelInput
 from headlight.tracing.interventions import native_edits
 from headlight.tracing.live_edits import patched_paths
@@ -123,9 +124,19 @@ def warn_of_overflow(traced: Trace) -> None:
         print(f"headlight: {traced.overflow_note}", file=sys.stderr)
 
 
+def tell_of_segments(traced: Trace, tokenizer: Tokenizer) -> None:
+    """Say on standard error that a separator inside a text begins no second text, if the model has segments."""
+    text, separator = traced.text, tokenizer.end_id
+    has_segments = traced.config.embedding.segments > 1 and tokenizer.gives_segments
+    if has_segments and not text.text_pair and separator in text.ids[:-1]:
+        name = text.tokens[text.ids.index(separator)]
+        print(f"headlight: {name} in a text begins no second text; --pair TEXT gives one.", file=sys.stderr)
+
+
 def add_input_options(parser: argparse.ArgumentParser) -> None:
-    """Add TEXT, --image, --audio, --target and the languages of a translation."""
+    """Add TEXT, --pair, --image, --audio, --target and the languages of a translation."""
     parser.add_argument("text", metavar="TEXT", nargs="?")
+    parser.add_argument("--pair", metavar="TEXT", help="a second text, for a model of pairs: a hypothesis, a passage")
     parser.add_argument(
         "--image", metavar="FILE", help="an image or a shipped one's name, for a model that reads images"
     )
@@ -168,6 +179,10 @@ def read_input(options: argparse.Namespace, loaded: Checkpoint) -> tuple[ModelIn
     if (options.target or options.target_language) is not None and not config.has_cross_attention:
         raise TextError("--target is for encoder-decoder models; this model reads one text.")
     given: ModelInput = with_language(options.text or "", options.source_language, languages)
+    if options.pair is not None:
+        if options.text is None:
+            raise TextError("--pair is the second of two texts; give the first one as TEXT.")
+        given = TextPair(str(given), options.pair)
     if options.image is not None:
         given = process_image(read_image(find_image(options.image)), config.image)
     elif options.audio is not None:
@@ -201,6 +216,7 @@ def run_edited(options: argparse.Namespace, loaded: Checkpoint, keep: Sequence[s
         runs["B"] = run(model, tokenizer, other_text, source=other_source, keep=paths)
     traced = run(model, tokenizer, text, options.edit, source=source, keep=keep, runs=runs, **more)
     warn_of_overflow(traced)
+    tell_of_segments(traced, tokenizer)
     return traced
 
 

@@ -16,6 +16,7 @@ from headlight.cli.common import (
     open_model,
     positive_int,
     read_input,
+    tell_of_segments,
     warn_of_overflow,
 )
 from headlight.errors import ConfigError, TextError
@@ -41,7 +42,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 @command(_add_arguments)
 def predict(options: argparse.Namespace) -> int:
     """Print the likeliest next tokens, those for each [MASK], a classifier's labels, a translation or a transcript."""
-    has_mask = MASK in (options.text or "")
+    has_mask = MASK in f"{options.text} {options.pair}"
     options.model = options.model or (MASKED_MODEL if has_mask else CAUSAL_MODEL)
     loaded = open_model(options)
     text, source = read_input(options, loaded)
@@ -83,6 +84,7 @@ def _print_predictions(
     if not positions:
         raise TextError(f"The text has no {MASK}; put one where a word is to be predicted.")
     warn_of_overflow(traced)
+    tell_of_segments(traced, loaded.tokenizer)
     predictions = {position: candidates(traced, loaded.tokenizer, position, options.top) for position in positions}
     if options.json:
         print(json.dumps([_prediction_json(*prediction) for prediction in predictions.items()]))  # in ASCII

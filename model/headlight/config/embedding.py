@@ -19,7 +19,7 @@ class EmbeddingConfig:
     scale: float = 1.0  # multiplies token embeddings
     # What is projected to d_model. "tokens": token embeddings (OPT); "all": their sum with positions (ALBERT).
     projection: Literal["none", "tokens", "all"] = "none"
-    segments: int = 0  # segment embeddings (BERT); every text is in the first segment
+    segments: int = 0  # segment embeddings (BERT): one for each text of a pair
     separate_encoder: bool = False  # the encoder of an encoder-decoder has its own table
     # The embedding of this token is 0. The others are multiplied by (1 - DROPPED_SHARE) / (their share of the text), as
     # DROPPED_SHARE of the tokens were dropped in training (ESM-2).

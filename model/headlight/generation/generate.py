@@ -32,6 +32,7 @@ from headlight.tracing.inputs import (
     encode_input,
     encode_memory,
     encode_source,
+    segment_tensor,
     token_tensor,
 )
 from headlight.tracing.interventions import (
@@ -256,9 +257,7 @@ def remaining_masks(
         )
     text_of_tokens(model, tokenizer, tuple(filled.values()))
     ids = [filled.get(position, token) for position, token in enumerate(encoded.ids)]
-    return tokenizer.from_ids(ids, encoded.text, encoded.offsets), tuple(
-        position for position in mask_positions if position not in filled
-    )
+    return tokenizer.with_ids(encoded, ids), tuple(position for position in mask_positions if position not in filled)
 
 
 @torch.inference_mode()
@@ -285,7 +284,7 @@ def fill_mask(
     rows = remaining if prediction_row_only else None
     edits = parse_interventions(native_edits(model.config, interventions))
     recorder = StepRecorder(model.config, edits, keep, rows)
-    logits = model(token_tensor(encoded, model), hook=recorder)
+    logits = model(token_tensor(encoded, model), segment_ids=segment_tensor(encoded, model), hook=recorder)
     recorder.edits.require_all_applied()
     return recorder.sample(encoded, None, logits[0, list(remaining)], remaining, sampling, len(filled or {}))
 

@@ -136,17 +136,19 @@ class Transformer(nn.Module):
         *,
         source: bool = False,
         padding_mask: Bool[Tensor, "batch pos"] | None = None,
+        segment_ids: Int[Tensor, "#batch pos"] | None = None,
     ) -> Float[Tensor, "batch pos embedding_dim"]:
         """Token embeddings, followed by those of patches or frames; `source` uses the encoder's own table, if any.
 
-        If there are segment embeddings, the text belongs to the first segment.
+        If there are segment embeddings, tokens belong to the first segment unless `segment_ids` name others.
         """
         table = self.source_embedding if source and self.source_embedding is not None else self.embedding
         embedded: Tensor = table(ids) * self.config.embedding.scale
         if self.config.embedding.dropped_token_id is not None:
             embedded = embedded * self._kept_tokens(ids, padding_mask)[..., None]
         if self.segment_embedding is not None:
-            embedded = embedded + self.segment_embedding.weight[0]
+            segments = self.segment_embedding
+            embedded = embedded + (segments.weight[0] if segment_ids is None else segments(segment_ids))
         if self.signal_embedding is None or signal is None:
             return embedded
         return torch.cat((embedded, self.signal_embedding(signal)), dim=1)
@@ -189,6 +191,7 @@ class Transformer(nn.Module):
         padding_mask: Bool[Tensor, "batch key"] | None = None,
         source_padding_mask: Bool[Tensor, "batch source"] | None = None,
         mask: Bool[Tensor, "#batch #head pos key"] | None = None,
+        segment_ids: Int[Tensor, "#batch token_pos"] | None = None,
         hook: Hook = no_hook,
         cache: KVCache | None = None,
     ) -> Float[Tensor, "batch pos d_model"]:
@@ -196,11 +199,12 @@ class Transformer(nn.Module):
 
         `signal` is the image or the sound of a model that reads one; its patches or frames follow the tokens (in an
         encoder-decoder the tokens of `source`, which is then optional). `padding_mask` is True at tokens, `mask`
-        forbids cells in addition to the config's masks, `cache` contains the tokens before `ids`. Raises TextError if
-        the text is longer than the context, ImageError if an image or a sound is missing or not supported.
+        forbids cells in addition to the config's masks, `segment_ids` are the token types of a pair, `cache` contains
+        the tokens before `ids`. Raises TextError if the text is longer than the context, ImageError if an image or a
+        sound is missing or not supported.
         """
         signal_read = None if self.config.has_cross_attention else self._read_signal(signal, hook)
-        embedded = self.embed(ids, signal_read, padding_mask=padding_mask)
+        embedded = self.embed(ids, signal_read, padding_mask=padding_mask, segment_ids=segment_ids)
         length = embedded.shape[1] + (cache.length if cache else 0)
         self._check_length("text", length, self.config.context_length)
         if self.config.has_cross_attention and memory is None:
@@ -250,6 +254,7 @@ class Transformer(nn.Module):
         padding_mask: Bool[Tensor, "batch key"] | None = None,
         source_padding_mask: Bool[Tensor, "batch source"] | None = None,
         mask: Bool[Tensor, "#batch #head pos key"] | None = None,
+        segment_ids: Int[Tensor, "#batch token_pos"] | None = None,
         hook: Hook = no_hook,
         cache: KVCache | None = None,
     ) -> Float[Tensor, "*shape token"] | None:
@@ -261,6 +266,7 @@ class Transformer(nn.Module):
             padding_mask=padding_mask,
             source_padding_mask=source_padding_mask,
             mask=mask,
+            segment_ids=segment_ids,
             hook=hook,
             cache=cache,
         )

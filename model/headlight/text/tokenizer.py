@@ -6,10 +6,10 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tokenizers
@@ -28,13 +28,23 @@ KNOWN_TOKENS = 8_192  # size of a tokenizer's cache of token texts
 REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
 
 
+class TextPair(NamedTuple):
+    """Two texts that a model reads together: a premise and a hypothesis, or a query and a passage."""
+
+    text: str
+    text_pair: str
+
+
 @dataclass(frozen=True)
 class Encoded:
-    """A text as tokens; every field but `text` has one entry per token.
+    """A text as tokens; every field but `text` and `text_pair` has one entry per token.
 
     `tokens` are the vocabulary's entries ("Ġcat"), `token_texts` the text that they represent (" cat"; parts of one
     character are numbered, "é₁", "é₂", and a byte without the rest of its character is "byte C3"), `offsets` the
     characters of `text` that they come from ((0, 0) for tokens that the tokenizer adds, marked in `special_mask`).
+
+    `segment_ids` are the token types of a pair of texts, empty if all tokens are in segment 0. `text` ends with the
+    second text of a pair, `text_pair`, on a line of its own.
     """
 
     text: str
@@ -43,6 +53,13 @@ class Encoded:
     token_texts: tuple[str, ...]
     offsets: tuple[tuple[int, int], ...]
     special_mask: tuple[bool, ...]
+    segment_ids: tuple[int, ...] = field(default=(), kw_only=True)
+    text_pair: str = field(default="", kw_only=True)
+
+    @property
+    def first_text(self) -> str:
+        """The text without the second one of a pair."""
+        return self.text[: -len(self.text_pair) - 1] if self.text_pair else self.text
 
     @property
     def input_ids(self) -> tuple[int, ...]:
@@ -63,7 +80,8 @@ class Encoded:
 class Tokenizer:
     """Text to token ids and back, without padding or truncation."""
 
-    def __init__(self, backend: tokenizers.Tokenizer) -> None:
+    def __init__(self, backend: tokenizers.Tokenizer, *, gives_segments: bool = True) -> None:
+        self.gives_segments = gives_segments  # the token types of a pair, for the model's segment embeddings
         backend.no_padding()
         backend.no_truncation()
         self.backend = backend
@@ -107,19 +125,21 @@ class Tokenizer:
         """The contents of tokenizer.json."""
         return self.backend.to_str().encode("utf-8")
 
-    def encode(self, text: str, add_special_tokens: bool = True) -> Encoded:
-        """The text's tokens, by default with the tokenizer's special tokens around them.
+    def encode(self, text: str | TextPair, add_special_tokens: bool = True) -> Encoded:
+        """The tokens of a text or a pair, by default with the tokenizer's special tokens around and between them.
 
-        A language token at the start of the text replaces the one that the tokenizer adds. Lone surrogates are read as
-        U+FFFD. Raises TextError if the tokenizer fails.
+        A pair whose second text is empty is its first text, as for `transformers`. A language token at the start of the
+        text replaces the one that the tokenizer adds. Lone surrogates are read as U+FFFD. Raises TextError if the
+        tokenizer fails.
         """
-        text = sanitize_surrogates(text)
+        text, second = map(sanitize_surrogates, text if isinstance(text, TextPair) else (text, ""))
         language, behind = split_language(text, self.languages) if add_special_tokens else ("", text)
         start = len(text) - len(behind)
         with wrap_errors(TextError, "This model's tokenizer fails at this text"):
             self._limit.check(text)
-            self._require_known(behind)
-            encoding = self.backend.encode(behind, add_special_tokens=add_special_tokens)
+            self._limit.check(second)
+            self._require_known(behind + second)
+            encoding = self.backend.encode(behind, second or None, add_special_tokens=add_special_tokens)
         ids, special_mask = list(encoding.ids), tuple(flag == 1 for flag in encoding.special_tokens_mask)
         if language:
             added = set(self.languages.values())
@@ -127,10 +147,12 @@ class Tokenizer:
                 self.languages[language] if is_special and number in added else number
                 for number, is_special in zip(ids, special_mask, strict=True)
             ]
+        starts = {None: 0, 0: start, 1: len(text) + 1}
         offsets = tuple(
-            (0, 0) if is_special else (span[0] + start, span[1] + start)
-            for is_special, span in zip(special_mask, encoding.offsets, strict=True)
+            (0, 0) if is_special else (span[0] + starts[number], span[1] + starts[number])
+            for is_special, span, number in zip(special_mask, encoding.offsets, encoding.sequence_ids, strict=True)
         )
+        text = f"{text}\n{second}" if second else text
         return Encoded(
             text=text,
             ids=tuple(ids),
@@ -140,6 +162,8 @@ class Tokenizer:
             token_texts=_token_names([self._text_and_bytes(token_id) for token_id in ids], offsets, text),
             offsets=offsets,
             special_mask=special_mask,
+            segment_ids=tuple(encoding.type_ids) if self.gives_segments and any(encoding.type_ids) else (),
+            text_pair=second,
         )
 
     def _require_known(self, text: str) -> None:
@@ -150,6 +174,11 @@ class Tokenizer:
         if unknown and self.unknown_id is None:
             listed = ", ".join(repr(character) for character in unknown[:5])
             raise TextError(f"This model's vocabulary of {self.vocabulary_size} characters lacks {listed}.")
+
+    def with_ids(self, encoded: Encoded, ids: Sequence[int]) -> Encoded:
+        """A text with other tokens in the same places."""
+        others = self.from_ids(ids, encoded.text, encoded.offsets)
+        return replace(others, segment_ids=encoded.segment_ids, text_pair=encoded.text_pair)
 
     def from_ids(self, ids: Sequence[int], text: str, offsets: Sequence[tuple[int, int]] = ()) -> Encoded:
         """An Encoded for given token ids (generated, masked); offsets are (0, 0) unless given."""

@@ -105,9 +105,10 @@ class NewValues:
 def shared_length(model: Transformer, request: RunRequest, previous: FinishedRun) -> int:
     """The number of tokens at the beginning of a text that a previous run has read: at most all but the last.
 
-    0 if anything but the text differs, or if values may change with later tokens: a mask that is not causal, a live
-    edit or one whose result depends on other tokens, rotary frequencies that depend on the length, the label of a whole
-    text. 0 as well for a text that is an image or a sound, and for scores whose attention input is not recorded.
+    0 if anything but the text differs, or the segments of a pair, or if values may change with later tokens: a mask
+    that is not causal, a live edit or one whose result depends on other tokens, rotary frequencies that depend on the
+    length, the label of a whole text. 0 as well for a text that is an image or a sound, and for scores whose attention
+    input is not recorded.
     """
     config, read = model.config, previous.trace
     can_continue = (
@@ -120,7 +121,8 @@ def shared_length(model: Transformer, request: RunRequest, previous: FinishedRun
         and all(f"{path}.input" in read.values for path in _attentions_to_recompute(read))
         and encodes_alike(model, len(read.text.ids), len(request.text.ids))
     )
-    return common_prefix_length(read.text.ids, request.text.ids[:-1]) if can_continue else 0
+    same_segments = read.text.segment_ids == request.text.segment_ids
+    return common_prefix_length(read.text.ids, request.text.ids[:-1]) if can_continue and same_segments else 0
 
 
 def looks_ahead(config: Config, edits: Sequence[Intervention]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -12,7 +13,7 @@ from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.transformer import Transformer
 from headlight.sound.frames import ProcessedSound, encode_sound
 from headlight.tasks import task_of
-from headlight.text.tokenizer import Encoded, Tokenizer
+from headlight.text.tokenizer import Encoded, TextPair, Tokenizer
 from headlight.vision.image import ProcessedImage
 from headlight.vision.patches import encode_image
 
@@ -28,24 +29,25 @@ _WANTED = {
     "sound": "This model hears sounds, not texts; give it a recording (on the command line: --audio FILE).",
 }
 SIGNALS = (ProcessedImage, ProcessedSound)
-ModelInput = str | ProcessedImage | ProcessedSound
+ModelInput = str | TextPair | ProcessedImage | ProcessedSound
 
 
 def encode_input(model: Transformer, tokenizer: Tokenizer, text: ModelInput) -> Encoded:
-    """The text, image or sound as the predicting stack reads it.
+    """The text, pair of texts, image or sound as the predicting stack reads it.
 
     Raises TextError if a text is empty or too long or the model reads no text, ImageError or SoundError if it reads no
     images or sounds.
     """
     if isinstance(text, SIGNALS) or not model.config.reads_text:
         return _encode_signal(model, tokenizer, text, of_source=False)
-    _check_text("text", text, may_be_empty=model.config.has_cross_attention)
-    _check_prefix("text", text, model, tokenizer.target_tokenizer)
+    _check_text("text", text, model, tokenizer.target_tokenizer, may_be_empty=model.config.has_cross_attention)
     if not model.config.has_cross_attention:
-        return tokenizer.encode(text)
+        return _fitting_pair(tokenizer.encode(text), model)
     start = tokenizer.from_ids((model.config.decoder.start_token_id,), "")
     if task_of(model.config).whole_text:  # its decoder reads the encoder's text, shifted by one position
         return _concatenate(start, _without_last_token(tokenizer.encode(text)))
+    if isinstance(text, TextPair):
+        raise TextError("The decoder of this model writes one text; a pair of texts can only be its source.")
     target = tokenizer.target_tokenizer.encode(text, add_special_tokens=False)
     if {*start.ids, *target.ids[:1]} <= set(
         tokenizer.languages.values()
@@ -69,9 +71,10 @@ def encode_source(model: Transformer, tokenizer: Tokenizer, source: ModelInput |
     if isinstance(source, SIGNALS) or not model.config.reads_source_text:
         return _encode_signal(model, tokenizer, source or "", of_source=True)
     source = "" if source is None else source
-    _check_text("source", source)
-    _check_prefix("source", source, model, tokenizer)
-    encoded = tokenizer.encode(source)
+    _check_text("source", source, model, tokenizer)
+    encoded = _fitting_pair(tokenizer.encode(source), model)
+    if segment_tensor(encoded, model) is not None:
+        raise TextError("The encoder of this model reads one text: segments are read by models of one stack.")
     if len(encoded.ids) > model.config.context_length:
         raise TextError(
             f"The source has {len(encoded.ids)} tokens; this model reads at most "
@@ -93,7 +96,7 @@ def apply_mask_tokens(encoded: Encoded, positions: Sequence[int], tokenizer: Tok
         if not 0 <= position < len(ids):
             raise EditError(f"There is no token {position} to mask: the text has {len(ids)}, counted from 0.")
         ids[position] = tokenizer.mask_id
-    return tokenizer.from_ids(ids, encoded.text, encoded.offsets)
+    return tokenizer.with_ids(encoded, ids)
 
 
 def token_tensor(encoded: Encoded, model: Transformer) -> Tensor:
@@ -107,6 +110,22 @@ def token_tensor(encoded: Encoded, model: Transformer) -> Tensor:
     if max(ids, default=0) >= size:
         raise TextError(f"The tokenizer gave the token id {max(ids)}, but the model knows {size} tokens.")
     return torch.tensor([ids], dtype=torch.long, device=model.device)
+
+
+def segment_tensor(encoded: Encoded, model: Transformer) -> Tensor | None:
+    """The segment of each token of a pair as a batch of one; None for a model without segments, or a single text.
+
+    Raises TextError for a segment that the model does not have.
+    """
+    count, last = model.config.embedding.segments, max(encoded.segment_ids, default=0)
+    if not (count and last):
+        return None
+    if last >= count:
+        raise TextError(
+            f"The tokenizer puts tokens of the second text in segment {last}, but the model has only {count} "
+            f"segment{'s' if count > 1 else ''}, counted from 0. Give it one text."
+        )
+    return torch.tensor([encoded.segment_ids], dtype=torch.long, device=model.device)
 
 
 def signal_tensor(encoded: Encoded, model: Transformer) -> Tensor | None:
@@ -142,13 +161,27 @@ def _encode_signal(model: Transformer, tokenizer: Tokenizer, given: ModelInput, 
     return encode_image(given, config.image, tokenizer.from_ids(first, ""))
 
 
-def _check_text(what: str, text: object, may_be_empty: bool = False) -> None:
-    if not isinstance(text, str):
-        raise TextError(f"The {what} is a {type(text).__name__}; one text is read at a time, as a str.")
-    if not may_be_empty and not text.strip():
-        raise TextError("The text is empty; type a sentence.")
-    if len(text) > MAX_CHARACTERS:
-        raise TextError(f"The text has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read. Shorten it.")
+def _fitting_pair(encoded: Encoded, model: Transformer) -> Encoded:
+    """The text or pair. Raises TextError for a pair that is too long: neither text is shortened for the other."""
+    count, limit = len(encoded.ids), model.config.context_length
+    if encoded.text_pair and count > limit:
+        raise TextError(f"The two texts have {count} tokens together; this model reads at most {limit}. Shorten one.")
+    return encoded
+
+
+def _check_text(what: str, given: object, model: Transformer, tokenizer: Tokenizer, may_be_empty: bool = False) -> None:
+    """Raise TextError for a text, or one of a pair, that is no str, is too long, or is empty where one is needed."""
+    first, *others = given if isinstance(given, TextPair) else (given,)
+    for text in (first, *others):
+        if not isinstance(text, str):
+            raise TextError(
+                f"The {what} is a {type(text).__name__}; one text is read at a time, as a str. Two are a TextPair."
+            )
+        if text is first and not may_be_empty and not text.strip():
+            raise TextError("The text is empty; type a sentence.")
+        if len(text) > MAX_CHARACTERS:
+            raise TextError(f"The text has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read. Shorten it.")
+        _check_prefix(what, text, model, tokenizer)
 
 
 def _check_prefix(what: str, text: str, model: Transformer, tokenizer: Tokenizer) -> None:
@@ -170,17 +203,15 @@ def _check_prefix(what: str, text: str, model: Transformer, tokenizer: Tokenizer
 
 def _without_last_token(encoded: Encoded) -> Encoded:
     """An encoded text without its last token; its `text` field is unchanged."""
-    ids, tokens, pieces = encoded.ids[:-1], encoded.tokens[:-1], encoded.token_texts[:-1]
-    return Encoded(encoded.text, ids, tokens, pieces, encoded.offsets[:-1], encoded.special_mask[:-1])
+    return replace(
+        encoded,
+        **{name: getattr(encoded, name)[:-1] for name in (*_PER_TOKEN, "segment_ids")},
+    )
 
 
 def _concatenate(first: Encoded, second: Encoded) -> Encoded:
     """Two encoded texts in a row; the `text` field is the second's."""
-    return Encoded(
-        second.text,
-        first.ids + second.ids,
-        first.tokens + second.tokens,
-        first.token_texts + second.token_texts,
-        first.offsets + second.offsets,
-        first.special_mask + second.special_mask,
-    )
+    return replace(second, **{name: getattr(first, name) + getattr(second, name) for name in _PER_TOKEN})
+
+
+_PER_TOKEN = ("ids", "tokens", "token_texts", "offsets", "special_mask")

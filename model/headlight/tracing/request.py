@@ -10,7 +10,7 @@ from headlight.config import Config
 from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, HookScope, hook_scope
 from headlight.nn.transformer import Transformer
 from headlight.tasks import task_of
-from headlight.text.tokenizer import Encoded, Tokenizer
+from headlight.text.tokenizer import Encoded, TextPair, Tokenizer
 from headlight.tracing.inputs import (
     ModelInput,
     apply_mask_tokens,
@@ -57,7 +57,7 @@ class RunRequest:
         runs: Mapping[str, Trace] = MappingProxyType({}),
     ) -> RunRequest:
         """The arguments of `run`, encoded and checked."""
-        if task_of(model.config).whole_text and isinstance(source, str):
+        if task_of(model.config).whole_text and isinstance(source, (str, TextPair)):
             text = text or source
         encoded = apply_mask_tokens(encode_input(model, tokenizer, text), masked_positions, tokenizer)
         source_encoded = encode_source(model, tokenizer, source)

@@ -19,7 +19,7 @@ from headlight.nn.hooks import HookScope, hook_scope
 from headlight.nn.transformer import Transformer
 from headlight.tracing.assembly import assembled_trace
 from headlight.tracing.continuation import Continuation, FinishedRun, NewValues, looks_ahead
-from headlight.tracing.inputs import encode_memory, signal_tensor, token_tensor
+from headlight.tracing.inputs import encode_memory, segment_tensor, signal_tensor, token_tensor
 from headlight.tracing.recording import RecordingHook
 from headlight.tracing.request import RunRequest
 from headlight.tracing.shared_pass import read_together, shared_passes
@@ -65,7 +65,15 @@ def read(model: Transformer, continuation: Continuation, cache: KVCache | None) 
     record = RecordingHook(edits, request.keep)
     memory = previous.memory if previous else encode_memory(model, request.source, record)
     ids, signal = token_tensor(request.text, model), signal_tensor(request.text, model)
-    final = model.encode_hidden(ids[:, continuation.start :], signal=signal, memory=memory, hook=record, cache=cache)
+    segments = segment_tensor(request.text, model)
+    final = model.encode_hidden(
+        ids[:, continuation.start :],
+        signal=signal,
+        memory=memory,
+        segment_ids=None if segments is None else segments[:, continuation.start :],
+        hook=record,
+        cache=cache,
+    )
     # The logits of a long text are larger than all other values: they are computed only if recorded or edited.
     if hook_scope(record, "logits") is not HookScope.NONE:
         model.logits(final, model.answerable(ids), record)

@@ -20,7 +20,7 @@ from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_poin
 from headlight.nn.ragged import RaggedCache, RaggedRows, ragged_contexts
 from headlight.nn.transformer import Transformer
 from headlight.tracing.continuation import Continuation, NewValues, encodes_alike, looks_ahead
-from headlight.tracing.inputs import token_tensor
+from headlight.tracing.inputs import segment_tensor, token_tensor
 from headlight.tracing.interventions import token_axes
 from headlight.tracing.recording import RecordingHook, distinct_arrays, to_numpy
 from headlight.tracing.request import RunRequest
@@ -87,9 +87,23 @@ def read_together(model: Transformer, continuations: Sequence[Continuation]) -> 
     name = model.config.stacks[-1]
     stack, hook = model.stack(name), with_prefix(record, name)
     ids = torch.cat([token_tensor(each.request.text, model)[:, each.start :] for each in continuations], dim=1)
-    x, token_vectors = stack.begin(model.embed(ids), rows.position, hook, ids)
+    x, token_vectors = stack.begin(
+        model.embed(ids, segment_ids=_segments(model, continuations)), rows.position, hook, ids
+    )
     stack.forward_from(x, 0, ragged_contexts(stack, rows), None, None, hook, cache, token_vectors)
     return [record.new_values(text, model.config, cache) for text in range(len(continuations))]
+
+
+def _segments(model: Transformer, continuations: Sequence[Continuation]) -> Tensor | None:
+    """The segments of the new tokens of several texts; None if no text is a pair."""
+    found = [segment_tensor(each.request.text, model) for each in continuations]
+    if all(each is None for each in found):
+        return None
+    filled = (
+        torch.zeros((1, each.length), dtype=torch.long, device=model.device) if segments is None else segments
+        for segments, each in zip(found, continuations, strict=True)
+    )
+    return torch.cat([row[:, each.start :] for row, each in zip(filled, continuations, strict=True)], dim=1)
 
 
 class RaggedRecording:

@@ -28,7 +28,7 @@ from headlight.nn.transformer import Transformer
 from headlight.problem_types import problem_type_of
 from headlight.registry import Registry
 from headlight.tasks import task_of
-from headlight.tracing.inputs import signal_tensor, token_tensor
+from headlight.tracing.inputs import segment_tensor, signal_tensor, token_tensor
 from headlight.tracing.recompute import intervention_hook
 from headlight.tracing.trace import Trace, position_index
 
@@ -59,13 +59,14 @@ class AnswerPlace:
     def logits(self, kept: Bool[np.ndarray, "copy token"]) -> Float[Tensor, "copy answer"]:
         """The logits of such copies at the position."""
         ids, signal = token_tensor(self.trace.text, self.model), signal_tensor(self.trace.text, self.model)
+        segments = segment_tensor(self.trace.text, self.model)
         size, found = max(1, TOKENS_PER_BATCH // kept.shape[1]), []
         for start in range(0, len(kept), size):
             check_cancelled()
             mask = torch.from_numpy(kept[start : start + size]).to(self.model.device)
             hook, copies = intervention_hook(self.trace), ids.expand(len(mask), -1)
             signals = None if signal is None else signal.expand(len(mask), *signal.shape[1:])
-            final = self.model.encode_hidden(copies, signal=signals, padding_mask=mask, hook=hook)
+            final = self.model.encode_hidden(copies, signal=signals, padding_mask=mask, segment_ids=segments, hook=hook)
             answerable = mask if signals is not None else self.model.answerable(copies, mask)
             logits = self.model.logits(final, answerable, hook, slice(self.position, self.position + 1))
             assert logits is not None  # models without an output head were rejected before

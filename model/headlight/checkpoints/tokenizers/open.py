@@ -27,9 +27,11 @@ from headlight.checkpoints.tokenizers.sentencepiece import (
 )
 from headlight.checkpoints.tokenizers.settings import add_tokens_beside, apply_settings
 from headlight.checkpoints.tokenizers.special_tokens import (
+    PAIRS,
     SpecialTokens,
     TokenizerPreset,
     add_special_tokens,
+    gives_segments,
     preset_for,
     read_special_tokens,
     read_tokenizer_config,
@@ -67,7 +69,7 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
             apply_settings(values, config, model_type)
         tokenizer = Tokenizer.from_json(values, name)
         add_tokens_beside(tokenizer.backend, folder, config)
-        return Tokenizer(tokenizer.backend)
+        return Tokenizer(tokenizer.backend, gives_segments=gives_segments(model_type, config))
     reader = _find_reader(folder, name, model_type)
     named = config.string("tokenizer_class", "")
     preset = preset_for(model_type, named)
@@ -87,7 +89,7 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
         backend = reader(files)
         add_special_tokens(backend, files.special_tokens, preset.appended_tokens)
         backend.post_processor = _post_processor(backend, files)
-        return Tokenizer(backend)
+        return Tokenizer(backend, gives_segments=gives_segments(model_type, config))
 
 
 def _find_reader(folder: Path, name: str, model_type: str = "") -> BackendReader | None:
@@ -118,18 +120,30 @@ def _post_processor(backend: tokenizers.Tokenizer, files: TokenizerFiles) -> Any
     prefix, suffix = (
         [token for token in map(files.special_tokens.token, roles) if token] for roles in (prefix_roles, suffix_roles)
     )
-    return template(backend, prefix, suffix, files.name)
+    return template(backend, prefix, suffix, files.name, preset.pair)
 
 
-def template(backend: tokenizers.Tokenizer, prefix: Sequence[str], suffix: Sequence[str], name: str) -> Any:
-    """The post-processor that adds tokens before and after a text. Raises CheckpointError for unknown ones."""
+def template(
+    backend: tokenizers.Tokenizer, prefix: Sequence[str], suffix: Sequence[str], name: str, pair: str = "repeated"
+) -> Any:
+    """The post-processor that adds tokens around a text or a pair. Raises CheckpointError for unknown ones."""
     token_ids = {token: backend.token_to_id(token) for token in (*prefix, *suffix)}
     missing = sorted(token for token, number in token_ids.items() if number is None)
     if missing:
         raise CheckpointError(f"{name}: its vocabulary lacks {', '.join(missing)}, which it adds to every text.")
-    around = processors.TemplateProcessing(single=[*prefix, "$A", *suffix], special_tokens=list(token_ids.items()))
+    around = processors.TemplateProcessing(
+        single=[*prefix, "$A", *suffix],
+        pair=[token for part in PAIRS[pair] for token in _pair_part(part, prefix, suffix)],
+        special_tokens=list(token_ids.items()),
+    )
     byte_level = isinstance(backend.decoder, decoders.ByteLevel)
     return processors.Sequence([*([processors.ByteLevel(trim_offsets=False)] if byte_level else []), around])
+
+
+def _pair_part(part: str, prefix: Sequence[str], suffix: Sequence[str]) -> list[str]:
+    """The tokens of a part of PAIRS, each with its segment."""
+    name, _, segment = part.partition(":")
+    return [f"{token}:{segment or 0}" for token in {"prefix": prefix, "suffix": suffix}.get(name, [f"${name}"])]
 
 
 def _adds_token(fields: ConfigReader, name: str, default: bool | None) -> bool:

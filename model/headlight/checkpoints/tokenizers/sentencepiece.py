@@ -18,8 +18,8 @@ from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tok
 
 from headlight.checkpoints.config_reader import ConfigReader, read_json
 from headlight.checkpoints.tokenizers.special_tokens import PieceOrder, SpecialTokens, add_special_tokens
-from headlight.errors import CheckpointError
-from headlight.text.tokenizer import Encoded, Tokenizer, sanitize_surrogates
+from headlight.errors import CheckpointError, TextError
+from headlight.text.tokenizer import Encoded, TextPair, Tokenizer, sanitize_surrogates
 from headlight.text.tokenizer_limits import MAX_TOKEN_LENGTH, MAX_UNIGRAM_PIECE_LENGTH, TextLimit
 
 SPACE = "▁"
@@ -305,8 +305,10 @@ class MarianTokenizer(Tokenizer):
         special = sorted(token for token, token_id in self.token_ids.items() if token_id in self.special_ids)
         self.special_pattern = re.compile("|".join(map(re.escape, special)) or r"(?!)")
 
-    def encode(self, text: str, add_special_tokens: bool = True) -> Encoded:
-        """The text's tokens, with the end token unless disabled."""
+    def encode(self, text: str | TextPair, add_special_tokens: bool = True) -> Encoded:
+        """The text's tokens, with the end token unless disabled. Raises TextError for a pair."""
+        if isinstance(text, TextPair):
+            raise TextError("This model's tokenizer reads one text, not a pair.")
         text = sanitize_surrogates(text)
         tokens_and_spans = list(self._tokens(text))
         ids = [self.token_ids.get(token, self.unknown_token_id) for token, _ in tokens_and_spans]

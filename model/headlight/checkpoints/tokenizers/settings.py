@@ -6,7 +6,7 @@ program that only reads tokenizer.json gives other ids without a word.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,18 @@ import tokenizers
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.tokenizers.special_tokens import (
     GENERAL_CLASSES,
+    PAIRS,
+    PRESETS,
     SpecialTokens,
     class_name,
     read_special_tokens,
 )
 
 Step = dict[str, Any]
-_PARTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "decoder": "decoders"}
+_PARTS = {
+    "normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "decoder": "decoders",
+    "post_processor": "processors",
+}  # fmt: skip
 # Classes for which `do_lower_case` adds a step, and the Metaspace scheme of classes whose `add_prefix_space` is false.
 _LOWERCASE_FIRST = ("AlbertTokenizer", "DebertaV2Tokenizer")
 _PREFIX_SCHEMES = {
@@ -52,6 +57,31 @@ def apply_settings(values: Step, fields: ConfigReader, model_type: str) -> None:
         _change_case(values, name, lower=fields.boolean("do_lower_case"))
     if fields.has("add_prefix_space"):
         _change_prefix(values, name, fields.boolean("add_prefix_space"))
+    if name in PRESETS and PRESETS[name].pair not in ("joined", "repeated"):
+        for step in _steps(values, "post_processor"):
+            _complete_pair(step, PAIRS[PRESETS[name].pair])
+
+
+def _complete_pair(step: Step, parts: Sequence[str]) -> None:
+    """Give a template of special tokens around a text, with none around a pair, the pair of its class."""
+    single: Any = step.get("single")
+    is_read = isinstance(single, list) and all(isinstance(token, dict) for item in single for token in _values(item))
+    if step.get("type") != "TemplateProcessing" or not is_read or "SpecialToken" in str(step.get("pair")):
+        return
+    place = next((place for place, item in enumerate(single) if "Sequence" in item), len(single))
+    around = {"prefix": single[:place], "suffix": single[place + 1 :]}
+    split = [part.partition(":") for part in parts]
+    step["pair"] = [
+        {kind: {**token, "type_id": int(segment or 0)}}
+        for name, _, segment in split
+        for item in around.get(name, [{"Sequence": {"id": name}}])
+        for kind, token in item.items()
+    ]
+
+
+def _values(item: Any) -> Iterable[Any]:
+    """The values of an object; for anything else, one that is no object."""
+    return item.values() if isinstance(item, dict) else (None,)
 
 
 def _change_case(values: Step, name: str, lower: bool) -> None:

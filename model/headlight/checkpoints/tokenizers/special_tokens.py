@@ -169,6 +169,17 @@ class PieceOrder:
     back: tuple[str, ...] = ()
 
 
+# A class's pair of texts A and B, whose tokens with ":1" are in segment 1; "prefix" and "suffix" are its tokens around
+# a text.
+PAIRS: Mapping[str, tuple[str, ...]] = {
+    "segments": ("prefix", "A", "suffix", "B:1", "suffix:1"),  # BERT
+    "one separator": ("prefix", "A", "suffix", "B", "suffix"),  # T5
+    "two separators": ("prefix", "A", "suffix", "suffix", "B", "suffix"),  # RoBERTa
+    "joined": ("prefix", "A", "B", "suffix"),  # Pegasus
+    "repeated": ("prefix", "A", "suffix", "prefix:1", "B:1", "suffix:1"),  # Llama
+}
+
+
 @dataclass(frozen=True)
 class TokenizerPreset:
     """How one class of tokenizers works.
@@ -181,6 +192,7 @@ class TokenizerPreset:
     sentencepiece_style: a row of STYLES; piece_order: the order of its pieces.
     adds_sentinels: whether T5's <extra_id_0> and so on follow the pieces.
     whole_tokens: whether a vocab.txt holds whole tokens, not beginnings and pieces of words.
+    pair: how it reads two texts, a row of PAIRS.
     languages: the language tokens; the role "language" is the default one.
     """
 
@@ -196,17 +208,22 @@ class TokenizerPreset:
     piece_order: PieceOrder = PieceOrder()
     adds_sentinels: bool = False
     whole_tokens: bool = False
+    pair: str = "segments"
     languages: tuple[str, ...] = ()
 
 
 _GPT2 = TokenizerPreset(
-    special_tokens(bos="<|endoftext|>", eos="<|endoftext|>", unk="<|endoftext|>"), adds_bos=False, adds_eos=False
+    special_tokens(bos="<|endoftext|>", eos="<|endoftext|>", unk="<|endoftext|>"),
+    adds_bos=False,
+    adds_eos=False,
+    pair="repeated",
 )
 # The mask strips the space before it, as in training; transformers 5 does so only if tokenizer_config.json says so.
 _ROBERTA = TokenizerPreset(
     special_tokens(bos="<s>", eos="</s>", sep="</s>", cls="<s>", unk="<unk>", pad="<pad>", mask=" <mask>"),
     ("cls",),
     ("sep",),
+    pair="two separators",
 )
 # fairseq's vocabularies begin with their own special tokens instead of the model's first pieces.
 _FAIRSEQ = ("<s>", "<pad>", "</s>", "<unk>")
@@ -233,6 +250,7 @@ _MBART50 = TokenizerPreset(
     ("eos",),
     sentencepiece_style="pegasus",
     piece_order=PieceOrder(_FAIRSEQ, 3, (*_MBART50_LANGUAGES, "<mask>")),
+    pair="joined",
     languages=_MBART50_LANGUAGES,
 )
 _BERT = TokenizerPreset(
@@ -240,7 +258,9 @@ _BERT = TokenizerPreset(
 )
 # The models were trained with a bos token, and Llama's with a leading space; transformers 5 only adds them if
 # tokenizer_config.json says so.
-_LLAMA = TokenizerPreset(special_tokens(bos="<s>", eos="</s>", unk="<unk>"), adds_bos=True, adds_eos=False)
+_LLAMA = TokenizerPreset(
+    special_tokens(bos="<s>", eos="</s>", unk="<unk>"), adds_bos=True, adds_eos=False, pair="repeated"
+)
 _ALBERT_TOKENS = special_tokens(
     bos="[CLS]", eos="[SEP]", unk="<unk>", sep="[SEP]", pad="<pad>", cls="[CLS]", mask="[MASK]"
 )
@@ -252,7 +272,10 @@ PRESETS: Mapping[str, TokenizerPreset] = {
     "GPT2Tokenizer": _GPT2,
     "CodeGenTokenizer": _GPT2,
     "OPTTokenizer": TokenizerPreset(
-        special_tokens(bos="</s>", eos="</s>", unk="</s>", pad="<pad>"), adds_bos=True, adds_eos=False
+        special_tokens(bos="</s>", eos="</s>", unk="</s>", pad="<pad>"),
+        adds_bos=True,
+        adds_eos=False,
+        pair="repeated",
     ),
     "GPTNeoXTokenizer": replace(_GPT2, nfc=True),
     "BloomTokenizer": replace(_GPT2, special_tokens=special_tokens(bos="<s>", eos="</s>", unk="<unk>", pad="<pad>")),
@@ -262,6 +285,7 @@ PRESETS: Mapping[str, TokenizerPreset] = {
         adds_eos=False,
         split_pattern=QWEN2_PATTERN,
         nfc=True,
+        pair="repeated",
     ),
     "RobertaTokenizer": _ROBERTA,
     "BartTokenizer": _ROBERTA,
@@ -284,19 +308,21 @@ PRESETS: Mapping[str, TokenizerPreset] = {
         ("cls",),
         ("eos",),
         whole_tokens=True,
+        pair="one separator",
     ),
     "Wav2Vec2CTCTokenizer": TokenizerPreset(special_tokens(bos="<s>", eos="</s>", unk="<unk>", pad="<pad>")),
     "BertTokenizer": _BERT,
     "DistilBertTokenizer": _BERT,
     "ElectraTokenizer": _BERT,
     "T5Tokenizer": TokenizerPreset(
-        special_tokens(eos="</s>", unk="<unk>", pad="<pad>"), (), ("eos",), adds_sentinels=True
+        special_tokens(eos="</s>", unk="<unk>", pad="<pad>"), (), ("eos",), adds_sentinels=True, pair="one separator"
     ),
     "PegasusTokenizer": TokenizerPreset(
         special_tokens(eos="</s>", unk="<unk>", pad="<pad>"),
         (),
         ("eos",),
         sentencepiece_style="pegasus",
+        pair="joined",
         piece_order=PieceOrder(
             ("<pad>", "</s>", "<mask_1>", "<mask_2>", *(f"<unk_{number}>" for number in range(2, 103))), 2
         ),
@@ -360,3 +386,18 @@ def preset_for(model_type: str, named: str) -> TokenizerPreset | None:
     """
     name = class_name(model_type, named)
     return PRESETS.get(DEFAULT_CLASSES.get(model_type, "") if name in GENERAL_CLASSES else name)
+
+
+# Their models have no segments, or have always been given none.
+_WITHOUT_SEGMENTS = ("DistilBertTokenizer", "BigBirdTokenizer", "TokenizersBackend")
+
+
+def gives_segments(model_type: str, fields: ConfigReader) -> bool:
+    """Whether a folder's tokenizer gives a model the token types of a pair: `model_input_names`, or else its class.
+
+    transformers 5 leaves out those of ALBERT and of general classes, with which their models were trained.
+    """
+    if fields.has("model_input_names"):
+        return "token_type_ids" in fields.list_of("model_input_names", str)
+    name = class_name(model_type, fields.string("tokenizer_class", ""))
+    return name not in _WITHOUT_SEGMENTS and (name not in PRESETS or PRESETS[name].pair == "segments")
