@@ -16,7 +16,7 @@ from headlight_app.engine.models import AvailableModel, available_models, own_ti
 from headlight_app.export.page import shared_state
 from headlight_app.state.session import apply_reports, report_serial
 from headlight_app.state.url import decode_side_b, encode_side_b
-from headlight_app.state.variants import trained_variant
+from headlight_app.state.variants import reads_pair, trained_variant
 from headlight_app.ui import export_menu
 from headlight_app.ui.component import Component, Data, api_address, shared_styles
 
@@ -28,7 +28,7 @@ COMPONENT = Component(
     styles=(*shared_styles("compare/frontend/compare.css"), export_menu.STYLE),
     parts=(export_menu.export_menu(),),
 )
-QUESTION_FIELDS = ("model", "image", "variant", "device", "measure")
+QUESTION_FIELDS = ("model", "image", "text_pair", "variant", "device", "measure")
 STATE_FIELDS = ("masked_positions", "edits", "patch_from", "attention", "layer", "head", "query")
 MAX_OTHERS = 2  # models that presets compare the open one with
 
@@ -41,6 +41,7 @@ def show(state: State, entry: AvailableModel) -> None:
     offered = [each for each in models if each.config.modalities == entry.config.modalities or each.name == linked]
     known = ask(_page_request(state, entry, models, titles)).answer
     example = known.example
+    state = state if reads_pair(entry.config) else state.change(text_pair="")
     question = state.question(example.text, example.source)
     choice = {name: getattr(state, name) for name in STATE_FIELDS} | {"text": question.text, "source": question.source}
     data = {
@@ -60,6 +61,8 @@ def show(state: State, entry: AvailableModel) -> None:
     }
     apply_reports(COMPONENT.key, example.text, example.source, partial(_read_report, known.default_side_b))
     COMPONENT.mount(msgspec.to_builtins(data))
+    if state.text_pair:
+        st.info("Both sides also read the second text of Explore.", icon=":material/splitscreen:")
     if len(state.side_b) > MAX_ADDRESS_LENGTH:
         st.info("Text B is too long for an address; a copied link omits it.", icon=":material/link_off:")
 

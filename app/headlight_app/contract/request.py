@@ -62,7 +62,7 @@ class Request(Struct, Generic[A_co], frozen=True, kw_only=True, forbid_unknown_f
     def texts(self) -> tuple[str, ...]:
         """All texts that a model may read."""
         return tuple(
-            text for question in self.questions() for text in (question.text, question.source, question.patch_from)
+            text for each in self.questions() for text in (each.text, each.source, each.text_pair, each.patch_from)
         )
 
     def alike(self) -> str:

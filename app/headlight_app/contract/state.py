@@ -119,9 +119,8 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @property
     def too_long(self) -> bool:
         """Whether the texts are too long for a URL."""
-        return (
-            sum(map(len, (self.text or "", self.source or "", self.other_text, self.patch_from))) > MAX_ADDRESS_LENGTH
-        )
+        texts = self.text or "", self.source or "", self.text_pair, self.other_text, self.patch_from
+        return sum(map(len, texts)) > MAX_ADDRESS_LENGTH
 
     def change(self, /, **choices: Any) -> State:
         """The same state with other choices; a value that is invalid for its field is ignored."""
@@ -150,4 +149,4 @@ _OF_ONE_MODEL = (
 # These choices are reset when the model changes.
 PER_MODEL_DEFAULTS: Values = {name: getattr(DEFAULT_STATE, name) for name in _OF_ONE_MODEL}
 # A model that replaces an unsuitable one opens as trained, with its own example.
-OPENING: Values = {**PER_MODEL_DEFAULTS, "variant": AS_TRAINED, "text": None, "source": None}
+OPENING: Values = {**PER_MODEL_DEFAULTS, "variant": AS_TRAINED, "text": None, "source": None, "text_pair": ""}

@@ -40,7 +40,7 @@ def ask_shared(request: Request[A]) -> Reply[A]:
 
     A request with a typed text or a visitor's own model, or one longer than LONG_TEXT, is not shared.
     """
-    own = any(question.text or question.source for question in request.questions()) or any(
+    own = any(each.text or each.source or each.text_pair for each in request.questions()) or any(
         upload_store().find(current_visitor(), name) for name in request.models()
     )
     if own or len(msgspec.json.encode(request)) > LONG_TEXT:

@@ -796,7 +796,8 @@ class AttentionFunctionRow(Struct, frozen=True, kw_only=True):
 class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
     """The page before the first answer.
 
-    `images` are the names of images, or of recordings if the model `hears`; None for a text model.
+    `images` are the names of images, or of recordings if the model `hears`; None for a text model. A model that
+    `reads_pair` can be given a second text.
 
     `opening` is shown until the visitor types a text; an encoder-decoder wrote it for the source. The page starts at
     `default_head` (layer, head) of `default_attention`, or of the first attention if that is empty.
@@ -807,6 +808,7 @@ class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
     default_head: LayerHead
     default_attention: str = ""
     has_source: bool
+    reads_pair: bool
     has_feed_forward: bool
     has_experts: bool
     writes_target: bool

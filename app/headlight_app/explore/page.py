@@ -93,6 +93,7 @@ def show(state: State, entry: AvailableModel) -> None:
 def show_instrument(component: Component, state: State, known: ExplorePageAnswer, **more: Any) -> None:
     """The instrument and the sections below it; `more` is additional data for another page's component."""
     state, opening = _with_known_names(state, known), known.opening
+    state = state if known.reads_pair else state.change(text_pair="")
     question = state.question(opening.text, opening.source)
     state = state.with_default_head(known.default_head)
     state = state.change(attention=state.attention or known.default_attention)

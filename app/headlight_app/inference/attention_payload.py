@@ -28,6 +28,7 @@ from headlight.rendering.html import (
 from headlight.rendering.predictions import predictions_json
 from headlight.sound.frames import EncodedSound
 from headlight.text.tokenizer import Encoded, Tokenizer
+from headlight.tracing.inputs import typed_separator
 from headlight.tracing.recompute import max_pool, max_pooled_value
 from headlight.tracing.trace import Trace
 from headlight_app.contract.parts import AttentionGroupAnswer, Metrics, Prediction, Token
@@ -153,6 +154,8 @@ def notes(resolved: ResolvedQuestion) -> tuple[str, ...]:
     note_texts, traced = variant_notes(resolved), resolved.trace
     heard = traced.source or traced.text
     longest = max(traced.text.read_count, heard.read_count)
+    if separator := typed_separator(traced.text, resolved.config, resolved.tokenizer):
+        note_texts.append(f"{separator} in a sentence begins no second text: it has a box of its own.")
     if isinstance(heard, EncodedSound):
         note_texts += _sound_notes(heard)
     if resolved.config.decoder.alignment_heads:

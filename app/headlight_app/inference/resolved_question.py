@@ -22,7 +22,7 @@ from headlight.config import Config
 from headlight.errors import EditError
 from headlight.nn.transformer import Transformer, attention_at, variant
 from headlight.sound.frames import ProcessedSound
-from headlight.text.tokenizer import Tokenizer
+from headlight.text.tokenizer import TextPair, Tokenizer
 from headlight.tracing.inputs import ModelInput
 from headlight.tracing.live_edits import patched_paths
 from headlight.tracing.recompute import logits_at, logits_of_rows, recompute_value
@@ -80,7 +80,7 @@ class ResolvedQuestion:
     @cached_property
     def owner(self) -> str:
         """The owner of cached results; see `cache_owner`."""
-        return cache_owner(self.location, self.question.text, self.question.source)
+        return cache_owner(self.location, self.question.text, self.question.source, self.question.text_pair)
 
     def with_input(self, **changes: Any) -> ResolvedQuestion:
         """The same model and edits with another text, source or image."""
@@ -93,15 +93,20 @@ class ResolvedQuestion:
 
     @property
     def model_input(self) -> ModelInput:
-        """The input of the predicting stack: the text, the image or the sound."""
-        return self.question.text if self.config.reads_text else self.input_file
+        """The input of the predicting stack: the text or pair of texts, the image or the sound."""
+        if not self.config.reads_text:
+            return self.input_file
+        return self.question.text if self.config.has_cross_attention else self._with_pair(self.question.text)
 
     @property
     def source(self) -> ModelInput | None:
         """The input of the encoder of an encoder-decoder: a text, the image or the sound."""
         if not self.config.has_cross_attention:
             return None
-        return self.input_file if self.config.reads_signal else self.question.source
+        return self.input_file if self.config.reads_signal else self._with_pair(self.question.source)
+
+    def _with_pair(self, text: str) -> str | TextPair:
+        return TextPair(text, self.question.text_pair) if self.question.text_pair else text
 
     @cached_property
     def is_long(self) -> bool:
@@ -115,10 +120,11 @@ class ResolvedQuestion:
     def is_surely_short(self) -> bool:
         """Whether the text is not long under any tokenization."""
         heads = self.config.heads * (self.config.layers + self.config.encoder.layers)
-        max_tokens = 2 + len((self.question.text + self.question.source).encode("utf-8", "surrogatepass"))
+        texts = self.question.text + self.question.source + self.question.text_pair
+        max_tokens = 4 + len(texts.encode("utf-8", "surrogatepass"))
         if self.config.reads_signal:
             max_tokens = max(self.config.context_length, self.config.sound.frames)
-        # A text has at most one token per byte, plus special tokens.
+        # A text has at most one token per byte, plus special tokens around it and between two.
         return 4 * heads * max_tokens**2 <= MAX_WEIGHTS_BYTES
 
     @property
@@ -288,7 +294,7 @@ def _profile_key(
     resolved: ResolvedQuestion, length: int, stack: str, layer: int | None
 ) -> tuple[Question, ModelLocation, int, str, int | None]:
     textless = structs.replace(
-        resolved.question, text="", source="", image="", edits=(), patch_from="", masked_positions=()
+        resolved.question, text="", text_pair="", source="", image="", edits=(), patch_from="", masked_positions=()
     )
     return textless, resolved.location, length, stack, layer
 

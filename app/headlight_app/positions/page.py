@@ -66,7 +66,9 @@ def _chosen_request(state: State, config: Config) -> PositionProfileRequest:
     layer = _choose_layer(state, config, stack)
     length = min(config.context_length, MAX_POSITIONS)
     # The text and the edits do not matter.
-    question = replace(state.question(""), text="", source="", image="", edits=(), patch_from="", masked_positions=())
+    question = replace(
+        state.question(""), text="", text_pair="", source="", image="", edits=(), patch_from="", masked_positions=()
+    )
     return PositionProfileRequest(question=question, length=length, stack=stack, layer=layer)
 
 

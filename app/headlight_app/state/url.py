@@ -25,7 +25,7 @@ _NO_DIFFERENCE = "."  # two equal sides
 
 
 _VARIANT_FIELDS = Variant.__struct_fields__  # each is one parameter
-_TEXTS = ("text", "source", "other_text", "patch_from")
+_TEXTS = ("text", "source", "text_pair", "other_text", "patch_from")
 _PAGES_OWN = ("generated", "side_b", "course_inputs")  # omitted if too long
 _POSITION_FIELDS = ("masked_positions", "pinned")
 _KNOWN_NAMES: Mapping[str, Collection[str]] = {
@@ -116,7 +116,12 @@ def decode_generated(question: Question, encoded: str) -> GeneratedTokens:
 
 def _fingerprint(question: Question) -> str:
     """Four hex digits that depend on the text, the picture and the model."""
-    read = (question.text, question.source, str(question.masked_positions), *filter(None, [question.image]))
+    read = (
+        question.text,
+        question.source,
+        str(question.masked_positions),
+        *filter(None, [question.image, question.text_pair]),
+    )
     identity = "\0".join((question.model, *read))
     return f"{crc32(identity.encode('utf-8', 'surrogatepass')) & 0xFFFF:04x}"
 

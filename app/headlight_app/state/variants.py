@@ -27,6 +27,15 @@ def pools(config: Config) -> bool:
     return task_of(config).whole_text
 
 
+def reads_pair(config: Config) -> bool:
+    """Whether a model is made for pairs of texts: it has segments, or answers with labels."""
+    reads_text = config.reads_source_text if config.has_cross_attention else config.reads_text
+    task = task_of(config)
+    return reads_text and (
+        task.whole_text or (not config.has_cross_attention and (task.predicts_labels or config.embedding.segments > 1))
+    )
+
+
 def normalized_state(state: State, config: Config) -> State:
     """The same choices for a model: a part chosen as trained counts as not chosen."""
     trained = msgspec.structs.asdict(trained_variant(config))
@@ -45,6 +54,7 @@ def readable_question(question: Question, config: Config) -> Question:
         question,
         text=question.text if config.reads_text else "",
         source=question.source if config.reads_source_text else "",
+        text_pair=question.text_pair if reads_pair(config) else "",
         image=question.image if config.reads_signal else "",
         variant=variant,
         patch_from=question.patch_from if question.is_patched else "",

@@ -18,6 +18,7 @@ from headlight_app.ui.component import read
 
 TITLE, ICON, PATH = "Tasks", ":material/task_alt:", "tasks"
 TEXTS = "_texts_of_tasks"  # the texts typed for each task; the next task starts with its own example
+TYPED = ("text", "source", "text_pair")
 COMPONENT = instrument(
     "tasks",
     "tasks/frontend/main.js",
@@ -74,6 +75,6 @@ def _choose_task(entry: AvailableModel) -> None:
     required = TASK_VIEWS[task].required
     other = None if required.suits(entry.config) else required.first_of(available_models())
     left, kept = current_state(), st.session_state.setdefault(TEXTS, {})
-    kept[left.task or next(iter(views_of(entry.config)))] = {name: getattr(left, name) for name in ("text", "source")}
+    kept[left.task or next(iter(views_of(entry.config)))] = {name: getattr(left, name) for name in TYPED}
     model = {**OPENING, "model": other.name} if other else {}
-    change_state(**{**model, "text": None, "source": None, **kept.get(task, {}), "task": task})
+    change_state(**{**model, "text": None, "source": None, "text_pair": "", **kept.get(task, {}), "task": task})

@@ -18,7 +18,7 @@ from headlight.sound.frames import process_sound
 from headlight.sound.recording import read_recording
 from headlight.text.languages import with_language
 from headlight.text.tokenizer import TextPair, Tokenizer
-from headlight.tracing.inputs import ModelInput
+from headlight.tracing.inputs import ModelInput, typed_separator
 from headlight.tracing.interventions import native_edits
 from headlight.tracing.live_edits import patched_paths
 from headlight.tracing.run import run
@@ -125,11 +125,8 @@ def warn_of_overflow(traced: Trace) -> None:
 
 
 def tell_of_segments(traced: Trace, tokenizer: Tokenizer) -> None:
-    """Say on standard error that a separator inside a text begins no second text, if the model has segments."""
-    text, separator = traced.text, tokenizer.end_id
-    has_segments = traced.config.embedding.segments > 1 and tokenizer.gives_segments
-    if has_segments and not text.text_pair and separator in text.ids[:-1]:
-        name = text.tokens[text.ids.index(separator)]
+    """Say on standard error that a separator inside a text begins no second text."""
+    if name := typed_separator(traced.text, traced.config, tokenizer):
         print(f"headlight: {name} in a text begins no second text; --pair TEXT gives one.", file=sys.stderr)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from headlight.config import Config
 from headlight.errors import EditError, ImageError, SoundError, TextError
 from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.transformer import Transformer
@@ -126,6 +127,13 @@ def segment_tensor(encoded: Encoded, model: Transformer) -> Tensor | None:
             f"segment{'s' if count > 1 else ''}, counted from 0. Give it one text."
         )
     return torch.tensor([encoded.segment_ids], dtype=torch.long, device=model.device)
+
+
+def typed_separator(text: Encoded, config: Config, tokenizer: Tokenizer) -> str:
+    """A separator inside a single text of a model with segments, where it begins no second text; empty if none."""
+    gives_segments = config.embedding.segments > 1 and tokenizer.gives_segments and not text.text_pair
+    is_inside = gives_segments and tokenizer.end_id in text.ids[:-1]
+    return text.tokens[text.ids.index(tokenizer.end_id)] if is_inside and tokenizer.end_id is not None else ""
 
 
 def signal_tensor(encoded: Encoded, model: Transformer) -> Tensor | None:

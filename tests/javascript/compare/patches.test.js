@@ -10,6 +10,7 @@ const variant = { masks: "", positional_encoding: "", attention_function: "", sc
 const settings = {
   model: "tiny",
   image: "",
+  text_pair: "",
   variant,
   device: /** @type {const} */ ("cpu"),
   measure: /** @type {const} */ (""),

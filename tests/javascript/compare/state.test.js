@@ -17,6 +17,7 @@ import { GROUP } from "../explore/page.js";
 const SETTINGS = {
   model: "tiny",
   image: "",
+  text_pair: "",
   variant: { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" },
   device: "cpu",
   measure: "",

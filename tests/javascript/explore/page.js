@@ -13,6 +13,7 @@ const CHOICE = {
   ...DEFAULT_CHOICE,
   text: "",
   source: "",
+  text_pair: "",
   image: "",
   variant: AS_TRAINED,
   tab: "heads",
@@ -40,6 +41,7 @@ const CHOICE = {
 /** @type {(keyof Question)[]} */
 const QUESTION_FIELDS = [
   "image",
+  "text_pair",
   "variant",
   "device",
   "edits",
@@ -168,6 +170,7 @@ export function createPage(choice = {}, answer = {}) {
     examples: [],
     opening: { text: "", source: "", sort: "layer", hint: "", query: "", key: "" },
     has_source: false,
+    reads_pair: false,
     has_feed_forward: true,
     has_experts: false,
     writes_target: false,

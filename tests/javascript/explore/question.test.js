@@ -22,6 +22,7 @@ test("a question has the page's question fields, and nothing of the view", () =>
   const { state } = createPage({ text: "The dog", variant: VARIANT, tab: "layers", query: 1 });
   assert.deepEqual(state.question, {
     image: "",
+    text_pair: "",
     variant: VARIANT,
     device: "cpu",
     edits: [],

@@ -75,7 +75,7 @@ def _exchanged_texts(resolved: ResolvedQuestion, position: int) -> Iterator[str]
     else:
         pairs = [(word, other) for other in _example_words(resolved) for word in words if word.takes(other)]
     for word, other in pairs[:: max(1, len(pairs) // MAX_TRIED)]:
-        yield f"{encoded.text[: word.start]}{other}{encoded.text[word.end :]}"
+        yield f"{encoded.first_text[: word.start]}{other}{encoded.first_text[word.end :]}"
 
 
 def _likely_pairs(resolved: ResolvedQuestion, words: list[_Word]) -> list[tuple[_Word, str]]:
@@ -99,7 +99,8 @@ def _example_words(resolved: ResolvedQuestion) -> list[str]:
 
 
 def _words(encoded: Encoded) -> list[_Word]:
-    text, found = encoded.text, []
+    """The words of a text, or of the first text of a pair, that are one token each."""
+    text, found = encoded.first_text, []
     for place, (start, end) in enumerate(encoded.offsets):
         word = text[start:end].strip()
         start = end - len(text[start:end].lstrip())

@@ -348,7 +348,7 @@ def _target_ids(resolved: ResolvedQuestion) -> tuple[int, ...]:
     """The tokens as typed, without masking by click; -1 at typed masks and special tokens."""
     if not task_of(resolved.config).fills_masks:
         return resolved.trace.text.ids
-    unmasked = encode_input(resolved.model, resolved.tokenizer, resolved.question.text)
+    unmasked = encode_input(resolved.model, resolved.tokenizer, resolved.model_input)
     known = zip(unmasked.ids, unmasked.special_mask, strict=True)
     return tuple(-1 if special or token == resolved.tokenizer.mask_id else token for token, special in known)
 

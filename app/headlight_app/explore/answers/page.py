@@ -41,6 +41,7 @@ from headlight_app.inference.head_selection import default_head, selected_attent
 from headlight_app.inference.open_models import find_model
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 from headlight_app.inference.source_code import code_sections
+from headlight_app.state.variants import reads_pair
 
 
 def answer_explore_page(request: ExplorePageRequest) -> Reply[ExplorePageAnswer]:
@@ -58,6 +59,7 @@ def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
         opening=ExampleAnswer(**asdict(opening(entry, request, examples[0]))),
         default_head=default_head(entry, request.device),
         has_source=config.has_cross_attention,
+        reads_pair=reads_pair(config) and not entry.shipped,  # no shipped model was trained on pairs
         has_feed_forward=config.has_feed_forward,
         has_experts=config.experts.count > 0,
         writes_target=config.has_cross_attention and task_of(config).continues_text,

@@ -548,6 +548,7 @@ export interface ExplorePageAnswer {
   default_head: [number, number];
   default_attention: string;
   has_source: boolean;
+  reads_pair: boolean;
   has_feed_forward: boolean;
   has_experts: boolean;
   writes_target: boolean;

@@ -14,16 +14,17 @@ const memory = remembered(() => ({ chosen: /** @type {ExampleAnswer | null} */ (
 
 /** @param {ExplorePage} page */
 export function drawExamples(page) {
-  const { text, source, examples } = page.view.elements;
+  const { text, source, secondText, boxes, examples } = page.view.elements;
   const title = (/** @type {ExampleAnswer} */ example) => example.source || example.text;
   drawExampleButtons(examples, page.state.catalogue.examples, title, (example) => {
     text.value = example.text;
     source.value = example.source;
-    fitHeights([text, source]);
+    secondText.value = "";
+    fitHeights(boxes);
     page.state.writesTarget = page.state.catalogue.writes_target;
     memory(page).chosen = example;
     const anew = { masked_positions: [], pinned: [], query: -1, key: -1, target_token: -1 };
-    page.change({ text: example.text, source: example.source, sort: example.sort, ...anew });
+    page.change({ text: example.text, source: example.source, text_pair: "", sort: example.sort, ...anew });
   });
 }
 

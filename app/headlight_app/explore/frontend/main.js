@@ -139,7 +139,8 @@ class Explore {
     drawTexts(this);
     const asks = this.state.asks(patch);
     if (asks) this.#ask();
-    if (this.state.latestAnswer && !("text" in patch) && !("source" in patch)) this.#drawChoice(asks);
+    if (this.state.latestAnswer && !("text" in patch) && !("source" in patch) && !("text_pair" in patch))
+      this.#drawChoice(asks);
     this.reporter.changed();
     this.#address.changed();
   }
@@ -198,10 +199,11 @@ class Explore {
     this.state.adopt(told);
     this.state.history.clear();
     drawPresenter(this);
-    const { text, source } = this.view.elements;
+    const { source, secondText, boxes } = this.view.elements;
     setText(source, told.source);
+    setText(secondText, told.text_pair);
     drawTexts(this);
-    fitHeights([text, source]);
+    fitHeights(boxes);
     return true;
   }
 
@@ -263,7 +265,7 @@ class Explore {
     const width = this.view.elements.answer.clientWidth;
     if (width === this.#width) return;
     this.#width = width;
-    fitHeights([this.view.elements.text, this.view.elements.source]);
+    fitHeights(this.view.elements.boxes);
     clearMeasurements(this);
     clearPicture(this);
     this.view.redraw();

@@ -40,12 +40,12 @@ export function listenToPresenter(page, place) {
 
 /** Applies presenter mode; drawings follow the class through `--type`. @param {ExplorePage} page */
 export function drawPresenter(page) {
-  const { root, text, source } = page.view.elements;
+  const { root, boxes } = page.view.elements;
   const { choice } = page.state;
   const presenter = choice.presenter === "1";
   const before = root.className;
   root.classList.toggle("embedded", choice.embedded === "1");
-  togglePresenter(root, presenter, [text, source]);
+  togglePresenter(root, presenter, boxes);
   if (root.className === before) return;
   const { menu, moved } = memory(page);
   for (const { part, home } of moved) {

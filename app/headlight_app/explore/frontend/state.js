@@ -11,6 +11,8 @@ export class ExploreState extends State {
   history = new EditHistory();
   /** Whether an encoder-decoder generates the target, until the visitor types one. */
   writesTarget;
+  /** Whether the box of the second text is open although it is empty. */
+  opensPair = false;
   #problem = "";
   #answered = 0;
   settings;

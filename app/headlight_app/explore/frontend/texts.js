@@ -1,6 +1,6 @@
-// The typed texts: a sentence, or the source of an encoder-decoder and the target that it generates itself.
+// The typed texts: a sentence, a second text, or the source of an encoder-decoder and the target that it generates.
 
-import { fitHeights, setText } from "../../ui/frontend/text_box.js";
+import { fitHeights, setText, withPair } from "../../ui/frontend/text_box.js";
 
 /** @import { ExplorePage } from "./types.js" */
 
@@ -9,25 +9,31 @@ export const ANOTHER_TEXT = { masked_positions: [], pinned: [], query: -1, targe
 
 /** @param {ExplorePage} page */
 export function listenToTexts(page) {
-  const { text, source, writeTarget } = page.view.elements;
-  text.readOnly = source.readOnly = false; // input before the listeners exist would be lost
+  const { text, source, secondText, boxes, writeTarget, addPair, removePair } = page.view.elements;
+  for (const box of boxes) box.readOnly = false; // input before the listeners exist would be lost
   text.oninput = () => {
-    const { masked_positions, pinned } = page.state.choice;
     page.state.writesTarget = false;
-    /** @param {number[]} positions */
-    const kept = (positions) => keptPositions(page, text.value, positions);
-    page.change({
-      text: text.value,
-      masked_positions: kept(masked_positions),
-      pinned: kept(pinned),
-      query: -1,
-      target_token: -1,
-    });
-    fitHeights([text, source]); // last: there is time for it while the server computes
+    page.change({ text: text.value, ...keptMarks(page, { text: text.value }) });
+    fitHeights(boxes); // last: there is time for it while the server computes
   };
   source.oninput = () => {
     page.change({ source: source.value, target_token: -1, ...(page.state.writesTarget ? ANOTHER_TEXT : {}) });
-    fitHeights([text, source]);
+    fitHeights(boxes);
+  };
+  secondText.oninput = () => {
+    page.state.opensPair = true; // an emptied box stays open
+    page.change({ text_pair: secondText.value, ...keptMarks(page, { text_pair: secondText.value }) });
+    fitHeights(boxes);
+  };
+  addPair.onclick = () => {
+    page.state.opensPair = true;
+    drawTexts(page);
+    secondText.focus();
+  };
+  removePair.onclick = () => {
+    page.state.opensPair = false;
+    page.change({ text_pair: "", ...keptMarks(page, { text_pair: "" }) });
+    text.focus();
   };
   writeTarget.onclick = () => {
     page.state.writesTarget = true;
@@ -38,29 +44,46 @@ export function listenToTexts(page) {
 
 /** Shows the texts, and whether the model wrote the target. @param {ExplorePage} page */
 export function drawTexts(page) {
-  const { text, source, sourceBox, caption, writeTarget } = page.view.elements;
+  const { text, secondText, sourceBox, caption, writeTarget, boxes } = page.view.elements;
   const { writesTarget, catalogue, choice } = page.state;
+  drawPair(page);
   sourceBox.hidden = !catalogue.has_source || Boolean(catalogue.images);
   const target = catalogue.hears ? "Transcript" : catalogue.images ? "Caption" : "Target";
   caption.textContent = !catalogue.has_source
-    ? "Sentence"
+    ? choice.text_pair
+      ? "First text"
+      : "Sentence"
     : writesTarget
       ? `${target}: written by the model`
       : `${target}: your own text`;
   writeTarget.hidden = !catalogue.writes_target || writesTarget;
-  if (text.value === choice.text) return;
+  if (text.value === choice.text && secondText.value === choice.text_pair) return;
   setText(text, choice.text);
-  fitHeights([text, source]);
+  setText(secondText, choice.text_pair);
+  fitHeights(boxes);
+}
+
+/** Shows the box of the second text, or the button that opens it. @param {ExplorePage} page */
+function drawPair(page) {
+  const { pairBox, addPair } = page.view.elements;
+  const { catalogue, choice, opensPair } = page.state;
+  pairBox.hidden = !catalogue.reads_pair || !(choice.text_pair || opensPair);
+  addPair.hidden = !catalogue.reads_pair || !pairBox.hidden;
 }
 
 /**
- * The marked positions before the edit; the tokens after it have changed.
- * @param {ExplorePage} page @param {string} text @param {number[]} positions
+ * The marked positions before an edit; the tokens after it have changed.
+ * @param {ExplorePage} page @param {{ text?: string, text_pair?: string }} typed
  */
-function keptPositions(page, text, positions) {
-  const old = page.state.choice.text;
+function keptMarks(page, typed) {
+  const { masked_positions, pinned, text, text_pair } = page.state.choice;
+  const old = withPair(text, text_pair);
+  const now = withPair(typed.text ?? text, typed.text_pair ?? text_pair);
   let same = 0;
-  while (same < Math.min(old.length, text.length) && old[same] === text[same]) same++;
+  while (same < Math.min(old.length, now.length) && old[same] === now[same]) same++;
   const ends = page.state.latestAnswer?.tokens.map((token) => token.end) ?? [];
-  return positions.filter((position) => ends[position] < same || (ends[position] === same && same === text.length));
+  /** @param {number[]} positions */
+  const kept = (positions) =>
+    positions.filter((position) => ends[position] < same || (ends[position] === same && same === now.length));
+  return { masked_positions: kept(masked_positions), pinned: kept(pinned), query: -1, target_token: -1 };
 }

@@ -49,13 +49,21 @@ export function createView(page, place, answerView) {
 /** @param {ParentNode} place */
 export function exploreElements(place) {
   const { named, button } = elementsOf(place);
+  const text = find(place, "#sentence", HTMLTextAreaElement);
+  const source = find(place, "#source", HTMLTextAreaElement);
+  const secondText = find(place, "#text-pair", HTMLTextAreaElement);
   return {
     ...headElements(place),
     tokenIds: button("token-ids"),
     caption: find(place, '[for="sentence"]'),
     writeTarget: button("write-target"), // lets the model generate the target instead of the typed one
-    text: find(place, "#sentence", HTMLTextAreaElement),
-    source: find(place, "#source", HTMLTextAreaElement),
+    addPair: button("add-pair"),
+    removePair: button("remove-pair"),
+    pairBox: find(place, ".of-pair"),
+    text,
+    source,
+    secondText,
+    boxes: [text, source, secondText],
     sourceBox: find(place, ".source"),
     status: named("status"),
     examples: named("examples"),

@@ -155,6 +155,7 @@ def used_names(resolved: ResolvedQuestion) -> set[str]:
         "find_checkpoint": can_be_found(question),
         "load": True,
         "run": True,
+        "TextPair": bool(question.text_pair),
         "variant": bool(question.variant),
         "read_image": config.reads_image,
         "process_image": config.reads_image,
@@ -207,9 +208,9 @@ def run_call(resolved: ResolvedQuestion, model: str = "model", keep: tuple[str, 
         "sound": f"process_sound(read_recording({file}), {model}.config.sound)",
     }
     image = signals.get(config.modalities[-1], "")
-    arguments = [model, "loaded.tokenizer", repr(question.text) if config.reads_text else image]
+    arguments = [model, "loaded.tokenizer", repr(resolved.model_input) if config.reads_text else image]
     arguments += [f"{list(question.edits)}"] if question.edits else []
-    arguments += [f"source={image or repr(question.source)}"] if config.has_cross_attention else []
+    arguments += [f"source={image or repr(resolved.source)}"] if config.has_cross_attention else []
     arguments += [f"masked_positions={question.masked_positions}"] if question.masked_positions else []
     arguments += [f"keep={keep}"] if keep else []
     other = resolved.patched_from

@@ -58,5 +58,5 @@ export class GenerateServer {
 /** The question to the model. @param {Pick<GenerateState, "settings" | "choice">} state */
 export function questionOf({ settings, choice }) {
   const { text, source, image, masked_positions, edits, patch_from } = choice;
-  return { ...settings, text, source, image, masked_positions, edits, patch_from };
+  return { ...settings, text, source, text_pair: "", image, masked_positions, edits, patch_from };
 }

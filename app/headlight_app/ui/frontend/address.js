@@ -49,7 +49,7 @@ export class AddressBar {
  * @param {State} state @param {State} defaults @param {number} longest characters of all texts together
  */
 export function addressQuery(state, defaults, longest) {
-  const texts = ["text", "source", "other_text"].map((name) => String(state[name] ?? ""));
+  const texts = ["text", "source", "text_pair", "other_text"].map((name) => String(state[name] ?? ""));
   const length = texts.reduce((sum, text) => sum + [...text].length, 0);
   if (length > longest || texts.some((text) => !text.isWellFormed())) return null;
   const usual = parameters(defaults);

@@ -12,6 +12,7 @@ export interface Variant {
 /** The settings that determine an answer, besides model and texts. `image` is a picture's name; empty is the first. */
 export interface Asked {
   image: string;
+  text_pair: string;
   variant: Variant;
   device: string;
   measure: string;

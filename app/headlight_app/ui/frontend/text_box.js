@@ -20,3 +20,6 @@ export function setText(box, text) {
   box.value = text;
   if (isAllSelected) box.select(); // the next letter replaces it, as it would have replaced the old text
 }
+
+/** The text that the ends of tokens refer to: two texts on a line each. @param {string} text @param {string} [pair] */
+export const withPair = (text, pair) => (pair ? `${text}\n${pair}` : text);

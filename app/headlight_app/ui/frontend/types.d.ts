@@ -82,7 +82,7 @@ export interface Answer
 }
 
 /** The choices about heads, and the parts of the question that drawings of heads need. */
-export type DisplayChoice = Omit<HeadChoice, "image" | "variant" | "device" | "measure">;
+export type DisplayChoice = Omit<HeadChoice, "image" | "text_pair" | "variant" | "device" | "measure">;
 
 /** A parsed edit; `at` is the selection along each axis: "3", "2:5", or empty. */
 export interface ParsedEdit {

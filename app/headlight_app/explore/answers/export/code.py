@@ -83,6 +83,7 @@ def shell_code(resolved: ResolvedQuestion, state: State) -> str:
     ]
     arguments += [f"--patch-from={question.patch_from}"] if resolved.patched_from else []
     arguments += [f"--target={question.text}"] if has_cross else []
+    arguments += [f"--pair={question.text_pair}"] if question.text_pair else []
     if resolved.config.reads_signal:
         option = "--image" if resolved.config.reads_image else "--audio"
         arguments += ["--out", "trace.npz", option, own_image(resolved) or image_name(resolved)]
@@ -97,7 +98,7 @@ def shell_code(resolved: ResolvedQuestion, state: State) -> str:
     )
     read_line = _read_line(name, selected_heads(state, attention_group), state.head_reduction)
     lines = [shlex.join(arguments), shlex.join(["python", "-c", read_line])]
-    if "\0" in question.text + question.source:
+    if "\0" in question.text + question.source + question.text_pair:
         lines.insert(0, "# This text contains U+0000, which no shell can pass on; Python can.")
     is_trained = not (question.variant or question.masked_positions)  # other commands accept neither
     at = arguments.index("--out")

@@ -148,7 +148,8 @@ def _title(resolved: ResolvedQuestion, state: State) -> str:
 
 
 def _texts(resolved: ResolvedQuestion) -> list[str]:
-    return [text for text in (resolved.question.source, resolved.question.text) if text]
+    question = resolved.question
+    return [text for text in (question.source, question.text, question.text_pair) if text]
 
 
 def _question(question: str) -> str:

@@ -5,6 +5,7 @@ const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 const FIELD_NAMES = {
   text: "the text",
   source: "the source",
+  text_pair: "the second text",
   other_text: "the other text",
   generated: "the generated text",
   side_b: "the other side",

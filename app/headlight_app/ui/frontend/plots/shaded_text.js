@@ -6,6 +6,7 @@ import { columnSums, formatValue, shownMatrix, tokenLines, tokensAt } from "../s
 import { currentGroup } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
 import { activeColumn, activeRows } from "../state/token_selection.js";
+import { withPair } from "../text_box.js";
 
 /** @import { HeadMatrix, MatrixAxis, Page, Plot, Side } from "../types.js" */
 
@@ -65,7 +66,7 @@ function createParagraph(page, axis, which, side) {
  */
 function hasSpaceBefore(page, { labels, tokens }, line, which) {
   const { question, tokens: ofText, source_tokens } = page.state.answer;
-  const text = which === "source" ? question.source : question.text;
+  const text = withPair(which === "source" ? question.source : question.text, question.text_pair);
   const all = (which === "source" && source_tokens) || ofText;
   const [before, here] = [all[tokens[line - 1].at(-1) ?? -1], all[tokens[line][0]]];
   return (
