@@ -144,7 +144,7 @@ def test_the_second_text_moves_the_answer_by_its_segment(name: str, tmp_path: Pa
 
 def test_runs_that_share_a_pass_or_follow_another_keep_their_segments(tmp_path: Path) -> None:
     _, opened, _ = opened_pair("bert", tmp_path)
-    texts = (PAIR, f"{ONE} [SEP] {OTHER}", ONE, TextPair(OTHER, "mat"))
+    texts: tuple[str | TextPair, ...] = (PAIR, f"{ONE} [SEP] {OTHER}", ONE, TextPair(OTHER, "mat"))
     requests = [RunRequest.encode(opened.model, opened.tokenizer, text, keep=("*.residual",)) for text in texts]
     together = run_requests(opened.model, [(request, None) for request in requests])
     for text, finished in zip(texts, together, strict=True):

@@ -242,7 +242,7 @@ def with_extended_masks(model: Transformer, prompt_length: int, length: int) -> 
 def remaining_masks(
     model: Transformer,
     tokenizer: Tokenizer,
-    text: str,
+    text: ModelInput,
     masked_positions: Sequence[int] = (),
     filled: Mapping[int, int] | None = None,
 ) -> tuple[Encoded, tuple[int, ...]]:
@@ -264,7 +264,7 @@ def remaining_masks(
 def fill_mask(
     model: Transformer,
     tokenizer: Tokenizer,
-    text: str,
+    text: ModelInput,
     interventions: Sequence[InterventionLike] = (),
     *,
     masked_positions: Sequence[int] = (),
