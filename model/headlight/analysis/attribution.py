@@ -68,6 +68,20 @@ class LogitAttribution:
         added_logits = add_to_row(self.contributions @ weight.T, bias, self.components.index(Component("bias")))
         return added_logits * self._cap_factor(added_logits.sum(0))
 
+    def relative_logits(self, token: int) -> Float[Tensor, " component"]:
+        """The contribution of each component to a token's logit minus the mean logit of all tokens, before a soft cap.
+
+        On the CPU, in 64 bits. An edit of the logits themselves is part of the component "edit".
+        """
+        projection, kinds = self.unembedding, [component.kind for component in self.components]
+        weight, bias = projection.weight.double().cpu(), projection.bias
+        table = self.contributions.double().cpu() @ (weight[token] - weight.mean(0))
+        if bias is not None:
+            table[kinds.index("bias")] += float(bias[token] - bias.mean())
+        if self.edited_logits is not None:
+            table[kinds.index("edit")] += float(self.edited_logits[token] - self.edited_logits.mean()) - table.sum()
+        return table
+
     def vocabulary_logits(self, kind: str) -> Float[np.ndarray, "component token"]:
         """The contribution of each component of one kind to every token's logit, in `components` order, as float32."""
         is_kind = torch.tensor([component.kind == kind for component in self.components])

@@ -110,7 +110,10 @@ def copying(options: argparse.Namespace) -> int:
         named = {"position": asked.position, "answer": asked.answer, "source": found.source, "texts": texts}
         print(json.dumps({**named, **asdict(found)}))
         return 0
-    print(f"{asked.in_words!r} after token {asked.position} occurs earlier at {list(found.occurrences) or 'no place'}.")
+    where = list(found.occurrences) or "no place of the text that the model read"
+    is_label = task_of(asked.trace.config).predicts_labels
+    occurs = "is a label: no head copies it from the text" if is_label else f"occurs at {where}"
+    print(f"{asked.in_words!r}, predicted at token {asked.position}, {occurs}.")
     for copy in found.heads[:MOST_RESPONSES]:
         does = "copied it" if copy.logit > 0 else "suppressed it"
         print(f"  {copy.logit:+8.3f}  {copy.path}[{copy.head}] {does}: {copy.weight:.0%} on token {copy.key}")

@@ -179,10 +179,10 @@ export class CopyingView {
 /** The origin of the token in a sentence. @param {CopyingAnswer} meta @returns {(Node | string)[]} */
 export function sourceWords({ text, occurrences, heads, passages, source }) {
   if (!occurrences.length)
-    return [quotedToken({ text }), " does not occur in the text before it, so no head could copy it."];
+    return [quotedToken({ text }), " does not occur in the text that the model read, so no head could copy it."];
   const times = occurrences.length === 1 ? "once" : `${occurrences.length} times`;
-  const stands = [quotedToken({ text }), ` occurs ${times} in the text before it`];
-  if (!heads.some(({ logit }) => logit > 0)) return [...stands, ", but no head copies it from there."];
+  const stands = [quotedToken({ text }), ` occurs ${times} in the text that the model read`];
+  if (!heads.some(({ logit }) => logit > 0)) return [...stands, ", but no head adds 0.05 or more to its logit from there."];
   if (source === null || passages.length < 2) return [...stands, "."];
   return [
     ...stands,

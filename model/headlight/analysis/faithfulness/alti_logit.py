@@ -43,11 +43,14 @@ class TokenAttribution:
 
 
 @torch.inference_mode()
-def alti_logit(model: Transformer, trace: Trace, position: int, answer: int) -> TokenAttribution:
+def alti_logit(
+    model: Transformer, trace: Trace, position: int, answer: int, relative: bool = False
+) -> TokenAttribution:
     """The contribution of each token of a text to the logit of an answer at a position; the trace holds KEEP.
 
-    Raises ConfigError for an encoder-decoder, whose answers come from two texts, and for several residual streams;
-    otherwise raises as `attribute_logits`.
+    If `relative`, to that logit minus the mean of all logits, before a soft cap of the logits. Raises ConfigError for
+    an encoder-decoder, whose answers come from two texts, and for several residual streams; otherwise raises as
+    `attribute_logits`.
     """
     require_one_stream(trace.config, "ALTI-Logit")
     if trace.config.has_cross_attention:
@@ -58,8 +61,12 @@ def alti_logit(model: Transformer, trace: Trace, position: int, answer: int) -> 
     rows = [torch.einsum("hk,hkd->kd", weights[:, place], values) for weights, values in outputs]
     probes = [Probe(f"{path}.self", row.double()) for path, row in zip(paths, rows, strict=True)]
     attribution = attribute_probes(model, trace, place, probes)
-    logits = attribution.unedited_logits(np.array([answer]))[:, 0]
-    total = float(attribution.logits(np.array([answer])).sum())
+    if relative:
+        logits = attribution.relative_logits(answer)
+        total = float(logits.sum())
+    else:
+        logits = attribution.unedited_logits(np.array([answer]))[:, 0]
+        total = float(attribution.logits(np.array([answer])).sum())
     components, length = attribution.components, len(trace.text.ids)
     own = sum(logits[components.index(Component(kind))] for kind in ("embedding", "positions"))
     by_layer = logits[len(logits) - len(paths) * length :].reshape(len(paths), length)

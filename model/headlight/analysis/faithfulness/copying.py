@@ -1,11 +1,12 @@
 """Copying: where in a text a generated token may come from, which heads copied it, and each passage's contribution.
 
-A head copies if it attends from the predicting token to an earlier occurrence of the generated token, and the moved
-value raises that token's logit (Elhage et al. 2021, "induction heads"); it suppresses if this lowers the logit ("copy
-suppression", McDougall et al. 2023). Both are exact, with norms frozen at their current scale (`attribution`), and are
-measured relative to the mean of all tokens' logits, because a change of all logits alike changes no probability. The
-logit is divided among the passages by ALTI-Logit, which estimates what earlier layers moved between tokens. This misses
-tokens that are derived from the text without occurring in it, and heads that copy through a later layer.
+A head copies if it attends from the predicting token to an occurrence of the generated token, and the moved value
+raises that token's logit (Elhage et al. 2021, "induction heads"); it suppresses if this lowers the logit ("copy
+suppression", McDougall et al. 2023). The predicting token is an occurrence like any other. Both are exact, with norms
+frozen at their current scale (`attribution`). The logit is divided among the passages by ALTI-Logit, which estimates
+what earlier layers moved between tokens. All are measured relative to the mean of all tokens' logits, because a change
+of all logits alike changes no probability. This misses tokens that are derived from the text without occurring in it,
+and heads that copy through a later layer.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from headlight.analysis.attribution import LogitAttribution, attribute_probes
+from headlight.analysis.attribution import attribute_probes
 from headlight.analysis.faithfulness.alti_logit import KEEP as ALTI_KEEP
 from headlight.analysis.faithfulness.alti_logit import alti_logit
 from headlight.analysis.moved_values import value_outputs
 from headlight.analysis.residual_stream import Probe
-from headlight.array_types import Float
 from headlight.nn.transformer import Transformer
+from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.trace import Trace, position_index
 
@@ -45,7 +46,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class Copy:
-    """A head's copy of one earlier occurrence of a token: its weight, and its contribution to the token's logit."""
+    """A head's copy of one occurrence of a token: its weight, and its contribution to the token's logit."""
 
     path: str
     head: int
@@ -58,9 +59,10 @@ class Copy:
 class Copying:
     """The sources of a generated token.
 
-    `occurrences` are the earlier positions of the same token, `heads` are the heads' copies of them, largest first. For
-    each passage, `copied` is the sum of the heads' copies from its occurrences, and `moved` its total contribution to
-    the token's logit (`alti_logit`); `rest` belongs to no passage.
+    `occurrences` are the positions of the same token that the predicting token may read, `heads` are the heads' copies
+    of them that are large enough to be named, largest first. For each passage, `copied` is the sum of all copies from
+    its occurrences, and `moved` its total contribution to the token's logit (`alti_logit`); `rest` belongs to no
+    passage. No text contains a label, so it has no occurrences, and `moved` and `rest` add up to its logit.
     """
 
     occurrences: tuple[int, ...]
@@ -97,20 +99,22 @@ def trace_copying(
 
     Raises ConfigError for an encoder-decoder, whose words come from two texts; otherwise raises as `attribute_logits`.
     """
-    place = position_index(position, len(trace.text.ids))
-    found = alti_logit(model, trace, place, token)
+    place, is_label = position_index(position, len(trace.text.ids)), task_of(trace.config).predicts_labels
+    found = alti_logit(model, trace, place, token, relative=not is_label)
     moved = tuple(float(found.tokens[passage.first : passage.end].sum()) for passage in passages)
     rest = float(found.tokens.sum()) + found.rest - sum(moved)
-    occurrences = tuple(key for key, other in enumerate(trace.text.ids) if other == token and key != place)
-    heads = _copies(model, trace, place, token, occurrences)
+    readable = trace.text.ids[: place + 1] if "causal" in trace.config.masks else trace.text.ids
+    occurrences = () if is_label else tuple(key for key, other in enumerate(readable) if other == token)
+    copies = _copies(model, trace, place, token, occurrences)
     copied = tuple(
-        sum((copy.logit for copy in heads if passage.first <= copy.key < passage.end), 0.0) for passage in passages
+        sum((copy.logit for copy in copies if passage.first <= copy.key < passage.end), 0.0) for passage in passages
     )
+    heads = tuple(copy for copy in copies if abs(copy.logit) >= LEAST_LOGIT)
     return Copying(occurrences, heads, copied, moved, rest)
 
 
 def _copies(model: Transformer, trace: Trace, place: int, token: int, keys: Sequence[int]) -> tuple[Copy, ...]:
-    """Every head's copies of some keys at the predicting token, if large enough to be named."""
+    """Every head's copies of some keys at the predicting token, largest first."""
     if not keys:
         return ()
     stack = trace.config.stacks[-1]
@@ -122,17 +126,10 @@ def _copies(model: Transformer, trace: Trace, place: int, token: int, keys: Sequ
         written = weights[-1][..., None] * outputs[:, list(keys)]  # head key d_model
         probes.append(Probe(path, written.flatten(0, 1).double().cpu()))
     attribution = attribute_probes(model, trace, place, probes)
-    logits = _relative_logits(attribution, token)[-sum(len(probe.vectors) for probe in probes) :]
+    logits = attribution.relative_logits(token).numpy()[-sum(len(probe.vectors) for probe in probes) :]
     table = logits.reshape(len(paths), -1, len(keys))
     copies = [
         Copy(paths[layer], head, keys[column], float(weights[layer][head, column]), float(table[layer, head, column]))
-        for layer, head, column in np.argwhere(np.abs(table) >= LEAST_LOGIT).tolist()
+        for layer, head, column in np.ndindex(table.shape)
     ]
     return tuple(sorted(copies, key=lambda copy: -abs(copy.logit)))
-
-
-def _relative_logits(attribution: LogitAttribution, token: int) -> Float[np.ndarray, " component"]:
-    """Each component's contribution to a token's logit, minus its mean contribution to the logits of all tokens."""
-    weight = attribution.unembedding.weight
-    direction = (weight[token] - weight.mean(0)).to(attribution.contributions)
-    return np.asarray((attribution.contributions @ direction).cpu())

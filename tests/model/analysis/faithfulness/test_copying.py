@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,10 +22,7 @@ TEXT = "the cat sat on the mat and the dog sat on the"
 
 @pytest.mark.parametrize("placement", toys.NORMED_PLACEMENTS)
 @pytest.mark.parametrize("key_value_heads", [2, 4])
-def test_what_a_head_takes_from_all_keys_is_its_row_of_the_attribution(
-    placement: str, key_value_heads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(copying, "LEAST_LOGIT", 0.0)
+def test_what_a_head_takes_from_all_keys_is_its_row_of_the_attribution(placement: str, key_value_heads: int) -> None:
     model = toys.decoder(norm_placement=placement, key_value_heads=key_value_heads, bias=True)
     trace = toys.traced(model, keep=KEEP)
     place, token = len(trace.text.ids) - 1, 7
@@ -41,24 +39,64 @@ def test_what_a_head_takes_from_all_keys_is_its_row_of_the_attribution(
             assert weights == pytest.approx(dict(enumerate(trace[f"{path}.weights"][head, place])))
 
 
-def test_only_earlier_occurrences_of_the_token_are_copied_from() -> None:
+@pytest.mark.parametrize("place", [-1, -4])
+def test_occurrences_up_to_the_predicting_token_are_copied_from(place: int) -> None:
+    """The predicting token itself may be the one that is copied; a causal model does not read what follows."""
     model = toys.decoder()
     trace = toys.traced(model, text=TEXT, keep=KEEP)
-    token, last = trace.text.ids[-1], len(trace.text.ids) - 1
-    found = trace_copying(model, trace, -1, token)
-    assert found.occurrences == tuple(key for key in range(last) if trace.text.ids[key] == token) != ()
+    token, last = trace.text.ids[place], len(trace.text.ids) + place
+    found = trace_copying(model, trace, place, token)
+    assert found.occurrences == tuple(key for key in range(last + 1) if trace.text.ids[key] == token)
+    assert found.occurrences[-1] == last
     assert {copy.key for copy in found.heads} <= set(found.occurrences)
     assert [abs(copy.logit) for copy in found.heads] == sorted((abs(copy.logit) for copy in found.heads), reverse=True)
 
 
-def test_passages_share_out_the_logit() -> None:
-    model = toys.decoder()
-    trace = toys.traced(model, text="the cat sat.\nthe dog ran.\nthe cat", keep=KEEP)
+@pytest.mark.parametrize("edits", [(), ("logits=scale:2",)])
+def test_passages_share_out_the_logit_relative_to_all_others(edits: tuple[str, ...]) -> None:
+    model = toys.decoder(bias=True)
+    trace = toys.traced(model, *edits, text="the cat sat.\nthe dog ran.\nthe cat", keep=KEEP)
     passages, token = cut_passages(trace.text), trace.text.ids[-1]
     found = trace_copying(model, trace, -1, token, passages)
-    whole = alti_logit(model, trace, -1, token)
+    logits = trace["logits"][-1].astype(np.float64)
     assert len(passages) == 3
-    assert sum(found.moved) + found.rest == pytest.approx(whole.tokens.sum() + whole.rest, abs=1e-6)
+    assert sum(found.moved) + found.rest == pytest.approx(logits[token] - logits.mean(), abs=1e-4)
+
+
+def test_what_was_copied_is_measured_like_what_was_moved() -> None:
+    """A logit that is higher for all tokens is neither copied nor moved: no probability changes."""
+    model, text = toys.decoder(), "the cat sat.\nthe dog ran.\nthe cat"
+    trace = toys.traced(model, text=text, keep=KEEP)
+    passages, token = cut_passages(trace.text), trace.text.ids[-1]
+    before = trace_copying(model, trace, -1, token, passages)
+    with torch.no_grad():
+        projection = model.output_head.projection
+        projection.weight = torch.nn.Parameter(projection.weight + torch.linspace(-1, 1, projection.weight.shape[1]))
+    after = trace_copying(model, toys.traced(model, text=text, keep=KEEP), -1, token, passages)
+    assert after.copied == pytest.approx(before.copied, abs=1e-4)
+    assert after.moved == pytest.approx(before.moved, abs=1e-4)
+
+
+def test_every_copy_counts_for_its_passage_but_only_large_ones_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = toys.decoder()
+    trace = toys.traced(model, text=TEXT, keep=KEEP)
+    passages, token = cut_passages(trace.text), trace.text.ids[-1]
+    before = trace_copying(model, trace, -1, token, passages)
+    monkeypatch.setattr(copying, "LEAST_LOGIT", 1e9)
+    found = trace_copying(model, trace, -1, token, passages)
+    assert not found.heads and found.copied == before.copied != (0.0,)
+
+
+def test_a_label_is_no_token_of_the_text() -> None:
+    """A label has a number of its own, which is also the number of some token."""
+    opened = load(find_checkpoint("entities"))
+    trace = run(opened.model, opened.tokenizer, "Anna lives in Paris.", keep=KEEP)
+    passages = cut_passages(trace.text)
+    for label in (0, *(id for id in trace.text.ids if id < len(trace.config.labels))):
+        found = trace_copying(opened.model, trace, 1, label, passages)
+        assert not found.occurrences and not found.heads and found.source is None
+        whole = alti_logit(opened.model, trace, 1, label)
+        assert sum(found.moved) + found.rest == pytest.approx(whole.tokens.sum() + whole.rest)
 
 
 @given(st.lists(st.sampled_from(["the cat sat", "a dog ran.", "on the mat", ""]), min_size=1, max_size=5))
