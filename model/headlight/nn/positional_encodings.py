@@ -301,24 +301,29 @@ class Alibi(PositionalEncoding):
     title: ClassVar = "ALiBi"
     description: ClassVar = (
         "Nothing is added to the tokens. Each score falls by the same amount for every token of distance; the "
-        "amount differs from head to head."
+        "amount differs from head to head. Falcon divides it by √d, as it does its scores."
     )
-    formula: ClassVar = r"b_{ij} = -m_h\,|i - j|,\quad m_h = 2^{-8h/n}\ \mathrm{for\ head}\ h = 1 \dots n"
+    formula: ClassVar = (
+        r"b_{ij} = -m_h\,|i - j|,\quad m_h = 2^{-8h/p}\ \mathrm{for\ head}\ h = 1 \dots p,\quad "
+        r"m_h = 2^{-4(2(h-p)-1)/p}\ \mathrm{for}\ h > p,\quad p = 2^{\lfloor \log_2 n \rfloor}"
+    )
 
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__(config, bidirectional)
         self.alibi_config = config.alibi
 
     def slopes(self) -> Float[Tensor, " head"]:
-        """2^(-8/n), 2^(-16/n) ...; heads beyond a power of two take every other slope of twice as many heads."""
+        """The slope of each head, as the paper's code chooses them: for a power of two 2^(-8/n), 2^(-16/n) ...
+
+        Heads beyond a power of two take every other slope of twice as many heads.
+        """
 
         def powers(count: int) -> list[float]:
             return [2.0 ** (-8.0 * (head + 1) / count) for head in range(count)]
 
         power_of_two = 2 ** int(math.log2(self.heads))
-        return self.alibi_config.scale * torch.tensor(
-            powers(power_of_two) + powers(2 * power_of_two)[::2][: self.heads - power_of_two]
-        )
+        slopes = torch.tensor(powers(power_of_two) + powers(2 * power_of_two)[::2][: self.heads - power_of_two])
+        return self.alibi_config.scale * (slopes.bfloat16().float() if self.alibi_config.bfloat16 else slopes)
 
     def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
         """-slope times the distance in tokens, the same in both directions."""

@@ -1,5 +1,7 @@
 """Every positional encoding compared with its paper, reimplemented in reference.py."""
 
+import math
+import re
 from collections.abc import Callable
 from itertools import product
 
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight import POSITIONAL_ENCODINGS
-from headlight.config import ImageConfig, RelativePositionConfig, RopeConfig
+from headlight.config import AlibiConfig, ImageConfig, RelativePositionConfig, RopeConfig
 from headlight.errors import ConfigError
 from headlight.nn.positional_encodings import (
     Alibi,
@@ -100,6 +102,25 @@ def test_buckets_are_of_every_distance_or_the_config_is_refused(
 def test_alibi_slopes_are_the_published_ones(heads: int) -> None:
     scheme = Alibi(config(heads=heads, head_dim=4))
     np.testing.assert_allclose(scheme.slopes(), reference.slopes(heads), rtol=1e-6)
+
+
+@pytest.mark.parametrize("heads", range(1, 21))
+def test_the_formula_that_pages_show_gives_the_slopes_of_any_number_of_heads(heads: int) -> None:
+    """Its exponents are computed as they are written."""
+    first, rest = re.findall(r"m_h = 2\^\{(.+?)\}\\ ", Alibi.formula)
+    power = 2 ** math.floor(math.log2(heads))
+    found = []
+    for head in range(1, heads + 1):
+        exponent = re.sub(r"(?<=\d)(?=[h(])", "*", first if head <= power else rest)
+        found.append(2 ** eval(exponent, {"h": head, "p": power}))
+    np.testing.assert_allclose(Alibi(config(heads=heads, head_dim=4)).slopes(), found, rtol=1e-6)
+
+
+def test_alibi_slopes_are_those_of_its_bias_in_bfloat16_too() -> None:
+    """As in Falcon: the slopes of more than eight heads are rounded."""
+    scheme = Alibi(config(heads=12, head_dim=4, alibi=AlibiConfig(scale=0.5, bfloat16=True)))
+    bias = scheme.bias(torch.arange(2), torch.arange(2))
+    np.testing.assert_array_equal(scheme.slopes(), -bias[:, 1, 0])
 
 
 def test_alibi_slopes_of_eight_heads_are_halves_of_each_other() -> None:

@@ -198,14 +198,14 @@ def show_alibi(heads: int, head: int, length: int) -> ScreenRows:
 
 
 def _said_of_slopes(heads: int) -> ScreenRows:
-    """The choice of slopes if the formula does not apply; empty for a power of two."""
+    """Why the slopes of some heads lie between others; empty for a power of two."""
     power = 2 ** (heads.bit_length() - 1)
     if power == heads:
         return ()
     return (
-        f"{heads} is not a power of two, so the formula does not apply to all heads: the first {power} heads have the "
-        f"slopes of {power} heads, and the other {heads - power} every second slope of {2 * power} heads, beginning "
-        "with the first (Press et al. 2022).",
+        f"{heads} is not a power of two, so the first {power} heads have the slopes of {power} heads, and the other "
+        f"{heads - power} every second slope of {2 * power} heads, beginning with the first (code of Press et al. "
+        "2022).",
     )
 
 
@@ -288,7 +288,7 @@ ALIBI = Screen(
         "length": CountControl("Tokens", "12", 2.0, 48.0),
     },
     compute=show_alibi,
-    formulas=(Alibi.formula, r"\text{as it stands for } n = 2, 4, 8, 16 \ldots"),
+    formulas=(Alibi.formula,),
     code=(Alibi,),
     explore=ALIBI_MODEL,
     elsewhere={"positions": ALIBI_MODEL},
