@@ -636,7 +636,7 @@ class TokenRankingsAnswer(AnswerNumbers, frozen=True, kw_only=True):
 
     A curve's value i is the answer's probability or score after `steps[i]` tokens are deleted or inserted; only those
     in `can_go` are deleted.
-    `best_deletion` and `best_insertion` name the most faithful ranking, empty if random order does as well.
+    `best_deletion` and `best_insertion` name the most faithful rankings, none if random order does as well.
     """
 
     text: str
@@ -645,8 +645,8 @@ class TokenRankingsAnswer(AnswerNumbers, frozen=True, kw_only=True):
     rankings: tuple[TokenRanking, ...]
     steps: tuple[int, ...]
     can_go: tuple[int, ...]
-    best_deletion: str
-    best_insertion: str
+    best_deletion: tuple[str, ...]
+    best_insertion: tuple[str, ...]
 
 
 class TokenRankingsRequest(TargetRequest[TokenRankingsAnswer], frozen=True, kw_only=True):

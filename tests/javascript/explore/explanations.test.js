@@ -38,15 +38,19 @@ const META = {
   rankings: [ranking("weight", 0.2, 0.8), ranking("rollout", 0.6, 0.9), ranking("random", 0.5, 0.4)],
   steps: [0, 1],
   can_go: [0],
-  best_deletion: "weight",
-  best_insertion: "rollout",
+  best_deletion: ["weight"],
+  best_insertion: ["rollout"],
 };
 
 test("the most faithful rankings are named, and those that random order beats", () => {
   const words = textOf(faithfulWords(META));
-  assert.match(words, /WEIGHT \(deletion\) and ROLLOUT \(insertion\)/);
+  assert.match(words, /Most faithful in deletion: WEIGHT; in insertion: ROLLOUT\./);
   assert.match(words, /in both no better than random order: ROLLOUT/);
-  assert.match(textOf(faithfulWords({ ...META, best_deletion: "", best_insertion: "" })), /No ranking beats random/);
+  const said = (/** @type {string[]} */ best_deletion, /** @type {string[]} */ best_insertion) =>
+    textOf(faithfulWords({ ...META, best_deletion, best_insertion }));
+  assert.match(said([], []), /No ranking beats random/);
+  assert.match(said(["weight"], ["weight"]), /Most faithful here: WEIGHT\./);
+  assert.match(said(["weight", "rollout"], []), /in deletion: WEIGHT, ROLLOUT; in insertion: random order\./);
 });
 
 test("each ranking has its scores and its two curves", () => {

@@ -95,7 +95,7 @@ def answer_token_rankings(request: TokenRankingsRequest) -> Reply[TokenRankingsA
     traced = resolved.trace_of(*rankings.KEEP)
     found = rankings.compare_rankings(resolved.model, traced, position, token)
     preposition, token_text = answer_place(traced, position)
-    best_deletion, best_insertion = (name.replace("random", "") for name in rankings.most_faithful(found))
+    best_deletion, best_insertion = rankings.most_faithful(found)
     answer = TokenRankingsAnswer(
         text=answer_text(traced, resolved.tokenizer, token),
         preposition=preposition,

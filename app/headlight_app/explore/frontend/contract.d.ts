@@ -440,8 +440,8 @@ export interface TokenRankingsAnswer extends AnswerNumbers {
   rankings: TokenRanking[];
   steps: number[];
   can_go: number[];
-  best_deletion: string;
-  best_insertion: string;
+  best_deletion: string[];
+  best_insertion: string[];
 }
 
 /** A test on this text: which ranking of the tokens explains the answer? */

@@ -36,6 +36,7 @@ KEEP = (*alti.KEEP, "*.weights")
 TOKENS_PER_BATCH = 2048  # of copies of a text, each with different tokens deleted
 MOST_STEPS = 10  # of a curve
 RANDOM_ORDERS = 5
+TIED = 1e-6  # areas that differ by less differ only by rounding
 Scores = Float[np.ndarray, " token"]
 
 
@@ -186,12 +187,19 @@ def compare_rankings(
     return found | {"random": _tested(place, np.full(len(trace.text.ids), np.nan), orders)}
 
 
-def most_faithful(found: Mapping[str, Faithfulness]) -> tuple[str, str]:
-    """The rankings with the smallest area of deletion and the largest of insertion; "random" if none beats it."""
-    names = sorted(found, key=lambda name: name != "random")  # first, so it wins ties
-    return min(names, key=lambda name: found[name].deletion_area), max(
-        names, key=lambda name: found[name].insertion_area
-    )
+def most_faithful(found: Mapping[str, Faithfulness]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The rankings with the smallest area of deletion, and those with the largest of insertion.
+
+    None for a curve in which no ranking beats random order; several if they differ by less than TIED.
+    """
+    deletion = {name: each.deletion_area for name, each in found.items()}
+    return _smallest(deletion), _smallest({name: -each.insertion_area for name, each in found.items()})
+
+
+def _smallest(areas: Mapping[str, float]) -> tuple[str, ...]:
+    least = min(areas.values())
+    names = tuple(name for name, area in areas.items() if area < least + TIED)
+    return () if "random" in names else names
 
 
 def _require(model: Transformer, trace: Trace, position: int, answer: int) -> tuple[AnswerPlace, np.ndarray]:

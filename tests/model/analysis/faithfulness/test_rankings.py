@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from headlight import ConfigError, TextError, Transformer, run
-from headlight.analysis.faithfulness.rankings import KEEP, RANKINGS, compare_rankings
+from headlight import ConfigError, TextError, Transformer, find_checkpoint, load, run
+from headlight.analysis.faithfulness.rankings import KEEP, RANKINGS, compare_rankings, most_faithful
 from headlight.analysis.weight_importance import gradient_times_input
 from headlight.config import EmbeddingConfig, OutputHeadConfig
 from headlight.vision.image import process_image
@@ -43,6 +43,14 @@ def test_curves_are_what_deleting_and_keeping_tokens_gives() -> None:
         assert each.insertion_area == pytest.approx((each.insertion[:-1] + each.insertion[1:]).mean() / 2, abs=1e-6)
     assert np.isnan(found["random"].scores).all()
     assert found["random"].deletion[[0, -1]] == pytest.approx(found["weight"].deletion[[0, -1]], abs=1e-6)
+
+
+def test_a_ranking_is_most_faithful_only_where_it_beats_random_order() -> None:
+    """Rankings with the same order are named together."""
+    opened = load(find_checkpoint("ladder-7-depth"))
+    trace = run(opened.model, opened.tokenizer, "was Anna old boy", keep=KEEP)
+    found = compare_rankings(opened.model, trace, -1, int(trace["logits"][-1].argmax()))
+    assert most_faithful(found) == (("gradient-times-input", "deletion"), ())
 
 
 def test_deletion_ranks_by_what_each_token_alone_takes_away() -> None:

@@ -73,7 +73,6 @@ export function readRankings({ meta: { rankings, steps }, numbers }, tokens) {
 
 /** Names the most faithful rankings. @param {TokenRankingsAnswer} meta @returns {(Node | string)[]} */
 export function faithfulWords({ text, rankings, best_deletion, best_insertion }) {
-  const titleOf = (/** @type {string} */ name) => rankings.find((one) => one.name === name)?.title ?? "";
   const random = rankings.find(({ name }) => name === "random");
   const useless = rankings
     .filter((one) => random && one !== random)
@@ -81,13 +80,16 @@ export function faithfulWords({ text, rankings, best_deletion, best_insertion })
       (one) => one.deletion_area >= (random?.deletion_area ?? 0) || one.insertion_area <= (random?.insertion_area ?? 0),
     )
     .map(({ title }) => title);
-  const best =
-    best_deletion === best_insertion
-      ? titleOf(best_deletion)
-      : [best_deletion, best_insertion].map(titleOf).filter(Boolean).join(" (deletion) and ");
-  const faithful = best
-    ? `Most faithful here: ${best}${best_deletion === best_insertion ? "" : " (insertion)"}.`
-    : "No ranking beats random order here.";
+  const titles = (/** @type {string[]} */ names) =>
+    rankings.filter(({ name }) => names.includes(name)).map(({ title }) => title);
+  const [deletion, insertion] = [best_deletion, best_insertion].map((names) => titles(names).join(", "));
+  const none = "random order";
+  const faithful =
+    deletion === insertion
+      ? deletion
+        ? `Most faithful here: ${deletion}.`
+        : "No ranking beats random order here."
+      : `Most faithful in deletion: ${deletion || none}; in insertion: ${insertion || none}.`;
   const others = useless.length
     ? ` In deletion, in insertion or in both no better than random order: ${useless.join(", ")}.`
     : "";
