@@ -27,7 +27,10 @@ test("the source passage of a copying head is named", () => {
 
 test("no passage is named if nothing was copied", () => {
   assert.match(words({ occurrences: [], heads: [], source: null }), /does not occur in the text/);
-  assert.match(words({ heads: [{ ...HEAD, logit: -1 }], source: null }), /no head adds 0.05 or more to its logit from there/);
+  assert.match(
+    words({ heads: [{ ...HEAD, logit: -1 }], source: null }),
+    /no head adds 0.05 or more to its logit from there/,
+  );
   assert.doesNotMatch(words({ source: null }), /passage/);
 });
 

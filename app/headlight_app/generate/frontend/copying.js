@@ -182,7 +182,8 @@ export function sourceWords({ text, occurrences, heads, passages, source }) {
     return [quotedToken({ text }), " does not occur in the text that the model read, so no head could copy it."];
   const times = occurrences.length === 1 ? "once" : `${occurrences.length} times`;
   const stands = [quotedToken({ text }), ` occurs ${times} in the text that the model read`];
-  if (!heads.some(({ logit }) => logit > 0)) return [...stands, ", but no head adds 0.05 or more to its logit from there."];
+  if (!heads.some(({ logit }) => logit > 0))
+    return [...stands, ", but no head adds 0.05 or more to its logit from there."];
   if (source === null || passages.length < 2) return [...stands, "."];
   return [
     ...stands,
