@@ -5,7 +5,7 @@ import { formatShort } from "../../../ui/frontend/charts/charts.js";
 import { createElement, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 
-/** @import { Candidate, ComponentAnswer, ExplorePage } from "../types.js" */
+/** @import { Candidate, ComponentAnswer, ExplorePage, Found, LogitDifferenceAnswer } from "../types.js" */
 /** @typedef {Pick<ComponentAnswer, "kind" | "layer" | "head">} Part */
 /** @typedef {{ part: Part, value: number }} Reason */
 
@@ -13,7 +13,7 @@ const PAUSE = 900; // milliseconds without a letter
 const LISTED = 4;
 
 /**
- * The heads and networks that contribute most for or against one answer over another.
+ * The parts of the model that contribute most for or against one answer over another, and any part that edits have.
  * @param {Part[]} parts @param {ArrayLike<number>} differences the contribution of each to the first answer's lead in
  * logits
  * @returns {Reason[]}
@@ -21,9 +21,9 @@ const LISTED = 4;
 export function reasons(parts, differences) {
   return parts
     .map((part, row) => ({ part, value: differences[row] }))
-    .filter(({ part }) => part.head >= 0 || part.kind === "feed_forward")
+    .filter(({ value }) => value)
     .sort((one, other) => Math.abs(other.value) - Math.abs(one.value))
-    .slice(0, LISTED);
+    .filter(({ part }, rank) => rank < LISTED || part.kind === "edit");
 }
 
 /** Draws the reasons below the prediction. @param {ExplorePage} page */
@@ -41,26 +41,37 @@ export function drawWhy(page) {
   }
   place.hidden = Boolean(found.meta.error);
   if (place.hidden) return;
-  updateChildren(place, ...whyParts(page, first, second, reasons(found.meta.components, found.numbers)));
+  updateChildren(place, ...whyParts(page, first, second, found));
 }
 
-/** @param {ExplorePage} page @param {Candidate} first @param {Candidate} second @param {Reason[]} largest */
-function whyParts(page, first, second, largest) {
+/**
+ * @param {ExplorePage} page @param {Candidate} first @param {Candidate} second
+ * @param {Found<LogitDifferenceAnswer>} found
+ */
+function whyParts(page, first, second, { meta: { components }, numbers }) {
   const title = createElement("h3", "", ["Why ", quotedToken(first), " and not ", quotedToken(second)]);
-  const most = largest.find(({ value }) => value > 0);
-  const speaks = most ? `${partName(most.part)} favours it most.` : "no single part favours it.";
   const lead = areScores(page.state.answer.predictions[0])
     ? `Its score is higher by ${formatScore(first.after - second.after)}`
     : likelihoodText(first.after / second.after);
-  const sentence = createElement("p", "quiet", `${lead}; ${speaks}`);
+  const sentence = createElement("p", "quiet", `${lead}; ${favourText(components, numbers)}`);
   const unit = createElement("p", "quiet", "Largest parts of the difference of the two logits:");
-  const list = createElement("ol", "reasons", [...largest.map((reason) => createReason(page, reason))]);
+  const list = createElement("ol", "reasons", [
+    ...reasons(components, numbers).map((reason) => createReason(page, reason)),
+  ]);
   return [title, sentence, unit, list];
 }
 
-/** @param {number} times ratio of the two probabilities */
+/** The part that favours the first answer most. @param {Part[]} parts @param {ArrayLike<number>} differences */
+export function favourText(parts, differences) {
+  const most = Array.from(differences).reduce((best, value, row) => (value > differences[best] ? row : best), 0);
+  return differences[most] > 0 ? `${listedName(parts[most])} favours it most.` : "no single part favours it.";
+}
+
+/** @param {number} times ratio of the two probabilities; infinite if the second is 0 in the model's precision */
 export function likelihoodText(times) {
+  if (Number.isNaN(times)) return "The probabilities are not numbers";
   if (times < 1.05) return "It is hardly likelier";
+  if (times >= 1e6) return "It is more than a million times as likely";
   return `It is ${times >= 10 ? Math.round(times) : times.toFixed(1)} times as likely`;
 }
 
@@ -80,10 +91,17 @@ export function partName(part) {
     : componentName(part).replace("Layer", "layer");
 }
 
-/** @param {ExplorePage} page @param {Reason} reason */
+/** The name of a part within a sentence. @param {Part} part */
+function listedName(part) {
+  const name = partName(part);
+  return part.head < 0 ? name.toLowerCase() : name;
+}
+
+/** A reason; a head or a network can be opened. @param {ExplorePage} page @param {Reason} reason */
 function createReason(page, { part, value }) {
-  const name = createElement("button", "name", partName(part).replace("the network", "network"));
-  name.onclick = () => page.change(partChoice(page, part));
+  const opens = part.head >= 0 || part.kind === "feed_forward";
+  const name = createElement(opens ? "button" : "span", "name", listedName(part).replace("the network", "network"));
+  if (opens) name.onclick = () => page.change(partChoice(page, part));
   return createElement("li", "", [name, createElement("b", value > 0 ? "for" : "against", formatShort(value))]);
 }
 
