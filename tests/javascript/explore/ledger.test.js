@@ -5,6 +5,7 @@ import { test } from "node:test";
 import {
   largestPairs,
   largestWriters,
+  looking,
   writerOf,
 } from "../../../app/headlight_app/explore/frontend/prediction/ledger.js";
 
@@ -14,6 +15,15 @@ test("pairs are listed by absolute size", () => {
     pairs.map(({ query, key, value }) => `${query} ${key} ${value}`),
     ["a d -3", "b d 2", "a e 1", "a c 0.5", "b e -0.2"],
   );
+});
+
+test("a token with a tiny weight is not said to be looked at", () => {
+  assert.deepEqual([0.9, 0.02, 0.003, 0].map(looking), [
+    " looks at ",
+    " looks at ",
+    " hardly looks at ",
+    " hardly looks at ",
+  ]);
 });
 
 test("a path names a head, a network, or a part outside the layers", () => {

@@ -21,6 +21,7 @@ const MATRIX_HELP =
   "Rows wrote the query, columns the key; orange adds to the score. Click a head to see why it looks there.";
 const PAUSE = 300; // milliseconds without another choice
 const LISTED = 5;
+const LITTLE = 0.01; // a weight below which a query hardly looks at a key
 const SIDE = 5; // writers of each side in the matrix, by contribution
 const WRITER = /^\w+\.(?:(\d+)\.)?(\w+)(?:\[(\d+)\])?$/; // such as decoder.0.self[3]
 
@@ -67,11 +68,16 @@ export function writerOf(path) {
   return { kind, layer: Number(layer ?? -1), head: Number(head ?? -1) };
 }
 
+/** What a query does to a key, between the two. @param {number} weight */
+export function looking(weight) {
+  return weight < LITTLE ? " hardly looks at " : " looks at ";
+}
+
 /** @param {ExplorePage} page @param {Found<CellLedgerAnswer>} found */
 function ledgerParts(page, { meta, numbers }) {
   const { pinned } = page.state.choice;
   const [query, key] = [queryTokens(page)[pinned[0]], keyTokens(page)[chosenKey(page) ?? 0]];
-  const title = createElement("h3", "", ["Why ", quotedToken(query), " looks at ", quotedToken(key)]);
+  const title = createElement("h3", "", ["Why ", quotedToken(query), looking(meta.weight), quotedToken(key)]);
   const pairs = largestPairs(meta.query_writers, meta.key_writers, numbers);
   const rest = meta.score - pairs.reduce((sum, { value }) => sum + value, 0);
   const words = `The score ${formatNumber(meta.score, 3)} is a sum over who wrote the query (left) and who wrote the key.`;
