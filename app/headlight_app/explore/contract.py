@@ -299,13 +299,13 @@ class StepCodeRequest(QuestionRequest[StepCodeAnswer], frozen=True, kw_only=True
 
 
 class LensLossesAnswer(Struct, frozen=True, kw_only=True):
-    """The extra loss of reading the model at each depth but the last, by two lenses, in bits per byte of held-out
-    texts.
+    """The extra loss of reading the model at each depth but the last, by two lenses, in `unit` of held-out texts.
 
     `bits_per_byte` is the loss of the model itself; `measured_on` names the texts.
     """
 
     measured_on: tuple[str, ...]
+    unit: str
     bits_per_byte: float
     logit_lens: tuple[float, ...]
     tuned_lens: tuple[float, ...]

@@ -77,7 +77,9 @@ def _note(table: LossTable) -> str:
         if spread
         else "The effect of another seed on these losses has not been measured yet."
     )
+    which = "masked tokens" if table.architecture == "encoder" else "tokens"
+    apart = " Do not compare them with a decoder's bits." if table.architecture == "encoder" else ""
     return (
-        f"At every length the same {table.target_count:,} tokens are predicted, the last ones of each text; longer "
-        f"texts start earlier. ± is the standard error. {seeds}"
+        f"At every length the same {table.target_count:,} {which} are predicted, the last ones of each text; longer "
+        f"texts start earlier.{apart} ± is the standard error. {seeds}"
     )

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from headlight.analysis.lenses.tuned_lens import LensLosses, TunedLens, write_tuned_lens
+from headlight.analysis.lenses.tuned_lens import LensLosses, TunedLens, loss_unit, write_tuned_lens
 from headlight.checkpoints import find_checkpoint, load
 from headlight.cli.common import add_device_option, add_folder_option, command, model_folders, positive_int
 from headlight.cli.terminal.progress import log_to_stderr
@@ -61,7 +61,7 @@ def lens(options: argparse.Namespace) -> int:
         (out / SNAPSHOT).unlink()
         with suppress(OSError):  # files of an earlier training may be in it
             (out / RUN_FOLDER).rmdir()
-    print(format_losses(replace(fit.lens, losses=losses)))
+    print(format_losses(replace(fit.lens, losses=losses), loss_unit(opened.model.config)))
     return 0
 
 
@@ -95,11 +95,11 @@ def _part(text: TokenizedText, end: bool) -> TokenizedText:
     return replace(text, ids=text.ids[start:stop], line_starts=lines, document_starts=documents, byte_count=count)
 
 
-def format_losses(lens: TunedLens) -> str:
-    """The losses of both lenses as a Markdown table."""
+def format_losses(lens: TunedLens, unit: str) -> str:
+    """The losses of both lenses as a Markdown table, with their `loss_unit`."""
     losses = lens.losses
     assert losses is not None
-    lines = ["| bits per byte lost | logit lens | tuned lens |", "|---|---:|---:|"]
+    lines = ["| bits lost | logit lens | tuned lens |", "|---|---:|---:|"]
     for depth, (plain, tuned) in enumerate(zip(losses.logit_lens, losses.tuned_lens, strict=True)):
         lines.append(f"| {f'after layer {depth - 1}' if depth else 'embedding'} | {plain:.3f} | {tuned:.3f} |")
-    return "\n".join((*lines, "", f"The whole model needs {losses.bits_per_byte:.3f} bits per byte."))
+    return "\n".join((*lines, "", f"The whole model needs {losses.bits_per_byte:.3f}. The numbers are {unit}."))

@@ -122,6 +122,12 @@ def test_the_logit_lens_ends_with_the_prediction() -> None:
     assert "the final norm and the language-model head" in meta["explanation"]
 
 
+@pytest.mark.parametrize(("model", "masked"), [("stories-causal", False), ("stories-masked", True)])
+def test_what_lenses_lose_is_said_to_be_of_masked_tokens(model: str, masked: bool) -> None:
+    meta, _ = ask_worker("logit_lens", model=model, text="The cat sat.")
+    assert ("masked tokens alone" in meta["losses"]["unit"]) == masked
+
+
 def test_the_logit_lens_of_a_classifier_ends_with_its_labels() -> None:
     meta, numbers = ask("logit_lens", "mood")
     assert (meta["columns"], meta["top_k"], meta["predicts_labels"]) == (meta["count"] + 1, 2, True)

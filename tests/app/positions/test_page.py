@@ -58,6 +58,12 @@ def test_what_was_measured_is_shown_as_it_stands_in_the_files() -> None:
         assert measured["command"] in [code.value for code in at.code]
 
 
+def test_the_losses_of_encoders_are_said_to_be_of_masked_tokens() -> None:
+    told = [caption.value for caption in alone("positions", model="next").caption if "are predicted" in caption.value]
+    of_encoders = [said for said in told if "masked tokens are predicted" in said]
+    assert len(told) == 2 and len(of_encoders) == 1 and "Do not compare them with a decoder's" in of_encoders[0]
+
+
 def bits(loss: dict[str, float]) -> str:
     """A loss given in nats, as the page shows it in bits."""
     mean, error = (loss[name] / math.log(2) for name in ("mean", "standard_error"))

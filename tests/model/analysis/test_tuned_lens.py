@@ -11,7 +11,14 @@ from torch import Tensor
 
 from headlight import CheckpointError, find_checkpoint, load, run
 from headlight.analysis.lenses.logit_lens import lens_at, logit_lens
-from headlight.analysis.lenses.tuned_lens import LensLosses, TunedLens, lens_shape, read_tuned_lens, write_tuned_lens
+from headlight.analysis.lenses.tuned_lens import (
+    LensLosses,
+    TunedLens,
+    lens_shape,
+    loss_unit,
+    read_tuned_lens,
+    write_tuned_lens,
+)
 from headlight.checkpoints.catalog import weight_bytes
 from headlight.nn.transformer import Transformer
 from headlight.paths import assets_dir
@@ -50,6 +57,11 @@ def test_each_depth_goes_through_its_own_map(placement: str) -> None:
         one = lens_at(model, trace, depth, [-1] * len(trace.text.ids), 1, slice(3, 4), tuned)
         assert one.answers[0, 0] == int(wanted.argmax())
     assert np.array_equal(found[2], logit_lens(model, trace, 3)[2]), "the last depth is the model's own answer"
+
+
+def test_bits_of_masked_tokens_are_never_called_those_of_a_whole_text() -> None:
+    assert loss_unit(toys.decoder().config) == "bits per byte"
+    assert loss_unit(toys.encoder().config).startswith("bits per byte of masked tokens alone")
 
 
 def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:

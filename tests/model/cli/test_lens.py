@@ -17,7 +17,7 @@ def test_the_command_writes_it_beside_the_model_and_says_what_is_lost(
     arguments = ["lens", str(models / "plain"), "--text", str(text_file), "--steps", "3", "--out", str(out)]
     assert main(arguments) == 0
     table = capsys.readouterr().out
-    assert table.startswith("| bits per byte lost | logit lens | tuned lens |") and "after layer 0" in table
+    assert table.startswith("| bits lost | logit lens | tuned lens |") and "after layer 0" in table
     assert read_tuned_lens(out, toys.decoder().config) is not None
     assert sorted(path.name for path in out.iterdir()) == ["tuned_lens.json", "tuned_lens.safetensors"]
     assert main(["lens", str(models / "judge"), "--text", str(text_file)]) == 2

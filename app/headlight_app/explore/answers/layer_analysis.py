@@ -15,7 +15,7 @@ from headlight.analysis import attribution as logit_attribution
 from headlight.analysis import information_flow, residual_stream
 from headlight.analysis.ablation import HeadSearch
 from headlight.analysis.lenses import logit_lens
-from headlight.analysis.lenses.tuned_lens import LensLosses, TunedLens
+from headlight.analysis.lenses.tuned_lens import LensLosses, TunedLens, loss_unit
 from headlight.array_types import Float
 from headlight.cancellation import check_cancelled
 from headlight.config import Config
@@ -99,15 +99,16 @@ def answer_logit_lens(request: LogitLensRequest) -> Reply[LogitLensAnswer]:
         answer_texts={answer: answer_text(traced, resolved.tokenizer, answer) for answer in sorted(answers)},
         predicts_labels=task_of(traced.config).predicts_labels,
         explanation=(TUNED_LENS_EXPLANATION if shown else "") + lens_explanation(traced.config),
-        losses=_lens_losses(lens.losses) if lens and lens.losses else None,
+        losses=_lens_losses(lens.losses, loss_unit(traced.config)) if lens and lens.losses else None,
         problem_type=problem_type_name(traced.config),
     )
     return Reply(answer, numbers.astype("<f4").tobytes())
 
 
-def _lens_losses(losses: LensLosses) -> LensLossesAnswer:
+def _lens_losses(losses: LensLosses, unit: str) -> LensLossesAnswer:
     return LensLossesAnswer(
         measured_on=losses.texts,
+        unit=unit,
         bits_per_byte=losses.bits_per_byte,
         logit_lens=losses.logit_lens,
         tuned_lens=losses.tuned_lens,

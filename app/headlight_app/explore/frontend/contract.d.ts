@@ -210,9 +210,10 @@ export interface StepCodeRequest extends QuestionRequest {
   attention?: string;
 }
 
-/** The extra loss of reading the model at each depth but the last, by two lenses, in bits per byte of held-out */
+/** The extra loss of reading the model at each depth but the last, by two lenses, in `unit` of held-out texts. */
 export interface LensLossesAnswer {
   measured_on: string[];
+  unit: string;
   bits_per_byte: number;
   logit_lens: number[];
   tuned_lens: number[];

@@ -120,7 +120,10 @@ function bucketCharts(buckets, similarity) {
 /** @param {LossTable} measured @returns {Chart} */
 export function lossChart({ architecture, lengths, rows }) {
   const series = rows.map(({ title, losses }) => ({ name: title, values: losses.map((loss) => loss?.mean ?? NaN) }));
-  const axes = { across: "tokens of the text", up: "bits per token of held-out books" };
+  const axes = {
+    across: "tokens of the text",
+    up: `bits per ${architecture === "encoder" ? "masked " : ""}token of held-out books`,
+  };
   return curveChart(`Loss of ${architecture}s over the length of the text`, series, 0, axes, lengths.map(String));
 }
 

@@ -21,6 +21,7 @@ from headlight.checkpoints.file_rules import LENS_FILES
 from headlight.config import Config
 from headlight.errors import CheckpointError, wrap_errors
 from headlight.file_writing import json_bytes, write_files
+from headlight.tasks import task_of
 from headlight.validation import from_plain
 
 WEIGHTS_FILE, LOSSES_FILE = LENS_FILES
@@ -53,6 +54,12 @@ class TunedLens:
         """The residual stream of a depth, mapped to the input of the final norm."""
         weight, bias = (each[depth].to(stream) for each in (self.weight, self.bias))
         return stream + stream @ weight.T + bias
+
+
+def loss_unit(config: Config) -> str:
+    """The unit of a model's LensLosses."""
+    only = " of masked tokens alone, which no next-token model's compare with" if task_of(config).fills_masks else ""
+    return f"bits per byte{only}"
 
 
 def lens_shape(config: Config) -> tuple[int, int]:

@@ -42,7 +42,7 @@ def measured(architecture: str, text: str, one: str, other: str) -> ScreenRows:
     return (
         row(
             bars(
-                f"Loss on a text {TEXTS[text]} (nats for each token)",
+                f"Loss on a text {TEXTS[text]} (nats for each {'masked ' if architecture == 'encoder' else ''}token)",
                 defined,
                 digits=3,
                 note=f"{' and '.join(missing)}: {UNDEFINED}. The table of positions ends at the length of the training "

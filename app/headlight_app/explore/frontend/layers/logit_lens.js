@@ -74,9 +74,9 @@ function drawLenses(page, losses) {
   drawChoices(choices, "lens", Object.entries(LENSES), page.state.choice.lens, (lens) =>
     page.change({ lens: lens === "tuned" ? "tuned" : "" }),
   );
-  const { bits_per_byte: bits, measured_on: texts } = losses;
+  const { bits_per_byte: bits, measured_on: texts, unit } = losses;
   layerElement(page, "lens-losses-words").textContent =
-    `Bits per byte lost on held-out text (${texts.map((name) => name.split(".")[0]).join(", ")}) if the model is read after a layer instead of at its end: the whole model needs ${formatNumber(bits, 3)}.`;
+    `Bits lost on held-out text (${texts.map((name) => name.split(".")[0]).join(", ")}) if the model is read after a layer instead of at its end: the whole model needs ${formatNumber(bits, 3)}. The numbers are ${unit}.`;
   const heading = createElement(
     "tr",
     "",
@@ -144,13 +144,9 @@ async function exportLens(page) {
 }
 
 /** @param {LensLossesAnswer} losses @param {string[]} depths */
-function lossesTable({ logit_lens, tuned_lens }, depths) {
+function lossesTable({ logit_lens, tuned_lens, unit }, depths) {
   const values = logit_lens.flatMap((lost, depth) => [lost, tuned_lens[depth]]);
-  return createTable(
-    "lens losses",
-    { depth: depths.slice(0, -1), "bits per byte lost": Object.values(LENSES) },
-    values,
-  );
+  return createTable("lens losses", { depth: depths.slice(0, -1), [`lost, ${unit}`]: Object.values(LENSES) }, values);
 }
 
 /** @param {ExplorePage} page @param {number} open @param {number} windows */
