@@ -148,13 +148,17 @@ class HeadOrderRow(Struct, frozen=True, kw_only=True):
 
 
 class MetricRow(Struct, frozen=True, kw_only=True):
-    """A metric of heads; `reads` is "text" for heads that read a text or sound frames, or "image"."""
+    """A metric of heads; `reads` is "text" for heads that read a text or sound frames, or "image".
+
+    `elsewhere` is a sentence on a paper that defines it in another way, or empty.
+    """
 
     reads: Literal["text", "image"]
     name: str
     title: str
     description: str
     unit: str
+    elsewhere: str
 
 
 class PlotRow(Struct, frozen=True, kw_only=True):

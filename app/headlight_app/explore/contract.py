@@ -594,8 +594,8 @@ class CellLedgerRequest(QuestionRequest[CellLedgerAnswer], frozen=True, kw_only=
 class HeadRemovalAnswer(Answer, frozen=True, kw_only=True):
     """The logit of an answer with a head and without it; `direct`, `responses` and `norms` add up to the difference.
 
-    `self_repair` is the share of the direct effect that the later parts undo; `repairs_itself` says whether that is
-    more than a third.
+    `self_repair` is the share of the direct effect that the later parts undo, None for a tiny one; `repairs_itself`
+    says whether that is more than a third.
     """
 
     text: str
@@ -606,7 +606,7 @@ class HeadRemovalAnswer(Answer, frozen=True, kw_only=True):
     direct: float
     responses: tuple[NamedNumber, ...]
     norms: float
-    self_repair: float
+    self_repair: float | None
     repairs_itself: bool
 
 

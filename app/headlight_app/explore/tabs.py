@@ -111,7 +111,8 @@ ANALYSES: Registry[Analysis] = Registry(
             f"{_LAYERS}/ablation/head_removal.js",
             "The chosen head is switched off. The change in the answer's logit is the sum of the head's own "
             "contribution, the responses of later heads and networks, and the effect of the norms. This does not show "
-            "why a part responds.",
+            "why a part responds. The head's weights become 0; for self-repair, Rushing and Nanda (2024) put in its "
+            "output on another text instead.",
             has_target=True,
             has_attention=True,
         ),
@@ -120,8 +121,9 @@ ANALYSES: Registry[Analysis] = Registry(
             f"{_LAYERS}/token_rankings.html",
             f"{_LAYERS}/token_rankings.js",
             "Attention is one of several ways to rank tokens by their importance for an answer. Each ranking is tested "
-            "here: tokens are deleted in its order, and restored in its order. The model never saw texts with such "
-            "gaps in training.",
+            "here: tokens are deleted in its order, and restored in its order. A deleted token keeps its place, and no "
+            "token attends to it; Petsiuk et al. (2018) overwrite the input. The model never saw texts with such gaps "
+            "in training.",
             has_target=True,
         ),
         "experts": Analysis(

@@ -212,10 +212,11 @@ def _ratio_or_nan(total: np.ndarray, count: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class HeadMetric:
-    """One number for each head: its title, a description, how it is computed, and its unit.
+    """One number for each head: its title, a description, how it is computed, its unit, and the literature's measure.
 
     Either the share of the head's attention, from 0 to 1, that goes to `cells`, or the mean over rows of `measure`,
-    computed from weights and text, which has a unit. Cells are keys of the query's own text, so they only apply to
+    computed from weights and text, which has a unit. `elsewhere` is a sentence on a paper that defines the measure in
+    another way, or empty. Cells are keys of the query's own text, so they only apply to
     self-attention. `exercise` is for a head that gives most of its attention to the cells; if it `is_everywhere`, its
     answer is about all rows.
     """
@@ -225,15 +226,22 @@ class HeadMetric:
     cells: Callable[[Any], QueryKeyMask] | None = None
     measure: Callable[[np.ndarray, Any], np.ndarray] | None = None
     unit: str = ""
+    elsewhere: str = ""
     exercise: Exercise | None = None
     is_everywhere: bool = True
 
 
 def _pattern(
-    title: str, description: str, cells: Callable[[Any], QueryKeyMask], answer: str, is_everywhere: bool = True
+    title: str,
+    description: str,
+    cells: Callable[[Any], QueryKeyMask],
+    answer: str,
+    is_everywhere: bool = True,
+    elsewhere: str = "",
 ) -> HeadMetric:
     question = "Each row shows where one token looks. Which pattern do the brightest cells make? What does it mean?"
-    return HeadMetric(title, description, cells, exercise=Exercise(question, answer), is_everywhere=is_everywhere)
+    exercise = Exercise(question, answer)
+    return HeadMetric(title, description, cells, elsewhere=elsewhere, exercise=exercise, is_everywhere=is_everywhere)
 
 
 def _patch_pattern(title: str, description: str, cells: Callable[[Any], QueryKeyMask], answer: str) -> HeadMetric:
@@ -270,6 +278,7 @@ HEAD_METRICS: Registry[HeadMetric] = Registry(
             _first_token,
             "A bright first column: nearly every token looks at the first one. The weights of a row must add up to 1; "
             "a head with nothing to fetch puts them where they do no harm.",
+            elsewhere="Rows after the first, and weights alone; a sink of Gu et al. (2025) counts the first row, too.",
         ),
         "same-word": _pattern(
             "Same word",
@@ -277,8 +286,9 @@ HEAD_METRICS: Registry[HeadMetric] = Registry(
             _same_word,
             "Bright cells wherever a word is repeated: each token looks at other occurrences of the same word.",
             is_everywhere=False,
+            elsewhere="Case is ignored, and later words count; duplicate-token heads of Wang et al. (2022) look back "
+            "at the same token.",
         ),
-        # Olsson et al. 2022, "prefix matching": at the second A of "A B ... A" the head attends to B.
         "induction": _pattern(
             "Induction",
             "the token after an earlier occurrence",
@@ -286,6 +296,8 @@ HEAD_METRICS: Registry[HeadMetric] = Registry(
             "Bright cells one column to the right of an earlier occurrence: the token looks at what "
             "followed the same word last time. That is how a model continues a pattern it has seen once.",
             is_everywhere=False,
+            elsewhere="On this text, without punctuation; prefix matching of Olsson et al. (2022) is measured on "
+            "repeated random tokens.",
         ),
         "punctuation": _pattern(
             "Punctuation",
@@ -300,7 +312,14 @@ HEAD_METRICS: Registry[HeadMetric] = Registry(
             _special_keys,
             "Bright columns at the special tokens: the head has little to fetch in this text.",
         ),
-        "entropy": HeadMetric("Entropy", "entropy", measure=lambda weights, text: entropy(weights), unit="bits"),
+        "entropy": HeadMetric(
+            "Entropy",
+            "entropy",
+            measure=lambda weights, text: entropy(weights),
+            unit="bits",
+            elsewhere="The mean over all rows: under a causal mask the first has one key, and an entropy of 0. Clark "
+            "et al. (2019) measure BERT, where each row has all keys.",
+        ),
         "distance": HeadMetric(
             "Distance", "mean distance", measure=lambda weights, text: attention_distance(weights), unit="tokens"
         ),

@@ -3,8 +3,8 @@
 The logit of an answer is a sum over the writers of the residual stream (`residual_stream`). Without a head its own part
 is missing (the direct effect), later heads and feed-forwards write different vectors (their responses), and the norms,
 above all the final one, have another scale. The three add up to the whole change. Later parts often make up for the
-head: self-repair (McGrath et al. 2023, "The Hydra effect"; Rushing and Nanda 2024). This does not explain why a part
-responded.
+head: self-repair (McGrath et al. 2023, "The Hydra effect"; Rushing and Nanda 2024, who put in the head's output on
+another text instead of zeros). This does not explain why a part responded.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from headlight.tracing.trace import Trace, require_head
 KEEP = (*STREAM_KEEP, "*.residual*", "*.self.output", "*.cross.output", "*.final_residual", "logits")
 SELF_REPAIR = 1 / 3  # of the direct effect; larger compensation is named
 NO_EFFECT = 1e-6  # of a logit
+LEAST_DIRECT = 0.01  # of a logit: a share of a smaller direct effect says nothing
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,17 @@ class HeadRemoval:
         return self.after - self.before
 
     @property
-    def self_repair(self) -> float:
-        """The share of the direct effect that the rest undoes: 1 undoes all, below 0 adds to it; 0 without one."""
-        return 1 - self.change / self.direct if abs(self.direct) > NO_EFFECT else 0.0
+    def self_repair(self) -> float | None:
+        """The share of the direct effect that the rest undoes: 1 undoes all, below 0 adds to it.
+
+        None for a direct effect below LEAST_DIRECT.
+        """
+        return 1 - self.change / self.direct if abs(self.direct) >= LEAST_DIRECT else None
 
     @property
     def repairs_itself(self) -> bool:
         """Whether more than a third of the direct effect is undone."""
-        return self.self_repair > SELF_REPAIR
+        return (self.self_repair or 0.0) > SELF_REPAIR
 
 
 @torch.inference_mode()

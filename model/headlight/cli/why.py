@@ -68,7 +68,10 @@ def _add_head(parser: argparse.ArgumentParser) -> None:
 
 @command(_add_arguments)
 def sinks(options: argparse.Namespace) -> int:
-    """List the heads that give much of their attention to a token whose value adds little to their output."""
+    """List the heads that give much of their attention to a token whose value adds little to their output.
+
+    Gu et al. (2025) call a token a sink by its attention alone, which they average over its own row, too.
+    """
     loaded, trace = run_input(options, moved_values.KEEP)
     found = moved_values.attention_sinks(loaded.model, trace)
     if options.json:
@@ -143,7 +146,7 @@ def without(options: argparse.Namespace) -> int:
     parts = [(found.direct, "direct effect"), *((change, name) for name, change in responses[:MOST_RESPONSES])]
     for change, name in (*parts, (rest, "all others"), (found.norms, "norms"), (found.change, "the whole change")):
         print(f"  {change:+8.3f}  {name}")
-    if found.repairs_itself:
+    if found.self_repair is not None and found.repairs_itself:
         print(f"Self-repair: {found.self_repair:.0%} of the direct effect is undone.")
     return 0
 

@@ -292,7 +292,8 @@ def sound_json(trace: Trace) -> dict[str, Any] | None:
 def choices_json(modalities: Sequence[str] = ("text",)) -> dict[str, Any]:
     """The choices for the inputs of a model: plots, orders of heads, and the tables that put edits into words."""
     metrics = [
-        {"reads": kind, "name": name, "title": metric.title, "description": metric.description, "unit": metric.unit}
+        {"reads": kind, "name": name}
+        | {key: getattr(metric, key) for key in ("title", "description", "unit", "elsewhere")}
         for kind in dict.fromkeys("image" if kind == "image" else "text" for kind in modalities)
         for name, metric in head_metrics_for(kind == "image").items()
     ]

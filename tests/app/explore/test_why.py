@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
+from headlight.analysis.faithfulness.rankings import RANKINGS
+from headlight.cli.why import sinks
 from headlight.errors import HeadlightError
+from headlight.rendering.html import choices_json
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.export.code import python_code, shell_code
+from headlight_app.explore.tabs import ANALYSES
 from headlight_app.inference.resolved_question import resolve
 from tests.app.asking import ask_worker, make_question
 
@@ -58,6 +63,16 @@ def test_the_parts_of_a_removal_make_the_whole_change() -> None:
     assert all(not response["name"].startswith("decoder.0.self") for response in meta["responses"])
     with pytest.raises(HeadlightError, match="no head 99"):
         ask("head_removal", attention="decoder.0.self", head=99)
+
+
+def test_definitions_that_differ_from_a_papers_are_said_to_differ() -> None:
+    said = {row["name"]: row["elsewhere"] for row in choices_json()["metrics"]}
+    for name, paper in (("first", "Gu"), ("same-word", "Wang"), ("induction", "Olsson"), ("entropy", "Clark")):
+        assert re.search(rf"{paper} et al. \(20\d\d\)", said[name])
+    assert "Rushing and Nanda (2024)" in ANALYSES["head_removal"].lesson
+    assert "Petsiuk et al. (2018)" in ANALYSES["token_rankings"].lesson
+    assert "log-probability" in RANKINGS["gradient-times-input"].source and "divide" in RANKINGS["deletion"].source
+    assert "Gu et al. (2025)" in (sinks.run.__doc__ or "")
 
 
 def test_rankings_come_with_the_curves_that_test_them() -> None:

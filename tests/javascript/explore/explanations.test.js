@@ -24,6 +24,8 @@ test("an effect is named self-repair from a third on", () => {
   assert.match(textOf(removalWords(little, "Layer 1, head 2")), /undoes 20.*too little/);
   const more = { ...REMOVAL, before: 3, after: 1.5, direct: -1, self_repair: -0.5, repairs_itself: false };
   assert.match(textOf(removalWords(more, "Layer 1, head 2")), /adds 50/);
+  const tiny = { ...more, direct: 1e-4, self_repair: null };
+  assert.match(textOf(removalWords(tiny, "Layer 1, head 2")), /too little to say which share/);
 });
 
 const ranking = (

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from headlight import EditError, Transformer
-from headlight.analysis.head_removal import KEEP, remove_head
+from headlight.analysis.head_removal import KEEP, HeadRemoval, remove_head
 from headlight.config import ResidualConfig
 from headlight.nn.layers import RMSNorm
 from headlight.nn.stack import NORM_PLACEMENTS
@@ -88,6 +88,14 @@ def test_self_repair_is_the_share_of_the_direct_effect_that_the_rest_undoes() ->
         assert each.self_repair == pytest.approx(undone, abs=1e-6)
         assert each.repairs_itself == (undone > 1 / 3)
     assert len({each.repairs_itself for each in found}) == 2, "some heads are repaired and some are not"
+
+
+def test_no_share_is_taken_of_a_tiny_direct_effect() -> None:
+    """It would be a huge number about nothing: here 5 of 0.0001 logits."""
+    assert HeadRemoval(1.0, 1.5, -1e-4, {}, 0.5).self_repair is None
+    assert HeadRemoval(1.0, 1.5, 0.0, {}, 0.5).self_repair is None
+    assert not HeadRemoval(1.0, 1.5, -1e-4, {}, 0.5).repairs_itself
+    assert HeadRemoval(1.0, 0.98, -0.04, {}, 0.02).self_repair == pytest.approx(0.5)
 
 
 def test_a_head_that_does_not_exist_is_a_sentence() -> None:

@@ -56,7 +56,7 @@ def test_without_a_head(ask: Any, models: Path) -> None:
     lines = ask("without", *arguments).splitlines()
     changes = [float(line.split()[0]) for line in lines[1:] if line.startswith("  ")]
     assert sum(changes[:-1]) == pytest.approx(changes[-1], abs=0.01)
-    assert ("Self-repair" in lines[-1]) == (found["self_repair"] > 1 / 3)
+    assert ("Self-repair" in lines[-1]) == ((found["self_repair"] or 0) > 1 / 3)
 
 
 def test_what_cannot_be_asked_is_a_sentence(ask: Any) -> None:

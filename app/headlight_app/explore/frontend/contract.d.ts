@@ -414,7 +414,7 @@ export interface HeadRemovalAnswer {
   direct: number;
   responses: NamedNumber[];
   norms: number;
-  self_repair: number;
+  self_repair: number | null;
   repairs_itself: boolean;
 }
 

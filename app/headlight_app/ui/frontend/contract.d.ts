@@ -230,6 +230,7 @@ export interface MetricRow {
   title: string;
   description: string;
   unit: string;
+  elsewhere: string;
 }
 
 /** A way to draw a head; `reads` is the input that the model must have for it, or empty. */

@@ -120,7 +120,7 @@ RANKINGS: Registry[Ranking] = Registry(
         "rollout": Ranking("Rollout", "Abnar and Zuidema 2020, section 3", _rollout),
         "gradient-times-input": Ranking(
             "Gradient × input",
-            "Denil et al. 2014",
+            "Denil et al. 2014; of the log-probability, where Shrikumar et al. 2016 take the logit",
             lambda place: gradient_times_input(place.model, place.trace, place.position, place.answer),
         ),
         "alti-logit": Ranking(
@@ -128,7 +128,9 @@ RANKINGS: Registry[Ranking] = Registry(
             "Ferrando et al. 2023, section 3.3",
             lambda place: alti.alti_logit(place.model, place.trace, place.position, place.answer).tokens,
         ),
-        "deletion": Ranking("Leave one out", "each token alone; Li et al. 2016", _deletion),
+        "deletion": Ranking(
+            "Leave one out", "each token alone, hidden from all others; Li et al. 2016 divide by the whole", _deletion
+        ),
     },
 )
 

@@ -31,7 +31,7 @@ export function drawHeadMetrics(page) {
 }
 
 /** @param {Page} page @param {MetricRow} options @param {(number | null)[]} values @param {number} place */
-function metricRow(page, { name, title, description, unit }, values, place) {
+function metricRow(page, { name, title, description, unit, elsewhere }, values, place) {
   const value = values[place];
   const numbers = values.filter((number) => number !== null);
   const most = unit ? Math.max(...numbers, 1e-9) : 1;
@@ -47,7 +47,8 @@ function metricRow(page, { name, title, description, unit }, values, place) {
     value === null
       ? "does not apply to this text"
       : `${formatMetric(page, name, value)}: number ${before + 1} of ${numbers.length}`;
-  line.title = `${unit ? "" : "To "}${description}: ${rank}. Click to sort the heads by it`;
+  const other = elsewhere && `\n${elsewhere}`;
+  line.title = `${unit ? "" : "To "}${description}: ${rank}. Click to sort the heads by it${other}`;
   line.onclick = () => page.change({ sort: page.state.choice.sort === name ? "layer" : name });
   return line;
 }

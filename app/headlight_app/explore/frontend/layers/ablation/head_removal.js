@@ -53,11 +53,14 @@ function headTitle(page) {
 export function removalWords({ text, before, after, direct, self_repair, repairs_itself }, title) {
   const change = `${formatNumber(before, 3)} to ${formatNumber(after, 3)} (${formatSigned(after - before)})`;
   const own = `The head itself no longer adds ${formatSigned(-direct)}`;
-  const rest = repairs_itself
-    ? `self-repair: the rest undoes ${formatPercent(self_repair)} of that.`
-    : self_repair >= 0
-      ? `the rest undoes ${formatPercent(self_repair)} of that, too little to call it self-repair.`
-      : `the rest adds ${formatPercent(-self_repair)} to that.`;
+  const rest =
+    self_repair === null
+      ? "that is too little to say which share of it the rest undoes."
+      : repairs_itself
+        ? `self-repair: the rest undoes ${formatPercent(self_repair)} of that.`
+        : self_repair >= 0
+          ? `the rest undoes ${formatPercent(self_repair)} of that, too little to call it self-repair.`
+          : `the rest adds ${formatPercent(-self_repair)} to that.`;
   return [
     `Without ${title.replace("Layer", "layer")} the logit of `,
     quotedToken({ text }),
