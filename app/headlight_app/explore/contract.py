@@ -577,7 +577,7 @@ class CellLedgerAnswer(Answer, frozen=True, kw_only=True):
     terms: tuple[NamedNumber, ...]
     weight: float
     length_share: float
-    direction_share: float
+    direction_share: float | None
 
 
 class CellLedgerRequest(QuestionRequest[CellLedgerAnswer], frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from headlight.tracing.trace import Trace
 KEEP = ("*.weights", "*.self.v", "*.cross.v")
 SINK_WEIGHT = 0.3  # of the attention on one key, on average (Gu et al. 2025, "When Attention Sink Emerges")
 SINK_SHARE = 1 / 3  # of its weight: a sink's share of the output is below this
+CANCELLED = 0.01  # of the sum of the lengths: a shorter output is what is left of values that cancel
 HeadCells = Float[np.ndarray, "head query key"]
 
 
@@ -32,7 +33,7 @@ class MovedValues:
 
     `length` is the share by the length of the weighted, projected value, ||a_ij v_j W_O|| over its sum in the row;
     `direction` is the part of the output that it makes, (a_ij v_j W_O) . o_i / ||o_i||^2, which may be negative and
-    sums to 1 in a row. A row of zeros has shares of 0.
+    sums to 1 in a row. A row of zeros has shares of 0. If the values of a row cancel (CANCELLED), `direction` is NaN.
     """
 
     weights: HeadCells
@@ -61,9 +62,11 @@ def moved_values(model: Transformer, trace: Trace, path: str) -> MovedValues:
     lengths = weights.abs() * outputs.norm(dim=-1)[:, None]
     moved = weights @ outputs  # head query d_model
     along = weights * (moved @ outputs.transpose(1, 2))
-    shares = [each / total.clamp(min=1e-30) for each, total in (
-        (lengths, lengths.sum(-1, keepdim=True)), (along, moved.square().sum(-1, keepdim=True)),
-    )]  # fmt: skip
+    total = moved.square().sum(-1, keepdim=True)
+    along[(total.sqrt() < CANCELLED * lengths.sum(-1, keepdim=True)).expand_as(along)] = torch.nan
+    shares = [
+        each / whole.clamp(min=1e-30) for each, whole in ((lengths, lengths.sum(-1, keepdim=True)), (along, total))
+    ]
     return MovedValues(*(np.asarray(each.cpu()) for each in (weights, *shares)))
 
 

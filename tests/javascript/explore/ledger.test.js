@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  carriedWords,
   largestPairs,
   largestWriters,
   looking,
@@ -24,6 +25,12 @@ test("a token with a tiny weight is not said to be looked at", () => {
     " hardly looks at ",
     " hardly looks at ",
   ]);
+});
+
+test("no share is given along the direction of values that cancel", () => {
+  const meta = { weight: 0.5, length_share: 0.4, direction_share: -0.7 };
+  assert.match(carriedWords(meta), /40\.0 % of the head's output by length, −70\.0 % along its direction\.$/);
+  assert.match(carriedWords({ ...meta, direction_share: null }), /no share, because the head's values cancel\.$/);
 });
 
 test("a path names a head, a network, or a part outside the layers", () => {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,19 @@ def test_an_empty_row_has_shares_of_zero() -> None:
     model = toys.decoder()
     found = moved_values(model, traced(model, "decoder.0.self.weights[1]=set:0"), "decoder.0.self")
     assert not found.length[1].any() and not found.direction[1].any()
+
+
+def test_values_that_cancel_have_no_shares_along_their_direction() -> None:
+    """Two tokens with equal weights, and values that are opposite but for a thousandth."""
+    model = toys.decoder()
+    halves = [f"decoder.0.self.weights[0,1,{key}]=set:0.5" for key in (0, 1)]
+    trace = traced(model, *halves)
+    values = trace["decoder.0.self.v"].copy()
+    values[0, 1] = -0.999 * values[0, 0]
+    opposed = replace(trace, values={**trace.values, "decoder.0.self.v": values})
+    found = moved_values(model, opposed, "decoder.0.self")
+    assert np.isnan(found.direction[0, 1]).all() and not np.isnan(found.direction[1:]).any()
+    np.testing.assert_allclose(found.length[0, 1, :2], 0.5, atol=1e-3)
 
 
 def test_less_than_is_needed_is_a_sentence() -> None:

@@ -60,7 +60,7 @@ def answer_cell_ledger(request: CellLedgerRequest) -> Reply[CellLedgerAnswer]:
         terms=_named(found.terms),
         weight=float(moved.weights[place]),
         length_share=float(moved.length[place]),
-        direction_share=float(moved.direction[place]),
+        direction_share=None if np.isnan(moved.direction[place]) else float(moved.direction[place]),
     )
     return Reply(answer, found.parts.astype("<f4").tobytes())
 

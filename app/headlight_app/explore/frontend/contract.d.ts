@@ -393,7 +393,7 @@ export interface CellLedgerAnswer {
   terms: NamedNumber[];
   weight: number;
   length_share: number;
-  direction_share: number;
+  direction_share: number | null;
 }
 
 /** The components that wrote the query and the key of a cell, and what each pair adds to its score. */

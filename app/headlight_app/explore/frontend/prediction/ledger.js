@@ -73,6 +73,17 @@ export function looking(weight) {
   return weight < LITTLE ? " hardly looks at " : " looks at ";
 }
 
+/**
+ * What a weight carries of its head's output.
+ * @param {Pick<CellLedgerAnswer, "weight" | "length_share" | "direction_share">} meta
+ */
+export function carriedWords({ weight, length_share, direction_share: along }) {
+  const carries = `The weight ${formatNumber(weight, 3)} carries ${formatPercent(length_share)} of the head's output by length`;
+  return along === null
+    ? `${carries}; along its direction there is no share, because the head's values cancel.`
+    : `${carries}, ${formatPercent(along)} along its direction.`;
+}
+
 /** @param {ExplorePage} page @param {Found<CellLedgerAnswer>} found */
 function ledgerParts(page, { meta, numbers }) {
   const { pinned } = page.state.choice;
@@ -81,8 +92,7 @@ function ledgerParts(page, { meta, numbers }) {
   const pairs = largestPairs(meta.query_writers, meta.key_writers, numbers);
   const rest = meta.score - pairs.reduce((sum, { value }) => sum + value, 0);
   const words = `The score ${formatNumber(meta.score, 3)} is a sum over who wrote the query (left) and who wrote the key.`;
-  const moved = `The weight ${formatNumber(meta.weight, 3)} carries ${formatPercent(meta.length_share)} of the head's output by length, ${formatPercent(meta.direction_share)} along its direction.`;
-  const sentence = createElement("p", "quiet", `${moved} ${words}`);
+  const sentence = createElement("p", "quiet", `${carriedWords(meta)} ${words}`);
   const list = createElement("ol", "reasons", [...pairs.map((pair) => createPair(page, pair))]);
   const count = meta.query_writers.length * meta.key_writers.length - pairs.length;
   const terms = meta.terms
