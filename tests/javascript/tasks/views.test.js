@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { pointedWords } from "../../../app/headlight_app/tasks/frontend/alignment.js";
 import { survivors } from "../../../app/headlight_app/tasks/frontend/beam_tree.js";
 import { readEffects } from "../../../app/headlight_app/tasks/frontend/classify.js";
 import { numberOf } from "../../../app/headlight_app/tasks/frontend/export/classification.js";
@@ -80,4 +81,23 @@ test("the tree distinguishes surviving beams from abandoned ones", () => {
     ["best", "", "kept"],
     ["best", "kept"],
   ]);
+});
+
+test("a token that hardly any output looks at is not said to be looked at for one", () => {
+  const element = () => ({ textContent: "" });
+  Object.assign(globalThis, { document: { createElement: element }, HTMLButtonElement: class {} });
+  const alignment = /** @type {any} */ ({
+    inputs: [{ text: "the" }, { text: "dog" }],
+    outputs: [{ text: "le", query: 0 }],
+    verb: "looks at",
+  });
+  const weights = /** @type {any} */ ({
+    at: (/** @type {number} */ _, /** @type {number} */ key) => [0.003, 0.997][key],
+  });
+  const said = (/** @type {number} */ input) =>
+    pointedWords(alignment, weights, { output: null, input })
+      .map((word) => (typeof word === "string" ? word : word.textContent))
+      .join("");
+  assert.equal(said(0), "the was hardly looked at.");
+  assert.equal(said(1), "dog was looked at for le 99.7 %.");
 });

@@ -65,7 +65,7 @@ export function markAlignment(page, place) {
     chip.classList.toggle("query", pointed.output === output);
   });
   const reading = place.querySelector(".reading");
-  reading?.replaceChildren(...words(alignment, weights, pointed));
+  reading?.replaceChildren(...pointedWords(alignment, weights, pointed));
 }
 
 /** @param {HTMLElement} chip @param {number} share */
@@ -205,7 +205,7 @@ function summary(weights, inputs, outputs) {
 }
 
 /** @param {Alignment} alignment @param {AlignmentWeights | null} weights @param {Pointed} pointed */
-function words({ inputs, outputs, verb }, weights, { output, input }) {
+export function pointedWords({ inputs, outputs, verb }, weights, { output, input }) {
   if (!weights) return ["Too many tokens for lines; the map below shows the weights."];
   if (output === null && input === null)
     return [createElement("span", "quiet", summary(weights, inputs.length, outputs))];
@@ -218,5 +218,6 @@ function words({ inputs, outputs, verb }, weights, { output, input }) {
     .filter((place, rank) => rank === 0 || shares[place] >= 0.01)
     .flatMap((place, rank) => [rank ? ", " : "", quotedToken(others[place]), ` ${formatPercent(shares[place])}`]);
   if (output !== null) return [quotedToken(outputs[output]), ` ${verb} `, ...named, "."];
+  if (!(shares[best[0]] >= 0.01)) return [quotedToken(inputs[input ?? 0]), " was hardly looked at."];
   return [quotedToken(inputs[input ?? 0]), " was looked at for ", ...named, "."];
 }
