@@ -82,6 +82,13 @@ def test_the_likeliest_label_is_meant_where_none_is_chosen_and_edits_hold() -> N
     assert numbers[0] == pytest.approx(log_odds(logits, meta["label"]), abs=1e-4)
 
 
+def test_a_certain_label_still_loses_something_without_each_token() -> None:
+    """Its probability rounds to 1, with and without any token."""
+    _, numbers = effects(token=1, edits=["logits=scale:1000"])
+    assert np.abs(numbers).max() > 40
+    assert len(set(numbers.round(3).tolist())) == len(numbers)
+
+
 def test_another_pooling_is_another_label_and_means_nothing_to_a_model_without_one() -> None:
     resolved = resolve(make_question("mood", "the cat sat", pooling="mean"))
     hidden = resolved.value("encoder.final_residual").mean(0)
