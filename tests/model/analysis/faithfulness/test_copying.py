@@ -70,6 +70,7 @@ def test_what_was_copied_is_measured_like_what_was_moved() -> None:
     passages, token = cut_passages(trace.text), trace.text.ids[-1]
     before = trace_copying(model, trace, -1, token, passages)
     with torch.no_grad():
+        assert model.output_head is not None and isinstance(model.output_head.projection, torch.nn.Linear)
         projection = model.output_head.projection
         projection.weight = torch.nn.Parameter(projection.weight + torch.linspace(-1, 1, projection.weight.shape[1]))
     after = trace_copying(model, toys.traced(model, text=text, keep=KEEP), -1, token, passages)
