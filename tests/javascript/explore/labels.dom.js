@@ -43,7 +43,7 @@ const answerText = (page) => wordsOf(page.one("[data-testid=predictions]")) + pa
 
 test("one logit is shown as a score and its sigmoid, never as 100 %", async () => {
   const page = await explore("reward");
-  const [, score] = /Score (−?[\d.]+)\. A label is true or not/.exec(page.text("predictions")) ?? [];
+  const [, score] = /Score (−?[\d.]+)\. Each label is true or not by itself/.exec(page.text("predictions")) ?? [];
   const sigmoid = 1 / (1 + Math.exp(-Number(score.replace("−", "-"))));
   assert.deepEqual(numbers(page), [`${(100 * sigmoid).toFixed(1)} %`]);
 });
