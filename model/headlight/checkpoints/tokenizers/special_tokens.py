@@ -390,14 +390,18 @@ def preset_for(model_type: str, named: str) -> TokenizerPreset | None:
 
 # Their models have no segments, or have always been given none.
 _WITHOUT_SEGMENTS = ("DistilBertTokenizer", "BigBirdTokenizer", "TokenizersBackend")
+# Files saved by transformers 5 have this field; until then, ALBERT's tokenizer gave segments.
+_SAVED_BY_5 = "backend"
 
 
 def gives_segments(model_type: str, fields: ConfigReader) -> bool:
     """Whether a folder's tokenizer gives a model the token types of a pair: `model_input_names`, or else its class.
 
-    transformers 5 leaves out those of ALBERT and of general classes, with which their models were trained.
+    Each class does what it did in the version of transformers that saved the files, and the model was trained with.
     """
     if fields.has("model_input_names"):
         return "token_type_ids" in fields.list_of("model_input_names", str)
     name = class_name(model_type, fields.string("tokenizer_class", ""))
-    return name not in _WITHOUT_SEGMENTS and (name not in PRESETS or PRESETS[name].pair == "segments")
+    if name in _WITHOUT_SEGMENTS or (name == "AlbertTokenizer" and fields.has(_SAVED_BY_5)):
+        return False
+    return name not in PRESETS or PRESETS[name].pair == "segments"
