@@ -50,7 +50,14 @@ def sentence_numbers(text: Encoded, separator: int | None) -> tuple[int, ...]:
     """The sentence number of each token; a separator is the last token of its sentence.
 
     Several separators in a row end one sentence; separators before the first or after the last other token end none.
+    The sentences of a pair are its two texts, whatever separators they contain; special tokens between them are the
+    first one's.
     """
+    if text.text_pair:
+        begin = len(text.text) - len(text.text_pair)
+        own = [place for place, is_special in enumerate(text.special_mask) if not is_special]
+        first = next((place for place in own if text.offsets[place][0] >= begin), len(text.ids))
+        return tuple(int(place >= first) for place in range(len(text.ids)))
     others = [place for place, token in enumerate(text.ids) if token != separator and not text.special_mask[place]]
     numbers, number = [], 0
     for position, token in enumerate(text.ids):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headlight.text.tokenizer import Encoded
+from headlight.text.tokenizer import Encoded, TextPair
 from headlight.text.word_groups import aggregate_by_group, group_texts, sentence_numbers, word_groups
 from tests.model import toys
 
@@ -94,6 +94,24 @@ def test_separators_before_the_first_word_end_no_sentence() -> None:
     opened = cut("[CLS]", "[SEP]", "a", "[SEP]", "b", special=(0, 1, 3))
     assert sentence_numbers(replace(opened, ids=(0, 9, 1, 9, 2)), separator=9) == (0, 0, 0, 0, 1)
     assert sentence_numbers(replace(opened, ids=(9,) * 5), separator=9) == (0,) * 5, "only separators"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("the cat", "a dog ran"), ("the [SEP] cat", "a [SEP] dog"), ("the", " dog")]
+)
+def test_the_sentences_of_a_pair_are_its_texts(one: str, other: str) -> None:
+    tokenizer = toys.masked()
+    count = len(tokenizer.encode(one).ids)
+    pair = tokenizer.encode(TextPair(one, other))
+    expected = (0,) * count + (1,) * (len(pair.ids) - count)
+    assert sentence_numbers(pair, tokenizer.end_id) == expected == pair.segment_ids
+
+
+def test_texts_without_a_separator_between_them_are_two_sentences() -> None:
+    tokenizer = toys.causal()
+    pair = tokenizer.encode(TextPair("the cat", "the dog"))
+    assert pair.token_texts == ("<|endoftext|>", "the", " cat", "<|endoftext|>", "the", " dog")
+    assert sentence_numbers(pair, None) == (0, 0, 0, 0, 1, 1)
 
 
 def test_sums_over_keys_and_means_over_queries() -> None:
