@@ -69,7 +69,9 @@ def answer_place(trace: Trace, position: int) -> tuple[str, str | None]:
     task = task_of(trace.config)
     if not task.whole_text:
         return task.preposition, trace.text.token_texts[position]
-    return "of the whole image" if isinstance(trace.text, EncodedImage) else task.preposition, None
+    if isinstance(trace.text, EncodedImage):
+        return "of the whole image", None
+    return "of both texts" if trace.text.text_pair else task.preposition, None
 
 
 def _likeliest(before: Float[np.ndarray, " answer"], after: Float[np.ndarray, " answer"]) -> list[int]:

@@ -29,6 +29,8 @@ def test_the_answer_is_that_of_the_pair(toys: Path) -> None:
     assert list(after.values()) == pytest.approx(sorted(expected.probabilities(), reverse=True), abs=1e-5)
     alone, _ = ask_worker("trace", model="mood", text=ONE)
     assert alone["predictions"] != meta["predictions"]
+    where = [shown["predictions"][0]["preposition"] for shown in (meta, alone)]
+    assert where == ["of both texts", "of the whole text"]
 
 
 def test_programs_read_the_pair(toys: Path, tmp_path: Path) -> None:

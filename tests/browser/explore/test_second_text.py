@@ -17,9 +17,9 @@ def test_a_second_text_is_read_with_the_first_while_one_types(shared_visitor: Vi
     alone, answer = chips.count(), str(predictions.text_content())
     add.click()
     expect(second).to_be_focused()
+    expect(page.locator('[for="sentence"]')).to_have_text("First text")
     page.keyboard.type("rain")
     expect(predictions).not_to_have_text(answer)
-    expect(page.locator('[for="sentence"]')).to_have_text("First text")
     assert chips.count() > alone + 1
     wait_for_address(page, text="the dog ran", text_pair="rain")
     page.reload()

@@ -44,15 +44,15 @@ export function listenToTexts(page) {
 
 /** Shows the texts, and whether the model wrote the target. @param {ExplorePage} page */
 export function drawTexts(page) {
-  const { text, secondText, sourceBox, caption, writeTarget, boxes } = page.view.elements;
+  const { text, secondText, pairBox, sourceBox, caption, writeTarget, boxes } = page.view.elements;
   const { writesTarget, catalogue, choice } = page.state;
   drawPair(page);
   sourceBox.hidden = !catalogue.has_source || Boolean(catalogue.images);
   const target = catalogue.hears ? "Transcript" : catalogue.images ? "Caption" : "Target";
   caption.textContent = !catalogue.has_source
-    ? choice.text_pair
-      ? "First text"
-      : "Sentence"
+    ? pairBox.hidden
+      ? "Sentence"
+      : "First text"
     : writesTarget
       ? `${target}: written by the model`
       : `${target}: your own text`;
