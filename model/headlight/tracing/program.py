@@ -44,9 +44,10 @@ class WeightsAndLogits(nn.Module):
 def export_program(model: Transformer) -> ExportedProgram:
     """The program that computes `WeightsAndLogits` for one text, image or sound.
 
-    Texts may have any length up to the context. Sounds have any number of frames from two on, and as many steps as
-    `SoundConfig.step_count` says, unless the model reads a fixed length. Call the program's `module()` with the
-    keywords `ids`, `source` for a text that an encoder reads, and `signal` for an image or a sound.
+    Texts may have any length up to the context; all tokens are in the first segment, so a pair is not read. Sounds have
+    any number of frames from two on, and as many steps as `SoundConfig.step_count` says, unless the model reads a fixed
+    length. Call the program's `module()` with the keywords `ids`, `source` for a text that an encoder reads, and
+    `signal` for an image or a sound.
     Raises ConfigError for a model with a custom mask, which is a matrix for texts of one length.
     """
     config = model.config
