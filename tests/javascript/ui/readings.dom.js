@@ -4,6 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "../dom.js";
 
+const { keysReadout, queriesReadout } = await import("../../../app/headlight_app/ui/frontend/heads/readout.js");
+const { exactMatrix } = await import("../../../app/headlight_app/ui/frontend/state/head_matrix.js");
+const { createPage } = await import("../explore/page.js");
 const { listenToReadings } = await import("../../../app/headlight_app/ui/frontend/dom/announce.js");
 
 test("a reading is silent while one chooses, here or elsewhere on the page", () => {
@@ -18,4 +21,27 @@ test("a reading is silent while one chooses, here or elsewhere on the page", () 
     return reading.ariaLive;
   });
   assert.deepEqual(heard, ["polite", "off", "polite", "off", "polite"]);
+});
+
+test("a head that divides its attention evenly among many tokens is not said to look at nothing", () => {
+  const count = 250;
+  const axis = { labels: Array.from({ length: count }, (_, place) => `t${place}`), tokens: [] };
+  const one = { labels: ["last"], tokens: [] };
+  const numbers = new Float32Array(count + count / 4 + 1).fill(1 / count);
+  new Uint8Array(numbers.buffer).fill(1, 4 * count);
+  const meta = {
+    rows: one,
+    columns: axis,
+    signed: false,
+    scale: "probability",
+    low: 0,
+    high: 1,
+    per_head: 0,
+    rules: [],
+  };
+  const matrix = exactMatrix(createPage().page, /** @type {any} */ ({ meta, numbers }));
+  const said = (/** @type {(Node | string)[]} */ words) =>
+    words.map((word) => (typeof word === "string" ? word : word.textContent)).join("");
+  assert.equal(said(keysReadout(matrix, [0])), "last looks at no token with more than 0.5 %.");
+  assert.equal(said(queriesReadout(matrix, 3)), "t3 gets more than 0.5 % from no token.");
 });

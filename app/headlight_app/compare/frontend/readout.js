@@ -1,6 +1,6 @@
 // The marked cell of both sides in words, or the most attended key of the marked query.
 
-import { createElement, largestShares, quotedToken } from "../../ui/frontend/dom/dom.js";
+import { createElement, largestShares, NO_LARGE_SHARE, quotedToken } from "../../ui/frontend/dom/dom.js";
 
 /** @import { AttentionPair, Comparison } from "./comparison.js" */
 /** @import { HeadIndex, QueryKey } from "./types.d.ts" */
@@ -31,5 +31,5 @@ function describeSide(comparison, { groups }, side, head, { query, key }) {
   }
   const shares = keys.map((_, place) => weight(query, place));
   const list = largestShares(shares, keys, " attends to ");
-  return [`${letter}: `, quotedToken(queries[query]), ...(list.length ? list : [" attends to nothing"])];
+  return [`${letter}: `, quotedToken(queries[query]), ...(list.length ? list : [` attends to ${NO_LARGE_SHARE}`])];
 }

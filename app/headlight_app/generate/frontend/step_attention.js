@@ -7,6 +7,7 @@ import {
   createElement,
   drawChoices,
   largestShares,
+  NO_LARGE_SHARE,
   optionsOf,
   quotedToken,
 } from "../../ui/frontend/dom/dom.js";
@@ -144,7 +145,7 @@ export class StepAttention {
     if (key !== null && keys[key] && key < row.length)
       return [" to ", quotedToken(keys[key]), ` with a weight of ${row[key].toFixed(5)}`];
     const largest = largestShares(row, keys, " to ");
-    return largest.length ? largest : [" to nothing"];
+    return largest.length ? largest : [` to ${NO_LARGE_SHARE}`];
   }
 
   #listen() {

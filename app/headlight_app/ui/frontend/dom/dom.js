@@ -156,6 +156,9 @@ export function quotedToken(token) {
   return createElement("bdi", "token", inlineText(token.text));
 }
 
+/** What is looked at if no share is large enough to be named: over a long text each may be small. */
+export const NO_LARGE_SHARE = "no token with more than 0.5 %";
+
 /**
  * The tokens with the largest shares, with their percentages; empty if all shares are too small.
  * @param {ArrayLike<number>} shares @param {Pick<Token, "text">[]} tokens @param {string} first words before them

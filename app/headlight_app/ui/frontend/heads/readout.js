@@ -1,6 +1,6 @@
 // A sentence that describes the plot.
 
-import { formatPercent, quotedToken } from "../dom/dom.js";
+import { formatPercent, NO_LARGE_SHARE, quotedToken } from "../dom/dom.js";
 import { isOff } from "../state/head_ablation.js";
 import {
   columnSums,
@@ -119,22 +119,24 @@ export function formatBrief(matrix, number) {
   return `${matrix.exact ? "" : "≈ "}${number < 0 ? "−" : matrix.signed ? "+" : ""}${Number(Math.abs(number).toPrecision(2))}`;
 }
 
-/** @param {HeadMatrix} matrix @param {number[]} rows */
-function keysReadout(matrix, rows) {
+/** The keys that some rows look at. @param {HeadMatrix} matrix @param {number[]} rows */
+export function keysReadout(matrix, rows) {
   const list = largestValues(matrix, columnSums(matrix, rows), matrix.columns.labels);
   const who = quotedNames(rows.map((row) => matrix.rows.labels[row]));
   const several = rows.length > 1;
-  if (!list.length) return [...who, several ? " look at nothing here." : " looks at nothing here."];
-  const verb = matrix.scale === "probability" ? (several ? " look at" : " looks at") : ": most at";
+  const isShare = matrix.scale === "probability";
+  const verb = isShare ? (several ? " look at" : " looks at") : ": most at";
+  if (!list.length) return [...who, isShare ? `${verb} ${NO_LARGE_SHARE}.` : ": no value here is large."];
   return [...who, verb, ...listedValues(matrix, list), several ? ` (${rows.length} tokens, summed)` : ""];
 }
 
-/** @param {HeadMatrix} matrix @param {number} column */
-function queriesReadout(matrix, column) {
+/** The rows that look at a key. @param {HeadMatrix} matrix @param {number} column */
+export function queriesReadout(matrix, column) {
   const numbers = matrix.rows.labels.map((_, row) =>
     stateAt(matrix, row, column) === SHOWN ? valueAt(matrix, row, column) : NaN,
   );
   const list = largestValues(matrix, numbers, matrix.rows.labels);
   const key = quotedToken({ text: matrix.columns.labels[column] });
-  return list.length ? [key, " is looked at by", ...listedValues(matrix, list)] : ["No token looks at ", key, "."];
+  if (list.length) return [key, " is looked at by", ...listedValues(matrix, list)];
+  return [key, matrix.scale === "probability" ? " gets more than 0.5 % from no token." : ": no value here is large."];
 }
