@@ -24,6 +24,7 @@ from headlight.analysis.faithfulness.alti_logit import KEEP as ALTI_KEEP
 from headlight.analysis.faithfulness.alti_logit import alti_logit
 from headlight.analysis.moved_values import value_outputs
 from headlight.analysis.residual_stream import Probe
+from headlight.nn.masks import is_causal
 from headlight.nn.transformer import Transformer
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
@@ -103,7 +104,7 @@ def trace_copying(
     found = alti_logit(model, trace, place, token, relative=not is_label)
     moved = tuple(float(found.tokens[passage.first : passage.end].sum()) for passage in passages)
     rest = float(found.tokens.sum()) + found.rest - sum(moved)
-    readable = trace.text.ids[: place + 1] if "causal" in trace.config.masks else trace.text.ids
+    readable = trace.text.ids[: place + 1] if is_causal(trace.config.masks) else trace.text.ids
     occurrences = () if is_label else tuple(key for key, other in enumerate(readable) if other == token)
     copies = _copies(model, trace, place, token, occurrences)
     copied = tuple(

@@ -14,6 +14,7 @@ from headlight.analysis.faithfulness import copying
 from headlight.analysis.faithfulness.alti_logit import alti_logit
 from headlight.analysis.faithfulness.copying import KEEP, cut_passages, trace_copying
 from headlight.errors import ConfigError
+from headlight.nn.transformer import variant
 from headlight.tracing.run import run
 from tests.model import toys
 
@@ -50,6 +51,14 @@ def test_occurrences_up_to_the_predicting_token_are_copied_from(place: int) -> N
     assert found.occurrences[-1] == last
     assert {copy.key for copy in found.heads} <= set(found.occurrences)
     assert [abs(copy.logit) for copy in found.heads] == sorted((abs(copy.logit) for copy in found.heads), reverse=True)
+
+
+def test_a_later_token_that_the_painted_mask_lets_through_may_be_copied() -> None:
+    model = toys.decoder()
+    ids = toys.traced(model, text=TEXT, keep=KEEP).text.ids
+    place, later = 1, len(ids) - 1
+    trace = toys.traced(variant(model, masks=("causal", f"painted:{place}-{later}")), text=TEXT, keep=KEEP)
+    assert later in trace_copying(model, trace, place, ids[later]).occurrences
 
 
 @pytest.mark.parametrize("edits", [(), ("logits=scale:2",)])
