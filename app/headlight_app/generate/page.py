@@ -18,6 +18,7 @@ from headlight_app.generate.contract import GeneratePageAnswer, GeneratePageRequ
 from headlight_app.state.requirement import Requirement
 from headlight_app.state.session import apply_reports, report_serial
 from headlight_app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
+from headlight_app.state.variants import reads_pair
 from headlight_app.ui import export_menu, signal_gallery
 from headlight_app.ui.component import Component, Data, api_address, shared_styles
 
@@ -53,6 +54,8 @@ def show(state: State, entry: AvailableModel) -> None:
     read = partial(_read_report, question, told)
     apply_reports(COMPONENT.key, example.text, example.source, read, known.default_head)
     COMPONENT.mount(data)
+    if state.text_pair and reads_pair(entry.config):
+        st.info("Generate does not read the second text of Explore.", icon=":material/splitscreen:")
 
 
 def _component_data(state: State, entry: AvailableModel, question: Question, known: GeneratePageAnswer) -> Data:

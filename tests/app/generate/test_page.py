@@ -4,10 +4,13 @@ from functools import partial
 
 import pytest
 
+from headlight.errors import HeadlightError
 from headlight_app.contract.question import Question
 from headlight_app.generate import page as generate
+from headlight_app.state import variants
 from headlight_app.state.session import apply_reports, current_state
 from headlight_app.state.url import encode_generated
+from tests.app.asking import ask_worker
 from tests.app.pages import alone, component_data, scripted
 
 
@@ -24,6 +27,18 @@ def test_a_model_that_writes_nothing_says_what_can_be_done_instead() -> None:
     at = alone("generate", model="mood")
     assert not at.exception
     assert "labels" in at.info[0].value
+
+
+def test_a_second_text_is_said_to_be_left_out_and_never_read_as_if_it_were_not_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(generate, "reads_pair", lambda config: True)
+    monkeypatch.setattr(variants, "reads_pair", lambda config: True)
+    told = [info.value for info in alone("generate", model="masked", text_pair="the dog").info]
+    assert told == ["Generate does not read the second text of Explore."]
+    for route, more in (("generate", {}), ("copying", {"position": 1, "token": 5})):
+        with pytest.raises(HeadlightError, match="reads one text, not a pair"):
+            ask_worker(route, model="masked", text="the [MASK]", text_pair="the dog", **more)
 
 
 def test_an_address_restores_the_rule_and_what_was_written() -> None:

@@ -11,13 +11,14 @@ from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.inputs import encode_input
 from headlight_app.contract.reply import Reply
+from headlight_app.generate.answers.step import resolve_prompt
 from headlight_app.generate.contract import CopyingAnswer, CopyingHead, CopyingRequest, PassageAnswer
-from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
+from headlight_app.inference.resolved_question import ResolvedQuestion
 
 
 def answer_copying(request: CopyingRequest) -> Reply[CopyingAnswer]:
     """The heads that copied a token, and what each passage of the prompt added to it."""
-    resolved = resolve(request.question)
+    resolved = resolve_prompt(request.question)
     prompt = encode_input(resolved.model, resolved.tokenizer, resolved.question.text)
     step, passages = _step(resolved, request), cut_passages(prompt)
     fills_masks = task_of(resolved.config).fills_masks

@@ -23,7 +23,7 @@ from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded, Tokenizer
 from headlight.vision.patches import EncodedImage
 from headlight_app.contract.parts import AttentionGroupAnswer, Candidate
-from headlight_app.contract.question import MEASURES
+from headlight_app.contract.question import MEASURES, Question
 from headlight_app.contract.reply import Reply
 from headlight_app.contract.sampling import GeneratedTokens, Sampling
 from headlight_app.generate.contract import (
@@ -63,7 +63,7 @@ def answer_generate(request: GenerateRequest) -> Reply[GenerateAnswer]:
 
     The server keeps no state for the visitor: the same steps get the same answer.
     """
-    started, resolved = perf_counter(), resolve(request.question)
+    started, resolved = perf_counter(), resolve_prompt(request.question)
     question, tokenizer, generated = resolved.question, resolved.tokenizer, request.generated
     sampling = _sampling_config(request.sampling)
     if task_of(resolved.config).fills_masks:
@@ -80,6 +80,14 @@ def answer_generate(request: GenerateRequest) -> Reply[GenerateAnswer]:
     answer = structs.replace(answer, milliseconds=(perf_counter() - started) * 1_000)
     tokens = _read_tokens(result.step.text, result.step.source, tokenizer) if request.with_tokens else None
     return Reply(GenerateAnswer(step=answer, tokens=tokens), numbers)
+
+
+def resolve_prompt(question: Question) -> ResolvedQuestion:
+    """The model and a question about one text. Raises TextError for a pair."""
+    resolved = resolve(question)
+    if resolved.question.text_pair:
+        raise TextError("Generate reads one text, not a pair. Explore fills the masks of two.")
+    return resolved
 
 
 def _sampling_config(sampling: Sampling) -> SamplingConfig:
