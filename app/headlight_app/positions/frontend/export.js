@@ -66,15 +66,16 @@ function lossFigure(measured) {
 }
 
 /** @param {LossTable} measured @returns {[string, Table]} */
-function lossTable(measured) {
+export function lossTable(measured) {
   const { architecture, lengths, rows } = measured;
   const texts = [...lengths.map((length) => `${length} tokens`), `${lengths[0]} tokens, words shuffled`];
   const values = rows.flatMap(({ losses, shuffled }) =>
     [...losses, shuffled].flatMap((loss) => [loss?.mean ?? NaN, loss?.standard_error ?? NaN]),
   );
+  const unit = architecture === "encoder" ? "bits per masked token" : "bits per token";
   const labels = {
     positional_encoding: rows.map(({ title }) => title),
-    "bits per token": texts.flatMap((text) => [text, `${text}, standard error`]),
+    [unit]: texts.flatMap((text) => [text, `${text}, standard error`]),
   };
   const table = createTable(`positions losses ${architecture}`, labels, values);
   return [`Losses of ${architecture}s`, { ...table, sides: measuredModels(measured) }];
