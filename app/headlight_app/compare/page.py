@@ -62,7 +62,9 @@ def show(state: State, entry: AvailableModel) -> None:
     apply_reports(COMPONENT.key, example.text, example.source, partial(_read_report, known.default_side_b))
     COMPONENT.mount(msgspec.to_builtins(data))
     if state.text_pair:
-        st.info("Both sides also read the second text of Explore.", icon=":material/splitscreen:")
+        st.info(
+            "A side whose model is made for pairs also reads the second text of Explore.", icon=":material/splitscreen:"
+        )
     if len(state.side_b) > MAX_ADDRESS_LENGTH:
         st.info("Text B is too long for an address; a copied link omits it.", icon=":material/link_off:")
 

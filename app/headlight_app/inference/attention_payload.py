@@ -155,7 +155,7 @@ def notes(resolved: ResolvedQuestion) -> tuple[str, ...]:
     heard = traced.source or traced.text
     longest = max(traced.text.read_count, heard.read_count)
     if separator := typed_separator(traced.text, resolved.config, resolved.tokenizer):
-        note_texts.append(f"{separator} in a sentence begins no second text: it has a box of its own.")
+        note_texts.append(f"{separator} in a sentence does not begin a second text, which has a box of its own.")
     if isinstance(heard, EncodedSound):
         note_texts += _sound_notes(heard)
     if resolved.config.decoder.alignment_heads:

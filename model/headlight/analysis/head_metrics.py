@@ -216,9 +216,8 @@ class HeadMetric:
 
     Either the share of the head's attention, from 0 to 1, that goes to `cells`, or the mean over rows of `measure`,
     computed from weights and text, which has a unit. `elsewhere` is a sentence on a paper that defines the measure in
-    another way, or empty. Cells are keys of the query's own text, so they only apply to
-    self-attention. `exercise` is for a head that gives most of its attention to the cells; if it `is_everywhere`, its
-    answer is about all rows.
+    another way, or empty. Cells are keys of the query's own text, so they only apply to self-attention. `exercise` is
+    for a head that gives most of its attention to the cells; if it `is_everywhere`, its answer is about all rows.
     """
 
     title: str

@@ -125,9 +125,9 @@ def warn_of_overflow(traced: Trace) -> None:
 
 
 def tell_of_segments(traced: Trace, tokenizer: Tokenizer) -> None:
-    """Say on standard error that a separator inside a text begins no second text."""
+    """Say on standard error that a separator inside a text does not begin a second text."""
     if name := typed_separator(traced.text, traced.config, tokenizer):
-        print(f"headlight: {name} in a text begins no second text; --pair TEXT gives one.", file=sys.stderr)
+        print(f"headlight: {name} in a text does not begin a second text; give one with --pair TEXT.", file=sys.stderr)
 
 
 def add_input_options(parser: argparse.ArgumentParser) -> None:
