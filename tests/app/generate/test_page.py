@@ -36,7 +36,8 @@ def test_a_second_text_is_said_to_be_left_out_and_never_read_as_if_it_were_not_t
     monkeypatch.setattr(variants, "reads_pair", lambda config: True)
     told = [info.value for info in alone("generate", model="masked", text_pair="the dog").info]
     assert told == ["Generate does not read the second text of Explore."]
-    for route, more in (("generate", {}), ("copying", {"position": 1, "token": 5})):
+    requests: dict[str, dict[str, int]] = {"generate": {}, "copying": {"position": 1, "token": 5}}
+    for route, more in requests.items():
         with pytest.raises(HeadlightError, match="reads one text, not a pair"):
             ask_worker(route, model="masked", text="the [MASK]", text_pair="the dog", **more)
 
