@@ -172,3 +172,10 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
 def test_a_text_b_too_long_for_an_address_says_so() -> None:
     at = alone("compare", model="next", side_b=encode_side_b(Difference(text="cat " * 400)))
     assert "too long for an address" in at.info[0].value
+
+
+@pytest.mark.parametrize(("model", "read"), [("mood", "the dog"), ("next", "")])
+def test_both_sides_read_the_second_text_of_explore_by_a_model_of_pairs(model: str, read: str) -> None:
+    at = alone("compare", model=model, text_pair="the dog")
+    assert component_data(at.main)["settings"]["text_pair"] == read
+    assert ["second text of Explore" in info.value for info in at.info] == [True] * bool(read)
