@@ -100,4 +100,6 @@ test("a token that hardly any output looks at is not said to be looked at for on
       .join("");
   assert.equal(said(0), "the was hardly looked at.");
   assert.equal(said(1), "dog was looked at for le 99.7 %.");
+  const dark = pointedWords(alignment, /** @type {any} */ ({ at: () => 0 }), { output: 0, input: null });
+  assert.equal(dark.at(-2), "no token with more than 0.5 %");
 });

@@ -6,6 +6,7 @@ import {
   createElement,
   formatPercent,
   listenToChip,
+  NO_LARGE_SHARE,
   quotedToken,
   updateChildren,
 } from "../../ui/frontend/dom/dom.js";
@@ -217,7 +218,8 @@ export function pointedWords({ inputs, outputs, verb }, weights, { output, input
   const named = best
     .filter((place, rank) => rank === 0 || shares[place] >= 0.01)
     .flatMap((place, rank) => [rank ? ", " : "", quotedToken(others[place]), ` ${formatPercent(shares[place])}`]);
-  if (output !== null) return [quotedToken(outputs[output]), ` ${verb} `, ...named, "."];
+  const isLarge = shares[best[0]] > 0.005;
+  if (output !== null) return [quotedToken(outputs[output]), ` ${verb} `, ...(isLarge ? named : [NO_LARGE_SHARE]), "."];
   if (!(shares[best[0]] >= 0.01)) return [quotedToken(inputs[input ?? 0]), " was hardly looked at."];
   return [quotedToken(inputs[input ?? 0]), " was looked at for ", ...named, "."];
 }
