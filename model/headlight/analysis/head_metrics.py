@@ -277,7 +277,7 @@ HEAD_METRICS: Registry[HeadMetric] = Registry(
             _first_token,
             "A bright first column: nearly every token looks at the first one. The weights of a row must add up to 1; "
             "a head with nothing to fetch puts them where they do no harm.",
-            elsewhere="Rows after the first, and weights alone; a sink of Gu et al. (2025) counts the first row, too.",
+            elsewhere="Measured on the rows after the first; a sink of Gu et al. (2025) counts the first row, too.",
         ),
         "same-word": _pattern(
             "Same word",

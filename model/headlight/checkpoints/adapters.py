@@ -28,9 +28,8 @@ from headlight.text.pattern_cost import PatternError, pattern_cost
 ADAPTER_WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 MAX_PATH_LENGTH = 500  # of a module's path, which patterns are matched against
 _PREFIX = "base_model.model."
-_WRAPPERS = re.compile(
-    r"\.(?:modules_to_save|default|base_layer)(?=\.|$)"
-)  # parts of a name that PEFT adds while it runs
+# Parts of a name that PEFT adds while it runs.
+_WRAPPERS = re.compile(r"\.(?:modules_to_save|default|base_layer)(?=\.|$)")
 _CHANGES = ("lora_A", "lora_B", "lora_embedding_A", "lora_embedding_B", "lora_magnitude_vector")
 _CHANGE = re.compile(rf"(?P<module>.+)\.(?P<part>{'|'.join(_CHANGES)})(?:\.weight)?$")
 _REQUIRED_VALUES = {

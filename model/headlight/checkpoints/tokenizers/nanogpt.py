@@ -19,7 +19,6 @@ from headlight.paths import read_regular
 
 META_FILE = "meta.pkl"
 MAX_META_BYTES = 8 << 20  # enough for all characters that Unicode assigns
-_FIELDS = ("stoi", "itos", "vocab_size")
 # Operations of a pickle without those that make tuples: as keys of a dictionary, nested ones would be hashed for ever.
 _NUMBERED = ("PUT", "BINPUT", "LONG_BINPUT")
 _ALLOWED = {
