@@ -43,6 +43,8 @@ SUPERSEDED = (
     "tie_word_embeddings",
     "use_sliding_window",
 )
+# Tables that are not loaded as long as they hold what the family computes.
+COMPARED = {"pegasus": "embed_positions.weight"}
 # Ignored fields inside nested groups.
 UNREAD = ("attn_impl", "mrope_section", "mrope_interleaved", "problem_type")
 
@@ -118,7 +120,8 @@ def test_every_tensor_changes_the_trace_or_is_listed_as_not_loaded(
     for name, tensor in first.tensors.items():
         other = tensor * 1.5 + torch.randn(tensor.shape, generator=generator)
         trace = first.run(first.plan(first.values, {**first.tensors, name: other}))
-        assert first.moved(trace) == (name not in loader.unused), name
+        is_read = name not in loader.unused or name.endswith(COMPARED.get(family, "no table"))
+        assert first.moved(trace) == is_read, name
 
 
 @pytest.mark.parametrize("family", EACH_FAMILY)
