@@ -122,12 +122,12 @@ class Adapter:
         self._reject_shared_weights(base)
         readers = dict(base.readers)
         by_inner_name = {name.partition(".")[2]: name for name in readers}
+        embedding = next(filter(_EMBEDDING.fullmatch, base), "")
         for name, reader in self.replacements.items():
             readers[_find(name, readers, by_inner_name) or name] = reader
         for change in self.changes:
             found = (_find(f"{name}.weight", readers, by_inner_name) for name in self._names(change.module))
             target = next(filter(None, found), None)
-            embedding = next(filter(_EMBEDDING.fullmatch, base), "")
             if target is None and embedding and change.module.endswith("lm_head"):
                 target = f"{change.module}.weight"  # of a base that ties it to its embedding
                 readers[target] = base.readers[embedding]

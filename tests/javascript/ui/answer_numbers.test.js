@@ -71,7 +71,7 @@ test("a label that is not true any more is not replaced by another one", () => {
     search: { heads: [{ path: "encoder.1.self", head: 2, margin: -0.1 }], stuck: false },
   });
   const words = outcomeWords(found).map((word) => (typeof word === "string" ? word : word.textContent));
-  assert.equal(words.join(""), "Without this head the label sport has less than 50 %: it is not true.");
+  assert.equal(words.join(""), "Without this head the label sport has less than 50 %: the model no longer gives it.");
 });
 
 test("sides without a problem type have answers that exclude each other", () => {

@@ -158,7 +158,7 @@ export function outcomeWords({ changed, text, likeliest, most, search, problem_t
     return [
       count ? `Without ${these} the label ` : "The label ",
       quotedToken({ text }),
-      " has less than 50 %: it is not true.",
+      " has less than 50 %: the model no longer gives it.",
     ];
   if (changed)
     return [
