@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import socket
 from ipaddress import ip_address
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import psutil
 import segno
@@ -30,19 +30,26 @@ def own_address(host: str, port: int) -> str:
 
 
 def room_address(visited: str, host: str, port: int) -> str:
-    """The origin at which other machines reach the visited page; empty if none can."""
-    try:
-        seen = urlsplit(visited)
-    except ValueError:  # the address comes from the browser and may be malformed
-        seen = urlsplit("")
-    if not is_local(seen.hostname or "localhost"):
-        return f"{seen.scheme}://{seen.netloc}"
+    """The site at which other machines reach the visited page, without a slash at its end; empty if none can."""
+    if not is_local(_split(visited).hostname or "localhost"):
+        return page_site(visited)
     first, *_ = page_addresses(host, port)
     return "" if is_local(urlsplit(first).hostname or "") else first
 
 
+def page_site(visited: str) -> str:
+    """The address of the folder of a page, without a slash at its end; all pages are in one folder."""
+    seen = _split(visited)
+    return f"{seen.scheme}://{seen.netloc}{page_folder(visited)}"
+
+
+def page_folder(visited: str) -> str:
+    """The path of that folder, likewise: empty, or the prefix below which the browser sees this server."""
+    return _split(visited).path.rpartition("/")[0]
+
+
 def shared_address(visited: str) -> str:
-    """The origin at which others reach the visited page; empty if none can or the server is not shared."""
+    """The site at which others reach the visited page; empty if none can or the server is not shared."""
     import streamlit as st  # imported here, because the command starts the workers first
 
     host, *_ = (*settings().hosts, "localhost")
@@ -97,9 +104,21 @@ def _terminal_code(address: str) -> str:
 
 
 def _url(host: str, port: int) -> str:
-    """The URL of a host and port; an IPv6 address is put in brackets."""
+    """The URL of a host and port, with the path of this server; an IPv6 address is put in brackets."""
     name = "localhost" if host == "127.0.0.1" else host
-    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+    return (
+        f"http://[{name}]:{port}{settings().base_path}"
+        if ":" in name
+        else f"http://{name}:{port}{settings().base_path}"
+    )
+
+
+def _split(address: str) -> SplitResult:
+    """The parts of an address that comes from a browser, all empty if it is malformed."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("")
 
 
 def _interface_addresses(family: socket.AddressFamily) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ SHARED_VARIABLE, CACHE_VARIABLE, UPLOAD_LIMIT_VARIABLE, MEMORY_LIMIT_VARIABLE = 
     "HEADLIGHT_MEMORY_LIMIT",
 )
 WORKERS_VARIABLE, HOSTS_VARIABLE, ENGINE_VARIABLE = "HEADLIGHT_WORKERS", "HEADLIGHT_HOSTS", "HEADLIGHT_ENGINE"
-SCENES_VARIABLE = "HEADLIGHT_SCENES"
+SCENES_VARIABLE, BASE_PATH_VARIABLE = "HEADLIGHT_SCENES", "HEADLIGHT_BASE_PATH"
 LOCAL_ENGINE = "local"  # workers are processes of this machine
 MAX_DEFAULT_WORKERS = 4
 DEFAULT_UPLOAD_LIMIT = 500  # MB; a model of 125 M parameters in float32
@@ -26,7 +26,8 @@ class Settings:
     A `shared` server opens no path. `hub_cache` lists the Hugging Face cache. `upload_limit` is in MB, 0 for no
     uploads; `memory_limit` in MB for the open models of a worker, 0 for a share of the free memory. `workers` is the
     number of processes of the short lane, `hosts` are the names by which browsers may reach the server, `engine` is
-    LOCAL_ENGINE or the address of a Ray cluster, `scenes` a file of scenes for browsers on the server's machine.
+    LOCAL_ENGINE or the address of a Ray cluster, `scenes` a file of scenes for browsers on the server's machine,
+    `base_path` the prefix of all paths, such as "/lab", or empty.
     """
 
     shared: bool = True
@@ -37,6 +38,7 @@ class Settings:
     hosts: tuple[str, ...] = ()
     engine: str = LOCAL_ENGINE
     scenes: str = ""
+    base_path: str = ""
 
     def to_environment(self) -> dict[str, str]:
         """The settings as environment variables, which `settings` reads."""
@@ -49,6 +51,7 @@ class Settings:
             HOSTS_VARIABLE: " ".join(self.hosts),
             ENGINE_VARIABLE: self.engine,
             SCENES_VARIABLE: self.scenes,
+            BASE_PATH_VARIABLE: self.base_path,
         }
 
 
@@ -77,4 +80,5 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
         hosts=tuple(environment.get(HOSTS_VARIABLE, "").split()),
         engine=environment.get(ENGINE_VARIABLE) or LOCAL_ENGINE,
         scenes=environment.get(SCENES_VARIABLE, ""),
+        base_path=environment.get(BASE_PATH_VARIABLE, ""),
     )

@@ -18,7 +18,7 @@ from headlight_app.state.session import apply_reports, report_serial
 from headlight_app.state.url import decode_side_b, encode_side_b
 from headlight_app.state.variants import reads_pair, trained_variant
 from headlight_app.ui import export_menu
-from headlight_app.ui.component import Component, Data, api_address, shared_styles
+from headlight_app.ui.component import API, Component, Data, shared_styles
 
 TITLE, ICON, PATH = "Compare", ":material/balance:", "compare"
 COMPONENT = Component(
@@ -50,7 +50,7 @@ def show(state: State, entry: AvailableModel) -> None:
         "alignments": known.alignments,
         "mask_arguments": known.mask_arguments,
         "writes_pdf": known.writes_pdf,
-        "api": api_address(),
+        "api": API,
         "models": [_model_row(each, models, titles) for each in offered],
         "state": choice,
         "side_b": known.default_side_b if side_b is None else side_b,

@@ -7,8 +7,7 @@ from headlight.course.requirements import PARTS, REQUIREMENTS
 from headlight_app.contract.state import State
 from headlight_app.engine.models import AvailableModel, available_models, own_titles
 from headlight_app.state.session import Report, apply_reports, report_serial
-from headlight_app.ui.component import Component, Data, api_address, shared_styles
-from headlight_app.ui.modules import base_path
+from headlight_app.ui.component import API, PAGES, Component, Data, shared_styles
 
 TITLE, ICON, PATH = "Course", ":material/school:", "course"
 CHOOSES_OWN_MODELS = True  # each screen chooses its own
@@ -60,8 +59,8 @@ def choosable_models() -> list[Data]:
 
 def _component_data(state: State, place: tuple[str, str, str]) -> Data:
     return {
-        "api": api_address(),
-        "pages": f"{base_path()}/",
+        "api": API,
+        "pages": PAGES,
         "state": dict(zip(STATE_FIELDS, place, strict=True)),
         "models": choosable_models(),
         "device": state.device,

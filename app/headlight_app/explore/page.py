@@ -35,7 +35,7 @@ from headlight_app.state.session import (
     was_just_opened,
 )
 from headlight_app.ui import charts, export_menu, signal_gallery
-from headlight_app.ui.component import Component, Data, api_address, read
+from headlight_app.ui.component import API, Component, Data, read
 from headlight_app.ui.terms import terms_json
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
@@ -145,7 +145,7 @@ def _component_data(path: str, state: State, question: Question, writes_target: 
     choice = {name: item for name, item in to_builtins(state).items() if name not in SIDEBAR_FIELDS}
     choice |= {"text": state.text if writes_target else question.text, "source": question.source}
     return {
-        "api": api_address(),
+        "api": API,
         "state": choice,
         "settings": settings,
         "serial": report_serial(),

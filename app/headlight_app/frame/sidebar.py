@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from msgspec.structs import asdict
 
 from headlight.config import Config
-from headlight_app.access.addresses import code_picture, current_room_address
+from headlight_app.access.addresses import code_picture, current_room_address, page_folder, page_site
 from headlight_app.access.uploads import is_upload
 from headlight_app.contract.question import UNCHANGED, Variant
 from headlight_app.contract.state import PER_MODEL_DEFAULTS, State
@@ -23,8 +23,7 @@ from headlight_app.room.panel import mount_room
 from headlight_app.state.session import change_state, report_serial
 from headlight_app.state.url import encode_state
 from headlight_app.state.variants import pools, trained_variant
-from headlight_app.ui.component import Component, Data, api_address, shared_styles
-from headlight_app.ui.modules import base_path
+from headlight_app.ui.component import API, Component, Data, shared_styles
 from headlight_app.ui.terms import terms_json
 
 BASE, DIALOG, LISTS = "ui/frontend/styles/base.css", "frame/frontend/dialog.css", "frame/frontend/lists.css"
@@ -190,7 +189,7 @@ def presenter_mode(state: State) -> None:
 
 def scenes(state: State, titles: Mapping[str, str]) -> None:
     """The list of scenes, on every page; `titles` are those of the pages, by path."""
-    SCENES.mount({"api": api_address(), "pages": _page_rows(titles), "presenter": state.presenter == "1"})
+    SCENES.mount({"api": API, "pages": _page_rows(titles), "presenter": state.presenter == "1"})
 
 
 def room(state: State, titles: Mapping[str, str]) -> None:
@@ -215,17 +214,17 @@ def invitation() -> None:
 def room_address(state: State) -> tuple[str, str]:
     """The URLs of this view and of the server for others; both the server's if they cannot open the model."""
     visited = urlsplit(st.context.url or "")
-    site = current_room_address() or f"{visited.scheme}://{visited.netloc}"
+    site = current_room_address() or page_site(st.context.url or "")
     if is_upload(state.model):
         return site, site
     query = urlencode(encode_state(state.change(presenter="")))
-    return f"{site}{visited.path}{'?' if query else ''}{query}", site
+    return f"{site}/{visited.path.rpartition('/')[2]}{'?' if query else ''}{query}", site
 
 
 def _page_rows(titles: Mapping[str, str]) -> list[dict[str, str]]:
-    """The pages with their URL paths. The first page is at the root."""
-    first = next(iter(titles))
+    """The pages with their URL paths, as the browser knows them. The first page is their folder."""
+    first, folder = next(iter(titles)), page_folder(st.context.url or "")
     return [
-        {"name": path, "title": title, "path": f"{base_path()}/{'' if path == first else path}"}
+        {"name": path, "title": title, "path": f"{folder}/{'' if path == first else path}"}
         for path, title in titles.items()
     ]

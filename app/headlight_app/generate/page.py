@@ -20,7 +20,7 @@ from headlight_app.state.session import apply_reports, report_serial
 from headlight_app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
 from headlight_app.state.variants import reads_pair
 from headlight_app.ui import export_menu, signal_gallery
-from headlight_app.ui.component import Component, Data, api_address, shared_styles
+from headlight_app.ui.component import API, Component, Data, shared_styles
 
 TITLE, ICON, PATH = "Generate", ":material/stylus_note:", "generate"
 COMPONENT = Component(
@@ -63,7 +63,7 @@ def _component_data(state: State, entry: AvailableModel, question: Question, kno
     choice = {name: getattr(state, name) for name in STATE_FIELDS} | {"text": question.text, "source": question.source}
     data: Data = msgspec.to_builtins(
         {
-            "api": api_address(),
+            "api": API,
             "mode": "fill" if task_of(entry.config).fills_masks else "continue",
             "state": choice,
             "sampling": decode_sampling(state.sampling),

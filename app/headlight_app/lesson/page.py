@@ -6,8 +6,7 @@ from headlight_app.contract.state import State
 from headlight_app.course.page import choosable_models
 from headlight_app.engine.models import AvailableModel
 from headlight_app.state.session import apply_reports, report_serial
-from headlight_app.ui.component import Component, api_address, shared_styles
-from headlight_app.ui.modules import base_path
+from headlight_app.ui.component import API, PAGES, Component, shared_styles
 
 TITLE, ICON, PATH = "Lessons", ":material/assignment:", "lesson"
 CHOOSES_OWN_MODELS = True  # each lesson has its own model
@@ -29,8 +28,8 @@ def show(state: State, entry: AvailableModel) -> None:
     apply_reports(COMPONENT.key, "", "")
     COMPONENT.mount(
         {
-            "api": api_address(),
-            "pages": f"{base_path()}/",
+            "api": API,
+            "pages": PAGES,
             "state": {"lesson": state.lesson, "notes": state.notes},
             "models": choosable_models(),
             "device": state.device,

@@ -15,7 +15,7 @@ from headlight_app.export.page import shared_state
 from headlight_app.positions import losses
 from headlight_app.positions.contract import PositionProfileRequest
 from headlight_app.ui import export_menu
-from headlight_app.ui.component import Component, api_address, shared_styles
+from headlight_app.ui.component import API, Component, shared_styles
 
 TITLE, ICON, PATH = "Positions", ":material/waves:", "positions"
 COMPONENT = Component(
@@ -51,7 +51,7 @@ def show(state: State, entry: AvailableModel) -> None:
         st.info("The model was not trained with this positional encoding; this is how it would act on the model.")
     tables = losses.measured_losses(entry)
     known = {"title": profile.title, "writes_pdf": profile.writes_pdf, "losses": to_builtins(tables)}
-    asked = {"api": api_address(), "request": to_builtins(request), "presenter": state.presenter}
+    asked = {"api": API, "request": to_builtins(request), "presenter": state.presenter}
     COMPONENT.mount(asked | known | {"shared": shared_state(PATH, state)})
     losses.show(tables, entry)
     with st.expander("The code that computes this", icon=":material/code:"):

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from headlight_app.engine.models import own_titles
-from headlight_app.ui.component import Component, api_address
+from headlight_app.ui.component import API, Component
 
 ROOM = Component(
     "room",
@@ -25,5 +25,5 @@ def room_cookie() -> str:
 
 def mount_room(pages: list[dict[str, str]], presenter: bool, invitation: Mapping[str, Any] | None) -> None:
     """Draw the component on any page. A new `invitation` (URL, QR code and number) opens the sheet."""
-    data = {"api": api_address(), "pages": pages, "cookie": room_cookie(), "own_models": own_titles()}
+    data = {"api": API, "pages": pages, "cookie": room_cookie(), "own_models": own_titles()}
     ROOM.mount({**data, "presenter": presenter, "invitation": invitation})

@@ -29,7 +29,7 @@ from headlight_app.access.visitor import (
     new_cookie,
     visitor_id,
 )
-from headlight_app.ui.modules import base_path
+from headlight_app.server.paths import COMPLETE_ADDRESS
 
 UPLOAD_PATH = "/_stcore/upload_file/"
 METRICS_PATH = "/_stcore/metrics"
@@ -38,6 +38,7 @@ PAGE_POLICY = (
     "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; connect-src 'self' ws: wss: data: blob:; "
     "object-src 'none'; base-uri 'self'; form-action 'self'"
 )
+HEAD_ELEMENT = b"<head>"
 ROOT_ELEMENT = b'<div id="root">'  # where Streamlit renders
 COOKIES_PER_ADDRESS = 500  # in COOKIE_SECONDS; more than a lecture hall behind one router fetches
 COOKIE_SECONDS = 600
@@ -244,12 +245,11 @@ class SkeletonMiddleware:
             await self.app(scope, receive, send)
             return
         headers = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
-        is_first = scope["path"].removeprefix(base_path()) in ("", "/")
-        added = self.skeleton + self.preloads if is_first else self.skeleton
-        await self.app({**scope, "headers": headers}, receive, self._completed(send, added))
+        is_first = scope["path"] in ("", "/")
+        await self.app({**scope, "headers": headers}, receive, self._completed(send, is_first=is_first))
 
-    def _completed(self, send: Send, added: bytes) -> Send:
-        """A `send` that inserts `added` into HTML responses."""
+    def _completed(self, send: Send, *, is_first: bool) -> Send:
+        """A `send` that completes HTML responses."""
         start: Message | None = None
         body = b""
 
@@ -262,7 +262,8 @@ class SkeletonMiddleware:
             else:
                 body += message.get("body", b"")
                 if not message.get("more_body"):
-                    body = body.replace(ROOT_ELEMENT, added + ROOT_ELEMENT)
+                    body = body.replace(ROOT_ELEMENT, self.skeleton + self.preloads * is_first + ROOT_ELEMENT)
+                    body = body.replace(HEAD_ELEMENT, HEAD_ELEMENT + COMPLETE_ADDRESS * is_first)
                     MutableHeaders(scope=start)["content-length"] = str(len(body))
                     await send(start)
                     await send({**message, "body": body})

@@ -12,7 +12,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from headlight.errors import HeadlightError
-from headlight_app.access.addresses import shared_address
+from headlight_app.access.addresses import page_site, shared_address
+from headlight_app.access.settings import settings
 from headlight_app.access.visitor import CURRENT_ADDRESS, current_visitor
 from headlight_app.contract.reply import Refusal, Reply
 from headlight_app.contract.request import Answer
@@ -30,7 +31,6 @@ from headlight_app.room.panel import room_cookie
 from headlight_app.room.rooms import CODE_LENGTH, LETTERS, Browser, Rooms
 from headlight_app.room.scenes import offered_scenes
 from headlight_app.server.replies import read_json, response
-from headlight_app.ui.modules import base_path
 
 CODE = re.compile(f"[{LETTERS}]{{{CODE_LENGTH}}}")
 Act = Callable[[Browser, Any], Answer]
@@ -65,13 +65,22 @@ def room_routes(rooms: Rooms) -> list[Route]:
 async def _respond(request: HttpRequest, decoder: msgspec.json.Decoder[Any], act: Act) -> Response:
     try:
         asked = decode_request(decoder, await read_json(request))
-        # The browser's own origin: behind a TLS proxy, the request's URL has http.
-        visited = request.headers.get("origin") or f"{request.url.scheme}://{request.url.netloc}"
-        site = f"{shared_address(visited) or visited}{base_path()}"
+        visited = _visited(request)
+        site = shared_address(visited) or page_site(visited)
         answer = act(Browser(current_visitor(), CURRENT_ADDRESS.get(), site), asked)
     except HeadlightError as error:
         answer = Refusal(error=str(error))
     return response(Reply(answer).encode())
+
+
+def _visited(request: HttpRequest) -> str:
+    """The address of the page that sent a request, or else of its folder.
+
+    Behind a proxy the server's own address may lack the prefix and have another host or http in place of https.
+    """
+    origin = request.headers.get("origin") or f"{request.url.scheme}://{request.url.netloc}"
+    referer = request.headers.get("referer", "")
+    return referer if referer.startswith(f"{origin}/") else f"{origin}{settings().base_path}/"
 
 
 def _lead_into(rooms: Rooms, code: str) -> Response:

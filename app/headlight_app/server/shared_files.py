@@ -37,7 +37,7 @@ class SharedFiles:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it."""
-        path = scope["path"].removeprefix(modules.base_path()) if scope["type"] == "http" else ""
+        path = scope["path"] if scope["type"] == "http" else ""
         if not path.startswith((STREAMLIT, MODULES)) or scope["method"] not in ("GET", "HEAD"):
             await self.app(scope, receive, send)
             return

@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from headlight_app.ui.modules import ROOT, base_path, folder
+from headlight_app.ui.modules import ROOT, folder
 
 # The network may fail while a component is opened. Some browsers cache a failed module by its address, so each
 # attempt uses new addresses. Streamlit would treat a script of one line as the path of a file.
@@ -28,6 +28,8 @@ const component = await load(0);
 export default component.default;
 """
 
+API = "api"  # the address of the server's API, relative to every page
+PAGES = "./"  # the address of all pages, likewise
 LAST_STYLES = ("ui/frontend/styles/touch.css", "ui/frontend/styles/forced_colours.css")  # of every component
 
 Data = dict[str, Any]  # passed between a page and its component by Streamlit, without checks
@@ -65,11 +67,6 @@ def reported(key: str) -> Data:
     """The last report of the component with this key; empty before the first, or if it is not a mapping."""
     settled = (st.session_state.get(key) or {}).get("settled")
     return dict(settled) if isinstance(settled, Mapping) else {}
-
-
-def api_address() -> str:
-    """The base address of the server's API for components."""
-    return f"{base_path()}/api"
 
 
 def read(path: str) -> str:

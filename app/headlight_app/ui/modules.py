@@ -9,8 +9,6 @@ from hashlib import sha256
 from pathlib import Path
 from posixpath import dirname, join, normpath
 
-import streamlit as st
-
 ROOT = Path(__file__).parents[1]  # the package
 SERVED = (".js", ".woff2")
 IMPORT = re.compile(r'^(?:import|export)\b[^"]*? from "([^"]+)";$', re.MULTILINE)
@@ -37,14 +35,8 @@ def version() -> str:
 
 
 def folder() -> str:
-    """The address of the folder of all modules on the server that runs this page."""
-    return f"{base_path()}/modules/{version()}"
-
-
-def base_path() -> str:
-    """The prefix of every path of this server: "/name" if it is served under a name, else empty."""
-    base = st.get_option("server.baseUrlPath").strip("/")
-    return f"/{base}" if base else ""
+    """The address of the folder of all modules, relative to every page: a proxy may serve the pages below a prefix."""
+    return f"modules/{version()}"
 
 
 def find(path: str) -> str:

@@ -64,8 +64,14 @@ def test_a_link_leads_a_student_to_the_view_and_tells_the_page_of_the_room(enter
 
 
 def test_behind_a_proxy_the_link_is_as_the_browser_knows_the_server(enter: Enter) -> None:
-    answer = enter("10.0.0.1").post("/api/room_open", json={"view": VIEW}, headers={"Origin": "https://lab.example"})
-    assert unpack(answer.content)[0]["link"].startswith("https://lab.example/room/")
+    for page, site in (
+        ("", "https://lab.example"),
+        ("https://lab.example/user/ann/proxy/8501/course?screen=a/b", "https://lab.example/user/ann/proxy/8501"),
+        ("https://lab.example.evil.example/x/", "https://lab.example"),
+    ):
+        headers = {"Origin": "https://lab.example", "Referer": page}
+        answer = enter("10.0.0.1").post("/api/room_open", json={"view": VIEW}, headers=headers)
+        assert unpack(answer.content)[0]["link"].startswith(f"{site}/room/")
 
 
 def test_a_student_and_a_stranger_learn_no_answers_and_end_nothing(enter: Enter) -> None:

@@ -72,7 +72,9 @@ test("an unchanged address is not written again", (context) => {
 
 test("a link contains the server's address, not localhost", () => {
   const here = "http://localhost:8501/lab/compare?text=a#top";
-  assert.equal(linkAddress(here, "text=b", "http://192.168.1.20:8501"), "http://192.168.1.20:8501/lab/compare?text=b");
+  const site = "http://192.168.1.20:8501/lab";
+  assert.equal(linkAddress(here, "text=b", site), `${site}/compare?text=b`);
+  assert.equal(linkAddress("http://localhost:9000/user/ann/", "", site), `${site}/`);
   assert.equal(linkAddress(here, "text=b", ""), "http://localhost:8501/lab/compare?text=b");
 });
 

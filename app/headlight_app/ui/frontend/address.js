@@ -78,10 +78,11 @@ export function withVariant(state) {
 
 /**
  * This page's address with another query, for sharing.
- * @param {string} here @param {string} query @param {string} origin at which others reach it; empty: that of `here`
+ * @param {string} here @param {string} query @param {string} site at which others reach its folder; empty: as `here`
  */
-export function linkAddress(here, query, origin) {
-  const link = new URL(new URL(here).pathname, origin || here);
+export function linkAddress(here, query, site) {
+  const page = new URL(here).pathname.split("/").at(-1) || ".";
+  const link = new URL(page, site ? `${site}/` : here);
   link.search = query;
   return link.href;
 }

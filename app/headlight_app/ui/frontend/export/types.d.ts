@@ -76,7 +76,7 @@ export interface SharedPage {
   /** The title of a model that only this visitor can open; empty for any other. */
   own_model: string;
   own_image_prefix: string;
-  /** The origin at which other machines reach the page; empty if unknown. */
+  /** The address at which other machines reach the folder of all pages; empty if unknown. */
   room_address: string;
 }
 
