@@ -18,6 +18,7 @@ from urllib.request import Request, urlopen
 PATIENCE = 180.0  # seconds for the server to answer; the first import of torch on a cold, busy disk is slow
 STOPPING = 60.0  # seconds for the shutdown
 PORTS = range(10_000, 30_000)  # below the ephemeral ports
+HEALTH = "/_stcore/health"  # Streamlit's
 ERROR = re.compile(r"\b(error|exception|traceback)\b", re.IGNORECASE)
 TRACEBACK = "Traceback (most recent call last)"
 
@@ -59,19 +60,19 @@ class Server:
 
 
 @contextmanager
-def serve(folder: Path, *options: str) -> Iterator[Server]:
+def serve(folder: Path, *options: str, health: str = HEALTH) -> Iterator[Server]:
     """Runs `headlight --no-browser` with further options on a free port until the block ends."""
     headlight = str(Path(sys.executable).with_name("headlight"))
-    with started(folder, headlight, "--no-browser", *options, "--port") as server:
+    with started(folder, headlight, "--no-browser", *options, "--port", health=health) as server:
         yield server
     server.assert_no_traceback()
 
 
 @contextmanager
-def started(folder: Path, *words: str, health: str = "/_stcore/health") -> Iterator[Server]:
+def started(folder: Path, *words: str, health: str = HEALTH) -> Iterator[Server]:
     """Runs a command that serves a page until the block ends; a free port is its last argument.
 
-    `health` is the path that answers once the server is ready; the default is Streamlit's.
+    `health` is the path that answers once the server is ready.
     """
     port = free_port()
     log_file = folder / "server.log"

@@ -10,7 +10,7 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib import import_module
 from ipaddress import ip_address
@@ -22,8 +22,10 @@ from headlight.cli.terminal.interruptions import ended_at_once
 from headlight.errors import HeadlightError
 from headlight.origin import headlight_version
 from headlight_app.access.addresses import ALL_INTERFACES, announcement, own_address, page_addresses
+from headlight_app.access.origins import known_hosts
 from headlight_app.access.settings import DEFAULT_UPLOAD_LIMIT, LOCAL_ENGINE, Settings, default_workers, settings
 from headlight_app.engine.engine import engine
+from headlight_app.server.proxy_options import add_proxy_options
 
 SCRIPT = Path(__file__).parent.parent / "frame" / "script" / "headlight_page.py"
 SKELETON = Path(__file__).parent.parent / "frame" / "static" / "skeleton.html"
@@ -113,13 +115,7 @@ def _parser(other_verbs: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--scenes", default="", metavar="FILE", help="a saved list of scenes, offered to the browsers of this machine"
     )
-    parser.add_argument(
-        "--allow-host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a host name by which browsers reach this server, as behind a proxy; repeatable",
-    )
+    add_proxy_options(parser)
     parser.add_argument("--version", action="version", version=f"headlight {headlight_version()}")
     return parser
 
@@ -160,6 +156,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         (options.host, *options.allow_host),
         options.engine,
         str(Path(options.scenes).resolve()) if options.scenes else "",
+        options.base_path,
     )
 
 
@@ -241,10 +238,11 @@ def _import_page(options: argparse.Namespace) -> Callable[[], None]:
 
     from headlight_app.room.rooms import Rooms
     from headlight_app.server.connections import QuietConnections
-    from headlight_app.server.hosts import HostCheck, known_names
+    from headlight_app.server.hosts import HostCheck
     from headlight_app.server.lifespan import lifespan, on_script_error
     from headlight_app.server.middleware import SecurityHeaders, SkeletonMiddleware, UploadLimiter, VisitorMiddleware
     from headlight_app.server.pace import Pace
+    from headlight_app.server.paths import BasePath, PageAddresses
     from headlight_app.server.routes import routes
     from headlight_app.server.shared_files import SharedFiles
     from headlight_app.server.status import STATUS_PATH, StatusPage
@@ -259,18 +257,21 @@ def _import_page(options: argparse.Namespace) -> Callable[[], None]:
     config = {
         "server.address": host,
         "server.port": port,
+        "server.baseUrlPath": "",  # BasePath has taken the prefix off
         "server.maxUploadSize": max(1, settings().upload_limit),
         "server.maxMessageSize": MAX_MESSAGE,
         "logger.hideWelcomeMessage": True,
     }
-    hosts = known_names(settings().hosts)
+    hosts = known_hosts(host, options.allow_host, trusts_forwarded=options.trust_forwarded)
     middleware = [
         Middleware(HostCheck, hosts),
+        *([Middleware(BasePath, options.base_path)] if options.base_path else []),
         Middleware(SecurityHeaders),
         Middleware(VisitorMiddleware),
         *([Middleware(Pace)] if settings().shared else []),
         Middleware(SharedFiles, compresses=settings().shared),
         Middleware(StatusPage, token),
+        Middleware(PageAddresses, _page_paths),
         Middleware(SkeletonMiddleware, SKELETON.read_bytes(), _preloads),
         Middleware(UploadLimiter),
         Middleware(QuietConnections),
@@ -293,6 +294,13 @@ def _preloads() -> bytes:
     from headlight_app.ui.modules import preloads
 
     return preloads(component.module for component in FIRST_COMPONENTS).encode()
+
+
+def _page_paths() -> Iterable[str]:
+    """The paths of all pages."""
+    from headlight_app.frame.main import TITLES
+
+    return TITLES
 
 
 def _prepare_pages() -> None:

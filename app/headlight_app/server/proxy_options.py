@@ -1,0 +1,51 @@
+"""The options for a server behind a proxy."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from headlight_app.access.origins import parse_authority
+
+BASE_PATH = re.compile(r"(/[\w~-][\w.~-]*)*", re.ASCII)  # no segment is "." or ".."
+
+
+def add_proxy_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options; invalid values are refused with a sentence."""
+    parser.add_argument(
+        "--allow-host",
+        type=_host,
+        action="append",
+        default=[],
+        metavar="NAME[:PORT]",
+        help="a host name by which browsers reach this server, as behind a proxy; repeatable",
+    )
+    parser.add_argument(
+        "--base-path",
+        type=_base_path,
+        default="",
+        metavar="/PATH",
+        help="serve the page below this path, for a proxy that passes it on (one that strips it needs nothing)",
+    )
+    parser.add_argument(
+        "--trust-forwarded",
+        action="store_true",
+        help="believe X-Forwarded-Host, X-Forwarded-Proto and Forwarded, which a proxy in front sets on each request",
+    )
+
+
+def _host(text: str) -> str:
+    try:
+        found = parse_authority(text if text.isascii() else text.encode("idna").decode())
+    except UnicodeError:
+        found = None
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a host; write NAME or NAME:PORT, such as lab.example")
+    return str(found)
+
+
+def _base_path(text: str) -> str:
+    path = text.rstrip("/")
+    if not BASE_PATH.fullmatch(path):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a path; it starts with a slash, such as /lab")
+    return path
