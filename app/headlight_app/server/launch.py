@@ -266,8 +266,8 @@ def _import_page(options: argparse.Namespace) -> Callable[[], None]:
     middleware = [
         Middleware(HostCheck, hosts),
         *([Middleware(BasePath, options.base_path)] if options.base_path else []),
-        Middleware(SecurityHeaders),
-        Middleware(VisitorMiddleware),
+        Middleware(SecurityHeaders, options.embed_in),
+        Middleware(VisitorMiddleware, in_frames=bool(options.embed_in)),
         *([Middleware(Pace)] if settings().shared else []),
         Middleware(SharedFiles, compresses=settings().shared),
         Middleware(StatusPage, token),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from ipaddress import IPv6Address, IPv6Network
 from time import monotonic
@@ -40,6 +41,7 @@ PAGE_POLICY = (
 )
 HEAD_ELEMENT = b"<head>"
 ROOT_ELEMENT = b'<div id="root">'  # where Streamlit renders
+COOKIE_LIMITS = re.compile(rb"; *(SameSite=\w+|Secure)(?=;|$)", re.IGNORECASE)
 COOKIES_PER_ADDRESS = 500  # in COOKIE_SECONDS; more than a lecture hall behind one router fetches
 COOKIE_SECONDS = 600
 MAX_ADDRESSES = 10_000  # counted
@@ -134,10 +136,13 @@ def _pending_bytes() -> int:
 
 
 class SecurityHeaders:
-    """Adds headers that limit what a page loads and who may frame it, and hides Streamlit's metrics page."""
+    """Adds headers that limit what a page loads and who may frame it, and hides Streamlit's metrics page.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    The sites of `embed_in` may frame every page.
+    """
+
+    def __init__(self, app: ASGIApp, embed_in: Sequence[str] = ()) -> None:
+        self.app, self.embed_in = app, embed_in
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and add the headers to its response."""
@@ -153,27 +158,32 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 headers["X-Content-Type-Options"] = "nosniff"
                 if headers.get("content-type", "").startswith("text/html"):
-                    headers.update(page_headers(scope))
+                    headers.update(page_headers(scope, self.embed_in))
             await send(message)
 
         await self.app(scope, receive, with_headers)
 
 
-def page_headers(scope: Scope) -> dict[str, str]:
-    """The headers of a page. With `embedded=1` in its address (Copy embed), any site may frame it."""
+def page_headers(scope: Scope, embed_in: Sequence[str] = ()) -> dict[str, str]:
+    """The headers of a page. With `embedded=1` in its address (Copy embed), any site may frame it.
+
+    X-Frame-Options cannot name other sites.
+    """
     if "1" in parse_qs(scope["query_string"].decode("latin-1")).get("embedded", ()):
         return {"Content-Security-Policy": PAGE_POLICY}
-    return {"Content-Security-Policy": f"{PAGE_POLICY}; frame-ancestors 'self'", "X-Frame-Options": "SAMEORIGIN"}
+    policy = {"Content-Security-Policy": " ".join((f"{PAGE_POLICY}; frame-ancestors 'self'", *embed_in))}
+    return policy if embed_in else {**policy, "X-Frame-Options": "SAMEORIGIN"}
 
 
 class VisitorMiddleware:
     """Sets the visitor's cookie with the page, and the context variables of visitor and address.
 
-    An address that has fetched too many cookies gets the page without one: these visitors share a queue.
+    An address that has fetched too many cookies gets the page without one: these visitors share a queue. `in_frames`
+    makes browsers send cookies in frames of other sites, if the page is served over https.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, *, in_frames: bool = False) -> None:
+        self.app, self.in_frames = app, in_frames
         self.given: TTLCache[str, int] = TTLCache(MAX_ADDRESSES, COOKIE_SECONDS)  # cookies by address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -186,10 +196,13 @@ class VisitorMiddleware:
         address = network_address(request.client.host if request.client else "")
 
         async def with_cookie(message: Message) -> None:
-            if message["type"] == "http.response.start" and visitor == UNKNOWN_VISITOR:
+            if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                if _is_page(request, message["status"], headers) and self._may_have_cookie(address):
+                is_new = visitor == UNKNOWN_VISITOR and _is_page(request, message["status"], headers)
+                if is_new and self._may_have_cookie(address):
                     headers.append("set-cookie", _set_cookie(scope))
+                if self.in_frames and scope.get("scheme") == "https":
+                    message["headers"] = [(name, _for_frames(name, value)) for name, value in message["headers"]]
             await send(message)
 
         tokens = CURRENT_VISITOR.set(visitor), CURRENT_ADDRESS.set(address)
@@ -225,7 +238,15 @@ def _is_page(request: HTTPConnection, status: int, answer: MutableHeaders) -> bo
 def _set_cookie(scope: Scope) -> str:
     # Lax: links from other sites carry the cookie, requests by pages of other sites do not.
     ending = "; Secure" if scope.get("scheme") == "https" else ""
-    return f"{cookie_name()}={new_cookie()}; Path=/; HttpOnly; SameSite=Lax{ending}"
+    # Without Path, the cookie is for the folder of the page, and so for no other server behind the same proxy.
+    return f"{cookie_name()}={new_cookie()}; HttpOnly; SameSite=Lax{ending}"
+
+
+def _for_frames(name: bytes, value: bytes) -> bytes:
+    """A header whose cookie is also sent in frames, for each framing site another one (Partitioned)."""
+    if name.lower() != b"set-cookie":
+        return value
+    return COOKIE_LIMITS.sub(b"", value) + b"; SameSite=None; Secure; Partitioned"
 
 
 class SkeletonMiddleware:

@@ -1,11 +1,11 @@
-"""The options for a server behind a proxy."""
+"""The options for a server behind a proxy or in a frame of another site."""
 
 from __future__ import annotations
 
 import argparse
 import re
 
-from headlight_app.access.origins import parse_authority
+from headlight_app.access.origins import parse_authority, parse_origin
 
 BASE_PATH = re.compile(r"(/[\w~-][\w.~-]*)*", re.ASCII)  # no segment is "." or ".."
 
@@ -32,6 +32,14 @@ def add_proxy_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="believe X-Forwarded-Host, X-Forwarded-Proto and Forwarded, which a proxy in front sets on each request",
     )
+    parser.add_argument(
+        "--embed-in",
+        type=_origin,
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="a site that may show the page in a frame, such as https://moodle.example; repeatable",
+    )
 
 
 def _host(text: str) -> str:
@@ -49,3 +57,11 @@ def _base_path(text: str) -> str:
     if not BASE_PATH.fullmatch(path):
         raise argparse.ArgumentTypeError(f"{text!r} is not a path; it starts with a slash, such as /lab")
     return path
+
+
+def _origin(text: str) -> str:
+    found = parse_origin(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an origin; write https://NAME or https://NAME:PORT")
+    scheme, host = found
+    return f"{scheme}://{host}"

@@ -149,6 +149,54 @@ def test_the_names_that_browsers_may_use_reach_the_server(served: list[tuple[str
     assert settings().hosts == ("localhost", "lab.example")
 
 
+@pytest.mark.parametrize(
+    ("option", "given", "kept"),
+    [
+        ("allow_host", "LAB.example.", ["lab.example"]),
+        ("allow_host", "[0::1]:9000", ["[::1]:9000"]),
+        ("allow_host", "bücher.example:9102", ["xn--bcher-kva.example:9102"]),
+        ("base_path", "/lab", "/lab"),
+        ("base_path", "/a/b.c/", "/a/b.c"),
+        ("base_path", "/", ""),
+        ("embed_in", "https://moodle.example", ["https://moodle.example"]),
+        ("embed_in", "http://127.0.0.1:8080", ["http://127.0.0.1:8080"]),
+    ],
+)
+def test_what_a_proxy_or_a_frame_needs_reaches_the_server(
+    monkeypatch: pytest.MonkeyPatch, port: int, option: str, given: str, kept: str | list[str]
+) -> None:
+    reached = list[argparse.Namespace]()
+    monkeypatch.setattr(launch, "_serve", lambda options: reached.append(options) or 0)
+    assert launch.main(["--port", str(port), f"--{option.replace('_', '-')}", given]) == 0
+    assert getattr(reached[0], option) == kept
+    assert settings().base_path == reached[0].base_path
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(
+            ("--allow-host", value)
+            for value in ("", "*", "https://lab.example", "lab.example/x", "lab:0", "a b", "[::1")
+        ),
+        *(
+            ("--base-path", value)
+            for value in ("lab", "//lab", "/a//b", "/a/../b", "/.", "/a b", "/a?b", "https://a/b")
+        ),
+        *(("--embed-in", value) for value in ("*", "moodle.example", "https://*.example", "https://a/b", "null", "")),
+        *(("--embed-in", value) for value in ("https://a; script-src *", "javascript://a", "https://a https://b")),
+    ],
+)
+def test_what_is_no_host_path_or_origin_gets_one_sentence(
+    capsys: pytest.CaptureFixture[str], option: str, value: str
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        launch.main([option, value])
+    assert stopped.value.code == 2
+    (said,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("headlight: error")]
+    assert option in said and repr(value) in said and ("write" in said or "such as" in said)
+
+
 @pytest.mark.parametrize("limit", ["-1", "many", "1e9", "9999999999", "", "²"])
 def test_a_limit_that_is_none_is_refused(limit: str) -> None:
     with pytest.raises(SystemExit) as stopped:

@@ -8,7 +8,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from headlight_app.server.middleware import SecurityHeaders, SkeletonMiddleware
+from headlight_app.server.middleware import SecurityHeaders, SkeletonMiddleware, VisitorMiddleware
 
 PAGE = '<body><div id="root"></div></body>'
 
@@ -55,6 +55,36 @@ def test_a_page_stands_in_a_frame_of_others_where_its_address_asks_for_it(query:
     assert policy["object-src"] == "'none'" and "http" not in policy["default-src"]
     assert headers.get("x-frame-options", "") == ("SAMEORIGIN" if framed_by else "")
     assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_page_stands_in_frames_of_the_sites_that_the_operator_names() -> None:
+    sites = ["https://moodle.example", "https://canvas.example:8443"]
+    for query in ("", "?presenter=1"):
+        secured = TestClient(Starlette(routes=[Route("/", page)], middleware=[Middleware(SecurityHeaders, sites)]))
+        headers = secured.get(f"/{query}", headers={"accept-encoding": ""}).headers
+        assert headers["content-security-policy"].endswith(f"; frame-ancestors 'self' {' '.join(sites)}")
+        assert "x-frame-options" not in headers, "it would forbid these frames where a browser reads it first"
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("in_frames", [False, True])
+def test_cookies_are_sent_in_frames_only_where_frames_are_allowed_and_over_https(scheme: str, in_frames: bool) -> None:
+    async def with_cookies(request: Request) -> Response:
+        answer = HTMLResponse(PAGE)
+        answer.set_cookie("room", "BCDFG", samesite="lax")
+        answer.set_cookie("secured", "1", samesite="strict", secure=True)
+        return answer
+
+    client = TestClient(
+        Starlette(routes=[Route("/", with_cookies)], middleware=[Middleware(VisitorMiddleware, in_frames=in_frames)]),
+        base_url=f"{scheme}://lab.example",
+    )
+    cookies = client.get("/").headers.get_list("set-cookie")
+    assert len(cookies) == 3 and cookies[2].startswith("headlight_visitor_") and "; HttpOnly" in cookies[2]
+    assert "; Path=" not in cookies[2], "so it is for the folder of the page, behind whatever prefix"
+    for cookie in cookies:
+        assert cookie.lower().count("samesite=") == 1 and cookie.lower().count("secure") <= 1 + ("secured=" in cookie)
+        assert cookie.endswith("; SameSite=None; Secure; Partitioned") == (in_frames and scheme == "https")
 
 
 def test_what_streamlit_measures_of_the_server_is_not_told() -> None:

@@ -72,8 +72,10 @@ class Room {
   #keep(code) {
     this.#code = code;
     const age = code ? "" : "; max-age=0";
-    // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API needs https, which classrooms rarely have
-    document.cookie = `${this.#data.cookie}=${code}; path=/; samesite=lax${age}`;
+    const inFrames = location.protocol === "https:" ? ["samesite=none; secure; partitioned"] : [];
+    for (const limits of ["samesite=lax", ...inFrames])
+      // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API needs https, which classrooms rarely have
+      document.cookie = `${this.#data.cookie}=${code}; path=/; ${limits}${age}`;
   }
 
   /** Report this browser's place to the server and apply its reply; repeats after a pause. */
