@@ -121,3 +121,15 @@ def _wait_until_ready(server: Server, process: subprocess.Popen[bytes], health: 
         except (URLError, OSError):
             time.sleep(0.1)
     raise AssertionError(f"the server did not answer within {PATIENCE:.0f} seconds:\n{server.log()}")
+
+
+def wait_until_answered(port: int, process: subprocess.Popen[bytes]) -> None:
+    """Waits until a process accepts connections at a port."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        assert process.poll() is None, f"it ended with {process.returncode}"
+        with socket.socket() as probe:
+            if not probe.connect_ex(("127.0.0.1", port)):
+                return
+        time.sleep(0.1)
+    raise AssertionError(f"nothing listens at {port}")
