@@ -166,7 +166,12 @@ def test_what_a_proxy_or_a_frame_needs_reaches_the_server(
     monkeypatch: pytest.MonkeyPatch, port: int, option: str, given: str, kept: str | list[str]
 ) -> None:
     reached = list[argparse.Namespace]()
-    monkeypatch.setattr(launch, "_serve", lambda options: reached.append(options) or 0)
+
+    def serve(options: argparse.Namespace) -> int:
+        reached.append(options)
+        return 0
+
+    monkeypatch.setattr(launch, "_serve", serve)
     assert launch.main(["--port", str(port), f"--{option.replace('_', '-')}", given]) == 0
     assert getattr(reached[0], option) == kept
     assert settings().base_path == reached[0].base_path
