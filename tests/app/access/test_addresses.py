@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from headlight_app.access import addresses
-from headlight_app.access.addresses import announcement, code_picture, page_addresses, room_address
+from headlight_app.access.addresses import announcement, code_picture, own_address, page_addresses, room_address
 from headlight_app.access.settings import SHARED_VARIABLE
 from tests.app.pages import open_app
 
@@ -52,6 +52,12 @@ def room(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("room")
 def test_the_addresses_can_be_typed_in_the_room(host: str, expected: tuple[str, ...]) -> None:
     assert page_addresses(host, 8501) == expected
+
+
+def test_the_addresses_hold_the_path_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_BASE_PATH", "/lab")
+    assert page_addresses("127.0.0.1", 8501) == (own_address("127.0.0.1", 8501),) == ("http://localhost:8501/lab",)
+    assert room_address("https://hub.example/x/lab/tasks", "127.0.0.1", 8501) == "https://hub.example/x/lab"
 
 
 def test_without_a_network_the_page_is_at_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
