@@ -75,7 +75,7 @@ export function pack({ meta, numbers }) {
 function answerFrom(file, change) {
   globalThis.fetch = /** @type {typeof fetch} */ (
     async (address, request) => {
-      const route = String(address).replace(/^.*\/api\//, "");
+      const route = String(address).replace(/^.*\bapi\//, "");
       const { client_id: _, request_number: __, ...body } = JSON.parse(String(request?.body));
       questions.push({ route, body });
       asked++;
