@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tokenizers
 import torch
 from safetensors.torch import load_file, save_file
 
@@ -24,6 +25,7 @@ from tests.families.decoders import NEOX
 from tests.families.reference import (
     NANOGPT,
     TEXT,
+    VOCABULARY,
     Case,
     build,
     build_nanogpt,
@@ -192,6 +194,16 @@ def test_a_tensor_inside_the_model_that_it_has_no_parameter_for_is_refused(tenso
     build_pickle(GPT2, tmp_path / "model", **{tensor: torch.ones(24)})
     with pytest.raises(CheckpointError, match=f"no parameter of the model uses {tensor}"):
         load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("case", [CLASSIFIER, LLAMA, GPT2], ids=lambda case: case.kind)
+def test_a_tokenizer_with_tokens_added_last_opens(case: Case, tmp_path: Path) -> None:
+    model = build(case, tmp_path / "model")
+    made = tokenizers.Tokenizer.from_file(str(tmp_path / "model" / "tokenizer.json"))
+    made.add_tokens([f"<word {number}>" for number in range(VOCABULARY + 2 - made.get_vocab_size())])
+    made.save(str(tmp_path / "model" / "tokenizer.json"))
+    agree(traced(tmp_path / "model", tmp_path), outputs(model, case))
+    assert any("no embedding for 2 tokens of its tokenizer" in note for note in load(tmp_path / "model").notes)
 
 
 def test_shards_without_an_index_are_joined(tmp_path: Path) -> None:

@@ -118,19 +118,14 @@ def _load_source(
     if foreign is not None and task_of(config).continues_text:
         config, generation_notes = with_generation(config, source, tokenizer)
     model = meta_model_within(config, source.name, memory_limit, dtype.itemsize)
-    if tokenizer.vocabulary_size > config.vocabulary_size:
-        raise CheckpointError(
-            f"{source.name}: its tokenizer has {tokenizer.vocabulary_size} tokens, its config only "
-            f"{config.vocabulary_size}."
-        )
     if foreign is None:
         _load_native_weights(source, model, device, dtype)
     report = LoadReport() if foreign is None else load_weights(foreign, model, device, dtype)
     model.origin = Origin.of_files(_bare_name(source.name), source.weight_files())
     model.requires_grad_(False).eval().pack_weights()
     notes = (
-        *source.notes, *report.notes, *_gguf_notes(source, model), *_transcript_notes(config, tokenizer),
-        *generation_notes, *_program_notes(source),
+        *source.notes, *report.notes, *_gguf_notes(source, model), *_fitted_notes(config, tokenizer),
+        *_transcript_notes(config, tokenizer), *generation_notes, *_program_notes(source),
     )  # fmt: skip
     return Checkpoint(model, tokenizer, read_card(source.folder), notes, report.tensor_names)
 
@@ -149,6 +144,17 @@ def _gguf_notes(source: CheckpointSource, model: Transformer) -> tuple[str, ...]
     megabytes = sum(parameter.numel() * parameter.element_size() for parameter in parameters) / 1e6
     kind = str(parameters[0].dtype).removeprefix("torch.")
     return (f"{source.gguf.describe()}, and {megabytes:,.1f} MB in memory as {kind}.",)
+
+
+def _fitted_notes(config: Config, tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Fit a tokenizer to the model's vocabulary, with a note on its tokens that the model has no embedding for."""
+    beyond = tokenizer.fit_to(config.vocabulary_size)
+    if tokenizer.target_tokenizer is not tokenizer:
+        tokenizer.target_tokenizer.fit_to(config.vocabulary_size)
+    if not beyond:
+        return ()
+    count = "1 token" if len(beyond) == 1 else f"{len(beyond)} tokens"
+    return (f"The model has no embedding for {count} of its tokenizer, which no text may have: {join_names(beyond)}.",)
 
 
 def _transcript_notes(config: Config, tokenizer: Tokenizer) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 import tokenizers
 
 from headlight.array_types import Float
-from headlight.errors import CheckpointError, TextError, wrap_errors
+from headlight.errors import CheckpointError, TextError, shortened, wrap_errors
 from headlight.file_writing import write_files
 from headlight.paths import MAX_JSON_BYTES, read_regular
 from headlight.text.languages import language_tokens, split_language
@@ -87,6 +87,7 @@ class Tokenizer:
         self.backend = backend
         vocabulary = backend.get_vocab(with_added_tokens=True)
         self.vocabulary_size = max(vocabulary.values(), default=-1) + 1
+        self.model_size: int | None = None  # rows of the model's embedding, if known
         self.longest_token = max(map(len, vocabulary), default=0)  # in characters
         added = backend.get_added_tokens_decoder()
         self.special_ids = frozenset(token_id for token_id, token in added.items() if token.special)
@@ -117,6 +118,32 @@ class Tokenizer:
             check_tokenizer(values, name)
             return cls(tokenizers.Tokenizer.from_str(json.dumps(values)))
 
+    def fit_to(self, size: int) -> tuple[str, ...]:
+        """Adapt to a model whose embedding has `size` rows; returns the tokens that the model has no row for.
+
+        A text with one of them is refused from now on; ids of rows without a token have no text.
+        """
+        self.model_size = size
+        vocabulary = self.backend.get_vocab(with_added_tokens=True) if self.vocabulary_size > size else {}
+        for role in ("mask_id", "start_id", "end_id", "pad_id", "unknown_id"):
+            if (getattr(self, role) or 0) >= size:
+                setattr(self, role, None)
+        self.languages = {name: number for name, number in self.languages.items() if number < size}
+        self.vocabulary_size = min(self.vocabulary_size, size)
+        return tuple(
+            sorted((token for token, number in vocabulary.items() if number >= size), key=vocabulary.__getitem__)
+        )
+
+    def _require_rows(self, ids: Sequence[int]) -> None:
+        """Raise TextError for a token that the model has no row for."""
+        size = self.model_size
+        if size is not None and (beyond := [number for number in ids if number >= size]):
+            token = shortened(self.backend.id_to_token(beyond[0]) or "")
+            raise TextError(
+                f"The text has the token {token!r}, whose id is {beyond[0]}; the model's embedding ends at {size - 1}. "
+                "Leave it out."
+            )
+
     def save(self, folder: str | Path) -> None:
         """Write tokenizer.json into the folder. Raises OutputError."""
         write_files(Path(folder), {TOKENIZER_FILE: self.to_bytes()})
@@ -141,6 +168,7 @@ class Tokenizer:
             self._require_known(behind + second)
             encoding = self.backend.encode(behind, second or None, add_special_tokens=add_special_tokens)
         ids, special_mask = list(encoding.ids), tuple(flag == 1 for flag in encoding.special_tokens_mask)
+        self._require_rows(ids)
         if language:
             added = set(self.languages.values())
             ids = [
@@ -197,6 +225,8 @@ class Tokenizer:
         encodings = self.backend.encode_batch_fast(
             [sanitize_surrogates(text) for text in texts], add_special_tokens=False
         )
+        for encoding in encodings:
+            self._require_rows(encoding.ids)
         return [encoding.ids for encoding in encodings]
 
     def normalize(self, text: str) -> str:
@@ -206,13 +236,14 @@ class Tokenizer:
             return text if self.backend.normalizer is None else self.backend.normalizer.normalize_str(text)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of token ids, without special tokens. Raises TextError for an id that is not in the vocabulary."""
-        token_ids = [int(number) for number in ids]
+        """The text of token ids, without special tokens and rows of the model without a token.
+
+        Raises TextError for an id that is not in the vocabulary.
+        """
+        token_ids, size = [int(number) for number in ids], max(self.vocabulary_size, self.model_size or 0)
         for token_id in token_ids:
-            if not 0 <= token_id < self.vocabulary_size:
-                raise TextError(
-                    f"There is no token {token_id}: this vocabulary has the numbers 0 to {self.vocabulary_size - 1}."
-                )
+            if not 0 <= token_id < size:
+                raise TextError(f"There is no token {token_id}: this vocabulary has the numbers 0 to {size - 1}.")
         with wrap_errors(TextError, "This model's tokenizer fails at these tokens"):
             return self.backend.decode(token_ids, skip_special_tokens=True)
 

@@ -16,6 +16,9 @@ from safetensors.torch import load_file, save_file
 from headlight import POSITIONAL_ENCODINGS, Checkpoint, CheckpointError, HeadlightError, Transformer, load, run, save
 from headlight.checkpoints.load import DTYPES
 from headlight.config import EmbeddingConfig
+from headlight.errors import TextError
+from headlight.text.tokenizer import Tokenizer
+from headlight.tracing.predictions import candidates
 from tests.model import toys
 from tests.sampling import each_once, examples
 
@@ -178,10 +181,39 @@ def test_a_broken_folder_gets_a_sentence_that_names_it(tmp_path: Path, fault: st
     assert str(caught.value).startswith("my own") and "toy" not in str(caught.value).replace("../toy/", "")
 
 
-def test_a_tokenizer_larger_than_the_model_gets_a_sentence(tmp_path: Path) -> None:
-    save(tmp_path, toys.model(vocabulary_size=20), toys.causal())
-    with pytest.raises(CheckpointError, match="its tokenizer has 300 tokens, its config only 20"):
-        load(tmp_path)
+def test_tokens_beyond_the_models_vocabulary_are_named_and_refused_in_texts(tmp_path: Path) -> None:
+    tokenizer = Tokenizer.from_json(json.loads(toys.causal().to_bytes()), "toy")
+    size = tokenizer.vocabulary_size
+    tokenizer.backend.add_special_tokens(["[PAD]", "[MASK]"])
+    save(tmp_path, toys.decoder(vocabulary_size=size), tokenizer)
+    loaded = load(tmp_path)
+    told = "The model has no embedding for 2 tokens of its tokenizer, which no text may have: [PAD], [MASK]."
+    assert told in loaded.notes
+    assert logits(loaded).shape[-1] == size == loaded.tokenizer.vocabulary_size
+    assert loaded.tokenizer.mask_id is loaded.tokenizer.pad_id is None
+    sentence = rf"the token '\[PAD\]', whose id is {size}; the model's embedding ends at {size - 1}\. Leave it out"
+    with pytest.raises(TextError, match=sentence):
+        run(loaded.model, loaded.tokenizer, "the [PAD] cat")
+    with pytest.raises(TextError, match=sentence):
+        loaded.tokenizer.encode_batch(["the", "[PAD]"])
+    with pytest.raises(TextError, match="0 to"):
+        loaded.tokenizer.decode([size])
+
+
+def test_rows_without_a_token_are_numbered_and_have_no_text(tmp_path: Path) -> None:
+    size = toys.causal().vocabulary_size
+    model = toys.decoder(vocabulary_size=size + 2)
+    with torch.no_grad():
+        model.output_head.projection.weight[size + 1] = 30 * model.output_head.projection.weight.mean(0)
+    save(tmp_path, model, toys.causal())
+    loaded = load(tmp_path)
+    texts = [
+        each.token for each in candidates(run(loaded.model, loaded.tokenizer, TEXT), loaded.tokenizer, -1, size + 2)
+    ]
+    assert {f"[{size}]", f"[{size + 1}]"} <= set(texts)
+    assert loaded.tokenizer.decode([*loaded.tokenizer.encode("the").ids, size + 1]) == "the"
+    with pytest.raises(TextError, match="0 to"):
+        loaded.tokenizer.decode([size + 2])
 
 
 VALUES: st.SearchStrategy[Any] = st.one_of(

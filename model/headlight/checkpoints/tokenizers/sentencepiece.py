@@ -317,6 +317,7 @@ class MarianTokenizer(Tokenizer):
         if add_special_tokens and self.end_token is not None:
             ids, token_texts = [*ids, self.token_ids[self.end_token]], [*token_texts, self.end_token]
             spans, special_mask = [*spans, (0, 0)], [*special_mask, True]
+        self._require_rows(ids)
         tokens = tuple(self.backend.id_to_token(token_id) or "" for token_id in ids)
         return Encoded(text, tuple(ids), tokens, tuple(token_texts), tuple(spans), tuple(special_mask))
 
