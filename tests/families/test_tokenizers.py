@@ -2,18 +2,28 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tokenizers
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
+from headlight.checkpoints import load
 from headlight.checkpoints.tokenizers.open import open_tokenizer
 from headlight.errors import CheckpointError, TextError
+from headlight.tracing.run import run
+from tests.families.cases import CASES
+from tests.families.reference import build
 from tests.families.texts import BERT, CORPUS, MPNET, NASTY, ROBERTA, byte_pairs, configured, pieces, reference, words
-from tests.sampling import each_once
+from tests.sampling import each_once, examples
 
 Make = Callable[[Path], object]
+pytestmark = pytest.mark.filterwarnings("ignore:This sequence already has")  # ByT5's tokenizer
 T5: dict[str, Any] = {"vocab_size": 500, "model_type": "unigram", "pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
 LLAMA: dict[str, Any] = {
     "vocab_size": 700, "model_type": "bpe", "byte_fallback": True, "normalization_rule_name": "identity",
@@ -124,6 +134,10 @@ LAYOUTS: dict[str, tuple[str, Make, dict[str, Any]]] = {
     "xlm-roberta": ("xlm-roberta", spm("sentencepiece.bpe.model", FAIRSEQ),
                     {"mask_token": token("<mask>", lstrip=True)}),
     "camembert": ("camembert", spm("sentencepiece.bpe.model", FAIRSEQ), {}),
+    "mbart": ("mbart", spm("sentencepiece.bpe.model", FAIRSEQ | {"normalization_rule_name": "identity"}),
+              {"tokenizer_class": "MBartTokenizer", "src_lang": "de_DE"}),
+    "mbart50 in German": ("mbart", spm("sentencepiece.bpe.model", FAIRSEQ),
+                          {"tokenizer_class": "MBart50Tokenizer", "src_lang": "de_DE"}),
     "mbart50": ("mbart", spm("sentencepiece.bpe.model", FAIRSEQ), {"tokenizer_class": "MBart50Tokenizer"}),
     "m2m_100": ("m2m_100", m2m, {"tokenizer_class": "M2M100Tokenizer"}),
     "mpnet": ("mpnet", lambda folder: words(folder, special=MPNET), {}),
@@ -150,6 +164,8 @@ LAYOUTS: dict[str, tuple[str, Make, dict[str, Any]]] = {
     "deberta-v2": ("deberta-v2", spm("spm.model", DEBERTA), {"do_lower_case": False, "vocab_type": "spm"}),
     "deberta-v2, lower case": ("deberta-v2", spm("spm.model", DEBERTA),
                                {"do_lower_case": True, "split_by_punct": True}),
+    "byt5": ("t5", lambda folder: None, {"tokenizer_class": "ByT5Tokenizer"}),
+    "byt5 with fewer sentinels": ("mt5", lambda folder: None, {"tokenizer_class": "ByT5Tokenizer", "extra_ids": 7}),
     "marian": ("marian", marian, {"source_lang": "en", "target_lang": "de"}),
 }  # fmt: skip
 
@@ -200,20 +216,69 @@ def test_a_tokenizer_json_is_used_as_it_stands(name: str, tmp_path: Path) -> Non
         assert list(ours.encode(text).ids) == backend.encode(text).ids, text
 
 
+SETTINGS: tuple[dict[str, Any], ...] = (
+    {"do_lower_case": False}, {"do_lower_case": True}, {"strip_accents": True}, {"strip_accents": False},
+    {"tokenize_chinese_chars": False}, {"add_prefix_space": True}, {"add_prefix_space": False},
+    {"additional_special_tokens": ["<|user|>", "<|bot|>"]}, {"pad_token": "[NEW PAD]"}, {"add_bos_token": True},
+    {"split_special_tokens": True}, {"keep_accents": True}, {"split_by_punct": True}, {"add_eos_token": True},
+    {"legacy": True}, {"clean_up_tokenization_spaces": True}, {"src_lang": "de_DE"},
+)  # fmt: skip
+WITH_NEW_TOKENS = "The Cat é <|user|>a<|bot|> hello [NEW PAD]<new>quoted"
+
+
+# Layouts whose files are all that a setting of tokenizer_config.json stands beside.
+WITHOUT_JSON = ("gpt2", "gpt_neox", "qwen2", "roberta", "bert", "mpnet", "albert", "deberta-v2", "xlm-roberta",
+                "camembert", "gemma", "mbart50", "esm", "byt5")  # fmt: skip
+EXCEPT: dict[
+    str, tuple[str, ...]
+] = {  # the reference then also finds no own pieces of the model, or drops its template
+    "split_special_tokens": ("albert", "gemma", "esm"),
+    "add_bos_token": ("albert",),
+    "add_eos_token": ("albert",),
+    "pad_token": ("xlm-roberta", "camembert", "mbart50", "byt5"),
+    "additional_special_tokens": ("byt5",),
+}
+
+
+@pytest.mark.parametrize(("name", "settings"), each_once(WITHOUT_JSON, SETTINGS))
+def test_settings_beside_other_vocabularies_decide(name: str, settings: dict[str, Any], tmp_path: Path) -> None:
+    kind, make, options = LAYOUTS[name]
+    if name in EXCEPT.get(next(iter(settings)), ()):
+        return
+    make(configured(tmp_path, kind))
+    configured(tmp_path, kind, **options | settings)
+    theirs, ours = reference(tmp_path), open_tokenizer(tmp_path, kind)
+    for text in (*NASTY, WITH_NEW_TOKENS):
+        assert list(ours.encode(text).ids) == theirs(text)["input_ids"], text
+
+
+ODD = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(" \t\n▁Ġ'😀é\u0301漢ab1<>/s")), max_size=40)
+FRAGMENTS = st.sampled_from((" the cat", "</s>", "<mask>", "[MASK]", "<|endoftext|>", "<extra_id_0>", " don't", "日本"))
+
+
+@pytest.mark.parametrize("name", ["gpt2", "qwen2", "bert", "roberta", "t5", "xlm-roberta", "deberta-v2", "byt5"])
+def test_any_text_has_the_ids_of_the_reference(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    kind, make, options = LAYOUTS[name]
+    folder = tmp_path_factory.mktemp("layout")
+    make(configured(folder, kind, **options))
+    theirs, ours = reference(folder), open_tokenizer(folder, kind)
+
+    @examples(100)
+    @given(st.lists(st.one_of(ODD, FRAGMENTS), max_size=4).map("".join))
+    def compare(text: str) -> None:
+        assert list(ours.encode(text).ids) == theirs(text)["input_ids"]
+
+    compare()
+
+
 # The class that a tokenizer_config.json names -> a layout of its family, whose tokenizer.json stands beside it.
 CLASSES = {
     "GPT2Tokenizer": "gpt2", "Qwen2Tokenizer": "qwen2", "RobertaTokenizer": "roberta", "BartTokenizerFast": "bart",
     "BertTokenizer": "bert", "DistilBertTokenizerFast": "distilbert", "ElectraTokenizer": "electra",
     "MPNetTokenizer": "mpnet", "AlbertTokenizer": "albert", "DebertaV2Tokenizer": "deberta-v2", "T5Tokenizer": "t5",
     "XLMRobertaTokenizer": "xlm-roberta", "CamembertTokenizer": "camembert", "GemmaTokenizer": "gemma",
-    "PreTrainedTokenizerFast": "bert", "": "gpt2",
+    "PreTrainedTokenizerFast": "bert", "": "gpt2", "MBart50Tokenizer": "mbart50",
 }  # fmt: skip
-SETTINGS: tuple[dict[str, Any], ...] = (
-    {"do_lower_case": False}, {"do_lower_case": True}, {"strip_accents": True}, {"strip_accents": False},
-    {"tokenize_chinese_chars": False}, {"add_prefix_space": True}, {"add_prefix_space": False},
-    {"additional_special_tokens": ["<|user|>", "<|bot|>"]}, {"pad_token": "[NEW PAD]"}, {"add_bos_token": True},
-)  # fmt: skip
-WITH_NEW_TOKENS = "The Cat é <|user|>a<|bot|> hello [NEW PAD]<new>quoted"
 
 
 @pytest.mark.parametrize(("class_name", "settings"), each_once(CLASSES, SETTINGS))
@@ -259,6 +324,22 @@ def test_a_class_that_is_not_known_is_refused_by_name(named: str, tmp_path: Path
     words(configured(tmp_path, "bert", tokenizer_class=named))
     with pytest.raises(CheckpointError, match=f"the tokenizer '{named}' cannot be built without one"):
         open_tokenizer(tmp_path, "bert")
+
+
+def test_a_class_may_be_named_in_config_json(tmp_path: Path) -> None:
+    case = CASES["t5"][0]
+    model = build(replace(case, config=case.config | {"vocab_size": 384, "tokenizer_class": "ByT5Tokenizer"}), tmp_path)
+    (tmp_path / "tokenizer.json").unlink()
+    opened, ids = load(tmp_path), [*(byte + 3 for byte in "é the".encode()), 1]
+    assert list(opened.tokenizer.encode("é the").ids) == reference(tmp_path)("é the")["input_ids"] == ids
+    assert opened.tokenizer.encode("é").token_texts == ("é₁", "é₂", "</s>")
+    expected = model(torch.tensor([ids]), decoder_input_ids=torch.tensor([[0]])).logits[0].detach().numpy()
+    found = run(opened.model, opened.tokenizer, "", source="é the").logits
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    words(configured(tmp_path / "japanese", "bert"))
+    (tmp_path / "japanese" / "config.json").write_text(json.dumps({"tokenizer_class": "BertJapaneseTokenizer"}))
+    with pytest.raises(CheckpointError, match="the tokenizer 'BertJapaneseTokenizer' cannot be built"):
+        open_tokenizer(tmp_path / "japanese", "bert")
 
 
 def test_marians_target_is_split_by_its_own_model(tmp_path: Path) -> None:
@@ -319,9 +400,18 @@ def test_a_mask_strips_the_space_before_it_where_its_model_was_trained_so(tmp_pa
     assert ours.encode("a <mask> b").ids[2] == ours.mask_id
 
 
-def test_a_special_token_that_the_vocabulary_lacks_is_not_added(tmp_path: Path) -> None:
-    gpt2(configured(tmp_path, "gpt2", pad_token="[PAD]"))
-    assert open_tokenizer(tmp_path, "gpt2").vocabulary_size == 420, "the model has no embedding for another token"
+@pytest.mark.parametrize("missing", ["bos_token", "cls_token"])
+def test_a_token_around_every_text_that_the_model_lacks_is_refused(missing: str, tmp_path: Path) -> None:
+    kind, make, size = ("gpt2", gpt2, 420) if missing == "bos_token" else ("bert", words, 400)
+    case = CASES[kind][0]
+    build(replace(case, config=case.config | {"vocab_size": size}), tmp_path)
+    (tmp_path / "tokenizer.json").unlink()
+    make(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({missing: "<x>", "add_bos_token": True}))
+    with pytest.raises(
+        CheckpointError, match="its tokenizer adds '<x>' to every text, which the model has no embedding"
+    ):
+        load(tmp_path)
 
 
 def test_a_folder_without_any_vocabulary_is_refused_by_a_sentence(tmp_path: Path) -> None:
@@ -336,7 +426,6 @@ SPOILT: dict[str, tuple[Make, str]] = {
     "a special token that is null": (lambda f: configured(f, "gpt2", additional_special_tokens=[None]), "no name|name"),
     "a number that is none": (lambda f: configured(f, "gpt2", added_tokens_decoder={"x": "y"}), "not a token id"),
     "added tokens without ids": (lambda f: (f / "added_tokens.json").write_text('{"a": "b"}'), "without an id"),
-    "a start that is not there": (lambda f: configured(f, "gpt2", bos_token="<x>", add_bos_token=True), "lacks <x>"),
     "no flag": (lambda f: configured(f, "gpt2", add_prefix_space="yes"), "true or false"),
 }
 
@@ -351,11 +440,10 @@ def test_files_beside_a_vocabulary_that_make_no_sense_are_refused_by_a_sentence(
     assert str(tmp_path) not in str(refused.value)
 
 
-@pytest.mark.parametrize("missing", ["[UNK]", "[CLS]"])
-def test_a_vocabulary_without_its_special_tokens_is_refused_by_a_sentence(missing: str, tmp_path: Path) -> None:
+def test_a_vocabulary_without_a_token_for_unknown_words_is_refused_by_a_sentence(tmp_path: Path) -> None:
     words(configured(tmp_path, "bert"))
     path = tmp_path / "vocab.txt"
-    path.write_text(path.read_text(encoding="utf-8").replace(missing, "x"), encoding="utf-8")
+    path.write_text(path.read_text(encoding="utf-8").replace("[UNK]", "x"), encoding="utf-8")
     with pytest.raises(CheckpointError, match="lacks"):
         open_tokenizer(tmp_path, "bert")
 

@@ -124,7 +124,7 @@ def _load_source(
     model.origin = Origin.of_files(_bare_name(source.name), source.weight_files())
     model.requires_grad_(False).eval().pack_weights()
     notes = (
-        *source.notes, *report.notes, *_gguf_notes(source, model), *_fitted_notes(config, tokenizer),
+        *source.notes, *report.notes, *_gguf_notes(source, model), *_fitted_notes(config, tokenizer, source.name),
         *_transcript_notes(config, tokenizer), *generation_notes, *_program_notes(source),
     )  # fmt: skip
     return Checkpoint(model, tokenizer, read_card(source.folder), notes, report.tensor_names)
@@ -146,8 +146,17 @@ def _gguf_notes(source: CheckpointSource, model: Transformer) -> tuple[str, ...]
     return (f"{source.gguf.describe()}, and {megabytes:,.1f} MB in memory as {kind}.",)
 
 
-def _fitted_notes(config: Config, tokenizer: Tokenizer) -> tuple[str, ...]:
-    """Fit a tokenizer to the model's vocabulary, with a note on its tokens that the model has no embedding for."""
+def _fitted_notes(config: Config, tokenizer: Tokenizer, name: str) -> tuple[str, ...]:
+    """Fit a tokenizer to the model's vocabulary, with a note on its tokens that the model has no embedding for.
+
+    Raises CheckpointError if it adds such a token to every text.
+    """
+    around = tokenizer.backend.encode("").ids
+    if around and max(around) >= config.vocabulary_size:
+        token = shortened(tokenizer.backend.id_to_token(max(around)))
+        raise CheckpointError(
+            f"{name}: its tokenizer adds {token!r} to every text, which the model has no embedding for."
+        )
     beyond = tokenizer.fit_to(config.vocabulary_size)
     if tokenizer.target_tokenizer is not tokenizer:
         tokenizer.target_tokenizer.fit_to(config.vocabulary_size)

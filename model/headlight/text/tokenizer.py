@@ -103,6 +103,7 @@ class Tokenizer:
         check_growth("decoder", self._decoder_steps)
         self._limit = TextLimit(backend.normalizer, backend.pre_tokenizer)
         self._text_and_bytes = lru_cache(maxsize=KNOWN_TOKENS)(self._read_token)  # few tokens make up most texts
+        self.source_language = ""  # the language token that replaces the one that the tokenizer adds
         self.target_tokenizer: Tokenizer = self  # the tokenizer of the decoder's text; separate in Marian models
 
     @classmethod
@@ -161,7 +162,7 @@ class Tokenizer:
         """
         text, second = map(sanitize_surrogates, text if isinstance(text, TextPair) else (text, ""))
         language, behind = split_language(text, self.languages) if add_special_tokens else ("", text)
-        start = len(text) - len(behind)
+        start, language = len(text) - len(behind), language or (self.source_language if add_special_tokens else "")
         with wrap_errors(TextError, "This model's tokenizer fails at this text"):
             self._limit.check(text)
             self._limit.check(second)
@@ -376,13 +377,13 @@ def _unchanged(token: str, step: dict[str, Any]) -> str:
 def _decode_byte_level(token: str, step: dict[str, Any]) -> str:
     """Byte-level vocabularies write each byte as one printable character; an entry may be part of a character."""
     try:
-        raw = bytes(_byte_level_value(character) for character in token)
+        raw = bytes(byte_of_character(character) for character in token)
     except ValueError:  # an added token, used as is
         return token
     return _from_bytes(raw)
 
 
-def _byte_level_value(character: str) -> int:
+def byte_of_character(character: str) -> int:
     """The byte of a character in GPT-2's byte alphabet: printable Latin-1 represents itself, the rest is shifted."""
     code = ord(character)
     if 33 <= code <= 126 or 161 <= code <= 172 or 174 <= code <= 255:

@@ -14,6 +14,7 @@ from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tok
 from headlight.checkpoints.config_reader import ConfigReader, read_json
 from headlight.checkpoints.file_rules import LLAMA2C_TOKENIZER
 from headlight.checkpoints.source import display_name
+from headlight.checkpoints.tokenizers.byte_level import BYT5, byt5_tokenizer
 from headlight.checkpoints.tokenizers.nanogpt import META_FILE, character_backend
 from headlight.checkpoints.tokenizers.sentencepiece import (
     SOURCE_MODEL,
@@ -28,9 +29,11 @@ from headlight.checkpoints.tokenizers.sentencepiece import (
 from headlight.checkpoints.tokenizers.settings import add_tokens_beside, apply_settings
 from headlight.checkpoints.tokenizers.special_tokens import (
     PAIRS,
+    PRESETS,
     SpecialTokens,
     TokenizerPreset,
     add_special_tokens,
+    class_name,
     gives_segments,
     preset_for,
     read_special_tokens,
@@ -69,9 +72,13 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
             apply_settings(values, config, model_type)
         tokenizer = Tokenizer.from_json(values, name)
         add_tokens_beside(tokenizer.backend, folder, config)
-        return Tokenizer(tokenizer.backend, gives_segments=gives_segments(model_type, config))
-    reader = _find_reader(folder, name, model_type)
+        segments = gives_segments(model_type, config)
+        return _finished(Tokenizer(tokenizer.backend, gives_segments=segments), config)
     named = config.string("tokenizer_class", "")
+    if class_name(model_type, named) == BYT5:
+        special_tokens = read_special_tokens(folder, config, PRESETS[BYT5].special_tokens)
+        return _finished(byt5_tokenizer(config, special_tokens), config)
+    reader = _find_reader(folder, name, model_type)
     preset = preset_for(model_type, named)
     if preset is None:
         whose = repr(shortened(named)) if named else f"of {model_type}"
@@ -87,9 +94,18 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
         if reader is None:
             return open_marian_tokenizer(folder, name, files.special_tokens)
         backend = reader(files)
-        add_special_tokens(backend, files.special_tokens, preset.appended_tokens)
+        add_special_tokens(backend, files.special_tokens)
         backend.post_processor = _post_processor(backend, files)
-        return Tokenizer(backend, gives_segments=gives_segments(model_type, config))
+        return _finished(Tokenizer(backend, gives_segments=gives_segments(model_type, config)), config)
+
+
+def _finished(tokenizer: Tokenizer, config: ConfigReader) -> Tokenizer:
+    """The tokenizer, with the settings that no file of a vocabulary holds."""
+    tokenizer.backend.encode_special_tokens = config.boolean("split_special_tokens", False)
+    language = config.string("src_lang", "")
+    named = (name for name in (language, f"__{language}__") if name in tokenizer.languages)
+    tokenizer.source_language = next(named, "")
+    return tokenizer
 
 
 def _find_reader(folder: Path, name: str, model_type: str = "") -> BackendReader | None:

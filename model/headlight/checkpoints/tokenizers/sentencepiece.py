@@ -245,9 +245,7 @@ def _albert_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fie
 def _words_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
     """XLM-R: the file's own character map; white space only separates words."""
     backend.normalizer = normalizers.Sequence(_character_map(pieces))
-    backend.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(SPACE, prepend_scheme="always")]
-    )
+    backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), _space(fields, "never")])
 
 
 def _pegasus_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
@@ -263,8 +261,21 @@ def _deberta_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fi
     strip = normalizers.Strip(left=False, right=True)
     backend.normalizer = normalizers.Sequence([*lower, spaces, normalizers.NFC(), strip])
     punctuation = [pre_tokenizers.Punctuation(behavior="isolated")] if fields.boolean("split_by_punct", False) else []
-    space = pre_tokenizers.Metaspace(SPACE, prepend_scheme="always")
-    backend.pre_tokenizer = pre_tokenizers.Sequence([*punctuation, space])
+    backend.pre_tokenizer = pre_tokenizers.Sequence([*punctuation, _space(fields, "first")])
+
+
+def _llama_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
+    """Llama: the file's own normalization, optionally without a space before the text."""
+    if not fields.boolean("add_prefix_space", True):
+        plain = plain_text_backend(replace(pieces, add_dummy_prefix=False), fields.name)
+        backend.normalizer, backend.decoder = plain.normalizer, plain.decoder
+
+
+def _space(fields: ConfigReader, without: str) -> pre_tokenizers.PreTokenizer:
+    """Spaces as SPACE, with one before each word; `without` is the scheme if the fields disable that."""
+    return pre_tokenizers.Metaspace(
+        SPACE, prepend_scheme="always" if fields.boolean("add_prefix_space", True) else without
+    )
 
 
 STYLES: Mapping[str, Callable[[tokenizers.Tokenizer, SentencePieceModel, ConfigReader], None]] = {
@@ -273,6 +284,7 @@ STYLES: Mapping[str, Callable[[tokenizers.Tokenizer, SentencePieceModel, ConfigR
     "albert": _albert_style,
     "pegasus": _pegasus_style,
     "deberta": _deberta_style,
+    "llama": _llama_style,
 }
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import tokenizers
 
 from headlight.checkpoints.config_reader import ConfigReader
+from headlight.checkpoints.tokenizers.sentencepiece import SPACE
 from headlight.checkpoints.tokenizers.special_tokens import (
     GENERAL_CLASSES,
     PAIRS,
@@ -53,9 +54,16 @@ def apply_settings(values: Step, fields: ConfigReader, model_type: str) -> None:
     for step in _steps(values, "normalizer"):
         if step.get("type") == "BertNormalizer":
             _change_bert_normalizer(step, fields)
+            _change_unknown(values, fields)
     if fields.has("do_lower_case"):
         _change_case(values, name, lower=fields.boolean("do_lower_case"))
-    if fields.has("add_prefix_space"):
+    if name == "AlbertTokenizer" and fields.boolean("keep_accents", False):
+        _remove(values, "normalizer", lambda step: step.get("type") in ("NFKD", "StripAccents"))
+    if name == "DebertaV2Tokenizer" and fields.boolean("split_by_punct", False):
+        _split_at_punctuation(values)
+    if name == "LlamaTokenizer":
+        _change_llama_prefix(values, fields)
+    elif fields.has("add_prefix_space"):
         _change_prefix(values, name, fields.boolean("add_prefix_space"))
     if name in PRESETS and PRESETS[name].pair not in ("joined", "repeated"):
         for step in _steps(values, "post_processor"):
@@ -111,6 +119,34 @@ def _change_prefix(values: Step, name: str, prefix: bool) -> None:
                 step["prepend_scheme"] = "always" if prefix else _PREFIX_SCHEMES[name]
 
 
+def _split_at_punctuation(values: Step) -> None:
+    """Make each punctuation mark a word of its own."""
+    part = "pre_tokenizer"
+    if not any(step.get("type") == "Punctuation" for step in _steps(values, part)):
+        punctuation = {"type": "Punctuation", "behavior": "Isolated"}
+        values[part] = {"type": "Sequence", _PARTS[part]: [punctuation, *_sequence(values.get(part), _PARTS[part])]}
+
+
+def _change_llama_prefix(values: Step, fields: ConfigReader) -> None:
+    """The space before a text: none, before the text, or (`legacy`) also after each special token.
+
+    A file that puts it there by its normalizer is changed only if one of the two fields is given.
+    """
+    prefix, is_legacy = fields.boolean("add_prefix_space", True), fields.boolean("legacy", False)
+    scheme = ("always" if is_legacy else "first") if prefix else "never"
+    metaspaces = [step for step in _steps(values, "pre_tokenizer") if step.get("type") == "Metaspace"]
+    for step in metaspaces:
+        step["prepend_scheme"] = scheme
+    is_prepended = any(step.get("type") == "Prepend" for step in _steps(values, "normalizer"))
+    if is_prepended and (not prefix or (fields.has("legacy") and not is_legacy)):
+        values["normalizer"] = None
+        values["pre_tokenizer"] = {
+            "type": "Metaspace", "replacement": SPACE, "prepend_scheme": scheme, "split": False,
+        }  # fmt: skip
+    if not prefix:
+        _remove(values, "decoder", lambda step: step.get("type") == "Strip")
+
+
 def _change_bert_normalizer(step: Step, fields: ConfigReader) -> None:
     given: dict[str, bool | None] = {
         ours: fields.boolean(theirs) for theirs, ours in _BERT_FIELDS.items() if fields.has(theirs)
@@ -118,6 +154,14 @@ def _change_bert_normalizer(step: Step, fields: ConfigReader) -> None:
     if "lowercase" in given and "strip_accents" not in given:
         given["strip_accents"] = None  # None: accents are stripped if letters are made small
     step.update(given)
+
+
+def _change_unknown(values: Step, fields: ConfigReader) -> None:
+    """The token of unknown words, if the vocabulary has the one that the fields name."""
+    given, model = fields.values.get("unk_token"), values.get("model")
+    content = given.get("content") if isinstance(given, dict) else given
+    if isinstance(model, dict) and isinstance(content, str) and content in (model.get("vocab") or ()):
+        model["unk_token"] = content
 
 
 def _steps(values: Step, part: str) -> Iterator[Step]:

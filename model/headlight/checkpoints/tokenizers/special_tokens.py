@@ -15,15 +15,17 @@ import tokenizers
 from tokenizers import AddedToken
 
 from headlight.checkpoints.config_reader import ConfigReader, read_json
+from headlight.checkpoints.file_rules import CONFIG
 from headlight.errors import CheckpointError
 from headlight.text.tokenizer_limits import MAX_ADDED_TOKEN_LENGTH
 
-ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+ROLES, LANGUAGE = ("bos", "eos", "unk", "sep", "pad", "cls", "mask"), "language"
 TOKENIZER_CONFIG, SPECIAL_TOKENS_MAP, ADDED_TOKENS = (
     "tokenizer_config.json",
     "special_tokens_map.json",
     "added_tokens.json",
 )
+_CONFIGS = (TOKENIZER_CONFIG, CONFIG)
 UNNAMED_TOKEN_FIELDS = ("additional_special_tokens", "extra_special_tokens")
 _FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 
@@ -42,9 +44,10 @@ class SpecialTokens:
 
 
 def read_tokenizer_config(folder: Path, name: str) -> ConfigReader:
-    """The folder's tokenizer_config.json; empty if there is none."""
-    path = folder / TOKENIZER_CONFIG
-    return ConfigReader(read_json(path, name) if path.is_file() else {}, name)
+    """The folder's tokenizer_config.json; empty if there is none. Its class may be named in config.json instead."""
+    values, config = (read_json(folder / file, name) if (folder / file).is_file() else {} for file in _CONFIGS)
+    named = {"tokenizer_class": config["tokenizer_class"]} if config.get("tokenizer_class") else {}
+    return ConfigReader({**named, **values}, name)
 
 
 def read_special_tokens(folder: Path, fields: ConfigReader, defaults: Mapping[str, AddedToken]) -> SpecialTokens:
@@ -72,20 +75,14 @@ def read_special_tokens(folder: Path, fields: ConfigReader, defaults: Mapping[st
     )
 
 
-def add_special_tokens(
-    backend: tokenizers.Tokenizer, special_tokens: SpecialTokens, appended: tuple[str, ...] = ()
-) -> None:
-    """Make a tokenizer recognize special tokens in a text.
-
-    Added and `appended` tokens follow the vocabulary. Other tokens that the vocabulary lacks are skipped: the model has
-    no embedding for them.
-    """
-    present = {token.content for token in backend.get_added_tokens_decoder().values()}  # from the .model file
+def add_special_tokens(backend: tokenizers.Tokenizer, special_tokens: SpecialTokens) -> None:
+    """Make a tokenizer recognize special tokens in a text; those that the vocabulary lacks follow it, by role."""
     for token in special_tokens.added:
         (backend.add_special_tokens if token.special else backend.add_tokens)([token])
-    for token in (*special_tokens.roles.values(), *special_tokens.unnamed):
-        known = token.content in appended or backend.token_to_id(token.content) is not None
-        if known and token.content not in present:
+    present = {token.content for token in backend.get_added_tokens_decoder().values()}  # also from the .model file
+    by_role = sorted(special_tokens.roles, key=[*ROLES, LANGUAGE].index)
+    for token in (*(special_tokens.roles[role] for role in by_role), *special_tokens.unnamed):
+        if token.content not in present:
             backend.add_special_tokens([token])
 
 
@@ -187,7 +184,6 @@ class TokenizerPreset:
     special_tokens: by role.
     prefix_roles, suffix_roles: roles of the special tokens around every text.
     adds_bos, adds_eos: defaults of the fields add_bos_token and add_eos_token (None: the class has no such field).
-    appended_tokens: special tokens after the end of the vocabulary.
     split_pattern: splits a text before byte-level BPE; nfc: whether the text is NFC-normalized.
     sentencepiece_style: a row of STYLES; piece_order: the order of its pieces.
     adds_sentinels: whether T5's <extra_id_0> and so on follow the pieces.
@@ -201,7 +197,6 @@ class TokenizerPreset:
     suffix_roles: tuple[str, ...] = ()
     adds_bos: bool | None = None
     adds_eos: bool | None = None
-    appended_tokens: tuple[str, ...] = ()
     split_pattern: str = ""
     nfc: bool = False
     sentencepiece_style: str = "plain"
@@ -246,7 +241,7 @@ _M2M_LANGUAGES = tuple(f"__{code}__" for code in (
 ))  # fmt: skip
 _MBART50 = TokenizerPreset(
     {**_ROBERTA.special_tokens, **special_tokens(language="en_XX")},
-    ("language",),
+    (LANGUAGE,),
     ("eos",),
     sentencepiece_style="pegasus",
     piece_order=PieceOrder(_FAIRSEQ, 3, (*_MBART50_LANGUAGES, "<mask>")),
@@ -259,7 +254,11 @@ _BERT = TokenizerPreset(
 # The models were trained with a bos token, and Llama's with a leading space; transformers 5 only adds them if
 # tokenizer_config.json says so.
 _LLAMA = TokenizerPreset(
-    special_tokens(bos="<s>", eos="</s>", unk="<unk>"), adds_bos=True, adds_eos=False, pair="repeated"
+    special_tokens(bos="<s>", eos="</s>", unk="<unk>"),
+    adds_bos=True,
+    adds_eos=False,
+    pair="repeated",
+    sentencepiece_style="llama",
 )
 _ALBERT_TOKENS = special_tokens(
     bos="[CLS]", eos="[SEP]", unk="<unk>", sep="[SEP]", pad="<pad>", cls="[CLS]", mask="[MASK]"
@@ -277,7 +276,9 @@ PRESETS: Mapping[str, TokenizerPreset] = {
         adds_eos=False,
         pair="repeated",
     ),
-    "GPTNeoXTokenizer": replace(_GPT2, nfc=True),
+    "GPTNeoXTokenizer": replace(
+        _GPT2, special_tokens={**_GPT2.special_tokens, **special_tokens(pad="<|padding|>")}, nfc=True
+    ),
     "BloomTokenizer": replace(_GPT2, special_tokens=special_tokens(bos="<s>", eos="</s>", unk="<unk>", pad="<pad>")),
     "Qwen2Tokenizer": TokenizerPreset(
         special_tokens(eos="<|endoftext|>", unk="<|endoftext|>", pad="<|endoftext|>"),
@@ -295,6 +296,14 @@ PRESETS: Mapping[str, TokenizerPreset] = {
         piece_order=PieceOrder(("<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED"), 1, ("<mask>",)),
     ),
     "MBart50Tokenizer": _MBART50,
+    "MBartTokenizer": replace(
+        _MBART50,
+        prefix_roles=(),
+        suffix_roles=("eos", LANGUAGE),
+        sentencepiece_style="words",
+        piece_order=PieceOrder(_FAIRSEQ, 3, (*_MBART50_LANGUAGES[:25], "<mask>")),
+        languages=_MBART50_LANGUAGES[:25],
+    ),
     "M2M100Tokenizer": replace(
         _MBART50,
         special_tokens=special_tokens(bos="<s>", eos="</s>", unk="<unk>", pad="<pad>", language="__en__"),
@@ -315,7 +324,12 @@ PRESETS: Mapping[str, TokenizerPreset] = {
     "DistilBertTokenizer": _BERT,
     "ElectraTokenizer": _BERT,
     "T5Tokenizer": TokenizerPreset(
-        special_tokens(eos="</s>", unk="<unk>", pad="<pad>"), (), ("eos",), adds_sentinels=True, pair="one separator"
+        special_tokens(eos="</s>", unk="<unk>", pad="<pad>"),
+        (),
+        ("eos",),
+        adds_sentinels=True,
+        pair="one separator",
+        sentencepiece_style="words",
     ),
     "PegasusTokenizer": TokenizerPreset(
         special_tokens(eos="</s>", unk="<unk>", pad="<pad>"),
@@ -329,13 +343,14 @@ PRESETS: Mapping[str, TokenizerPreset] = {
     ),
     "LlamaTokenizer": _LLAMA,
     "GemmaTokenizer": replace(
-        _LLAMA, special_tokens=special_tokens(bos="<bos>", eos="<eos>", unk="<unk>", pad="<pad>", mask="<mask>")
+        _LLAMA,
+        special_tokens=special_tokens(bos="<bos>", eos="<eos>", unk="<unk>", pad="<pad>", mask="<mask>"),
+        sentencepiece_style="plain",
     ),
     "AlbertTokenizer": TokenizerPreset(_ALBERT_TOKENS, ("cls",), ("sep",), sentencepiece_style="albert"),
-    "DebertaV2Tokenizer": TokenizerPreset(
-        _DEBERTA_TOKENS, ("cls",), ("sep",), appended_tokens=("[MASK]",), sentencepiece_style="deberta"
-    ),
+    "DebertaV2Tokenizer": TokenizerPreset(_DEBERTA_TOKENS, ("cls",), ("sep",), sentencepiece_style="deberta"),
     "MarianTokenizer": TokenizerPreset(special_tokens(eos="</s>", unk="<unk>", pad="<pad>"), (), ("eos",)),
+    "ByT5Tokenizer": TokenizerPreset(special_tokens(eos="</s>", unk="<unk>", pad="<pad>")),
     "nanogpt": replace(_GPT2, adds_bos=None, adds_eos=None),
 }
 # The families with each class as their default; tokenizer_config.json may name another.

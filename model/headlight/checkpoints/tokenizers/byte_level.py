@@ -1,0 +1,46 @@
+"""ByT5's tokenizer (Xue et al. 2022), which needs no file: three special tokens, the 256 bytes of UTF-8, sentinels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import tokenizers
+from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors
+
+from headlight.checkpoints.config_reader import ConfigReader
+from headlight.checkpoints.tokenizers.special_tokens import SpecialTokens, add_special_tokens
+from headlight.text.tokenizer import Encoded, Tokenizer, byte_of_character
+
+BYT5 = "ByT5Tokenizer"
+_ROLES = ("pad", "eos", "unk")  # in the order of their ids
+_MOST_SENTINELS = 1_000
+
+
+class ByteTokenizer(Tokenizer):
+    """One token for each byte of a text, and an end token unless the text ends with one."""
+
+    def encode(self, text: str, add_special_tokens: bool = True) -> Encoded:
+        """The text's bytes, with the end token unless disabled."""
+        found = super().encode(text, add_special_tokens)
+        if not add_special_tokens or found.ids[-2:] != found.ids[-1:] * 2:
+            return found
+        fields = ("ids", "tokens", "token_texts", "offsets", "special_mask")
+        return replace(found, **{name: getattr(found, name)[:-1] for name in fields})
+
+
+def byt5_tokenizer(fields: ConfigReader, special_tokens: SpecialTokens) -> Tokenizer:
+    """The tokenizer with a folder's special tokens. Raises CheckpointError for fields of a wrong type."""
+    named = [special_tokens.roles[role].content for role in _ROLES]
+    characters = sorted(pre_tokenizers.ByteLevel.alphabet(), key=byte_of_character)
+    numbers = {word: number for number, word in enumerate([*named, *characters])}
+    backend = tokenizers.Tokenizer(models.BPE(numbers, [], unk_token=named[2]))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    backend.decoder = decoders.ByteLevel()
+    # The end token and the others take the spaces around them.
+    backend.add_special_tokens([AddedToken(word, lstrip=True, rstrip=True, normalized=False) for word in named])
+    count = min(fields.integer("extra_ids", 125), _MOST_SENTINELS)
+    if not special_tokens.added and not special_tokens.unnamed:
+        backend.add_special_tokens([f"<extra_id_{number}>" for number in range(count)])
+    add_special_tokens(backend, special_tokens)
+    backend.post_processor = processors.TemplateProcessing(single=["$A", named[1]], special_tokens=[(named[1], 1)])
+    return ByteTokenizer(backend)
