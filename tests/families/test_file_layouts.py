@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from headlight.checkpoints import find_nonfinite, load
+from headlight.checkpoints.catalog import read_metadata
 from headlight.cli.main import main
 from headlight.config import Config
 from headlight.errors import CheckpointError
@@ -187,6 +188,38 @@ def test_heads_that_the_model_lacks_are_listed(tmp_path: Path) -> None:
     agree(traced(tmp_path / "model", tmp_path), outputs(model, GPT2))
     notes = " ".join(load(tmp_path / "model").notes)
     assert "multiple_choice_head.summary.weight, v_head.summary.weight." in notes
+
+
+def test_a_model_with_two_heads_predicts_by_its_language_head(tmp_path: Path) -> None:
+    case = replace(GPT2, kind="GPT2DoubleHeadsModel", config=GPT2.config | {"num_labels": 1})
+    model = build(case, tmp_path / "model")
+    ids = load(tmp_path / "model").tokenizer.encode(TEXT).ids
+    expected = model(torch.tensor([ids])).logits[0].detach().numpy()
+    np.testing.assert_allclose(traced(tmp_path / "model", tmp_path)["logits"], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "case", [CLASSIFIER, LLAMA, GPT2, CASES["gemma3_text"][0], CASES["t5"][0]], ids=lambda c: c.kind
+)
+def test_a_config_without_a_model_type_is_of_its_class(case: Case, tmp_path: Path) -> None:
+    model = build(case, tmp_path / "model")
+    change_config(tmp_path / "model", model_type=None)
+    assert any(f"its class {case.kind} is of " in note for note in load(tmp_path / "model").notes)
+    if not model.config.is_encoder_decoder:
+        agree(traced(tmp_path / "model", tmp_path), outputs(model, case))
+
+
+@pytest.mark.parametrize("root_config", [False, True])
+def test_the_newest_checkpoint_of_a_run_is_opened(root_config: bool, tmp_path: Path) -> None:
+    for step, case in ((9, CLASSIFIER), (800, LLAMA), (1000, GPT2)):
+        model = build(case, tmp_path / "run" / f"checkpoint-{step}")
+    (tmp_path / "run" / "checkpoint-2000").mkdir()
+    if root_config:
+        shutil.copy(tmp_path / "run" / "checkpoint-9" / "config.json", tmp_path / "run")
+    agree(traced(tmp_path / "run", tmp_path), outputs(model, GPT2))
+    told = "The folder is of a training run; checkpoint-1000, the newest of its 3 checkpoints, was opened."
+    assert told in load(tmp_path / "run").notes
+    assert read_metadata(tmp_path / "run").family == "gpt2"
 
 
 @pytest.mark.parametrize("tensor", ["transformer.h.0.attn.c_attn.gate", "transformer.h.2.ln_1.weight", "lm_head.bias"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from headlight.checkpoints.adapters import Adapter, adapter_files, find_base_model
 from headlight.checkpoints.config_reader import read_json
+from headlight.checkpoints.families import model_type_of_class
 from headlight.checkpoints.file_rules import ADAPTER_CONFIG, CONFIG, SINGLE_FILES
 from headlight.checkpoints.gguf_file import GgufFile, read_gguf
 from headlight.checkpoints.gguf_models import as_folder
@@ -31,6 +33,8 @@ _VOCABULARY_FILES = (
 )  # fmt: skip
 TOWERS = ("text", "vision")  # of a model with two towers; last part of a path
 TWO_TOWERS = ("clip", "siglip")
+MODULES = "modules.json"  # of sentence-transformers
+_RUN_STEP = re.compile(r"checkpoint-\d{1,12}")  # a folder that transformers' Trainer writes
 TOWER_FIELD = "headlight_tower"  # added to config.json when it is read: the tower that the path names
 
 
@@ -71,6 +75,9 @@ def open_source(path: Path, name: str = "") -> CheckpointSource:
         return _open_single_file(path, name)
     if has_adapter(path):
         return _open_adapter(path, name)
+    if inner := _inner_folder(path, name):
+        found = open_source(inner[0], name)
+        return replace(found, notes=(inner[1], *found.notes))
     if (path / CONFIG).is_file():
         return _open_folder(path, name)
     files = [path / file for file in SINGLE_FILES if (path / file).is_file()] or sorted(path.glob("*.gguf"))
@@ -85,8 +92,47 @@ def open_source(path: Path, name: str = "") -> CheckpointSource:
 
 def _open_folder(path: Path, name: str) -> CheckpointSource:
     """A folder with a config.json and weights."""
-    values = read_json(path / CONFIG, name)
-    return CheckpointSource(name, values, lambda: open_tensors(path, name), path, lambda: tensor_files(path, name))
+    values, notes = _with_model_type(read_json(path / CONFIG, name))
+    return CheckpointSource(
+        name, values, lambda: open_tensors(path, name), path, lambda: tensor_files(path, name), notes=notes
+    )
+
+
+def _with_model_type(values: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """A config with the family that its class is named after, and a note, if it states no family."""
+    classes = values.get("architectures")
+    named = str(classes[0]) if isinstance(classes, list) and classes else ""
+    if values.get("model_type") or not (family := model_type_of_class(named)):
+        return values, ()
+    return values | {"model_type": family}, (f"Its config has no model_type; its class {named} is of {family}.",)
+
+
+def _inner_folder(path: Path, name: str) -> tuple[Path, str] | None:
+    """The folder inside a folder without weights that has the checkpoint, and a note on it; None if there is none.
+
+    It is the newest checkpoint of a training run, or the transformer of an old sentence encoder.
+    """
+    if not path.is_dir() or ((path / CONFIG).is_file() and tensor_files(path, name)):
+        return None
+    if (path / MODULES).is_file() and (inner := transformer_folder(path)) != path:
+        return inner, f"The transformer of the sentence encoder is in its folder {inner.name}."
+    steps = {
+        int(folder.name.partition("-")[2]): folder for folder in path.iterdir() if _RUN_STEP.fullmatch(folder.name)
+    }
+    steps = {step: folder for step, folder in steps.items() if has_adapter(folder) or (folder / CONFIG).is_file()}
+    if not steps:
+        return None
+    newest = steps[max(steps)]
+    return (
+        newest,
+        f"The folder is of a training run; {newest.name}, the newest of its {len(steps)} checkpoints, was opened.",
+    )
+
+
+def transformer_folder(path: Path) -> Path:
+    """The folder of a sentence encoder's transformer: `0_Transformer` or alike in old ones, else the encoder's own."""
+    found = sorted(folder for folder in path.glob("0_*") if (folder / CONFIG).is_file())
+    return found[0] if found else path
 
 
 def has_adapter(path: Path) -> bool:
@@ -104,7 +150,7 @@ def _open_adapter(path: Path, name: str) -> CheckpointSource:
     """An adapter, merged into its base model."""
     base = base_model(path, name)
     notes = ("The folder holds a whole model and an adapter; the adapter was applied to it.",) if base == path else ()
-    adapter = Adapter(path, name, read_json(base / CONFIG, base.name))
+    adapter = Adapter(path, name, _with_model_type(read_json(base / CONFIG, base.name))[0])
     return CheckpointSource(
         name,
         adapter.changed_config,

@@ -201,9 +201,13 @@ COMMON_IGNORED_FIELDS = (
 )  # fmt: skip
 
 
+_WITH_SECOND_HEAD = re.compile(r"(ForCausalLM|LMHeadModel)With\w+Head$")  # of reinforcement learning
+
+
 def _choose_head(family: Family, fields: ConfigReader, tensors: LazyTensors) -> tuple[HeadMapping, tuple[str, ...]]:
     """The output head that the config's `architectures` names; without it, the one with the most tensors present."""
-    classes = fields.list_of("architectures", str)
+    classes = [_WITH_SECOND_HEAD.sub(r"\1", name) for name in fields.list_of("architectures", str)]
+    classes = [name.replace("DoubleHeadsModel", "LMHeadModel") for name in classes]
     if classes:
         for ending, head in family.heads_by_class.items():
             if classes[0].endswith(ending):

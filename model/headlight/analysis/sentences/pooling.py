@@ -12,11 +12,12 @@ from torch import Tensor
 
 from headlight.array_types import Float
 from headlight.checkpoints.config_reader import ConfigReader, read_json
-from headlight.checkpoints.source import display_name
+from headlight.checkpoints.source import MODULES, display_name, transformer_folder
 from headlight.errors import CheckpointError, shortened, wrap_errors
 from headlight.paths import MAX_JSON_BYTES, read_regular
 
-MODULES, TRANSFORMER_CONFIG, POOLING_CONFIG = "modules.json", "sentence_bert_config.json", "1_Pooling/config.json"
+TRANSFORMER_CONFIG, POOLING_CONFIG = "sentence_bert_config.json", "1_Pooling/config.json"
+_OLD_TRANSFORMERS = ("BERT", "RoBERTa", "DistilBERT", "ALBERT", "XLMRoBERTa", "CamemBERT")  # classes of old files
 Hidden = Float[Tensor, "*batch token d_model"]
 
 
@@ -81,6 +82,8 @@ def read_sentence_pooling(folder: Path, name: str = "") -> SentencePooling:
     Raises CheckpointError, with the folder's `name`, for modules that are not supported.
     """
     name = name or display_name(folder)
+    if folder.name.startswith("0_") and (folder.parent / MODULES).is_file():
+        folder = folder.parent
     if not (folder / MODULES).is_file():
         return SentencePooling()
     modules = _module_kinds(folder, name)
@@ -95,7 +98,7 @@ def read_sentence_pooling(folder: Path, name: str = "") -> SentencePooling:
     if len(modes) != 1 or modes[0] not in POOLINGS:
         told = " and ".join(modes) or "none"
         raise CheckpointError(f"{name}: its pooling is {shortened(told)}; wanted one of {', '.join(POOLINGS)}.")
-    path = folder / TRANSFORMER_CONFIG
+    path = transformer_folder(folder) / TRANSFORMER_CONFIG
     reading = ConfigReader(read_json(path, name) if path.is_file() else {}, name)
     lowercase, longest = reading.boolean("do_lower_case", False), reading.integer("max_seq_length", 0)
     return SentencePooling(modes[0], "Normalize" in modules, lowercase, longest)
@@ -107,4 +110,5 @@ def _module_kinds(folder: Path, name: str) -> list[str]:
         modules = json.loads(read_regular(folder / MODULES, MAX_JSON_BYTES))
     if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules):
         raise CheckpointError(f"{name}: its {MODULES} is not a list of modules.")
-    return [str(module.get("type", "")).rpartition(".")[2] for module in modules]
+    kinds = (str(module.get("type", "")).rpartition(".")[2] for module in modules)
+    return ["Transformer" if kind in _OLD_TRANSFORMERS else kind for kind in kinds]

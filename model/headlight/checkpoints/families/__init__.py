@@ -1,5 +1,7 @@
 """The families of checkpoints that can be opened, by the model_type of their config.json."""
 
+import re
+
 from headlight.checkpoints.families import (
     bert,
     deepseek,
@@ -102,3 +104,15 @@ FAMILIES: Registry[Family] = Registry(
         "dinov3_vit": vit.DINOV3,
     },
 )
+
+_CLASS_ENDING = re.compile(r"(For[A-Z]\w*|LMHeadModel|DoubleHeadsModel|MTModel|EncoderModel|Model)$")
+
+
+def model_type_of_class(name: str) -> str:
+    """The family that a class of transformers is named after, as GPTNeoXForCausalLM after gpt_neox; "" if none is."""
+    stems = {_letters(name), _letters(_CLASS_ENDING.sub("", name)), f"{_letters(_CLASS_ENDING.sub('', name))}text"}
+    return next((family for family in FAMILIES if _letters(family) in stems), "")
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())

@@ -52,6 +52,15 @@ def encoder(
     return folder
 
 
+def reference_vectors(folder: Path) -> Any:
+    """The vectors of ONE and OTHER by sentence-transformers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from sentence_transformers import SentenceTransformer
+
+        return SentenceTransformer(str(folder), device="cpu").encode([ONE, OTHER])
+
+
 @pytest.mark.parametrize(
     ("family", "mode", "modules"),
     [
@@ -64,17 +73,37 @@ def test_vector_and_score_are_those_of_sentence_transformers(
     family: str, mode: str, modules: list[str], tmp_path: Path
 ) -> None:
     folder = encoder(tmp_path / "model", family, mode, modules)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from sentence_transformers import SentenceTransformer
-
-        theirs = SentenceTransformer(str(folder), device="cpu").encode([ONE, OTHER])
+    theirs = reference_vectors(folder)
     pooling, loaded = read_sentence_pooling(folder), load(folder, device="cpu")
     found = sentence_similarity(loaded.model, loaded.tokenizer, ONE, OTHER, pooling)
     np.testing.assert_allclose(found.vectors, theirs, atol=1e-5, rtol=0)
     assert found.cosine == pytest.approx(float(np.dot(*(each / np.linalg.norm(each) for each in theirs))), abs=1e-5)
     assert found.pairs.sum() == pytest.approx(found.cosine, abs=1e-5)
     assert found.pairs.shape == tuple(len(trace.text.ids) for trace in found.traces)
+
+
+@pytest.mark.parametrize(("named", "kind"), [("0_Transformer", "Transformer"), ("0_BERT", "BERT")])
+def test_an_old_layout_keeps_its_pooling(named: str, kind: str, tmp_path: Path) -> None:
+    """The transformer was in a folder of its own, named after its class."""
+    folder = encoder(tmp_path / "model", "bert", "cls")
+    theirs = reference_vectors(folder)
+    (folder / named).mkdir()
+    for path in list(folder.iterdir()):
+        if path.is_file() and path.name != "modules.json":
+            path.rename(folder / named / path.name)
+    (folder / "config.json").write_text(json.dumps({"__version__": "0.2.0"}))
+    modules = (folder / "modules.json").read_text()
+    (folder / "modules.json").write_text(
+        modules.replace('"path": ""', f'"path": "{named}"').replace("Transformer", kind)
+    )
+    for place in (folder, folder / named):
+        pooling, loaded = read_sentence_pooling(place), load(place, device="cpu")
+        found = sentence_similarity(loaded.model, loaded.tokenizer, ONE, OTHER, pooling)
+        np.testing.assert_allclose(found.vectors, theirs, atol=1e-5, rtol=0)
+    assert f"The transformer of the sentence encoder is in its folder {named}." in load(folder).notes
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(dict.fromkeys(FIELDS.values(), True)))
+    with pytest.raises(CheckpointError, match="its pooling is mean and cls and lasttoken"):
+        read_sentence_pooling(folder)
 
 
 def test_a_pair_is_the_product_of_its_two_tokens(tmp_path: Path) -> None:
