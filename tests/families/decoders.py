@@ -117,7 +117,7 @@ DECODERS: dict[str, list[Case]] = {
     ],
     "mpt": [
         Case("MptForCausalLM", MPT | {"attn_config": {"clip_qkv": 0.6, "softmax_scale": 0.3}}),
-        Case("MptModel", MPT | {"n_heads": 4, "layer_norm_epsilon": 0.1}),
+        Case("MptModel", MPT | {"n_heads": 4, "layer_norm_epsilon": 0.1, "expansion_ratio": 3}),
         Case("MptForTokenClassification", MPT | {"n_heads": 6, "num_labels": 3}),
     ],
     "gpt_neox": [

@@ -96,6 +96,10 @@ LLAMA_LIKE: dict[str, list[Case]] = {
     "qwen3_moe": [
         Case("Qwen3MoeForCausalLM", LLAMA | QWEN_EXPERTS | {"num_experts": 4, "head_dim": 8}),
         Case("Qwen3MoeForCausalLM", LLAMA | SIX | QWEN_EXPERTS | {"num_experts": 3, "norm_topk_prob": True}),
+        Case(
+            "Qwen3MoeForCausalLM", LLAMA | SIX | QWEN_EXPERTS | {"mlp_only_layers": [1, 4], "moe_intermediate_size": 10}
+        ),
+        Case("Qwen3MoeModel", LLAMA | SIX | QWEN_EXPERTS | {"decoder_sparse_step": 3, "moe_intermediate_size": 10}),
     ],
     "olmoe": [
         Case("OlmoeForCausalLM", LLAMA | {"num_experts": 4, "num_experts_per_tok": 2, "clip_qkv": 0.9}),

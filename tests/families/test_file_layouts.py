@@ -190,6 +190,21 @@ def test_heads_that_the_model_lacks_are_listed(tmp_path: Path) -> None:
     assert "multiple_choice_head.summary.weight, v_head.summary.weight." in notes
 
 
+def test_layers_for_later_tokens_are_listed(tmp_path: Path) -> None:
+    """DeepSeek-V3's module for multi-token prediction follows its last layer."""
+    case, path = CASES["deepseek_v3"][0], tmp_path / "model" / "model.safetensors"
+    expected, layers = outputs(build(case, tmp_path / "model"), case), case.config["num_hidden_layers"]
+    tensors = load_file(path)
+    last = {name.replace(f".{layers - 1}.", f".{layers}."): each for name, each in tensors.items()}
+    save_file(tensors | {name: each.clone() for name, each in last.items()}, path, metadata={"format": "pt"})
+    change_config(tmp_path / "model", num_nextn_predict_layers=0)
+    with pytest.raises(CheckpointError, match=f"no parameter of the model uses model.layers.{layers}"):
+        load(tmp_path / "model")
+    change_config(tmp_path / "model", num_nextn_predict_layers=1)
+    agree(traced(tmp_path / "model", tmp_path), expected)
+    assert any(f"model.layers.{layers}.input_layernorm" in note for note in load(tmp_path / "model").notes)
+
+
 def test_a_model_with_two_heads_predicts_by_its_language_head(tmp_path: Path) -> None:
     case = replace(GPT2, kind="GPT2DoubleHeadsModel", config=GPT2.config | {"num_labels": 1})
     model = build(case, tmp_path / "model")

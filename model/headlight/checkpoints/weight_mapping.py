@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headlight.checkpoints.config_reader import ConfigReader
+from headlight.checkpoints.config_reader import MAX_LAYERS, ConfigReader
 from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.config import Config, OutputHeadConfig
 from headlight.errors import CheckpointError, ConfigError, shortened
@@ -426,8 +426,15 @@ class WeightLoader:
         if model.config.embedding.tied:
             row, leaf = self._rule("output_head.projection.weight")
             ignored += [name + leaf for name in row.source.split("|")]
+        ignored += [f"layers.{model.config.layers + number}.*" for number in range(self._later_token_layers)]
         unprefixed = {name: name.removeprefix(self.plan.family.base_model_prefix) for name in unused}
         return [name for name in unused if not any(fnmatchcase(unprefixed[name], pattern) for pattern in ignored)]
+
+    @property
+    def _later_token_layers(self) -> int:
+        """The number of layers after the last that predict tokens after the next one (DeepSeek-V3)."""
+        values = (self.plan.fields.values.get(name) for name in ("num_nextn_predict_layers", "num_mtp_layers"))
+        return min(max((value for value in values if type(value) is int), default=0), MAX_LAYERS)
 
     def _is_inside(self, name: str) -> bool:
         """Whether a tensor lies in a module or layer that the model has, or in a further layer of the same kind.

@@ -21,7 +21,7 @@ class ExpertsConfig:
     count: int = 0  # 0: no experts
     per_token: int = 2  # experts that a token goes to
     d_ff: int = 0  # neurons of each expert; 0: the model's d_ff
-    dense_layers: int = 0  # the number of first layers that have an ordinary network instead
+    dense_layers: tuple[int, ...] = ()  # the layers that have an ordinary network instead
     scoring: Literal["softmax", "sigmoid"] = "softmax"  # turns the router's scores into shares
     normalized: bool = True  # the shares of a token's experts are divided by their sum
     share_scale: float = 1.0  # multiplies the shares, after that

@@ -93,5 +93,5 @@ class MixtureOfExperts(nn.Module):
 
 def make_feed_forward(config: Config, layer: int) -> nn.Module | None:
     """The feed-forward network or the experts of a layer; None for blocks without either."""
-    has_experts = config.experts.count and layer >= config.experts.dense_layers
+    has_experts = config.experts.count and layer not in config.experts.dense_layers
     return MixtureOfExperts(config) if has_experts else FEED_FORWARDS[config.feed_forward].make(config)

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from headlight.checkpoints.config_reader import ConfigReader
+from headlight.checkpoints.config_reader import MAX_LAYERS, ConfigReader
 from headlight.checkpoints.families.common import (
     attention_biases,
     block_rows,
@@ -60,7 +60,7 @@ def shared_experts(fields: ConfigReader, width: int, shared: int) -> ExpertsConf
         count=fields.integer("n_routed_experts", 256),
         per_token=fields.integer("num_experts_per_tok", 8),
         d_ff=width,
-        dense_layers=fields.integer("first_k_dense_replace", 0),
+        dense_layers=tuple(range(min(fields.integer("first_k_dense_replace", 0), MAX_LAYERS))),
         share_scale=fields.number("routed_scaling_factor", 1.0),
         shared_d_ff=width * fields.integer("n_shared_experts", shared),
     )

@@ -31,8 +31,12 @@ def mixtral(fields: ConfigReader) -> ConfigValues:
 
 
 def qwen3_moe(fields: ConfigReader) -> ConfigValues:
-    """Qwen3 with experts in every layer, of width moe_intermediate_size."""
-    return qwen3(fields, d_ff="moe_intermediate_size") | {"experts": experts(fields, 128, 8, None)}
+    """Qwen3 with experts of width moe_intermediate_size in every `decoder_sparse_step`-th layer, with exceptions."""
+    choices, step = qwen3(fields, d_ff="moe_intermediate_size"), max(fields.integer("decoder_sparse_step", 1), 1)
+    exceptions = fields.list_of("mlp_only_layers", int)
+    dense = tuple(layer for layer in range(choices["layers"]) if layer in exceptions or (layer + 1) % step)
+    found = replace(experts(fields, 128, 8, None), d_ff=choices["d_ff"], dense_layers=dense)
+    return choices | {"experts": found} | ({"d_ff": fields.integer("intermediate_size")} if dense else {})
 
 
 def olmoe(fields: ConfigReader) -> ConfigValues:
@@ -82,7 +86,8 @@ _GATE_UP_DOWN = [f"mlp.experts.*.{name}_proj.weight" for name in ("gate", "up", 
 _MIXTRAL_BLOCK = _block(
     "block_sparse_moe.gate", [f"block_sparse_moe.experts.*.{name}.weight" for name in ("w1", "w3", "w2")]
 )
-_QWEN_BLOCK = _block("mlp.gate", _GATE_UP_DOWN) | QK_NORM_RULES
+_DENSE: WeightRules = {f"feed_forward.{name}.weight": f"mlp.{name}_proj.weight" for name in ("gate", "up", "down")}
+_QWEN_BLOCK = _block("mlp.gate", _GATE_UP_DOWN) | QK_NORM_RULES | _DENSE
 _GRANITE_BLOCK = _block(
     "block_sparse_moe.router.layer",
     [
@@ -105,7 +110,6 @@ MIXTRAL = llama_family(
 QWEN3_MOE = llama_family(
     qwen3_moe,
     _QWEN_BLOCK,
-    required_values={"decoder_sparse_step": 1, "mlp_only_layers": ([],)},
     ignored_fields=(*_IGNORED, "intermediate_size"),
     attribute_map={"num_experts": "num_local_experts"},
     defaults={

@@ -275,8 +275,16 @@ MPT = Family(
     _MPT_OUTSIDE_BLOCKS | block_rules("decoder", "blocks.{i}.", _MPT_BLOCK),
     decoder_heads(tied=True, token_classifier="classifier"),
     base_model_prefix="transformer.",
-    required_values={"expansion_ratio": 4, "no_bias": True, "logit_scale": (), "embedding_fraction": 1},
-    ignored_fields=("emb_pdrop", "init_config", "init_device", "learned_pos_emb", "norm_type", "verbose"),
+    required_values={"no_bias": True, "logit_scale": (), "embedding_fraction": 1},
+    ignored_fields=(
+        "emb_pdrop",
+        "expansion_ratio",
+        "init_config",
+        "init_device",
+        "learned_pos_emb",
+        "norm_type",
+        "verbose",
+    ),
     attribute_map={"num_attention_heads": "n_heads", "hidden_size": "d_model", "num_hidden_layers": "n_layers"},
 )
 _NEOX_OUTSIDE_BLOCKS: WeightRules = {"embedding": "embed_in", "decoder.final_norm": "final_layer_norm"}
