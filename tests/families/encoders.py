@@ -251,7 +251,7 @@ ENCODERS: dict[str, list[Case]] = {
     "mbart": [
         Case("MBartForConditionalGeneration", BART | {"scale_embedding": True}),
         Case("MBartModel", BART | SLANTED),
-        Case("MBartForSequenceClassification", BART | CLASSIFIER, special=True),
+        Case("MBartForSequenceClassification", BART | CLASSIFIER | {"decoder_start_token_id": 4}, special=True),
     ],
     "m2m_100": [
         Case("M2M100ForConditionalGeneration", BART | {"scale_embedding": False}),

@@ -190,6 +190,14 @@ def test_heads_that_the_model_lacks_are_listed(tmp_path: Path) -> None:
     assert "multiple_choice_head.summary.weight, v_head.summary.weight." in notes
 
 
+@pytest.mark.parametrize("family", ["bart", "mbart", "t5"])
+def test_labels_of_an_end_token_that_does_not_end_texts_are_refused(family: str, tmp_path: Path) -> None:
+    case = next(case for case in CASES[family] if case.kind.endswith("ForSequenceClassification"))
+    build(replace(case, special=False), tmp_path / "model")
+    with pytest.raises(CheckpointError, match="its tokenizer ends texts with no token of its own"):
+        load(tmp_path / "model")
+
+
 def test_layers_for_later_tokens_are_listed(tmp_path: Path) -> None:
     """DeepSeek-V3's module for multi-token prediction follows its last layer."""
     case, path = CASES["deepseek_v3"][0], tmp_path / "model" / "model.safetensors"

@@ -37,7 +37,10 @@ def examples_for(entry: CatalogEntry) -> tuple[Example, ...]:
         return own[:1] or (Example(""),)
     if own:
         return own
-    return TRANSLATION_EXAMPLES if config.has_cross_attention else task_of(config).examples
+    task = task_of(config)
+    if config.has_cross_attention and task.whole_text:
+        return tuple(replace(one, text="", source=one.text) for one in task.examples)
+    return TRANSLATION_EXAMPLES if config.has_cross_attention else task.examples
 
 
 def _own_examples(entry: CatalogEntry) -> tuple[Example, ...]:

@@ -39,7 +39,7 @@ def _labels_tokens(config: Config) -> bool:
 
 
 def _classifies(config: Config) -> bool:
-    return task_of(config).whole_text and not (config.reads_signal or config.has_cross_attention)
+    return task_of(config).whole_text and not config.reads_signal
 
 
 def _tags(config: Config) -> bool:

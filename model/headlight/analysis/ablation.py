@@ -335,13 +335,15 @@ HIDDEN_TOKENS_PER_BATCH = 2048  # of copies of a text, each with a different tok
 def require_text_classifier(model: Transformer) -> None:
     """Raise ConfigError for a model that does not label whole texts."""
     config = model.config
-    if not task_of(config).whole_text or config.reads_signal or config.has_cross_attention:
+    if not task_of(config).whole_text or config.reads_signal:
         raise ConfigError("This model does not label whole texts.")
 
 
 @torch.inference_mode()
 def ablate_tokens(model: Transformer, trace: Trace, positions: Sequence[int]) -> Float[np.ndarray, "position label"]:
     """The logits without each of some tokens: no token attends to it, it is not pooled, and the others do not move.
+
+    In an encoder-decoder whose decoder reads the source as well, both stacks lack it.
 
     Text and edits come from the trace. Raises ConfigError for a model that does not label whole texts, TextError for a
     position that does not exist (Li et al. 2016, "erasure", with a token as the smallest unit).
@@ -356,8 +358,21 @@ def ablate_tokens(model: Transformer, trace: Trace, positions: Sequence[int]) ->
         check_cancelled()
         hidden = torch.tensor(positions[first : first + rows], device=model.device)
         is_token = torch.arange(length, device=model.device) != hidden[:, None]
-        copies, hook = ids.expand(len(hidden), -1), intervention_hook(trace)
-        logits = model(copies, padding_mask=is_token, segment_ids=segments, hook=hook)
+        logits = model(
+            ids.expand(len(hidden), -1), padding_mask=is_token, segment_ids=segments, hook=intervention_hook(trace),
+            **_source_without(model, trace, is_token),
+        )  # fmt: skip
         assert logits is not None  # `require_text_classifier` refuses models without an output head
         found.append(logits.float().cpu().numpy())
     return np.concatenate(found) if found else np.zeros((0, len(model.config.labels)), dtype=np.float32)
+
+
+def _source_without(model: Transformer, trace: Trace, is_token: Tensor) -> dict[str, Tensor]:
+    """The source of an encoder-decoder for each row, without the token that the decoder lacks there."""
+    if trace.source is None:
+        return {}
+    ids = token_tensor(trace.source, model).expand(len(is_token), -1)
+    is_read = torch.ones_like(ids, dtype=torch.bool)
+    if trace.text.ids[1:] == trace.source.ids[:-1]:  # the decoder reads the source after a start token
+        is_read[:, :-1] = is_token[:, 1:]
+    return {"source": ids, "source_padding_mask": is_read}

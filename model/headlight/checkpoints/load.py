@@ -114,6 +114,8 @@ def _load_source(
     config = native_config(source) if foreign is None else foreign.plan.config
     has_words = config.reads_text or task_of(config).predicts_tokens
     tokenizer = _open_tokenizer(source) if has_words else class_token_tokenizer(config.image.extra_tokens)
+    if foreign is not None:
+        _require_end_token(config, source, tokenizer)
     generation_notes: tuple[str, ...] = ()
     if foreign is not None and task_of(config).continues_text:
         config, generation_notes = with_generation(config, source, tokenizer)
@@ -128,6 +130,19 @@ def _load_source(
         *_transcript_notes(config, tokenizer), *generation_notes, *_program_notes(source),
     )  # fmt: skip
     return Checkpoint(model, tokenizer, read_card(source.folder), notes, report.tensor_names)
+
+
+def _require_end_token(config: Config, source: CheckpointSource, tokenizer: Tokenizer) -> None:
+    """Raise CheckpointError for an encoder-decoder that labels texts by an end token that is not their last one."""
+    if not (config.has_cross_attention and task_of(config).whole_text and config.pooling == "last"):
+        return
+    last, end = tokenizer.encode("").ids[-1:], source.config_json.get("eos_token_id")
+    if last != (end,):
+        told = ", ".join(tokenizer.from_ids(last, "").tokens) or "no token of its own"
+        raise CheckpointError(
+            f"{source.name}: its labels are those of the last token {end} (eos_token_id) of a text, but its tokenizer "
+            f"ends texts with {told}, which is not supported."
+        )
 
 
 def _open_tokenizer(source: CheckpointSource) -> Tokenizer:

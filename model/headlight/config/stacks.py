@@ -27,6 +27,7 @@ class DecoderConfig:
     """The beginning of a decoder's text, and the heads that align it with the source; for an encoder-decoder."""
 
     start_token_id: int = 0  # the first token
+    starts_with_last: bool = False  # a text that is labelled as a whole begins with its own last token (mBART)
     prompt_token_ids: tuple[int, ...] = ()  # tokens after it, if the text has no special tokens of its own at its start
     # The cross-attention heads (layer, head) that follow the source from token to token, according to the checkpoint.
     alignment_heads: tuple[tuple[int, int], ...] = ()

@@ -46,7 +46,10 @@ def encode_input(model: Transformer, tokenizer: Tokenizer, text: ModelInput) -> 
         return _fitting_pair(tokenizer.encode(text), model)
     start = tokenizer.from_ids((model.config.decoder.start_token_id,), "")
     if task_of(model.config).whole_text:  # its decoder reads the encoder's text, shifted by one position
-        return _concatenate(start, _without_last_token(tokenizer.encode(text)))
+        encoded = tokenizer.encode(text)
+        if model.config.decoder.starts_with_last and encoded.ids:
+            start = tokenizer.from_ids(encoded.ids[-1:], "")
+        return _concatenate(start, _without_last_token(encoded))
     if isinstance(text, TextPair):
         raise TextError("The decoder of this model writes one text; a pair of texts can only be its source.")
     target = tokenizer.target_tokenizer.encode(text, add_special_tokens=False)

@@ -274,10 +274,14 @@ _PRE_NORM_FIELDS = (
     "extra_layer_norm", "extra_pos_embeddings", "force_bos_token_to_be_generated", "layernorm_variant",
     "normalize_embedding", "save_step", "static_position_embeddings",
 )  # fmt: skip
+_WRAPPED_CLASSIFIER = replace(
+    _CLASSIFIER, config_values=lambda fields: {**_CLASSIFIER.config_values(fields), "decoder.starts_with_last": True}
+)
 MBART = replace(
     BART,
     config_values=lambda fields: bart(fields) | PRE_NORM,
     weights=BART.weights | _FINAL_NORMS,
+    heads_by_class={**BART.heads_by_class, "ForSequenceClassification": _WRAPPED_CLASSIFIER},
     required_values=_PRE_NORM_VALUES,
     ignored_fields=_PRE_NORM_FIELDS,
 )
