@@ -2,7 +2,6 @@
 
 import json
 import struct
-import sys
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -240,15 +239,6 @@ def test_what_is_not_supported_is_named(name: str, tmp_path: Path) -> None:
     path = write(small(LLAMA), "llama", tmp_path, **fields)
     with pytest.raises(CheckpointError, match=sentence):
         load(path)
-
-
-def test_files_of_plain_numbers_need_no_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = write(small(LLAMA), "llama", tmp_path / "plain", "F16")
-    packed = write(small(LLAMA), "llama", tmp_path / "packed", "Q8_0")
-    monkeypatch.setitem(sys.modules, "gguf", None)
-    assert load(plain)
-    with pytest.raises(CheckpointError, match=r"pip install \"attention-headlight\[gguf\]\""):
-        load(packed)
 
 
 def test_damaged_files_open_or_are_refused(tmp_path: Path) -> None:

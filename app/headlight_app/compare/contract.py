@@ -136,7 +136,6 @@ class ComparePageAnswer(Answer, frozen=True, kw_only=True):
     parts: dict[str, PartChoices]
     alignments: dict[str, str]
     mask_arguments: dict[str, MaskArgument]
-    writes_pdf: bool
 
 
 class ComparePageRequest(OpenedRequest[ComparePageAnswer], frozen=True, kw_only=True):

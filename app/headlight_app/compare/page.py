@@ -49,7 +49,6 @@ def show(state: State, entry: AvailableModel) -> None:
         "parts": known.parts,
         "alignments": known.alignments,
         "mask_arguments": known.mask_arguments,
-        "writes_pdf": known.writes_pdf,
         "api": API,
         "models": [_model_row(each, models, titles) for each in offered],
         "state": choice,

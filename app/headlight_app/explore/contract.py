@@ -816,7 +816,6 @@ class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
     hears: bool
     attention_functions: tuple[AttentionFunctionRow, ...]
     catalogue: Catalogue
-    writes_pdf: bool
 
 
 class ExplorePageRequest(OpenedRequest[ExplorePageAnswer], frozen=True, kw_only=True):

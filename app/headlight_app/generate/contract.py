@@ -164,7 +164,6 @@ class GeneratePageAnswer(Answer, frozen=True, kw_only=True):
     default_head: LayerHead
     languages: tuple[str, ...]
     images: tuple[str, ...]
-    writes_pdf: bool
 
 
 class GeneratePageRequest(OpenedRequest[GeneratePageAnswer], frozen=True, kw_only=True):

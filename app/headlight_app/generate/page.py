@@ -74,7 +74,6 @@ def _component_data(state: State, entry: AvailableModel, question: Question, kno
             "languages": known.languages,
             "images": known.images,
             "hears": entry.config.reads_sound,
-            "writes_pdf": known.writes_pdf,
             "serial": report_serial(),
             "presenter": state.presenter,
             "shared": shared_state(PATH, state),

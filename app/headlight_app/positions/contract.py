@@ -23,7 +23,6 @@ class PositionProfileAnswer(ArraysAnswer, frozen=True, kw_only=True):
     formula: str
     code: str
     missing: str
-    writes_pdf: bool
 
 
 class PositionProfileRequest(QuestionRequest[PositionProfileAnswer], frozen=True, kw_only=True):

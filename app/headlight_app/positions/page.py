@@ -50,7 +50,7 @@ def show(state: State, entry: AvailableModel) -> None:
     elif state.variant.positional_encoding:
         st.info("The model was not trained with this positional encoding; this is how it would act on the model.")
     tables = losses.measured_losses(entry)
-    known = {"title": profile.title, "writes_pdf": profile.writes_pdf, "losses": to_builtins(tables)}
+    known = {"title": profile.title, "losses": to_builtins(tables)}
     asked = {"api": API, "request": to_builtins(request), "presenter": state.presenter}
     COMPONENT.mount(asked | known | {"shared": shared_state(PATH, state)})
     losses.show(tables, entry)

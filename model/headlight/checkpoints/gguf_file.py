@@ -1,7 +1,7 @@
 """GGUF files: their fields and their tensors, dequantised when they are read.
 
 The header is read here, with each count checked against the available bytes: the reader of the `gguf` package trusts
-any count. That package dequantises blocks; files of plain numbers open without it.
+any count. That package dequantises blocks.
 Layout: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 """
 
@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 from pathlib import Path
-from types import ModuleType
 from typing import TypeVar
 
 import numpy as np
@@ -25,7 +24,6 @@ from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.errors import CheckpointError, reason
 from headlight.paths import open_regular
 
-EXTRA = "attention-headlight[gguf]"
 GgufValue = int | float | bool | str | list[int] | list[float] | list[bool] | list[str]
 GgufFields = Mapping[str, GgufValue]
 Entry = TypeVar("Entry")
@@ -76,10 +74,11 @@ class GgufFile:
         if tensor.kind in _PLAIN:
             numbers = torch.from_numpy(raw.view(_PLAIN[tensor.kind][1])).view(tensor.shape)
             return numbers.view(torch.bfloat16) if tensor.kind_name == "BF16" else numbers
-        package = _import_gguf(self.name, f"{key} is quantised")
+        import gguf  # slow to import, and not needed for plain numbers
+
         try:
             rows = raw.reshape(-1, tensor.size // max(prod(tensor.shape[:-1]), 1))
-            numbers = package.quants.dequantize(rows, package.GGMLQuantizationType(tensor.kind))
+            numbers = gguf.quants.dequantize(rows, gguf.GGMLQuantizationType(tensor.kind))
             return torch.from_numpy(np.ascontiguousarray(numbers)).view(tensor.shape)
         except (NotImplementedError, ValueError, RuntimeError) as error:
             raise CheckpointError(
@@ -191,18 +190,11 @@ class _Header:
         if kind in _PLAIN:
             name, dtype = _PLAIN[kind]
             return name, 1, np.dtype(dtype).itemsize
-        package = _import_gguf(self.name, f"{key} is quantised")
+        import gguf
+
         try:
-            known = package.GGMLQuantizationType(kind)
+            known = gguf.GGMLQuantizationType(kind)
         except ValueError as error:
             raise CheckpointError(f"{self.name}: {key} is of type {kind}, which is unknown.") from error
-        values, bytes_each = package.GGML_QUANT_SIZES[known]
+        values, bytes_each = gguf.GGML_QUANT_SIZES[known]
         return known.name, values, bytes_each
-
-
-def _import_gguf(name: str, why: str) -> ModuleType:
-    try:
-        import gguf
-    except ImportError as error:
-        raise CheckpointError(f'{name}: {why}; to read it: pip install "{EXTRA}".') from error
-    return gguf

@@ -1,7 +1,6 @@
 """Figures as PDF, read back."""
 
 import base64
-import builtins
 import io
 import json
 from typing import Any
@@ -13,10 +12,7 @@ from pypdf import PdfReader
 
 from headlight.errors import HeadlightError
 from headlight_app.engine.requests import decode_request
-from headlight_app.explore.answers.page import answer_explore_page
-from headlight_app.explore.contract import ExplorePageRequest
 from headlight_app.export.answers.files import answer_export_pdf
-from headlight_app.export.answers.pdf import MISSING_REPORTLAB
 from headlight_app.export.contract import ExportPdfRequest
 
 INKS = ["#ffffff", *(f"#{code:02x}{code:02x}40" for code in range(1, 256))]
@@ -135,23 +131,3 @@ def test_a_file_that_only_claims_to_be_a_png_is_not_read() -> None:
     Image.new("RGB", (3, 3)).save(out, "BMP")
     with pytest.raises(HeadlightError, match="cannot be read"):
         render(figure(stamp(Image.new("RGB", (3, 3)), png=base64.b64encode(out.getvalue()).decode())))
-
-
-def test_without_the_extra_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any, **more: Any) -> Any:
-        if name.partition(".")[0] == "reportlab":
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(HeadlightError) as caught:
-        render(figure(*ALL))
-    assert str(caught.value) == MISSING_REPORTLAB
-
-
-@pytest.mark.parametrize("is_there", [True, False])
-def test_the_page_offers_pdf_only_where_it_can_be_made(is_there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headlight_app.export.answers.pdf.find_spec", lambda name: is_there or None)
-    assert answer_explore_page(ExplorePageRequest(model="next")).answer.writes_pdf is is_there

@@ -162,7 +162,6 @@ export function createPage(choice = {}, answer = {}) {
     link_settings: { model: "", device: "auto", measure: "" },
     link_defaults: {},
     longest_link: 1500,
-    writes_pdf: true,
     path: "explore",
     own_image_prefix: "own-",
     own_model: "",

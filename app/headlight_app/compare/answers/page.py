@@ -15,7 +15,6 @@ from headlight_app.compare.contract import ComparePageAnswer, ComparePageRequest
 from headlight_app.contract.difference import Difference, VariantDifference
 from headlight_app.contract.parts import ExampleAnswer, PartChoices
 from headlight_app.contract.reply import Reply
-from headlight_app.export.answers.pdf import writes_pdf
 from headlight_app.inference.choices import mask_argument_rows, variant_choices
 from headlight_app.inference.examples import opening, opening_examples
 from headlight_app.inference.open_models import find_model
@@ -37,7 +36,6 @@ def answer_compare_page(request: ComparePageRequest) -> Reply[ComparePageAnswer]
         },
         alignments={name: alignment.title for name, alignment in ALIGNMENTS.items()},
         mask_arguments=mask_argument_rows(),
-        writes_pdf=writes_pdf(),
     )
     return Reply(answer)
 

@@ -88,7 +88,6 @@ export interface ComparePageAnswer {
   parts: Record<string, PartChoices>;
   alignments: Record<string, string>;
   mask_arguments: Record<string, MaskArgument>;
-  writes_pdf: boolean;
 }
 
 /** The request and the answer of each route. */

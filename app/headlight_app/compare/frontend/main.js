@@ -91,7 +91,6 @@ class ComparePage {
     const { root, texts, sources } = this.#elements;
     togglePresenter(root, data.presenter === "1", [...texts, ...sources]);
     this.#catalog = data;
-    this.#export.update(data);
     const title = (/** @type {Preset} */ preset) => preset.title;
     drawExampleButtons(this.#elements.presets, data.presets, title, ({ text, side_b }) => {
       const choice = text === null ? { query: -1 } : { text, masked_positions: [], query: -1 };

@@ -34,7 +34,7 @@ export interface Catalog extends Pick<ComparePageAnswer, "parts" | "alignments" 
 }
 
 /** The data from Streamlit. */
-export interface CompareData extends Catalog, Pick<ComparePageAnswer, "presets" | "writes_pdf"> {
+export interface CompareData extends Catalog, Pick<ComparePageAnswer, "presets"> {
   api: string;
   state: Choice;
   side_b: Difference;

@@ -34,7 +34,6 @@ from headlight_app.explore.contract import (
     SourceCodeAnswer,
     SourceCodeRequest,
 )
-from headlight_app.export.answers.pdf import writes_pdf
 from headlight_app.inference.attention_payload import predictions
 from headlight_app.inference.examples import opening, opening_examples
 from headlight_app.inference.head_selection import default_head, selected_attention, selected_heads
@@ -69,7 +68,6 @@ def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
             AttentionFunctionRow(name=name, has_temperature=row.has_temperature) for name, row in functions
         ),
         catalogue=catalogue(config),
-        writes_pdf=writes_pdf(),
     )
 
 

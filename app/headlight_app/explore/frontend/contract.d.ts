@@ -557,7 +557,6 @@ export interface ExplorePageAnswer {
   hears: boolean;
   attention_functions: AttentionFunctionRow[];
   catalogue: Catalogue;
-  writes_pdf: boolean;
 }
 
 /** The labels of a chart's rows or columns, and the first position of each. */

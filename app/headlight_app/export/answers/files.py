@@ -73,7 +73,7 @@ def answer_export_table(request: ExportTableRequest) -> Reply[FileAnswer]:
 
 
 def answer_export_pdf(request: ExportPdfRequest) -> Reply[FileAnswer]:
-    """A figure laid out by the browser, drawn as PDF. Raises HeadlightError if reportlab is not installed."""
+    """A figure laid out by the browser, drawn as PDF."""
     return Reply(FileAnswer(name="headlight.pdf", type="application/pdf"), render_pdf(request.figure))
 
 

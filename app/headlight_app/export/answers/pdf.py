@@ -4,35 +4,23 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import Any
 
-from headlight.errors import HeadlightError, TextError
+from headlight.errors import TextError
 from headlight_app.export.contract import AnyShape, Circle, Curve, Figure, Heatmap, Polyline, Rectangle, Stamp, TextLine
 
 POINTS_PER_MM = 72 / 25.4  # PostScript points
 MAX_CELLS = 1 << 22  # per heatmap or image
 FONTS = {False: ("Vera", "Vera.ttf"), True: ("VeraBd", "VeraBd.ttf")}  # by bold; embedded
 DASHES = [1.0, 0.8]  # millimetres of dash and gap
-MISSING_REPORTLAB = (
-    "PDF needs one more package on the machine that serves this page: pip install 'attention-headlight[pdf]'. "
-    "SVG and PNG need nothing, and most programs print an SVG as PDF."
-)
-
-
-def writes_pdf() -> bool:
-    """Whether reportlab is installed."""
-    return find_spec("reportlab") is not None
 
 
 def render_pdf(figure: Figure) -> bytes:
-    """The figure as PDF with embedded fonts. Raises HeadlightError if reportlab is not installed."""
-    try:
-        from reportlab.pdfbase import pdfmetrics
-        from reportlab.pdfbase.ttfonts import TTFont
-        from reportlab.pdfgen.canvas import Canvas
-    except ImportError as error:
-        raise HeadlightError(MISSING_REPORTLAB) from error
+    """The figure as PDF with embedded fonts."""
+    from reportlab.pdfbase import pdfmetrics  # slow to import
+    from reportlab.pdfbase.ttfonts import TTFont
+    from reportlab.pdfgen.canvas import Canvas
+
     for name, file in FONTS.values():
         pdfmetrics.registerFont(TTFont(name, file))
     out = io.BytesIO()

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from headlight.vision.shipped_images import shipped_image_names
 from headlight_app.contract.parts import ExampleAnswer
 from headlight_app.contract.reply import Reply
-from headlight_app.export.answers.pdf import writes_pdf
 from headlight_app.generate.contract import GeneratePageAnswer, GeneratePageRequest
 from headlight_app.inference.examples import prompt_examples
 from headlight_app.inference.head_selection import default_head
@@ -22,6 +21,5 @@ def answer_generate_page(request: GeneratePageRequest) -> Reply[GeneratePageAnsw
         default_head=default_head(entry, request.device),
         languages=tuple(open_model(entry.name, request.device)[1].checkpoint.tokenizer.languages),
         images=tuple(shipped_image_names(entry.config)) if entry.config.reads_signal else (),
-        writes_pdf=writes_pdf(),
     )
     return Reply(answer)

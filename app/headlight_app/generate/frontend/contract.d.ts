@@ -122,7 +122,6 @@ export interface GeneratePageAnswer {
   default_head: [number, number];
   languages: string[];
   images: string[];
-  writes_pdf: boolean;
 }
 
 /** The request and the answer of each route. */

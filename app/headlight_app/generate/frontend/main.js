@@ -119,7 +119,6 @@ class GeneratePage {
     const { root, sourceBox, caption, text, source } = this.#elements;
     this.#reporter.connect(tell);
     this.#shared = data.shared;
-    this.#export.update(data);
     togglePresenter(root, data.presenter === "1", [text, source]);
     sourceBox.hidden = !data.has_source;
     const prompt = data.has_source ? "Target: how it begins (or empty)" : "Prompt";

@@ -37,7 +37,7 @@ export interface GenerateState {
 
 /** The data from Streamlit. */
 export interface GenerateData
-  extends Pick<GeneratePageAnswer, "examples" | "languages" | "images" | "writes_pdf">,
+  extends Pick<GeneratePageAnswer, "examples" | "languages" | "images">,
     Pick<GenerateReport, "sampling" | "generated"> {
   api: string;
   mode: Mode;

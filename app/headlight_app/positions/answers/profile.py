@@ -9,7 +9,6 @@ from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.transformer import describe_missing_weights
 from headlight_app.contract.question import Question
 from headlight_app.contract.reply import Reply
-from headlight_app.export.answers.pdf import writes_pdf
 from headlight_app.inference.arrays import pack_arrays
 from headlight_app.inference.resolved_question import resolve
 from headlight_app.inference.source_code import positional_encoding_section
@@ -40,7 +39,6 @@ def answer_position_profile(request: PositionProfileRequest) -> Reply[PositionPr
         formula=section.formula,
         code=section.code,
         missing=describe_missing_weights(resolved.model),
-        writes_pdf=writes_pdf(),
     )
     return Reply(answer, numbers)
 

@@ -9,7 +9,6 @@ export interface PositionProfileAnswer extends ArraysAnswer {
   formula: string;
   code: string;
   missing: string;
-  writes_pdf: boolean;
 }
 
 /** The positional encoding of a stack, by default the last one, at the positions 0 to `length` - 1. */

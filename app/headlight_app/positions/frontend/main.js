@@ -53,7 +53,6 @@ class PositionsPage {
   update(data) {
     this.#data = data;
     togglePresenter(this.#root, data.presenter === "1", []);
-    this.#export.update(data);
     const asked = JSON.stringify(data.request);
     if (asked === this.#asked)
       this.#draw(); // the theme may have changed

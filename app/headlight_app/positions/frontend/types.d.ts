@@ -12,7 +12,6 @@ export interface PositionsData {
   /** The encoding's title. */
   title: string;
   losses: LossTable[];
-  writes_pdf: boolean;
   presenter: string;
   shared: SharedState;
 }

@@ -53,7 +53,6 @@ export function createExportMenu(page, place) {
     worksheet: () => saveWorksheet(page, exported),
     shell: async () => menu.copy(await program(page, "shell"), "The shell commands are copied."),
   });
-  exported.update(page.state.catalogue);
   return () => exported.end();
 }
 

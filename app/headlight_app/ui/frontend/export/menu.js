@@ -60,11 +60,6 @@ export class ExportMenu {
     }
   }
 
-  /** Whether the server can write PDF. @param {boolean} can */
-  offerPdf(can) {
-    findByTestId(this.#place, "export-pdf").hidden = !can;
-  }
-
   #begin() {
     this.#elements.copied.hidden = true;
     this.say("");

@@ -48,11 +48,6 @@ export class PageExport {
     });
   }
 
-  /** @param {{ writes_pdf: boolean }} data */
-  update({ writes_pdf: writesPdf }) {
-    this.menu.offerPdf(writesPdf);
-  }
-
   end() {
     this.menu.end();
   }
