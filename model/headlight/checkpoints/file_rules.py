@@ -1,10 +1,17 @@
-"""Which files belong to a checkpoint, and which are programs."""
+"""Which files belong to a checkpoint, which are programs, and which hold a model in a format that is not read."""
 
 from __future__ import annotations
 
 import re
+import struct
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import PurePath
+from pathlib import Path, PurePath
+from typing import Any
+
+from headlight.errors import CheckpointError
+from headlight.paths import open_regular
 
 CONFIG, GENERATION_CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR, CARD, EXAMPLES = (
     "config.json",
@@ -50,3 +57,88 @@ def is_program(name: str) -> bool:
     """Whether a file of this name is code, also with a number (`lib.so.1`), dots or spaces after its extension."""
     stripped = re.sub(r"[.\s\d]+$", "", name).lower()
     return PurePath(stripped).suffix in PROGRAM_SUFFIXES or PurePath(name.lower()).suffix in PROGRAM_SUFFIXES
+
+
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+_LLM_C = 20240326  # the first number in llm.c's files
+_SAVE_AGAIN = "AutoModel.from_pretrained(FOLDER, {argument}=True).save_pretrained(NEW)"
+
+
+@dataclass(frozen=True)
+class OtherFormat:
+    """A format: patterns of its files' names, its name, and what to do instead of opening it."""
+
+    patterns: tuple[str, ...]
+    name: str
+    advice: str
+
+
+TENSORFLOW = OtherFormat(
+    ("*.h5", "*.keras", "saved_model.pb", "*.ckpt.index", "*.tflite"),
+    "weights of TensorFlow",
+    f"Save them for PyTorch with transformers 4: {_SAVE_AGAIN.format(argument='from_tf')}",
+)
+FLAX = OtherFormat(
+    ("*.msgpack",),
+    "weights of Flax",
+    f"Save them for PyTorch with transformers 4: {_SAVE_AGAIN.format(argument='from_flax')}",
+)
+ONNX = OtherFormat(
+    ("*.onnx", "*.onnx_data"),
+    "a model exported to ONNX, which has no weights by name",
+    "Open the checkpoint that it was exported from",
+)
+MLX = OtherFormat(
+    ("weights.npz", "weights.*.npz"),
+    "weights of MLX",
+    "Open the checkpoint that they were converted from, or write it again with mlx_lm.convert --dequantize",
+)
+WHISPER = OtherFormat(
+    (),
+    "a model of OpenAI's Whisper in its own format",
+    "Convert it with convert_openai_to_hf.py of transformers, or open the model of the same name from the Hub",
+)
+LLM_C = OtherFormat((), "a model of llm.c", "Write it as a folder with llm.c's dev/eval/export_hf.py")
+SHARDED_STATES = OtherFormat(
+    ("*.distcp", "*_model_states.pt", "*_optim_states.pt"),
+    "parts of a distributed training",
+    "Join them with the trainer's own program, such as DeepSpeed's zero_to_fp32.py",
+)
+_BY_NAME = (TENSORFLOW, FLAX, ONNX, MLX, SHARDED_STATES)
+
+
+def refusal_of(name: str, file: str, found: OtherFormat) -> str:
+    """The sentence about a file of another format in the checkpoint `name`."""
+    whose = f"{name} is" if name == file else f"{name} holds {file[:80]},"
+    return f"{whose} {found.name}, which cannot be opened. {found.advice}."
+
+
+def reject_other_formats(name: str, files: Iterable[str]) -> None:
+    """Raise CheckpointError if one of the files has a name of another format."""
+    for file in sorted(files):
+        for each in _BY_NAME:
+            if any(fnmatchcase(file, pattern) for pattern in each.patterns):
+                raise CheckpointError(refusal_of(name, file, each))
+
+
+def reject_other_content(path: Path, name: str) -> None:
+    """Raise CheckpointError if a file begins like one of another format."""
+    with open_regular(path) as file:
+        begin = file.read(len(_HDF5))
+    if begin == _HDF5:
+        raise CheckpointError(refusal_of(name, path.name, TENSORFLOW))
+    if len(begin) >= 4 and struct.unpack_from("<i", begin)[0] == _LLM_C:
+        raise CheckpointError(refusal_of(name, path.name, LLM_C))
+
+
+def reject_whisper(values: dict[str, Any], file: str, name: str) -> None:
+    """Raise CheckpointError for the contents of a file that OpenAI's Whisper wrote."""
+    if {"dims", "model_state_dict"} <= set(values):
+        raise CheckpointError(refusal_of(name, file, WHISPER))
+
+
+def reject_mlx(tensor_names: Collection[str], file: str, name: str) -> None:
+    """Raise CheckpointError for weights that MLX quantised: each has scales and biases."""
+    stems = (key.removesuffix(".scales") for key in tensor_names if key.endswith(".scales"))
+    if any({f"{stem}.biases", f"{stem}.weight"} <= set(tensor_names) for stem in stems):
+        raise CheckpointError(refusal_of(name, file, MLX))

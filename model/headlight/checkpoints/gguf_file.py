@@ -86,6 +86,18 @@ class GgufFile:
             ) from error
 
 
+MAGIC = b"GGUF"
+
+
+def begins_like_gguf(path: Path) -> bool:
+    """Whether a file's first bytes are those of a GGUF file."""
+    try:
+        with open_regular(path) as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except (OSError, CheckpointError):
+        return False
+
+
 def read_gguf(path: Path, name: str) -> GgufFile:
     """The header of a file. Raises CheckpointError if it is not GGUF, is cut off, or claims more than it has."""
     with open_regular(path) as file:
@@ -102,7 +114,7 @@ class _Header:
         self.at = 0
 
     def read(self, path: Path) -> GgufFile:
-        if self.take(4) != b"GGUF":
+        if self.take(len(MAGIC)) != MAGIC:
             raise CheckpointError(f"{self.name} is not a GGUF file: it does not begin with GGUF.")
         version = self.number("I")
         if version not in _VERSIONS:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 
 from headlight.checkpoints.config_reader import ConfigReader
-from headlight.checkpoints.families import FAMILIES
+from headlight.checkpoints.families import FAMILIES, model_type_of_class
 from headlight.checkpoints.source import TWO_TOWERS
 from headlight.checkpoints.text_stacks import READABLE_METHOD, TEXT_STACKS
 from headlight.errors import CheckpointError, shortened
@@ -51,6 +50,42 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
 }
 
 
+# A family that opens -> the families that do not, whose layers are most like its own.
+KIN: Mapping[str, tuple[str, ...]] = {
+    "bert": (
+        "bert-generation", "bros", "canine", "convbert", "ernie", "flaubert", "funnel", "layoutlm",
+        "lxmert", "megatron-bert", "mobilebert", "mra", "nezha", "nystromformer", "realm", "rembert", "roc_bert",
+        "roformer", "splinter", "squeezebert", "tapas", "vilt", "visual_bert", "xlm", "yoso",
+    ),
+    "roberta": ("data2vec-text", "ibert", "layoutlmv3", "luke", "roberta-prelayernorm", "xmod"),
+    "xlm-roberta": ("ernie_m", "layoutlmv2", "mluke", "xlm-roberta-xl"),
+    "gpt2": ("ctrl", "decision_transformer", "imagegpt", "transfo-xl"),
+    "gpt_neox": ("gpt_neox_japanese", "persimmon"),
+    "opt": ("biogpt", "xglm"),
+    "falcon": ("RefinedWeb", "RefinedWebModel"),
+    "llama": (
+        "apertus", "arcee", "baichuan", "bitnet", "diffllama", "doge", "ernie4_5", "exaone", "helium",
+        "hunyuan_v1_dense", "internlm2", "minicpm", "mllama", "nemotron", "seed_oss",
+    ),
+    "qwen2": ("qwen", "qwen2_audio", "qwen2_5_omni"),
+    "mixtral": ("arctic", "dbrx", "grok-1", "jetmoe", "minimax", "phimoe"),
+    "bart": ("fsmt", "mvp", "prophetnet", "speecht5"),
+    "blenderbot": ("blenderbot-small",),
+    "mbart": ("plbart",),
+    "m2m_100": ("nllb-moe",),
+    "pegasus": ("pegasus_x",),
+    "t5": ("pix2struct", "pop2piano", "switch_transformers", "udop"),
+    "wav2vec2": ("sew", "sew-d", "unispeech", "unispeech-sat", "wav2vec2-bert", "wav2vec2-conformer"),
+    "whisper": ("moonshine",),
+    "vit": (
+        "conditional_detr", "deformable_detr", "detr", "dpt", "ijepa", "mobilevit", "pvt", "rt_detr", "sam", "sam2",
+        "timesformer", "videomae", "vit_hybrid", "vit_mae", "vit_msn", "vivit", "yolos",
+    ),
+    "dinov2": ("depth_anything",),
+    "clip": ("align", "altclip", "clipseg", "flava", "groupvit", "owlv2", "owlvit", "x-clip"),
+}  # fmt: skip
+
+
 def reject_unsupported(fields: ConfigReader) -> None:
     """Raise CheckpointError for a quantisation that cannot be read, or for a family that does not open."""
     quantised = fields.nested("quantization_config")
@@ -59,16 +94,16 @@ def reject_unsupported(fields: ConfigReader) -> None:
         raise CheckpointError(f"{fields.name} is quantised ({shortened(method)}); open the original weights.")
     model_type = fields.string("model_type", "")
     if model_type not in OPEN_FAMILIES:
-        raise CheckpointError(f"{fields.name}: {refusal(model_type)}")
+        raise CheckpointError(f"{fields.name}: {refusal(model_type, *fields.list_of('architectures', str)[:1])}")
 
 
-def refusal(model_type: str) -> str:
+def refusal(model_type: str, model_class: str = "") -> str:
     """Why a family does not open, the nearest one that does, and advice."""
     told = shortened(model_type)
     nearest, difference = DIFFERENCES.get(model_type, ("", ""))
     if not difference:
-        close = get_close_matches(model_type[:100], OPEN_FAMILIES, n=1)
-        hint = f" The nearest name that opens is {close[0]}." if close else ""
+        kin = next((family for family, names in KIN.items() if model_type in names), model_type_of_class(model_class))
+        hint = f" The nearest family that opens is {kin}." if kin else ""
         return f"its config says model_type {told!r}, which is not a supported family.{hint} {LISTING}"
     advice = f" The nearest family that opens is {nearest}; use a model of that family." if nearest else ""
     return f"{told} does not open: {difference}.{advice} {LISTING}"

@@ -12,10 +12,11 @@ from typing import Any
 from headlight.checkpoints.adapters import Adapter, adapter_files, find_base_model
 from headlight.checkpoints.config_reader import read_json
 from headlight.checkpoints.families import model_type_of_class
-from headlight.checkpoints.file_rules import ADAPTER_CONFIG, CONFIG, SINGLE_FILES
-from headlight.checkpoints.gguf_file import GgufFile, read_gguf
+from headlight.checkpoints.file_rules import ADAPTER_CONFIG, CONFIG, SINGLE_FILES, reject_other_formats
+from headlight.checkpoints.gguf_file import GgufFile, begins_like_gguf, read_gguf
 from headlight.checkpoints.gguf_models import as_folder
 from headlight.checkpoints.tensor_files import (
+    OTHER_SUFFIXES,
     LazyTensors,
     is_llama2c,
     open_tensors,
@@ -80,11 +81,12 @@ def open_source(path: Path, name: str = "") -> CheckpointSource:
         return replace(found, notes=(inner[1], *found.notes))
     if (path / CONFIG).is_file():
         return _open_folder(path, name)
-    files = [path / file for file in SINGLE_FILES if (path / file).is_file()] or sorted(path.glob("*.gguf"))
+    files = [path / file for file in SINGLE_FILES if (path / file).is_file()] or _single_files(path)
     if len(files) > 1:
         listed = ", ".join(file.name[:60] for file in files[:5])
         raise CheckpointError(f"{name} holds {len(files)} single-file models: {listed}; name one of them.")
     if not files:
+        reject_other_formats(name, (file.name for file in path.iterdir()) if path.is_dir() else ())
         read_json(path / CONFIG, name)
         raise CheckpointError(f"{name} is not a checkpoint.")
     return _open_single_file(files[0], name)
@@ -185,7 +187,18 @@ def candidates_without_config(folder: Path, files: Collection[str]) -> list[Path
     if {ADAPTER_CONFIG, *SINGLE_FILES} & set(files):
         return [folder]
     single = [folder / file for file in sorted(files)]
-    return [file for file in single if file.suffix == ".gguf" or (file.suffix == ".bin" and is_llama2c(file))]
+    return [file for file in single if is_gguf(file) or (file.suffix == ".bin" and is_llama2c(file))]
+
+
+def _single_files(folder: Path) -> list[Path]:
+    """The models that are one file in a folder without a config.json: GGUF files, or else files of PyTorch."""
+    files = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [file for file in files if is_gguf(file)] or [file for file in files if file.suffix in (".pt", ".bin")]
+
+
+def is_gguf(file: Path) -> bool:
+    """Whether a file has the name of a GGUF file, or is one among Ollama's, which are named by their sum."""
+    return file.suffix == ".gguf" or (file.name.startswith("sha256-") and begins_like_gguf(file))
 
 
 def folders_read(path: Path) -> list[Path]:
@@ -214,10 +227,13 @@ def hub_id(folder: str) -> str:
 
 
 def _open_single_file(path: Path, name: str) -> CheckpointSource:
-    if path.suffix == ".gguf":
+    if path.suffix == ".gguf" or begins_like_gguf(path):
         file = read_gguf(path, name)
         values, tensors = as_folder(file)
         return CheckpointSource(name, values, lambda: tensors, path.parent, lambda: (path,), file)
+    reject_other_formats(name, (path.name,))
+    if path.suffix in OTHER_SUFFIXES and (path.parent / CONFIG).is_file():
+        raise CheckpointError(f"{name} holds weights alone; give its folder, {path.parent.resolve().name}.")
     if path.suffix not in (".pt", ".bin"):
         raise CheckpointError(f"{name} is not a checkpoint; give a folder, .gguf, nanoGPT ckpt.pt or llama2.c .bin.")
     values, tensors = read_nanogpt(path, name) if path.suffix == ".pt" else read_llama2c(path, name)

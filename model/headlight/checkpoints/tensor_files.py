@@ -19,7 +19,14 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from headlight.checkpoints.config_reader import MAX_LAYERS, read_json
-from headlight.checkpoints.file_rules import PICKLE_FILE, SAFETENSORS_FILE
+from headlight.checkpoints.file_rules import (
+    PICKLE_FILE,
+    SAFETENSORS_FILE,
+    reject_mlx,
+    reject_other_content,
+    reject_other_formats,
+    reject_whisper,
+)
 from headlight.checkpoints.upload_archive import BoundedZipReader
 from headlight.errors import CheckpointError, reason
 from headlight.paths import open_regular, reject_pointer
@@ -88,6 +95,7 @@ def read_tensors(folder: Path, name: str, safetensors_file: str, pickle_file: st
     for file in (safetensors_file, f"{safetensors_file}.index.json", pickle_file, f"{pickle_file}.index.json"):
         if (folder / file).is_symlink():
             raise CheckpointError(f"{name}: its {file} is only a broken link; a download may be incomplete.")
+    reject_other_formats(name, (path.name for path in folder.iterdir()))
     raise CheckpointError(f"{name} holds no {safetensors_file} and no {pickle_file}.")
 
 
@@ -205,6 +213,8 @@ def _read_safetensors(path: Path, name: str) -> TensorReaders:
     except (SafetensorError, OSError, ValueError) as error:
         raise CheckpointError(f"{name}: its {path.name} cannot be read{reason(error)}.") from error
 
+    reject_mlx(names, path.name, name)
+
     def reader(key: str) -> Callable[[], Tensor]:
         def read() -> Tensor:
             try:
@@ -221,6 +231,7 @@ def _read_safetensors(path: Path, name: str) -> TensorReaders:
 def _read_pickle(path: Path, name: str) -> TensorReaders:
     """The tensors of a pickle, or those of the dictionary in it that a trainer saved the model's weights in."""
     values: dict[Any, Any] = load_pickle(path, name)
+    reject_whisper(values, path.name, name)
     for _ in range(_MAX_NESTING):
         values = next((values[key] for key in _WEIGHTS_KEYS if isinstance(values.get(key), dict)), values)
     tensors = {key: value for key, value in values.items() if isinstance(key, str) and isinstance(value, Tensor)}
@@ -234,6 +245,7 @@ def load_pickle(path: Path, name: str) -> dict[str, Any]:
     """
     try:
         reject_pointer(path)
+        reject_other_content(path, name)
         if is_zip := _is_zip(path):
             _reject_compression(path, name)
         with warnings.catch_warnings():  # torch warns about pickles of other programs
@@ -289,6 +301,7 @@ _HEADER_BYTES = 256
 def read_nanogpt(path: Path, name: str) -> tuple[dict[str, Any], LazyTensors]:
     """The config and tensors of a file saved by nanoGPT's train.py."""
     checkpoint = load_pickle(path, name)
+    reject_whisper(checkpoint, path.name, name)
     model_args, tensors = checkpoint.get("model_args"), checkpoint.get("model")
     if not isinstance(model_args, dict) or not isinstance(tensors, dict):
         raise CheckpointError(f"{name} is not a nanoGPT checkpoint: it lacks model_args or model.")
@@ -310,6 +323,7 @@ def is_llama2c(path: Path) -> bool:
 
 def read_llama2c(path: Path, name: str) -> tuple[dict[str, Any], LazyTensors]:
     """The config and tensors of a float32 file written by llama2.c's export.py."""
+    reject_other_content(path, name)
     with open_regular(path) as file:
         header = file.read(_HEADER_BYTES)
     if len(header) < 36:
