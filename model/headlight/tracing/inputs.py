@@ -188,7 +188,7 @@ def _check_text(what: str, given: object, model: Transformer, tokenizer: Tokeniz
             raise TextError(
                 f"The {what} is a {type(text).__name__}; one text is read at a time, as a str. Two are a TextPair."
             )
-        if text is first and not may_be_empty and not text.strip():
+        if text is first and not may_be_empty and not text:
             raise TextError("The text is empty; type a sentence.")
         if len(text) > MAX_CHARACTERS:
             raise TextError(f"The text has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read. Shorten it.")

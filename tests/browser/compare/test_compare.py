@@ -134,7 +134,7 @@ def test_the_sides_are_named_by_what_sets_them_apart_and_what_one_cannot_be_aske
     shared_visitor: Visitor,
 ) -> None:
     page = compare(shared_visitor)
-    page.get_by_test_id("text-b").fill("   ")
+    page.get_by_test_id("text-b").fill("")
     expect(page.get_by_test_id("problem")).to_contain_text("B: The text is empty")
     page.get_by_test_id("as-a").click()
     expect(page.get_by_test_id("problem")).to_be_hidden()

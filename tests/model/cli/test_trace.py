@@ -207,7 +207,6 @@ def test_unusual_texts_are_traced(traced: Traced, model: str, text: str) -> None
     ("arguments", "sentence"),
     [
         (["", "--model", "decoder"], "The text is empty"),
-        (["   ", "--model", "decoder"], "The text is empty"),
         (["the cat " * 50, "--model", "decoder"], "reads at most 24"),
         (["cat", "--model", "nothing"], "There is no model 'nothing'"),
         (["cat", "--model", "x" * 5_000], "There is no model"),

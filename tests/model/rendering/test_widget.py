@@ -121,7 +121,7 @@ def test_what_cannot_be_is_a_sentence_and_changes_nothing(
 def test_a_wrong_beginning_raises_as_run_and_show_do() -> None:
     checkpoint = Checkpoint(toys.decoder(), toys.causal(), "")
     with pytest.raises(TextError, match="empty"):
-        widget(checkpoint, " ")
+        widget(checkpoint, "")
     with pytest.raises(EditError, match="not an edit"):
         widget(checkpoint, TEXT, edits=["nonsense"])
     with pytest.raises(DataError, match="give its checkpoint"):

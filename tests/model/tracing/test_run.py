@@ -242,12 +242,19 @@ def test_a_decoder_with_an_empty_text_reads_its_start_token() -> None:
     assert target.special_mask == (True, False, False)
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\t  ", "\u00a0\u2003"])
-def test_a_blank_text_gets_a_sentence(text: str) -> None:
+def test_an_empty_text_gets_a_sentence() -> None:
     with pytest.raises(TextError, match="empty; type a sentence"):
-        run(toys.decoder(), toys.causal(), text)
+        run(toys.decoder(), toys.causal(), "")
     with pytest.raises(TextError, match="empty; type a sentence"):
-        run(toys.both(), toys.masked(), "", source=text)
+        run(toys.both(), toys.masked(), "", source="")
+
+
+@pytest.mark.parametrize("text", [" ", "\n", "\n\t  ", "\u00a0\u2003"])
+def test_only_white_space_is_a_text(text: str) -> None:
+    traced = run(toys.decoder(), toys.causal(), text)
+    assert traced.text.ids == toys.causal().encode(text).ids and toys.causal().join_tokens(traced.text.ids[1:]) == text
+    assert run(toys.both(), toys.masked(), "", source=text).source.tokens == ("[CLS]", "[SEP]")
+    assert next(generate(toys.decoder(), toys.causal(), text, steps=1)).chosen_token >= 0
 
 
 @pytest.mark.usefixtures("unchecked_shapes_in_test")  # the shape checks would refuse them first
