@@ -18,11 +18,12 @@ from headlight.checkpoints.file_rules import (
     CONFIG,
     CONFIG_FILES,
     EXAMPLES,
-    GGUF_PATTERN,
+    GGUF_PATTERNS,
     LENS_FILES,
     PICKLE_PATTERNS,
     SAFETENSORS_FILE,
     SINGLE_FILES,
+    may_be_weights,
 )
 from headlight.checkpoints.load import (
     FLOAT32_BYTES,
@@ -137,7 +138,7 @@ def _error_message(hub: ModuleType, name: str, error: Exception) -> str:
 
 MODELS_VARIABLE = "HEADLIGHT_MODELS"
 DEFAULT_MODEL = "stories-causal"  # opened first on the pages
-WEIGHT_PATTERNS = ("*.safetensors", "pytorch_model*.bin")
+WEIGHT_PATTERNS = ("*.safetensors", "pytorch_model*.bin", "*.ckpt", "*.pt", "*.pth")
 MAX_SEARCH_DEPTH = 12  # levels of folders to search
 MAX_FOLDERS = 50_000  # folders to search in one root, so that a search of "/" ends
 
@@ -170,7 +171,7 @@ def weight_bytes(location: Path) -> int:
     """Bytes of a checkpoint's weights on disk; links to missing files count 0."""
     location = files_folder(location)
     files = (
-        [path for pattern in (*WEIGHT_PATTERNS, *SINGLE_FILES, GGUF_PATTERN) for path in location.glob(pattern)]
+        {path for pattern in (*WEIGHT_PATTERNS, *SINGLE_FILES, *GGUF_PATTERNS) for path in location.glob(pattern)}
         if location.is_dir()
         else [location]
     )
@@ -249,7 +250,7 @@ def _search_root(root: Path) -> list[Path]:
         if number >= MAX_FOLDERS:
             break
         path = Path(folder)
-        if CONFIG in files and any(any(path.glob(pattern)) for pattern in WEIGHT_PATTERNS):
+        if CONFIG in files and any(map(may_be_weights, files)):
             found.append(path)
         elif CONFIG not in files:
             found += candidates_without_config(path, files)

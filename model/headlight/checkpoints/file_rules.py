@@ -23,20 +23,27 @@ CONFIG, GENERATION_CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR, CARD, EXAMPLES = (
 )
 SAFETENSORS_FILE, PICKLE_FILE = "model.safetensors", "pytorch_model.bin"
 SINGLE_FILES, LLAMA2C_TOKENIZER = ("ckpt.pt", "model.bin"), "tokenizer.bin"  # nanoGPT's and llama2.c's
+META_FILE = "meta.pkl"  # the characters of a model that nanoGPT trained
+MODULES, POOLING_FOLDER = "modules.json", "1_Pooling"
 CONFIG_FILES = (
     CONFIG, GENERATION_CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR,
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
     "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "spm.model",
     "sentencepiece.bpe.model", "source.spm", "target.spm", CARD, EXAMPLES,
-    "modules.json", "sentence_bert_config.json", "1_Pooling/config.json",  # of sentence-transformers
+    MODULES, "sentence_bert_config.json", f"{POOLING_FOLDER}/config.json",  # of sentence-transformers
 )  # fmt: skip
-SAFETENSORS_PATTERNS = ("model*.safetensors", "model.safetensors.index.json", "adapter_model.safetensors")
 PICKLE_PATTERNS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "adapter_model.bin")
-GGUF_PATTERN = "*.gguf"
+GGUF_PATTERNS = ("*.gguf", "sha256-*")  # the second are Ollama's
 LENS_FILES = ("tuned_lens.safetensors", "tuned_lens.json")  # beside a model, not part of its weights
 CHECKPOINT_PATTERNS = (
-    *CONFIG_FILES, *SAFETENSORS_PATTERNS, *PICKLE_PATTERNS, *SINGLE_FILES, LLAMA2C_TOKENIZER, GGUF_PATTERN,
-    *LENS_FILES,
+    *CONFIG_FILES, "model.safetensors.index.json", "adapter_model.safetensors", *PICKLE_PATTERNS, *SINGLE_FILES,
+    LLAMA2C_TOKENIZER, META_FILE, *GGUF_PATTERNS, *LENS_FILES,
+)  # fmt: skip
+WEIGHT_SUFFIXES = (".safetensors", ".bin", ".ckpt", ".pt", ".pth")
+# Files of trainers beside weights, and of other kinds of contents.
+_OTHER_CONTENTS = (
+    "training_args", "optimizer", "scheduler", "rng_state", "scaler", "adapter_", "tuned_lens", "tokenizer",
+    "random_states",
 )  # fmt: skip
 
 # Programs for a processor, a shell or an interpreter, and pickles that are not weights.
@@ -50,11 +57,21 @@ PROGRAM_SUFFIXES = (
 
 def is_checkpoint_file(name: str) -> bool:
     """Whether a file of this name (without folders) belongs to a checkpoint."""
-    return any(fnmatchcase(name, pattern) for pattern in CHECKPOINT_PATTERNS)
+    return any(fnmatchcase(name, pattern) for pattern in CHECKPOINT_PATTERNS) or may_be_weights(name)
+
+
+def may_be_weights(name: str) -> bool:
+    """Whether a file of this name may be a model's weights."""
+    return name.endswith(WEIGHT_SUFFIXES) and not name.startswith(_OTHER_CONTENTS)
 
 
 def is_program(name: str) -> bool:
-    """Whether a file of this name is code, also with a number (`lib.so.1`), dots or spaces after its extension."""
+    """Whether a file of this name is code, also with a number (`lib.so.1`), dots or spaces after its extension.
+
+    nanoGPT's META_FILE is a pickle too, but is read without running anything; a .h5 is no header of C.
+    """
+    if name == META_FILE or name.lower().endswith(".h5"):
+        return False
     stripped = re.sub(r"[.\s\d]+$", "", name).lower()
     return PurePath(stripped).suffix in PROGRAM_SUFFIXES or PurePath(name.lower()).suffix in PROGRAM_SUFFIXES
 

@@ -24,7 +24,6 @@ from headlight.checkpoints.file_rules import CARD, CONFIG, SAFETENSORS_FILE, is_
 from headlight.checkpoints.generation_file import with_generation
 from headlight.checkpoints.source import CheckpointSource, display_name, files_folder, open_source
 from headlight.checkpoints.tokenizers.gguf import gguf_tokenizer
-from headlight.checkpoints.tokenizers.nanogpt import META_FILE
 from headlight.checkpoints.tokenizers.open import open_tokenizer
 from headlight.checkpoints.weight_mapping import join_names
 from headlight.config import Config
@@ -310,8 +309,7 @@ def _program_notes(source: CheckpointSource) -> tuple[str, ...]:
             "Its config names its own program (auto_map), which is not run; Headlight's own implementation of the "
             "family is used."
         )
-    read = {META_FILE} if source.config_json.get("model_type") == "nanogpt" else set()
-    names = sorted(path.name for path in source.folder.iterdir() if is_program(path.name) and path.name not in read)
+    names = sorted(path.name for path in source.folder.iterdir() if is_program(path.name))
     if names:
         count = "1 file is a program and is" if len(names) == 1 else f"{len(names)} files are programs and are"
         notes.append(f"{count} ignored: {join_names(names)}.")

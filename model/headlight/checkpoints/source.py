@@ -12,11 +12,17 @@ from typing import Any
 from headlight.checkpoints.adapters import Adapter, adapter_files, find_base_model
 from headlight.checkpoints.config_reader import read_json
 from headlight.checkpoints.families import model_type_of_class
-from headlight.checkpoints.file_rules import ADAPTER_CONFIG, CONFIG, SINGLE_FILES, reject_other_formats
+from headlight.checkpoints.file_rules import (
+    ADAPTER_CONFIG,
+    CONFIG,
+    MODULES,
+    SINGLE_FILES,
+    WEIGHT_SUFFIXES,
+    reject_other_formats,
+)
 from headlight.checkpoints.gguf_file import GgufFile, begins_like_gguf, read_gguf
 from headlight.checkpoints.gguf_models import as_folder
 from headlight.checkpoints.tensor_files import (
-    OTHER_SUFFIXES,
     LazyTensors,
     is_llama2c,
     open_tensors,
@@ -34,7 +40,6 @@ _VOCABULARY_FILES = (
 )  # fmt: skip
 TOWERS = ("text", "vision")  # of a model with two towers; last part of a path
 TWO_TOWERS = ("clip", "siglip")
-MODULES = "modules.json"  # of sentence-transformers
 _RUN_STEP = re.compile(r"checkpoint-\d{1,12}")  # a folder that transformers' Trainer writes
 TOWER_FIELD = "headlight_tower"  # added to config.json when it is read: the tower that the path names
 
@@ -232,7 +237,7 @@ def _open_single_file(path: Path, name: str) -> CheckpointSource:
         values, tensors = as_folder(file)
         return CheckpointSource(name, values, lambda: tensors, path.parent, lambda: (path,), file)
     reject_other_formats(name, (path.name,))
-    if path.suffix in OTHER_SUFFIXES and (path.parent / CONFIG).is_file():
+    if path.suffix in WEIGHT_SUFFIXES and (path.parent / CONFIG).is_file():
         raise CheckpointError(f"{name} holds weights alone; give its folder, {path.parent.resolve().name}.")
     if path.suffix not in (".pt", ".bin"):
         raise CheckpointError(f"{name} is not a checkpoint; give a folder, .gguf, nanoGPT ckpt.pt or llama2.c .bin.")

@@ -22,6 +22,8 @@ from headlight.checkpoints.config_reader import MAX_LAYERS, read_json
 from headlight.checkpoints.file_rules import (
     PICKLE_FILE,
     SAFETENSORS_FILE,
+    WEIGHT_SUFFIXES,
+    may_be_weights,
     reject_mlx,
     reject_other_content,
     reject_other_formats,
@@ -35,13 +37,7 @@ _OLD_NORM_NAMES = {"gamma": "weight", "beta": "bias"}
 TensorReaders = dict[str, Callable[[], Tensor]]
 PACKED_ENDINGS = ("_blocks", "_scales")  # name endings of a weight's two tensors in MXFP4
 _FP4_NUMBERS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)  # by the lower three bits; the fourth is the sign
-OTHER_SUFFIXES = (".safetensors", ".bin", ".ckpt", ".pt", ".pth")  # of weights without the usual name
 _SHARD = re.compile(r"-(?P<number>\d{3,6})-of-(?P<count>\d{3,6})\.")
-# Files of trainers beside weights, and of other kinds of contents.
-_OTHER_CONTENTS = (
-    "training_args", "optimizer", "scheduler", "rng_state", "scaler", "adapter_", "tuned_lens", "tokenizer",
-    "random_states",
-)  # fmt: skip
 # The keys under which trainers save a model's weights beside other states.
 _WEIGHTS_KEYS = (
     "state_dict", "model_state_dict", "model_state", "model", "module", "net", "network", "weights", "params",
@@ -106,8 +102,8 @@ def _files_of_other_names(folder: Path, name: str, safetensors_file: str) -> tup
     """
     if safetensors_file != SAFETENSORS_FILE:
         return ()
-    for suffix in OTHER_SUFFIXES:
-        files = sorted(path for path in folder.glob(f"*{suffix}") if _may_be_weights(path))
+    for suffix in WEIGHT_SUFFIXES:
+        files = sorted(path for path in folder.glob(f"*{suffix}") if path.is_file() and may_be_weights(path.name))
         shards = [found for path in files if (found := _SHARD.search(path.name))]
         if shards:  # a file beside them has the same weights in another layout
             files = [path for path in files if _SHARD.search(path.name)]
@@ -121,11 +117,6 @@ def _files_of_other_names(folder: Path, name: str, safetensors_file: str) -> tup
         if files:
             return tuple(files)
     return ()
-
-
-def _may_be_weights(path: Path) -> bool:
-    """Whether a file may be a model's weights, by its name."""
-    return path.is_file() and not path.name.startswith(_OTHER_CONTENTS)
 
 
 def _require_all_shards(files: Sequence[Path], shards: Sequence[re.Match[str]], name: str) -> None:

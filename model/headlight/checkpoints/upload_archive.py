@@ -23,10 +23,14 @@ from typing import Protocol, TypeVar, runtime_checkable
 from headlight.checkpoints.file_rules import (
     ADAPTER_CONFIG,
     CONFIG,
-    GGUF_PATTERN,
+    GGUF_PATTERNS,
+    MODULES,
+    POOLING_FOLDER,
     SINGLE_FILES,
     is_checkpoint_file,
     is_program,
+    may_be_weights,
+    reject_other_formats,
 )
 from headlight.errors import CheckpointError
 
@@ -223,7 +227,7 @@ def _write_checkpoint(items: Sequence[UploadedFile], folder: Path, limits: Uploa
             f"The upload unpacks to {size / 1e9:,.2f} GB; {limits.max_bytes / 1e9:,.2f} GB are allowed."
         )
     needed = [item for item in items if is_checkpoint_file(item.parts[-1])]
-    root, folders = _find_checkpoint(needed)
+    root, folders = _find_checkpoint(needed, items)
     chosen = [item for item in needed if item.parts[:-1] in folders]
     if folder.exists() and any(folder.iterdir()):
         raise FileExistsError(errno.EEXIST, "its folder is in use")
@@ -237,8 +241,11 @@ def _write_checkpoint(items: Sequence[UploadedFile], folder: Path, limits: Uploa
     return target.joinpath(*root)
 
 
-def _find_checkpoint(items: Sequence[UploadedFile]) -> tuple[Folder, set[Folder]]:
-    """The folder to open, and all folders that it needs: an adapter needs the folder of its base model."""
+def _find_checkpoint(items: Sequence[UploadedFile], sent: Sequence[UploadedFile]) -> tuple[Folder, set[Folder]]:
+    """The folder to open, and all folders that it needs, from the files of a checkpoint among those that were sent.
+
+    An adapter needs the folder of its base model, a sentence encoder those of its transformer and its pooling.
+    """
     names: dict[Folder, set[str]] = {}
     for item in items:
         names.setdefault(item.parts[:-1], set()).add(item.parts[-1])
@@ -246,19 +253,23 @@ def _find_checkpoint(items: Sequence[UploadedFile]) -> tuple[Folder, set[Folder]
     adapters = {place for place, inside in names.items() if ADAPTER_CONFIG in inside}
     found = adapters or models
     if not found:
+        reject_other_formats("The upload", [item.parts[-1] for item in sent])
         raise CheckpointError("The upload holds no checkpoint: no folder with a config.json and weights beside it.")
     depth = min(map(len, found))
     shallowest = sorted(place for place in found if len(place) == depth)
     if len(shallowest) > 1:
         listed = ", ".join(_quoted("/".join(place)) for place in shallowest[:4])
         raise CheckpointError(f"The upload holds {len(shallowest)} checkpoints: {listed}. Send one.")
-    return shallowest[0], adapters | models if adapters else {shallowest[0]}
+    root = shallowest[0]
+    if root and root[-1].startswith("0_") and MODULES in names.get(root[:-1], ()):
+        return root[:-1], {root[:-1], root, (*root[:-1], POOLING_FOLDER)}
+    return root, adapters | models if adapters else {root, (*root, POOLING_FOLDER)}
 
 
 def _holds_model(names: set[str]) -> bool:
-    if names & set(SINGLE_FILES) or filter_names(names, GGUF_PATTERN):
+    if names & set(SINGLE_FILES) or any(filter_names(names, pattern) for pattern in GGUF_PATTERNS):
         return True
-    return CONFIG in names and any(name.endswith((".safetensors", ".bin")) for name in names)
+    return CONFIG in names and any(map(may_be_weights, names))
 
 
 def _write_file(item: UploadedFile, path: Path) -> None:

@@ -208,3 +208,39 @@ def test_whatever_the_bytes_there_is_a_folder_or_a_sentence(
         assert str(error).endswith(".") and str(tmp_path) not in str(error)
     assert set(tmp_path.iterdir()) <= {folder}
     shutil.rmtree(folder, ignore_errors=True)
+
+
+UPLOADS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {  # files, the folder to open, files left out
+    "nanoGPT": (("run/ckpt.pt", "run/meta.pkl"), "run", ()),
+    "Lightning": (("m/config.json", "m/epoch=1.ckpt", "m/hparams.yaml"), "m", ("m/hparams.yaml",)),
+    "torch.save": (("m/config.json", "m/weights.pth", "m/optimizer.pt", "m/rng_state.pth"), "m", ("m/optimizer.pt",)),
+    "another name": (("m/config.json", "m/diffusion.safetensors"), "m", ()),
+    "Ollama": (("blobs/sha256-0f3e",), "blobs", ()),
+    "a sentence encoder": (
+        ("m/modules.json", "m/config.json", "m/model.safetensors", "m/1_Pooling/config.json"), "m", (),
+    ),
+    "an old sentence encoder": (
+        ("m/modules.json", "m/config.json", "m/0_Transformer/config.json", "m/0_Transformer/pytorch_model.bin",
+         "m/1_Pooling/config.json"), "m", (),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UPLOADS)
+def test_layouts_of_other_programs_are_uploaded_whole(name: str, tmp_path: Path) -> None:
+    files, root, left_out = UPLOADS[name]
+    folder = extract_zip(zipped(dict.fromkeys(files, b"{}"), top=""), tmp_path / "in")
+    assert folder == tmp_path / "in" / root
+    found = {path.relative_to(tmp_path / "in").as_posix() for path in (tmp_path / "in").rglob("*") if path.is_file()}
+    assert found == set(files) - set(left_out) - {"m/rng_state.pth"}
+
+
+@pytest.mark.parametrize("name", ["other.pkl", "meta.pickle", "meta.pkl.py"])
+def test_pickles_of_another_name_are_programs(name: str, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="a program"):
+        write_files({**GOOD, name: b""}, tmp_path / "in")
+
+
+def test_an_upload_in_another_format_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"The upload holds tf_model\.h5, weights of TensorFlow"):
+        write_files({"config.json": b"{}", "tf_model.h5": b""}, tmp_path / "in")

@@ -12,11 +12,12 @@ from torch import Tensor
 
 from headlight.array_types import Float
 from headlight.checkpoints.config_reader import ConfigReader, read_json
-from headlight.checkpoints.source import MODULES, display_name, transformer_folder
+from headlight.checkpoints.file_rules import MODULES, POOLING_FOLDER
+from headlight.checkpoints.source import display_name, transformer_folder
 from headlight.errors import CheckpointError, shortened, wrap_errors
 from headlight.paths import MAX_JSON_BYTES, read_regular
 
-TRANSFORMER_CONFIG, POOLING_CONFIG = "sentence_bert_config.json", "1_Pooling/config.json"
+TRANSFORMER_CONFIG, POOLING_CONFIG = "sentence_bert_config.json", f"{POOLING_FOLDER}/config.json"
 _OLD_TRANSFORMERS = ("BERT", "RoBERTa", "DistilBERT", "ALBERT", "XLMRoBERTa", "CamemBERT")  # classes of old files
 Hidden = Float[Tensor, "*batch token d_model"]
 

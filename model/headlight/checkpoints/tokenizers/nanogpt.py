@@ -14,10 +14,10 @@ from typing import NoReturn
 import tokenizers
 from tokenizers import Regex, decoders, models, pre_tokenizers
 
+from headlight.checkpoints.file_rules import META_FILE
 from headlight.errors import CheckpointError
 from headlight.paths import read_regular
 
-META_FILE = "meta.pkl"
 MAX_META_BYTES = 8 << 20  # enough for all characters that Unicode assigns
 # Operations of a pickle without those that make tuples: as keys of a dictionary, nested ones would be hashed for ever.
 _NUMBERED = ("PUT", "BINPUT", "LONG_BINPUT")

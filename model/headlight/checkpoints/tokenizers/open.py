@@ -12,10 +12,10 @@ import tokenizers
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors
 
 from headlight.checkpoints.config_reader import ConfigReader, read_json
-from headlight.checkpoints.file_rules import LLAMA2C_TOKENIZER
+from headlight.checkpoints.file_rules import LLAMA2C_TOKENIZER, META_FILE
 from headlight.checkpoints.source import display_name
 from headlight.checkpoints.tokenizers.byte_level import BYT5, byt5_tokenizer
-from headlight.checkpoints.tokenizers.nanogpt import META_FILE, character_backend
+from headlight.checkpoints.tokenizers.nanogpt import character_backend
 from headlight.checkpoints.tokenizers.sentencepiece import (
     SOURCE_MODEL,
     TARGET_MODEL,
