@@ -224,8 +224,10 @@ def outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
         asked["decoder_input_ids"] = target
         told["target_ids"] = target[0]
     elif has_decoder(case, model):  # a classifier, whose decoder reads the shifted source
-        start = int(ids[0, -1]) if model.config.model_type == "mbart" else model.config.decoder_start_token_id
-        told["target_ids"] = torch.cat([torch.tensor([start]), ids[0, :-1]])
+        first = (
+            ids[0, -1:] if model.config.model_type == "mbart" else torch.tensor([model.config.decoder_start_token_id])
+        )
+        told["target_ids"] = torch.cat([first, ids[0, :-1]])
     eager = case.implementation == "eager"
     whole = model(**asked, output_attentions=eager, output_hidden_states=True, use_cache=False)
     if has_decoder(case, model):

@@ -334,8 +334,8 @@ def test_a_class_may_be_named_in_config_json(tmp_path: Path) -> None:
     assert list(opened.tokenizer.encode("é the").ids) == reference(tmp_path)("é the")["input_ids"] == ids
     assert opened.tokenizer.encode("é").token_texts == ("é₁", "é₂", "</s>")
     expected = model(torch.tensor([ids]), decoder_input_ids=torch.tensor([[0]])).logits[0].detach().numpy()
-    found = run(opened.model, opened.tokenizer, "", source="é the").logits
-    np.testing.assert_allclose(found, expected, atol=1e-4)
+    found = run(opened.model, opened.tokenizer, "", source="é the")
+    np.testing.assert_allclose(found["logits"], expected, atol=1e-4)
     words(configured(tmp_path / "japanese", "bert"))
     (tmp_path / "japanese" / "config.json").write_text(json.dumps({"tokenizer_class": "BertJapaneseTokenizer"}))
     with pytest.raises(CheckpointError, match="the tokenizer 'BertJapaneseTokenizer' cannot be built"):

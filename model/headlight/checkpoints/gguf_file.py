@@ -78,8 +78,8 @@ class GgufFile:
 
         try:
             rows = raw.reshape(-1, tensor.size // max(prod(tensor.shape[:-1]), 1))
-            numbers = gguf.quants.dequantize(rows, gguf.GGMLQuantizationType(tensor.kind))
-            return torch.from_numpy(np.ascontiguousarray(numbers)).view(tensor.shape)
+            dequantised = gguf.quants.dequantize(rows, gguf.GGMLQuantizationType(tensor.kind))
+            return torch.from_numpy(np.ascontiguousarray(dequantised)).view(tensor.shape)
         except (NotImplementedError, ValueError, RuntimeError) as error:
             raise CheckpointError(
                 f"{self.name}: {key} is quantised as {tensor.kind_name}, which cannot be read{reason(error)}."

@@ -167,7 +167,7 @@ def _fitted_notes(config: Config, tokenizer: Tokenizer, name: str) -> tuple[str,
     """
     around = tokenizer.backend.encode("").ids
     if around and max(around) >= config.vocabulary_size:
-        token = shortened(tokenizer.backend.id_to_token(max(around)))
+        token = shortened(str(tokenizer.backend.id_to_token(max(around))))
         raise CheckpointError(
             f"{name}: its tokenizer adds {token!r} to every text, which the model has no embedding for."
         )

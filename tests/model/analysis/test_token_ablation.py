@@ -13,7 +13,7 @@ def test_both_stacks_of_an_encoder_decoder_lack_the_token() -> None:
     model, tokenizer = toys.both(**LABELS), toys.masked()
     traced = run(model, tokenizer, "", source=toys.TEXT, keep=KEEP)
     positions = [place for place, is_special in enumerate(traced.text.special_mask) if not is_special]
-    assert [traced.text.tokens[place] for place in positions] == [*traced.source.tokens[1:-1]]
+    assert traced.source and [traced.text.tokens[place] for place in positions] == [*traced.source.tokens[1:-1]]
     found = ablate_tokens(model, traced, positions)
     for place, logits in zip(positions, found, strict=True):
         edits = [
@@ -21,12 +21,12 @@ def test_both_stacks_of_an_encoder_decoder_lack_the_token() -> None:
             f"decoder.*.cross.mask[:,:,{place - 1}]=set:0",
         ]  # fmt: skip
         if place < len(traced.text.ids) - 1:  # the last token is pooled
-            expected = run(model, tokenizer, "", edits, source=toys.TEXT).logits
+            expected = run(model, tokenizer, "", edits, source=toys.TEXT)["logits"]
             np.testing.assert_allclose(logits, expected, atol=1e-5)
 
 
 def test_a_text_of_its_own_for_the_decoder_lacks_it_alone() -> None:
     model, tokenizer = toys.both(**LABELS), toys.masked()
     traced = run(model, tokenizer, "we ran", source=toys.TEXT, keep=KEEP)
-    expected = run(model, tokenizer, "we ran", ["decoder.*.self.mask[:,:,2]=set:0"], source=toys.TEXT).logits
+    expected = run(model, tokenizer, "we ran", ["decoder.*.self.mask[:,:,2]=set:0"], source=toys.TEXT)["logits"]
     np.testing.assert_allclose(ablate_tokens(model, traced, [2])[0], expected, atol=1e-5)

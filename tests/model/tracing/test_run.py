@@ -253,7 +253,8 @@ def test_an_empty_text_gets_a_sentence() -> None:
 def test_only_white_space_is_a_text(text: str) -> None:
     traced = run(toys.decoder(), toys.causal(), text)
     assert traced.text.ids == toys.causal().encode(text).ids and toys.causal().join_tokens(traced.text.ids[1:]) == text
-    assert run(toys.both(), toys.masked(), "", source=text).source.tokens == ("[CLS]", "[SEP]")
+    source = run(toys.both(), toys.masked(), "", source=text).source
+    assert source and source.tokens == ("[CLS]", "[SEP]")
     assert next(generate(toys.decoder(), toys.causal(), text, steps=1)).chosen_token >= 0
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from headlight.analysis.sentences.pooling import MODULES, read_sentence_pooling
+from headlight.analysis.sentences.pooling import is_sentence_encoder, read_sentence_pooling
 from headlight.analysis.sentences.similarity import Similarity, cosines_without_heads, sentence_similarity
 from headlight.attention_groups import attention_groups
 from headlight.errors import TextError
@@ -31,7 +31,7 @@ def answer_sentence_similarity(request: SentenceSimilarityRequest) -> Reply[Sent
         cosine=found.cosine,
         pooling=found.pooling.mode,
         normalized=found.pooling.normalized,
-        is_told=(resolved.location.folder / MODULES).is_file(),
+        is_told=is_sentence_encoder(resolved.location.folder),
     )
     return Reply(answer, found.pairs.astype("<f4").tobytes())
 

@@ -83,8 +83,7 @@ def read_sentence_pooling(folder: Path, name: str = "") -> SentencePooling:
     Raises CheckpointError, with the folder's `name`, for modules that are not supported.
     """
     name = name or display_name(folder)
-    if folder.name.startswith("0_") and (folder.parent / MODULES).is_file():
-        folder = folder.parent
+    folder = encoder_folder(folder)
     if not (folder / MODULES).is_file():
         return SentencePooling()
     modules = _module_kinds(folder, name)
@@ -103,6 +102,17 @@ def read_sentence_pooling(folder: Path, name: str = "") -> SentencePooling:
     reading = ConfigReader(read_json(path, name) if path.is_file() else {}, name)
     lowercase, longest = reading.boolean("do_lower_case", False), reading.integer("max_seq_length", 0)
     return SentencePooling(modes[0], "Normalize" in modules, lowercase, longest)
+
+
+def is_sentence_encoder(folder: Path) -> bool:
+    """Whether a folder, or the one around an old encoder's transformer, has the files of sentence-transformers."""
+    return (encoder_folder(folder) / MODULES).is_file()
+
+
+def encoder_folder(folder: Path) -> Path:
+    """The folder of a sentence encoder: the one around its transformer's if that has a folder of its own."""
+    is_inside = folder.name.startswith("0_") and (folder.parent / MODULES).is_file()
+    return folder.parent if is_inside else folder
 
 
 def _module_kinds(folder: Path, name: str) -> list[str]:
