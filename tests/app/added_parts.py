@@ -165,7 +165,7 @@ def test_a_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_checkpoint_family(shell: Shell) -> None:
     assert "seed_oss" in shell(["models", "--families"]).splitlines()
-    assert "The nearest name that opens is seed_oss." in refusal("seed_osss")
+    assert "The nearest family that opens is seed_oss." in refusal("my_own", "SeedOssForCausalLM")
 
 
 def test_a_screen(client: TestClient) -> None:
