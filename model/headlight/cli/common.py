@@ -162,7 +162,7 @@ def each_input(options: argparse.Namespace) -> list[argparse.Namespace]:
     except (OSError, UnicodeDecodeError) as error:
         reason = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {error.strerror}"
         raise DataError(f"{options.texts} {reason}.") from error
-    texts = [line for line in lines if line]
+    texts = [line for line in lines if line.strip()]
     if not texts:
         raise DataError(f"{options.texts} contains no text; write one on each line.")
     return [argparse.Namespace(**vars(options) | {"text": text}) for text in texts]
