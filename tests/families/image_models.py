@@ -2,6 +2,7 @@
 
 from tests.families.decoders import BLOCK, NEOX, WIDTH
 from tests.families.reference import Case
+from tests.families.timm_files import write_timm
 
 IMAGE = {"image_size": 24, "patch_size": 8}
 VIT = BLOCK | IMAGE
@@ -11,6 +12,10 @@ NORMED = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225
 DINO = WIDTH | IMAGE | {"mlp_ratio": 2}
 DINO3 = VIT | {"query_bias": True}
 SMALLER = {"size": {"shortest_edge": 44}, "crop_size": 40, "do_center_crop": True, "resample": 3, **NORMED}
+
+EVAL = {"size": {"shortest_edge": 26}, "crop_size": 24, "do_center_crop": True, "resample": 3, **NORMED}
+SQUASHED = EVAL | {"size": {"height": 28, "width": 28}, "resample": 2}
+TIMM = {"layer_norm_eps": 1e-6, "intermediate_size": 60}
 
 BOTH = {"text_config": NEOX | {"num_hidden_layers": 1}, "vision_config": VIT | {"num_attention_heads": 2}}
 
@@ -39,6 +44,15 @@ IMAGE_MODELS: dict[str, list[Case]] = {
             dtype="bfloat16",
             shards=True,
         ),
+    ],
+    "timm_wrapper": [
+        Case("ViTForImageClassification", VIT | LABELS | TIMM, image=(40, 31), prepare=EVAL, rewrite=write_timm),
+        Case("ViTModel", VIT | TIMM | {"qkv_bias": False, "num_attention_heads": 4}, image=(50, 60), prepare=SQUASHED,
+             rewrite=write_timm),
+        Case("Dinov2WithRegistersModel", DINO | TIMM | {"num_register_tokens": 3}, image=(40, 31), prepare=EVAL,
+             rewrite=write_timm),
+        Case("BeitForImageClassification", VIT | LABELS | TIMM | {"use_absolute_position_embeddings": True},
+             image=(40, 31), prepare=EVAL, rewrite=write_timm),
     ],
     "clip_text_model": [
         Case("CLIPTextModel", NEOX | {"layer_norm_eps": 0.1}),

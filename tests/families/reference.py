@@ -2,7 +2,7 @@
 
 import json
 import wave
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ class Case:
     audio: tuple[int, int] | None = None  # number of samples of a sound read instead, and its sampling rate
     prepare: dict[str, Any] = field(default_factory=dict)  # contents of preprocessor_config.json
     tower: str = ""  # for a model with two: "text" or "vision"
+    rewrite: Callable[[Path, Any], None] | None = None  # writes the saved folder as another program would
 
     def __str__(self) -> str:
         told = ",".join(f"{name}={value}" for name, value in self.config.items() if not isinstance(value, dict))
@@ -75,6 +76,8 @@ def build(case: Case, folder: Path) -> Any:
         write_sound(case, folder / SOUND)
     if case.prepare:
         (folder / "preprocessor_config.json").write_text(json.dumps(case.prepare))
+    if case.rewrite:
+        case.rewrite(folder, case)
     return _cast(model, torch.float32)
 
 

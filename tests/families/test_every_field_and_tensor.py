@@ -182,6 +182,8 @@ def test_every_field_of_the_reference_is_read_required_or_ignored(
     others = [Opened(case, tmp_path / str(number)) for number, case in enumerate(CASES[family][1:])]
     plans = [each.source.plan for each in (opened(family), *others)]
     assert [name for plan in plans for name in plan.unknown_fields] == []
+    if CASES[family][0].rewrite:
+        return  # the fields are not those of the reference
     own = getattr(transformers, CASES[family][0].kind).config_class().to_dict()
     unread = set.intersection(*(set(replace(plan, fields=own_fields(plan, own)).unknown_fields) for plan in plans))
     assert not unread, f"fields that are never read: {sorted(unread)}"

@@ -141,7 +141,9 @@ def with_processor(config: Config, family: Family, source: CheckpointSource) -> 
 
 def _with_image_processor(config: Config, family: Family, source: CheckpointSource) -> Config:
     """The config with the preprocessing of images, and a context for the resulting number of patches."""
-    image = replace(config.image, processor=read_image_processor(source.settings_folder, config.image, source.name))
+    image = config.image
+    if image.processor == ImageProcessorConfig():  # timm's config holds it itself
+        image = replace(image, processor=read_image_processor(source.settings_folder, image, source.name))
     if family.any_image_size:
         image = _sized_by_processor(image)
     config, before = config.replace(image=image), config.image

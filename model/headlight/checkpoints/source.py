@@ -41,6 +41,7 @@ _VOCABULARY_FILES = (
 TOWERS = ("text", "vision")  # of a model with two towers; last part of a path
 TWO_TOWERS = ("clip", "siglip")
 _RUN_STEP = re.compile(r"checkpoint-\d{1,12}")  # a folder that transformers' Trainer writes
+TIMM = "timm_wrapper"  # the model_type that transformers gives models of timm
 TOWER_FIELD = "headlight_tower"  # added to config.json when it is read: the tower that the path names
 
 
@@ -107,6 +108,8 @@ def _open_folder(path: Path, name: str) -> CheckpointSource:
 
 def _with_model_type(values: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """A config with the family that its class is named after, and a note, if it states no family."""
+    if values.get("model_type") is None and isinstance(values.get("architecture"), str):
+        return values | {"model_type": TIMM}, ()  # timm writes no model_type
     classes = values.get("architectures")
     named = str(classes[0]) if isinstance(classes, list) and classes else ""
     if values.get("model_type") or not (family := model_type_of_class(named)):

@@ -11,7 +11,8 @@ from headlight.checkpoints.families.gemma import GEMMA, GEMMA3
 from headlight.checkpoints.families.gemma3n import GEMMA3N
 from headlight.checkpoints.families.gemma4 import GEMMA4
 from headlight.checkpoints.families.llama import LLAMA, MISTRAL, QWEN2_VL, QWEN3_VL
-from headlight.checkpoints.source import TOWER_FIELD, TWO_TOWERS
+from headlight.checkpoints.families.vision.timm import timm_family, with_head_named
+from headlight.checkpoints.source import TIMM, TOWER_FIELD, TWO_TOWERS
 from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.weight_mapping import Family, HeadMapping, WeightRule, WeightRules
 from headlight.errors import CheckpointError, shortened
@@ -76,6 +77,8 @@ def find_family(fields: ConfigReader, tensors: LazyTensors) -> tuple[Family, Con
         rest = {name: value for name, value in fields.values.items() if name != "quantization_config"}
         fields = ConfigReader(rest, fields.name)
     model_type = fields.string("model_type")
+    if model_type == TIMM:
+        return timm_family(tuple(tensors)), with_head_named(fields), ()
     if model_type in FAMILIES:
         return FAMILIES[model_type], fields, ()
     if model_type in TWO_TOWERS:

@@ -27,6 +27,7 @@ class ImageProcessorConfig:
     resample: ResamplingFilter = "bilinear"  # the filter for resizing
     crop_height: int = 0  # of the centre that is cut out; 0: no cropping
     crop_width: int = 0  # the same
+    crop_to_even: bool = False  # a crop that cannot be central begins at the even one of two pixels, not the lower one
     rescale_factor: float = 1 / 255  # each channel is multiplied by it,
     mean: tuple[float, ...] = (0.5,)  # minus this (one number for all channels, or one for each),
     std: tuple[float, ...] = (0.5,)  # divided by this

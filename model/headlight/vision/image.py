@@ -169,7 +169,8 @@ def _resize_and_crop(image: Pillow, config: ImageConfig) -> tuple[Pillow, Box]:
     resized_width, resized_height = image.size
     if not processor.crop_height:
         return image, (0.0, 0.0, float(width), float(height))
-    left, top = (resized_width - processor.crop_width) // 2, (resized_height - processor.crop_height) // 2
+    margins = (resized_width - processor.crop_width, resized_height - processor.crop_height)
+    left, top = (round(margin / 2) if processor.crop_to_even else margin // 2 for margin in margins)
     box = (left, top, left + processor.crop_width, top + processor.crop_height)
     scales = (width / resized_width, height / resized_height) * 2
     region = [side * scale for side, scale in zip(box, scales, strict=True)]

@@ -15,9 +15,9 @@ from headlight.checkpoints.families import (
     llama_like,
     modernbert,
     speech,
-    towers,
     vit,
 )
+from headlight.checkpoints.families.vision import timm, towers
 from headlight.checkpoints.weight_mapping import Family
 from headlight.registry import Registry
 
@@ -97,6 +97,7 @@ FAMILIES: Registry[Family] = Registry(
         "siglip_text_model": towers.SIGLIP_TEXT,
         "siglip_vision_model": towers.SIGLIP_VISION,
         "vit": vit.VIT,
+        "timm_wrapper": timm.timm_family(),
         "deit": vit.DEIT,
         "beit": vit.BEIT,
         "dinov2": vit.DINOV2,
