@@ -29,7 +29,7 @@ CONFIG_FILES = (
     CONFIG, GENERATION_CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR,
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
     "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "spm.model",
-    "sentencepiece.bpe.model", "source.spm", "target.spm", CARD, EXAMPLES,
+    "sentencepiece.bpe.model", "bpe.codes", "source.spm", "target.spm", CARD, EXAMPLES,
     MODULES, "sentence_bert_config.json", f"{POOLING_FOLDER}/config.json",  # of sentence-transformers
 )  # fmt: skip
 PICKLE_PATTERNS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "adapter_model.bin")

@@ -167,7 +167,7 @@ class Tokenizer:
             self._limit.check(text)
             self._limit.check(second)
             self._require_known(behind + second)
-            encoding = self.backend.encode(behind, second or None, add_special_tokens=add_special_tokens)
+            encoding, spans = self._encoding(behind, second, add_special_tokens)
         ids, special_mask = list(encoding.ids), tuple(flag == 1 for flag in encoding.special_tokens_mask)
         self._require_rows(ids)
         if language:
@@ -179,7 +179,7 @@ class Tokenizer:
         starts = {None: 0, 0: start, 1: len(text) + 1}
         offsets = tuple(
             (0, 0) if is_special else (span[0] + starts[number], span[1] + starts[number])
-            for is_special, span, number in zip(special_mask, encoding.offsets, encoding.sequence_ids, strict=True)
+            for is_special, span, number in zip(special_mask, spans, encoding.sequence_ids, strict=True)
         )
         text = f"{text}\n{second}" if second else text
         return Encoded(
@@ -194,6 +194,13 @@ class Tokenizer:
             segment_ids=tuple(encoding.type_ids) if self.gives_segments and any(encoding.type_ids) else (),
             text_pair=second,
         )
+
+    def _encoding(
+        self, text: str, second: str, add_special_tokens: bool
+    ) -> tuple[tokenizers.Encoding, Sequence[tuple[int, int]]]:
+        """The tokens of one or two texts, and the characters of each text that they come from."""
+        encoding = self.backend.encode(text, second or None, add_special_tokens=add_special_tokens)
+        return encoding, encoding.offsets
 
     def _require_known(self, text: str) -> None:
         """Raise TextError for a character that a vocabulary of characters lacks."""

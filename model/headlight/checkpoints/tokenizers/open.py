@@ -14,6 +14,7 @@ from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tok
 from headlight.checkpoints.config_reader import ConfigReader, read_json
 from headlight.checkpoints.file_rules import LLAMA2C_TOKENIZER, META_FILE
 from headlight.checkpoints.source import display_name
+from headlight.checkpoints.tokenizers.bpe_codes import CODES_FILE, BpeCodesTokenizer, bpe_codes_vocabulary
 from headlight.checkpoints.tokenizers.byte_level import BYT5, byt5_tokenizer
 from headlight.checkpoints.tokenizers.nanogpt import character_backend
 from headlight.checkpoints.tokenizers.sentencepiece import (
@@ -96,6 +97,8 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
         backend = reader(files)
         add_special_tokens(backend, files.special_tokens)
         backend.post_processor = _post_processor(backend, files)
+        if reader is _bpe_codes:
+            return _finished(BpeCodesTokenizer(backend, folder, name, files.special_tokens), config)
         return _finished(Tokenizer(backend, gives_segments=gives_segments(model_type, config)), config)
 
 
@@ -271,12 +274,22 @@ def _nanogpt_characters(files: TokenizerFiles) -> tokenizers.Tokenizer:
     return character_backend(files.folder / META_FILE, files.name)
 
 
+def _bpe_codes(files: TokenizerFiles) -> tokenizers.Tokenizer:
+    if files.config.boolean("normalization", False):
+        raise CheckpointError(
+            f"{files.name}: its tokenizer rewrites tweets (normalization is true), which is not supported. Set it to "
+            "false, and give texts that are rewritten."
+        )
+    return bpe_codes_vocabulary(files.folder, files.name)
+
+
 READERS: dict[tuple[str, ...], BackendReader | None] = {
     (SOURCE_MODEL, TARGET_MODEL, VOCAB_JSON): None,
     (VOCAB_JSON, SENTENCEPIECE_FILES[2]): _numbered_pieces,
     **{(name,): _sentencepiece for name in SENTENCEPIECE_FILES},
     (LLAMA2C_TOKENIZER,): _llama2c,
     (VOCAB_JSON, MERGES_TXT): _byte_level_bpe,
+    (VOCAB_TXT, CODES_FILE): _bpe_codes,
     (VOCAB_TXT,): _wordpiece,
     (VOCAB_JSON,): _characters,
     (META_FILE,): _nanogpt_characters,
@@ -285,7 +298,11 @@ READERS: dict[tuple[str, ...], BackendReader | None] = {
 
 def legacy_tokenizer_type(folder: Path) -> str:
     """The kind of vocabulary in a folder without tokenizer.json, in a word or two; empty if there is none."""
-    known: dict[BackendReader | None, str] = {_byte_level_bpe: "byte pairs", _wordpiece: "WordPiece"}
+    known: dict[BackendReader | None, str] = {
+        _byte_level_bpe: "byte pairs",
+        _bpe_codes: "byte pairs",
+        _wordpiece: "WordPiece",
+    }
     try:
         return known.get(_find_reader(folder, display_name(folder)), "SentencePiece")
     except CheckpointError:

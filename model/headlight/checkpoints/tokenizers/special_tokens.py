@@ -290,6 +290,10 @@ PRESETS: Mapping[str, TokenizerPreset] = {
     ),
     "RobertaTokenizer": _ROBERTA,
     "BartTokenizer": _ROBERTA,
+    **dict.fromkeys(
+        ("PhobertTokenizer", "BertweetTokenizer"),
+        replace(_ROBERTA, special_tokens={**_ROBERTA.special_tokens, **special_tokens(mask="<mask>")}),
+    ),
     "XLMRobertaTokenizer": _XLM_ROBERTA,
     "CamembertTokenizer": replace(
         _XLM_ROBERTA,
