@@ -9,7 +9,7 @@ from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.tokenizers.special_tokens import SpecialTokens, add_special_tokens
-from headlight.text.tokenizer import Encoded, Tokenizer, byte_of_character
+from headlight.text.tokenizer import Encoded, TextPair, Tokenizer, byte_of_character
 
 BYT5 = "ByT5Tokenizer"
 _ROLES = ("pad", "eos", "unk")  # in the order of their ids
@@ -19,7 +19,7 @@ _MOST_SENTINELS = 1_000
 class ByteTokenizer(Tokenizer):
     """One token for each byte of a text, and an end token unless the text ends with one."""
 
-    def encode(self, text: str, add_special_tokens: bool = True) -> Encoded:
+    def encode(self, text: str | TextPair, add_special_tokens: bool = True) -> Encoded:
         """The text's bytes, with the end token unless disabled."""
         found = super().encode(text, add_special_tokens)
         if not add_special_tokens or found.ids[-2:] != found.ids[-1:] * 2:

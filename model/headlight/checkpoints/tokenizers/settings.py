@@ -57,6 +57,14 @@ def apply_settings(values: Step, fields: ConfigReader, model_type: str) -> None:
             _change_unknown(values, fields)
     if fields.has("do_lower_case"):
         _change_case(values, name, lower=fields.boolean("do_lower_case"))
+    _apply_own_settings(values, fields, name)
+    if name in PRESETS and PRESETS[name].pair not in ("joined", "repeated"):
+        for step in _steps(values, "post_processor"):
+            _complete_pair(step, PAIRS[PRESETS[name].pair])
+
+
+def _apply_own_settings(values: Step, fields: ConfigReader, name: str) -> None:
+    """The settings that one class has, and that of spaces in front, which Llama's class reads in its own way."""
     if name == "AlbertTokenizer" and fields.boolean("keep_accents", False):
         _remove(values, "normalizer", lambda step: step.get("type") in ("NFKD", "StripAccents"))
     if name == "DebertaV2Tokenizer" and fields.boolean("split_by_punct", False):
@@ -65,9 +73,6 @@ def apply_settings(values: Step, fields: ConfigReader, model_type: str) -> None:
         _change_llama_prefix(values, fields)
     elif fields.has("add_prefix_space"):
         _change_prefix(values, name, fields.boolean("add_prefix_space"))
-    if name in PRESETS and PRESETS[name].pair not in ("joined", "repeated"):
-        for step in _steps(values, "post_processor"):
-            _complete_pair(step, PAIRS[PRESETS[name].pair])
 
 
 def _complete_pair(step: Step, parts: Sequence[str]) -> None:

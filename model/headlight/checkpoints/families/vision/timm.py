@@ -216,7 +216,7 @@ def _embedding(names: Iterable[str]) -> WeightRule:
     if names and not _has(names, "cls_token"):
         return rule("pos_embed", _unused_row)
     if _has(names, "reg_token"):
-        return WeightRule("cls_token", (drop_batch_axis,), "reg_token", _followed_by_registers)
+        return WeightRule("cls_token", (drop_batch_axis,), "reg_token", combine=_followed_by_registers)
     return rule("cls_token", drop_batch_axis)
 
 
@@ -227,7 +227,7 @@ def timm_family(names: Iterable[str] = ()) -> Family:
     """The family with the parts that the names of the tensors show; `gamma` has been renamed to `weight`."""
     has_scale = _has(names, "ls1.weight")
     output, down = (
-        WeightRule(module, (), f"blocks.{{i}}.{scale}.weight", _by_channel) if has_scale else WeightRule(module)
+        WeightRule(module, (), f"blocks.{{i}}.{scale}.weight", combine=_by_channel) if has_scale else WeightRule(module)
         for module, scale in (("attn.proj", "ls1"), ("mlp.fc2", "ls2"))
     )
     rows: WeightRules = block_rows(
