@@ -1,14 +1,24 @@
 """Every family agrees with transformers, through `headlight trace`."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.families.cases import EACH_CASE
-from tests.families.comparison import compared, difference
-from tests.families.reference import Case
+from headlight.checkpoints import load
+from headlight.errors import TextError
+from headlight.tracing.run import run
+from tests.families.cases import CASES, EACH_CASE
+from tests.families.comparison import compared, compared_in, difference
+from tests.families.reference import WORDS, Case, build
+from tests.sampling import parameter_set
 
 TOLERANCE = 1e-4
+READS_TEXTS = [  # the first model of each family that reads nothing but texts
+    parameter_set(family, cases[0], full=family not in {"bert", "roberta", "m2m_100", "gpt2"}, id=family)
+    for family, cases in CASES.items()
+    if not (cases[0].image or cases[0].audio or cases[0].tower or "text_config" in cases[0].config)
+]
 
 
 @pytest.mark.parametrize(("family", "case"), EACH_CASE)
@@ -16,3 +26,20 @@ def test_a_family_agrees_with_its_reference(family: str, case: Case, tmp_path: P
     for name, (found, expected) in compared(case, tmp_path).items():
         assert found.shape == expected.shape, f"{family}: {name}"
         assert difference(found, expected) < TOLERANCE, f"{family}: {name} differs by {difference(found, expected)}"
+
+
+@pytest.mark.parametrize(("family", "case"), READS_TEXTS)
+def test_a_padding_token_in_a_text_is_read_as_the_reference_reads_it_or_refused(
+    family: str, case: Case, tmp_path: Path
+) -> None:
+    case = replace(
+        case, config=case.config | {"pad_token_id": 1}, text=f"the cat sat on {WORDS[1]} mat by {WORDS[1]} sea"
+    )
+    model = build(case, tmp_path / "checkpoint")
+    opened = load(tmp_path / "checkpoint")
+    if opened.tokenizer.uncounted_id is None:
+        for name, (found, expected) in compared_in(case, tmp_path, model).items():
+            assert difference(found, expected) < TOLERANCE, f"{name} differs by {difference(found, expected)}"
+    else:
+        with pytest.raises(TextError, match="padding token"):
+            run(opened.model, opened.tokenizer, case.text)

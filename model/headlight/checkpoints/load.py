@@ -115,6 +115,7 @@ def _load_source(
     tokenizer = _open_tokenizer(source) if has_words else class_token_tokenizer(config.image.extra_tokens)
     if foreign is not None:
         _require_end_token(config, source, tokenizer)
+        tokenizer.uncounted_id = foreign.plan.family.uncounted_id(foreign.plan.fields)
     generation_notes: tuple[str, ...] = ()
     if foreign is not None and task_of(config).continues_text:
         config, generation_notes = with_generation(config, source, tokenizer)

@@ -84,6 +84,7 @@ class Family:
     factors: factors from the config on the outputs of some modules, by the end of the module's name; applied to their
         weights instead.
     any_image_size: whether the preprocessor's image size replaces the config's.
+    uncounted_id: the padding token, if the positions of a text are counted without it.
     """
 
     config_values: Callable[[ConfigReader], ConfigValues]
@@ -100,6 +101,7 @@ class Family:
     defaults: dict[str, Any] = field(default_factory=dict)
     factors: Callable[[ConfigReader], Mapping[str, float]] = lambda fields: {}
     any_image_size: bool = False
+    uncounted_id: Callable[[ConfigReader], int | None] = lambda fields: None
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from headlight.checkpoints.families.common import (
     fused,
     head_and_context,
     language_head,
+    padding_id,
     rope_config,
     sizes,
     span_head,
@@ -76,7 +77,7 @@ def bert(fields: ConfigReader) -> ConfigValues:
 def roberta(fields: ConfigReader, vocabulary: int = 50_265) -> ConfigValues:
     """RoBERTa: positions start after the padding token's id."""
     choices = shared_config(fields, vocabulary)
-    first = fields.integer("pad_token_id", 1) + 1
+    first = padding_id(fields) + 1
     return choices | {"context_length": max(choices["context_length"] - first, 1)}
 
 
@@ -120,6 +121,11 @@ def esm(fields: ConfigReader) -> ConfigValues:
         if any("contact_head." in name for name in fields.tensor_names)
         else None,
     }
+
+
+def _esm_uncounted_id(fields: ConfigReader) -> int | None:
+    """Rotary positions count padding."""
+    return None if fields.values.get("position_embedding_type") == "rotary" else padding_id(fields)
 
 
 def stored_frequencies(config: Config, find: FindTensor) -> ConfigValues:
@@ -278,6 +284,7 @@ ROBERTA = Family(
     base_model_prefix="roberta.",
     ignored_tensors=(*_BUFFERS, "pooler.*"),
     required_values=_REQUIRED_VALUES,
+    uncounted_id=padding_id,
 )
 XLM_ROBERTA = replace(ROBERTA, config_values=partial(roberta, vocabulary=30_522))
 _ESM_BLOCK = _LAYER | {
@@ -300,6 +307,7 @@ ESM = replace(
                      "rotary_embeddings.inv_freq"),
     stored_tables=stored_frequencies,
     required_values={"is_decoder": False, "is_folding_model": False, "hidden_act": "gelu"},
+    uncounted_id=_esm_uncounted_id,
     ignored_fields=("esmfold_config", "vocab_list", "rope_theta"),  # the last one only affects rotary positions
 )  # fmt: skip
 _MPNET_BLOCK = block_rows(
@@ -320,6 +328,7 @@ MPNET = Family(
     base_model_prefix="mpnet.",
     ignored_tensors=(*_BUFFERS, "pooler.*"),
     required_values={"relative_attention_num_buckets": 32},
+    uncounted_id=lambda fields: 1,  # whatever its config says
 )
 _NOMIC_BLOCK = block_rows(
     "norm1",

@@ -61,6 +61,11 @@ def head_and_context(found: ConfigValues) -> tuple[int, int]:
     return found["d_model"] // max(found["heads"], 1), found["context_length"]
 
 
+def padding_id(fields: ConfigReader) -> int:
+    """The padding token of a family that counts positions without it, and from the number after its id."""
+    return fields.integer("pad_token_id", 1)
+
+
 def fused(name: str, part: Callable[[int], WeightOp]) -> list[WeightRule]:
     """Query, key and value as parts of one tensor."""
     return [WeightRule(name, (part(index),)) for index in range(3)]

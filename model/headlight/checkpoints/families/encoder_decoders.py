@@ -15,6 +15,7 @@ from headlight.checkpoints.families.common import (
     block_rules,
     classifier_head,
     language_head,
+    padding_id,
     read_labels,
     sizes,
     sound_classifier,
@@ -118,7 +119,7 @@ PRE_NORM = {"norm_placement": "pre", "final_norm": True}
 
 def m2m_100(fields: ConfigReader) -> ConfigValues:
     """M2M-100 and NLLB: sinusoids that start after the padding token's id; pre-norm."""
-    waves = SinusoidalConfig(first_position=fields.integer("pad_token_id", 1) + 1, reaches_base=True)
+    waves = SinusoidalConfig(first_position=padding_id(fields) + 1, reaches_base=True)
     choices = shared_config(fields, 128_112, "relu", 2)
     return choices | PRE_NORM | {"positional_encoding": "sinusoidal-halves", "sinusoidal": waves}
 
@@ -297,6 +298,7 @@ M2M_100 = replace(
     PEGASUS,
     config_values=m2m_100,
     stored_tables=stored_embeddings,  # it computes its positions, whatever the file stores
+    uncounted_id=padding_id,
     defaults={"scale_embedding": True},
 )
 BLENDERBOT = replace(
