@@ -7,6 +7,7 @@ folder of all pages: the address of the first page ends with a slash, those of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from urllib.parse import quote
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, RedirectResponse
@@ -43,19 +44,31 @@ class BasePath:
 
 
 class PageAddresses:
-    """Leads from an address below a page, such as `tasks/`, to the page: relative addresses would not resolve there."""
+    """Leads from an address below a page, such as `tasks/`, to the page: relative addresses would not resolve there.
+
+    Other addresses lose slashes at their end. Streamlit would lead to an absolute address, without a proxy's prefix.
+    """
 
     def __init__(self, app: ASGIApp, pages: Callable[[], Iterable[str]]) -> None:
         self.app, self.pages = app, frozenset(pages())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or redirect."""
-        page, *below = scope.get("path", "").removeprefix("/").split("/")
-        if not below or page not in self.pages or "text/html" not in Headers(scope=scope).get("accept", ""):
+        target = self._target(scope.get("path", ""))
+        if not target or "text/html" not in Headers(scope=scope).get("accept", ""):
             await self.app(scope, receive, send)
             return
-        target = _with_query("../" * len(below) + page, scope)
-        await RedirectResponse(target, headers=NOT_CACHED)(scope, receive, send)
+        await RedirectResponse(_with_query(target, scope), headers=NOT_CACHED)(scope, receive, send)
+
+    def _target(self, path: str) -> str:
+        """The relative address to lead to; empty if the path is to be served itself."""
+        page, *below = path.removeprefix("/").split("/")
+        if page in self.pages:
+            return "../" * len(below) + page if below else ""
+        bare = path.rstrip("/")
+        if not page or bare == path:
+            return ""
+        return "../" * (len(path) - len(bare)) + quote(bare.rpartition("/")[2], safe="")
 
 
 def _with_query(path: str, scope: Scope) -> str:

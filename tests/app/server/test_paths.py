@@ -44,9 +44,13 @@ def test_all_is_served_below_the_prefix_alone(prefix: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "target"), [("/tasks/", "../tasks"), ("/tasks//", "../../tasks"), ("/lesson/a/b", "../../lesson")]
+    ("path", "target"),
+    [
+        *[("/tasks/", "../tasks"), ("/tasks//", "../../tasks"), ("/lesson/a/b", "../../lesson")],
+        *[("/room/BCDFG/", "../BCDFG"), ("/room/BCDFG//", "../../BCDFG"), ("/a/b%3Fc/", "../b%3Fc")],
+    ],
 )
-def test_an_address_below_a_page_leads_to_the_page_by_a_relative_address(path: str, target: str) -> None:
+def test_an_address_below_a_page_or_with_a_last_slash_leads_on_by_a_relative_one(path: str, target: str) -> None:
     for query in ("", "?model=sort&text=a+b"):
         answer = visitor("").get(f"{path}{query}", headers=HTML)
         assert (answer.status_code, answer.headers["location"]) == (307, f"{target}{query}")
