@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headlight_app.access.origins import Authority, Hosts, parse_authority, parse_origin
+from headlight_app.access.origins import DEFAULT_PORTS, Authority, Hosts, parse_authority, parse_origin
 from headlight_app.contract.reply import Refusal, Reply
 from headlight_app.server.replies import HEADERS
 
@@ -59,7 +59,10 @@ class HostCheck:
         page, served = parse_origin(origin), parse_authority(asked)
         if page is None or served is None:
             return NOT_OWN
-        return self._unknown(page[1], page[1] if page[1].name == served.name else page[1]._replace(port=None))
+        scheme, sender = page
+        # At another port of its own name, the server accepts only a page that is named with its port.
+        port = (sender.port or DEFAULT_PORTS[scheme]) if sender.name == served.name else None
+        return self._unknown(sender, sender._replace(port=port))
 
     def _unknown(self, host: Authority, allowed: Authority) -> str:
         """A sentence about an unknown address and the option that allows it; the log says it once."""

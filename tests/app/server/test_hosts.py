@@ -100,6 +100,24 @@ def test_a_refused_page_and_the_log_are_told_what_to_set(visitor: TestClient, ca
     assert len(caplog.messages) == 20
 
 
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [
+        ("lab.example:80", "https://lab.example"),
+        ("lab.example:8501", "http://lab.example"),
+        ("lab.example", "https://lab.example:8443"),
+        ("localhost:8501", "http://localhost:9102"),
+        ("localhost:8501", "https://tunnel.example:9102"),
+        ("tunnel.example", "https://tunnel.example"),
+    ],
+)
+def test_the_option_that_a_refusal_names_helps(visitor: TestClient, host: str, origin: str) -> None:
+    asked = {"host": host, "origin": origin}
+    option = visitor.post("/", headers=asked).text.rpartition("--allow-host ")[2].removesuffix(".")
+    helped = client_of(known_hosts("0.0.0.0", ["lab.example", option]))
+    assert helped.post("/", headers=asked).text == "answered"
+
+
 FORWARDED = [
     {"x-forwarded-host": "lab.example:9102"},
     {"forwarded": 'for=10.0.0.7;Host="lab.example:9102";proto=https'},
