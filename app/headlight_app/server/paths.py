@@ -7,7 +7,7 @@ folder of all pages: the address of the first page ends with a slash, those of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, RedirectResponse
@@ -22,22 +22,25 @@ COMPLETE_ADDRESS = (
 
 
 class BasePath:
-    """Serves everything below a prefix, such as "/lab", for a proxy that keeps it; other paths are unknown."""
+    """Serves everything below a prefix, for a proxy that keeps it; other paths are unknown.
+
+    The prefix is written as in an address, such as "/my%20lab".
+    """
 
     def __init__(self, app: ASGIApp, prefix: str) -> None:
-        self.app, self.prefix = app, prefix
+        self.app, self.prefix, self.decoded = app, prefix, unquote(prefix)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on without the prefix, or lead to the first page from the addresses above it."""
         path = scope.get("path", "")
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
-        elif path.startswith(f"{self.prefix}/"):
-            bare = path.removeprefix(self.prefix)
-            await self.app({**scope, "path": bare, "raw_path": bare.encode()}, receive, send)
+        elif path.startswith(f"{self.decoded}/"):
+            bare = path.removeprefix(self.decoded)
+            await self.app({**scope, "path": bare, "raw_path": quote(bare).encode()}, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close"})
-        elif path in ("/", self.prefix):
+        elif path in ("/", self.decoded):
             await RedirectResponse(_with_query(f"{self.prefix}/", scope), headers=NOT_CACHED)(scope, receive, send)
         else:
             await PlainTextResponse(f"The pages are below {self.prefix}/.", 404)(scope, receive, send)

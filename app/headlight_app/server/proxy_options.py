@@ -7,7 +7,8 @@ import re
 
 from headlight_app.access.origins import parse_authority, parse_origin
 
-BASE_PATH = re.compile(r"(/[\w~-][\w.~-]*)*", re.ASCII)  # no segment is "." or ".."
+CHARACTER = r"[\w~@+-]|%[0-9a-fA-F]{2}"
+BASE_PATH = re.compile(rf"(/(?:{CHARACTER})(?:{CHARACTER}|\.)*)*", re.ASCII)  # no segment is "." or ".."
 
 
 def add_proxy_options(parser: argparse.ArgumentParser) -> None:
@@ -43,10 +44,7 @@ def add_proxy_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _host(text: str) -> str:
-    try:
-        found = parse_authority(text if text.isascii() else text.encode("idna").decode())
-    except UnicodeError:
-        found = None
+    found = parse_authority(_ascii(text))
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a host; write NAME or NAME:PORT, such as lab.example")
     return str(found)
@@ -55,13 +53,22 @@ def _host(text: str) -> str:
 def _base_path(text: str) -> str:
     path = text.rstrip("/")
     if not BASE_PATH.fullmatch(path):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a path; it starts with a slash, such as /lab")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a path as browsers send it, such as /lab or /my%20lab")
     return path
 
 
 def _origin(text: str) -> str:
-    found = parse_origin(text)
+    scheme, colon, name = text.partition("://")
+    found = parse_origin(f"{scheme.lower()}{colon}{_ascii(name)}")
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not an origin; write https://NAME or https://NAME:PORT")
     scheme, host = found
     return f"{scheme}://{host}"
+
+
+def _ascii(name: str) -> str:
+    """A host name as browsers send it; unchanged if it is none."""
+    try:
+        return name if name.isascii() else name.encode("idna").decode()
+    except UnicodeError:
+        return name

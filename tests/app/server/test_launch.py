@@ -158,6 +158,9 @@ def test_the_names_that_browsers_may_use_reach_the_server(served: list[tuple[str
         ("base_path", "/lab", "/lab"),
         ("base_path", "/a/b.c/", "/a/b.c"),
         ("base_path", "/", ""),
+        ("base_path", "/user/a@b.example/my%20lab", "/user/a@b.example/my%20lab"),
+        ("embed_in", "HTTPS://Moodle.example", ["https://moodle.example"]),
+        ("embed_in", "https://bücher.example:8443", ["https://xn--bcher-kva.example:8443"]),
         ("embed_in", "https://moodle.example", ["https://moodle.example"]),
         ("embed_in", "http://127.0.0.1:8080", ["http://127.0.0.1:8080"]),
     ],
@@ -186,7 +189,7 @@ def test_what_a_proxy_or_a_frame_needs_reaches_the_server(
         ),
         *(
             ("--base-path", value)
-            for value in ("lab", "//lab", "/a//b", "/a/../b", "/.", "/a b", "/a?b", "https://a/b")
+            for value in ("lab", "//lab", "/a//b", "/a/../b", "/.", "/a b", "/a?b", "/a%2", "https://a/b")
         ),
         *(("--embed-in", value) for value in ("*", "moodle.example", "https://*.example", "https://a/b", "null", "")),
         *(("--embed-in", value) for value in ("https://a; script-src *", "javascript://a", "https://a https://b")),

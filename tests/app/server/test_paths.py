@@ -43,6 +43,13 @@ def test_all_is_served_below_the_prefix_alone(prefix: str) -> None:
         pass
 
 
+def test_a_prefix_is_written_as_browsers_send_it() -> None:
+    client = visitor("/a%40b/my%20lab")
+    for path in ("/a%40b/my%20lab", "/a@b/my%20lab"):
+        assert client.get(f"{path}/api/trace").text == "/api/trace?"
+    assert client.get("/").headers["location"] == "/a%40b/my%20lab/"
+
+
 @pytest.mark.parametrize(
     ("path", "target"),
     [
