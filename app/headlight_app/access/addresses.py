@@ -44,7 +44,7 @@ def page_site(visited: str) -> str:
 
 
 def page_folder(visited: str) -> str:
-    """The path of that folder, likewise: empty, or the prefix below which the browser sees this server."""
+    """The path of that folder: empty, or the prefix below which the browser sees this server, such as "/lab"."""
     return _split(visited).path.rpartition("/")[0]
 
 

@@ -243,7 +243,7 @@ def _set_cookie(scope: Scope) -> str:
 
 
 def _for_frames(name: bytes, value: bytes) -> bytes:
-    """A header whose cookie is also sent in frames, for each framing site another one (Partitioned)."""
+    """A header whose cookie is also sent in frames; each framing site has a cookie of its own (Partitioned)."""
     if name.lower() != b"set-cookie":
         return value
     return COOKIE_LIMITS.sub(b"", value) + b"; SameSite=None; Secure; Partitioned"

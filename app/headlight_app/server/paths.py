@@ -1,4 +1,4 @@
-"""The paths of requests: the prefix of `--base-path`, and addresses of pages that browsers could not resolve from.
+"""The prefix of `--base-path`, and redirects from addresses at which a page could not load its files.
 
 All addresses in a page are relative, so that it also works behind a proxy that strips a prefix. They resolve from the
 folder of all pages: the address of the first page ends with a slash, those of the others do not.

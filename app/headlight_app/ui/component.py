@@ -29,7 +29,7 @@ export default component.default;
 """
 
 API = "api"  # the address of the server's API, relative to every page
-PAGES = "./"  # the address of all pages, likewise
+PAGES = "./"  # the folder of all pages, likewise
 LAST_STYLES = ("ui/frontend/styles/touch.css", "ui/frontend/styles/forced_colours.css")  # of every component
 
 Data = dict[str, Any]  # passed between a page and its component by Streamlit, without checks
