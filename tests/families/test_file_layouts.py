@@ -245,6 +245,16 @@ def test_the_newest_checkpoint_of_a_run_is_opened(root_config: bool, tmp_path: P
     assert read_metadata(tmp_path / "run").family == "gpt2"
 
 
+def test_a_checkpoint_of_a_run_without_weights_is_passed_over(tmp_path: Path) -> None:
+    for step, case in ((90, LLAMA), (100, GPT2)):
+        model = build(case, tmp_path / "run" / f"checkpoint-{step}")
+    (tmp_path / "run" / "checkpoint-1000").mkdir()
+    shutil.copy(tmp_path / "run" / "checkpoint-90" / "config.json", tmp_path / "run" / "checkpoint-1000")
+    agree(traced(tmp_path / "run", tmp_path), outputs(model, GPT2))
+    told = "checkpoint-100, the newest of its checkpoints with weights (checkpoint-1000 has none), was opened."
+    assert f"The folder is of a training run; {told}" in load(tmp_path / "run").notes
+
+
 @pytest.mark.parametrize("tensor", ["transformer.h.0.attn.c_attn.gate", "transformer.h.2.ln_1.weight", "lm_head.bias"])
 def test_a_tensor_inside_the_model_that_it_has_no_parameter_for_is_refused(tensor: str, tmp_path: Path) -> None:
     build_pickle(GPT2, tmp_path / "model", **{tensor: torch.ones(24)})

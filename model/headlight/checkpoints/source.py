@@ -132,11 +132,17 @@ def _inner_folder(path: Path, name: str) -> tuple[Path, str] | None:
     steps = {step: folder for step, folder in steps.items() if has_adapter(folder) or (folder / CONFIG).is_file()}
     if not steps:
         return None
-    newest = steps[max(steps)]
-    return (
-        newest,
-        f"The folder is of a training run; {newest.name}, the newest of its {len(steps)} checkpoints, was opened.",
-    )
+    last = steps[max(steps)]
+    newest = next((steps[step] for step in sorted(steps, reverse=True) if _has_weights(steps[step], name)), last)
+    which = f"the newest of its {len(steps)} checkpoints"
+    if newest != last:
+        which = f"the newest of its checkpoints with weights ({last.name} has none)"
+    return newest, f"The folder is of a training run; {newest.name}, {which}, was opened."
+
+
+def _has_weights(folder: Path, name: str) -> bool:
+    """Whether a checkpoint of a run holds weights; a run that was stopped may have written its settings alone."""
+    return bool(adapter_files(folder, name) if has_adapter(folder) else tensor_files(folder, name))
 
 
 def transformer_folder(path: Path) -> Path:
