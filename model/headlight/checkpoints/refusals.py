@@ -102,6 +102,9 @@ def reject_unsupported(fields: ConfigReader) -> None:
 
 def refusal(model_type: str, model_class: str = "") -> str:
     """Why a family does not open, the nearest one that does, and advice."""
+    if not model_type:
+        which = f"its class {shortened(model_class)} is of no family that opens" if model_class else "names no class"
+        return f"its config has no model_type, and {which}. {LISTING}"
     told = shortened(model_type)
     nearest, difference = DIFFERENCES.get(model_type, ("", ""))
     if not difference:

@@ -36,6 +36,12 @@ def test_a_class_tells_the_family_that_an_unknown_name_has() -> None:
     assert "nearest" not in refusal("my_model", "MyModelForCausalLM")
 
 
+def test_a_config_without_a_model_type_is_told_so() -> None:
+    told = "its config has no model_type, and"
+    assert f"{told} its class MyModelForCausalLM is of no family that opens." in refusal("", "MyModelForCausalLM")
+    assert f"{told} names no class." in refusal("")
+
+
 def test_the_families_that_open_are_listed(shell: Shell) -> None:
     assert shell(["models", "--families"]).split() == list(OPEN_FAMILIES)
     assert json.loads(shell(["models", "--families", "--json"])) == list(OPEN_FAMILIES)
