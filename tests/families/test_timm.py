@@ -89,7 +89,8 @@ def change(folder: Path, **fields: Any) -> None:
         ({"architecture": "vit_base_patch16_siglip_224"}, "timm architecture is vit_base_patch16_siglip_224, whose"),
         ({"architecture": "eva02_base_patch14_224"}, "whose heads, activation or norms are not known"),
         ({"architecture": "resnet50"}, "timm architecture is resnet50"),
-        ({"global_pool": "map"}, "global_pool is map with 1 tokens before the patches"),
+        ({"global_pool": "map"}, "global_pool is 'map' with 1 tokens before the patches, which"),
+        ({"global_pool": ""}, "global_pool is '' with 1 tokens before the patches, which"),
         ({"model_args": {"act_layer": "relu"}}, "model_args set act_layer"),
         ({"model_args": {"reg_tokens": 65}}, "65 registers; at most 64"),
         ({"label_names": ["cat"]}, "1 label_names for 3 classes"),
@@ -103,6 +104,15 @@ def test_what_would_change_the_computation_is_refused(fields: dict[str, Any], to
     build(WITH_HEAD, tmp_path)
     change(tmp_path, **fields)
     with pytest.raises(CheckpointError, match=told):
+        load(tmp_path)
+
+
+def test_a_norm_in_the_head_of_a_class_token_is_named(tmp_path: Path) -> None:
+    build(WITH_HEAD, tmp_path)
+    tensors = load_file(tmp_path / "model.safetensors")
+    moved = {name.replace("norm.", "fc_norm.") if name.startswith("norm.") else name: tensors[name] for name in tensors}
+    save_file(moved, tmp_path / "model.safetensors")
+    with pytest.raises(CheckpointError, match=r"global_pool is 'token' .* and fc_norm in its head, which"):
         load(tmp_path)
 
 

@@ -182,8 +182,9 @@ def _classifier(fields: ConfigReader) -> ConfigValues:
         return choices
     if pool != "avg" or image.extra_tokens:
         raise CheckpointError(
-            f"{fields.name}: its global_pool is {shortened(pool)} with {image.first_tokens} tokens before the patches, "
-            "which is not supported; known are token, and avg without registers."
+            f"{fields.name}: its global_pool is {shortened(pool)!r} with {image.first_tokens} tokens before the patches"
+            f"{' and fc_norm in its head' if has_norm else ''}, which is not supported; known are token without "
+            "fc_norm, and avg without registers."
         )
     head = {"output_head_config": OutputHeadConfig(transform="norm")} if has_norm else {}
     return choices | head | {"pooling": "mean-but-first" if image.class_token else "mean"}
