@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
@@ -43,7 +43,7 @@ from headlight_app.frame.suitable_model import (
 from headlight_app.generate import page as generate
 from headlight_app.lesson import page as lesson
 from headlight_app.models import page as checkpoints
-from headlight_app.models.contract import WeightReportRequest
+from headlight_app.models.contract import WeightReportAnswer, WeightReportRequest
 from headlight_app.positions import page as positions
 from headlight_app.room.panel import ROOM
 from headlight_app.state import session
@@ -59,7 +59,7 @@ PAGES = (explore, tasks, compare, generate, positions, course, checkpoints, less
 # The components of the first page, in fetch order: the one that shows the heads comes first.
 FIRST_COMPONENTS = (explore.INSTRUMENT, PRESENTER_MODE, ROOM, MODEL_PICKER, VARIANT, HELP, SCENES)
 TITLES = {page.PATH: page.TITLE for page in PAGES}
-NONFINITE_WARNING = "_nonfinite_warning"
+WEIGHT_REPORT = "_weight_report"  # of the model that is open
 
 
 def main() -> None:
@@ -92,7 +92,8 @@ def _run() -> None:
     warning_slot = st.empty()
     if entries and page is not checkpoints and not chooses_own_models(page):
         entry = chosen_entry(state, entries)
-        _show_warning(warning_slot, st.session_state.get(NONFINITE_WARNING, {}).get(entry.name, ""))
+        if known := _known_report(entry):
+            _show_warning(warning_slot, known.warning)
         chosen.run()
         if not state.embedded:
             _report_weights(
@@ -217,6 +218,8 @@ def _draw_controls(page: ModuleType, state: State, entries: tuple[AvailableModel
     sidebar.model_picker(entries, entry, suits, own_titles())
     st.caption(_model_summary(entry))
     weights_slot = st.empty()
+    if known := _known_report(entry):  # at once, so that the controls below do not move
+        _show_notes(weights_slot, known.notes)
     if not state.presenter:
         _draw_variants(state, entry, entries)
     sidebar.measure_toggle(state)
@@ -232,18 +235,30 @@ def _report_weights(
         report = ask_shared(WeightReportRequest(model=entry.name, device=state.device)).answer
     except HeadlightError:
         return
-    notes = report.notes
+    if report != _known_report(entry):
+        _show_notes(weights_slot, report.notes)
+        _show_warning(warning_slot, report.warning)
+    st.session_state[WEIGHT_REPORT] = {entry.name: report}
+
+
+def _known_report(entry: AvailableModel) -> WeightReportAnswer | None:
+    """What an earlier run of the page has found out about the model's weights."""
+    found: WeightReportAnswer | None = st.session_state.get(WEIGHT_REPORT, {}).get(entry.name)
+    return found
+
+
+def _show_notes(slot: DeltaGenerator, notes: Sequence[str]) -> None:
     if len(notes) == 1:
-        weights_slot.caption(escaped_lines(notes))
+        slot.caption(escaped_lines(notes))
     else:
-        weights_slot.expander(f"{len(notes)} notes on its weights").caption(escaped_lines(notes))
-    st.session_state[NONFINITE_WARNING] = {entry.name: report.warning}
-    _show_warning(warning_slot, report.warning)
+        slot.expander(f"{len(notes)} notes on its weights").caption(escaped_lines(notes))
 
 
 def _show_warning(slot: DeltaGenerator, message: str) -> None:
     if message:
         slot.warning(escape_markdown(message))
+    else:
+        slot.empty()
 
 
 def _model_summary(entry: AvailableModel) -> str:

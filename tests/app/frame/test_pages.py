@@ -336,6 +336,13 @@ def test_how_the_weights_were_used_stands_in_the_sidebar() -> None:
     assert not at.sidebar.expander
 
 
+def test_the_notes_on_the_weights_stay_while_the_page_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = open_app(model="next")
+    monkeypatch.setattr("headlight_app.frame.main._report_weights", lambda *_: None)  # as long as it is not there
+    at.run()
+    assert any("All weights were loaded" in caption.value for caption in at.sidebar.caption)
+
+
 def test_several_notes_on_the_weights_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     notes = ("3 tensors were loaded.", "lm_head.bias is not used.")
     monkeypatch.setattr("headlight_app.models.answers.cards.open_checkpoint", lambda *_: SimpleNamespace(notes=notes))
