@@ -43,7 +43,9 @@ def _reject_pointer_text(name: str, content: bytes) -> None:
     if not content.startswith(b"version https://git-lfs"):
         return
     size = re.search(rb"^size (\d{1,18})$", content, re.MULTILINE)
-    told = f", and {int(size[1]) / 1e6:,.1f} MB of it were not downloaded" if size else ""
+    count = int(size[1]) if size else 0
+    missing = f"{count / 1e6:,.1f} MB" if count >= 100_000 else f"{count:,} bytes"
+    told = f", and {missing} of it were not downloaded" if size else ""
     raise CheckpointError(f"{name} is a Git LFS pointer in place of the file{told}. Run `git lfs pull` in its folder.")
 
 

@@ -114,6 +114,13 @@ def test_a_pointer_in_place_of_a_single_file_is_named(name: str, tmp_path: Path)
         load(tmp_path / name)
 
 
+def test_the_size_of_a_small_file_is_told_in_bytes(tmp_path: Path) -> None:
+    build(GPT2, tmp_path / "model")
+    (tmp_path / "model" / "config.json").write_text(POINTER.replace("440449768", "1665"))
+    with pytest.raises(CheckpointError, match=r"config\.json .*, and 1,665 bytes of it were not downloaded\. Run"):
+        load(tmp_path / "model")
+
+
 CLASSIFIER = Case("BertForSequenceClassification", NEOX, special=True)
 WRAPPERS: dict[str, tuple[str, Callable[[Tensors], dict[str, Any]]]] = {
     "compiled": ("pytorch_model.bin", lambda state: {f"_orig_mod.{name}": tensor for name, tensor in state.items()}),
@@ -227,9 +234,19 @@ def test_a_model_with_two_heads_predicts_by_its_language_head(tmp_path: Path) ->
 def test_a_config_without_a_model_type_is_of_its_class(case: Case, tmp_path: Path) -> None:
     model = build(case, tmp_path / "model")
     change_config(tmp_path / "model", model_type=None)
-    assert any(f"its class {case.kind} is of " in note for note in load(tmp_path / "model").notes)
+    assert any(f"its class {case.kind} belongs to " in note for note in load(tmp_path / "model").notes)
     if not model.config.is_encoder_decoder:
         agree(traced(tmp_path / "model", tmp_path), outputs(model, case))
+
+
+@pytest.mark.parametrize("library", ["TF", "Flax"])
+def test_a_class_of_another_library_is_of_the_same_family(library: str, tmp_path: Path) -> None:
+    model = build(GPT2, tmp_path / "model")
+    change_config(tmp_path / "model", model_type=None, architectures=[f"{library}GPT2LMHeadModel"])
+    agree(traced(tmp_path / "model", tmp_path), outputs(model, GPT2))
+    (tmp_path / "model" / "model.safetensors").rename(tmp_path / "model" / "tf_model.h5")
+    with pytest.raises(CheckpointError, match=r"tf_model\.h5, weights of TensorFlow, .*transformers 4: CLASS\.from"):
+        load(tmp_path / "model")
 
 
 @pytest.mark.parametrize("root_config", [False, True])
@@ -251,6 +268,8 @@ def test_a_checkpoint_of_a_run_without_weights_is_passed_over(tmp_path: Path) ->
     (tmp_path / "run" / "checkpoint-1000").mkdir()
     shutil.copy(tmp_path / "run" / "checkpoint-90" / "config.json", tmp_path / "run" / "checkpoint-1000")
     agree(traced(tmp_path / "run", tmp_path), outputs(model, GPT2))
+    shutil.copytree(tmp_path / "run" / "checkpoint-100", tmp_path / "short" / "checkpoint-100")
+    assert any("checkpoint-100, its only checkpoint, was opened." in note for note in load(tmp_path / "short").notes)
     told = "checkpoint-100, the newest of its checkpoints with weights (checkpoint-1000 has none), was opened."
     assert f"The folder is of a training run; {told}" in load(tmp_path / "run").notes
 
@@ -390,6 +409,9 @@ def test_llama2cs_file(tmp_path: Path, later: bool, tied: bool) -> None:
     (folder / "model.bin").write_bytes(head + raw)
     tokenizer(False).save(str(folder / "tokenizer.json"))
     agree(traced(folder / "model.bin", tmp_path), outputs(model, case))
+    (folder / "model.bin").rename(folder / "stories.bin")
+    (folder / "tokenizer.bin").write_bytes(b"")
+    agree(traced(folder, tmp_path), outputs(model, case))
     (folder / "model.bin").write_bytes((head + raw)[:-8])
     with pytest.raises(CheckpointError, match="cut off"):
         load(folder)

@@ -33,14 +33,14 @@ CONFIG_FILES = (
     MODULES, "sentence_bert_config.json", f"{POOLING_FOLDER}/config.json",  # of sentence-transformers
 )  # fmt: skip
 PICKLE_PATTERNS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "adapter_model.bin")
-GGUF_PATTERNS = ("*.gguf", "sha256-*")  # the second are Ollama's
+GGUF_PATTERNS = ("*.gguf", "sha256-*")  # Ollama names files by their SHA-256
 LENS_FILES = ("tuned_lens.safetensors", "tuned_lens.json")  # beside a model, not part of its weights
 CHECKPOINT_PATTERNS = (
     *CONFIG_FILES, "model.safetensors.index.json", "adapter_model.safetensors", *PICKLE_PATTERNS, *SINGLE_FILES,
     LLAMA2C_TOKENIZER, META_FILE, *GGUF_PATTERNS, *LENS_FILES,
 )  # fmt: skip
 WEIGHT_SUFFIXES = (".safetensors", ".bin", ".ckpt", ".pt", ".pth")
-# Files of trainers beside weights, and of other kinds of contents.
+# Beginnings of the names of files that do not hold a model's weights, most of them written by trainers.
 _OTHER_CONTENTS = (
     "training_args", "optimizer", "scheduler", "rng_state", "scaler", "adapter_", "tuned_lens", "tokenizer",
     "random_states",
@@ -68,7 +68,7 @@ def may_be_weights(name: str) -> bool:
 def is_program(name: str) -> bool:
     """Whether a file of this name is code, also with a number (`lib.so.1`), dots or spaces after its extension.
 
-    nanoGPT's META_FILE is a pickle too, but is read without running anything; a .h5 is no header of C.
+    nanoGPT's META_FILE is a pickle too, but is read without running anything; an .h5 is HDF5, not a C header.
     """
     if name == META_FILE or name.lower().endswith(".h5"):
         return False
@@ -77,8 +77,8 @@ def is_program(name: str) -> bool:
 
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
-_LLM_C = 20240326  # the first number in llm.c's files
-_SAVE_AGAIN = "AutoModel.from_pretrained(FOLDER, {argument}=True).save_pretrained(NEW)"
+_LLM_C = 20240326  # the first number in llm.c's files of models
+_SAVE_AGAIN = "CLASS.from_pretrained(FOLDER, {argument}=True).save_pretrained(NEW), with the model's PyTorch class"
 
 
 @dataclass(frozen=True)
@@ -102,13 +102,13 @@ FLAX = OtherFormat(
 )
 ONNX = OtherFormat(
     ("*.onnx", "*.onnx_data"),
-    "a model exported to ONNX, which has no weights by name",
+    "a model exported to ONNX",
     "Open the checkpoint that it was exported from",
 )
 MLX = OtherFormat(
     ("weights.npz", "weights.*.npz"),
     "weights of MLX",
-    "Open the checkpoint that they were converted from, or write it again with mlx_lm.convert --dequantize",
+    "Open the checkpoint that they were converted from, or dequantise them with mlx_lm.convert --dequantize",
 )
 WHISPER = OtherFormat(
     (),
@@ -118,24 +118,34 @@ WHISPER = OtherFormat(
 LLM_C = OtherFormat((), "a model of llm.c", "Write it as a folder with llm.c's dev/eval/export_hf.py")
 SHARDED_STATES = OtherFormat(
     ("*.distcp", "*_model_states.pt", "*_optim_states.pt"),
-    "parts of a distributed training",
-    "Join them with the trainer's own program, such as DeepSpeed's zero_to_fp32.py",
+    "a part of a distributed checkpoint",
+    "Join the parts with the trainer's own program, such as DeepSpeed's zero_to_fp32.py",
 )
-_BY_NAME = (TENSORFLOW, FLAX, ONNX, MLX, SHARDED_STATES)
+RUST = OtherFormat(("*.ot",), "weights of rust-bert", "Open the checkpoint that they were converted from")
+CORE_ML = OtherFormat(
+    ("*.mlmodel", "*.mlpackage"), "a model of Core ML", "Open the checkpoint that it was converted from"
+)
+_BY_NAME = (TENSORFLOW, FLAX, ONNX, MLX, SHARDED_STATES, RUST, CORE_ML)
 
 
 def refusal_of(name: str, file: str, found: OtherFormat) -> str:
     """The sentence about a file of another format in the checkpoint `name`."""
-    whose = f"{name} is" if name == file else f"{name} holds {file[:80]},"
-    return f"{whose} {found.name}, which cannot be opened. {found.advice}."
+    where = f"{name} holds" if name == file else f"{name} holds {file[:80]},"
+    return f"{where} {found.name}, which cannot be opened. {found.advice}."
 
 
 def reject_other_formats(name: str, files: Iterable[str]) -> None:
     """Raise CheckpointError if one of the files has a name of another format."""
     for file in sorted(files):
         for each in _BY_NAME:
-            if any(fnmatchcase(file, pattern) for pattern in each.patterns):
+            if any(fnmatchcase(PurePath(file).name, pattern) for pattern in each.patterns):
                 raise CheckpointError(refusal_of(name, file, each))
+
+
+def reject_formats_inside(folder: Path, name: str) -> None:
+    """Raise CheckpointError if a folder, or one directly in it, holds a file with a name of another format."""
+    for pattern in ("*", "*/*"):
+        reject_other_formats(name, (path.relative_to(folder).as_posix() for path in folder.glob(pattern)))
 
 
 def reject_other_content(path: Path, name: str) -> None:

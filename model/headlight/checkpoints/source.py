@@ -18,6 +18,8 @@ from headlight.checkpoints.file_rules import (
     MODULES,
     SINGLE_FILES,
     WEIGHT_SUFFIXES,
+    may_be_weights,
+    reject_formats_inside,
     reject_other_formats,
 )
 from headlight.checkpoints.gguf_file import GgufFile, begins_like_gguf, read_gguf
@@ -92,7 +94,7 @@ def open_source(path: Path, name: str = "") -> CheckpointSource:
         listed = ", ".join(file.name[:60] for file in files[:5])
         raise CheckpointError(f"{name} holds {len(files)} single-file models: {listed}; name one of them.")
     if not files:
-        reject_other_formats(name, (file.name for file in path.iterdir()) if path.is_dir() else ())
+        reject_formats_inside(path, name)
         read_json(path / CONFIG, name)
         raise CheckpointError(f"{name} is not a checkpoint.")
     return _open_single_file(files[0], name)
@@ -114,13 +116,13 @@ def _with_model_type(values: dict[str, Any]) -> tuple[dict[str, Any], tuple[str,
     named = str(classes[0]) if isinstance(classes, list) and classes else ""
     if values.get("model_type") or not (family := model_type_of_class(named)):
         return values, ()
-    return values | {"model_type": family}, (f"Its config has no model_type; its class {named} is of {family}.",)
+    return values | {"model_type": family}, (f"Its config has no model_type; its class {named} belongs to {family}.",)
 
 
 def _inner_folder(path: Path, name: str) -> tuple[Path, str] | None:
-    """The folder inside a folder without weights that has the checkpoint, and a note on it; None if there is none.
+    """In a folder without weights: the inner folder that holds the checkpoint, and a note; None if there is none.
 
-    It is the newest checkpoint of a training run, or the transformer of an old sentence encoder.
+    It holds the newest checkpoint with weights of a training run, or the transformer of an old sentence encoder.
     """
     if not path.is_dir() or ((path / CONFIG).is_file() and tensor_files(path, name)):
         return None
@@ -134,19 +136,19 @@ def _inner_folder(path: Path, name: str) -> tuple[Path, str] | None:
         return None
     last = steps[max(steps)]
     newest = next((steps[step] for step in sorted(steps, reverse=True) if _has_weights(steps[step], name)), last)
-    which = f"the newest of its {len(steps)} checkpoints"
+    which = f"the newest of its {len(steps)} checkpoints" if len(steps) > 1 else "its only checkpoint"
     if newest != last:
         which = f"the newest of its checkpoints with weights ({last.name} has none)"
     return newest, f"The folder is of a training run; {newest.name}, {which}, was opened."
 
 
 def _has_weights(folder: Path, name: str) -> bool:
-    """Whether a checkpoint of a run holds weights; a run that was stopped may have written its settings alone."""
+    """Whether a checkpoint of a run holds weights; a run that was stopped may have written only its settings."""
     return bool(adapter_files(folder, name) if has_adapter(folder) else tensor_files(folder, name))
 
 
 def transformer_folder(path: Path) -> Path:
-    """The folder of a sentence encoder's transformer: `0_Transformer` or alike in old ones, else the encoder's own."""
+    """The folder of a sentence encoder's transformer: in old ones `0_Transformer` or the like, else the encoder's."""
     found = sorted(folder for folder in path.glob("0_*") if (folder / CONFIG).is_file())
     return found[0] if found else path
 
@@ -205,13 +207,15 @@ def candidates_without_config(folder: Path, files: Collection[str]) -> list[Path
 
 
 def _single_files(folder: Path) -> list[Path]:
-    """The models that are one file in a folder without a config.json: GGUF files, or else files of PyTorch."""
+    """The models that are one file in a folder without a config.json: GGUF files, or else nanoGPT's and llama2.c's."""
     files = sorted(folder.iterdir()) if folder.is_dir() else []
-    return [file for file in files if is_gguf(file)] or [file for file in files if file.suffix in (".pt", ".bin")]
+    return [file for file in files if is_gguf(file)] or [
+        file for file in files if file.suffix in (".pt", ".bin") and may_be_weights(file.name)
+    ]
 
 
 def is_gguf(file: Path) -> bool:
-    """Whether a file has the name of a GGUF file, or is one among Ollama's, which are named by their sum."""
+    """Whether a file has the name of a GGUF file, or is one of Ollama's, which are named by their SHA-256."""
     return file.suffix == ".gguf" or (file.name.startswith("sha256-") and begins_like_gguf(file))
 
 
@@ -247,7 +251,7 @@ def _open_single_file(path: Path, name: str) -> CheckpointSource:
         return CheckpointSource(name, values, lambda: tensors, path.parent, lambda: (path,), file)
     reject_other_formats(name, (path.name,))
     if path.suffix in WEIGHT_SUFFIXES and (path.parent / CONFIG).is_file():
-        raise CheckpointError(f"{name} holds weights alone; give its folder, {path.parent.resolve().name}.")
+        raise CheckpointError(f"{name} holds only weights; give its folder, {path.parent.resolve().name}.")
     if path.suffix not in (".pt", ".bin"):
         raise CheckpointError(f"{name} is not a checkpoint; give a folder, .gguf, nanoGPT ckpt.pt or llama2.c .bin.")
     values, tensors = read_nanogpt(path, name) if path.suffix == ".pt" else read_llama2c(path, name)

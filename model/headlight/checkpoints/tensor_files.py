@@ -24,9 +24,9 @@ from headlight.checkpoints.file_rules import (
     SAFETENSORS_FILE,
     WEIGHT_SUFFIXES,
     may_be_weights,
+    reject_formats_inside,
     reject_mlx,
     reject_other_content,
-    reject_other_formats,
     reject_whisper,
 )
 from headlight.checkpoints.upload_archive import BoundedZipReader
@@ -91,7 +91,7 @@ def read_tensors(folder: Path, name: str, safetensors_file: str, pickle_file: st
     for file in (safetensors_file, f"{safetensors_file}.index.json", pickle_file, f"{pickle_file}.index.json"):
         if (folder / file).is_symlink():
             raise CheckpointError(f"{name}: its {file} is only a broken link; a download may be incomplete.")
-    reject_other_formats(name, (path.name for path in folder.iterdir()))
+    reject_formats_inside(folder, name)
     raise CheckpointError(f"{name} holds no {safetensors_file} and no {pickle_file}.")
 
 

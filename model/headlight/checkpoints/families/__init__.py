@@ -110,7 +110,11 @@ _CLASS_ENDING = re.compile(r"(For[A-Z]\w*|LMHeadModel|DoubleHeadsModel|MTModel|E
 
 
 def model_type_of_class(name: str) -> str:
-    """The family that a class of transformers is named after, as GPTNeoXForCausalLM after gpt_neox; "" if none is."""
+    """The family that a class of transformers is named after, as GPTNeoXForCausalLM after gpt_neox; "" if none is.
+
+    TF and Flax in front name another library for the same family.
+    """
+    name = re.sub(r"^(TF|Flax)(?=[A-Z])", "", name)
     stems = {_letters(name), _letters(_CLASS_ENDING.sub("", name)), f"{_letters(_CLASS_ENDING.sub('', name))}text"}
     return next((family for family in FAMILIES if _letters(family) in stems), "")
 
