@@ -16,10 +16,10 @@ GENERATION = [FOLDER / "generation_file.py", FOLDER / "sound_files.py"]
 PREPROCESSOR = {"sampling_rate", "do_normalize", "n_fft", "hop_length"}  # of another file
 INTRODUCTION = """# Fields of a checkpoint's JSON files
 
-What is read, what stops a checkpoint from opening unless it has its usual value, and what is not followed, with a note
-when the model is loaded. All other fields of these files are ignored: they do not affect the forward pass, or
-`config.json` has them under another name. `tests/families/test_fields.py` compares this page with the code, and writes
-it.
+The table lists the fields that are read, those that stop a checkpoint from opening unless they have their usual value,
+and those that are not followed; unless it says otherwise, a note names these when the model is loaded. All other fields
+are ignored: they do not affect the forward pass, or `config.json` has them under another name.
+`tests/families/test_fields.py` writes this page, and compares it with the code.
 """
 
 
@@ -45,9 +45,10 @@ def listed(names: Iterable[str]) -> str:
 
 def page() -> str:
     """The whole page, from the code's own lists."""
-    of_config = names_read([*FOLDER.glob("*.py"), *(FOLDER / "families").glob("*.py")])
+    of_config = names_read([*FOLDER.glob("*.py"), *(FOLDER / "families").rglob("*.py")])
     of_generation = names_read(GENERATION) - {*PREPROCESSOR, "eos_token", "content"}
     of_generation |= {"eos_token_id", "suppress_tokens", "begin_suppress_tokens", "lang_to_id", "task_to_id"}
+    of_generation |= {"forced_bos_token_id", "decoder_start_token_id"}
     of_tokenizer = names_read(TOKENIZER) - {"content", "special", "type", "vocab", "model", "normalizer"} | {
         *UNNAMED_TOKEN_FIELDS
     }
@@ -55,15 +56,17 @@ def page() -> str:
     of_adapter = names_read([FOLDER / "adapters.py"]) - {"architectures", "id2label"} | {"alpha_pattern"}
     rows = {
         "config.json": (
-            f"the fields of its family (`families/`), each with its type checked, and {listed(CONFIG_READ)}",
+            f"the fields of its family (`families/`), each with its type checked, {listed(CONFIG_READ)}, and without a "
+            "`generation_config.json` that file's fields",
             f"{listed(COMMON_REQUIRED_VALUES)} (only mxfp4), and its family's `required_values`",
             f"fields that its family does not know, `auto_map`, token ids beyond the vocabulary. Without a note: "
             f"{listed(set(COMMON_IGNORED_FIELDS) - of_config - {*CONFIG_READ, 'auto_map'})}",
         ),
         "generation_config.json": (listed(of_generation), "none", listed(generation_file._NOT_FOLLOWED)),
         "tokenizer_config.json": (listed(of_tokenizer), "a `tokenizer_class` without a preset, if no `tokenizer.json` "
-                                  "is there", "tokens that the model has no embedding for"),
-        "adapter_config.json": (listed(of_adapter), f"{listed(adapters._REQUIRED_VALUES)}; other starts than "
+                                  "is there; `normalization` beside a `bpe.codes`",
+                                  "tokens that the model has no embedding for"),
+        "adapter_config.json": (listed(of_adapter), f"{listed(adapters._REQUIRED_VALUES)}; `init_lora_weights` except "
                                 f"{listed(map(str, (*adapters._PLAIN_STARTS, *adapters._SUBTRACTED_STARTS)))}", "none"),
     }  # fmt: skip
     table = ["| file | read | refused | not followed |", "|---|---|---|---|"]

@@ -408,9 +408,7 @@ def test_a_token_around_every_text_that_the_model_lacks_is_refused(missing: str,
     (tmp_path / "tokenizer.json").unlink()
     make(tmp_path)
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({missing: "<x>", "add_bos_token": True}))
-    with pytest.raises(
-        CheckpointError, match="its tokenizer adds '<x>' to every text, which the model has no embedding"
-    ):
+    with pytest.raises(CheckpointError, match="its tokenizer adds '<x>' to every text, but the model has no embedding"):
         load(tmp_path)
 
 

@@ -85,8 +85,8 @@ def _upload_form() -> None:
         with left:
             st.subheader("Open your own checkpoint", anchor=False)
             st.caption(
-                "A folder with config.json, weights (.safetensors, .bin, .pt, .ckpt) and tokenizer, or one .gguf file. "
-                f"An upload may have up to {limits.upload_limit:,} MB. Only you see it, and no code in it is run."
+                "A folder with config.json, weights (.safetensors, .bin, .pt, .ckpt) and a tokenizer, or one .gguf "
+                f"file. An upload may have up to {limits.upload_limit:,} MB. Only you see it, and no code in it is run."
             )
         with right:
             method = st.segmented_control(

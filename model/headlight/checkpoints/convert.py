@@ -142,7 +142,7 @@ def with_processor(config: Config, family: Family, source: CheckpointSource) -> 
 def _with_image_processor(config: Config, family: Family, source: CheckpointSource) -> Config:
     """The config with the preprocessing of images, and a context for the resulting number of patches."""
     image = config.image
-    if image.processor == ImageProcessorConfig():  # timm's config holds it itself
+    if image.processor == ImageProcessorConfig():  # timm's config.json has it
         image = replace(image, processor=read_image_processor(source.settings_folder, image, source.name))
     if family.any_image_size:
         image = _sized_by_processor(image)

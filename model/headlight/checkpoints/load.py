@@ -140,8 +140,8 @@ def _require_end_token(config: Config, source: CheckpointSource, tokenizer: Toke
     if last != (end,):
         told = ", ".join(tokenizer.from_ids(last, "").tokens) or "no token of its own"
         raise CheckpointError(
-            f"{source.name}: its labels are those of the last token {end} (eos_token_id) of a text, but its tokenizer "
-            f"ends texts with {told}, which is not supported."
+            f"{source.name}: it labels a text by the last token whose id is {end} (eos_token_id), but its tokenizer "
+            f"ends texts with {told}, which is not supported. Use a tokenizer that ends texts with that token."
         )
 
 
@@ -170,7 +170,7 @@ def _fitted_notes(config: Config, tokenizer: Tokenizer, name: str) -> tuple[str,
     if around and max(around) >= config.vocabulary_size:
         token = shortened(str(tokenizer.backend.id_to_token(max(around))))
         raise CheckpointError(
-            f"{name}: its tokenizer adds {token!r} to every text, which the model has no embedding for."
+            f"{name}: its tokenizer adds {token!r} to every text, but the model has no embedding for it."
         )
     beyond = tokenizer.fit_to(config.vocabulary_size)
     if tokenizer.target_tokenizer is not tokenizer:
@@ -178,7 +178,7 @@ def _fitted_notes(config: Config, tokenizer: Tokenizer, name: str) -> tuple[str,
     if not beyond:
         return ()
     count = "1 token" if len(beyond) == 1 else f"{len(beyond)} tokens"
-    return (f"The model has no embedding for {count} of its tokenizer, which no text may have: {join_names(beyond)}.",)
+    return (f"The model has no embedding for {count} of its tokenizer; texts may not have them: {join_names(beyond)}.",)
 
 
 def _transcript_notes(config: Config, tokenizer: Tokenizer) -> tuple[str, ...]:

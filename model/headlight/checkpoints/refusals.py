@@ -53,7 +53,7 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
 }
 
 
-# A family that opens -> the families that do not, whose layers are most like its own.
+# A family that opens -> families that do not open, and whose layers are most like those of the first.
 KIN: Mapping[str, tuple[str, ...]] = {
     "bert": (
         "bert-generation", "bros", "canine", "convbert", "ernie", "flaubert", "funnel", "layoutlm",

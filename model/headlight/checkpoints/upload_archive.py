@@ -242,7 +242,7 @@ def _write_checkpoint(items: Sequence[UploadedFile], folder: Path, limits: Uploa
 
 
 def _find_checkpoint(items: Sequence[UploadedFile], sent: Sequence[UploadedFile]) -> tuple[Folder, set[Folder]]:
-    """The folder to open, and all folders that it needs, from the files of a checkpoint among those that were sent.
+    """The folder to open, and all folders that it needs; `items` are those `sent` files that a checkpoint may have.
 
     An adapter needs the folder of its base model, a sentence encoder those of its transformer and its pooling.
     """

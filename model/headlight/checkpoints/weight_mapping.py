@@ -203,7 +203,7 @@ COMMON_IGNORED_FIELDS = (
 )  # fmt: skip
 
 
-_WITH_SECOND_HEAD = re.compile(r"(ForCausalLM|LMHeadModel)With\w+Head$")  # of reinforcement learning
+_WITH_SECOND_HEAD = re.compile(r"(ForCausalLM|LMHeadModel)With\w+Head$")  # such as TRL's value head
 
 
 def _choose_head(family: Family, fields: ConfigReader, tensors: LazyTensors) -> tuple[HeadMapping, tuple[str, ...]]:

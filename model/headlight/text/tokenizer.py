@@ -88,7 +88,7 @@ class Tokenizer:
         vocabulary = backend.get_vocab(with_added_tokens=True)
         self.vocabulary_size = max(vocabulary.values(), default=-1) + 1
         self.model_size: int | None = None  # rows of the model's embedding, if known
-        self.uncounted_id: int | None = None  # the padding token, where the model counts positions without it
+        self.uncounted_id: int | None = None  # the padding token, if the model counts positions without it
         self.longest_token = max(map(len, vocabulary), default=0)  # in characters
         added = backend.get_added_tokens_decoder()
         self.special_ids = frozenset(token_id for token_id, token in added.items() if token.special)
@@ -123,7 +123,7 @@ class Tokenizer:
     def fit_to(self, size: int) -> tuple[str, ...]:
         """Adapt to a model whose embedding has `size` rows; returns the tokens that the model has no row for.
 
-        A text with one of them is refused from now on; ids of rows without a token have no text.
+        A text with one of them is refused from now on; `decode` leaves out ids of rows without a token.
         """
         self.model_size = size
         vocabulary = self.backend.get_vocab(with_added_tokens=True) if self.vocabulary_size > size else {}
@@ -251,7 +251,7 @@ class Tokenizer:
             return text if self.backend.normalizer is None else self.backend.normalizer.normalize_str(text)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of token ids, without special tokens and rows of the model without a token.
+        """The text of token ids, without special tokens and ids that have no token.
 
         Raises TextError for an id that is not in the vocabulary.
         """

@@ -187,7 +187,7 @@ def test_tokens_beyond_the_models_vocabulary_are_named_and_refused_in_texts(tmp_
     tokenizer.backend.add_special_tokens(["[PAD]", "[MASK]"])
     save(tmp_path, toys.decoder(vocabulary_size=size), tokenizer)
     loaded = load(tmp_path)
-    told = "The model has no embedding for 2 tokens of its tokenizer, which no text may have: [PAD], [MASK]."
+    told = "The model has no embedding for 2 tokens of its tokenizer; texts may not have them: [PAD], [MASK]."
     assert told in loaded.notes
     assert logits(loaded).shape[-1] == size == loaded.tokenizer.vocabulary_size
     assert loaded.tokenizer.mask_id is loaded.tokenizer.pad_id is None

@@ -62,7 +62,7 @@ def head_and_context(found: ConfigValues) -> tuple[int, int]:
 
 
 def padding_id(fields: ConfigReader) -> int:
-    """The padding token of a family that counts positions without it, and from the number after its id."""
+    """The padding token of a family whose positions begin after its id and do not count it."""
     return fields.integer("pad_token_id", 1)
 
 

@@ -31,7 +31,7 @@ def mixtral(fields: ConfigReader) -> ConfigValues:
 
 
 def qwen3_moe(fields: ConfigReader) -> ConfigValues:
-    """Qwen3 with experts of width moe_intermediate_size in every `decoder_sparse_step`-th layer, with exceptions."""
+    """Qwen3 with experts of width moe_intermediate_size in every decoder_sparse_step-th layer, but mlp_only_layers."""
     choices, step = qwen3(fields, d_ff="moe_intermediate_size"), max(fields.integer("decoder_sparse_step", 1), 1)
     exceptions = fields.list_of("mlp_only_layers", int)
     dense = tuple(layer for layer in range(choices["layers"]) if layer in exceptions or (layer + 1) % step)

@@ -1,7 +1,7 @@
 """Byte-pair encoding of words in fastBPE's two files, a vocab.txt and a bpe.codes (PhoBERT, BERTweet).
 
-Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units": merges know the end of a word,
-`</w>`. The vocabulary writes a piece that does not end its word with `@@`, and lacks some pieces that merges make.
+Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units": merges mark the
+end of a word by `</w>`. The vocabulary marks the other pieces by `@@`, and lacks some pieces that merges make.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UNKNOWN = "<unk>"
 
 
 def bpe_codes_vocabulary(folder: Path, name: str) -> tokenizers.Tokenizer:
-    """The entries of a folder's vocab.txt, in the form of merges. Raises CheckpointError for files of another form."""
+    """The entries of a folder's vocab.txt, as merges write them. Raises CheckpointError for files of another form."""
     entries = dict.fromkeys((*_FIRST, *_columns(folder / VOCAB_FILE, name, 1)))
     numbers = {_as_merged(entry): number for number, entry in enumerate(entries)}
     backend = tokenizers.Tokenizer(models.WordLevel(numbers, unk_token=_UNKNOWN))
@@ -80,11 +80,11 @@ def _as_merged(entry: str) -> str:
 
 
 def _columns(path: Path, name: str, count: int) -> list[str]:
-    """The first `count` columns of each line; the last column is how often it was counted."""
+    """The first `count` columns of each line; the one after them is a count."""
     try:
         lines = read_regular(path, MAX_JSON_BYTES).decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
-        raise CheckpointError(f"{name}: its {path.name} is no text in UTF-8.") from error
+        raise CheckpointError(f"{name}: its {path.name} is not text in UTF-8.") from error
     parts = [line.rpartition(" ") for line in lines if line.strip()]
     for before, _, number in parts:
         if not number.strip().isdecimal() or len(before.split(" ")) != count:

@@ -1,4 +1,4 @@
-"""ByT5's tokenizer (Xue et al. 2022), which needs no file: three special tokens, the 256 bytes of UTF-8, sentinels."""
+"""ByT5's tokenizer (Xue et al. 2022), which needs no file: three special tokens, the 256 bytes, and sentinels."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def byt5_tokenizer(fields: ConfigReader, special_tokens: SpecialTokens) -> Token
     backend = tokenizers.Tokenizer(models.BPE(numbers, [], unk_token=named[2]))
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     backend.decoder = decoders.ByteLevel()
-    # The end token and the others take the spaces around them.
+    # Special tokens take the spaces around them.
     backend.add_special_tokens([AddedToken(word, lstrip=True, rstrip=True, normalized=False) for word in named])
     count = min(fields.integer("extra_ids", 125), _MOST_SENTINELS)
     if not special_tokens.added and not special_tokens.unnamed:

@@ -103,7 +103,7 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
 
 
 def _finished(tokenizer: Tokenizer, config: ConfigReader) -> Tokenizer:
-    """The tokenizer, with the settings that no file of a vocabulary holds."""
+    """The tokenizer, with the settings that files of vocabularies do not hold."""
     tokenizer.backend.encode_special_tokens = config.boolean("split_special_tokens", False)
     language = config.string("src_lang", "")
     named = (name for name in (language, f"__{language}__") if name in tokenizer.languages)
@@ -278,7 +278,7 @@ def _bpe_codes(files: TokenizerFiles) -> tokenizers.Tokenizer:
     if files.config.boolean("normalization", False):
         raise CheckpointError(
             f"{files.name}: its tokenizer rewrites tweets (normalization is true), which is not supported. Set it to "
-            "false, and give texts that are rewritten."
+            "false in tokenizer_config.json, and give texts that are rewritten already."
         )
     return bpe_codes_vocabulary(files.folder, files.name)
 

@@ -243,7 +243,7 @@ def _albert_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fie
 
 
 def _words_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
-    """XLM-R: the file's own character map; white space only separates words."""
+    """XLM-R, mBART and T5: the file's own character map; white space only separates words."""
     backend.normalizer = normalizers.Sequence(_character_map(pieces))
     backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), _space(fields, "never")])
 

@@ -64,7 +64,7 @@ def apply_settings(values: Step, fields: ConfigReader, model_type: str) -> None:
 
 
 def _apply_own_settings(values: Step, fields: ConfigReader, name: str) -> None:
-    """The settings that one class has, and that of spaces in front, which Llama's class reads in its own way."""
+    """The settings of single classes, and add_prefix_space, which Llama's class reads in its own way."""
     if name == "AlbertTokenizer" and fields.boolean("keep_accents", False):
         _remove(values, "normalizer", lambda step: step.get("type") in ("NFKD", "StripAccents"))
     if name == "DebertaV2Tokenizer" and fields.boolean("split_by_punct", False):
@@ -135,7 +135,7 @@ def _split_at_punctuation(values: Step) -> None:
 def _change_llama_prefix(values: Step, fields: ConfigReader) -> None:
     """The space before a text: none, before the text, or (`legacy`) also after each special token.
 
-    A file that puts it there by its normalizer is changed only if one of the two fields is given.
+    A file whose normalizer adds it is changed only if `add_prefix_space` or `legacy` is given as false.
     """
     prefix, is_legacy = fields.boolean("add_prefix_space", True), fields.boolean("legacy", False)
     scheme = ("always" if is_legacy else "first") if prefix else "never"

@@ -76,7 +76,7 @@ def read_special_tokens(folder: Path, fields: ConfigReader, defaults: Mapping[st
 
 
 def add_special_tokens(backend: tokenizers.Tokenizer, special_tokens: SpecialTokens) -> None:
-    """Make a tokenizer recognize special tokens in a text; those that the vocabulary lacks follow it, by role."""
+    """Make a tokenizer recognize special tokens in a text; missing ones follow the vocabulary, ordered as ROLES."""
     for token in special_tokens.added:
         (backend.add_special_tokens if token.special else backend.add_tokens)([token])
     present = {token.content for token in backend.get_added_tokens_decoder().values()}  # also from the .model file

@@ -1,7 +1,8 @@
-"""Vision transformers as timm stores them (Wightman 2019): ViT, DeiT, DeiT III, and DINOv2 with registers.
+"""Vision transformers as timm stores them (Wightman 2019): ViT, DeiT, DeiT III, and DINOv2 with or without registers.
 
-The config names an architecture, and `model_args` where a model differs from it. Whether a model has biases,
-LayerScale, QK norm, a class token, and which norm comes last, follows from the names of its tensors.
+The config names an architecture, and `model_args` where a model differs from it. The names of the
+tensors show whether a model has LayerScale, QK norm, a class token and biases of queries, keys and values, and which
+norm comes last.
 """
 
 from __future__ import annotations
@@ -127,7 +128,8 @@ def _image(fields: ConfigReader, named: dict[str, str], given: ConfigReader) -> 
     class_token = not fields.tensor_names or _has(fields.tensor_names, "cls_token")
     if (registers and not class_token) or registers > MAX_REGISTERS:
         raise CheckpointError(
-            f"{fields.name}: it has {registers:,} registers; at most {MAX_REGISTERS}, behind a class token, open."
+            f"{fields.name}: its number of registers is {registers:,}; supported are up to {MAX_REGISTERS}, with a "
+            "class token."
         )
     return ImageConfig(
         channels=given.integer("in_chans", channels),
@@ -147,8 +149,8 @@ def _processor(fields: ConfigReader, height: int, width: int) -> ImageProcessorC
     mode = fields.choice("crop_mode", "center", {"center": "center", "squash": "squash"})
     if not 0.01 <= share <= 1 or (mode == "center" and height != width):
         raise CheckpointError(
-            f"{fields.name}: a crop of {share:g} of {height} x {width} pixels is not supported; shares go from 0.01 "
-            "to 1, and images that are not square need the crop_mode squash."
+            f"{fields.name}: its crop_pct is {share:g} for {height} x {width} pixels, which is not supported; known "
+            "are 0.01 to 1, and for images that are not square only the crop_mode squash."
         )
     filters = {name: name for name in get_args(ResamplingFilter)}
     resized: dict[str, Any] = {"height": math.floor(height / share), "width": math.floor(width / share)}
@@ -168,7 +170,7 @@ def _numbers(fields: ConfigReader, name: str, usual: tuple[float, ...]) -> tuple
 
 
 def _classifier(fields: ConfigReader) -> ConfigValues:
-    """A classifier of the class token, or of the mean of all patches, which may be normed in the head."""
+    """A classifier of the class token, or of the mean of all patches, which may be normalized in the head."""
     count, names = fields.integer("num_classes", 1000), fields.list_of("label_names", str)
     if names and len(names) != count:
         raise CheckpointError(f"{fields.name}: it has {len(names)} label_names for {count} classes.")
@@ -178,11 +180,12 @@ def _classifier(fields: ConfigReader) -> ConfigValues:
     has_norm = _has(fields.tensor_names, "fc_norm.weight")
     image = _image(fields, _named_sizes(fields), arguments)
     choices = {"output_head": "sequence-classifier", "labels": labels}
+    before = "1 token" if image.first_tokens == 1 else f"{image.first_tokens} tokens"
     if pool == "token" and image.class_token and not has_norm:
         return choices
     if pool != "avg" or image.extra_tokens:
         raise CheckpointError(
-            f"{fields.name}: its global_pool is {shortened(pool)!r} with {image.first_tokens} tokens before the patches"
+            f"{fields.name}: its global_pool is {shortened(pool)!r} with {before} before the patches"
             f"{' and fc_norm in its head' if has_norm else ''}, which is not supported; known are token without "
             "fc_norm, and avg without registers."
         )
@@ -251,7 +254,7 @@ def timm_family(names: Iterable[str] = ()) -> Family:
 
 
 def with_head_named(fields: ConfigReader) -> ConfigReader:
-    """The fields of a file of timm's own, with the class that its number of classes means."""
+    """The fields of timm's own config.json, with the class that follows from its number of classes."""
     if fields.has("architectures"):
         return fields
     kind = "ForImageClassification" if fields.integer("num_classes", 1000) else "Model"
