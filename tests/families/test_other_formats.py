@@ -21,6 +21,8 @@ GPT2 = CASES["gpt2"][0]
 BY_NAME = {
     "tf_model.h5": (b"\x89HDF\r\n\x1a\n", r"tf_model\.h5, weights of TensorFlow, .*from_tf=True"),
     "saved_model.pb": (b"\x08\x01", r"saved_model\.pb, weights of TensorFlow"),
+    "saved_model/1/saved_model.pb": (b"\x08\x01", r"saved_model\.pb, weights of TensorFlow"),
+    "openvino_model.bin": (b"\x08", r"openvino_model\.bin, a model of OpenVINO, .*that it was converted from"),
     "model.ckpt.index": (b"", r"model\.ckpt\.index, weights of TensorFlow"),
     "flax_model.msgpack": (b"\x81", r"flax_model\.msgpack, weights of Flax, .*from_flax=True"),
     "model.onnx": (b"\x08\x07", r"model\.onnx, a model exported to ONNX, .*checkpoint that it was exported from"),
@@ -41,7 +43,7 @@ def test_a_folder_with_another_format_is_told_what_it_holds(name: str, with_conf
     if not with_config:
         shutil.rmtree(tmp_path / "model")
         (tmp_path / "model").mkdir()
-    (tmp_path / "model" / name).parent.mkdir(exist_ok=True)
+    (tmp_path / "model" / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "model" / name).write_bytes(content)
     for path in (tmp_path / "model", tmp_path / "model" / name):
         with pytest.raises(CheckpointError, match=sentence.split(", ", 1)[1]) as refused:

@@ -43,7 +43,7 @@ WEIGHT_SUFFIXES = (".safetensors", ".bin", ".ckpt", ".pt", ".pth")
 # Beginnings of the names of files that do not hold a model's weights, most of them written by trainers.
 _OTHER_CONTENTS = (
     "training_args", "optimizer", "scheduler", "rng_state", "scaler", "adapter_", "tuned_lens", "tokenizer",
-    "random_states",
+    "random_states", "openvino_",
 )  # fmt: skip
 
 # Programs for a processor, a shell or an interpreter, and pickles that are not weights.
@@ -122,10 +122,10 @@ SHARDED_STATES = OtherFormat(
     "Join the parts with the trainer's own program, such as DeepSpeed's zero_to_fp32.py",
 )
 RUST = OtherFormat(("*.ot",), "weights of rust-bert", "Open the checkpoint that they were converted from")
-CORE_ML = OtherFormat(
-    ("*.mlmodel", "*.mlpackage"), "a model of Core ML", "Open the checkpoint that it was converted from"
-)
-_BY_NAME = (TENSORFLOW, FLAX, ONNX, MLX, SHARDED_STATES, RUST, CORE_ML)
+_CONVERTED = "Open the checkpoint that it was converted from"
+CORE_ML = OtherFormat(("*.mlmodel", "*.mlpackage"), "a model of Core ML", _CONVERTED)
+OPENVINO = OtherFormat(("openvino_*",), "a model of OpenVINO", _CONVERTED)
+_BY_NAME = (TENSORFLOW, FLAX, ONNX, MLX, SHARDED_STATES, RUST, CORE_ML, OPENVINO)
 
 
 def refusal_of(name: str, file: str, found: OtherFormat) -> str:
@@ -143,8 +143,8 @@ def reject_other_formats(name: str, files: Iterable[str]) -> None:
 
 
 def reject_formats_inside(folder: Path, name: str) -> None:
-    """Raise CheckpointError if a folder, or one directly in it, holds a file with a name of another format."""
-    for pattern in ("*", "*/*"):
+    """Raise CheckpointError if a folder, or one in it, holds a file with a name of another format."""
+    for pattern in ("*", "*/*", "saved_model/*/*"):
         reject_other_formats(name, (path.relative_to(folder).as_posix() for path in folder.glob(pattern)))
 
 
