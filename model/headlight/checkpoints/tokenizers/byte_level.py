@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import compress
+from typing import Any
 
 import tokenizers
 from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors
@@ -17,15 +19,17 @@ _MOST_SENTINELS = 1_000
 
 
 class ByteTokenizer(Tokenizer):
-    """One token for each byte of a text, and an end token unless the text ends with one."""
+    """One token for each byte of a text, and an end token unless the text ends with one; the same for a second text."""
 
     def encode(self, text: str | TextPair, add_special_tokens: bool = True) -> Encoded:
         """The text's bytes, with the end token unless disabled."""
         found = super().encode(text, add_special_tokens)
-        if not add_special_tokens or found.ids[-2:] != found.ids[-1:] * 2:
-            return found
+        before = (None, *found.ids)[: len(found.ids)]
+        pairs = zip(found.special_mask, found.ids, before, strict=True)
+        kept = [not is_added or number != last for is_added, number, last in pairs]
         fields = ("ids", "tokens", "token_texts", "offsets", "special_mask")
-        return replace(found, **{name: getattr(found, name)[:-1] for name in fields})
+        changes: dict[str, Any] = {name: tuple(compress(getattr(found, name), kept)) for name in fields}
+        return replace(found, **changes)
 
 
 def byt5_tokenizer(fields: ConfigReader, special_tokens: SpecialTokens) -> Tokenizer:
@@ -42,5 +46,9 @@ def byt5_tokenizer(fields: ConfigReader, special_tokens: SpecialTokens) -> Token
     if not special_tokens.added and not special_tokens.unnamed:
         backend.add_special_tokens([f"<extra_id_{number}>" for number in range(count)])
     add_special_tokens(backend, special_tokens)
-    backend.post_processor = processors.TemplateProcessing(single=["$A", named[1]], special_tokens=[(named[1], 1)])
+    backend.post_processor = processors.TemplateProcessing(
+        single=["$A", named[1]],
+        pair=["$A", named[1], "$B:0", f"{named[1]}:0"],
+        special_tokens=[(named[1], 1)],
+    )
     return ByteTokenizer(backend)

@@ -95,7 +95,8 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
         if reader is None:
             return open_marian_tokenizer(folder, name, files.special_tokens)
         backend = reader(files)
-        add_special_tokens(backend, files.special_tokens)
+        if reader is not _nanogpt_characters:  # which has characters alone
+            add_special_tokens(backend, files.special_tokens)
         backend.post_processor = _post_processor(backend, files)
         if reader is _bpe_codes:
             return _finished(BpeCodesTokenizer(backend, folder, name, files.special_tokens), config)
