@@ -59,7 +59,7 @@ def phone(visit: Visit) -> Visitor:
 
 def draw_formulas(visitor: Visitor) -> list[dict[str, Any]]:
     visitor.page.goto(f"{visitor.url}/empty")
-    given = {"folder": modules.folder(), "formulas": FORMULAS, "line": LINE}
+    given = {"folder": f"/{modules.folder()}", "formulas": FORMULAS, "line": LINE}
     drawn: list[dict[str, Any]] = visitor.page.evaluate(DRAW, given)
     return drawn
 

@@ -12,6 +12,7 @@ from tests.browser.conftest import Visit
 from tests.browser.elements import script
 from tests.browser.journeys import with_journeys
 from tests.browser.reach import FOCUSED, PAGES, drawn, sizes, smaller, tabs
+from tests.browser.rest import come_to_rest
 from tests.browser.test_accessibility import SCHEMES, wear
 from tests.browser.visitor import Visitor, shown_instrument, wait_until
 
@@ -64,6 +65,7 @@ def test_all_heads_are_scrolled_to_beside_the_number_of_their_layer(visit: Visit
 def test_the_ring_of_the_focus_stands_out_from_what_is_behind_it(shared_visitor: Visitor, path: str) -> None:
     page = shared_visitor.open(path=path)
     expect(page.locator(".stApp h1").first).to_be_attached()
+    come_to_rest(page)  # drawn anew meanwhile, an element would lose the focus
     for scheme in SCHEMES:
         wear(page, scheme)
         pale = pale_rings(page)

@@ -103,6 +103,7 @@ UNSAID = {
     "grow",
     "edits-as-text",
     "flow-threshold",
+    "choose-position",
 }
 
 
