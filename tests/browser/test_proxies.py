@@ -105,3 +105,9 @@ def test_a_page_that_gets_no_connection_says_why(
         expect(at.page.get_by_role("alert").filter(has_text=words)).to_be_visible()
         log = server.log()[written:]
         assert log.count("does not know the address") == (1 if host else 0)
+
+
+def test_an_address_below_all_pages_is_no_fault_of_a_proxy(at: Visitor, server: Server) -> None:
+    at.provoked = "Failed to load"  # the relative addresses of the page's files
+    at.page.goto(f"{server.url}/folder/unknown")
+    expect(at.page.get_by_role("alert").filter(has_text="There is no page at this address.")).to_be_visible()

@@ -106,11 +106,8 @@ def _terminal_code(address: str) -> str:
 def _url(host: str, port: int) -> str:
     """The URL of a host and port, with the path of this server; an IPv6 address is put in brackets."""
     name = "localhost" if host == "127.0.0.1" else host
-    return (
-        f"http://[{name}]:{port}{settings().base_path}"
-        if ":" in name
-        else f"http://{name}:{port}{settings().base_path}"
-    )
+    host = f"[{name}]" if ":" in name else name
+    return f"http://{host}:{port}{settings().base_path}"
 
 
 def _split(address: str) -> SplitResult:
