@@ -31,6 +31,7 @@ from .rendering.show import show
 from .rendering.widget import widget
 from .sound.frames import EncodedSound, ProcessedSound, process_sound
 from .sound.recording import Recording, read_recording
+from .text.chat import Chat, Message
 from .text.tokenizer import Encoded, TextPair, Tokenizer
 from .text.tokenizer_training import TOKENIZER_TRAINERS, train_tokenizer
 from .tracing.interventions import EDIT_OPERATIONS, Intervention
@@ -51,6 +52,7 @@ __all__ = [
     "Candidate",
     "CatalogEntry",
     "Cell",
+    "Chat",
     "Checkpoint",
     "CheckpointError",
     "Config",
@@ -67,6 +69,7 @@ __all__ = [
     "ImageError",
     "Intervention",
     "Ledger",
+    "Message",
     "PatchingMap",
     "ProcessedImage",
     "ProcessedSound",

@@ -16,6 +16,7 @@ from headlight.checkpoints.load import DEVICE_COUNTS
 from headlight.errors import CheckpointError, DataError, EditError, HeadlightError, TextError, shortened, suggestion
 from headlight.sound.frames import process_sound
 from headlight.sound.recording import read_recording
+from headlight.text.chat import Chat
 from headlight.text.languages import with_language
 from headlight.text.tokenizer import TextPair, Tokenizer
 from headlight.tracing.inputs import ModelInput, typed_separator
@@ -131,8 +132,12 @@ def tell_of_segments(traced: Trace, tokenizer: Tokenizer) -> None:
 
 
 def add_input_options(parser: argparse.ArgumentParser) -> None:
-    """Add TEXT, --pair, --image, --audio, --target and the languages of a translation."""
+    """Add TEXT, --pair, --chat, --image, --audio, --target and the languages of a translation."""
     parser.add_argument("text", metavar="TEXT", nargs="?")
+    parser.add_argument(
+        "--chat", action="store_true",
+        help="TEXT is a chat of lines that begin with system:, user: or assistant:, for the model's template",
+    )  # fmt: skip
     parser.add_argument("--pair", metavar="TEXT", help="a second text, for a model of pairs: a hypothesis, a passage")
     parser.add_argument(
         "--image", metavar="FILE", help="an image or a shipped one's name, for a model that reads images"
@@ -180,6 +185,10 @@ def read_input(options: argparse.Namespace, loaded: Checkpoint) -> tuple[ModelIn
         if options.text is None:
             raise TextError("--pair is the second of two texts; give the first one as TEXT.")
         given = TextPair(str(given), options.pair)
+    if options.chat:
+        if options.text is None or options.pair is not None:
+            raise TextError("--chat reads TEXT as messages; it is not for images, recordings or pairs of texts.")
+        given = Chat.from_text(options.text)
     if options.image is not None:
         given = process_image(read_image(find_image(options.image)), config.image)
     elif options.audio is not None:

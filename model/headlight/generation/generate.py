@@ -114,7 +114,7 @@ class TextGenerator:
         cls,
         model: Transformer,
         tokenizer: Tokenizer,
-        text: str,
+        text: ModelInput,
         interventions: Sequence[InterventionLike] = (),
         *,
         source: ModelInput | None = None,
@@ -142,7 +142,9 @@ class TextGenerator:
         added_text = text_of_tokens(self.model, self.tokenizer, generated)
         described = self.tokenizer.from_ids((*self.text.ids, *generated), self.text.text + added_text)
         return replace(
-            described, token_texts=self.text.token_texts + described.token_texts[len(self.text.token_texts) :]
+            described,
+            token_texts=self.text.token_texts + described.token_texts[len(self.text.token_texts) :],
+            roles=(*self.text.roles, *(("assistant",) * len(generated))) if self.text.roles else (),
         )
 
     @torch.inference_mode()
@@ -191,7 +193,7 @@ class TextGenerator:
 def generate(
     model: Transformer,
     tokenizer: Tokenizer,
-    text: str,
+    text: ModelInput,
     interventions: Sequence[InterventionLike] = (),
     *,
     source: ModelInput | None = None,
@@ -324,7 +326,7 @@ def transcript(trace: Trace, tokenizer: Tokenizer) -> str:
 def beam_search(
     model: Transformer,
     tokenizer: Tokenizer,
-    text: str,
+    text: ModelInput,
     interventions: Sequence[InterventionLike] = (),
     *,
     source: ModelInput | None = None,

@@ -18,6 +18,7 @@ from headlight.array_types import Float
 from headlight.errors import CheckpointError, TextError, shortened, wrap_errors
 from headlight.file_writing import write_files
 from headlight.paths import MAX_JSON_BYTES, read_regular
+from headlight.text.chat import Chat, ChatTemplate, MessageSpan
 from headlight.text.languages import language_tokens, split_language
 from headlight.text.tokenizer_limits import TextLimit, check_growth, check_tokenizer, component_steps, step_state
 
@@ -45,6 +46,9 @@ class Encoded:
 
     `segment_ids` are the token types of a pair of texts, empty if all tokens are in segment 0. `text` ends with the
     second text of a pair, `text_pair`, on a line of its own.
+
+    `roles` are those of the messages of a chat that the tokens are of, "" for tokens of the template; empty if the text
+    is no chat, or its template changes the messages. The `text` of a chat is what its template made.
     """
 
     text: str
@@ -55,6 +59,7 @@ class Encoded:
     special_mask: tuple[bool, ...]
     segment_ids: tuple[int, ...] = field(default=(), kw_only=True)
     text_pair: str = field(default="", kw_only=True)
+    roles: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def first_text(self) -> str:
@@ -105,6 +110,7 @@ class Tokenizer:
         self._limit = TextLimit(backend.normalizer, backend.pre_tokenizer)
         self._text_and_bytes = lru_cache(maxsize=KNOWN_TOKENS)(self._read_token)  # few tokens make up most texts
         self.source_language = ""  # the language token that replaces the one that the tokenizer adds
+        self.chat_template: ChatTemplate | None = None
         self.target_tokenizer: Tokenizer = self  # the tokenizer of the decoder's text; separate in Marian models
 
     @classmethod
@@ -218,10 +224,22 @@ class Tokenizer:
             listed = ", ".join(repr(character) for character in unknown[:5])
             raise TextError(f"This model's vocabulary of {self.vocabulary_size} characters lacks {listed}.")
 
+    def encode_chat(self, chat: Chat) -> Encoded:
+        """The tokens of the text that the model's template makes of a chat, without special tokens around it.
+
+        Raises TextError if there is no template, or it fails.
+        """
+        if self.chat_template is None:
+            raise TextError("This model has no chat template, so it was not trained on messages; give it a text.")
+        text, spans = self.chat_template.render(chat)
+        encoded = self.encode(text, add_special_tokens=False)
+        return replace(encoded, roles=_roles(encoded, spans) if spans else ())
+
     def with_ids(self, encoded: Encoded, ids: Sequence[int]) -> Encoded:
         """A text with other tokens in the same places."""
         others = self.from_ids(ids, encoded.text, encoded.offsets)
-        return replace(others, segment_ids=encoded.segment_ids, text_pair=encoded.text_pair)
+        same = {name: getattr(encoded, name) for name in ("segment_ids", "text_pair", "roles")}
+        return replace(others, **same)
 
     def from_ids(self, ids: Sequence[int], text: str, offsets: Sequence[tuple[int, int]] = ()) -> Encoded:
         """An Encoded for given token ids (generated, masked); offsets are (0, 0) unless given."""
@@ -289,6 +307,14 @@ class Tokenizer:
     def _first_known_id(self, *names: str) -> int | None:
         ids = (self.backend.token_to_id(name) for name in names)
         return next((token_id for token_id in ids if token_id is not None), None)
+
+
+def _roles(encoded: Encoded, spans: Sequence[MessageSpan]) -> tuple[str, ...]:
+    """The role of the message that each token begins in, or that begins in the token; "" outside messages."""
+    return tuple(
+        next((span.role for span in spans if start < span.end and span.start < end), "")
+        for start, end in encoded.offsets
+    )
 
 
 _UNREADABLE = f"{{name}}: its {TOKENIZER_FILE} is not a tokenizer that can be read"

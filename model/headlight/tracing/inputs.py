@@ -14,6 +14,7 @@ from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.transformer import Transformer
 from headlight.sound.frames import ProcessedSound, encode_sound
 from headlight.tasks import task_of
+from headlight.text.chat import Chat
 from headlight.text.tokenizer import Encoded, TextPair, Tokenizer
 from headlight.vision.image import ProcessedImage
 from headlight.vision.patches import encode_image
@@ -30,17 +31,19 @@ _WANTED = {
     "sound": "This model hears sounds, not texts; give it a recording (on the command line: --audio FILE).",
 }
 SIGNALS = (ProcessedImage, ProcessedSound)
-ModelInput = str | TextPair | ProcessedImage | ProcessedSound
+ModelInput = str | TextPair | Chat | ProcessedImage | ProcessedSound
 
 
 def encode_input(model: Transformer, tokenizer: Tokenizer, text: ModelInput) -> Encoded:
-    """The text, pair of texts, image or sound as the predicting stack reads it.
+    """The text, pair of texts, chat, image or sound as the predicting stack reads it.
 
     Raises TextError if a text is empty or too long or the model reads no text, ImageError or SoundError if it reads no
     images or sounds.
     """
     if isinstance(text, SIGNALS) or not model.config.reads_text:
         return _encode_signal(model, tokenizer, text, of_source=False)
+    if isinstance(text, Chat):
+        return _encode_chat(model, tokenizer, text)
     _check_text("text", text, model, tokenizer.target_tokenizer, may_be_empty=model.config.has_cross_attention)
     if not model.config.has_cross_attention:
         return _fitting_pair(tokenizer.encode(text), model)
@@ -170,6 +173,15 @@ def _encode_signal(model: Transformer, tokenizer: Tokenizer, given: ModelInput, 
         return encode_sound(given, config.sound)
     first = () if of_source else tuple(range(config.image.first_tokens))
     return encode_image(given, config.image, tokenizer.from_ids(first, ""))
+
+
+def _encode_chat(model: Transformer, tokenizer: Tokenizer, chat: Chat) -> Encoded:
+    """The text that the model's template makes of a chat. Raises TextError for a model that reads none."""
+    if model.config.has_cross_attention:
+        raise TextError("This encoder-decoder reads a text and writes another; it reads no chat.")
+    for message in chat.messages:
+        _check_text("chat", message.content, model, tokenizer)
+    return tokenizer.encode_chat(chat)
 
 
 def _fitting_pair(encoded: Encoded, model: Transformer) -> Encoded:

@@ -16,6 +16,7 @@ from headlight.checkpoints.file_rules import LLAMA2C_TOKENIZER, META_FILE
 from headlight.checkpoints.source import display_name
 from headlight.checkpoints.tokenizers.bpe_codes import CODES_FILE, BpeCodesTokenizer, bpe_codes_vocabulary
 from headlight.checkpoints.tokenizers.byte_level import BYT5, byt5_tokenizer
+from headlight.checkpoints.tokenizers.chat_template import read_chat_template
 from headlight.checkpoints.tokenizers.nanogpt import character_backend
 from headlight.checkpoints.tokenizers.sentencepiece import (
     SOURCE_MODEL,
@@ -67,6 +68,7 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
     """The tokenizer of a folder of the family `model_type`. Raises CheckpointError with the folder's `name`."""
     name = name or display_name(folder)
     config = read_tokenizer_config(folder, name)
+    named = config.string("tokenizer_class", "")
     if (folder / TOKENIZER_FILE).is_file():
         values = read_tokenizer_json(folder, name)
         with wrap_errors(CheckpointError, f"{name}: its {TOKENIZER_FILE} is not a tokenizer that can be read"):
@@ -74,11 +76,12 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
         tokenizer = Tokenizer.from_json(values, name)
         add_tokens_beside(tokenizer.backend, folder, config)
         segments = gives_segments(model_type, config)
-        return _finished(Tokenizer(tokenizer.backend, gives_segments=segments), config)
-    named = config.string("tokenizer_class", "")
+        defaults = preset.special_tokens if (preset := preset_for(model_type, named)) else {}
+        special_tokens = read_special_tokens(folder, config, defaults)
+        return _finished(Tokenizer(tokenizer.backend, gives_segments=segments), folder, config, special_tokens)
     if class_name(model_type, named) == BYT5:
         special_tokens = read_special_tokens(folder, config, PRESETS[BYT5].special_tokens)
-        return _finished(byt5_tokenizer(config, special_tokens), config)
+        return _finished(byt5_tokenizer(config, special_tokens), folder, config, special_tokens)
     reader = _find_reader(folder, name, model_type)
     preset = preset_for(model_type, named)
     if preset is None:
@@ -99,16 +102,19 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
             add_special_tokens(backend, files.special_tokens)
         backend.post_processor = _post_processor(backend, files)
         if reader is _bpe_codes:
-            return _finished(BpeCodesTokenizer(backend, folder, name, files.special_tokens), config)
-        return _finished(Tokenizer(backend, gives_segments=gives_segments(model_type, config)), config)
+            tokenizer: Tokenizer = BpeCodesTokenizer(backend, folder, name, files.special_tokens)
+        else:
+            tokenizer = Tokenizer(backend, gives_segments=gives_segments(model_type, config))
+        return _finished(tokenizer, folder, config, files.special_tokens)
 
 
-def _finished(tokenizer: Tokenizer, config: ConfigReader) -> Tokenizer:
+def _finished(tokenizer: Tokenizer, folder: Path, config: ConfigReader, special_tokens: SpecialTokens) -> Tokenizer:
     """The tokenizer, with the settings that files of vocabularies do not hold."""
     tokenizer.backend.encode_special_tokens = config.boolean("split_special_tokens", False)
     language = config.string("src_lang", "")
     named = (name for name in (language, f"__{language}__") if name in tokenizer.languages)
     tokenizer.source_language = next(named, "")
+    tokenizer.chat_template = read_chat_template(folder, config, special_tokens)
     return tokenizer
 
 

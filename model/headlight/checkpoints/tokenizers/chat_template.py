@@ -1,0 +1,45 @@
+"""A checkpoint's chat template: in a file of its own, in tokenizer_config.json, or in a GGUF file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from headlight.checkpoints.config_reader import ConfigReader, read_json
+from headlight.checkpoints.tokenizers.special_tokens import ROLES, SpecialTokens
+from headlight.errors import CheckpointError, wrap_errors
+from headlight.paths import read_regular
+from headlight.text.chat import ChatTemplate
+
+TEMPLATE_FILE, PROCESSOR_TEMPLATE_FILE = "chat_template.jinja", "chat_template.json"
+MAX_TEMPLATE_BYTES = 1_000_000
+
+
+def read_chat_template(folder: Path, config: ConfigReader, special_tokens: SpecialTokens) -> ChatTemplate | None:
+    """The template of a folder with this tokenizer_config.json; None if it has none.
+
+    Of several named ones it is the one called "default". Raises CheckpointError for a template that is no text.
+    """
+    name = config.name
+    if (path := folder / TEMPLATE_FILE).is_file():
+        with wrap_errors(CheckpointError, f"{name}: its {TEMPLATE_FILE} cannot be read"):
+            source = read_regular(path, MAX_TEMPLATE_BYTES).decode("utf-8")
+    else:
+        given = config.values.get("chat_template")
+        if given is None and (folder / PROCESSOR_TEMPLATE_FILE).is_file():
+            given = read_json(folder / PROCESSOR_TEMPLATE_FILE, name).get("chat_template")
+        source = _default(given, name)
+    names = {f"{role}_token": special_tokens.token(role) for role in ROLES}
+    return ChatTemplate(source, {role: token for role, token in names.items() if token}) if source else None
+
+
+def _default(given: Any, name: str) -> str:
+    """The template itself, or of a list of named ones the one called "default"; empty if there is none."""
+    if isinstance(given, list):
+        named = [each for each in given if isinstance(each, dict) and each.get("name") == "default"]
+        given = named[0].get("template") if named else None
+    if given is not None and not isinstance(given, str):
+        raise CheckpointError(f"{name}: its chat_template is {str(given)[:60]!r}; wanted a text, or a list of them.")
+    if given and len(given) > MAX_TEMPLATE_BYTES:
+        raise CheckpointError(f"{name}: its chat_template has {len(given):,} characters, more than a template has.")
+    return given or ""
