@@ -10,10 +10,13 @@ import torch
 import transformers
 
 from headlight import Chat, Message, generate, load, run
+from headlight.checkpoints.file_rules import CONFIG_FILES
+from headlight.checkpoints.tokenizers.chat_template import PROCESSOR_TEMPLATE_FILE, TEMPLATE_FILE
 from headlight.cli.main import main
 from headlight.errors import CheckpointError, TextError
 from headlight.text.chat import ChatTemplate
 from tests.families.decoders import GPT2, LLAMA
+from tests.families.gguf_files import SIZES, small, write
 from tests.families.reference import Case, build
 
 CHATML = (
@@ -78,6 +81,33 @@ def test_a_chat_is_read_as_its_template_says(family: str, name: str, inside: boo
     assert [step.chosen_token for step in steps] == written[0, len(ids) :].tolist()[: len(steps)]
     if len(steps) > 1:
         assert steps[1].text.roles[-1] == "assistant"
+
+
+def test_templates_beside_a_tokenizer_are_read_and_uploaded(tmp_path: Path) -> None:
+    folder(tmp_path, "llama", CHATML, inside=False)
+    (tmp_path / "chat_template.jinja").rename(tmp_path / "old.txt")
+    assert load(tmp_path).tokenizer.chat_template is None
+    (tmp_path / "chat_template.json").write_text(json.dumps({"chat_template": CHATML}))
+    assert load(tmp_path).tokenizer.chat_template == ChatTemplate(CHATML, TOKENS)
+    assert {*CONFIG_FILES} >= {TEMPLATE_FILE, PROCESSOR_TEMPLATE_FILE}
+
+
+def test_a_gguf_file_has_its_template_and_the_tokens_that_it_names(tmp_path: Path) -> None:
+    template = WITH_BEGINNING.replace("raise_exception('Roles must alternate')", "'cat'")
+    model = small(("llama", "LlamaForCausalLM", SIZES))
+    path = write(model, "llama", tmp_path, tokenizer__chat_template=template)
+    words: Any = transformers.AutoTokenizer.from_pretrained(tmp_path, gguf_file=path.name)
+    opened, chat = load(path), Chat.from_text(CHAT)
+    messages = [message._asdict() for message in chat.messages]
+    assert opened.tokenizer.chat_template is not None
+    text, _ = opened.tokenizer.chat_template.render(chat)
+    assert text.startswith("<s>") and "</s>" in text
+    assert text == words.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+    ids = opened.tokenizer.encode_chat(chat).ids
+    assert ids[0] == 1 and ids.count(1) == 1 and ids.count(2) == text.count("</s>")
+    write(model, "llama", tmp_path, tokenizer__chat_template=7)
+    with pytest.raises(CheckpointError, match="its chat_template is '7'; wanted a text"):
+        load(path)
 
 
 def test_no_answer_is_asked_for_after_one_of_the_assistant(tmp_path: Path) -> None:

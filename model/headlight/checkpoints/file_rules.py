@@ -28,6 +28,7 @@ MODULES, POOLING_FOLDER = "modules.json", "1_Pooling"
 CONFIG_FILES = (
     CONFIG, GENERATION_CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR,
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+    "chat_template.jinja", "chat_template.json",
     "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "spm.model",
     "sentencepiece.bpe.model", "bpe.codes", "source.spm", "target.spm", CARD, EXAMPLES,
     MODULES, "sentence_bert_config.json", f"{POOLING_FOLDER}/config.json",  # of sentence-transformers

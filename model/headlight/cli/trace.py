@@ -101,6 +101,8 @@ def npz_arrays(traced: Trace) -> dict[str, np.ndarray]:
         arrays["input_ids"] = np.array(encoded.ids, np.int64)
         if encoded.segment_ids:
             arrays["token_type_ids"] = np.array(encoded.segment_ids, np.int64)
+        if encoded.roles:
+            arrays["roles"] = np.array(encoded.roles, np.str_)
     if traced.source:
         arrays["target_ids"] = np.array(traced.text.ids, np.int64)
         arrays["target_tokens"] = np.array(traced.text.tokens, np.str_)

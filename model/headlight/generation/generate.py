@@ -145,6 +145,7 @@ class TextGenerator:
             described,
             token_texts=self.text.token_texts + described.token_texts[len(self.text.token_texts) :],
             roles=(*self.text.roles, *(("assistant",) * len(generated))) if self.text.roles else (),
+            chat=self.text.chat,
         )
 
     @torch.inference_mode()

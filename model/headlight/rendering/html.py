@@ -181,8 +181,8 @@ def show_attentions(
     groups, numbers = pack_attentions(attentions)
     text, source = texts
     meta: dict[str, Any] = {
-        "tokens": _tokens_json(text),
-        "source_tokens": _tokens_json(source) if source else None,
+        "tokens": tokens_json(text),
+        "source_tokens": tokens_json(source) if source else None,
         "question": {"text": text.text, "source": source.text if source else ""},
         "attention_groups": [
             json_group | {"ablations": ablations_json(edits, each.group)}
@@ -346,12 +346,14 @@ def metric_values_json(metrics: Mapping[str, Float[np.ndarray, "layer head"]]) -
     return dict(zip(metrics, rows.tolist(), strict=True))
 
 
-def _tokens_json(text: Encoded) -> list[dict[str, Any]]:
+def tokens_json(text: Encoded) -> list[dict[str, Any]]:
+    """The tokens for the browser; `role` says whose message of a chat one is of, or that it is of the template."""
+    roles = [role or "template" for role in text.roles] or [""] * len(text.ids)
+    columns = zip(text.token_texts, text.ids, text.special_mask, utf16_ends(text), roles, strict=True)
     return [
         {"text": piece, "id": number, "special": special, "masked": False, "end": end}
-        for piece, number, special, end in zip(
-            text.token_texts, text.ids, text.special_mask, utf16_ends(text), strict=True
-        )
+        | ({"role": role} if role else {})
+        for piece, number, special, end, role in columns
     ]
 
 

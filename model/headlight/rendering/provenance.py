@@ -23,7 +23,7 @@ from headlight.tracing.trace import Trace
 MAX_QUOTED = 120  # characters of a text in the description
 HASH_DIGITS = 12  # characters of a SHA-256 in the description
 Provenance = Mapping[str, Any]  # texts, and lists of texts and numbers
-_TEXTS = {"source": "source", "": "text", "second text": "text_pair"}
+_TEXTS = {"source": "source", "text": "", "text_pair": "second text"}
 _SHARED = ("shown", "version", "date")  # shared by all sides of a file
 _EMPTY: Mapping[str, np.ndarray] = {"masked_positions": np.zeros(0, np.int64), "heads": np.zeros((0, 2), np.int64)}
 
@@ -37,7 +37,8 @@ def provenance(trace: Trace, **more: Any) -> Provenance:
     masked = masked_positions(trace.text)
     edits = [*trace.interventions, *(edit.name for edit in trace.live_edits)]
     text, pair = trace.text, (trace.source or trace.text).text_pair
-    known = {"text": text.first_text, "text_pair": pair, "source": source, "masked_positions": masked, "edits": edits}
+    known = {"text": text.chat or text.first_text, "chat": "1" if text.chat else "", "text_pair": pair}
+    known |= {"source": source, "masked_positions": masked, "edits": edits}
     return model_provenance(trace.config, trace.origin, **known | more)
 
 
@@ -47,6 +48,7 @@ def model_provenance(config: Config, origin: Origin | None, **more: Any) -> Prov
         "model": origin.name if origin else "",
         "model_sha256": origin.sha256 if origin else "",
         "text": "",
+        "chat": "",
         "text_pair": "",
         "source": "",
         "image": "",
@@ -100,9 +102,10 @@ def describe_provenance(fields: Provenance) -> list[str]:
     if "model" not in fields:
         return [made]
     masked = ", ".join(map(str, fields["masked_positions"]))
+    names = {**_TEXTS, "text": "chat"} if fields["chat"] else _TEXTS
     parts = [
         f"{fields['model'] or 'a model without a name'}{_short_hash(fields['model_sha256'])}",
-        *(f"{name} {_quoted(fields[key])}" for name, key in _TEXTS.items() if fields[key]),
+        *(f"{name} {_quoted(fields[key])}" for key, name in names.items() if fields[key]),
         f"image {fields['image']}" if fields["image"] else "",
         f"B is {_quoted(fields['patch_from'])}" if fields["patch_from"] else "",
         f"masked: token {masked}" if masked else "",

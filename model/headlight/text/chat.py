@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from time import thread_time
 from types import FrameType
 from typing import Any, ClassVar, NamedTuple, NoReturn
@@ -56,6 +57,10 @@ class Chat(NamedTuple):
             raise TextError("The chat has no message; type one, such as user: Hello.")
         return cls(messages)
 
+    def to_text(self) -> str:
+        """The messages as `from_text` reads them, if none of them has a line that begins one."""
+        return "\n".join(f"{role}: {content}" for role, content in self.messages)
+
 
 class MessageSpan(NamedTuple):
     """The characters of a chat's text that are a message of this role."""
@@ -72,6 +77,12 @@ class ChatTemplate:
     source: str
     special_tokens: Mapping[str, str] = field(default_factory=dict)
 
+    @cached_property
+    def _compiled(self) -> jinja2.Template:
+        """The template as a program, made once: a page renders it at each letter."""
+        with _Deadline(MAX_SECONDS):
+            return _environment().from_string(self.source)
+
     def render(self, chat: Chat) -> tuple[str, tuple[MessageSpan, ...]]:
         """The text of a chat, and where in it the messages are; if the model is to answer, it ends where it begins to.
 
@@ -81,8 +92,8 @@ class ChatTemplate:
         is_answered = chat.messages[-1].role == "assistant"
         marked = [Message(role, f"{_START}{content}{_END}") for role, content in chat.messages]
         try:
+            compiled = self._compiled
             with _Deadline(MAX_SECONDS):
-                compiled = _environment().from_string(self.source)
                 text, with_marks = (
                     compiled.render(
                         messages=[message._asdict() for message in messages],
@@ -120,7 +131,7 @@ class _TooLongError(Exception):
 
 
 class _Deadline:
-    """Stops Python code of this thread, at its next line, once it has computed for some seconds."""
+    """Stops Python code of this thread at its next call, or the template at its next line, after some seconds."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -135,7 +146,7 @@ class _Deadline:
     def _check(self, frame: FrameType, event: str, argument: object) -> Any:
         if thread_time() > self.until:
             raise _TooLongError
-        return self._check
+        return self._check if frame.f_code.co_filename == "<template>" else None  # Jinja2's own lines are many
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):

@@ -48,7 +48,8 @@ class Encoded:
     second text of a pair, `text_pair`, on a line of its own.
 
     `roles` are those of the messages of a chat that the tokens are of, "" for tokens of the template; empty if the text
-    is no chat, or its template changes the messages. The `text` of a chat is what its template made.
+    is no chat, or its template changes the messages. The `text` of a chat is what its template made; `chat` are its
+    messages, as lines that begin with their roles.
     """
 
     text: str
@@ -60,6 +61,7 @@ class Encoded:
     segment_ids: tuple[int, ...] = field(default=(), kw_only=True)
     text_pair: str = field(default="", kw_only=True)
     roles: tuple[str, ...] = field(default=(), kw_only=True)
+    chat: str = field(default="", kw_only=True)
 
     @property
     def first_text(self) -> str:
@@ -233,12 +235,12 @@ class Tokenizer:
             raise TextError("This model has no chat template, so it was not trained on messages; give it a text.")
         text, spans = self.chat_template.render(chat)
         encoded = self.encode(text, add_special_tokens=False)
-        return replace(encoded, roles=_roles(encoded, spans) if spans else ())
+        return replace(encoded, roles=_roles(encoded, spans) if spans else (), chat=chat.to_text())
 
     def with_ids(self, encoded: Encoded, ids: Sequence[int]) -> Encoded:
         """A text with other tokens in the same places."""
         others = self.from_ids(ids, encoded.text, encoded.offsets)
-        same = {name: getattr(encoded, name) for name in ("segment_ids", "text_pair", "roles")}
+        same = {name: getattr(encoded, name) for name in ("segment_ids", "text_pair", "roles", "chat")}
         return replace(others, **same)
 
     def from_ids(self, ids: Sequence[int], text: str, offsets: Sequence[tuple[int, int]] = ()) -> Encoded:

@@ -51,8 +51,10 @@ def sentence_numbers(text: Encoded, separator: int | None) -> tuple[int, ...]:
 
     Several separators in a row end one sentence; separators before the first or after the last other token end none.
     The sentences of a pair are its two texts, whatever separators they contain; special tokens between them are the
-    first one's.
+    first one's. The messages of a chat are not sentences of a pair.
     """
+    if text.chat:
+        return (0,) * len(text.ids)
     if text.text_pair:
         begin = len(text.text) - len(text.text_pair)
         own = [place for place, is_special in enumerate(text.special_mask) if not is_special]

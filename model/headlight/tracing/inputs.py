@@ -137,7 +137,7 @@ def segment_tensor(encoded: Encoded, model: Transformer) -> Tensor | None:
 
 def typed_separator(text: Encoded, config: Config, tokenizer: Tokenizer) -> str:
     """A separator that is typed into a single text, where it does not begin a second segment; empty if none."""
-    gives_segments = config.embedding.segments > 1 and tokenizer.gives_segments and not text.text_pair
+    gives_segments = config.embedding.segments > 1 and tokenizer.gives_segments and not (text.text_pair or text.chat)
     is_inside = gives_segments and tokenizer.end_id in text.ids[:-1]
     return text.tokens[text.ids.index(tokenizer.end_id)] if is_inside and tokenizer.end_id is not None else ""
 

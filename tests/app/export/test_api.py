@@ -73,7 +73,7 @@ def test_two_runs_are_told_apart_field_by_field(client: TestClient) -> None:
     assert (found["side_a_text"], found["side_b_text"]) == (TEXT, "the dog")
     assert (found["side_a_edits"], found["side_b_edits"]) == ([EDIT], [])
     assert (found["side_a_heads"], found["side_b_positional_encoding"]) == ([[1, 3]], "alibi")
-    assert len(found) == 2 * 18 + 3 and found["shown"] == "B − A"
+    assert len(found) == 2 * 19 + 3 and found["shown"] == "B − A"
     assert [words[0].split()[0] for words in meta["sides"]] == ["next", "masked"]
 
 

@@ -28,13 +28,16 @@ def read_chat_template(folder: Path, config: ConfigReader, special_tokens: Speci
         given = config.values.get("chat_template")
         if given is None and (folder / PROCESSOR_TEMPLATE_FILE).is_file():
             given = read_json(folder / PROCESSOR_TEMPLATE_FILE, name).get("chat_template")
-        source = _default(given, name)
+        source = default_template(given, name)
     names = {f"{role}_token": special_tokens.token(role) for role in ROLES}
     return ChatTemplate(source, {role: token for role, token in names.items() if token}) if source else None
 
 
-def _default(given: Any, name: str) -> str:
-    """The template itself, or of a list of named ones the one called "default"; empty if there is none."""
+def default_template(given: Any, name: str) -> str:
+    """The template itself, or of a list of named ones the one called "default"; empty if there is none.
+
+    Raises CheckpointError for a template that is no text, or is too long.
+    """
     if isinstance(given, list):
         named = [each for each in given if isinstance(each, dict) and each.get("name") == "default"]
         given = named[0].get("template") if named else None

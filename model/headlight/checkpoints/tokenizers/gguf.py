@@ -10,6 +10,7 @@ from tokenizers import AddedToken, models
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.gguf_file import GgufFields
+from headlight.checkpoints.tokenizers.chat_template import default_template
 from headlight.checkpoints.tokenizers.open import byte_level, template
 from headlight.checkpoints.tokenizers.sentencepiece import (
     CONTROL,
@@ -21,6 +22,7 @@ from headlight.checkpoints.tokenizers.sentencepiece import (
 )
 from headlight.checkpoints.tokenizers.special_tokens import QWEN2_PATTERN
 from headlight.errors import CheckpointError, shortened, wrap_errors
+from headlight.text.chat import ChatTemplate
 from headlight.text.tokenizer import Tokenizer
 from headlight.text.tokenizer_limits import MAX_ADDED_TOKEN_LENGTH, MAX_TOKEN_LENGTH
 
@@ -36,6 +38,8 @@ _SPLIT_PATTERNS: Mapping[str, tuple[str, ...]] = {
 }
 _WHOLE_TOKENS_FIRST = ("llama-bpe", "llama3", "llama-v3")  # a word that is a token is not merged from letters
 _ROLES = ("bos", "eos")
+_CHAT_TEMPLATE = "tokenizer.chat_template"
+_NAMED_IDS = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}  # a template's tokens -> the file's ids
 
 
 def gguf_tokenizer(fields: GgufFields, name: str) -> Tokenizer:
@@ -50,7 +54,16 @@ def gguf_tokenizer(fields: GgufFields, name: str) -> Tokenizer:
         backend = _BACKENDS[kind](values, tokens, types)
         prefix, suffix = ([tokens[number] for number in _added(values, role, tokens)] for role in _ROLES)
         backend.post_processor = template(backend, prefix, suffix, name)
-        return Tokenizer(backend)
+        tokenizer = Tokenizer(backend)
+    if source := default_template(fields.get(_CHAT_TEMPLATE), name):
+        tokenizer.chat_template = ChatTemplate(source, _named_tokens(values, tokens))
+    return tokenizer
+
+
+def _named_tokens(values: ConfigReader, tokens: list[str]) -> dict[str, str]:
+    """The special tokens that a chat template may name."""
+    ids = {role: values.integer(f"{theirs}_token_id", len(tokens)) for role, theirs in _NAMED_IDS.items()}
+    return {f"{role}_token": tokens[number] for role, number in ids.items() if number < len(tokens)}
 
 
 def gguf_tokenizer_type(fields: GgufFields) -> str:
