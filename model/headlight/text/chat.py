@@ -14,13 +14,14 @@ from datetime import datetime
 from functools import cached_property
 from time import thread_time
 from types import FrameType
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import jinja2
+from jinja2.exceptions import SecurityError
 from jinja2.ext import Extension, loopcontrols
 from jinja2.nodes import Node
 from jinja2.parser import Parser
-from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from headlight.errors import TextError, shortened
 
@@ -164,7 +165,9 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 class _Generation(Extension):
     """The block `generation`, by which a template marks what the model writes; it only stands for its contents."""
 
-    tags: ClassVar = {"generation"}
+    def __init__(self, environment: jinja2.Environment) -> None:
+        super().__init__(environment)
+        self.tags = {"generation"}
 
     def parse(self, parser: Parser) -> list[Node]:
         next(parser.stream)
