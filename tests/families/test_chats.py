@@ -16,6 +16,7 @@ from headlight.cli.main import main
 from headlight.errors import CheckpointError, TextError
 from headlight.text.chat import ChatTemplate
 from tests.families.decoders import GPT2, LLAMA
+from tests.families.encoders import T5
 from tests.families.gguf_files import SIZES, small, write
 from tests.families.reference import Case, build
 
@@ -144,6 +145,14 @@ def test_a_model_without_a_template_says_so(tmp_path: Path) -> None:
     opened = load(tmp_path)
     with pytest.raises(TextError, match="has no chat template"):
         run(opened.model, opened.tokenizer, Chat.from_text("the cat"))
+
+
+def test_an_encoder_decoder_reads_no_chat(tmp_path: Path) -> None:
+    build(Case("T5ForConditionalGeneration", T5), tmp_path)
+    opened, chat = load(tmp_path), Chat.from_text("the cat")
+    for text, source in (("the", chat), (chat, "the")):
+        with pytest.raises(TextError, match="reads no chat"):
+            run(opened.model, opened.tokenizer, text, source=source)
 
 
 def test_lines_begin_messages() -> None:

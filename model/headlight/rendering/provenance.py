@@ -37,7 +37,7 @@ def provenance(trace: Trace, **more: Any) -> Provenance:
     masked = masked_positions(trace.text)
     edits = [*trace.interventions, *(edit.name for edit in trace.live_edits)]
     text, pair = trace.text, (trace.source or trace.text).text_pair
-    known = {"text": text.chat or text.first_text, "chat": "1" if text.chat else "", "text_pair": pair}
+    known: dict[str, Any] = {"text": text.chat or text.first_text, "chat": "1" if text.chat else "", "text_pair": pair}
     known |= {"source": source, "masked_positions": masked, "edits": edits}
     return model_provenance(trace.config, trace.origin, **known | more)
 

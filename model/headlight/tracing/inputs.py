@@ -77,6 +77,8 @@ def encode_source(model: Transformer, tokenizer: Tokenizer, source: ModelInput |
         return None
     if isinstance(source, SIGNALS) or not model.config.reads_source_text:
         return _encode_signal(model, tokenizer, source or "", of_source=True)
+    if isinstance(source, Chat):
+        return _encode_chat(model, tokenizer, source)
     source = "" if source is None else source
     _check_text("source", source, model, tokenizer)
     encoded = _fitting_pair(tokenizer.encode(source), model)

@@ -22,7 +22,7 @@ class ByteTokenizer(Tokenizer):
     """One token for each byte of a text, and an end token unless the text ends with one; the same for a second text."""
 
     def encode(self, text: str | TextPair, add_special_tokens: bool = True) -> Encoded:
-        """The text's bytes, with the end token unless disabled."""
+        """The bytes of a text or a pair, with the end token unless disabled."""
         found = super().encode(text, add_special_tokens)
         before = (None, *found.ids)[: len(found.ids)]
         pairs = zip(found.special_mask, found.ids, before, strict=True)
