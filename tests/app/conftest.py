@@ -47,6 +47,7 @@ class Toy:
     top: str = "language-model"
     labels: tuple[str, ...] = ()
     problem_type: ProblemTypeName = "single-label"
+    chat_template: str = ""
 
 
 TOYS = {
@@ -66,6 +67,16 @@ PROBLEMS = {
     "stars": replace(CLASSIFIER, labels=("stars", "length"), problem_type="regression"),
     "rating": replace(CLASSIFIER, labels=("rating",), problem_type="regression"),
     "replaced": replace(CLASSIFIER, top="token-classifier", labels=("replaced",)),
+}
+# A model of chats, whose template refuses a system message. Its tokens hold no spaces.
+CHATS = {
+    "talk": Toy(
+        "wordpiece",
+        MASKED_SPECIAL_TOKENS,
+        chat_template="{% for message in messages %}"
+        "{% if message.role == 'system' %}{{ raise_exception('No system message here.') }}{% endif %}"
+        "she gave {{ message.content }} to the boy\n{% endfor %}{% if add_generation_prompt %}he{% endif %}",
+    )
 }
 
 
@@ -97,6 +108,8 @@ def save_toys(folder: Path, toys: Mapping[str, Toy]) -> Path:
             experts=ExpertsConfig(count=3 if name == "tags" else 0),
         )
         save(folder / name, Transformer(config), tokenizer)
+        if toy.chat_template:
+            (folder / name / "chat_template.jinja").write_text(toy.chat_template)
     return folder
 
 

@@ -22,6 +22,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from headlight.checkpoints import save
 from headlight.config import ExpertsConfig
+from tests.app.conftest import CHATS
 from tests.app.inference.signal_models import save_seers
 from tests.browser import chromium, failures, rest
 from tests.browser.server import Server, serve
@@ -71,15 +72,17 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def save_small_models(folder: Path) -> None:
-    """A classifier of texts, one of tokens that has experts, and an encoder-decoder."""
+    """A classifier of texts, one of tokens that has experts, an encoder-decoder, and a model of chats."""
     for name, model in {
         "mood": toys.encoder(output_head="sequence-classifier", labels=("glad", "sad")),
         "tags": toys.encoder(
             output_head="token-classifier", labels=("O", "PER"), experts=ExpertsConfig(count=3, per_token=2)
         ),
         "writer": toys.both(seed=3, context_length=40),
+        "talk": toys.decoder(context_length=64),
     }.items():
         save(folder / name, model, toys.masked())
+    (folder / "talk" / "chat_template.jinja").write_text(CHATS["talk"].chat_template)
 
 
 @pytest.fixture(scope="session")

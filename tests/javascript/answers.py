@@ -27,13 +27,14 @@ from headlight_app.engine.worker_process import ANSWER
 from headlight_app.explore.answers import layer_analysis
 from headlight_app.worker.serve import outcome
 from tests.app.asking import unpack
-from tests.app.conftest import PROBLEMS, LocalEngine, save_toys
+from tests.app.conftest import CHATS, PROBLEMS, LocalEngine, save_toys
 from tests.app.pages import alone, open_app
 from tests.javascript import node
 
 FOLDER, ENDING = node.FOLDER / "answers", ".json.gz"
 FRAME = "frame"  # the name of the components around every page, as in the sidebar
-LABELS = "labels"  # the file of small models whose labels do not exclude each other, or are scores
+# Files about small models: those whose labels do not exclude each other, or are scores, and one of chats.
+TOYS = {"labels": PROBLEMS, "chats": CHATS}
 # Not compared: the number of tokens read, which depends on earlier, cached questions; source code and its place.
 NOT_COMPARED = {"tokens_read", "location", "code"}
 RECORDED = "HEADLIGHT_RECORDS"  # the variable that tells the tests where to ask
@@ -55,12 +56,12 @@ def main() -> None:
 @contextmanager
 def models_of(file: str) -> Iterator[None]:
     """The app knows the models that a file of answers is about, besides those that are shipped."""
-    if file != LABELS:
+    if file not in TOYS:
         yield
         return
     with (
         TemporaryDirectory() as folder,
-        patch.dict(os.environ, HEADLIGHT_MODELS=str(save_toys(Path(folder), PROBLEMS))),
+        patch.dict(os.environ, HEADLIGHT_MODELS=str(save_toys(Path(folder), TOYS[file]))),
     ):
         yield
 

@@ -127,9 +127,10 @@ class ComparePageAnswer(Answer, frozen=True, kw_only=True):
     """The page before the first answer. `parts` are the replaceable parts, by the fields of a Variant.
 
     `example` is side A's text until the visitor types, and `default_side_b` is B's difference until one is chosen.
-    `alignments` are titles by name.
+    `alignments` are titles by name. A model that `reads_chat` has a chat template.
     """
 
+    reads_chat: bool
     example: ExampleAnswer
     default_side_b: Difference
     presets: tuple[Preset, ...]

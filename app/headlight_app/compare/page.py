@@ -28,7 +28,7 @@ COMPONENT = Component(
     styles=(*shared_styles("compare/frontend/compare.css"), export_menu.STYLE),
     parts=(export_menu.export_menu(),),
 )
-QUESTION_FIELDS = ("model", "image", "text_pair", "variant", "device", "measure")
+QUESTION_FIELDS = ("model", "image", "text_pair", "chat", "variant", "device", "measure")
 STATE_FIELDS = ("masked_positions", "edits", "patch_from", "attention", "layer", "head", "query")
 MAX_OTHERS = 2  # models that presets compare the open one with
 
@@ -42,6 +42,7 @@ def show(state: State, entry: AvailableModel) -> None:
     known = ask(_page_request(state, entry, models, titles)).answer
     example = known.example
     state = state if reads_pair(entry.config) else state.change(text_pair="")
+    state = state if known.reads_chat else state.change(chat="")
     question = state.question(example.text, example.source)
     choice = {name: getattr(state, name) for name in STATE_FIELDS} | {"text": question.text, "source": question.source}
     data = {
@@ -60,7 +61,12 @@ def show(state: State, entry: AvailableModel) -> None:
     }
     apply_reports(COMPONENT.key, example.text, example.source, partial(_read_report, known.default_side_b))
     COMPONENT.mount(msgspec.to_builtins(data))
-    if state.text_pair:
+    if state.chat:
+        st.info(
+            "Both texts are chats, as on Explore. A model without a chat template reads its text as it is typed.",
+            icon=":material/forum:",
+        )
+    elif state.text_pair:
         st.info(
             "A side whose model is made for pairs also reads the second text of Explore.", icon=":material/splitscreen:"
         )

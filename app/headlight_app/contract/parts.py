@@ -12,14 +12,18 @@ LayerHead = tuple[int, int]
 Metrics = dict[str, tuple[float | None, ...]]
 
 
-class Token(Struct, frozen=True, kw_only=True):
-    """A token as the model reads it; `end` is the offset of its end in the text, in UTF-16 code units."""
+class Token(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A token as the model reads it; `end` is the offset of its end in the text, in UTF-16 code units.
+
+    `role` says whose message of a chat it is of, or that it is of the chat's template; empty if the text is no chat.
+    """
 
     text: str
     id: int
     special: bool
     masked: bool
     end: int
+    role: Literal["", "template", "system", "user", "assistant"] = ""
 
 
 class AttentionGroupAnswer(Struct, frozen=True, kw_only=True):

@@ -62,6 +62,7 @@ class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings that determine an answer, besides model and texts. `image` is a picture's name; empty is the first.
 
     `text_pair` is the second text for a model of pairs, read with the text (or with the source); empty for none.
+    `chat` is "1" if the lines of the text are messages, of which the model's chat template makes what is read.
 
     `patch_from` is the text of run B, from which edits such as `decoder.2.residual[5]=from:B[3]` take values; for a
     model that reads only images, it is the name of a picture.
@@ -70,6 +71,7 @@ class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     image: Name = ""
     text_pair: Text = ""
+    chat: Flag = ""
     variant: Variant = AS_TRAINED
     device: Device = "auto"
     measure: Annotated[str, one_of(MEASURES)] = ""

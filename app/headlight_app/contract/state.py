@@ -149,4 +149,11 @@ _OF_ONE_MODEL = (
 # These choices are reset when the model changes.
 PER_MODEL_DEFAULTS: Values = {name: getattr(DEFAULT_STATE, name) for name in _OF_ONE_MODEL}
 # A model that replaces an unsuitable one opens as trained, with its own example.
-OPENING: Values = {**PER_MODEL_DEFAULTS, "variant": AS_TRAINED, "text": None, "source": None, "text_pair": ""}
+OPENING: Values = {
+    **PER_MODEL_DEFAULTS,
+    "variant": AS_TRAINED,
+    "text": None,
+    "source": None,
+    "text_pair": "",
+    "chat": "",
+}

@@ -64,7 +64,8 @@ class TraceAnswer(Answer, frozen=True, kw_only=True):
     """Everything Explore paints after a keystroke; the numbers are the byte codes of each attention group in turn.
 
     `changed` says whether the run differs from the model as trained; `differences` lists the replaced parts. Tokens are
-    `maskable` if the model has a mask token. `context` is the maximum number of tokens.
+    `maskable` if the model has a mask token. `context` is the maximum number of tokens. The ends of tokens of a chat
+    refer to `made_text`, which its template made; it is empty for other texts.
     """
 
     tokens: tuple[Token, ...]
@@ -82,6 +83,7 @@ class TraceAnswer(Answer, frozen=True, kw_only=True):
     question: Question
     query: int
     milliseconds: float = 0.0
+    made_text: str = ""
 
 
 class TraceRequest(QueryRequest[TraceAnswer], frozen=True, kw_only=True):
@@ -797,7 +799,7 @@ class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
     """The page before the first answer.
 
     `images` are the names of images, or of recordings if the model `hears`; None for a text model. A model that
-    `reads_pair` can be given a second text.
+    `reads_pair` can be given a second text, one that `reads_chat` messages for its chat template.
 
     `opening` is shown until the visitor types a text; an encoder-decoder wrote it for the source. The page starts at
     `default_head` (layer, head) of `default_attention`, or of the first attention if that is empty.
@@ -809,6 +811,7 @@ class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
     default_attention: str = ""
     has_source: bool
     reads_pair: bool
+    reads_chat: bool
     has_feed_forward: bool
     has_experts: bool
     writes_target: bool

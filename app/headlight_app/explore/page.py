@@ -94,6 +94,7 @@ def show_instrument(component: Component, state: State, known: ExplorePageAnswer
     """The instrument and the sections below it; `more` is additional data for another page's component."""
     state, opening = _with_known_names(state, known), known.opening
     state = state if known.reads_pair else state.change(text_pair="")
+    state = state if known.reads_chat else state.change(chat="")
     question = state.question(opening.text, opening.source)
     state = state.with_default_head(known.default_head)
     state = state.change(attention=state.attention or known.default_attention)

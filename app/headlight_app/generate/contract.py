@@ -7,7 +7,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from headlight_app.contract.parts import AttentionGroupAnswer, Candidate, ExampleAnswer, LayerHead, Token
-from headlight_app.contract.question import Name, Position, Positions, Text
+from headlight_app.contract.question import Flag, Name, Position, Positions, Text
 from headlight_app.contract.request import Answer, Lane, OpenedRequest, QuestionRequest
 from headlight_app.contract.sampling import GeneratedTokens, Sampling
 
@@ -107,10 +107,13 @@ class CopyingHead(Struct, frozen=True, kw_only=True):
 
 
 class PassageAnswer(Struct, frozen=True, kw_only=True):
-    """A passage of the prompt: its text, the prompt `without` it, and the logits `copied` and `moved` from it."""
+    """A passage of the prompt: its text, the prompt `without` it, and the logits `copied` and `moved` from it.
+
+    A passage of a chat is of the text that its template made, so there is no prompt without it.
+    """
 
     text: str
-    without: str
+    without: str | None
     copied: float
     moved: float
 
@@ -148,6 +151,7 @@ class GenerateReport(Struct, frozen=True, kw_only=True):
     text: Text
     source: Text
     image: Name = ""
+    chat: Flag = ""
     masked_positions: Positions
     sampling: Sampling
     generated: GeneratedTokens
@@ -157,13 +161,14 @@ class GeneratePageAnswer(Answer, frozen=True, kw_only=True):
     """Examples, the first of which is shown until the visitor types, and the default head.
 
     `languages` are the language tokens of a translator; a text may begin with one of them. `images` are the names of
-    the images or recordings that a model can describe or transcribe.
+    the images or recordings that a model can describe or transcribe. One that `reads_chat` has a chat template.
     """
 
     examples: tuple[ExampleAnswer, ...]
     default_head: LayerHead
     languages: tuple[str, ...]
     images: tuple[str, ...]
+    reads_chat: bool
 
 
 class GeneratePageRequest(OpenedRequest[GeneratePageAnswer], frozen=True, kw_only=True):

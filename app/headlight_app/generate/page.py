@@ -31,7 +31,7 @@ COMPONENT = Component(
     parts=(export_menu.export_menu(), signal_gallery.signal_gallery()),
 )
 QUESTION_FIELDS = ("model", "variant", "device", "measure")
-STATE_FIELDS = ("image", "masked_positions", "edits", "patch_from", "attention", "layer", "head", "blend")
+STATE_FIELDS = ("image", "chat", "masked_positions", "edits", "patch_from", "attention", "layer", "head", "blend")
 
 
 def required(state: State) -> Requirement:
@@ -48,6 +48,7 @@ def show(state: State, entry: AvailableModel) -> None:
     request = GeneratePageRequest(model=state.model, device=state.device, source=state.source, image=state.image)
     known = ask(request).answer
     example = known.examples[0]
+    state = state if known.reads_chat else state.change(chat="")
     question = state.question(example.text, example.source)
     data = _component_data(state.with_default_head(known.default_head), entry, question, known)
     told = {"sampling": data["sampling"], "generated": data["generated"], **data["state"]}
@@ -72,6 +73,7 @@ def _component_data(state: State, entry: AvailableModel, question: Question, kno
             "has_source": entry.config.reads_source_text,
             "examples": known.examples,
             "languages": known.languages,
+            "reads_chat": known.reads_chat,
             "images": known.images,
             "hears": entry.config.reads_sound,
             "serial": report_serial(),
@@ -86,7 +88,6 @@ def _read_report(question: Question, told: Data, report: Data, state: State) -> 
     """The component's report as choices; generated tokens belong to their text."""
     report = told | report
     said = msgspec.convert(report, GenerateReport)
-    asked = structs.replace(
-        question, text=said.text, source=said.source, image=said.image, masked_positions=said.masked_positions
-    )
+    fields = ("text", "source", "image", "chat", "masked_positions")
+    asked = structs.replace(question, **{name: getattr(said, name) for name in fields})
     return report | {"sampling": encode_sampling(said.sampling), "generated": encode_generated(asked, said.generated)}

@@ -23,7 +23,7 @@ from headlight.rendering.html import (
     ablations_json,
     metric_values_json,
     quantize_weights,
-    utf16_ends,
+    tokens_json,
 )
 from headlight.rendering.predictions import predictions_json
 from headlight.sound.frames import EncodedSound
@@ -130,11 +130,8 @@ def group_metrics(traced: Trace, attention_group: AttentionGroup) -> Metrics:
 
 def token_answers(encoded: Encoded, tokenizer: Tokenizer) -> tuple[Token, ...]:
     """Each token for the browser."""
-    columns = (encoded.token_texts, encoded.ids, encoded.special_mask, utf16_ends(encoded))
-    return tuple(
-        Token(text=text, id=number, special=special, masked=number == tokenizer.mask_id, end=end)
-        for text, number, special, end in zip(*columns, strict=True)
-    )
+    rows = [row | {"masked": row["id"] == tokenizer.mask_id} for row in tokens_json(encoded)]
+    return msgspec.convert(rows, tuple[Token, ...])
 
 
 def predictions(resolved: ResolvedQuestion, query: int = -1) -> tuple[Prediction, ...]:

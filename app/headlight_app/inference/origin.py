@@ -26,6 +26,7 @@ def question_provenance(
         resolved.model.origin,
         model=model_title(question.model),
         text=sanitize_surrogates(question.text),
+        chat=question.chat,
         text_pair=sanitize_surrogates(question.text_pair),
         source=sanitize_surrogates(question.source),
         image=file if config.reads_image else "",

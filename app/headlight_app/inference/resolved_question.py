@@ -17,11 +17,12 @@ from headlight.analysis.moved_values import moved_values
 from headlight.analysis.position_profile import PositionProfile, position_profile
 from headlight.array_types import Float
 from headlight.attention_groups import attention_groups
-from headlight.checkpoints import Checkpoint
+from headlight.checkpoints import CatalogEntry, Checkpoint
 from headlight.config import Config
-from headlight.errors import EditError
+from headlight.errors import EditError, HeadlightError
 from headlight.nn.transformer import Transformer, attention_at, variant
 from headlight.sound.frames import ProcessedSound
+from headlight.text.chat import Chat
 from headlight.text.tokenizer import TextPair, Tokenizer
 from headlight.tracing.inputs import ModelInput
 from headlight.tracing.live_edits import patched_paths
@@ -93,9 +94,11 @@ class ResolvedQuestion:
 
     @property
     def model_input(self) -> ModelInput:
-        """The input of the predicting stack: the text or pair of texts, the image or the sound."""
+        """The input of the predicting stack: the text, pair of texts or chat, the image or the sound."""
         if not self.config.reads_text:
             return self.input_file
+        if self.question.chat:
+            return Chat.from_text(self.question.text)
         return self.question.text if self.config.has_cross_attention else self._with_pair(self.question.text)
 
     @property
@@ -120,7 +123,9 @@ class ResolvedQuestion:
     def is_surely_short(self) -> bool:
         """Whether the text is not long under any tokenization."""
         heads = self.config.heads * (self.config.layers + self.config.encoder.layers)
-        texts = self.question.text + self.question.source + self.question.text_pair
+        template = self.tokenizer.chat_template
+        made = template.render(Chat.from_text(self.question.text))[0] if self.question.chat and template else ""
+        texts = made or self.question.text + self.question.source + self.question.text_pair
         max_tokens = 4 + len(texts.encode("utf-8", "surrogatepass"))
         if self.config.reads_signal:
             max_tokens = max(self.config.context_length, self.config.sound.frames)
@@ -229,12 +234,25 @@ def resolve(question: Question) -> ResolvedQuestion:
     """Open the model and variant of a question. Raises HeadlightError if the question is invalid."""
     location, pooled = open_model(question.model, question.device)
     model = pooled.checkpoint.model
-    question = readable_question(question, model.config)
+    question = readable_question(question, model.config, reads_chat(pooled.checkpoint))
     edits = tuple(native_edit(model.config, edit) for edit in question.edits)
     question = structs.replace(question, edits=edits)
     if question.variant:
         model = model_pool().variant(pooled, question.variant, lambda: _build(pooled.checkpoint, question.variant))
     return ResolvedQuestion(question, location, pooled.checkpoint, model)
+
+
+def reads_chat(checkpoint: Checkpoint) -> bool:
+    """Whether a model can be given messages: it has a chat template, and no encoder with a text of its own."""
+    return checkpoint.tokenizer.chat_template is not None and not checkpoint.model.config.has_cross_attention
+
+
+def has_chat(entry: CatalogEntry, device: str) -> bool:
+    """Whether a listed model can be given messages; False if it does not open, which the next question reports."""
+    try:
+        return reads_chat(open_model(entry.name, device)[1].checkpoint)
+    except (HeadlightError, RuntimeError):  # such as a full device
+        return False
 
 
 def _build(checkpoint: Checkpoint, parts: Variant) -> Transformer:
@@ -294,7 +312,15 @@ def _profile_key(
     resolved: ResolvedQuestion, length: int, stack: str, layer: int | None
 ) -> tuple[Question, ModelLocation, int, str, int | None]:
     textless = structs.replace(
-        resolved.question, text="", text_pair="", source="", image="", edits=(), patch_from="", masked_positions=()
+        resolved.question,
+        text="",
+        text_pair="",
+        chat="",
+        source="",
+        image="",
+        edits=(),
+        patch_from="",
+        masked_positions=(),
     )
     return textless, resolved.location, length, stack, layer
 

@@ -67,7 +67,15 @@ def _chosen_request(state: State, config: Config) -> PositionProfileRequest:
     length = min(config.context_length, MAX_POSITIONS)
     # The text and the edits do not matter.
     question = replace(
-        state.question(""), text="", text_pair="", source="", image="", edits=(), patch_from="", masked_positions=()
+        state.question(""),
+        text="",
+        text_pair="",
+        chat="",
+        source="",
+        image="",
+        edits=(),
+        patch_from="",
+        masked_positions=(),
     )
     return PositionProfileRequest(question=question, length=length, stack=stack, layer=layer)
 

@@ -120,7 +120,7 @@ def _fingerprint(question: Question) -> str:
         question.text,
         question.source,
         str(question.masked_positions),
-        *filter(None, [question.image, question.text_pair]),
+        *filter(None, [question.image, question.text_pair, question.chat]),
     )
     identity = "\0".join((question.model, *read))
     return f"{crc32(identity.encode('utf-8', 'surrogatepass')) & 0xFFFF:04x}"

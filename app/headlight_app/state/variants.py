@@ -47,14 +47,16 @@ def normalized_state(state: State, config: Config) -> State:
     return replace(state, variant=replace(state.variant, **unchanged), query=query)
 
 
-def readable_question(question: Question, config: Config) -> Question:
+def readable_question(question: Question, config: Config, reads_chat: bool = False) -> Question:
     """The question without inputs that the model does not read, so that no cache key contains them."""
+    chat = question.chat if reads_chat and config.reads_text else ""
     variant = question.variant if pools(config) else replace(question.variant, pooling=UNCHANGED)
     return replace(
         question,
         text=question.text if config.reads_text else "",
         source=question.source if config.reads_source_text else "",
-        text_pair=question.text_pair if reads_pair(config) else "",
+        text_pair=question.text_pair if reads_pair(config) and not chat else "",
+        chat=chat,
         image=question.image if config.reads_signal else "",
         variant=variant,
         patch_from=question.patch_from if question.is_patched else "",

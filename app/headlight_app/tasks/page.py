@@ -18,7 +18,7 @@ from headlight_app.ui.component import read
 
 TITLE, ICON, PATH = "Tasks", ":material/task_alt:", "tasks"
 TEXTS = "_texts_of_tasks"  # the texts typed for each task; the next task starts with its own example
-TYPED = ("text", "source", "text_pair")
+TYPED = ("text", "source", "text_pair", "chat")
 COMPONENT = instrument(
     "tasks",
     "tasks/frontend/main.js",
@@ -77,4 +77,6 @@ def _choose_task(entry: AvailableModel) -> None:
     left, kept = current_state(), st.session_state.setdefault(TEXTS, {})
     kept[left.task or next(iter(views_of(entry.config)))] = {name: getattr(left, name) for name in TYPED}
     model = {**OPENING, "model": other.name} if other else {}
-    change_state(**{**model, "text": None, "source": None, "text_pair": "", **kept.get(task, {}), "task": task})
+    change_state(
+        **{**model, "text": None, "source": None, "text_pair": "", "chat": "", **kept.get(task, {}), "task": task}
+    )

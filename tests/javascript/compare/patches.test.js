@@ -11,6 +11,7 @@ const settings = {
   model: "tiny",
   image: "",
   text_pair: "",
+  chat: "",
   variant,
   device: /** @type {const} */ ("cpu"),
   measure: /** @type {const} */ (""),

@@ -18,6 +18,7 @@ const SETTINGS = {
   model: "tiny",
   image: "",
   text_pair: "",
+  chat: "",
   variant: { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" },
   device: "cpu",
   measure: "",

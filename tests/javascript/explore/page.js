@@ -14,6 +14,7 @@ const CHOICE = {
   text: "",
   source: "",
   text_pair: "",
+  chat: "",
   image: "",
   variant: AS_TRAINED,
   tab: "heads",
@@ -42,6 +43,7 @@ const CHOICE = {
 const QUESTION_FIELDS = [
   "image",
   "text_pair",
+  "chat",
   "variant",
   "device",
   "edits",
@@ -170,6 +172,7 @@ export function createPage(choice = {}, answer = {}) {
     opening: { text: "", source: "", sort: "layer", hint: "", query: "", key: "" },
     has_source: false,
     reads_pair: false,
+    reads_chat: false,
     has_feed_forward: true,
     has_experts: false,
     writes_target: false,

@@ -23,6 +23,7 @@ test("a question has the page's question fields, and nothing of the view", () =>
   assert.deepEqual(state.question, {
     image: "",
     text_pair: "",
+    chat: "",
     variant: VARIANT,
     device: "cpu",
     edits: [],

@@ -54,6 +54,7 @@ function generating(server) {
     },
     choice: {
       image: "",
+      chat: "",
       masked_positions: [],
       edits: [],
       patch_from: "",

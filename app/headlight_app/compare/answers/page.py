@@ -18,6 +18,7 @@ from headlight_app.contract.reply import Reply
 from headlight_app.inference.choices import mask_argument_rows, variant_choices
 from headlight_app.inference.examples import opening, opening_examples
 from headlight_app.inference.open_models import find_model
+from headlight_app.inference.resolved_question import has_chat
 from headlight_app.state.variants import pools
 
 
@@ -26,6 +27,7 @@ def answer_compare_page(request: ComparePageRequest) -> Reply[ComparePageAnswer]
     entry, trained_models = find_model(request.model), dict(request.trained_models)
     example = opening(entry, request, opening_example(entry, request.device))
     answer = ComparePageAnswer(
+        reads_chat=has_chat(entry, request.device),
         example=ExampleAnswer(**asdict(example)),
         default_side_b=default_difference(entry.config, trained_models),
         presets=(*encoding_presets(entry, trained_models), *presets(entry), *_other_models(request)),

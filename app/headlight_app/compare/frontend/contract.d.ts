@@ -82,6 +82,7 @@ export interface ModelRow {
 
 /** The page before the first answer. `parts` are the replaceable parts, by the fields of a Variant. */
 export interface ComparePageAnswer {
+  reads_chat: boolean;
   example: ExampleAnswer;
   default_side_b: Difference;
   presets: Preset[];

@@ -1,6 +1,6 @@
 // The tokens of both sides as chips: dashed without a partner, shaded by the attention of the current query.
 
-import { createChip, createElement, listenToChip, updateChildren } from "../../ui/frontend/dom/dom.js";
+import { createChip, createElement, describeChip, listenToChip, updateChildren } from "../../ui/frontend/dom/dom.js";
 
 /** @import { AttentionPair, Comparison } from "./comparison.js" */
 /** @import { Cell, HeadIndex, QueryKey, Token } from "./types.d.ts" */
@@ -62,7 +62,7 @@ export class TokenStrips {
   #createChip(token, cell, focusable, alone) {
     const chip = createChip(token, focusable);
     chip.classList.toggle("alone", alone);
-    chip.title = alone ? "The other side has no such token" : "Click to compare both sides at this token";
+    describeChip(chip, token, alone ? "The other side has no such token" : "Click to compare both sides at this token");
     listenToChip(chip, { read: () => this.#actions.point(cell), left: () => this.#actions.point(null) });
     chip.onclick = () => this.#actions.choose(cell);
     return chip;

@@ -11,7 +11,7 @@ export type * from "./contract.js";
 export type Axis = "text" | "source";
 
 /** How the model is modified and run. */
-export type Settings = Pick<Question, "model" | "image" | "text_pair" | "variant" | "device" | "measure">;
+export type Settings = Pick<Question, "model" | "image" | "text_pair" | "chat" | "variant" | "device" | "measure">;
 
 /** The part of a question that belongs to one text. */
 export type TextChoice = Pick<Question, "text" | "source" | "edits" | "patch_from" | "masked_positions">;

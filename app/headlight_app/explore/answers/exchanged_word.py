@@ -43,7 +43,8 @@ class _Word:
 def answer_patching_example(request: PatchingExampleRequest) -> Reply[PatchingExampleAnswer]:
     """The current text with one word replaced; empty if no tried replacement changes the answer."""
     resolved = resolve(request.question)
-    if resolved.config.reads_signal or not task_of(resolved.config).predicts:
+    # The tokens of a chat are of the text that its template made, not of the typed one.
+    if resolved.config.reads_signal or resolved.question.chat or not task_of(resolved.config).predicts:
         return Reply(PatchingExampleAnswer(text=""))
     position, answer, _ = target_answer(resolved, request.query, request.token)
     ids = _read(resolved).ids

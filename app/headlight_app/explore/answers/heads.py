@@ -98,6 +98,7 @@ def trace_reply(resolved: ResolvedQuestion, query: int = -1) -> Reply[TraceAnswe
         notes=notes(resolved),
         question=resolved.question,
         query=query,
+        made_text=traced.text.text if traced.text.chat else "",
     )
     return Reply(answer, codes)
 

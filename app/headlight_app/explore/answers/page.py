@@ -38,7 +38,7 @@ from headlight_app.inference.attention_payload import predictions
 from headlight_app.inference.examples import opening, opening_examples
 from headlight_app.inference.head_selection import default_head, selected_attention, selected_heads
 from headlight_app.inference.open_models import find_model
-from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
+from headlight_app.inference.resolved_question import ResolvedQuestion, has_chat, resolve
 from headlight_app.inference.source_code import code_sections
 from headlight_app.state.variants import reads_pair
 
@@ -58,6 +58,7 @@ def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
         opening=ExampleAnswer(**asdict(opening(entry, request, examples[0]))),
         default_head=default_head(entry, request.device),
         has_source=config.has_cross_attention,
+        reads_chat=has_chat(entry, request.device),
         reads_pair=reads_pair(config) and not entry.shipped,  # no shipped model was trained on pairs
         has_feed_forward=config.has_feed_forward,
         has_experts=config.experts.count > 0,

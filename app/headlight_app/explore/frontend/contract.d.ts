@@ -54,6 +54,7 @@ export interface TraceAnswer {
   question: Question;
   query: number;
   milliseconds: number;
+  made_text: string;
 }
 
 /** All heads as bytes, tokens and predictions. With `writes_target`, the model generates the target text itself. */
@@ -550,6 +551,7 @@ export interface ExplorePageAnswer {
   default_attention: string;
   has_source: boolean;
   reads_pair: boolean;
+  reads_chat: boolean;
   has_feed_forward: boolean;
   has_experts: boolean;
   writes_target: boolean;

@@ -27,6 +27,7 @@ import { createView, drawAnswer, drawAround, drawArrival, drawChoice, drawProble
 /** @import { Choice, ExploreData, ExplorePage, Tab, TraceAnswer } from "./types.js" */
 
 const PATIENCE = 100; // milliseconds that a choice may wait for its answer before it is painted
+const TEXTS = ["text", "source", "text_pair", "chat"]; // a change of one changes the tokens
 
 /**
  * The instrument as a component; `createAnswerView` may add its own view of the answer above the tabs.
@@ -139,8 +140,7 @@ class Explore {
     drawTexts(this);
     const asks = this.state.asks(patch);
     if (asks) this.#ask();
-    if (this.state.latestAnswer && !("text" in patch) && !("source" in patch) && !("text_pair" in patch))
-      this.#drawChoice(asks);
+    if (this.state.latestAnswer && !TEXTS.some((name) => name in patch)) this.#drawChoice(asks);
     this.reporter.changed();
     this.#address.changed();
   }

@@ -1,6 +1,6 @@
 // The typed texts: a sentence, a second text, or the source of an encoder-decoder and the target that it generates.
 
-import { fitHeights, setText, withPair } from "../../ui/frontend/text_box.js";
+import { drawChat, fitHeights, setText, withPair } from "../../ui/frontend/text_box.js";
 
 /** @import { ExplorePage } from "./types.js" */
 
@@ -9,7 +9,7 @@ export const ANOTHER_TEXT = { masked_positions: [], pinned: [], query: -1, targe
 
 /** @param {ExplorePage} page */
 export function listenToTexts(page) {
-  const { text, source, secondText, boxes, writeTarget, addPair, removePair } = page.view.elements;
+  const { text, source, secondText, boxes, chat, writeTarget, addPair, removePair } = page.view.elements;
   for (const box of boxes) box.readOnly = false; // input before the listeners exist would be lost
   text.oninput = () => {
     page.state.writesTarget = false;
@@ -24,6 +24,10 @@ export function listenToTexts(page) {
     page.state.opensPair = true; // an emptied box stays open
     page.change({ text_pair: secondText.value, ...keptMarks(page, { text_pair: secondText.value }) });
     fitHeights(boxes);
+  };
+  chat.onclick = () => {
+    page.change({ chat: page.state.choice.chat ? "" : "1", ...ANOTHER_TEXT });
+    text.focus();
   };
   addPair.onclick = () => {
     page.state.opensPair = true;
@@ -44,18 +48,20 @@ export function listenToTexts(page) {
 
 /** Shows the texts, and whether the model wrote the target. @param {ExplorePage} page */
 export function drawTexts(page) {
-  const { text, secondText, pairBox, sourceBox, caption, writeTarget, boxes } = page.view.elements;
+  const { elements } = page.view;
+  const { text, secondText, pairBox, sourceBox, writeTarget, boxes } = elements;
   const { writesTarget, catalogue, choice } = page.state;
   drawPair(page);
   sourceBox.hidden = !catalogue.has_source || Boolean(catalogue.images);
   const target = catalogue.hears ? "Transcript" : catalogue.images ? "Caption" : "Target";
-  caption.textContent = !catalogue.has_source
+  const caption = !catalogue.has_source
     ? pairBox.hidden
       ? "Sentence"
       : "First text"
     : writesTarget
       ? `${target}: written by the model`
       : `${target}: your own text`;
+  drawChat(elements, catalogue.reads_chat, choice.chat === "1", caption);
   writeTarget.hidden = !catalogue.writes_target || writesTarget;
   if (text.value === choice.text && secondText.value === choice.text_pair) return;
   setText(text, choice.text);
@@ -67,16 +73,19 @@ export function drawTexts(page) {
 function drawPair(page) {
   const { pairBox, addPair } = page.view.elements;
   const { catalogue, choice, opensPair } = page.state;
-  pairBox.hidden = !catalogue.reads_pair || !(choice.text_pair || opensPair);
-  addPair.hidden = !catalogue.reads_pair || !pairBox.hidden;
+  const isOffered = catalogue.reads_pair && !choice.chat;
+  pairBox.hidden = !isOffered || !(choice.text_pair || opensPair);
+  addPair.hidden = !isOffered || !pairBox.hidden;
 }
 
 /**
- * The marked positions before an edit; the tokens after it have changed.
+ * The marked positions before an edit; the tokens after it have changed. None in a chat, whose tokens are of another
+ * text than the typed one.
  * @param {ExplorePage} page @param {{ text?: string, text_pair?: string }} typed
  */
 function keptMarks(page, typed) {
-  const { masked_positions, pinned, text, text_pair } = page.state.choice;
+  const { masked_positions, pinned, text, text_pair, chat } = page.state.choice;
+  if (chat) return ANOTHER_TEXT;
   const old = withPair(text, text_pair);
   const now = withPair(typed.text ?? text, typed.text_pair ?? text_pair);
   let same = 0;

@@ -57,6 +57,8 @@ export function exploreElements(place) {
     tokenIds: button("token-ids"),
     caption: find(place, '[for="sentence"]'),
     writeTarget: button("write-target"), // lets the model generate the target instead of the typed one
+    chat: button("chat"),
+    chatHint: named("chat-hint"),
     addPair: button("add-pair"),
     removePair: button("remove-pair"),
     pairBox: find(place, ".of-pair"),

@@ -156,6 +156,7 @@ def used_names(resolved: ResolvedQuestion) -> set[str]:
         "load": True,
         "run": True,
         "TextPair": bool(question.text_pair),
+        "Chat": bool(question.chat),
         "variant": bool(question.variant),
         "read_image": config.reads_image,
         "process_image": config.reads_image,
@@ -208,7 +209,8 @@ def run_call(resolved: ResolvedQuestion, model: str = "model", keep: tuple[str, 
         "sound": f"process_sound(read_recording({file}), {model}.config.sound)",
     }
     image = signals.get(config.modalities[-1], "")
-    arguments = [model, "loaded.tokenizer", repr(resolved.model_input) if config.reads_text else image]
+    text = f"Chat.from_text({question.text!r})" if question.chat else repr(resolved.model_input)
+    arguments = [model, "loaded.tokenizer", text if config.reads_text else image]
     arguments += [f"{list(question.edits)}"] if question.edits else []
     arguments += [f"source={image or repr(resolved.source)}"] if config.has_cross_attention else []
     arguments += [f"masked_positions={question.masked_positions}"] if question.masked_positions else []

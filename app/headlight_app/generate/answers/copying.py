@@ -19,7 +19,7 @@ from headlight_app.inference.resolved_question import ResolvedQuestion
 def answer_copying(request: CopyingRequest) -> Reply[CopyingAnswer]:
     """The heads that copied a token, and what each passage of the prompt added to it."""
     resolved = resolve_prompt(request.question)
-    prompt = encode_input(resolved.model, resolved.tokenizer, resolved.question.text)
+    prompt = encode_input(resolved.model, resolved.tokenizer, resolved.model_input)
     step, passages = _step(resolved, request), cut_passages(prompt)
     fills_masks = task_of(resolved.config).fills_masks
     position = request.position if fills_masks else len(step.text.ids) - 1
@@ -42,10 +42,11 @@ def _step(resolved: ResolvedQuestion, request: CopyingRequest) -> GenerationStep
     if task_of(resolved.config).fills_masks:
         masked, filled = question.masked_positions, dict(request.generated)
         return fill_mask(
-            model, tokenizer, question.text, question.edits, masked_positions=masked, filled=filled, keep=KEEP
+            model, tokenizer, resolved.model_input, question.edits, masked_positions=masked, filled=filled, keep=KEEP
         )
+    text, source = resolved.model_input, resolved.source
     generator = TextGenerator.from_text(
-        model, tokenizer, question.text, question.edits, source=resolved.source, sampling=SamplingConfig(), keep=KEEP
+        model, tokenizer, text, question.edits, source=source, sampling=SamplingConfig(), keep=KEEP
     )
     return generator.step(tuple(token for _, token in request.generated))[0]
 
@@ -54,7 +55,7 @@ def _passage(prompt: Encoded, passage: Passage, copied: float, moved: float) -> 
     text = prompt.text
     return PassageAnswer(
         text=text[passage.start : passage.stop].strip(),
-        without=(text[: passage.start] + text[passage.stop :]).strip(" \n"),
+        without=None if prompt.chat else (text[: passage.start] + text[passage.stop :]).strip(" \n"),
         copied=copied,
         moved=moved,
     )

@@ -68,7 +68,7 @@ def answer_generate(request: GenerateRequest) -> Reply[GenerateAnswer]:
     sampling = _sampling_config(request.sampling)
     if task_of(resolved.config).fills_masks:
         text, remaining = remaining_masks(
-            resolved.model, tokenizer, question.text, question.masked_positions, dict(generated)
+            resolved.model, tokenizer, resolved.model_input, question.masked_positions, dict(generated)
         )
         if not remaining:
             return Reply(GenerateAnswer(step=None, tokens=_read_tokens(text, None, tokenizer)))
@@ -153,7 +153,7 @@ def _continue_text(
     generator = TextGenerator.from_text(
         model,
         tokenizer,
-        question.text,
+        resolved.model_input,
         question.edits,
         source=source,
         sampling=sampling,
@@ -185,7 +185,7 @@ def _fill_mask(resolved: ResolvedQuestion, sampling: SamplingConfig, generated: 
     step = fill_mask(
         model,
         tokenizer,
-        question.text,
+        resolved.model_input,
         question.edits,
         masked_positions=masked_positions,
         filled=filled,

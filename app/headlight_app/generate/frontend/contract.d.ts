@@ -84,7 +84,7 @@ export interface CopyingHead {
 /** A passage of the prompt: its text, the prompt `without` it, and the logits `copied` and `moved` from it. */
 export interface PassageAnswer {
   text: string;
-  without: string;
+  without: string | null;
   copied: number;
   moved: number;
 }
@@ -111,6 +111,7 @@ export interface GenerateReport {
   text: string;
   source: string;
   image: string;
+  chat: string;
   masked_positions: number[];
   sampling: Sampling;
   generated: [number, number][];
@@ -122,6 +123,7 @@ export interface GeneratePageAnswer {
   default_head: [number, number];
   languages: string[];
   images: string[];
+  reads_chat: boolean;
 }
 
 /** The request and the answer of each route. */

@@ -157,9 +157,11 @@ export class CopyingView {
     const most = Math.max(...passages.map(({ copied }) => Math.abs(copied)), 1e-9);
     return passages.map((passage, place) => {
       const track = createElement("span", "track", [createBar("bar", Math.max(passage.copied, 0) / most)]);
+      const { without } = passage;
       const remove = createButton("act", "Delete", `delete-passage-${place}`, () =>
-        this.#delete({ passage: passage.text, answer: text, before: prompt, after: passage.without }),
+        this.#delete({ passage: passage.text, answer: text, before: prompt, after: without ?? prompt }),
       );
+      remove.hidden = without === null;
       remove.title = "Delete this passage from the prompt, and see whether the answer stays";
       remove.ariaLabel = `Delete passage ${place + 1}`;
       const numbers = createElement(

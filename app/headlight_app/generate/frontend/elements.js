@@ -11,6 +11,8 @@ export function findElements(place) {
     root: find(place, ".instrument"),
     caption: find(place, '[for="prompt"]'),
     text: box("prompt"),
+    chat: button("chat"),
+    chatHint: named("chat-hint"),
     source: box("source"),
     sourceBox: find(place, ".source"),
     gallery: named("gallery"),

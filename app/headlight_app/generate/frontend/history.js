@@ -115,9 +115,10 @@ export class History {
 export function shownTokens(prompt, generated) {
   /** @type {ShownToken[]} */
   const tokens = prompt.map((token) => ({ ...token, step: null }));
+  const ofChat = prompt.some(({ role }) => role) && { role: /** @type {const} */ ("assistant") };
   generated.forEach(({ position, text }, step) => {
     const spaceBefore = Boolean(tokens[position]?.space_before) && !text.startsWith(" ");
-    tokens[position] = { text, special: false, step, space_before: spaceBefore };
+    tokens[position] = { text, special: false, step, space_before: spaceBefore, ...ofChat };
   });
   return tokens;
 }

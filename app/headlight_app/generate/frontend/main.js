@@ -11,7 +11,7 @@ import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { showProblem } from "../../ui/frontend/questions.js";
 import { failureText } from "../../ui/frontend/server.js";
 import { SignalGallery } from "../../ui/frontend/signal_gallery/signal_gallery.js";
-import { fitHeights, setText } from "../../ui/frontend/text_box.js";
+import { drawChat, fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { attentionRow, groupOf } from "./attention_rows.js";
 import { drawNext } from "./candidates.js";
 import { CopyingView } from "./copying.js";
@@ -28,8 +28,8 @@ import { TextView } from "./text.js";
 /** @import { Shared } from "../../ui/frontend/export/share.js" */
 /** @import { Choice, ExampleAnswer, GenerateData, GenerateState, GeneratedToken, Sampling } from "./types.d.ts" */
 
-/** The fields of the question to the model. @type {("text" | "source" | "image" | "masked_positions" | "edits" | "patch_from")[]} */
-const ASKED = ["text", "source", "image", "masked_positions", "edits", "patch_from"];
+/** The fields of the question to the model. @type {("text" | "source" | "image" | "chat" | "masked_positions" | "edits" | "patch_from")[]} */
+const ASKED = ["text", "source", "image", "chat", "masked_positions", "edits", "patch_from"];
 
 class GeneratePage {
   #elements;
@@ -48,6 +48,8 @@ class GeneratePage {
   /** Tokens of a translator's languages. @type {string[]} */
   #languages = [];
   #hasCache = false;
+  /** Whether the model has a chat template, and the caption of a prompt that is no chat. */
+  #prompted = { readsChat: false, caption: "" };
   /** Names of the images or recordings that the model can read. */
   #signals = { images: /** @type {string[]} */ ([]), hears: false };
   /** The token under the pointer. @type {number | null} */
@@ -116,17 +118,18 @@ class GeneratePage {
 
   /** @param {GenerateData} data @param {(name: string, value: unknown) => void} tell */
   update(data, tell) {
-    const { root, sourceBox, caption, text, source } = this.#elements;
+    const { root, sourceBox, text, source } = this.#elements;
     this.#reporter.connect(tell);
     this.#shared = data.shared;
     togglePresenter(root, data.presenter === "1", [text, source]);
     sourceBox.hidden = !data.has_source;
     const prompt = data.has_source ? "Target: how it begins (or empty)" : "Prompt";
-    caption.textContent = data.mode === "fill" ? "Text with masks" : prompt;
+    this.#prompted = { readsChat: data.reads_chat, caption: data.mode === "fill" ? "Text with masks" : prompt };
     this.#languages = data.languages;
     const sameModel = JSON.stringify(this.#state.settings) === JSON.stringify(data.settings);
     this.#state = { ...this.#state, mode: data.mode, settings: data.settings };
     const generated = this.#adopt(data);
+    this.#drawChat();
     this.#drawExamples(data.examples);
     this.#signals = { images: data.images, hears: data.hears };
     this.#drawGallery();
@@ -167,6 +170,7 @@ class GeneratePage {
   #change(patch) {
     this.#state = { ...this.#state, choice: { ...this.#state.choice, ...patch } };
     this.#drawGallery();
+    this.#drawChat();
     if (ASKED.some((name) => name in patch)) {
       this.#generator.forgetBranches();
       this.#generator.start();
@@ -202,11 +206,15 @@ class GeneratePage {
   }
 
   #listen() {
-    const { text, source, step, play, back, restart, newest, speed, useCache } = this.#elements;
+    const { text, source, chat, step, play, back, restart, newest, speed, useCache } = this.#elements;
     const generator = this.#generator;
     text.readOnly = source.readOnly = false; // text typed before the listeners are set would be lost
     text.oninput = () => this.#type({ text: text.value, masked_positions: [] });
     source.oninput = () => this.#type({ source: source.value });
+    chat.onclick = () => {
+      this.#type({ chat: this.#state.choice.chat ? "" : "1", masked_positions: [] });
+      text.focus();
+    };
     for (const name of /** @type {const} */ (["text", "source"])) {
       const [select, box] = [this.#elements.languages[name], this.#elements[name]];
       select.onchange = () => {
@@ -241,6 +249,10 @@ class GeneratePage {
     fitHeights([this.#elements.text, this.#elements.source]);
     this.#drawLanguages();
     this.#change(typed);
+  }
+
+  #drawChat() {
+    drawChat(this.#elements, this.#prompted.readsChat, this.#state.choice.chat === "1", this.#prompted.caption);
   }
 
   #drawLanguages() {

@@ -57,6 +57,6 @@ export class GenerateServer {
 
 /** The question to the model. @param {Pick<GenerateState, "settings" | "choice">} state */
 export function questionOf({ settings, choice }) {
-  const { text, source, image, masked_positions, edits, patch_from } = choice;
-  return { ...settings, text, source, text_pair: "", image, masked_positions, edits, patch_from };
+  const { text, source, image, chat, masked_positions, edits, patch_from } = choice;
+  return { ...settings, text, source, text_pair: "", chat, image, masked_positions, edits, patch_from };
 }

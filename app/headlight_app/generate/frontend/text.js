@@ -1,6 +1,6 @@
 // The current text: prompt, clickable generated tokens, and other branches.
 
-import { createElement, inlineText, onHover, updateChildren, visibleText } from "../../ui/frontend/dom/dom.js";
+import { createElement, inlineText, onHover, updateChildren, visibleText, whose } from "../../ui/frontend/dom/dom.js";
 import { find } from "../../ui/frontend/dom/elements.js";
 import { sampledCandidate } from "./generator.js";
 
@@ -73,6 +73,10 @@ export class TextView {
           : createWord(token, "word")
         : this.#createWritten(token, step);
     word.dataset.place = String(position);
+    if (token.role) {
+      word.dataset.role = token.role;
+      word.title = `${whose(token)}${word.title}`.trim();
+    }
     onHover(word, { read: () => this.#actions.point(position), left: () => this.#actions.point(null) });
     return word;
   }

@@ -23,9 +23,9 @@ from headlight_app.tasks.views import TASK_VIEWS
 def answer_tasks_page(request: TasksPageRequest) -> Reply[TasksPageAnswer]:
     """All data that the page needs before the first answer."""
     entry, kind = find_model(request.model), TASK_VIEWS[request.task].attention
-    shared = page_answer(request)
+    shared, one_box = page_answer(request), request.task != "similar"
     answer = TasksPageAnswer(
-        **asdict(replace(shared, reads_pair=shared.reads_pair and request.task != "similar")),  # it has two boxes
+        **asdict(replace(shared, reads_pair=shared.reads_pair and one_box, reads_chat=shared.reads_chat and one_box)),
         poolings=tuple(PoolingRow(name=name, title=pooling.title) for name, pooling in POOLINGS.items()),
         trained_pooling=entry.config.pooling,
     )

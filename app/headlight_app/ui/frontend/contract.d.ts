@@ -13,6 +13,7 @@ export interface Variant {
 export interface Asked {
   image: string;
   text_pair: string;
+  chat: string;
   variant: Variant;
   device: string;
   measure: string;
@@ -131,6 +132,7 @@ export interface Token {
   special: boolean;
   masked: boolean;
   end: number;
+  role?: "" | "assistant" | "system" | "template" | "user";
 }
 
 /** One kind of attention in one stack. The byte codes of its heads begin at `offset`, [layer head row column]. */

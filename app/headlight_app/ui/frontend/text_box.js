@@ -21,5 +21,21 @@ export function setText(box, text) {
   if (isAllSelected) box.select(); // the next letter replaces it, as it would have replaced the old text
 }
 
+/**
+ * Offers to read a text as a chat, and says how one is typed.
+ * @param {{ chat: HTMLElement, chatHint: HTMLElement, text: HTMLTextAreaElement, caption: HTMLElement }} elements
+ * @param {boolean} isOffered @param {boolean} isOn @param {string} usual caption of the box
+ */
+export function drawChat({ chat, chatHint, text, caption }, isOffered, isOn, usual) {
+  chat.hidden = !isOffered;
+  chat.ariaPressed = String(isOn);
+  chat.title = "The text is a chat: the model's own template makes of its messages what the model reads";
+  chatHint.hidden = !isOn;
+  chatHint.textContent =
+    "Lines that begin with system:, user: or assistant: are messages; without such a line the text is the user's.";
+  caption.textContent = isOn ? "Chat" : usual;
+  text.setAttribute("aria-describedby", isOn ? "chat-hint problem" : "problem");
+}
+
 /** The text that the ends of tokens refer to: two texts on a line each. @param {string} text @param {string} [pair] */
 export const withPair = (text, pair) => (pair ? `${text}\n${pair}` : text);

@@ -79,10 +79,11 @@ export interface Answer
   patches: ShownPatches | null;
   sound: TraceAnswer["sound"];
   bytes: Uint8Array<ArrayBuffer>;
+  made_text?: string;
 }
 
 /** The choices about heads, and the parts of the question that drawings of heads need. */
-export type DisplayChoice = Omit<HeadChoice, "image" | "text_pair" | "variant" | "device" | "measure">;
+export type DisplayChoice = Omit<HeadChoice, "image" | "text_pair" | "chat" | "variant" | "device" | "measure">;
 
 /** A parsed edit; `at` is the selection along each axis: "3", "2:5", or empty. */
 export interface ParsedEdit {

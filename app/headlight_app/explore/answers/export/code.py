@@ -83,7 +83,7 @@ def shell_code(resolved: ResolvedQuestion, state: State) -> str:
     ]
     arguments += [f"--patch-from={question.patch_from}"] if resolved.patched_from else []
     arguments += [f"--target={question.text}"] if has_cross else []
-    arguments += [f"--pair={question.text_pair}"] if question.text_pair else []
+    arguments += [f"--pair={question.text_pair}"] if question.text_pair else ["--chat"] * bool(question.chat)
     if resolved.config.reads_signal:
         option = "--image" if resolved.config.reads_image else "--audio"
         arguments += ["--out", "trace.npz", option, own_image(resolved) or image_name(resolved)]

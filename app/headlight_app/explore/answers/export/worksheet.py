@@ -19,6 +19,7 @@ from headlight.course.exercises import ATTENTION_FUNCTION_EXERCISES, MASK_EXERCI
 from headlight.problem_types import problem_type_of
 from headlight.registry import Exercise
 from headlight.tasks import task_exercise
+from headlight.text.chat import Chat
 from headlight.vision.patches import EncodedImage
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.head_view import head_view
@@ -149,6 +150,8 @@ def _title(resolved: ResolvedQuestion, state: State) -> str:
 
 def _texts(resolved: ResolvedQuestion) -> list[str]:
     question = resolved.question
+    if question.chat:
+        return Chat.from_text(question.text).to_text().splitlines()
     return [text for text in (question.source, question.text, question.text_pair) if text]
 
 

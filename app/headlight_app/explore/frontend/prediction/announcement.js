@@ -41,11 +41,11 @@ export function announcedChange(known, now, prediction, changed) {
 /** Announces an answer once it is drawn. @param {ExplorePage} page */
 export function announcePrediction(page) {
   const { choice, answer } = page.state;
-  const { text, source, text_pair, masked_positions } = answer.question;
+  const { text, source, text_pair, chat, masked_positions } = answer.question;
   const now = {
     model: JSON.stringify([choice.edits, choice.variant]),
     masked: JSON.stringify(masked_positions),
-    text: JSON.stringify([text, source, text_pair]),
+    text: JSON.stringify([text, source, text_pair, chat]),
     notes: answer.notes,
   };
   const words = announcedChange(memory(page).known, now, answer.predictions[0], countChanges(choice) > 0);

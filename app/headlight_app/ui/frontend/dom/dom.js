@@ -5,6 +5,12 @@ import { HORIZONTAL_STEPS } from "./keyboard.js";
 /** @import { CanvasStyle, Token } from "../types.js" */
 
 const LISTED = 3; // tokens named in a sentence
+const WHOSE = {
+  template: "A part of the chat template. ",
+  system: "A system message. ",
+  user: "A message of the user. ",
+  assistant: "A message of the assistant. ",
+};
 
 /**
  * The properties of an element besides its class and its content; `testid` is the name with which tests find it.
@@ -100,9 +106,23 @@ export function inlineText(piece) {
   return visibleText(piece.replace(/^ (?=.)/, ""));
 }
 
+/** Whose message of a chat a token is of, as a sentence; empty if it is of no chat. @param {Pick<Token, "role">} token */
+export function whose({ role }) {
+  return role ? WHOSE[role] : "";
+}
+
+/**
+ * Tells what a click on a chip does, and in a chat whose message its token is of.
+ * @param {HTMLElement} chip @param {Token} token @param {string} clicks
+ */
+export function describeChip(chip, token, clicks) {
+  chip.title = `${whose(token)}${clicks}`;
+  if (token.role) chip.ariaLabel = `${inlineText(token.text)} (${token.role})`;
+}
+
 /**
  * A token as a button; its leading space is an element of its own. `first`: whether it is the tab stop.
- * @param {Pick<Token, "text" | "special" | "masked">} token @param {boolean} first
+ * @param {Pick<Token, "text" | "special" | "masked" | "role">} token @param {boolean} first
  */
 export function createChip(token, first) {
   const button = createElement("button", "chip");
@@ -110,6 +130,7 @@ export function createChip(token, first) {
   const edge = piece.startsWith("·") && piece.length > 1 ? 1 : 0;
   if (edge) button.append(createElement("i", "space", "·"));
   button.append(createElement("bdi", "", piece.slice(edge)));
+  if (token.role) button.dataset.role = token.role;
   button.classList.toggle("special", token.special);
   button.classList.toggle("masked", token.masked);
   button.tabIndex = first ? 0 : -1;

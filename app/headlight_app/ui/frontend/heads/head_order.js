@@ -99,7 +99,8 @@ export function forgetOrder(page) {
  * @param {Page} page @param {AttentionGroup} group
  */
 function askedOrder(page, { name, layers, heads }) {
-  const { model, text, source, text_pair: pair, image } = page.state.answer.question;
+  const { model, text, source, text_pair: pair, chat, image } = page.state.answer.question;
   const { sort } = page.state.choice;
-  return JSON.stringify([sort, name, layers, heads, model, ...(sort === QUERY_KEY ? [] : [text, source, pair, image])]);
+  const read = sort === QUERY_KEY ? [] : [text, source, pair, chat, image];
+  return JSON.stringify([sort, name, layers, heads, model, ...read]);
 }

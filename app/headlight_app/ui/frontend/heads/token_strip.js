@@ -1,7 +1,7 @@
 // The tokens as chips: with visible white space, shaded by how much the active queries look at them.
 
 import { NEGATIVE_COLOUR } from "../charts/colours.js";
-import { activeElement, createChip, moveChipFocus, onHover, updateChildren } from "../dom/dom.js";
+import { activeElement, createChip, describeChip, moveChipFocus, onHover, updateChildren } from "../dom/dom.js";
 import { columnSums, magnitude } from "../state/head_matrix.js";
 import { currentGroup } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
@@ -54,7 +54,7 @@ export function drawTokenStrips(page) {
 function fillStrip(page, strip, tokens, which) {
   const { maskable } = page.state.answer;
   const chips = tokens.map((token, position) => {
-    const text = JSON.stringify([token.text, token.id, token.special, token.masked, maskable]);
+    const text = JSON.stringify([token.text, token.id, token.special, token.masked, token.role, maskable]);
     const there = chipsOf(strip)[position];
     if (there && chipText(there).text === text) return clearMarks(there, maskable);
     const button = createStripChip(page, token, position, which);
@@ -92,9 +92,10 @@ function createStripChip(page, token, position, which) {
     : token.special
       ? "A special token"
       : "Click to mask this token";
-  button.title = maskable
+  const clicks = maskable
     ? `${click}; Shift+click pins its row`
     : "Click pins its row and predicts the token after it; Shift+click pins several";
+  describeChip(button, token, clicks);
   return button;
 }
 

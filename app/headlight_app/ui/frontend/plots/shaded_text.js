@@ -65,8 +65,8 @@ function createParagraph(page, axis, which, side) {
  * @param {Page} page @param {MatrixAxis} options @param {number} line @param {Side} which
  */
 function hasSpaceBefore(page, { labels, tokens }, line, which) {
-  const { question, tokens: ofText, source_tokens } = page.state.answer;
-  const text = withPair(which === "source" ? question.source : question.text, question.text_pair);
+  const { question, tokens: ofText, source_tokens, made_text } = page.state.answer;
+  const text = made_text || withPair(which === "source" ? question.source : question.text, question.text_pair);
   const all = (which === "source" && source_tokens) || ofText;
   const [before, here] = [all[tokens[line - 1].at(-1) ?? -1], all[tokens[line][0]]];
   return (
