@@ -70,15 +70,7 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
     config = read_tokenizer_config(folder, name)
     named = config.string("tokenizer_class", "")
     if (folder / TOKENIZER_FILE).is_file():
-        values = read_tokenizer_json(folder, name)
-        with wrap_errors(CheckpointError, f"{name}: its {TOKENIZER_FILE} is not a tokenizer that can be read"):
-            apply_settings(values, config, model_type)
-        tokenizer = Tokenizer.from_json(values, name)
-        add_tokens_beside(tokenizer.backend, folder, config)
-        segments = gives_segments(model_type, config)
-        defaults = preset.special_tokens if (preset := preset_for(model_type, named)) else {}
-        special_tokens = read_special_tokens(folder, config, defaults)
-        return _finished(Tokenizer(tokenizer.backend, gives_segments=segments), folder, config, special_tokens)
+        return _from_tokenizer_json(folder, config, model_type)
     if class_name(model_type, named) == BYT5:
         special_tokens = read_special_tokens(folder, config, PRESETS[BYT5].special_tokens)
         return _finished(byt5_tokenizer(config, special_tokens), folder, config, special_tokens)
@@ -96,16 +88,33 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
         special_tokens = replace(special_tokens, unnamed=(*special_tokens.unnamed, *languages))
         files = TokenizerFiles(folder, name, config, preset, special_tokens)
         if reader is None:
-            return open_marian_tokenizer(folder, name, files.special_tokens)
-        backend = reader(files)
-        if reader is not _nanogpt_characters:  # which has characters alone
-            add_special_tokens(backend, files.special_tokens)
-        backend.post_processor = _post_processor(backend, files)
-        if reader is _bpe_codes:
-            tokenizer: Tokenizer = BpeCodesTokenizer(backend, folder, name, files.special_tokens)
-        else:
-            tokenizer = Tokenizer(backend, gives_segments=gives_segments(model_type, config))
-        return _finished(tokenizer, folder, config, files.special_tokens)
+            return open_marian_tokenizer(folder, name, special_tokens)
+        return _finished(_from_vocabulary(reader, files, model_type), folder, config, special_tokens)
+
+
+def _from_tokenizer_json(folder: Path, config: ConfigReader, model_type: str) -> Tokenizer:
+    """The tokenizer of a tokenizer.json and of the settings and tokens beside it."""
+    name = config.name
+    values = read_tokenizer_json(folder, name)
+    with wrap_errors(CheckpointError, f"{name}: its {TOKENIZER_FILE} is not a tokenizer that can be read"):
+        apply_settings(values, config, model_type)
+    backend = Tokenizer.from_json(values, name).backend
+    add_tokens_beside(backend, folder, config)
+    preset = preset_for(model_type, config.string("tokenizer_class", ""))
+    special_tokens = read_special_tokens(folder, config, preset.special_tokens if preset else {})
+    tokenizer = Tokenizer(backend, gives_segments=gives_segments(model_type, config))
+    return _finished(tokenizer, folder, config, special_tokens)
+
+
+def _from_vocabulary(reader: BackendReader, files: TokenizerFiles, model_type: str) -> Tokenizer:
+    """The tokenizer of older files, with its special tokens."""
+    backend = reader(files)
+    if reader is not _nanogpt_characters:  # which has characters alone
+        add_special_tokens(backend, files.special_tokens)
+    backend.post_processor = _post_processor(backend, files)
+    if reader is _bpe_codes:
+        return BpeCodesTokenizer(backend, files.folder, files.name, files.special_tokens)
+    return Tokenizer(backend, gives_segments=gives_segments(model_type, files.config))
 
 
 def _finished(tokenizer: Tokenizer, folder: Path, config: ConfigReader, special_tokens: SpecialTokens) -> Tokenizer:
