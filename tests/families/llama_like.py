@@ -19,6 +19,11 @@ LATENT = {
     "num_experts_per_tok": 2,
     "first_k_dense_replace": 1,
 }
+LLAMA4 = EXPERTS | {
+    "num_hidden_layers": 3, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 10, "intermediate_size": 20,
+    "intermediate_size_mlp": 38, "moe_layers": [1], "no_rope_layers": [1, 1, 0], "attention_chunk_size": 5,
+    "floor_scale": 3, "attn_scale": 0.7,
+}  # fmt: skip
 GROUPS = {"n_group": 3, "topk_group": 2}
 HALVES = SIX | {"hidden_size": 48}  # heads of 8 channels, partly rotated
 
@@ -108,6 +113,46 @@ LLAMA_LIKE: dict[str, list[Case]] = {
     "granitemoe": [
         Case("GraniteMoeForCausalLM", LLAMA | EXPERTS | {"residual_multiplier": 0.3, "attention_multiplier": 0.2}),
         Case("GraniteMoeModel", LLAMA | SIX | {"num_local_experts": 3, "num_experts_per_tok": 1}),
+    ],
+    "llama4_text": [
+        Case("Llama4ForCausalLM", LLAMA | LLAMA4),
+        Case(
+            "Llama4ForCausalLM",
+            LLAMA
+            | LLAMA4
+            | TIED
+            | {
+                "moe_layers": [0, 1, 2],
+                "num_experts_per_tok": 3,
+                "num_local_experts": 3,
+                "use_qk_norm": False,
+                "attention_bias": True,
+                "hidden_act": "gelu",
+            },
+        ),
+        Case(
+            "Llama4TextModel",
+            LLAMA
+            | LLAMA4
+            | {"moe_layers": [], "attention_chunk_size": None, "head_dim": 6, "attn_temperature_tuning": False},
+        ),
+        Case(
+            "Llama4ForCausalLM",
+            LLAMA
+            | LLAMA4
+            | {"num_hidden_layers": 5, "no_rope_layers": None, "moe_layers": None, "interleave_moe_layer_step": 2}
+            | rope("llama3", factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0, **LONGER),
+        ),
+        Case(
+            "Llama4ForCausalLM",
+            LLAMA
+            | LLAMA4
+            | {
+                "layer_types": ["full_attention", "chunked_attention"] * 2,
+                "num_hidden_layers": 4,
+                "no_rope_layers": [1, 0, 0, 1],
+            },
+        ),
     ],
     "deepseek_v2": [
         Case("DeepseekV2ForCausalLM", LLAMA | LATENT | {"num_hidden_layers": 3, "routed_scaling_factor": 3.0}),

@@ -36,6 +36,7 @@ TOLD = ("context_length", "decoder.start_token_id", "labels", "embedding.tied")
 # Read only if another field, which the reference's files have, is absent; and heads stored untied
 # despite tie_word_embeddings remain two weights.
 SUPERSEDED = (
+    "interleave_moe_layer_step",
     "max_window_layers",
     "n_ctx",
     "no_rope_layer_interval",

@@ -22,7 +22,7 @@ from headlight.config import Config
 from headlight.errors import CheckpointError
 from headlight.tracing.run import run
 from tests.families.cases import CASES
-from tests.families.decoders import NEOX
+from tests.families.decoders import LONGER, NEOX, rope
 from tests.families.reference import (
     NANOGPT,
     TEXT,
@@ -509,6 +509,24 @@ GEMMA4_REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_gemma3n_that_does_not_open_is_told_the_field(field: str, value: Any, sentence: str, tmp_path: Path) -> None:
     build(CASES["gemma3n_text"][0], tmp_path / "model")
     change_config(tmp_path / "model", **{field: value})
+    with pytest.raises(CheckpointError, match=sentence):
+        load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"floor_scale": 0}, "floor_scale is 0; it is at least one token"),
+        ({"no_rope_layers": [1, 0]}, "no_rope_layers has 2 entries for 3 layers"),
+        ({"layer_types": ["sliding_attention"] * 3}, "names 'sliding_attention'; known are full_attention, chunked"),
+        (rope("yarn", factor=4.0, **LONGER), "rope scaling has an attention factor, unknown with use_qk_norm"),
+    ],
+)
+def test_a_llama4_that_does_not_open_is_told_the_field(changes: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+    build(CASES["llama4_text"][0], tmp_path / "model")
+    change_config(tmp_path / "model", attn_temperature_tuning=4)  # a number, as in the first files
+    load(tmp_path / "model")
+    change_config(tmp_path / "model", **changes)
     with pytest.raises(CheckpointError, match=sentence):
         load(tmp_path / "model")
 

@@ -30,18 +30,41 @@ def test_a_prompts_own_mask_is_told(tmp_path: Path) -> None:
     assert any("see each other in both directions" in note for note in load(tmp_path / "seer").notes)
 
 
-def test_the_text_stack_of_a_gemma3n_stands_beside_what_sees_and_hears(tmp_path: Path) -> None:
-    """The reference's vision part needs another package, so the text stack is nested by hand."""
-    case, folder = CASES["gemma3n_text"][0], tmp_path / "seer"
+@pytest.mark.parametrize(
+    ("kind", "prefixes", "others", "note"),
+    [
+        (
+            "gemma3n",
+            {"model.": "model.language_model."},
+            ("model.vision_tower.a", "model.embed_vision.b", "model.audio_tower.c"),
+            "Only the text stack of this gemma3n is opened; images and sounds are not read.",
+        ),
+        (
+            "llama4",
+            {"model.": "language_model.model.", "lm_head.": "language_model.lm_head."},
+            ("vision_model.a", "multi_modal_projector.linear_1"),
+            "Only the text stack of this llama4 is opened; images are not read.",
+        ),
+    ],
+)
+def test_a_text_stack_stands_beside_what_sees_and_hears(
+    kind: str, prefixes: dict[str, str], others: tuple[str, ...], note: str, tmp_path: Path
+) -> None:
+    """The reference's whole model needs another package, or fails; so the text stack is nested by hand."""
+    case, folder = CASES[f"{kind}_text"][0], tmp_path / "seer"
     expected = outputs(build(case, folder), case)
     weights, config = load_file(folder / "model.safetensors"), json.loads((folder / "config.json").read_text())
-    inside = {f"model.language_model.{name.removeprefix('model.')}": each for name, each in weights.items()}
-    inside |= {f"model.{name}.weight": torch.ones(2) for name in ("vision_tower.a", "embed_vision.b", "audio_tower.c")}
+    inside = {}
+    for name, tensor in weights.items():
+        first = name.partition(".")[0] + "."
+        inside[prefixes.get(first, first) + name.removeprefix(first)] = tensor
+    inside |= {f"{name}.weight": torch.ones(2) for name in others}
     save_file(inside, folder / "model.safetensors", metadata={"format": "pt"})
-    outer = {"model_type": "gemma3n", "architectures": ["Gemma3nForConditionalGeneration"], "text_config": config}
-    (folder / "config.json").write_text(json.dumps(outer | {"vision_config": {}, "audio_config": {}}))
+    whole = {"model_type": kind, "architectures": [case.kind.replace("ForCausalLM", "ForConditionalGeneration")]}
+    parts = {"text_config": config, "vision_config": {}, "audio_config": {}}
+    (folder / "config.json").write_text(json.dumps(whole | parts))
     opened = load(folder)
-    assert opened.notes[0] == "Only the text stack of this gemma3n is opened; images and sounds are not read."
+    assert opened.notes[0] == note
     trace = run(opened.model.float(), opened.tokenizer, case.text)
     np.testing.assert_allclose(trace["logits"], expected["logits"], atol=1e-4)
 

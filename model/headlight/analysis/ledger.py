@@ -193,6 +193,7 @@ class _Entry:
             computed, token, ids = recomputed.q[0], self.cell.query, positions.queries
             table = _compressed(module.query_compression, writers.table, row)
             table = _project(module, module.query, module.query_norm, table, row, head)
+            table = table * module.query_factor(ids[token : token + 1]).cpu()
         else:
             computed, token, ids = recomputed.k[0], self.cell.key, positions.keys
             maker = self.key_attention

@@ -37,7 +37,6 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
         ("deepseek_v3", "its experts are like those of deepseek_v3, but its keys are not compressed"),
     ),
     "deepseek_v32": ("deepseek_v3", "a second attention chooses the tokens that each query may look at"),
-    "llama4": ("llama", "its layers differ in their experts and in the range of their attention"),
     "deberta": ("deberta-v2", "its queries, keys and values are one fused tensor with unusual biases"),
     "xlnet": ("bert", "it has two-stream attention with relative positions"),
     "openai-gpt": ("gpt2", "its norms come after the sublayers"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families import FAMILIES
+from headlight.checkpoints.families.experts import LLAMA4
 from headlight.checkpoints.families.gemma import GEMMA, GEMMA3
 from headlight.checkpoints.families.gemma3n import GEMMA3N
 from headlight.checkpoints.families.gemma4 import GEMMA4
@@ -42,6 +43,7 @@ TEXT_STACKS: Registry[TextStack] = Registry(
         "gemma3": TextStack(GEMMA3, tied=True),
         "gemma3n": TextStack(GEMMA3N, tied=True, other="images and sounds"),
         "gemma4": TextStack(GEMMA4, tied=True, other="images and sounds"),
+        "llama4": TextStack(LLAMA4),
         "paligemma": TextStack(
             GEMMA,
             tied=True,

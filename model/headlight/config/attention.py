@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headlight.config.bounds import LARGEST_LIMIT, MAX_WIDTH
+from headlight.config.bounds import LARGEST_LIMIT, MAX_TOKENS, MAX_WIDTH
 from headlight.errors import ConfigError
 
 
@@ -43,6 +43,10 @@ class AttentionConfig:
     latent: LatentConfig = LatentConfig()
     qk_norm: str = "none"  # key of QK_NORMS: norm of queries and keys before their product (Henry et al. 2020)
     value_norm: bool = False  # divide the values of each head by their root mean square (Gemma 4)
+    # Queries of layers without positional encoding grow with their position: times 1 + temperature_growth *
+    # log(1 + floor((position + 1) / temperature_length)) (Nakanishi 2025; Llama 4); a length of 0: they do not.
+    temperature_length: int = 0
+    temperature_growth: float = 0.1
     keys_as_values: bool = False  # the key projection also makes the values (Gemma 4)
 
     def check(self, head_dim: int, value_head_dim: int) -> None:
@@ -53,5 +57,10 @@ class AttentionConfig:
         if self.keys_as_values and (self.latent != LatentConfig() or value_head_dim != head_dim):
             raise ConfigError(
                 "attention.keys_as_values needs values of as many channels as keys, and none that are compressed."
+            )
+        if not 0 <= self.temperature_length <= MAX_TOKENS or not abs(self.temperature_growth) <= LARGEST_LIMIT:
+            raise ConfigError(
+                f"attention.temperature_length is {self.temperature_length} and attention.temperature_growth "
+                f"{self.temperature_growth}; the length must be from 0 to {MAX_TOKENS:,}, the growth within 1e30."
             )
         self.latent.check(head_dim)

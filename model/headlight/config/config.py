@@ -30,6 +30,7 @@ _OF_EACH_LAYER = {
     "positional_encoding": "positional_encodings", "rope": "ropes", "head_dim": "head_dims",
     "value_head_dim": "head_dims", "key_value_heads": "key_value_heads", "d_ff": "d_ffs",
     "activation_sparsity": "activation_sparsities", "attention.keys_as_values": "keys_as_values",
+    "attention.qk_norm": "qk_norms",
 }  # fmt: skip
 # Layers that share keys and values must agree on these.
 _SHARED = ("positional_encoding", "rope", "head_dim", "value_head_dim", "key_value_heads")
@@ -248,6 +249,12 @@ class Config:
         """Whether each block only adds attentions and a feed-forward, with their norms, to one residual stream."""
         more = self.layer_embedding.dim or self.residual.scale or self.residual.laurel_rank
         return not (more or self.has_several_streams)
+
+    @property
+    def expert_layers(self) -> tuple[int, ...]:
+        """The layers that have experts instead of an ordinary feed-forward network."""
+        every = range(self.layers) if self.experts.count else ()
+        return tuple(layer for layer in every if layer not in self.experts.dense_layers)
 
     @property
     def token_sublayers(self) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ class ExpertsConfig:
     scoring: Literal["softmax", "sigmoid"] = "softmax"  # turns the router's scores into shares
     normalized: bool = True  # the shares of a token's experts are divided by their sum
     share_scale: float = 1.0  # multiplies the shares, after that
+    share_of_input: bool = False  # a share multiplies what the expert reads, not what it writes (Llama 4)
     groups: int = 1  # of experts, equally large (DeepSeek-V2)
     chosen_groups: int = 1  # the number of groups whose experts a token may go to
     group_best: int = 1  # a group is chosen by the sum of its best shares; this is their number

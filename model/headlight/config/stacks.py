@@ -59,6 +59,7 @@ class PerLayerConfig:
     d_ffs: tuple[int, ...] = ()
     activation_sparsities: tuple[float, ...] = ()
     keys_as_values: tuple[bool, ...] = ()
+    qk_norms: tuple[str, ...] = ()
     key_value_layers: tuple[int, ...] = ()  # whose keys and values a layer reads: its own, or an earlier layer's
 
     @property

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from headlight.array_types import Bool, Float
+from headlight.array_types import Bool, Float, Shaped
 from headlight.config import Config
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS, has_empty_rows
 from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_for_rows, hook_scope
@@ -153,9 +153,20 @@ class EachHeadNorm(nn.Module):
         return functional.layer_norm(x, x.shape[-1:], eps=self.epsilon) * self.weight.view(x.shape[1], 1, -1)
 
 
+def per_head_rms_norm(config: Config, heads: int) -> nn.Module:
+    """QK norm without weights: each head's channels are divided by their root mean square (Llama 4)."""
+    return nn.RMSNorm(config.head_dim, config.norm_epsilon, elementwise_affine=False)
+
+
 QK_NORMS: Registry[Callable[[Config, int], nn.Module]] = Registry(
     "QK norm",
-    {"none": nn.Identity, "per-head": PerHeadNorm, "each-head": EachHeadNorm, "all-heads": AllHeadsNorm},
+    {
+        "none": nn.Identity,
+        "per-head": PerHeadNorm,
+        "per-head-rms": per_head_rms_norm,
+        "each-head": EachHeadNorm,
+        "all-heads": AllHeadsNorm,
+    },
 )
 
 
@@ -202,6 +213,9 @@ class Attention(nn.Module):
         value_norm = nn.RMSNorm(config.value_head_dim, config.norm_epsilon, elementwise_affine=False)
         self.value_norm = value_norm if config.attention.value_norm else nn.Identity()
         encoding = POSITIONAL_ENCODINGS[config.positional_encoding if has_positions else "none"]
+        self.temperature_growth = config.attention.temperature_growth
+        grows = has_positions and encoding is PositionalEncoding
+        self.temperature_length = config.attention.temperature_length if grows else 0
         self.relative_position_projection = encoding.make_relative_position_projection(config)
 
     def forward(
@@ -222,7 +236,10 @@ class Attention(nn.Module):
         """The queries, split into heads, with the rotary embedding applied; and the keys and values."""
         context, shared = inputs.context, inputs.shared
         query_input = x if self.query_compression is None else self.query_compression(x)
-        q = hook("q", self._limited(self.query_norm(split_heads(self.query(query_input), self.heads))))
+        q = self._limited(self.query_norm(split_heads(self.query(query_input), self.heads)))
+        if self.temperature_length:
+            q = q * self.query_factor(context.positions.queries)[:, None].to(q.dtype)
+        q = hook("q", q)
         k, v = self._unedited_keys_and_values(x, inputs, hook)
         # After the cache: it keeps the keys and values of the memory unedited, because each step may have other edits.
         k, v = hook("k", k), hook("v", v)
@@ -235,6 +252,11 @@ class Attention(nn.Module):
             if shared is not None:  # a key not edited here keeps the edits of the layer that computed it
                 rotated_k = torch.where((k == shared.k).all(-1, keepdim=True), shared.rotated_k, rotated_k)
         return q, KeysAndValues(k, hook("rotated_k", rotated_k), v, inputs.path)
+
+    def query_factor(self, positions: Shaped[Tensor, " query"]) -> Float[Tensor, " query"]:
+        """The factor by which queries grow with their position (`AttentionConfig.temperature_length`)."""
+        stretches = ((positions.float() + 1) / max(self.temperature_length, 1)).floor().clamp(min=0)
+        return 1 + self.temperature_growth * stretches.log1p() * (self.temperature_length > 0)
 
     @property
     def projections(self) -> tuple[Linear, Linear, Linear]:

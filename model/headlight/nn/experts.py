@@ -49,7 +49,11 @@ class MixtureOfExperts(nn.Module):
         output = torch.zeros_like(x) if self.shared is None else hook("shared_output", self.shared(x, no_hook))
         for number in self._used(weights):
             chosen = weights[..., number] != 0
-            output[chosen] += weights[..., number][chosen][:, None] * self.expert(number, x[chosen])
+            share = weights[..., number][chosen][:, None]
+            if self.experts.share_of_input:
+                output[chosen] += self.expert(number, share * x[chosen])
+            else:
+                output[chosen] += share * self.expert(number, x[chosen])
         return hook("output", output)
 
     def _used(self, weights: Float[Tensor, "batch pos expert"]) -> Iterable[int]:

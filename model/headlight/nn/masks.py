@@ -79,6 +79,12 @@ def window(positions: QueryKeyPositions, width: int) -> Bool[Tensor, "#batch 1 q
     return (positions.distance.abs() < width)[None, None]
 
 
+def chunks(positions: QueryKeyPositions, length: int) -> Bool[Tensor, "#batch 1 query key"]:
+    """Only keys in the query's own chunk of `length` tokens (chunked attention; Meta AI 2025, Llama 4)."""
+    queries, keys = (each.div(length, rounding_mode="floor") for each in (positions.queries, positions.keys))
+    return (queries[:, None] == keys[None, :])[None, None]
+
+
 def padding(positions: QueryKeyPositions, argument: None) -> Bool[Tensor, "#batch 1 query key"]:
     """Only tokens, not the padding of a batch."""
     tokens = positions.padding_mask
@@ -203,10 +209,15 @@ def _parse_cells(text: str) -> Cells:
     return tuple((int(query), int(key)) for query, key in pairs)
 
 
-def _parse_width(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
-        raise ConfigError(f"The mask 'window:{text}' needs a width of at least one token, as in 'window:8'.")
-    return int(text)
+def _parse_tokens(name: str, what: str) -> Callable[[str], int]:
+    """Parses the number of tokens of the mask `name`, which is `what` ("a width")."""
+
+    def parse(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
+            raise ConfigError(f"The mask '{name}:{text}' needs {what} of at least one token, as in '{name}:8'.")
+        return int(text)
+
+    return parse
 
 
 @lru_cache(maxsize=64)
@@ -244,8 +255,16 @@ MASKS: Registry[Mask] = Registry(
             description="Each token attends only to tokens less than the window width away.",
             formula=r"m_{ij} = [\,|i - j| < w\,]",
             allowed=window,
-            argument=MaskArgument("Window width", "4", _parse_width),
+            argument=MaskArgument("Window width", "4", _parse_tokens("window", "a width")),
             with_causal=True,
+        ),
+        "chunks": Mask(
+            title="Chunks",
+            description="Each token attends only to tokens in its own chunk; chunks are equally long.",
+            formula=r"m_{ij} = [\,\lfloor i / c \rfloor = \lfloor j / c \rfloor\,]",
+            allowed=chunks,
+            argument=MaskArgument("Chunk length", "4", _parse_tokens("chunks", "a length")),
+            selectable=False,
         ),
         "padding": Mask(
             title="Padding",

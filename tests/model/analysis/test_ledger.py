@@ -67,6 +67,7 @@ ARCHITECTURES = st.fixed_dictionaries(
         "embedding.tied": st.booleans(),
         "bias": st.booleans(),
         "attention.scale": st.booleans(),
+        "attention.temperature_length": st.sampled_from((0, 2)),
         "attention.score_soft_cap": st.sampled_from((0.0, 2.0)),
         "attention.qkv_limit": st.sampled_from((0.0, 0.5)),
         "key_value_heads": st.sampled_from((1, 2, 4)),
@@ -118,7 +119,12 @@ def test_models_that_read_images() -> None:
         {"rope": RopeConfig(rotary_dim=2, interleaved=True)},
         {"rope": RopeConfig(scaling="dynamic", factor=4.0, original_context_length=4)},
         {"embedding": EmbeddingConfig(dim=8, projection="tokens", scale=2.0)},
-        {"per_layer": PerLayerConfig(score_scales=(0.3, 0.7), positional_encodings=("rope", "none"))},
+        {
+            "per_layer": PerLayerConfig(
+                score_scales=(0.3, 0.7), positional_encodings=("rope", "none"), qk_norms=("per-head-rms", "none")
+            ),
+            "attention.temperature_length": 2,
+        },
         {
             "positional_encoding": "disentangled",
             "relative_position": RelativePositionConfig(position_to_content=False, absolute_positions=True),

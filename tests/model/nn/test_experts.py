@@ -8,7 +8,7 @@ import torch
 
 from headlight import run
 from headlight.analysis.neuron_attribution import attribute_neurons
-from headlight.config import AttentionConfig, ExpertsConfig, LatentConfig
+from headlight.config import AttentionConfig, ExpertsConfig, LatentConfig, PerLayerConfig
 from headlight.errors import ConfigError
 from headlight.nn.experts import MixtureOfExperts
 from headlight.nn.transformer import Transformer
@@ -32,6 +32,26 @@ def test_shares_that_are_not_normalized_are_those_of_all_experts() -> None:
     scores, weights = (trace[f"decoder.0.feed_forward.router_{name}"] for name in ("scores", "weights"))
     shares = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
     np.testing.assert_allclose(weights.max(-1), shares.max(-1), atol=1e-6)
+
+
+def test_a_share_may_multiply_what_an_expert_reads() -> None:
+    model = mixture(per_token=1, scoring="sigmoid", normalized=False, share_of_input=True)
+    trace = run(model, toys.causal(), toys.SENTENCE)
+    experts = model.stack("decoder").blocks[0].feed_forward
+    assert isinstance(experts, MixtureOfExperts)
+    read, shares = (torch.tensor(trace[f"decoder.0.feed_forward.{name}"]) for name in ("input", "router_weights"))
+    for token, chosen in enumerate(shares.argmax(-1).tolist()):
+        wanted = experts.expert(chosen, (shares[token, chosen] * read[token])[None])[0]
+        np.testing.assert_allclose(trace["decoder.0.feed_forward.output"][token], wanted, atol=1e-6)
+
+
+def test_some_layers_may_have_experts_and_others_none() -> None:
+    model = toys.decoder(experts=ExpertsConfig(count=3, dense_layers=(0,)))
+    assert model.config.expert_layers == (1,)
+    assert [isinstance(block.feed_forward, MixtureOfExperts) for block in model.stack("decoder").blocks] == [
+        False,
+        True,
+    ]
 
 
 def test_a_token_can_be_sent_to_another_expert() -> None:

@@ -43,6 +43,12 @@ def test_a_window_is_nearer_than_its_width_on_both_sides(length: int, width: int
     assert cells((f"window:{width}",), length) == wanted
 
 
+@given(LENGTHS, st.integers(1, 15))
+def test_a_chunk_sees_itself_alone(length: int, size: int) -> None:
+    wanted = [[query // size == key // size for key in range(length)] for query in range(length)]
+    assert cells((f"chunks:{size}",), length) == wanted
+
+
 @given(st.data(), LENGTHS)
 def test_a_custom_matrix_is_taken_as_written(data: st.DataObject, length: int) -> None:
     rows = st.lists(st.booleans(), min_size=length, max_size=length)
@@ -72,7 +78,7 @@ def test_later_queries_see_the_same_alone_as_among_all(length: int, first: int) 
     """The key-value cache of generation relies on this."""
     start = min(first, length) - 1
     late = QueryKeyPositions(torch.arange(start, length), torch.arange(length))
-    masks = ("causal", "window:4")
+    masks = ("causal", "window:4", "chunks:3")
     assert torch.equal(combine_masks(masks, late), combine_masks(masks, pair(length))[:, :, start:])
 
 
@@ -102,6 +108,7 @@ def test_a_custom_matrix_of_another_size_is_refused_with_both_sizes() -> None:
         ("window:-3", "at least one token"),
         ("window:²", "at least one token"),
         ("window:99999999999", "at least one token"),
+        ("chunks:0", "needs a length of at least one token, as in 'chunks:8'"),
         ("custom", "square of 0 and 1"),
         ("custom:", "square of 0 and 1"),
         ("custom:10/1", "square of 0 and 1"),

@@ -166,7 +166,7 @@ def answer_experts(request: ExpertsRequest) -> Reply[ExpertsAnswer]:
     """The experts to which each layer sends each token, and their shares, [layer token 2 chosen]."""
     resolved = resolve(request.question)
     config, experts = resolved.config, resolved.config.experts
-    layers = tuple(sorted({*range(config.layers)} - {*experts.dense_layers})) if experts.count else ()
+    layers = config.expert_layers
     if not layers:
         raise ConfigError("This model has no experts: each layer has one feed-forward network for all tokens.")
     paths = [f"{config.stacks[-1]}.{layer}.feed_forward.router_weights" for layer in layers]

@@ -157,6 +157,9 @@ class _Walkthrough:
             formula("k_{j}", "x_{j}", key, normed),
             formula("v_{j}", "x_{j}", maker.value or key, values_normed, "V" if maker.value else "K"),
         ]
+        if attention.temperature_length:
+            ids = torch.tensor(self.trace[f"{self.path.partition('.')[0]}.position_ids"])  # an edit may move a token
+            formulas[0] += f" · {attention.query_factor(ids)[self.query]:g}"
         if maker is not attention:
             formulas[1:] = [f"k_{{j}} and v_{{j}} of layer {self.key_path.split('.')[1]}"]
         values = (

@@ -42,6 +42,7 @@ FAMILIES: Registry[Family] = Registry(
         "olmoe": experts.OLMOE,
         "granitemoe": experts.GRANITEMOE,
         "gpt_oss": experts.GPT_OSS,
+        "llama4_text": experts.LLAMA4,
         "deepseek_v2": deepseek.DEEPSEEK_V2,
         "deepseek_v3": deepseek.DEEPSEEK_V3,
         "olmo": llama_like.OLMO,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -342,8 +342,15 @@ def repeating_types(fields: ConfigReader, layers: int, every: int) -> list[str]:
 
 def layer_masks(fields: ConfigReader, layers: int, default_types: list[str], window: int) -> tuple[str, ...]:
     """Each layer's extra mask: a sliding window if `layer_types` (or `default_types`) has one, else none."""
-    types = fields.list_of("layer_types", str, default_types)
     known = {"full_attention": "none", "sliding_attention": f"window:{window}" if window else "none"}
+    return masks_of_types(fields, layers, default_types, known)
+
+
+def masks_of_types(
+    fields: ConfigReader, layers: int, default_types: list[str], known: Mapping[str, str]
+) -> tuple[str, ...]:
+    """The extra mask that `known` has for each layer's entry in `layer_types` (or `default_types`)."""
+    types = fields.list_of("layer_types", str, default_types)
     unknown = sorted(set(types) - set(known))
     if unknown or len(types) != layers:
         problem = f"names {unknown[0]!r}" if unknown else f"has {len(types)} entries for {layers} layers"

@@ -1,4 +1,4 @@
-"""Mixtures of experts: Mixtral, Qwen3-MoE, OLMoE, Granite-MoE, gpt-oss."""
+"""Mixtures of experts: Mixtral, Qwen3-MoE, OLMoE, Granite-MoE, gpt-oss, Llama 4."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ from dataclasses import replace
 from torch import Tensor
 
 from headlight.checkpoints.config_reader import ConfigReader, FieldNames
-from headlight.checkpoints.families.common import attention_biases, block_rows, layer_masks, repeating_types
+from headlight.checkpoints.families.common import (
+    attention_biases,
+    block_rows,
+    layer_masks,
+    masks_of_types,
+    repeating_types,
+)
 from headlight.checkpoints.families.llama import ATTENTION, QK_NORM_RULES, llama_family, qwen3, shared_config, windows
 from headlight.checkpoints.families.llama_like import GRANITE, granite, olmo
 from headlight.checkpoints.weight_mapping import ConfigValues, WeightOp, WeightRule, WeightRules, chunk, rule
 from headlight.config import Config, ExpertsConfig, PerLayerConfig
+from headlight.errors import CheckpointError
 
 
 def experts(fields: ConfigReader, count: int, per_token: int, normalized: bool | None = True) -> ExpertsConfig:
@@ -66,6 +73,74 @@ def gpt_oss(fields: ConfigReader) -> ConfigValues:
     }
 
 
+def llama4(fields: ConfigReader) -> ConfigValues:
+    """Chunks of tokens in layers with rotary embedding; in those without it, queries grow with their position.
+
+    Some layers have experts, chosen by sigmoids, and one expert that reads every token.
+    """
+    choices = _llama4_attention(fields)
+    layers, width = choices["layers"], fields.integer("intermediate_size", 8192)
+    experts_of_layers = _layers_with_experts(fields, layers)
+    mixture = ExpertsConfig(
+        count=fields.integer("num_local_experts", 16),
+        per_token=fields.integer("num_experts_per_tok", 1),
+        d_ff=width,
+        scoring="sigmoid",
+        normalized=False,
+        share_of_input=True,
+        shared_d_ff=width,
+    )
+    dense = tuple(layer for layer in range(layers) if layer not in experts_of_layers)
+    return choices | {"experts": replace(mixture, dense_layers=dense) if len(dense) < layers else ExpertsConfig()}
+
+
+def _llama4_attention(fields: ConfigReader) -> ConfigValues:
+    """The attention of Llama 4, and the width of its layers without experts."""
+    choices = shared_config(fields, d_ff="intermediate_size_mlp", interleaved=True)
+    layers = choices["layers"]
+    every = fields.integer("no_rope_layer_interval", 4) or 1
+    usual = [int((layer + 1) % every != 0) for layer in range(layers)]
+    rotated = fields.list_of("no_rope_layers", int) or usual
+    if len(rotated) < layers:
+        raise CheckpointError(f"{fields.name}: its no_rope_layers has {len(rotated)} entries for {layers} layers.")
+    chunk = fields.integer("attention_chunk_size", 0 if "attention_chunk_size" in fields.values else 8192)
+    known = {"full_attention": "none"} | ({"chunked_attention": f"chunks:{chunk}"} if chunk else {})
+    types = ["chunked_attention" if each and chunk else "full_attention" for each in rotated[:layers]]
+    has_norm = fields.boolean("use_qk_norm", True)
+    if has_norm and choices["rope"].attention_factor != 1:
+        # The reference norms queries and keys after the rotary embedding, and a factor would get lost there.
+        raise CheckpointError(f"{fields.name}: its rope scaling has an attention factor, unknown with use_qk_norm.")
+    return choices | {
+        "biases": attention_biases(fields),
+        **_temperature(fields),
+        "per_layer": PerLayerConfig(
+            masks=masks_of_types(fields, layers, types, known),
+            positional_encodings=tuple("rope" if each else "none" for each in rotated[:layers]),
+            qk_norms=tuple("per-head-rms" if each and has_norm else "none" for each in rotated[:layers]),
+        ),
+    }
+
+
+def _temperature(fields: ConfigReader) -> ConfigValues:
+    """How queries grow with their position."""
+    name, length, growth = (
+        "attn_temperature_tuning",
+        fields.integer("floor_scale", 8192),
+        fields.number("attn_scale", 0.1),
+    )
+    is_number = type(fields.values.get(name)) is int  # as in the first files
+    if not (fields.integer(name) if is_number else fields.boolean(name, True)):
+        return {}
+    if length < 1:
+        raise CheckpointError(f"{fields.name}: its floor_scale is {length}; it is at least one token.")
+    return {"attention.temperature_length": length, "attention.temperature_growth": growth}
+
+
+def _layers_with_experts(fields: ConfigReader, layers: int) -> list[int]:
+    every = fields.integer("interleave_moe_layer_step", 1) or 1
+    return fields.list_of("moe_layers", int, range(every - 1, layers, every))
+
+
 def _alternate(index: int) -> WeightOp:
     """The gate (0) or the linear half (1) of a tensor whose last axis alternates between the two; [expert out in]."""
 
@@ -74,6 +149,11 @@ def _alternate(index: int) -> WeightOp:
         return half.transpose(1, 2) if half.dim() == 3 else half
 
     return step
+
+
+def _transposed(tensor: Tensor, config: Config) -> Tensor:
+    """The stacked weights of experts that are stored as [expert in out]."""
+    return tensor.transpose(1, 2)
 
 
 def _block(router: str, maps: Sequence[str | WeightRule]) -> WeightRules:
@@ -142,7 +222,7 @@ GPT_OSS = llama_family(
         "mlp.router",
         [
             *(rule(f"{_GPT_OSS_EXPERTS}gate_up_proj", _alternate(index)) for index in range(2)),
-            rule(f"{_GPT_OSS_EXPERTS}down_proj", lambda tensor, config: tensor.transpose(1, 2)),
+            rule(f"{_GPT_OSS_EXPERTS}down_proj", _transposed),
         ],
     )
     | {
@@ -162,5 +242,26 @@ GPT_OSS = llama_family(
             "rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False,
             "original_max_position_embeddings": 4096,
         },
+    },
+)  # fmt: skip
+_LLAMA4_EXPERTS, _LLAMA4_MAPS = "feed_forward.experts.", ("gate", "up", "down")
+LLAMA4 = llama_family(
+    llama4,
+    {
+        **_block(
+            "feed_forward.router",
+            [
+                *(rule(f"{_LLAMA4_EXPERTS}gate_up_proj", chunk(half, 2, axis=2), _transposed) for half in range(2)),
+                rule(f"{_LLAMA4_EXPERTS}down_proj", _transposed),
+            ],
+        ),
+        **{f"feed_forward.{name}.weight": f"feed_forward.{name}_proj.weight" for name in _LLAMA4_MAPS},
+        **{f"feed_forward.shared.{name}": f"feed_forward.shared_expert.{name}_proj" for name in _LLAMA4_MAPS},
+    },
+    ignored_fields=(*_IGNORED, "for_llm_compile"),
+    defaults={
+        "vocab_size": 202_048, "hidden_size": 5120, "intermediate_size_mlp": 16_384, "num_hidden_layers": 48,
+        "num_attention_heads": 40, "num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 131_072,
+        "rms_norm_eps": 1e-5, "rope_theta": 500_000.0,
     },
 )  # fmt: skip

@@ -133,6 +133,12 @@ def test_the_network_of_the_layer_is_a_step(choices: dict[str, Any], formula: st
     assert attention_walkthrough(without, traced(without), "decoder.1.self", 0, 3, 2)[-1].name == "output"
 
 
+def test_queries_that_grow_with_their_position_say_so() -> None:
+    model = toys.decoder(positional_encoding="none", **{"attention.temperature_length": 2})
+    found = assert_steps_follow(model, traced(model), "decoder.1.self", 0, 5, 2)
+    assert "W_{Q} · 1.13863" in step_named(found, "project").formula  # 1 + 0.1 log(1 + floor(6 / 2))
+
+
 def test_what_the_layer_adds_of_a_token_s_own_vector_is_a_step() -> None:
     model = toys.decoder(layer_embedding=LayerEmbeddingConfig(dim=5), norm_placement="sandwich")
     trace = traced(model, "decoder.1.layer_embedding.token_vector[3]=scale:2")
