@@ -21,6 +21,7 @@ GEMMA4 = GEMMA | {
         "sliding_attention": {"rope_type": "default", "rope_theta": 20.0},
     },
 }  # fmt: skip
+MIXED = {"enable_moe_block": True, "num_experts": 5, "top_k_experts": 2, "moe_intermediate_size": 17}
 SHARING = {
     "num_hidden_layers": 6, "num_kv_shared_layers": 3,
     "layer_types": ["sliding_attention", "full_attention"] * 3,
@@ -289,6 +290,7 @@ DECODERS: dict[str, list[Case]] = {
     "gemma4_text": [
         Case("Gemma4ForCausalLM", GEMMA4 | SHARING | {"attention_k_eq_v": True, "num_global_key_value_heads": 1}),
         Case("Gemma4ForCausalLM", GEMMA4 | SHARING | {"use_double_wide_mlp": True, "attention_bias": True}),
+        Case("Gemma4ForCausalLM", GEMMA4 | SHARING | MIXED | {"use_double_wide_mlp": True}),
         Case("Gemma4TextModel", GEMMA4 | {"hidden_size_per_layer_input": 0, "attention_k_eq_v": True}),
         Case(
             "Gemma4ForCausalLM",

@@ -486,7 +486,7 @@ def test_what_cannot_be_opened_is_refused_by_a_sentence(name: str, tmp_path: Pat
 
 
 GEMMA4_REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "experts": ({"enable_moe_block": True}, "enable_moe_block is true, which changes the computation"),
+    "experts without a number": ({"enable_moe_block": True}, "its config has no num_experts"),
     "both ways": ({"use_bidirectional_attention": "all"}, 'use_bidirectional_attention is "all", which changes'),
     "no layer that gives": ({"num_kv_shared_layers": 5}, "num_kv_shared_layers is 5 of 6 layers, which leaves no"),
     "more than all": ({"num_kv_shared_layers": 9}, "num_kv_shared_layers is 9 of 6 layers"),

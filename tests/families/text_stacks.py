@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.families.decoders import GEMMA, GEMMA4, LLAMA, SHARING, WIDE
+from tests.families.decoders import GEMMA, GEMMA4, LLAMA, MIXED, SHARING, WIDE
 from tests.families.llama_like import LAYERS
 from tests.families.reference import Case
 
@@ -35,7 +35,7 @@ TEXT_STACKS: dict[str, list[Case]] = {
         Case("Gemma3Model", beside(GEMMA | {"sliding_window": 3}, "gemma3_text", SIGLIP)),
     ],
     "gemma4": [
-        Case("Gemma4ForConditionalGeneration", beside(GEMMA4 | SHARING, "gemma4_text", GEMMA4_SIDE)),
+        Case("Gemma4ForConditionalGeneration", beside(GEMMA4 | SHARING | MIXED, "gemma4_text", GEMMA4_SIDE)),
         Case("Gemma4Model", beside(GEMMA4 | {"attention_k_eq_v": True}, "gemma4_text", GEMMA4_SIDE)),
     ],
     "paligemma": [

@@ -170,6 +170,10 @@ class Config:
 
     def _check_layers(self) -> None:
         self.per_layer.check(self.layers)
+        if self.experts.own_norms and self.norm_placement not in ("sandwich", "post-sublayer"):
+            raise ConfigError(
+                f"norm_placement is {self.norm_placement!r}; with experts.own_norms it is sandwich or post-sublayer."
+            )
         key_value_layers, own = self.per_layer.key_value_layers, self._of_layers
         for layer, other in enumerate(key_value_layers if own else ()):
             if any(getattr(own[layer], name) != getattr(own[other], name) for name in _SHARED):

@@ -31,6 +31,9 @@ class ExpertsConfig:
     group_best: int = 1  # a group is chosen by the sum of its best shares; this is their number
     choice_bias: bool = False  # a learned number per expert affects the choice, but not the shares (DeepSeek-V3)
     shared_d_ff: int = 0  # neurons of an additional expert that reads every token; 0: none
+    # The experts have norms of their own before and after, and so has the expert that reads every token, which has d_ff
+    # neurons; all read the unnormed residual stream, the router divided by its root mean square (Gemma 4).
+    own_norms: bool = False
     bias: bool = False  # the linear maps of experts and router have biases
     up_offset: float = 0.0  # added to the linear half of each expert (gpt-oss)
     limit: float = 0.0  # clip the gate to at most this, the linear half to [-limit, limit] (gpt-oss); 0: no limit
@@ -41,6 +44,11 @@ class ExpertsConfig:
             raise ConfigError(
                 f"experts.count is {self.count} and experts.per_token {self.per_token}; there are at most "
                 f"{MAX_EXPERTS:,} experts, and a token goes to at least one of them."
+            )
+        if self.own_norms and self.shared_d_ff:
+            raise ConfigError(
+                f"experts.shared_d_ff is {self.shared_d_ff}; with experts.own_norms the expert that reads every token "
+                "has d_ff neurons."
             )
         size, rest = divmod(self.count, max(self.groups, 1))
         enough = size >= self.group_best and self.per_token <= self.chosen_groups * size

@@ -12,7 +12,7 @@ from headlight.array_types import Float
 from headlight.config import Config
 from headlight.errors import ConfigError
 from headlight.nn.hooks import Hook, no_hook
-from headlight.nn.layers import FEED_FORWARDS
+from headlight.nn.layers import FEED_FORWARDS, make_norm
 
 
 class MixtureOfExperts(nn.Module):
@@ -36,8 +36,15 @@ class MixtureOfExperts(nn.Module):
             nn.Parameter(torch.zeros(count, size)) if config.experts.bias else None for size in (d_ff, d_ff, d_model)
         )
         self.choice_bias = nn.Parameter(torch.zeros(count)) if config.experts.choice_bias else None
-        shared = config.replace(d_ff=config.experts.shared_d_ff or 1)
-        self.shared = FEED_FORWARDS[config.feed_forward].make(shared) if config.experts.shared_d_ff else None
+        has_norms = config.experts.own_norms
+        shared_d_ff = config.d_ff if has_norms else config.experts.shared_d_ff
+        shared = config.replace(d_ff=shared_d_ff or 1)
+        self.shared = FEED_FORWARDS[config.feed_forward].make(shared) if shared_d_ff else None
+        self.norm, self.output_norm, self.shared_norm, self.shared_output_norm = (
+            make_norm(config, d_model) if has_norms else nn.Identity() for _ in range(4)
+        )
+        router_norm = nn.RMSNorm(d_model, config.norm_epsilon, elementwise_affine=False)
+        self.router_norm = router_norm if has_norms else nn.Identity()
 
     def forward(self, x: Float[Tensor, "batch pos d_model"], hook: Hook) -> Float[Tensor, "batch pos d_model"]:
         """The sum over experts of the router's weight times the expert's output; a weight of 0 skips the expert.
@@ -45,8 +52,19 @@ class MixtureOfExperts(nn.Module):
         The output of the shared expert is added.
         """
         x = hook("input", x)
-        weights = hook("router_weights", self.choose(hook("router_scores", self.router(x))))
-        output = torch.zeros_like(x) if self.shared is None else hook("shared_output", self.shared(x, no_hook))
+        weights = hook("router_weights", self.choose(hook("router_scores", self.router(self.router_norm(x)))))
+        output = torch.zeros_like(x)
+        if self.shared is not None:
+            shared = self.shared_output_norm(self.shared(self.shared_norm(x), no_hook))
+            output = hook("shared_output", shared)
+        if self.experts.own_norms:
+            return hook("output", output + self.output_norm(self._routed(self.norm(x), weights, torch.zeros_like(x))))
+        return hook("output", self._routed(x, weights, output))
+
+    def _routed(
+        self, x: Float[Tensor, "batch pos d_model"], weights: Float[Tensor, "batch pos expert"], output: Tensor
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """`output`, to which the chosen experts of each token are added."""
         for number in self._used(weights):
             chosen = weights[..., number] != 0
             share = weights[..., number][chosen][:, None]
@@ -54,7 +72,7 @@ class MixtureOfExperts(nn.Module):
                 output[chosen] += self.expert(number, share * x[chosen])
             else:
                 output[chosen] += share * self.expert(number, x[chosen])
-        return hook("output", output)
+        return output
 
     def _used(self, weights: Float[Tensor, "batch pos expert"]) -> Iterable[int]:
         """The experts that some token is sent to; all of them in a compiled graph, which cannot branch on values."""
@@ -97,5 +115,17 @@ class MixtureOfExperts(nn.Module):
 
 def make_feed_forward(config: Config, layer: int) -> nn.Module | None:
     """The feed-forward network or the experts of a layer; None for blocks without either."""
-    has_experts = config.experts.count and layer not in config.experts.dense_layers
-    return MixtureOfExperts(config) if has_experts else FEED_FORWARDS[config.feed_forward].make(config)
+    return MixtureOfExperts(config) if _has_experts(config, layer) else FEED_FORWARDS[config.feed_forward].make(config)
+
+
+def normed_around(config: Config, layer: int) -> Config:
+    """The config of the residual connection around the feed-forward network of a layer.
+
+    Experts with norms of their own read the unnormed residual stream.
+    """
+    has_norms = config.experts.own_norms and _has_experts(config, layer)
+    return config.replace(norm_placement="post-sublayer") if has_norms else config
+
+
+def _has_experts(config: Config, layer: int) -> bool:
+    return config.experts.count > 0 and layer not in config.experts.dense_layers

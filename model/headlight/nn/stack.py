@@ -14,7 +14,7 @@ from headlight.array_types import Bool, Float, Int, Shaped
 from headlight.config import Config
 from headlight.errors import ConfigError, EditError
 from headlight.nn.attention import CROSS, Attention, AttentionContext, AttentionInputs, KeysAndValues, KVCache
-from headlight.nn.experts import make_feed_forward
+from headlight.nn.experts import make_feed_forward, normed_around
 from headlight.nn.hooks import Hook, HookAfter, HookScope, hook_scope, with_prefix
 from headlight.nn.layer_embedding import LayerEmbedding, LayerEmbeddingGate
 from headlight.nn.layers import Linear, make_norm
@@ -155,7 +155,8 @@ class Block(nn.Module):
         self.cross_attention_residual = ResidualConnection(config) if cross else None
         # Distances between source and text are undefined, so cross-attention has no positional encoding.
         self.cross_attention = Attention(config, layer, has_positions=False) if cross else None
-        self.feed_forward_residual = ResidualConnection(config) if config.has_feed_forward else None
+        around = normed_around(own, layer)
+        self.feed_forward_residual = ResidualConnection(around) if config.has_feed_forward else None
         self.feed_forward = make_feed_forward(own, layer)
         # Unlike the other sublayers it reads the residual stream unnormed, whatever the norm placement.
         ends_normed = own.replace(norm_placement="post-sublayer")

@@ -18,6 +18,7 @@ from headlight.analysis.walkthrough.steps import StepValue, WalkthroughStep, is_
 from headlight.config import Config
 from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import AttentionFunction
+from headlight.nn.experts import MixtureOfExperts
 from headlight.nn.hooks import HOOK_POINTS, QUERY_KEY_HOOK_POINTS
 from headlight.nn.layers import FEED_FORWARDS, MLP, GatedMLP, soft_cap
 from headlight.nn.positional_encodings import PositionalEncoding
@@ -327,5 +328,15 @@ def _feed_forward_formula(feed_forward: object, activation: str, is_sparse: bool
         case GatedMLP():
             gate = largest("x_{i} W_{gate}")
             return f"n_{{i}} = {activation}({gate}, x_{{i}} W_{{up}}),   f_{{i}} = n_{{i}} W_{{down}}"
+        case MixtureOfExperts():
+            return f"f_{{i}} = {_experts_formula(feed_forward)}"
         case _:
-            return "f_{i} = Σ_{e} r_{ie} expert_{e}(x_{i})"
+            raise TypeError(f"There is no formula for a {type(feed_forward).__name__}.")
+
+
+def _experts_formula(mixture: MixtureOfExperts) -> str:
+    has_norms = mixture.experts.own_norms
+    x = "Norm(x_{i})" if has_norms else "x_{i}"
+    routed = f"expert_{{e}}(r_{{ie}} {x})" if mixture.experts.share_of_input else f"r_{{ie}} expert_{{e}}({x})"
+    parts = [f"Σ_{{e}} {routed}", *[f"expert_{{shared}}({x})"] * (mixture.shared is not None)]
+    return " + ".join(f"Norm({part})" if has_norms else part for part in parts)

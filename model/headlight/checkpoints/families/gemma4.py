@@ -1,4 +1,7 @@
-"""Gemma 4: wider heads with proportional RoPE in layers that see the whole text; these may use keys as values."""
+"""Gemma 4: wider heads with proportional RoPE in layers that see the whole text, which may use keys as values.
+
+Larger models have experts beside the ordinary feed-forward network.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families.common import MLP_ACTIVATIONS, attention_biases, layer_masks, rope_config
 from headlight.checkpoints.families.gemma import SANDWICH, gated_activation, soft_capped_head
 from headlight.checkpoints.families.llama import QK_NORM_RULES, llama_family, shared_config
-from headlight.checkpoints.weight_mapping import ConfigValues, WeightRules
-from headlight.config import EmbeddingConfig, LayerEmbeddingConfig, PerLayerConfig
+from headlight.checkpoints.weight_mapping import ConfigValues, WeightRule, WeightRules, chunk, rule
+from headlight.config import EmbeddingConfig, ExpertsConfig, LayerEmbeddingConfig, PerLayerConfig
 from headlight.errors import CheckpointError
 
 _FULL, _WINDOW = "full_attention", "sliding_attention"
@@ -42,6 +45,7 @@ def gemma4(fields: ConfigReader) -> ConfigValues:
     widths = [choices["d_ff"] * (2 if double and read != layer else 1) for layer, read in enumerate(layers_read)]
     return choices | {
         "residual.scale": True,
+        "experts": _experts(fields) if fields.boolean("enable_moe_block", False) else ExpertsConfig(),
         "per_layer": PerLayerConfig(
             masks=layer_masks(fields.without("layer_types"), len(types), types, fields.integer("sliding_window", 512)),
             ropes=tuple(ropes),
@@ -109,6 +113,16 @@ def key_value_layers(fields: ConfigReader, types: list[str]) -> tuple[int, ...]:
     return tuple(layer if layer < first else last[kind] for layer, kind in enumerate(types))
 
 
+def _experts(fields: ConfigReader) -> ExpertsConfig:
+    """Experts beside the ordinary network, each with norms of their own."""
+    return ExpertsConfig(
+        count=fields.integer("num_experts"),
+        per_token=fields.integer("top_k_experts"),
+        d_ff=fields.integer("moe_intermediate_size"),
+        own_norms=True,
+    )
+
+
 def _layer_embedding(fields: ConfigReader) -> LayerEmbeddingConfig:
     """The layer embeddings; a file may have none."""
     dim, rows = fields.integer("hidden_size_per_layer_input"), fields.integer("vocab_size_per_layer_input")
@@ -126,18 +140,39 @@ LAYER_EMBEDDING_STACK: WeightRules = {
     "decoder.layer_embedding.projection": "per_layer_model_projection",
     "decoder.layer_embedding.norm": "per_layer_projection_norm",
 }
+_MAPS = ("gate", "up", "down")
+_EXPERTS: WeightRules = {
+    # The factors on the router's input and on its shares are multiplied into the weights.
+    "feed_forward.router.weight": WeightRule(
+        "router.proj.weight",
+        second="layers.{i}.router.scale",
+        combine=lambda weight, scale: weight.float() * scale * len(scale) ** -0.5,
+    ),
+    **{
+        f"feed_forward.{name}": rule("experts.gate_up_proj", chunk(half, 2, axis=1))
+        for half, name in enumerate(_MAPS[:2])
+    },
+    "feed_forward.down": WeightRule(
+        "experts.down_proj",
+        second="layers.{i}.router.per_expert_scale",
+        combine=lambda weight, scale: weight.float() * scale[:, None, None],
+    ),
+    **{f"feed_forward.{name}.weight": f"mlp.{name}_proj.weight" for name in _MAPS},
+    **{f"feed_forward.shared.{name}": f"mlp.{name}_proj" for name in _MAPS},
+    "feed_forward.norm": "pre_feedforward_layernorm_2",
+    "feed_forward.output_norm": "post_feedforward_layernorm_2",
+    "feed_forward.shared_norm": "pre_feedforward_layernorm",
+    "feed_forward.shared_output_norm": "post_feedforward_layernorm_1",
+}
 # The first files have unused weights for keys and values that come from another layer.
 UNUSED_KEYS_AND_VALUES = tuple(f"*.self_attn.{name}.*" for name in ("k_proj", "v_proj", "k_norm"))
 _DECODER = llama_family(
     gemma4,
-    SANDWICH | QK_NORM_RULES | LAYER_EMBEDDING_BLOCK | {"stream_scale": "layer_scalar"},
+    SANDWICH | QK_NORM_RULES | LAYER_EMBEDDING_BLOCK | _EXPERTS | {"stream_scale": "layer_scalar"},
     tied=True,
     default_pad_token_id=0,
     heads={"ForCausalLM": soft_capped_head(0.0)},
-    required_values={
-        "use_bidirectional_attention": "vision",  # which is causal for texts
-        "enable_moe_block": False,
-    },
+    required_values={"use_bidirectional_attention": "vision"},  # which is causal for texts
     ignored_fields=("moe_intermediate_size", "num_experts", "top_k_experts"),  # of enable_moe_block
     defaults=_DEFAULTS,
 )

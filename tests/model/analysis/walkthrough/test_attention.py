@@ -122,7 +122,13 @@ def test_the_steps_follow_for_every_architecture_option(choices: dict[str, Any],
         ({"feed_forward": "gelu", "bias": True}, "GELU(x_{i} W_{1} + b_{1}),   f_{i} = n_{i} W_{2} + b_{2}"),
         ({"feed_forward": "swiglu"}, "SwiGLU(x_{i} W_{gate}, x_{i} W_{up})"),
         ({"activation_sparsity": 0.6}, "SwiGLU(max(x_{i} W_{gate} - c_{i}, 0), x_{i} W_{up})"),
-        ({"feed_forward": "swiglu", "experts": ExpertsConfig(count=4)}, "r_{ie} expert_{e}"),
+        ({"feed_forward": "swiglu", "experts": ExpertsConfig(count=4)}, "f_{i} = Σ_{e} r_{ie} expert_{e}(x_{i})"),
+        ({"experts": ExpertsConfig(count=4, shared_d_ff=5)}, "expert_{e}(x_{i}) + expert_{shared}(x_{i})"),
+        ({"experts": ExpertsConfig(count=4, share_of_input=True)}, "Σ_{e} expert_{e}(r_{ie} x_{i})"),
+        (
+            {"experts": ExpertsConfig(count=4, own_norms=True), "norm_placement": "sandwich"},
+            "Norm(Σ_{e} r_{ie} expert_{e}(Norm(x_{i}))) + Norm(expert_{shared}(Norm(x_{i})))",
+        ),
     ],
 )
 def test_the_network_of_the_layer_is_a_step(choices: dict[str, Any], formula: str) -> None:
