@@ -99,7 +99,14 @@ LLAMA_LIKE: dict[str, list[Case]] = {
         Case("MixtralModel", LLAMA | WIDE | {"num_local_experts": 3, "num_experts_per_tok": 3}),
     ],
     "qwen3_moe": [
+        Case(
+            "Qwen3MoeForCausalLM",
+            LLAMA
+            | QWEN_EXPERTS
+            | {"num_experts": 4, "mlp_only_layers": [1], "num_hidden_layers": 4, "decoder_sparse_step": 2},
+        ),
         Case("Qwen3MoeForCausalLM", LLAMA | QWEN_EXPERTS | {"num_experts": 4, "head_dim": 8}),
+        Case("Qwen3MoeModel", LLAMA | QWEN_EXPERTS | {"num_experts": 4, "mlp_only_layers": [0, 1]}),
         Case("Qwen3MoeForCausalLM", LLAMA | SIX | QWEN_EXPERTS | {"num_experts": 3, "norm_topk_prob": True}),
         Case(
             "Qwen3MoeForCausalLM", LLAMA | SIX | QWEN_EXPERTS | {"mlp_only_layers": [1, 4], "moe_intermediate_size": 10}

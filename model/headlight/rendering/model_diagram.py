@@ -159,10 +159,7 @@ def _sublayers(config: Config, name: str, length: int, source_length: int, layer
         details = (_heads(config), f"weights {config.heads} × {length} × {source_length}", "reads the encoder's output")
         sublayers.append(_sublayer(config, "cross", Part("cross", "Cross-attention", details, shape)))
     if config.has_feed_forward:
-        own = config.for_layer(layer)
-        width = f"{config.d_model:,} → {own.d_ff:,} → {config.d_model:,}"
-        sparse = (f"about {own.activation_sparsity:.0%} of neurons at 0",) * (own.activation_sparsity > 0)
-        part = Part("feed_forward", "Feed-forward", (FEED_FORWARDS[config.feed_forward].title, width, *sparse), shape)
+        part = Part("feed_forward", "Feed-forward", _feed_forward(config, layer), shape)
         sublayers.append(_sublayer(config, "feed_forward", part))
     if config.has_several_streams:
         sublayers = _alternating(config, length, sublayers)
@@ -171,6 +168,19 @@ def _sublayers(config: Config, name: str, length: int, source_length: int, layer
         part = Part("layer_embedding", "Layer embedding", (f"{dim:,} channels", "of each token", *to_others), shape)
         sublayers.append(_sublayer(config.replace(norm_placement="post-sublayer"), "layer_embedding", part))
     return tuple(sublayers)
+
+
+def _feed_forward(config: Config, layer: int) -> tuple[str, ...]:
+    """The details of a layer's feed-forward network, or of its experts."""
+    own, experts, title = config.for_layer(layer), config.experts, FEED_FORWARDS[config.feed_forward].title
+    has_experts = layer in config.expert_layers
+    neurons = (experts.d_ff or own.d_ff) if has_experts else own.d_ff
+    width = f"{config.d_model:,} → {neurons:,} → {config.d_model:,}"
+    if not has_experts:
+        return title, width, *(f"about {own.activation_sparsity:.0%} of neurons at 0",) * (own.activation_sparsity > 0)
+    shared = own.d_ff if experts.own_norms else experts.shared_d_ff
+    for_every_token = (f"and one of {shared:,} neurons for every token",) * (shared > 0)
+    return title, f"{experts.per_token:,} of {experts.count:,} experts", width, *for_every_token
 
 
 def _alternating(config: Config, length: int, sublayers: list[Sublayer]) -> list[Sublayer]:

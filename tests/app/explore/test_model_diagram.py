@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from headlight.config import Config, EmbeddingConfig, EncoderConfig, ImageConfig, PerLayerConfig, ResidualConfig
+from headlight.config import (
+    Config,
+    EmbeddingConfig,
+    EncoderConfig,
+    ExpertsConfig,
+    ImageConfig,
+    PerLayerConfig,
+    ResidualConfig,
+)
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.rendering.model_diagram import ModelDiagram, StackDiagram, model_diagram
@@ -93,6 +101,17 @@ def test_a_layer_has_its_own_sizes_and_may_read_keys_of_another() -> None:
     assert last[0].parts[1].details[0] == "4 heads × 4 channels, 1 for keys"
     assert "keys and values of layer 1" in last[0].parts[1].details
     assert [each[1].parts[1].details[1] for each in (first, last)] == ["16 → 24 → 16", "16 → 48 → 16"]
+
+
+def test_experts_stand_in_the_layers_that_have_them() -> None:
+    experts = ExpertsConfig(count=4, d_ff=5, shared_d_ff=6)
+    choices = {"d_ff": 40, "experts": experts, "per_layer": PerLayerConfig(expert_counts=(4, 0, 4))}
+    first, second = (
+        model_diagram(toys.config(layers=3, **choices), LENGTH, layer=layer).stacks[0].sublayers[1].parts[-1].details
+        for layer in range(2)
+    )
+    assert first == ("SwiGLU", "2 of 4 experts", "16 → 5 → 16", "and one of 6 neurons for every token")
+    assert second == ("SwiGLU", "16 → 40 → 16")
 
 
 def test_several_streams_are_predicted_and_corrected_around_the_sublayers() -> None:

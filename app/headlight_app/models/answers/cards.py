@@ -146,13 +146,19 @@ def _input_details(tokenizer: str, config: Config) -> dict[str, str]:
 
 
 def _describe_feed_forward(config: Config) -> str:
-    """The kind and the width of the feed-forward networks."""
+    """The kind and the width of the feed-forward networks, and of experts."""
     if not config.has_feed_forward:
         return FEED_FORWARDS[config.feed_forward].title
     parallel = ", parallel to attention" if config.residual.parallel else ""
-    widths = sorted({config.for_layer(layer).d_ff for layer in range(config.layers)} or {config.d_ff})
-    neurons = " or ".join(f"{width:,}" for width in widths)
-    return f"{FEED_FORWARDS[config.feed_forward].title}, {neurons} neurons{parallel}"
+    ordinary = [layer for layer in range(config.layers) if layer not in config.expert_layers]
+    widths = sorted({config.for_layer(layer).d_ff for layer in ordinary})
+    widths = widths if config.layers else [config.d_ff]
+    networks = [f"{' or '.join(f'{width:,}' for width in widths)} neurons"] if widths else []
+    if config.expert_layers:
+        experts = config.experts
+        neurons = f"{experts.d_ff or config.d_ff:,} neurons"
+        networks.append(f"{experts.count:,} experts of {neurons}, {experts.per_token:,} for each token")
+    return f"{', '.join((FEED_FORWARDS[config.feed_forward].title, ' or '.join(networks)))}{parallel}"
 
 
 def format_count(number: int) -> str:

@@ -38,12 +38,20 @@ def mixtral(fields: ConfigReader) -> ConfigValues:
 
 
 def qwen3_moe(fields: ConfigReader) -> ConfigValues:
-    """Qwen3 with experts of width moe_intermediate_size in every decoder_sparse_step-th layer, but mlp_only_layers."""
-    choices, step = qwen3(fields, d_ff="moe_intermediate_size"), max(fields.integer("decoder_sparse_step", 1), 1)
-    exceptions = fields.list_of("mlp_only_layers", int)
-    dense = tuple(layer for layer in range(choices["layers"]) if layer in exceptions or (layer + 1) % step)
-    found = replace(experts(fields, 128, 8, None), d_ff=choices["d_ff"], dense_layers=dense)
-    return choices | {"experts": found} | ({"d_ff": fields.integer("intermediate_size")} if dense else {})
+    """Qwen3 with experts in some layers, of width moe_intermediate_size."""
+    choices, every = qwen3(fields), fields.integer("decoder_sparse_step", 1)
+    without = fields.list_of("mlp_only_layers", int)
+    if every < 1:
+        raise CheckpointError(f"{fields.name}: its decoder_sparse_step is {every}; it is at least one layer.")
+    has_experts = [layer not in without and (layer + 1) % every == 0 for layer in range(choices["layers"])]
+    mixture = replace(experts(fields, 128, 8, None), d_ff=fields.integer("moe_intermediate_size"))
+    return choices | _with_experts(mixture, has_experts)
+
+
+def _with_experts(mixture: ExpertsConfig, has_experts: Sequence[bool]) -> ConfigValues:
+    """The fields of a model in which some layers have experts."""
+    dense = tuple(layer for layer, has in enumerate(has_experts) if not has)
+    return {"experts": replace(mixture, dense_layers=dense)} if any(has_experts) else {}
 
 
 def olmoe(fields: ConfigReader) -> ConfigValues:
@@ -90,8 +98,8 @@ def llama4(fields: ConfigReader) -> ConfigValues:
         share_of_input=True,
         shared_d_ff=width,
     )
-    dense = tuple(layer for layer in range(layers) if layer not in experts_of_layers)
-    return choices | {"experts": replace(mixture, dense_layers=dense) if len(dense) < layers else ExpertsConfig()}
+    has_experts = [layer in experts_of_layers for layer in range(layers)]
+    return choices | _with_experts(mixture, has_experts)
 
 
 def _llama4_attention(fields: ConfigReader) -> ConfigValues:
@@ -162,12 +170,13 @@ def _block(router: str, maps: Sequence[str | WeightRule]) -> WeightRules:
     return rows | {"feed_forward.router": router}
 
 
-_GATE_UP_DOWN = [f"mlp.experts.*.{name}_proj.weight" for name in ("gate", "up", "down")]
+_MAPS = ("gate", "up", "down")
+_GATE_UP_DOWN = [f"mlp.experts.*.{name}_proj.weight" for name in _MAPS]
 _MIXTRAL_BLOCK = _block(
     "block_sparse_moe.gate", [f"block_sparse_moe.experts.*.{name}.weight" for name in ("w1", "w3", "w2")]
 )
-_DENSE: WeightRules = {f"feed_forward.{name}.weight": f"mlp.{name}_proj.weight" for name in ("gate", "up", "down")}
-_QWEN_BLOCK = _block("mlp.gate", _GATE_UP_DOWN) | QK_NORM_RULES | _DENSE
+_QWEN_BLOCK = _block("mlp.gate", _GATE_UP_DOWN) | QK_NORM_RULES
+_ORDINARY: WeightRules = {f"feed_forward.{name}.weight": f"mlp.{name}_proj.weight" for name in _MAPS}
 _GRANITE_BLOCK = _block(
     "block_sparse_moe.router.layer",
     [
@@ -189,12 +198,12 @@ MIXTRAL = llama_family(
 )  # fmt: skip
 QWEN3_MOE = llama_family(
     qwen3_moe,
-    _QWEN_BLOCK,
-    ignored_fields=(*_IGNORED, "intermediate_size"),
+    _QWEN_BLOCK | _ORDINARY,
+    ignored_fields=_IGNORED,
     attribute_map={"num_experts": "num_local_experts"},
     defaults={
         "vocab_size": 151_936, "max_position_embeddings": 32_768, "hidden_size": 2048, "num_hidden_layers": 24,
-        "num_key_value_heads": 4, "moe_intermediate_size": 768,
+        "num_key_value_heads": 4, "intermediate_size": 6144, "moe_intermediate_size": 768,
     },
 )  # fmt: skip
 OLMOE = llama_family(
@@ -244,7 +253,7 @@ GPT_OSS = llama_family(
         },
     },
 )  # fmt: skip
-_LLAMA4_EXPERTS, _LLAMA4_MAPS = "feed_forward.experts.", ("gate", "up", "down")
+_LLAMA4_EXPERTS = "feed_forward.experts."
 LLAMA4 = llama_family(
     llama4,
     {
@@ -255,8 +264,8 @@ LLAMA4 = llama_family(
                 rule(f"{_LLAMA4_EXPERTS}down_proj", _transposed),
             ],
         ),
-        **{f"feed_forward.{name}.weight": f"feed_forward.{name}_proj.weight" for name in _LLAMA4_MAPS},
-        **{f"feed_forward.shared.{name}": f"feed_forward.shared_expert.{name}_proj" for name in _LLAMA4_MAPS},
+        **{f"feed_forward.{name}.weight": f"feed_forward.{name}_proj.weight" for name in _MAPS},
+        **{f"feed_forward.shared.{name}": f"feed_forward.shared_expert.{name}_proj" for name in _MAPS},
     },
     ignored_fields=(*_IGNORED, "for_llm_compile"),
     defaults={
