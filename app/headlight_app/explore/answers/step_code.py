@@ -43,9 +43,10 @@ def attention_step_code(model: Transformer, attention: str) -> dict[str, tuple[C
     return {
         "input": (*_method_code(residual.norm, "forward"), *_statement_code("hook input")),
         "project": (
-            *_statement_code("query", "key", "value", "hook k", "hook v"),
+            *_statement_code("query", "key", "value", "hook q", "hook k", "hook v"),
             _function_code(split_heads),
             *_query_norm_code(attention_module),
+            *(_method_code(attention_module, "query_factor") if attention_module.temperature_length else ()),
         ),
         "rotate": (*_statement_code("hook rotated_q", "hook rotated_k"), *_method_code(scheme, "rotate", "angles")),
         "feature-map": _method_code(attention_function, "feature_map"),
