@@ -24,6 +24,15 @@ LLAMA4 = EXPERTS | {
     "intermediate_size_mlp": 38, "moe_layers": [1], "no_rope_layers": [1, 1, 0], "attention_chunk_size": 5,
     "floor_scale": 3, "attn_scale": 0.7,
 }  # fmt: skip
+HYBRID = {
+    "num_hidden_layers": 4, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 16,
+    "layer_types": ["linear_attention", "linear_attention", "full_attention", "full_attention"],
+    "linear_conv_kernel_dim": 3, "linear_key_head_dim": 5, "linear_value_head_dim": 7, "linear_num_key_heads": 2,
+    "linear_num_value_heads": 6,
+}  # fmt: skip
+NEXT = {
+    "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 20, "shared_expert_intermediate_size": 11,
+}  # fmt: skip
 GROUPS = {"n_group": 3, "topk_group": 2}
 HALVES = SIX | {"hidden_size": 48}  # heads of 8 channels, partly rotated
 
@@ -160,6 +169,24 @@ LLAMA_LIKE: dict[str, list[Case]] = {
                 "no_rope_layers": [1, 0, 0, 1],
             },
         ),
+    ],
+    "qwen3_5_text": [
+        Case("Qwen3_5ForCausalLM", LLAMA | HYBRID),
+        Case(
+            "Qwen3_5TextModel",
+            LLAMA
+            | HYBRID
+            | {
+                "layer_types": ["full_attention", "linear_attention"] * 2,
+                "linear_num_key_heads": 1,
+                "linear_num_value_heads": 4,
+                "attention_bias": True,
+            },
+        ),
+    ],
+    "qwen3_next": [
+        Case("Qwen3NextForCausalLM", LLAMA | HYBRID | NEXT),
+        Case("Qwen3NextModel", LLAMA | HYBRID | NEXT | {"num_hidden_layers": 5, "layer_types": None}),
     ],
     "deepseek_v2": [
         Case("DeepseekV2ForCausalLM", LLAMA | LATENT | {"num_hidden_layers": 3, "routed_scaling_factor": 3.0}),

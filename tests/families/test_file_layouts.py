@@ -531,6 +531,26 @@ def test_a_llama4_that_does_not_open_is_told_the_field(changes: dict[str, Any], 
         load(tmp_path / "model")
 
 
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"layer_types": ["linear_attention"] * 4}, "all its layers have linear attention, so there are no weights"),
+        ({"layer_types": ["sliding_attention"] * 4}, "names 'sliding_attention'; known are full_attention, linear_att"),
+        ({"decoder_sparse_step": 2}, "decoder_sparse_step is 2, which changes the computation"),
+        ({"mlp_only_layers": [1]}, r"mlp_only_layers is \[1\], which changes the computation"),
+    ],
+)
+def test_a_qwen3_next_that_does_not_open_is_told_the_field(
+    changes: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    build(CASES["qwen3_next"][0], tmp_path / "model")
+    note = "2 of its 4 layers have linear attention: they are computed, but have no weights to see. The layers with"
+    assert any(f"{note} weights, in the file 2, 3, are" in told for told in load(tmp_path / "model").notes)
+    change_config(tmp_path / "model", **changes)
+    with pytest.raises(CheckpointError, match=sentence):
+        load(tmp_path / "model")
+
+
 @pytest.mark.parametrize("name", GEMMA4_REFUSED)
 def test_a_gemma4_that_does_not_open_is_told_the_field(name: str, tmp_path: Path) -> None:
     changes, sentence = GEMMA4_REFUSED[name]

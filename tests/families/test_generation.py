@@ -13,7 +13,7 @@ from headlight.errors import TextError
 from headlight.generation.generate import beam_search, generate
 from tests.families.cases import CASES
 from tests.families.decoders import GPT2, LLAMA
-from tests.families.llama_like import LLAMA4
+from tests.families.llama_like import HYBRID, LLAMA4, NEXT
 from tests.families.reference import TEXT, Case, build, change_config, tokenizer
 
 UNUSED = 25  # a token that these models do not choose
@@ -78,8 +78,12 @@ def test_a_generation_config_is_followed(family: str, rule: str, tmp_path: Path)
     assert (wanted != expected_without(tmp_path, case, model)) == (rule != "none"), "the rule changes something"
 
 
-def test_chunks_and_growing_queries_go_on_in_a_longer_text(tmp_path: Path) -> None:
-    case = Case("Llama4ForCausalLM", LLAMA | LLAMA4 | {"bos_token_id": None, "eos_token_id": UNUSED})
+LAYERS_DIFFER = {"Llama4ForCausalLM": LLAMA4, "Qwen3_5ForCausalLM": HYBRID, "Qwen3NextForCausalLM": HYBRID | NEXT}
+
+
+@pytest.mark.parametrize("kind", LAYERS_DIFFER)
+def test_each_kind_of_layer_goes_on_in_a_longer_text(kind: str, tmp_path: Path) -> None:
+    case = Case(kind, LLAMA | LAYERS_DIFFER[kind] | {"bos_token_id": None, "eos_token_id": UNUSED})
     model = build(case, tmp_path)
     assert generated(tmp_path) == expected(tmp_path, case, model)
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from headlight.checkpoints import load
 from headlight.errors import TextError
@@ -43,3 +44,15 @@ def test_a_padding_token_in_a_text_is_read_as_the_reference_reads_it_or_refused(
     else:
         with pytest.raises(TextError, match="padding token"):
             run(opened.model, opened.tokenizer, case.text)
+
+
+@pytest.mark.parametrize("family", ["qwen3_5_text", "qwen3_next"])
+def test_a_token_that_is_taken_out_is_not_taken_up_by_a_state(family: str, tmp_path: Path) -> None:
+    """Rankings of tokens are tested in this way."""
+    reference, ids = build(CASES[family][0], tmp_path), torch.arange(12)[None]
+    kept = torch.ones(1, 12, dtype=torch.bool)
+    kept[0, [0, 4, 5]] = False
+    model = load(tmp_path).model.float()
+    with torch.inference_mode():
+        expected = reference(ids, attention_mask=kept.long()).logits[kept]
+        torch.testing.assert_close(model(ids, padding_mask=kept)[kept], expected, atol=TOLERANCE, rtol=0)

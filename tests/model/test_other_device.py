@@ -80,6 +80,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     "experts": {"experts": EXPERTS, "feed_forward": "swiglu", "attention.latent": LATENT, "attention.sinks": True},
     "unlike layers": toys.UNLIKE,
     "several streams": toys.STREAMS,
+    "linear attention": toys.HYBRID,
     "scores": {"attention.score_soft_cap": 2.0, "attention.qkv_limit": 0.5, "key_value_heads": 2,
                "attention.scale": False},
     "embedding": {"embedding": EmbeddingConfig(dim=8, projection="tokens", scale=2.0, segments=2)},

@@ -13,6 +13,7 @@ from headlight.config import (
     ImageConfig,
     LayerEmbeddingConfig,
     PerLayerConfig,
+    RecurrenceConfig,
     RopeConfig,
     SoundConfig,
 )
@@ -49,6 +50,13 @@ STREAMS: dict[str, Any] = UNLIKE | {
     "activation_sparsity": 0.6,
 }  # fmt: skip
 UNUSUAL = (UNLIKE, STREAMS)
+# Layers of linear attention around those of attention, whose output has a gate (Qwen3-Next).
+HYBRID: dict[str, Any] = {
+    "attention.output_gate": True,
+    "recurrence": RecurrenceConfig(
+        counts=(2, 1, 1), key_heads=2, value_heads=4, key_channels=3, value_channels=5, kernel=3
+    ),
+}
 # Per-layer settings for models of two layers.
 LAYERS_OF_TWO = (
     PerLayerConfig(),

@@ -13,7 +13,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from headlight.analysis.residual_stream import per_head_output, require_one_stream, through_residual
+from headlight.analysis.residual_stream import (
+    per_head_output,
+    require_attention_alone,
+    require_one_stream,
+    through_residual,
+)
 from headlight.array_types import Float
 from headlight.errors import TextError
 from headlight.nn.attention import repeat_key_values
@@ -63,6 +68,7 @@ def information_flow(
     for a model of several residual streams.
     """
     require_one_stream(trace.config, "information flow")
+    require_attention_alone(trace.config, "information flow")
     name = trace.config.stacks[-1]
     if not 0 < threshold <= 1:
         raise TextError(f"The threshold is {threshold}; it must be above 0 and at most 1.")

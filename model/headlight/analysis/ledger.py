@@ -31,8 +31,7 @@ from headlight.array_types import Float
 from headlight.errors import EditError, shortened
 from headlight.nn.attention import AllHeadsNorm, Attention, EachHeadNorm
 from headlight.nn.attention_functions import AttentionFunction
-from headlight.nn.latent import Compression
-from headlight.nn.layers import soft_cap
+from headlight.nn.layers import Compression, soft_cap
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tracing.interventions import is_edited
 from headlight.tracing.recompute import RecomputedAttention, recompute_attention

@@ -25,8 +25,7 @@ from headlight.array_types import Float
 from headlight.config import Config
 from headlight.errors import ConfigError
 from headlight.nn.attention import AllHeadsNorm, Attention, PerHeadNorm
-from headlight.nn.latent import Compression
-from headlight.nn.layers import GemmaRMSNorm
+from headlight.nn.layers import Compression, GemmaRMSNorm
 from headlight.nn.residual_streams import LowRankMap
 from headlight.nn.stack import AlternatingBlock, Block, LaurelConnection, ResidualConnection
 from headlight.nn.transformer import Transformer
@@ -237,6 +236,7 @@ class StreamDecomposer:
         probes: Sequence[Probe] = (),
         layers: int | None = None,
     ) -> None:
+        require_attention_alone(trace.config, "a decomposition of the residual stream")
         self.trace, self.position, self.probes = trace, position, tuple(probes)
         self.name = stack or trace.config.stacks[-1]
         self.stack = model.stack(self.name)
@@ -400,6 +400,15 @@ def _total(table: Tensor) -> Tensor:
 def _like(table: Decomposition, module: Mixing) -> Mixing:
     """A copy of a module on a table's device and with its dtype."""
     return deepcopy(module).to(table.device, table.dtype)
+
+
+def require_attention_alone(config: Config, what: str) -> None:
+    """Raise ConfigError for a model with layers of linear attention, which an analysis does not support."""
+    if config.has_recurrence:
+        raise ConfigError(
+            "Between its layers of attention this model has layers of linear attention, which have no weights; "
+            f"{what} is not available for it."
+        )
 
 
 def require_one_stream(config: Config, what: str) -> None:

@@ -12,7 +12,7 @@ from headlight.config.output import OutputHeadConfig
 from headlight.config.positions import AlibiConfig, RelativePositionConfig, RopeConfig, SinusoidalConfig
 from headlight.config.residual import AlternatingUpdatesConfig, ResidualConfig
 from headlight.config.sound import SoundConfig
-from headlight.config.stacks import DecoderConfig, EncoderConfig, PerLayerConfig
+from headlight.config.stacks import DecoderConfig, EncoderConfig, PerLayerConfig, RecurrenceConfig
 
 __all__ = [
     "AlibiConfig",
@@ -32,6 +32,7 @@ __all__ = [
     "Modality",
     "OutputHeadConfig",
     "PerLayerConfig",
+    "RecurrenceConfig",
     "RelativePositionConfig",
     "ResamplingFilter",
     "ResidualConfig",

@@ -47,6 +47,7 @@ class AttentionConfig:
     # log(1 + floor((position + 1) / temperature_length)) (Nakanishi 2025; Llama 4); a length of 0: they do not.
     temperature_length: int = 0
     temperature_growth: float = 0.1
+    output_gate: bool = False  # sigmoids of a linear map of the input multiply the weighted values (Qiu et al. 2025)
     keys_as_values: bool = False  # the key projection also makes the values (Gemma 4)
 
     def check(self, head_dim: int, value_head_dim: int) -> None:

@@ -19,7 +19,7 @@ from headlight.config.output import OutputHeadConfig
 from headlight.config.positions import AlibiConfig, RelativePositionConfig, RopeConfig, SinusoidalConfig
 from headlight.config.residual import ResidualConfig
 from headlight.config.sound import SoundConfig
-from headlight.config.stacks import DecoderConfig, EncoderConfig, PerLayerConfig
+from headlight.config.stacks import DecoderConfig, EncoderConfig, PerLayerConfig, RecurrenceConfig
 from headlight.errors import ConfigError
 from headlight.validation import check_choices, from_plain
 
@@ -62,6 +62,7 @@ class Config:
     encoder: EncoderConfig = EncoderConfig()  # sizes of the encoder of an encoder-decoder
     decoder: DecoderConfig = DecoderConfig()  # start and alignment of the decoder of an encoder-decoder
     per_layer: PerLayerConfig = PerLayerConfig()  # what differs between layers
+    recurrence: RecurrenceConfig = RecurrenceConfig()  # further layers, which have no attention weights
 
     # Inputs. An encoder, or the encoder of an encoder-decoder, may read an image or a sound instead of a text.
     embedding: EmbeddingConfig = EmbeddingConfig()  # of tokens
@@ -170,6 +171,10 @@ class Config:
 
     def _check_layers(self) -> None:
         self.per_layer.check(self.layers)
+        if self.has_recurrence:
+            self.recurrence.check(self.layers)
+            if self.architecture != "decoder" or self.has_several_streams:
+                raise ConfigError("recurrence.counts is for a decoder of one residual stream.")
         if self.experts.own_norms and self.norm_placement not in ("sandwich", "post-sublayer"):
             raise ConfigError(
                 f"norm_placement is {self.norm_placement!r}; with experts.own_norms it is sandwich or post-sublayer."
@@ -239,6 +244,11 @@ class Config:
         return ("text", signal) if self.has_cross_attention else (signal,)
 
     @property
+    def has_recurrence(self) -> bool:
+        """Whether there are layers of linear attention, which have no attention weights."""
+        return any(self.recurrence.counts)
+
+    @property
     def has_feed_forward(self) -> bool:
         """Whether blocks have a feed-forward network besides attention."""
         return self.feed_forward != "none"
@@ -251,7 +261,7 @@ class Config:
     @property
     def only_adds_sublayers(self) -> bool:
         """Whether each block only adds attentions and a feed-forward, with their norms, to one residual stream."""
-        more = self.layer_embedding.dim or self.residual.scale or self.residual.laurel_rank
+        more = self.layer_embedding.dim or self.residual.scale or self.residual.laurel_rank or self.has_recurrence
         return not (more or self.has_several_streams)
 
     @property
@@ -308,7 +318,9 @@ class Config:
         own = {name: of_layers for name, of_layers in entries.items() if of_layers}
         kinds = list(zip(*own.values(), strict=True))
         made = {
-            kind: self.replace(per_layer=PerLayerConfig(), **dict(zip(own, kind, strict=True)))
+            kind: self.replace(
+                per_layer=PerLayerConfig(), recurrence=RecurrenceConfig(), **dict(zip(own, kind, strict=True))
+            )
             for kind in dict.fromkeys(kinds)
         }
         return tuple(made[kind] for kind in kinds)

@@ -31,6 +31,7 @@ class ExpertsConfig:
     group_best: int = 1  # a group is chosen by the sum of its best shares; this is their number
     choice_bias: bool = False  # a learned number per expert affects the choice, but not the shares (DeepSeek-V3)
     shared_d_ff: int = 0  # neurons of an additional expert that reads every token; 0: none
+    shared_gate: bool = False  # a sigmoid of a linear map multiplies its output (Qwen3-Next)
     # The experts have norms of their own before and after, and so has the expert that reads every token, which has d_ff
     # neurons; all read the unnormed residual stream, the router divided by its root mean square (Gemma 4).
     own_norms: bool = False

@@ -46,6 +46,34 @@ class DecoderConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecurrenceConfig:
+    """Layers of linear attention, which have no attention weights, between those of attention (Yang et al. 2024)."""
+
+    # How many there are before the first layer of attention, and after each; empty: none.
+    counts: tuple[int, ...] = ()
+    key_heads: int = 1  # heads of queries and keys
+    value_heads: int = 1  # a multiple of key_heads
+    key_channels: int = 1  # of a head
+    value_channels: int = 1
+    kernel: int = 1  # tokens of the convolution before
+
+    def check(self, layers: int) -> None:
+        """Raise ConfigError unless the layers fit between `layers` layers of attention."""
+        names = ("key_heads", "value_heads", "key_channels", "value_channels", "kernel")
+        check_sizes(self, dict.fromkeys(names, MAX_WIDTH), "recurrence.")
+        if self.counts and (len(self.counts) != layers + 1 or not all(0 <= each <= MAX_LAYERS for each in self.counts)):
+            raise ConfigError(
+                f"recurrence.counts is {list(self.counts)[:8]}; it has a number of layers before the first of "
+                f"{layers:,} layers of attention, and one after each."
+            )
+        if not all(getattr(self, name) for name in names) or self.value_heads % self.key_heads:
+            raise ConfigError(
+                f"recurrence has {self.value_heads} value heads and {self.key_heads} key heads of {self.key_channels} "
+                f"channels; sizes are at least 1, and key heads divide value heads."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
 class PerLayerConfig:
     """The settings that differ between layers, one entry per layer; empty where all layers are equal."""
 

@@ -12,6 +12,7 @@ import numpy as np
 from headlight.analysis.attention_maps import attention_rollout
 from headlight.analysis.head_metrics import HEAD_METRICS, head_metrics
 from headlight.analysis.lenses.logit_lens import lens_at, logit_lens, residual_norms, target_tokens
+from headlight.analysis.residual_stream import require_attention_alone
 from headlight.analysis.weight_importance import weighted_value_norm
 from headlight.course.pictures import BarsPicture, HeatMapPicture, MatrixPicture
 from headlight.course.sentences import rank_word
@@ -90,6 +91,7 @@ def _moved(scope: Scope, layer: float, head: float) -> Value:
 
 def _rollout(scope: Scope, layer: float) -> Value:
     path, _ = _head(scope, layer, 0)
+    require_attention_alone(scope.model.config, "attention rollout")
     has_residual = NORM_PLACEMENTS[scope.model.config.norm_placement].has_residual
     return _query_key(scope, attention_rollout(scope.trace.attention(), has_residual)[int(path.split(".")[1])])
 

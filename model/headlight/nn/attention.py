@@ -14,8 +14,7 @@ from headlight.array_types import Bool, Float, Shaped
 from headlight.config import Config
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS, has_empty_rows
 from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_for_rows, hook_scope
-from headlight.nn.latent import make_compressions, with_shared_channels
-from headlight.nn.layers import Linear, make_norm, soft_cap
+from headlight.nn.layers import Compression, Linear, make_norm, soft_cap
 from headlight.nn.masks import QueryKeyPositions
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding, Rotation
 from headlight.registry import Registry
@@ -170,6 +169,21 @@ QK_NORMS: Registry[Callable[[Config, int], nn.Module]] = Registry(
 )
 
 
+def make_compressions(config: Config) -> tuple[Compression | None, Compression | None]:
+    """The down-projections of queries and of keys and values; None if uncompressed."""
+    latent, d_model = config.attention.latent, config.d_model
+    of_queries = latent.query_channels and Compression(d_model, latent.query_channels, bias=config.has_bias("latent"))
+    sizes = (latent.key_value_channels, latent.shared_key_channels)
+    return of_queries or None, Compression(d_model, *sizes, bias=config.has_bias("latent")) if sizes[0] else None
+
+
+def with_shared_channels(
+    shared: Float[Tensor, "batch pos shared_channel"], k: Float[Tensor, "batch head pos own_channel"]
+) -> Float[Tensor, "batch head pos head_dim"]:
+    """Prepends the channels shared by all heads to the keys."""
+    return torch.cat((shared[:, None].expand(-1, k.shape[1], -1, -1), k), dim=-1)
+
+
 def make_key(config: Config) -> Linear:
     """The projection to the keys of all key/value heads."""
     own_channels = config.head_dim - config.attention.latent.shared_key_channels
@@ -207,6 +221,8 @@ class Attention(nn.Module):
         self.key = make_key(config) if has_own else None
         self.value = make_value(config) if has_own and not config.attention.keys_as_values else None
         self.output = Linear(config.heads * config.value_head_dim, config.d_model, bias=config.has_bias("output"))
+        gated = self.output.in_features if config.attention.output_gate else 0
+        self.gate = Linear(config.d_model, gated, bias=config.has_bias("query")) if gated else None
         self.sinks = nn.Parameter(torch.zeros(config.heads)) if config.attention.sinks else None
         self.query_norm = QK_NORMS[config.attention.qk_norm](config, config.heads)
         self.key_norm = QK_NORMS[config.attention.qk_norm](config, config.key_value_heads) if has_own else nn.Identity()
@@ -228,6 +244,8 @@ class Attention(nn.Module):
         if inputs.cache is not None and inputs.memory is None:
             k, v = inputs.cache.append(inputs.path, new, inputs.shared)
         attended = context.collect(self.attend(context.spread(q), k, v, context, hook))
+        if self.gate is not None:
+            attended = attended * hook("gate", split_heads(self.gate(x), self.heads).sigmoid())
         return hook("output", self.output(merge_heads(hook("weighted_values", attended)))), new
 
     def project(
@@ -416,6 +434,10 @@ class KVCache:
 
     length: int = 0
     key_values: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
+
+    def new_rows(self, values: Float[Tensor, "batch head key dim"], count: int) -> Float[Tensor, "batch head new dim"]:
+        """The values of the last `count` tokens."""
+        return values[:, :, -count:]
 
     def append(self, path: str, new: KeysAndValues, shared: KeysAndValues | None = None) -> tuple[Tensor, Tensor]:
         """Appends the new keys and values of the self-attention at `path`; returns all of them.

@@ -36,6 +36,7 @@ class MixtureOfExperts(nn.Module):
             nn.Parameter(torch.zeros(count, size)) if config.experts.bias else None for size in (d_ff, d_ff, d_model)
         )
         self.choice_bias = nn.Parameter(torch.zeros(count)) if config.experts.choice_bias else None
+        self.shared_gate = nn.Linear(d_model, 1, bias=False) if config.experts.shared_gate else None
         has_norms = config.experts.own_norms
         shared_d_ff = config.d_ff if has_norms else config.experts.shared_d_ff
         shared = config.replace(d_ff=shared_d_ff or 1)
@@ -56,6 +57,7 @@ class MixtureOfExperts(nn.Module):
         output = torch.zeros_like(x)
         if self.shared is not None:
             shared = self.shared_output_norm(self.shared(self.shared_norm(x), no_hook))
+            shared = shared if self.shared_gate is None else self.shared_gate(x).sigmoid() * shared
             output = hook("shared_output", shared)
         if self.experts.own_norms:
             return hook("output", output + self.output_norm(self._routed(self.norm(x), weights, torch.zeros_like(x))))

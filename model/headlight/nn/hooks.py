@@ -190,6 +190,7 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
         "weights": HookPoint(
             _QUERY_KEY_AXES, "Attention weights", edited_in=("attention",), edit_sentences=_WEIGHT_SENTENCES
         ),
+        "gate": HookPoint(("head", "query", "value_head_dim"), "Gate of the weighted values"),
         "weighted_values": HookPoint(("head", "query", "value_head_dim"), "Weighted values", edited_in=("attention",)),
         "neurons": HookPoint(
             ("pos", "d_ff"),

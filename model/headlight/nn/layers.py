@@ -19,6 +19,7 @@ from headlight.nn.hooks import Hook
 from headlight.registry import Registry
 
 PACKED_ROWS = 32  # up to this many rows the single-threaded product of packed weights is fastest
+LATENT_EPSILON = 1e-6  # of the norm of compressed channels
 FEW_ROWS = 3  # for 2 to this many rows W x^T is faster than x W^T, which rearranges weights stored [out in]
 
 
@@ -123,6 +124,28 @@ class GemmaRMSNorm(nn.RMSNorm):
     def forward(self, x: Float[Tensor, "*shape dim"]) -> Float[Tensor, "*shape dim"]:
         """Normalizes, then scales by 1 + weight."""
         return functional.rms_norm(x, self.normalized_shape, 1 + self.weight, self.eps)
+
+
+class Compression(nn.Module):
+    """A linear map down to a few channels, all normed except the last `unnormed`.
+
+    Latent attention computes queries, keys and values from them (DeepSeek-AI 2024, section 2.1).
+    """
+
+    def __init__(self, d_model: int, channels: int, unnormed: int = 0, *, bias: bool = False) -> None:
+        super().__init__()
+        self.channels = channels
+        self.down = Linear(d_model, channels + unnormed, bias=bias)
+        self.norm = RMSNorm(channels, LATENT_EPSILON)
+
+    def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos channel"]:
+        """The compressed vectors."""
+        latent, unnormed = self.split(self.down(x))
+        return torch.cat((self.norm(latent), unnormed), dim=-1) if unnormed.shape[-1] else self.norm(latent)
+
+    def split(self, compressed: Float[Tensor, "*shape channel"]) -> tuple[Tensor, Tensor]:
+        """The normed channels, and the others."""
+        return compressed[..., : self.channels], compressed[..., self.channels :]
 
 
 @dataclass(frozen=True)

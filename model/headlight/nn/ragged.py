@@ -121,6 +121,10 @@ class RaggedCache(KVCache):
         # For attentions whose shared keys or values an edit changed, the path of the attention that computed them.
         self.key_value_paths: dict[str, str] = {}
 
+    def new_rows(self, values: Float[Tensor, "text head key dim"], count: int) -> Float[Tensor, "1 head row dim"]:
+        """The values of the new tokens, as rows."""
+        return values[self.rows.text, :, self.rows.position].transpose(0, 1)[None]
+
     def append(self, path: str, new: KeysAndValues, shared: KeysAndValues | None = None) -> tuple[Tensor, Tensor]:
         """Takes the new keys and values of the attention at `path`; returns all of each text."""
         shared_path = path if shared is None else shared.path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from types import MappingProxyType
 from typing import Literal
 
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from headlight.array_types import Bool, Float, Int, Shaped
-from headlight.config import Config
+from headlight.config import Config, PerLayerConfig
 from headlight.errors import ConfigError, EditError
 from headlight.nn.attention import CROSS, Attention, AttentionContext, AttentionInputs, KeysAndValues, KVCache
 from headlight.nn.experts import make_feed_forward, normed_around
@@ -20,6 +21,7 @@ from headlight.nn.layer_embedding import LayerEmbedding, LayerEmbeddingGate
 from headlight.nn.layers import Linear, make_norm
 from headlight.nn.masks import QueryKeyPositions, combine_masks, parse_masks
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
+from headlight.nn.recurrence import RecurrentLayer
 from headlight.nn.residual_streams import AlternatingUpdates, LowRankMap, ResidualStreams
 from headlight.registry import Registry
 
@@ -263,6 +265,12 @@ class Stack(nn.Module):
         self.project_in = Linear(embedding_dim, d_model) if projects_sum else nn.Identity()
         block = AlternatingBlock if config.has_several_streams else Block
         self.blocks = nn.ModuleList(block(config, has_cross_attention, layer) for layer in range(config.layers))
+        # All layers of linear attention, and the first of those before each block and after the last.
+        counts = config.recurrence.counts
+        no_more = replace(config.recurrence, counts=())
+        alike = config.replace(per_layer=PerLayerConfig(), recurrence=no_more) if counts else config
+        self.recurrent_layers = nn.ModuleList(RecurrentLayer(alike) for _ in range(sum(counts)))
+        self.first_recurrent = (0, *accumulate(counts)) if counts else (0,) * (config.layers + 2)
         self.residual_streams = ResidualStreams(config) if config.has_several_streams else None
         has_final_norm = config.final_norm and not NORM_PLACEMENTS[config.norm_placement].output_is_normed
         self.final_norm = make_norm(config, d_model) if has_final_norm else nn.Identity()
@@ -370,7 +378,12 @@ class Stack(nn.Module):
         cache: KVCache | None,
         ids: Int[Tensor, "batch token_pos"] | None = None,
     ) -> Float[Tensor, "batch pos embedding_dim"]:
-        """The residual stream after the last block and the final norm; layer embeddings need `ids`."""
+        """The residual stream after the last block and the final norm; layer embeddings need `ids`.
+
+        Raises ConfigError for a `mask` in a model with layers of linear attention, which know none.
+        """
+        if mask is not None and self.recurrent_layers:
+            raise ConfigError("This model has layers of linear attention, which no mask of a text limits; give none.")
         start, device = (cache.length if cache else 0), embedded.device
         keys = torch.arange(start + embedded.shape[1], device=device)
         queries, position_ids = keys[start:], self.position_ids(keys[start:], hook)
@@ -384,8 +397,10 @@ class Stack(nn.Module):
             cross_context = self.cross_attention_context(
                 QueryKeyPositions(queries, torch.arange(memory.shape[1], device=device), memory_padding_mask)
             )
-        x, token_vectors = self.begin(embedded, position_ids, hook, ids)
-        return self.forward_from(x, 0, contexts, memory, cross_context, hook, cache, token_vectors)
+        x, token_vectors = self.begin(embedded, position_ids, hook, ids, cache, padding_mask)
+        return self.forward_from(
+            x, 0, contexts, memory, cross_context, hook, cache, token_vectors, padding_mask=padding_mask
+        )
 
     def begin(
         self,
@@ -393,13 +408,25 @@ class Stack(nn.Module):
         position_ids: Shaped[Tensor, " pos"],
         hook: Hook,
         ids: Int[Tensor, "batch token_pos"] | None = None,
+        cache: KVCache | None = None,
+        padding_mask: Bool[Tensor, "batch key"] | None = None,
     ) -> tuple[Float[Tensor, "batch pos *stream d_model"], Float[Tensor, "batch pos layer layer_channel"] | None]:
         """The residual stream(s) before the first block, and the tokens' vectors for each layer, if any."""
         x = hook("embedding", self.token_project_in(embedded))
         token_vectors = None if self.layer_embedding is None else self.layer_embedding(ids, x)
         x = x + hook("position_embedding", self.positional_encoding.embed(position_ids)[None].to(embedded.dtype))
         begun: Tensor = self.dropout(self.project_in(self.embedding_norm(x)))
+        begun = self.through_recurrence(0, begun, cache, padding_mask)
         return begun if self.residual_streams is None else self.residual_streams.split(begun), token_vectors
+
+    def through_recurrence(
+        self, before: int, x: Tensor, cache: KVCache | None, padding_mask: Bool[Tensor, "batch key"] | None
+    ) -> Tensor:
+        """The residual stream after the layers of linear attention that stand before a block (or after the last)."""
+        is_token = None if padding_mask is None else padding_mask[:, -x.shape[1] :]
+        for number in range(*self.first_recurrent[before : before + 2]):
+            x = self.recurrent_layers[number](x, is_token, f"{self.name}.recurrent.{number}", cache)
+        return x
 
     def forward_from(
         self,
@@ -412,6 +439,7 @@ class Stack(nn.Module):
         cache: KVCache | None = None,
         token_vectors: Float[Tensor, "#batch pos layer layer_channel"] | None = None,
         shared: Mapping[int, KeysAndValues] = MappingProxyType({}),
+        padding_mask: Bool[Tensor, "batch key"] | None = None,
     ) -> Float[Tensor, "batch pos embedding_dim"]:
         """Run the blocks from `first_layer` on; `x` is the residual stream before it, `contexts` those of all layers.
 
@@ -427,5 +455,6 @@ class Stack(nn.Module):
             x, keys_and_values = self.blocks[layer](x, inputs, with_prefix(hook, str(layer)))
             if layer in self.shared_layers:
                 shared[layer] = keys_and_values
+            x = self.through_recurrence(layer + 1, x, cache, padding_mask)
         x = x if self.residual_streams is None else self.residual_streams.merge(x)
         return hook("final_residual", self.project_out(self.final_norm(hook("residual", x))))

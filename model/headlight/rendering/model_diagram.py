@@ -143,7 +143,7 @@ def _after_positions(config: Config, length: int) -> tuple[Part, ...]:
         parts.append(
             Part("streams", "Residual streams", ("one, and projections of it",), (length, count, config.d_model))
         )
-    return tuple(parts)
+    return (*parts, *_recurrence(config, 0, length))
 
 
 def _norm(config: Config, shape: Shape) -> Part:
@@ -167,7 +167,16 @@ def _sublayers(config: Config, name: str, length: int, source_length: int, layer
         to_others = ("added to all streams but the first",) * config.has_several_streams
         part = Part("layer_embedding", "Layer embedding", (f"{dim:,} channels", "of each token", *to_others), shape)
         sublayers.append(_sublayer(config.replace(norm_placement="post-sublayer"), "layer_embedding", part))
-    return tuple(sublayers)
+    after = _recurrence(config, layer + 1, length)
+    return (*sublayers, *(Sublayer("streams", (part,), added=False) for part in after))
+
+
+def _recurrence(config: Config, place: int, length: int) -> tuple[Part, ...]:
+    """The layers of linear attention before a layer, as one part; none if there are none."""
+    count = config.recurrence.counts[place] if config.has_recurrence else 0
+    title = f"{count:,} layer{'' if count == 1 else 's'} of linear attention"
+    part = Part("streams", title, ("a state instead of weights",), (length, config.d_model))
+    return (part,) * (count > 0)
 
 
 def _feed_forward(config: Config, layer: int) -> tuple[str, ...]:

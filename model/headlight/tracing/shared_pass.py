@@ -87,9 +87,8 @@ def read_together(model: Transformer, continuations: Sequence[Continuation]) -> 
     name = model.config.stacks[-1]
     stack, hook = model.stack(name), with_prefix(record, name)
     ids = torch.cat([token_tensor(each.request.text, model)[:, each.start :] for each in continuations], dim=1)
-    x, token_vectors = stack.begin(
-        model.embed(ids, segment_ids=_segments(model, continuations)), rows.position, hook, ids
-    )
+    embedded = model.embed(ids, segment_ids=_segments(model, continuations))
+    x, token_vectors = stack.begin(embedded, rows.position, hook, ids, cache)
     stack.forward_from(x, 0, ragged_contexts(stack, rows), None, None, hook, cache, token_vectors)
     return [record.new_values(text, model.config, cache) for text in range(len(continuations))]
 

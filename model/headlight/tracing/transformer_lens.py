@@ -74,7 +74,7 @@ def _nearest_names(config: Config, name: str) -> str:
     if block is None:
         known = [*_OF_STACK, *(f"blocks.0.{kind}" for kind in _OF_BLOCKS)]
     else:
-        has_post = block[1] != "*" and not config.has_several_streams  # several have no single output
+        has_post = block[1] != "*" and _has_post(config)
         kinds = [*_OF_BLOCKS, *(["hook_resid_post"] if has_post else [])]
         known = [f"blocks.{block[1]}.{kind}" for kind in kinds]
     return ", ".join(get_close_matches(shortened(name), known, n=3, cutoff=0.0))
@@ -88,6 +88,11 @@ def _path(config: Config, name: str) -> str:
     if block[1] == "*":
         return f"{stack}.*.{_OF_BLOCKS.get(kind, '')}"
     layer = int(block[1])
-    if kind == "hook_resid_post" and not config.has_several_streams:
+    if kind == "hook_resid_post" and _has_post(config):
         return f"{stack}.{layer + 1}.residual" if layer + 1 < config.layers else f"{stack}.residual"
     return f"{stack}.{layer}.{_OF_BLOCKS.get(kind, '')}"
+
+
+def _has_post(config: Config) -> bool:
+    """Whether the residual stream before a block is the output of the one before: not of several streams."""
+    return not (config.has_several_streams or config.has_recurrence)

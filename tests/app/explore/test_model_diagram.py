@@ -114,6 +114,13 @@ def test_experts_stand_in_the_layers_that_have_them() -> None:
     assert second == ("SwiGLU", "16 → 40 → 16")
 
 
+def test_layers_of_linear_attention_stand_between_the_others() -> None:
+    found = [model_diagram(toys.config(**toys.HYBRID), LENGTH, layer=layer).stacks[0] for layer in range(2)]
+    assert found[0].after_positions[-1].title == "2 layers of linear attention"
+    assert [each.sublayers[-1].parts[0].title for each in found] == ["1 layer of linear attention"] * 2
+    assert not found[0].sublayers[-1].added
+
+
 def test_several_streams_are_predicted_and_corrected_around_the_sublayers() -> None:
     config = toys.config(vocabulary_size=320, context_length=32, **toys.STREAMS)
     (stack,) = model_diagram(config, LENGTH).stacks

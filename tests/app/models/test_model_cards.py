@@ -21,6 +21,7 @@ from headlight_app.models.answers.cards import (
     opening_problem,
 )
 from headlight_app.models.contract import ModelCardRequest
+from tests.model import toys
 
 
 def listed(name: str) -> ListedModel:
@@ -68,6 +69,10 @@ def test_a_model_is_told_by_its_norm_feed_forward_and_pooling() -> None:
         some = config.replace(layers=2, d_ff=1_200, experts=experts, per_layer=PerLayerConfig(expert_counts=counts))
         wanted = f", {words}4 experts of 300 neurons, 2 for each token"
         assert subject._details(listed("mood"), some)["Feed-forward"].endswith(wanted)
+    mixed = config.replace(layers=2, architecture="decoder", **toys.HYBRID)
+    assert (
+        subject._details(listed("mood"), mixed)["Layers without weights"] == "4 of linear attention, between the others"
+    )
     assert "Pooling" in told("mood").details and "Pooling" not in told("next").details
 
 

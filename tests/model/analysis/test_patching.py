@@ -31,6 +31,7 @@ def restored(found: PatchingMap, patched: Trace) -> float:
         (toys.UNLIKE, ()),
         (toys.UNLIKE, (EDIT, "decoder.0.self.rotated_k=scale:2", "decoder.embedding[2]=scale:0.5")),
         (toys.STREAMS, ()),
+        (toys.HYBRID, ()),
         (toys.STREAMS, (EDIT, "decoder.1.residual_streams[2]=scale:2", "decoder.1.residual=scale:0.5")),
     ],
 )

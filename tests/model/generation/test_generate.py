@@ -317,6 +317,7 @@ def test_a_cached_step_with_any_edit_equals_reading_the_whole_text(site: str) ->
         "experts": ExpertsConfig(count=3 if site.startswith(("router", "shared")) else 0, shared_d_ff=5),
         "attention.latent": LatentConfig(key_value_channels=6 if site == "latent" else 0),
         "attention.sinks": site == "sink",
+        "attention.output_gate": site == "gate",
         "layer_embedding": LayerEmbeddingConfig(dim=5 * (site in ("token_vector", "residual_after_feed_forward"))),
         "residual.alternating_updates": AlternatingUpdatesConfig(streams=3 if site == "residual_streams" else 1),
     }

@@ -85,7 +85,7 @@ def mixture(**others: Any) -> Trace:
     model = toys.decoder(
         **sizes,
         experts=experts,
-        attention=AttentionConfig(latent=latent, sinks=True),
+        attention=AttentionConfig(latent=latent, sinks=True, output_gate=True),
     )
     return run(model, toys.causal(), TEXT, **others)
 

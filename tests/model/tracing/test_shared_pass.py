@@ -93,6 +93,7 @@ def test_letters_of_several_people_are_read_at_once(position: str) -> None:
         {"experts": ExpertsConfig(count=3, per_token=2), "feed_forward": "swiglu"},
         {"attention.sinks": True},
         *toys.UNUSUAL,
+        toys.HYBRID,
         {"attention.latent": LatentConfig(query_channels=5, key_value_channels=6, shared_key_channels=2)},
         {"head_dim": 6, "value_head_dim": 5, "key_value_heads": 1},
         {"masks": ("causal", "painted:3-1.5-0")},

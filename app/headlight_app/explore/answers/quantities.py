@@ -11,6 +11,7 @@ import numpy as np
 from headlight.analysis.attention_maps import attention_rollout
 from headlight.analysis.contacts import predict_contacts
 from headlight.analysis.moved_values import moved_values
+from headlight.analysis.residual_stream import require_attention_alone
 from headlight.analysis.weight_importance import attention_gradient, weighted_value_norm
 from headlight.attention_groups import AttentionGroup
 from headlight.config import Config
@@ -133,6 +134,7 @@ def has_residual(request: QuantityRequest) -> bool:
 def _rollout(request: QuantityRequest, layer: int) -> HeadArrays:
     if request.attention_group.kind != "self":
         raise EditError("Rollout follows a text through its own attention; attention to another text has none.")
+    require_attention_alone(request.resolved.config, "attention rollout")
     weights = request.resolved.trace.attention(stack=request.attention_group.stack)
     rollout_weights = attention_rollout(weights, has_residual(request))[layer]
     per_head = np.broadcast_to(rollout_weights, (request.attention_group.heads, *rollout_weights.shape))

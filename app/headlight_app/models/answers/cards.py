@@ -110,6 +110,11 @@ def _details(listed: ListedModel, config: Config) -> dict[str, str]:
         "Family": listed.metadata.family,
         "Size": f"{format_count(listed.metadata.parameter_count)} parameters",
         "Heads": describe_heads(config),
+        **(
+            {"Layers without weights": f"{sum(config.recurrence.counts)} of linear attention, between the others"}
+            if config.has_recurrence
+            else {}
+        ),
         "Positions": POSITIONAL_ENCODINGS[config.positional_encoding].title,
         **(
             {"Residual streams": f"{config.residual.alternating_updates.streams}"} if config.has_several_streams else {}

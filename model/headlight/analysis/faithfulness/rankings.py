@@ -18,6 +18,7 @@ from torch import Tensor
 
 from headlight.analysis.attention_maps import attention_rollout
 from headlight.analysis.faithfulness import alti_logit as alti
+from headlight.analysis.residual_stream import require_attention_alone
 from headlight.analysis.weight_importance import gradient_times_input
 from headlight.array_types import Bool, Float, Int
 from headlight.cancellation import check_cancelled
@@ -81,6 +82,7 @@ def _mean_weight(place: AnswerPlace) -> Scores:
 
 
 def _rollout(place: AnswerPlace) -> Scores:
+    require_attention_alone(place.trace.config, "attention rollout")
     has_residual = NORM_PLACEMENTS[place.trace.config.norm_placement].has_residual
     rollout = attention_rollout(place.trace.attention(), has_residual)[-1]
     return np.asarray(rollout[_rows(place)].mean(0))

@@ -246,13 +246,18 @@ class _Walkthrough:
 
     def _weighted_sum_step(self) -> WalkthroughStep:
         weight, v = self._at_key("weights"), self._value("v")[self.key_value_head, self.key]
+        gates: tuple[StepValue, ...] = ()
+        if self.attention.gate is not None:
+            gates = (StepValue("g_{i}", self._value("gate")[self.head, self.query], "value_head_dim"),)
         values = (
             StepValue("a_{ij}", weight),
             StepValue("v_{j}", v, "value_head_dim"),
             StepValue("a_{ij} v_{j}", weight * v, "value_head_dim"),
+            *gates,
             StepValue("z_{i}", self._value("weighted_values")[self.head, self.query], "value_head_dim"),
         )
-        return self._step("weighted-sum", "z_{i} = Σ_{j} a_{ij} v_{j}", values, ("weighted_values",))
+        formula = f"z_{{i}} = {'g_{i} · ' if gates else ''}Σ_{{j}} a_{{ij}} v_{{j}}"
+        return self._step("weighted-sum", formula, values, ("gate", "weighted_values")[not gates :])
 
     def _output_step(self) -> WalkthroughStep:
         weighted_values = torch.tensor(self._value("weighted_values")[:, self.query])

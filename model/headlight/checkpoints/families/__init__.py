@@ -14,6 +14,7 @@ from headlight.checkpoints.families import (
     llama,
     llama_like,
     modernbert,
+    qwen_hybrid,
     speech,
     vit,
 )
@@ -43,6 +44,8 @@ FAMILIES: Registry[Family] = Registry(
         "granitemoe": experts.GRANITEMOE,
         "gpt_oss": experts.GPT_OSS,
         "llama4_text": experts.LLAMA4,
+        "qwen3_next": qwen_hybrid.QWEN3_NEXT,
+        "qwen3_5_text": qwen_hybrid.QWEN3_5,
         "deepseek_v2": deepseek.DEEPSEEK_V2,
         "deepseek_v3": deepseek.DEEPSEEK_V3,
         "olmo": llama_like.OLMO,

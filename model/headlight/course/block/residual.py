@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
-from headlight.analysis.residual_stream import require_one_stream
+from headlight.analysis.residual_stream import require_attention_alone, require_one_stream
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config
@@ -33,6 +33,7 @@ def residual(model: Checkpoint, text: str, layer: int, token: int) -> ScreenRows
     """The stream of one token, and the addition of each sublayer."""
     network = model.model
     require_one_stream(network.config, "the sum of what sublayers add")
+    require_attention_alone(network.config, "the sum of what sublayers add")
     chosen = require_layer(network, layer)
     trace = run(network, model.tokenizer, text, keep=("*.residual*", "*.output"))
     at = require_token(trace.text, token)

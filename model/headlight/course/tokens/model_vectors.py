@@ -12,7 +12,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from headlight.analysis.principal_components import project_to_plane
-from headlight.analysis.residual_stream import require_one_stream
+from headlight.analysis.residual_stream import require_attention_alone, require_one_stream
 from headlight.array_types import Float
 from headlight.cancellation import check_cancelled
 from headlight.checkpoints import Checkpoint
@@ -101,6 +101,7 @@ def embedding_sum(checkpoint: Checkpoint, text: str, positional_encoding: str | 
     """Both summands and the sum in a forward pass, optionally with another positional encoding."""
     model = variant(checkpoint.model, positional_encoding=positional_encoding)
     require_one_stream(model.config, "the sum of token and position embeddings")
+    require_attention_alone(model.config, "the sum of token and position embeddings")
     stack = model.config.stacks[-1]
     paths = [f"{stack}.embedding", f"{stack}.position_embedding", f"{stack}.0.residual"]
     trace = run(model, checkpoint.tokenizer, text, keep=paths)

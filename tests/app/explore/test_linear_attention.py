@@ -1,0 +1,59 @@
+"""A model with layers of linear attention on the page: every answer is right or explains why there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from headlight.checkpoints import save
+from headlight.errors import ConfigError
+from tests.app.asking import ask_worker
+from tests.model import toys
+
+TRACE = toys.traced(toys.decoder(**toys.HYBRID))
+LAST = len(TRACE.text.ids) - 1
+
+
+@pytest.fixture(autouse=True)
+def hybrid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(tmp_path / "hybrid", toys.decoder(**toys.HYBRID), toys.causal(), dtype="float32")
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
+
+
+def ask(route: str, **body: Any) -> tuple[dict[str, Any], np.ndarray]:
+    meta, numbers = ask_worker(route, model="hybrid", text=toys.TEXT, **body)
+    return meta, np.frombuffer(numbers, "<f4" if len(numbers) % 4 == 0 else "u1")
+
+
+def test_the_layers_of_attention_are_shown_and_predict_what_a_run_predicts() -> None:
+    meta, _ = ask("trace")
+    assert [group["layers"] for group in meta["attention_groups"]] == [2]
+    _, numbers = ask("logit_lens", first=LAST)
+    likeliest = numbers.reshape(3, 1, -1)[-1, -1, 0]
+    assert int(likeliest) == TRACE["logits"][LAST].argmax()
+
+
+def test_a_head_off_is_what_a_run_without_it_gives() -> None:
+    _, changes = ask("head_ablation", attention="decoder.1.self", first=0, query=LAST)
+    assert len(changes) == 4 and np.isfinite(changes).all() and np.abs(changes).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("route", "asked", "sentence"),
+    [
+        ("information_flow", {"query": LAST}, "layers of linear attention, .* information flow is not available"),
+        ("logit_attribution", {"query": LAST}, "a decomposition of the residual stream is not available"),
+        ("head_removal", {"attention": "decoder.1.self", "head": 2, "query": LAST}, "a decomposition of the residual"),
+        ("head_view", {"layer": 1, "quantity": "rollout"}, "attention rollout is not available"),
+        ("head_view", {"layer": 1, "quantity": "moved"}, "A gate changes what the heads of this model move"),
+        ("trace", {"measure": "moved"}, "so only their weights can be shown"),
+    ],
+)
+def test_what_counts_on_attention_alone_is_refused_by_a_sentence(
+    route: str, asked: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        ask(route, **asked)
