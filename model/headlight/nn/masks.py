@@ -220,6 +220,9 @@ def _parse_tokens(name: str, what: str) -> Callable[[str], int]:
     return parse
 
 
+_parse_width = _parse_tokens("window", "a width")
+
+
 @lru_cache(maxsize=64)
 def _parse_matrix(text: str) -> Matrix:
     rows = text.split("/")
@@ -255,7 +258,7 @@ MASKS: Registry[Mask] = Registry(
             description="Each token attends only to tokens less than the window width away.",
             formula=r"m_{ij} = [\,|i - j| < w\,]",
             allowed=window,
-            argument=MaskArgument("Window width", "4", _parse_tokens("window", "a width")),
+            argument=MaskArgument("Window width", "4", _parse_width),
             with_causal=True,
         ),
         "chunks": Mask(
