@@ -104,8 +104,7 @@ def test_a_layer_has_its_own_sizes_and_may_read_keys_of_another() -> None:
 
 
 def test_experts_stand_in_the_layers_that_have_them() -> None:
-    experts = ExpertsConfig(count=4, d_ff=5, shared_d_ff=6)
-    choices = {"d_ff": 40, "experts": experts, "per_layer": PerLayerConfig(expert_counts=(4, 0, 4))}
+    choices = {"d_ff": 40, "experts": ExpertsConfig(count=4, d_ff=5, shared_d_ff=6, dense_layers=(1,))}
     first, second = (
         model_diagram(toys.config(layers=3, **choices), LENGTH, layer=layer).stacks[0].sublayers[1].parts[-1].details
         for layer in range(2)

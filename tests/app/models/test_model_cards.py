@@ -64,9 +64,9 @@ def test_a_model_is_told_by_its_norm_feed_forward_and_pooling() -> None:
     unlike = config.replace(layers=2, per_layer=widths, **{"residual.alternating_updates": streams})
     details = subject._details(listed("mood"), unlike)
     assert details["Feed-forward"].endswith(", 1,200 or 2,400 neurons") and details["Residual streams"] == "3"
-    experts = ExpertsConfig(count=4, d_ff=300)
-    for counts, words in (((), ""), ((4, 0), "1,200 neurons or ")):
-        some = config.replace(layers=2, d_ff=1_200, experts=experts, per_layer=PerLayerConfig(expert_counts=counts))
+    for dense, words in (((), ""), ((1,), "1,200 neurons or ")):
+        experts = ExpertsConfig(count=4, d_ff=300, dense_layers=dense)
+        some = config.replace(layers=2, d_ff=1_200, experts=experts)
         wanted = f", {words}4 experts of 300 neurons, 2 for each token"
         assert subject._details(listed("mood"), some)["Feed-forward"].endswith(wanted)
     mixed = config.replace(layers=2, architecture="decoder", **toys.HYBRID)

@@ -8,7 +8,7 @@ import torch
 
 from headlight import run
 from headlight.analysis.neuron_attribution import attribute_neurons
-from headlight.config import AttentionConfig, ExpertsConfig, LatentConfig, PerLayerConfig
+from headlight.config import AttentionConfig, ExpertsConfig, LatentConfig
 from headlight.errors import ConfigError
 from headlight.nn.experts import MixtureOfExperts
 from headlight.nn.transformer import Transformer
