@@ -164,10 +164,6 @@ def test_lines_begin_messages() -> None:
 
 
 HOSTILE = {
-    "{% for i in range(9999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}": "took longer than",
-    "{% macro again() %}{% for i in 'ab' %}{{ again() }}{% endfor %}{% endmacro %}{{ again() }}": "(took longer|fails)",
-    "{{ 9**9**9 }}": "product .* is too large",
-    "{{ 'the' * 10**9 }}": "product .* is too large",
     "{{ ''.__class__.__mro__ }}": "is unsafe",
     "{{ messages.append(1) }}": "is unsafe",
     "{{ cycler.__init__.__globals__ }}": "is unsafe",
