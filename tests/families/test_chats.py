@@ -186,5 +186,18 @@ def test_a_message_that_looks_like_the_template_has_its_own_place() -> None:
     assert text[: spans[0].start].endswith("user ") and text[spans[0].start : spans[0].end] == "user"
 
 
+@pytest.mark.parametrize(
+    ("source", "places"),
+    [
+        ("{% for m in messages | reverse %}{{ m.content }} {% endfor %}", ["user: mat", "system: be 'old'"]),
+        ("{% for m in messages %}{{ m.content | e }} {% endfor %}", ["system: be &#39;old&#39;", "user: mat"]),
+        ("{% for m in messages %}{{ m.content }}{{ m.content }}{% endfor %}", []),
+    ],
+)
+def test_a_message_has_the_role_of_its_writer_wherever_it_stands(source: str, places: list[str]) -> None:
+    text, spans = ChatTemplate(source).render(Chat.from_text("system: be 'old'\nuser: mat"))
+    assert [f"{role}: {text[start:end]}" for role, start, end in spans] == places
+
+
 def test_a_template_that_changes_messages_marks_none() -> None:
     assert ChatTemplate("{{ messages[0].content[:1] | upper }}").render(Chat.from_text("the cat")) == ("T", ())

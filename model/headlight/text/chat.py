@@ -14,7 +14,9 @@ from headlight.errors import TextError
 from headlight.text.template_process import render_template
 
 ROLES = ("system", "user", "assistant")
-_START, _END = "\ue000", "\ue001"  # characters without a meaning, around a message while its place is found
+# Characters without a meaning, around each message while its place is found.
+_BEGINNINGS, _END = range(0xF0000, 0x110000), "\ue000"
+_MARKS = re.compile("[\ue000\U000f0000-\U0010ffff]")
 _TURN = re.compile(rf"^[ \t]*({'|'.join(ROLES)}):[ \t]*", re.MULTILINE)
 
 
@@ -70,19 +72,25 @@ class ChatTemplate:
         much time or memory, or refuses the chat.
         """
         is_answered = chat.messages[-1].role == "assistant"
-        marked = [Message(role, f"{_START}{content}{_END}") for role, content in chat.messages]
         variables = {**self.special_tokens, "add_generation_prompt": not is_answered}
-        chats = [[message._asdict() for message in messages] for messages in (chat.messages, marked)]
+        chats = [[message._asdict() for message in messages] for messages in (chat.messages, _marked(chat.messages))]
         text, with_marks = render_template(self.source, variables, chats)
         return text, _spans(text, with_marks, chat.messages)
 
 
+def _marked(messages: Sequence[Message]) -> list[Message]:
+    """The messages between marks; each begins with a mark of its own, since a template may change their order."""
+    begun = zip(_BEGINNINGS, messages, strict=False)
+    return [Message(role, f"{chr(mark)}{content}{_END}") for mark, (role, content) in begun]
+
+
 def _spans(text: str, with_marks: str, messages: Sequence[Message]) -> tuple[MessageSpan, ...]:
     """The places of messages in a text, from the same text with marks around each message."""
-    if with_marks.replace(_START, "").replace(_END, "") != text or with_marks.count(_START) != len(messages):
+    marks = [*_MARKS.finditer(with_marks)]
+    places = [mark.start() - number for number, mark in enumerate(marks)]
+    begun = [ord(mark[0]) - _BEGINNINGS.start for mark in marks[::2]]
+    is_whole = sorted(begun) == [*range(len(messages))] and all(mark[0] == _END for mark in marks[1::2])
+    if not is_whole or _MARKS.sub("", with_marks) != text:
         return ()
-    found = []
-    for number, (role, content) in enumerate(messages):
-        start = [match.start() for match in re.finditer(_START, with_marks)][number] - 2 * number
-        found.append(MessageSpan(role, start, start + len(content)))
-    return tuple(found)
+    ends = zip(begun, places[::2], places[1::2], strict=True)
+    return tuple(MessageSpan(messages[number].role, start, end) for number, start, end in ends)
