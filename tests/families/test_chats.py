@@ -119,13 +119,7 @@ def test_no_answer_is_asked_for_after_one_of_the_assistant(tmp_path: Path) -> No
     assert list(load(tmp_path).tokenizer.encode_chat(chat).ids) == ids
 
 
-def test_of_several_templates_the_default_is_used(tmp_path: Path) -> None:
-    named = [{"name": "tools", "template": "the"}, {"name": "default", "template": CHATML}]
-    folder(tmp_path, "gpt2", named)
-    assert load(tmp_path).tokenizer.chat_template == ChatTemplate(CHATML, TOKENS)
-
-
-@pytest.mark.parametrize("wrong", [7, {"default": CHATML}])
+@pytest.mark.parametrize("wrong", [7, {"default": 7}, [{"name": "default", "template": ["the"]}]])
 def test_a_template_that_is_no_text_is_refused(wrong: Any, tmp_path: Path) -> None:
     folder(tmp_path, "gpt2", wrong)
     with pytest.raises(CheckpointError, match=r"its chat_template is .*; wanted a text"):

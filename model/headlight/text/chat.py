@@ -72,7 +72,9 @@ class ChatTemplate:
         much time or memory, or refuses the chat.
         """
         is_answered = chat.messages[-1].role == "assistant"
-        variables = {**self.special_tokens, "add_generation_prompt": not is_answered}
+        # As in `transformers`, tools and documents are always given, and none are.
+        nothing = dict.fromkeys(("tools", "documents"))
+        variables = {**self.special_tokens, **nothing, "add_generation_prompt": not is_answered}
         chats = [[message._asdict() for message in messages] for messages in (chat.messages, _marked(chat.messages))]
         text, with_marks = render_template(self.source, variables, chats)
         return text, _spans(text, with_marks, chat.messages)

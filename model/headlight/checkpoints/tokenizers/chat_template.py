@@ -34,13 +34,14 @@ def read_chat_template(folder: Path, config: ConfigReader, special_tokens: Speci
 
 
 def default_template(given: Any, name: str) -> str:
-    """The template itself, or of a list of named ones the one called "default"; empty if there is none.
+    """The template itself, or of named ones the one called "default"; empty if there is none.
 
     Raises CheckpointError for a template that is no text, or is too long.
     """
     if isinstance(given, list):
-        named = [each for each in given if isinstance(each, dict) and each.get("name") == "default"]
-        given = named[0].get("template") if named else None
+        given = {str(each.get("name")): each.get("template") for each in given if isinstance(each, dict)}
+    if isinstance(given, dict):
+        given = given.get("default")
     if given is not None and not isinstance(given, str):
         raise CheckpointError(f"{name}: its chat_template is {str(given)[:60]!r}; wanted a text, or a list of them.")
     if given and len(given) > MAX_TEMPLATE_BYTES:
