@@ -85,8 +85,11 @@ class MixtureOfExperts(nn.Module):
 
     def choose(self, scores: Float[Tensor, "batch pos expert"]) -> Float[Tensor, "batch pos expert"]:
         """Each expert's share of a token: 0 except for the best ones, whose shares sum to 1 if `normalized`."""
-        shares = scores.float().sigmoid() if self.experts.scoring == "sigmoid" else scores.float().softmax(dim=-1)
-        wanted = shares if self.choice_bias is None else shares + self.choice_bias.float()
+        has_sigmoids = self.experts.scoring == "sigmoid"
+        shares = scores.float().sigmoid() if has_sigmoids else scores.float().softmax(dim=-1)
+        # Sigmoids of large scores are all 1; in Llama 4, which adds nothing to them, the scores decide.
+        wanted = scores.float() if has_sigmoids else shares
+        wanted = wanted if self.choice_bias is None else shares + self.choice_bias.float()
         places = self._within_groups(wanted).topk(self.experts.per_token, dim=-1).indices
         best = shares.gather(-1, places)
         if self.experts.normalized:

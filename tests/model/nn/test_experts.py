@@ -34,6 +34,13 @@ def test_shares_that_are_not_normalized_are_those_of_all_experts() -> None:
     np.testing.assert_allclose(weights.max(-1), shares.max(-1), atol=1e-6)
 
 
+def test_sigmoids_that_are_all_one_do_not_hide_the_best_expert() -> None:
+    model = mixture(per_token=1, scoring="sigmoid", normalized=False)
+    experts = model.stack("decoder").blocks[0].feed_forward
+    assert isinstance(experts, MixtureOfExperts)
+    assert experts.choose(torch.tensor([[[30.0, 40.0, 20.0]]])).tolist() == [[[0.0, 1.0, 0.0]]]
+
+
 def test_a_share_may_multiply_what_an_expert_reads() -> None:
     model = mixture(per_token=1, scoring="sigmoid", normalized=False, share_of_input=True)
     trace = run(model, toys.causal(), toys.SENTENCE)
