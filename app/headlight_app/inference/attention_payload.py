@@ -151,6 +151,8 @@ def notes(resolved: ResolvedQuestion) -> tuple[str, ...]:
     note_texts, traced = variant_notes(resolved), resolved.trace
     heard = traced.source or traced.text
     longest = max(traced.text.read_count, heard.read_count)
+    if numbers := resolved.config.recurrence.describe():
+        note_texts.append(numbers)
     if separator := typed_separator(traced.text, resolved.config, resolved.tokenizer):
         note_texts.append(f"{separator} in a sentence does not begin a second text, which has a box of its own.")
     if isinstance(heard, EncodedSound):

@@ -149,21 +149,8 @@ def make_plan(family: Family, fields: ConfigReader, tensors: LazyTensors) -> Con
         config = Config.from_paths(values)
     except (ConfigError, TypeError) as error:
         raise CheckpointError(f"{fields.name}: {error}") from error
-    return ConversionPlan(
-        family, fields, head, config, (*notes, *_recurrence_notes(config), *_out_of_vocabulary_notes(fields, config))
-    )
-
-
-def _recurrence_notes(config: Config) -> tuple[str, ...]:
-    """A note on layers of linear attention, and on the numbers of the others in the file."""
-    if not config.has_recurrence:
-        return ()
-    counts = config.recurrence.counts
-    numbers = [layer + sum(counts[: layer + 1]) for layer in range(config.layers)]
-    return (
-        f"{sum(counts)} of its {sum(counts) + config.layers} layers have linear attention: they are computed, but have "
-        f"no weights to see. The layers with weights, in the file {', '.join(map(str, numbers))}, are numbered from 0.",
-    )
+    of_layers = filter(None, [config.recurrence.describe()])
+    return ConversionPlan(family, fields, head, config, (*notes, *of_layers, *_out_of_vocabulary_notes(fields, config)))
 
 
 PROBLEM_TYPE_NAMES = {

@@ -110,11 +110,15 @@ def model_folders(options: argparse.Namespace) -> list[str]:
 
 
 def open_model(options: argparse.Namespace) -> Checkpoint:
-    """The model that the options name; prints a warning on standard error if some weights are not finite."""
+    """The model that the options name.
+
+    Says on standard error that some weights are not finite, and which layers have other numbers in the checkpoint.
+    """
     loaded = load(
         find_checkpoint(options.model, model_folders(options), fetch=True), name=options.model, device=options.device
     )
-    if note := checkpoints.describe_nonfinite(checkpoints.find_nonfinite(loaded)):
+    nonfinite = checkpoints.describe_nonfinite(checkpoints.find_nonfinite(loaded))
+    for note in filter(None, (nonfinite, loaded.model.config.recurrence.describe())):
         print(f"headlight: {note}", file=sys.stderr)
     return loaded
 

@@ -45,9 +45,9 @@ def models(options: argparse.Namespace) -> int:
 def _format_entry(entry: CatalogEntry, width: int) -> str:
     config = entry.config
     layers = [config.num_layers(stack) for stack in config.stacks]
-    without = sum(config.recurrence.counts)
     depth = counted(layers[0], "layer") if len(layers) == 1 else f"{' + '.join(map(str, layers))} layers"
-    depth += f" (and {without} without weights)" if without else ""
+    if config.has_recurrence:
+        depth += f" ({', '.join(map(str, config.recurrence.numbers_in_file))} in the checkpoint)"
     return (
         f"{entry.name:{width}} {config.architecture}, {depth} x {counted(config.heads, 'head')}, "
         f"hidden size {config.d_model}, {config.positional_encoding}, context {config.context_length}, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from itertools import accumulate
 
 from headlight.config.bounds import MAX_LAYERS, MAX_WIDTH, check_sizes
 from headlight.config.positions import RopeConfig
@@ -56,6 +57,21 @@ class RecurrenceConfig:
     key_channels: int = 1  # of a head
     value_channels: int = 1
     kernel: int = 1  # tokens of the convolution before
+
+    @property
+    def numbers_in_file(self) -> tuple[int, ...]:
+        """The number of each layer of attention among all layers, as checkpoints count them."""
+        return tuple(layer + before for layer, before in enumerate(accumulate(self.counts[:-1])))
+
+    def describe(self) -> str:
+        """A sentence on which layers are shown, under which numbers; empty if all are."""
+        without, shown = sum(self.counts), self.numbers_in_file
+        if not without:
+            return ""
+        return (
+            f"{without} of the checkpoint's {without + len(shown)} layers have linear attention, a state instead of "
+            f"weights; the others, its layers {', '.join(map(str, shown))}, are numbered from 0 here."
+        )
 
     def check(self, layers: int) -> None:
         """Raise ConfigError unless the layers fit between `layers` layers of attention."""

@@ -31,6 +31,7 @@ def ask(route: str, **body: Any) -> tuple[dict[str, Any], np.ndarray]:
 def test_the_layers_of_attention_are_shown_and_predict_what_a_run_predicts() -> None:
     meta, _ = ask("trace")
     assert [group["layers"] for group in meta["attention_groups"]] == [2]
+    assert "the others, its layers 2, 4, are numbered from 0 here." in meta["notes"][0]
     _, numbers = ask("logit_lens", first=LAST)
     likeliest = numbers.reshape(3, 1, -1)[-1, -1, 0]
     assert int(likeliest) == TRACE["logits"][LAST].argmax()

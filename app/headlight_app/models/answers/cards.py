@@ -111,7 +111,7 @@ def _details(listed: ListedModel, config: Config) -> dict[str, str]:
         "Size": f"{format_count(listed.metadata.parameter_count)} parameters",
         "Heads": describe_heads(config),
         **(
-            {"Layers without weights": f"{sum(config.recurrence.counts)} of linear attention, between the others"}
+            {"Layers without weights": f"{sum(config.recurrence.counts)} of linear attention; {_in_checkpoint(config)}"}
             if config.has_recurrence
             else {}
         ),
@@ -128,6 +128,10 @@ def _details(listed: ListedModel, config: Config) -> dict[str, str]:
         "Memory": f"{format_bytes(listed.metadata.memory_bytes)} once open",
         "Licence": listed.metadata.licence or "not stated",
     }
+
+
+def _in_checkpoint(config: Config) -> str:
+    return f"in the checkpoint, the others are {', '.join(map(str, config.recurrence.numbers_in_file))}"
 
 
 def _input_details(tokenizer: str, config: Config) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Qwen3-Next and Qwen3.5: three of four layers have linear attention, which has a state instead of attention weights.
 
-The layers of attention are numbered among themselves; a note says which they are in the file.
+The layers of attention are numbered among themselves; page, command and card say which they are in the file.
 """
 
 from __future__ import annotations
