@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from headlight.analysis.moved_values import require_no_gate
 from headlight.analysis.residual_stream import (
     per_head_output,
     require_attention_alone,
@@ -162,6 +163,7 @@ class _LayerFlow:
         """
         if kind not in self.value_terms:
             attention = recompute_attention(self.model, self.trace, f"{self.path}.{kind}")
+            require_no_gate(attention.attention)
             head_outputs = per_head_output(
                 attention.attention, repeat_key_values(attention.v, attention.attention.group_size)[0].float().cpu()
             )

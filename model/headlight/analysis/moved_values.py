@@ -17,7 +17,7 @@ from headlight.analysis.residual_stream import per_head_output
 from headlight.array_types import Float
 from headlight.attention_groups import attention_groups
 from headlight.errors import ConfigError
-from headlight.nn.attention import repeat_key_values
+from headlight.nn.attention import Attention, repeat_key_values
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tracing.trace import Trace
 
@@ -76,8 +76,7 @@ def value_outputs(
 ) -> tuple[Float[torch.Tensor, "head query key"], Float[torch.Tensor, "head key d_model"]]:
     """The weights of the attention at `path`, and each head's projected values; the trace must contain KEEP."""
     attention, _ = attention_at(model, path)
-    if attention.gate is not None:
-        raise ConfigError("A gate changes what the heads of this model move, so only their weights can be shown.")
+    require_no_gate(attention)
     values = torch.from_numpy(trace[f"{path}.v"].astype(np.float32))[None].to(attention.output.weight.device)
     outputs = per_head_output(attention, repeat_key_values(values, attention.group_size)[0])
     return torch.from_numpy(trace[f"{path}.weights"].astype(np.float32)).to(outputs), outputs
@@ -105,3 +104,9 @@ def _sinks(path: str, moved: MovedValues) -> Iterator[Sink]:
     weight, share = ((each * rows).sum(1) / counts for each in (moved.weights, moved.length))
     for head, key in np.argwhere((weight >= SINK_WEIGHT) & (share < SINK_SHARE * weight) & (rows.sum(1) > 1)):
         yield Sink(path, int(head), int(key), float(weight[head, key]), float(share[head, key]))
+
+
+def require_no_gate(attention: Attention) -> None:
+    """Raise ConfigError for an attention whose output has a gate, which changes what a weight moves."""
+    if attention.gate is not None:
+        raise ConfigError("A gate changes what the heads of this model move, so only their weights can be shown.")

@@ -91,6 +91,12 @@ def test_what_counts_on_attention_alone_is_refused_by_a_sentence(sentence: str) 
         REFUSED[sentence](model, toys.traced(model))
 
 
+def test_a_gate_without_layers_of_linear_attention_is_told_as_well() -> None:
+    model = toys.decoder(**{"attention.output_gate": True})
+    with pytest.raises(ConfigError, match="A gate changes what the heads of this model move"):
+        information_flow(model, toys.traced(model))
+
+
 def test_tokens_are_ranked_by_what_holds_for_such_a_model() -> None:
     model = hybrid()
     found = compare_rankings(model, toys.traced(model), 4, 7)
