@@ -37,6 +37,14 @@ def test_a_chat_is_typed_as_messages(shared_visitor: Visitor) -> None:
     wait_for_address(page, chat=None, text=TEXT)
 
 
+def test_a_chat_of_several_lines_is_seen_whole(shared_visitor: Visitor) -> None:
+    lines = "%0A".join(f"{role}: the cat" for role in ("user", "assistant") * 3)
+    page = shared_visitor.on_screen(390, 844).open(f"model=talk&chat=1&text={lines}")
+    box = page.get_by_test_id("sentence")
+    expect(page.get_by_test_id("tokens").locator('[data-role="user"]')).to_have_count(6)
+    assert box.evaluate("box => box.scrollHeight <= box.clientHeight && box.clientHeight > 120")
+
+
 def test_a_model_without_a_template_offers_no_chat(shared_visitor: Visitor) -> None:
     page = shared_visitor.open("model=stories-causal&chat=1&text=the+dog")
     expect(page.get_by_test_id("tokens").locator(".chip").first).to_be_visible()

@@ -29,7 +29,7 @@ test("a press makes the text a chat, whose tokens say whose message they are of"
   await until(() => chips(page).some(({ dataset }) => dataset.role));
   assert.equal(chat.ariaPressed, "true");
   assert.equal(wordsOf(page.one('[for="sentence"]')), "Chat");
-  assert.match(page.text("chat-hint"), /begin with system:, user: or assistant: are messages/);
+  assert.match(page.text("chat-hint"), /begins with system:, user: or assistant: starts a message/);
   assert.equal(page.get("sentence").getAttribute("aria-describedby"), "chat-hint problem");
   const of = (/** @type {string} */ role) => chips(page).filter(({ dataset }) => dataset.role === role);
   assert.equal(of("user").map(wordsOf).join(" "), "the cat sat");

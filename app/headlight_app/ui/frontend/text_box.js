@@ -1,12 +1,10 @@
 // The boxes for typing a text.
 
-const TALLEST = 120; // pixels
-
-/** Makes boxes as high as their text, up to a limit. @param {Iterable<HTMLTextAreaElement>} boxes */
+/** Makes boxes as high as their text, up to their greatest height. @param {Iterable<HTMLTextAreaElement>} boxes */
 export function fitHeights(boxes) {
   for (const box of boxes) {
     box.style.height = "auto";
-    if (box.scrollHeight) box.style.height = `${Math.min(box.scrollHeight, TALLEST)}px`;
+    if (box.scrollHeight) box.style.height = `${box.scrollHeight}px`;
   }
 }
 
@@ -29,10 +27,10 @@ export function setText(box, text) {
 export function drawChat({ chat, chatHint, text, caption }, isOffered, isOn, usual) {
   chat.hidden = !isOffered;
   chat.ariaPressed = String(isOn);
-  chat.title = "The text is a chat: the model's own template makes of its messages what the model reads";
+  chat.title = "Read the text as a chat: the model's own template turns its messages into what the model reads";
   chatHint.hidden = !isOn;
   chatHint.textContent =
-    "Lines that begin with system:, user: or assistant: are messages; without such a line the text is the user's.";
+    "A line that begins with system:, user: or assistant: starts a message; text before the first one is the user's.";
   caption.textContent = isOn ? "Chat" : usual;
   text.setAttribute("aria-describedby", isOn ? "chat-hint problem" : "problem");
 }
