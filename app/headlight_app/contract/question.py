@@ -62,7 +62,7 @@ class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings that determine an answer, besides model and texts. `image` is a picture's name; empty is the first.
 
     `text_pair` is the second text for a model of pairs, read with the text (or with the source); empty for none.
-    `chat` is "1" if the lines of the text are messages, of which the model's chat template makes what is read.
+    `chat` is "1" if the text is a chat, whose messages the model's chat template turns into what the model reads.
 
     `patch_from` is the text of run B, from which edits such as `decoder.2.residual[5]=from:B[3]` take values; for a
     model that reads only images, it is the name of a picture.

@@ -123,7 +123,7 @@ class RecurrentLayer(nn.Module):
         path: str,
         cache: KVCache | None,
     ) -> Float[Tensor, "batch new d_model"]:
-        """The residual stream after this layer; the state takes up nothing of what is no token."""
+        """The residual stream after this layer; linear attention reads zeros where there is no token."""
         h = self.mixer_norm(x)
         x = x + self.mixer(h if is_token is None else h * is_token[..., None], path, cache)
         if self.feed_forward is None:

@@ -65,7 +65,7 @@ def qwen3_5(fields: ConfigReader, d_ff: str = "intermediate_size") -> ConfigValu
 
 
 def qwen3_next(fields: ConfigReader) -> ConfigValues:
-    """Experts in every layer, and one whose output a gate multiplies for every token."""
+    """Experts in every layer, and a shared one that reads every token and has a gate on its output."""
     return qwen3_5(fields, d_ff="moe_intermediate_size") | {
         "experts": ExpertsConfig(
             count=fields.integer("num_experts", 512),
