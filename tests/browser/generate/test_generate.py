@@ -167,3 +167,10 @@ def test_a_mean_over_heads_is_in_the_address(shared_visitor: Visitor) -> None:
     expect(ready(page).get_by_test_id("attention-title")).to_have_text("Attention: Layer 1 · mean of its heads")
     page.get_by_test_id("grid-1-1").click()
     wait_for_address(page, blend=None, layer="1", head="1")
+
+
+def test_the_word_that_is_written_is_seen_after_a_long_text(shared_visitor: Visitor) -> None:
+    text = quote(f"{PROMPT} dog. " * 12)
+    page = step(generate(shared_visitor.on_screen(390, 844), f"model=stories-causal&text={text}"))
+    bottom = "element => element.getBoundingClientRect().bottom"
+    assert words(page).last.evaluate(bottom) <= page.get_by_test_id("page").evaluate(bottom)

@@ -36,7 +36,9 @@ export class TextView {
     const open = newest && !newest.done && !endReason ? newest : null;
     const parts = tokens.map((token, position) => this.#createToken(token, position, mode));
     if (mode === "continue" && !endReason) parts.push(this.#createSampled(open));
+    const isLonger = parts.length > page.childElementCount;
     updateChildren(page, ...parts);
+    if (isLonger && mode === "continue") page.scrollTop = page.scrollHeight; // a long text ends below what is in sight
     if (open && mode === "fill") parts[open.position]?.classList.add("asked");
     sourceText.hidden = !source;
     sourceText.replaceChildren(...(source ?? []).map((token) => createWord(token, "token-of-source")));
