@@ -14,8 +14,8 @@ from headlight import Chat
 from headlight.checkpoints.tokenizers.open import open_tokenizer
 from headlight.errors import TextError
 from headlight.text.tokenizer import Tokenizer
-from tests.families.test_tokenizers import GEMMA, byte_pairs, pieces, token
-from tests.families.texts import configured, reference
+from tests.families.test_tokenizers import GEMMA, token
+from tests.families.texts import byte_pairs, configured, pieces, reference
 
 NAMES = ("<|im_start|>", "<|im_end|>", "<|user|>", "<|assistant|>", "<|end|>", "[INST]", "[/INST]")
 TEMPLATES = {

@@ -74,7 +74,7 @@ class TemplateProcess:
                 reply: dict[str, Any] = json.loads(line)
                 return reply
             self.close()
-            return {"failure": _ENDINGS.get(process.returncode, "crashed the process that it ran in.")}
+            return {"failure": _ENDINGS.get(process.returncode, "crashed, or took too long.")}
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self.process is None or self.process.poll() is not None:

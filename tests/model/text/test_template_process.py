@@ -45,8 +45,8 @@ HOSTILE = {
     "{% for i in range(9999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}": TIME,
     AGAIN.format("{{ again(x ~ x) }}{{ again(x ~ x) }}"): LIMIT,
     AGAIN.format("{{ again(x) }}"): "maximum recursion depth",
-    "{{ " + "(" * 9000 + "1" + ")" * 9000 + " }}": "(fails at this chat|crashed)",
-    "{% if messages %}" * 2000 + "{% endif %}" * 2000: "(fails at this chat|crashed)",
+    "{{ " + "(" * 9000 + "1" + ")" * 9000 + " }}": "fails at this chat",
+    "{% if messages %}" * 2000 + "{% endif %}" * 2000: "fails at this chat",
 }
 MEASURED = """
 import json, pathlib, resource, sys
