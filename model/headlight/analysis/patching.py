@@ -27,6 +27,7 @@ from headlight.analysis.ablation import (
     logits_of_final,
     require_prediction,
 )
+from headlight.analysis.residual_stream import require_attention_alone
 from headlight.array_types import Float
 from headlight.attention_groups import attention_groups
 from headlight.cancellation import check_cancelled
@@ -48,7 +49,8 @@ class PatchingMap:
     """The share of the logit difference that each patch restores: 0 as in this run, 1 as in the other.
 
     `residual` patches one token of a layer's input, `heads` one head's weighted values, at all tokens; `direct_heads`
-    does the same while all later heads of the stack are frozen as in this run. `answer` and `other_answer` are the
+    does the same while all later heads of the stack are frozen as in this run (NaN for a model with layers of linear
+    attention, which carry a patch on as well). `answer` and `other_answer` are the
     predictions of this run and the other at `position`. The logit of `other_answer` minus the logit of `answer` is
     `before` in this run and `after` in the other.
     """
@@ -108,7 +110,8 @@ def patching_map(
     Raises ConfigError for a model that predicts nothing, TextError for texts or answers that cannot be compared.
     """
     runs = PatchedRuns.of(model, trace, other, position, answers, stack)
-    residual, heads, direct = (runs.whole_map(kind) for kind in PATCHES)
+    residual, heads = (runs.whole_map(kind) for kind in ("residual", "heads"))
+    direct = np.full_like(heads, np.nan) if model.config.has_recurrence else runs.whole_map("direct_heads")
     return PatchingMap(residual, heads, direct, runs.position, *runs.answers, runs.before, runs.after)
 
 
@@ -266,6 +269,8 @@ class PatchedRuns:
     def _with_each_head(self, layer: int, first: int, direct: bool) -> Iterator[tuple[Tensor, _PatchEachHead]]:
         entry, path = f"{self.stack}.{layer}.residual", f"{self.stack}.{layer}.self.weighted_values"
         donor = traced_tensor(self.model, self.other, path)
+        if direct:
+            require_attention_alone(self.model.config, "patching of a direct path")
         held = {each: traced_tensor(self.model, self.trace, each) for each in self._heads_after(layer) if direct}
         for heads in self._batches(donor, first):
             residual = traced_tensor(self.model, self.trace, entry).repeat(len(heads), 1, 1)

@@ -118,6 +118,7 @@ def patching(options: argparse.Namespace) -> int:
     found = patches.patching_map(model, trace, other, position, answers, options.stack)
     if options.json:
         arrays = {kind: getattr(found, kind).tolist() for kind in patches.PATCHES}
+        arrays |= {"direct_heads": None} if config.has_recurrence else {}
         print(json.dumps({**vars(found), **arrays}))
         return 0
     words = [
@@ -130,8 +131,9 @@ def patching(options: argparse.Namespace) -> int:
         "\n".join(_map_lines("layer", [f"{place} {token}"[:10] for place, token in enumerate(tokens)], found.residual))
     )
     _print_heads(found.heads)
-    print("The same heads, with all later ones fixed as here: their direct effect on the answer")
-    _print_heads(found.direct_heads)
+    if not config.has_recurrence:
+        print("The same heads, with all later ones fixed as here: their direct effect on the answer")
+        _print_heads(found.direct_heads)
     return 0
 
 
