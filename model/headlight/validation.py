@@ -102,8 +102,9 @@ def _field_types(kind: type) -> dict[str, Any]:
 
 def _groups(expected: Any, value: Any) -> Iterator[tuple[type, Mapping[str, Any]]]:
     """The dataclasses in a field of the type `expected`, with their plain values."""
-    if isinstance(value, Mapping) and isinstance(expected, type) and is_dataclass(expected):
-        yield expected, value
+    if isinstance(value, Mapping):
+        options = (expected, *get_args(expected))  # the dataclass, or one that may be absent
+        yield from ((each, value) for each in options if isinstance(each, type) and is_dataclass(each))
     elif isinstance(value, list | tuple) and get_args(expected):
         for item in value:
             yield from _groups(get_args(expected)[0], item)

@@ -12,9 +12,10 @@ from tests.families.llama_like import LLAMA_LIKE
 from tests.families.reference import Case
 from tests.families.sound_models import SOUND_MODELS
 from tests.families.text_stacks import TEXT_STACKS
+from tests.families.two_models import TWO_MODELS
 from tests.sampling import parameter_set, some
 
-TABLES = (DECODERS, LLAMA_LIKE, TEXT_STACKS, ENCODERS, IMAGE_MODELS, SOUND_MODELS)
+TABLES = (DECODERS, LLAMA_LIKE, TEXT_STACKS, ENCODERS, IMAGE_MODELS, SOUND_MODELS, TWO_MODELS)
 DTYPES = ("float32", "bfloat16", "float16")
 
 

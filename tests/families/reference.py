@@ -68,17 +68,22 @@ def build(case: Case, folder: Path) -> Any:
                 buffer.copy_(1 + 0.3 * torch.randn_like(buffer))
     _cast(model, getattr(torch, case.dtype))
     model.save_pretrained(folder, **({"max_shard_size": "20KB"} if case.shards else {}))
-    if case.image is None:
+    if case.image is None or has_decoder(case, model):
         tokenizer(case.special).save(str(folder / "tokenizer.json"))
-    else:
+    _write_signal(case, folder)
+    if case.rewrite:
+        case.rewrite(folder, case)
+    return _cast(model, torch.float32)
+
+
+def _write_signal(case: Case, folder: Path) -> None:
+    """Save the case's picture or sound, and how it is prepared."""
+    if case.image:
         photo(case).save(folder / PHOTO)
     if case.audio:
         write_sound(case, folder / SOUND)
     if case.prepare:
         (folder / "preprocessor_config.json").write_text(json.dumps(case.prepare))
-    if case.rewrite:
-        case.rewrite(folder, case)
-    return _cast(model, torch.float32)
 
 
 def opened_path(case: Case, folder: Path) -> Path:
@@ -88,7 +93,7 @@ def opened_path(case: Case, folder: Path) -> Path:
 
 def with_vocabulary(case: Case) -> dict[str, Any]:
     """The config's fields with the vocabulary size, inside text_config if there is one."""
-    if case.image and not case.tower:
+    if (case.image and not case.tower) or "encoder" in case.config:
         return case.config
     if "text_config" in case.config:
         return case.config | {"text_config": {"vocab_size": VOCABULARY, **case.config["text_config"]}}
@@ -159,9 +164,9 @@ def photo(case: Case) -> Image.Image:
 
 def inputs(case: Case, config: Config) -> dict[str, Any]:
     """The arguments of `run` for a case: its picture or text, with TARGET for an encoder-decoder."""
-    if case.image:
-        return {"text": process_image(np.asarray(photo(case)), config.image)}
     given: ModelInput = case.text
+    if case.image:
+        given = process_image(np.asarray(photo(case)), config.image)
     if case.audio:
         given = process_sound(Recording(samples(case) / 2**15, case.audio[1]), config.sound)
     return {"text": TARGET, "source": given} if config.has_cross_attention else {"text": given}
@@ -213,20 +218,16 @@ def has_target(case: Case, model: Any) -> bool:
 def outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
     """The outputs of transformers, under the names of `headlight trace`."""
     model = getattr(model, f"{case.tower}_model") if case.tower else model
-    if case.image:
+    if case.image and not has_decoder(case, model):
         return image_outputs(model, case)
-    if case.audio:
-        name, heard = heard_features(case, model)
-        asked, told = {name: heard}, {"input_features": heard.reshape(-1, heard.shape[-1])}
-    else:
-        ids = torch.tensor([tokenizer(case.special).encode(case.text).ids])
-        asked, told = {"input_ids": ids}, {"input_ids": ids[0]} | contacts(model, ids)
+    asked, told = asked_and_told(model, case)
     if has_target(case, model):
         start = [model.config.decoder_start_token_id]
         target = torch.tensor([start + tokenizer(False).encode(TARGET).ids])
         asked["decoder_input_ids"] = target
         told["target_ids"] = target[0]
     elif has_decoder(case, model):  # a classifier, whose decoder reads the shifted source
+        ids = asked["input_ids"]
         first = (
             ids[0, -1:] if model.config.model_type == "mbart" else torch.tensor([model.config.decoder_start_token_id])
         )
@@ -246,6 +247,18 @@ def outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
         if "decoder_hidden_states" not in whole:
             told["last_hidden"] = last_hidden(model, case, asked, whole)[0]
     return {name: tensor.numpy() for name, tensor in told.items()}
+
+
+def asked_and_told(model: Any, case: Case) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    """What the model reads of a case, as its own arguments and under the names of `headlight trace`."""
+    if case.image:
+        asked = dict(processor(case)(photo(case), return_tensors="pt"))
+        return asked, {"pixel_values": asked["pixel_values"][0]}
+    if case.audio:
+        name, heard = heard_features(case, model)
+        return {name: heard}, {"input_features": heard.reshape(-1, heard.shape[-1])}
+    ids = torch.tensor([tokenizer(case.special).encode(case.text).ids])
+    return {"input_ids": ids}, {"input_ids": ids[0]} | contacts(model, ids)
 
 
 def logits_of(whole: Any) -> torch.Tensor | None:
@@ -308,7 +321,7 @@ def heard_features(case: Case, model: Any) -> tuple[str, torch.Tensor]:
 
 def processor(case: Case) -> Any:
     """The image processor of transformers; without a config file it resizes to the model's size."""
-    size = case.config.get("vision_config", case.config).get("image_size", 224)
+    size = case.config.get("vision_config", case.config.get("encoder", case.config)).get("image_size", 224)
     height, width = size if isinstance(size, list) else (size, size)
     return ViTImageProcessorPil(**({"size": {"height": height, "width": width}} | case.prepare))
 

@@ -16,10 +16,11 @@ from headlight.config import Config
 from headlight.nn.layers import ACTIVATIONS, FEED_FORWARDS, GatedMLP
 from tests.families.cases import CASES, EACH_CASE
 from tests.families.reference import VOCABULARY, Case, with_vocabulary
+from tests.families.two_models import TWO_MODELS
 from tests.model import toys
 
 OF_TRANSFORMERS = [case for case in EACH_CASE if "timm_wrapper" not in case.values]  # timm's files have other fields
-NEVER_BARE = ("paligemma", "mistral3", "timm_wrapper")  # families whose files always nest their fields
+NEVER_BARE = ("paligemma", "mistral3", "timm_wrapper", *TWO_MODELS)  # families whose files always nest their fields
 NULL_ACTS = ("attn_logit_softcapping", "final_logit_softcapping")
 # The names in old files of a family's rotary base and the rotated share of a head.
 ROTARY = {"gpt_neox": ("rotary_emb_base", "rotary_pct")}

@@ -47,7 +47,10 @@ SUPERSEDED = (
 # Tables that are not loaded as long as they hold what the family computes.
 COMPARED = {"pegasus": "embed_positions.weight"}
 # Ignored fields inside nested groups.
-UNREAD = ("attn_impl", "mrope_section", "mrope_interleaved", "problem_type")
+UNREAD = (
+    "attn_impl", "mrope_section", "mrope_interleaved", "problem_type", "activation_dropout", "decoder_layerdrop",
+    "encoder_stride", "pooler_act", "pooler_output_size", "add_cross_attention", "is_decoder",
+)  # fmt: skip
 
 
 @lru_cache(maxsize=1)

@@ -371,7 +371,7 @@ def _source_without(model: Transformer, trace: Trace, is_token: Tensor) -> dict[
     """The source of an encoder-decoder for each row, without the token that the decoder lacks there."""
     if trace.source is None:
         return {}
-    ids = token_tensor(trace.source, model).expand(len(is_token), -1)
+    ids = token_tensor(trace.source, model, source=True).expand(len(is_token), -1)
     is_read = torch.ones_like(ids, dtype=torch.bool)
     if trace.text.ids[1:] == trace.source.ids[:-1]:  # the decoder reads the source after a start token
         is_read[:, :-1] = is_token[:, 1:]

@@ -63,7 +63,7 @@ def log_probability_gradient(
         return value
 
     with torch.enable_grad():
-        source = token_tensor(trace.source, model) if trace.source else None
+        source = token_tensor(trace.source, model, source=True) if trace.source else None
         signal = signal_tensor(trace.source or trace.text, model)
         segments = segment_tensor(trace.text, model)
         ids = token_tensor(trace.text, model)

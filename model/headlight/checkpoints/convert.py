@@ -148,6 +148,8 @@ def _with_image_processor(config: Config, family: Family, source: CheckpointSour
         image = _sized_by_processor(image)
     config, before = config.replace(image=image), config.image
     more = image.patch_rows * image.patch_columns - before.patch_rows * before.patch_columns
+    if own := config.own_encoder:
+        return config.replace(own_encoder=own.replace(context_length=own.context_length + more))
     return config.replace(context_length=config.context_length + more)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from headlight.checkpoints.config_reader import ConfigReader, read_json
+from headlight.checkpoints.families.two_models import require_first_token
 from headlight.checkpoints.file_rules import GENERATION_CONFIG
 from headlight.checkpoints.source import CheckpointSource
 from headlight.checkpoints.tokenizers.special_tokens import read_tokenizer_config
@@ -32,6 +33,9 @@ def with_generation(config: Config, source: CheckpointSource, tokenizer: Tokeniz
     """
     path, values, name = source.settings_folder / GENERATION_CONFIG, source.config_json, source.name
     given = read_json(path, name) if path.is_file() else {}
+    if config.own_encoder is not None:
+        config = config.replace(**{"decoder.start_token_id": require_first_token(values, given, name)})
+        values = {**values["decoder"], **{field: value for field, value in values.items() if value is not None}}
     fields = ConfigReader(given or values, f"{name}, {GENERATION_CONFIG if given else 'config.json'}")
     size = config.vocabulary_size
     ends = _ids(fields, "eos_token_id", size) or _ids(ConfigReader(values, name), "eos_token_id", size)

@@ -20,6 +20,7 @@ from safetensors.torch import save as serialized
 from torch import Tensor
 
 from headlight.checkpoints.convert import LoadReport, inspect_foreign, load_weights
+from headlight.checkpoints.families.two_models import PARTS
 from headlight.checkpoints.file_rules import CARD, CONFIG, SAFETENSORS_FILE, is_program
 from headlight.checkpoints.generation_file import with_generation
 from headlight.checkpoints.source import CheckpointSource, display_name, files_folder, open_source
@@ -112,7 +113,7 @@ def _load_source(
     foreign = None if source.config_json.get("model_type") == MODEL_TYPE else inspect_foreign(source)
     config = native_config(source) if foreign is None else foreign.plan.config
     has_words = config.reads_text or task_of(config).predicts_tokens
-    tokenizer = _open_tokenizer(source) if has_words else class_token_tokenizer(config.image.extra_tokens)
+    tokenizer = _open_tokenizer(source, config) if has_words else class_token_tokenizer(config.image.extra_tokens)
     if foreign is not None:
         _require_end_token(config, source, tokenizer)
         tokenizer.uncounted_id = foreign.plan.family.uncounted_id(foreign.plan.fields)
@@ -145,10 +146,32 @@ def _require_end_token(config: Config, source: CheckpointSource, tokenizer: Toke
         )
 
 
-def _open_tokenizer(source: CheckpointSource) -> Tokenizer:
+def _open_tokenizer(source: CheckpointSource, config: Config) -> Tokenizer:
     if source.gguf:
         return gguf_tokenizer(source.gguf.fields, source.name)
+    if config.own_encoder is not None:
+        return _tokenizers_of_two(source, config, config.own_encoder)
     return open_tokenizer(source.folder, str(source.config_json.get("model_type")), source.name)
+
+
+def _tokenizers_of_two(source: CheckpointSource, config: Config, encoder: Config) -> Tokenizer:
+    """The decoder's tokenizer, with that of an encoder that reads another vocabulary.
+
+    Each may be in a folder inside, named encoder or decoder. Raises CheckpointError if one is missing.
+    """
+    values = source.config_json
+    kinds = [str(values[part].get("model_type", values["model_type"])) for part in PARTS]
+    folders = [source.folder / part if (source.folder / part).is_dir() else source.folder for part in PARTS]
+    are_alike = kinds[0] == kinds[1] and encoder.vocabulary_size == config.vocabulary_size
+    if config.reads_source_text and folders[0] == folders[1] and not are_alike:
+        raise CheckpointError(
+            f"{source.name}: its encoder and its decoder read different vocabularies; put the tokenizer of each into "
+            "a folder inside it, named encoder and decoder."
+        )
+    tokenizer = open_tokenizer(folders[1], kinds[1], source.name)
+    if config.reads_source_text and folders[0] != folders[1]:
+        tokenizer.source_tokenizer = open_tokenizer(folders[0], kinds[0], source.name)
+    return tokenizer
 
 
 def _gguf_notes(source: CheckpointSource, model: Transformer) -> tuple[str, ...]:
@@ -166,19 +189,26 @@ def _fitted_notes(config: Config, tokenizer: Tokenizer, name: str) -> tuple[str,
 
     Raises CheckpointError if it adds such a token to every text.
     """
-    around = tokenizer.backend.encode("").ids
-    if around and max(around) >= config.vocabulary_size:
-        token = shortened(str(tokenizer.backend.id_to_token(max(around))))
-        raise CheckpointError(
-            f"{name}: its tokenizer adds {token!r} to every text, but the model has no embedding for it."
-        )
-    beyond = tokenizer.fit_to(config.vocabulary_size)
+    beyond = _fit(tokenizer, config.vocabulary_size, name)
     if tokenizer.target_tokenizer is not tokenizer:
         tokenizer.target_tokenizer.fit_to(config.vocabulary_size)
+    if tokenizer.source_tokenizer is not tokenizer and config.own_encoder:
+        beyond += _fit(tokenizer.source_tokenizer, config.own_encoder.vocabulary_size, name)
     if not beyond:
         return ()
     count = "1 token" if len(beyond) == 1 else f"{len(beyond)} tokens"
     return (f"The model has no embedding for {count} of its tokenizer; texts may not have them: {join_names(beyond)}.",)
+
+
+def _fit(tokenizer: Tokenizer, size: int, name: str) -> tuple[str, ...]:
+    """The tokens that have no row in an embedding. Raises CheckpointError if one of them is added to every text."""
+    around = tokenizer.backend.encode("").ids
+    if around and max(around) >= size:
+        token = shortened(str(tokenizer.backend.id_to_token(max(around))))
+        raise CheckpointError(
+            f"{name}: its tokenizer adds {token!r} to every text, but the model has no embedding for it."
+        )
+    return tokenizer.fit_to(size)
 
 
 def _transcript_notes(config: Config, tokenizer: Tokenizer) -> tuple[str, ...]:
@@ -234,6 +264,8 @@ def save(
         TOKENIZER_FILE: tokenizer.to_bytes(),
     }
     write_files(folder, files | ({CARD: card.encode("utf-8")} if card else {}))
+    if tokenizer.source_tokenizer is not tokenizer:
+        tokenizer.source_tokenizer.save(folder / PARTS[0])
 
 
 def serialized_weights(model: Transformer, dtype: str = "bfloat16") -> bytes:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families import FAMILIES, model_type_of_class
+from headlight.checkpoints.families.two_models import ENCODERS
 from headlight.checkpoints.source import TWO_TOWERS
 from headlight.checkpoints.text_stacks import READABLE_METHOD, TEXT_STACKS
 from headlight.errors import CheckpointError, shortened
 
-OPEN_FAMILIES = (*FAMILIES, *TEXT_STACKS, *TWO_TOWERS)
+OPEN_FAMILIES = (*FAMILIES, *TEXT_STACKS, *TWO_TOWERS, *ENCODERS)
 LISTING = "`headlight models --families` lists the families that open."
 
 _NO_ATTENTION = "it has no attention, so there are no weights to see"
@@ -43,8 +44,7 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("chatglm", "glm4v"), ("glm", "its files need their own programs")),
     "siglip2": ("siglip", "it reads images of any shape, with positions fitted to the shape"),
     **dict.fromkeys(("blip", "blip-2"), ("clip", "its text stack reads the image by cross-attention")),
-    "vision-encoder-decoder": ("vit", "its text decoder reads the image by cross-attention"),
-    "encoder-decoder": ("bart", "its encoder and its decoder are two models, each built in its own way"),
+    "speech-encoder-decoder": ("whisper", "its encoder and its decoder are two models, and the encoder reads sound"),
     "chinese_clip": ("clip", "its text tower is a BERT"),
     "dinov3_convnext": ("dinov3_vit", "it is a convolutional network"),
     "data2vec-vision": ("beit", "the tensors in its files have other names than those of beit"),

@@ -13,6 +13,7 @@ from headlight.checkpoints.families.gemma3n import GEMMA3N
 from headlight.checkpoints.families.gemma4 import GEMMA4
 from headlight.checkpoints.families.llama import LLAMA, MISTRAL, QWEN2_VL, QWEN3_VL
 from headlight.checkpoints.families.qwen_hybrid import QWEN3_5
+from headlight.checkpoints.families.two_models import ENCODERS, two_models
 from headlight.checkpoints.families.vision.timm import timm_family, with_head_named
 from headlight.checkpoints.source import TIMM, TOWER_FIELD, TWO_TOWERS
 from headlight.checkpoints.tensor_files import LazyTensors
@@ -85,6 +86,8 @@ def find_family(fields: ConfigReader, tensors: LazyTensors) -> tuple[Family, Con
         return timm_family(tuple(tensors)), with_head_named(fields), ()
     if model_type in FAMILIES:
         return FAMILIES[model_type], fields, ()
+    if model_type in ENCODERS:
+        return two_models(fields)
     if model_type in TWO_TOWERS:
         return _find_tower(model_type, fields)
     stack, inner = TEXT_STACKS[model_type], fields.nested("text_config") or fields

@@ -32,6 +32,7 @@ _OF_EACH_LAYER = {
     "activation_sparsity": "activation_sparsities", "attention.keys_as_values": "keys_as_values",
     "attention.qk_norm": "qk_norms",
 }  # fmt: skip
+_PAIR = ("encoder-decoder", "encoder")  # architectures of a model with an encoder of its own, and of that encoder
 # Layers that share keys and values must agree on these.
 _SHARED = ("positional_encoding", "rope", "head_dim", "value_head_dim", "key_value_heads")
 _MAX_SIZES = {
@@ -60,6 +61,7 @@ class Config:
     value_head_dim: int = 0  # channels of a head's values; 0: head_dim
     d_ff: int = 0  # neurons of the feed-forward network; 0: 4 d_model
     encoder: EncoderConfig = EncoderConfig()  # sizes of the encoder of an encoder-decoder
+    own_encoder: Config | None = None  # all settings but its image, of an encoder that was a model of its own
     decoder: DecoderConfig = DecoderConfig()  # start and alignment of the decoder of an encoder-decoder
     per_layer: PerLayerConfig = PerLayerConfig()  # what differs between layers
     recurrence: RecurrenceConfig = RecurrenceConfig()  # further layers, which have no attention weights
@@ -67,7 +69,7 @@ class Config:
     # Inputs. An encoder, or the encoder of an encoder-decoder, may read an image or a sound instead of a text.
     embedding: EmbeddingConfig = EmbeddingConfig()  # of tokens
     layer_embedding: LayerEmbeddingConfig = LayerEmbeddingConfig()  # of tokens, one for each layer (Gemma 3n)
-    image: ImageConfig = ImageConfig()  # its patches, after a class token if it has one (not in an encoder-decoder)
+    image: ImageConfig = ImageConfig()  # its patches, after a class token if a whole model has one (or `own_encoder`)
     sound: SoundConfig = SoundConfig()  # frames
 
     # Positions
@@ -131,7 +133,10 @@ class Config:
         fill("head_dim", self.d_model // self.heads)
         fill("value_head_dim", self.head_dim)
         fill("d_ff", 4 * self.d_model)
-        if self.architecture == "encoder-decoder" and self.encoder.layers == 0:
+        if own := self.own_encoder:
+            same = replace(self.encoder, layers=own.layers, heads=own.heads, d_ff=own.d_ff)
+            object.__setattr__(self, "encoder", same)
+        elif self.architecture == "encoder-decoder" and self.encoder.layers == 0:
             object.__setattr__(self, "encoder", replace(self.encoder, layers=self.layers))
 
     def _check(self) -> None:
@@ -152,6 +157,8 @@ class Config:
         self.layer_embedding.check()
         self.residual.check()
         self.experts.check()
+        if self.own_encoder is not None and (self.architecture, self.own_encoder.architecture) != _PAIR:
+            raise ConfigError("own_encoder is an encoder, the whole an encoder-decoder.")
         if self.generation != GenerationConfig():
             self.generation.check(self.vocabulary_size)
         if self.image != ImageConfig():
@@ -294,6 +301,8 @@ class Config:
         """The config of one stack. The encoder of an encoder-decoder has no masks, and may have its own sizes."""
         if not (self.has_cross_attention and stack == "encoder"):
             return self
+        if self.own_encoder is not None:
+            return self._own_encoder
         encoder_heads: dict[str, int] = {}
         if self.encoder.heads not in (0, self.heads):
             encoder_heads = {"heads": self.encoder.heads, "key_value_heads": 0, "head_dim": 0, "value_head_dim": 0}
@@ -306,6 +315,21 @@ class Config:
             decoder=replace(self.decoder, alignment_heads=()),
             **encoder_heads,
         )
+
+    @cached_property
+    def _own_encoder(self) -> Config:
+        assert self.own_encoder is not None
+        return self.own_encoder.replace(image=self.image)
+
+    @property
+    def memory_dim(self) -> int:
+        """Channels of the encoder's output, which the decoder reads."""
+        return self.d_model if self.own_encoder is None or self.encoder.projected else self.own_encoder.d_model
+
+    @property
+    def first_source_tokens(self) -> int:
+        """The number of tokens before the patches that the encoder of an encoder-decoder reads."""
+        return self.image.first_tokens if self.own_encoder is not None and self.reads_image else 0
 
     def for_layer(self, layer: int) -> Config:
         """The config of one layer, which may have its own sizes, positional encoding and rope."""

@@ -17,6 +17,7 @@ class EncoderConfig:
     layers: int = 0
     heads: int = 0
     d_ff: int = 0  # neurons of its feed-forward network
+    projected: bool = False  # a linear map takes its output to the decoder's width, if it was a model of its own
 
     def check(self) -> None:
         """Raise ConfigError for sizes out of range."""

@@ -184,16 +184,16 @@ def with_shared_channels(
     return torch.cat((shared[:, None].expand(-1, k.shape[1], -1, -1), k), dim=-1)
 
 
-def make_key(config: Config) -> Linear:
+def make_key(config: Config, memory_dim: int = 0) -> Linear:
     """The projection to the keys of all key/value heads."""
     own_channels = config.head_dim - config.attention.latent.shared_key_channels
-    channels = config.attention.latent.key_value_channels or config.d_model
+    channels = config.attention.latent.key_value_channels or memory_dim or config.d_model
     return Linear(channels, config.key_value_heads * own_channels, bias=config.has_bias("key"))
 
 
-def make_value(config: Config) -> Linear:
+def make_value(config: Config, memory_dim: int = 0) -> Linear:
     """The projection to the values of all key/value heads."""
-    channels = config.attention.latent.key_value_channels or config.d_model
+    channels = config.attention.latent.key_value_channels or memory_dim or config.d_model
     return Linear(channels, config.key_value_heads * config.value_head_dim, bias=config.has_bias("value"))
 
 
@@ -202,11 +202,12 @@ class Attention(nn.Module):
 
     Each key/value head may serve a group of query heads (grouped-query attention; Ainslie et al. 2023), and the size of
     values may differ from that of keys. A layer that reads the keys and values of an earlier one (Brandon et al. 2024)
-    has no projections of its own for them.
+    has no projections of its own for them. Cross-attention reads a memory of `memory_dim` channels.
     """
 
-    def __init__(self, config: Config, layer: int = 0, has_positions: bool = True) -> None:
+    def __init__(self, config: Config, layer: int = 0, memory_dim: int = 0) -> None:
         super().__init__()
+        has_positions = not memory_dim
         layer_scales, has_own = config.per_layer.score_scales, config.key_value_layer(layer) == layer
         config = config.for_layer(layer)
         self.heads, self.key_value_heads = config.heads, config.key_value_heads
@@ -218,8 +219,8 @@ class Attention(nn.Module):
         self.query_compression, self.key_value_compression = make_compressions(config)
         query_input = config.attention.latent.query_channels or config.d_model
         self.query = Linear(query_input, config.heads * config.head_dim, bias=config.has_bias("query"))
-        self.key = make_key(config) if has_own else None
-        self.value = make_value(config) if has_own and not config.attention.keys_as_values else None
+        self.key = make_key(config, memory_dim) if has_own else None
+        self.value = make_value(config, memory_dim) if has_own and not config.attention.keys_as_values else None
         self.output = Linear(config.heads * config.value_head_dim, config.d_model, bias=config.has_bias("output"))
         gated = self.output.in_features if config.attention.output_gate else 0
         self.gate = Linear(config.d_model, gated, bias=config.has_bias("query")) if gated else None

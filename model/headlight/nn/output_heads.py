@@ -215,11 +215,17 @@ class SequenceClassifier(LabelHead):
         return super().forward(self.pool(hidden_states, padding_mask))
 
 
+def _next_token_head(config: Config) -> nn.Module:
+    """The head of a decoder; that of a masked language model if it has its transform (BERT as a decoder)."""
+    has_transform = config.output_head_config.transform == "dense-norm"
+    return MaskedLanguageModelHead(config) if has_transform else LanguageModelHead(config)
+
+
 OUTPUT_HEADS: Registry[Callable[[Config], nn.Module]] = Registry(
     "output head",
     {
         "none": NoHead,
-        "language-model": LanguageModelHead,
+        "language-model": _next_token_head,
         "masked-language-model": MaskedLanguageModelHead,
         "ctc": LanguageModelHead,  # the same map, of each frame (Graves et al. 2006)
         "sequence-classifier": SequenceClassifier,

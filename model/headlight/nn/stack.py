@@ -156,7 +156,7 @@ class Block(nn.Module):
         self.self_attention = Attention(config, layer)
         self.cross_attention_residual = ResidualConnection(config) if cross else None
         # Distances between source and text are undefined, so cross-attention has no positional encoding.
-        self.cross_attention = Attention(config, layer, has_positions=False) if cross else None
+        self.cross_attention = Attention(config, layer, memory_dim=config.memory_dim) if cross else None
         around = normed_around(own, layer)
         self.feed_forward_residual = ResidualConnection(around) if config.has_feed_forward else None
         self.feed_forward = make_feed_forward(own, layer)
@@ -248,6 +248,7 @@ class Stack(nn.Module):
         super().__init__()
         self.name = name
         has_cross_attention = config.has_cross_attention and name == "decoder"
+        projected_to = config.d_model if config.encoder.projected and name == "encoder" else 0
         self.config = config = config.for_stack(name)
         self.positional_encoding = POSITIONAL_ENCODINGS[config.positional_encoding](
             config, bidirectional=name == "encoder"
@@ -275,6 +276,8 @@ class Stack(nn.Module):
         has_final_norm = config.final_norm and not NORM_PLACEMENTS[config.norm_placement].output_is_normed
         self.final_norm = make_norm(config, d_model) if has_final_norm else nn.Identity()
         self.project_out = Linear(d_model, embedding_dim, bias=False) if projects_tokens else nn.Identity()
+        if projected_to:
+            self.project_out = Linear(d_model, projected_to)
         self.dropout = nn.Dropout(config.dropout)
 
     def _make_layer_positional_encodings(self, config: Config) -> tuple[PositionalEncoding, ...]:

@@ -54,10 +54,15 @@ class Transformer(nn.Module):
         self.segment_embedding = (
             nn.Embedding(config.embedding.segments, config.embedding_dim) if config.embedding.segments else None
         )
-        self.patch_embedding = PatchEmbedding(config) if config.reads_image else None
+        encoder = config.for_stack(config.stacks[0])
+        self.patch_embedding = PatchEmbedding(encoder) if config.reads_image else None
         self.sound_embedding = SoundEmbedding(config) if config.reads_sound else None
-        separate_encoder = config.embedding.separate_encoder and config.has_cross_attention
-        self.source_embedding = nn.Embedding(config.vocabulary_size, config.embedding_dim) if separate_encoder else None
+        has_own_table = config.own_encoder or (config.embedding.separate_encoder and config.has_cross_attention)
+        table = (encoder.vocabulary_size, encoder.embedding_dim)
+        self.source_embedding = nn.Embedding(*table) if has_own_table else None
+        has_own_segments = config.own_encoder and encoder.embedding.segments
+        segments = (encoder.embedding.segments, encoder.embedding_dim)
+        self.source_segment_embedding = nn.Embedding(*segments) if has_own_segments else None
         for name in config.stacks:
             self.add_module(name, Stack(config, name))
         self.output_head = OUTPUT_HEADS[config.output_head](config)
@@ -142,23 +147,25 @@ class Transformer(nn.Module):
 
         If there are segment embeddings, tokens belong to the first segment unless `segment_ids` name others.
         """
+        options, segments = self.config.embedding, self.segment_embedding
+        if source and self.config.own_encoder is not None:
+            options, segments = self.config.own_encoder.embedding, self.source_segment_embedding
         table = self.source_embedding if source and self.source_embedding is not None else self.embedding
-        embedded: Tensor = table(ids) * self.config.embedding.scale
-        if self.config.embedding.dropped_token_id is not None:
-            embedded = embedded * self._kept_tokens(ids, padding_mask)[..., None]
-        if self.segment_embedding is not None:
-            segments = self.segment_embedding
+        embedded: Tensor = table(ids) * options.scale
+        if options.dropped_token_id is not None:
+            embedded = embedded * self._kept_tokens(ids, padding_mask, options.dropped_token_id)[..., None]
+        if segments is not None:
             embedded = embedded + (segments.weight[0] if segment_ids is None else segments(segment_ids))
         if self.signal_embedding is None or signal is None:
             return embedded
         return torch.cat((embedded, self.signal_embedding(signal)), dim=1)
 
     def _kept_tokens(
-        self, ids: Int[Tensor, "batch pos"], padding_mask: Bool[Tensor, "batch pos"] | None
+        self, ids: Int[Tensor, "batch pos"], padding_mask: Bool[Tensor, "batch pos"] | None, dropped_token_id: int
     ) -> Float[Tensor, "batch pos"]:
         """The factor of each embedding: 0 for the dropped token and for padding, larger the more tokens are dropped."""
         tokens = torch.ones_like(ids, dtype=torch.bool) if padding_mask is None else padding_mask
-        kept = tokens & (ids != self.config.embedding.dropped_token_id)
+        kept = tokens & (ids != dropped_token_id)
         share = kept.sum(-1, keepdim=True) / tokens.sum(-1, keepdim=True).clamp(min=1)
         return kept * (1 - DROPPED_SHARE) / share.clamp(min=torch.finfo(share.dtype).tiny)
 
@@ -172,7 +179,8 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "batch key d_model"]:
         """The encoder's output, which the decoder attends to (its memory).
 
-        For an image or a sound it covers the tokens in `source`, usually none, and the patches or frames.
+        For an image or a sound it covers the tokens in `source`, usually none, and the patches or frames. If the config
+        says so, the last step is a linear map to the width of the decoder.
         """
         embedded = self.embed(source, self._read_signal(signal, hook), source=True)
         self._check_length("source", embedded.shape[1], self.config.for_stack("encoder").context_length)
@@ -224,7 +232,9 @@ class Transformer(nn.Module):
             kinds = {"image": "an image", "sound": "a sound"}
             kind = kinds.get(self.config.modalities[-1], "a source text")
             raise TextError(f"This model is an encoder-decoder; give it {kind}.")
-        return self.encode(ids[:, :0] if source is None else source, padding_mask, hook, signal=signal)
+        if source is None:
+            source = torch.arange(self.config.first_source_tokens, device=ids.device).expand(len(ids), -1)
+        return self.encode(source, padding_mask, hook, signal=signal)
 
     def _read_signal(self, signal: Tensor | None, hook: Hook) -> Tensor | None:
         if (self.signal_embedding is None) != (signal is None):
@@ -330,6 +340,9 @@ def attention_at(model: Transformer, path: str) -> tuple[Attention, PositionalEn
     return attention, stack.layer_positional_encodings[int(layer)] if kind == "self" else stack.no_position
 
 
+_OF_EVERY_STACK = ("positional_encoding", "attention_function", "attention.scale")  # parts that no stack has alone
+
+
 def variant(
     model: Transformer,
     *,
@@ -362,6 +375,12 @@ def variant(
         changes["per_layer"] = replace(current.per_layer, masks=())
     if "positional_encoding" in changes:
         changes["per_layer"] = replace(changes.get("per_layer", current.per_layer), positional_encodings=(), ropes=())
+    if current.own_encoder is not None:
+        own = current.own_encoder
+        of_encoder = {name: changes[name] for name in _OF_EVERY_STACK if name in changes}
+        if "positional_encoding" in of_encoder:
+            of_encoder["per_layer"] = replace(own.per_layer, positional_encodings=(), ropes=())
+        changes["own_encoder"] = own.replace(**of_encoder)
     config = current.replace(**changes)
     return model if config == current else _with_config(model, config)
 

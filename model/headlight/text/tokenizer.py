@@ -114,6 +114,7 @@ class Tokenizer:
         self.source_language = ""  # the language token that replaces the one that the tokenizer adds
         self.chat_template: ChatTemplate | None = None
         self.target_tokenizer: Tokenizer = self  # the tokenizer of the decoder's text; separate in Marian models
+        self.source_tokenizer: Tokenizer = self  # that of an encoder with a vocabulary of its own
 
     @classmethod
     def load(cls, folder: str | Path, name: str = "") -> Tokenizer:

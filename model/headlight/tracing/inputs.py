@@ -17,7 +17,7 @@ from headlight.tasks import task_of
 from headlight.text.chat import Chat
 from headlight.text.tokenizer import Encoded, TextPair, Tokenizer
 from headlight.vision.image import ProcessedImage
-from headlight.vision.patches import encode_image
+from headlight.vision.patches import class_token_tokenizer, encode_image
 
 MAX_CHARACTERS = 200_000  # the tokenizer is too slow for longer texts
 # Of a longer text a prefix is tokenized first: at least PREFIX_CHARACTERS, and CHARACTERS_PER_TOKEN for each token that
@@ -44,9 +44,9 @@ def encode_input(model: Transformer, tokenizer: Tokenizer, text: ModelInput) -> 
         return _encode_signal(model, tokenizer, text, of_source=False)
     if isinstance(text, Chat):
         return _encode_chat(model, tokenizer, text)
-    _check_text("text", text, model, tokenizer.target_tokenizer, may_be_empty=model.config.has_cross_attention)
+    _check_text("text", text, model.config, tokenizer.target_tokenizer, may_be_empty=model.config.has_cross_attention)
     if not model.config.has_cross_attention:
-        return _fitting_pair(tokenizer.encode(text), model)
+        return _fitting_pair(tokenizer.encode(text), model.config)
     start = tokenizer.from_ids((model.config.decoder.start_token_id,), "")
     if task_of(model.config).whole_text:  # its decoder reads the encoder's text, shifted by one position
         encoded = tokenizer.encode(text)
@@ -79,17 +79,21 @@ def encode_source(model: Transformer, tokenizer: Tokenizer, source: ModelInput |
         return _encode_signal(model, tokenizer, source or "", of_source=True)
     if isinstance(source, Chat):
         return _encode_chat(model, tokenizer, source)
-    source = "" if source is None else source
-    _check_text("source", source, model, tokenizer)
-    encoded = _fitting_pair(tokenizer.encode(source), model)
-    if segment_tensor(encoded, model) is not None:
+    source, encoder, tokenizer = "" if source is None else source, _source_config(model), tokenizer.source_tokenizer
+    _check_text("source", source, encoder, tokenizer)
+    encoded = _fitting_pair(tokenizer.encode(source), encoder)
+    if encoder.embedding.segments and any(encoded.segment_ids):
         raise TextError("The encoder of this model reads one text: segments are read by models of one stack.")
-    if len(encoded.ids) > model.config.context_length:
+    if len(encoded.ids) > encoder.context_length:
         raise TextError(
-            f"The source has {len(encoded.ids)} tokens; this model reads at most "
-            f"{model.config.context_length}. Shorten it."
+            f"The source has {len(encoded.ids)} tokens; this model reads at most {encoder.context_length}. Shorten it."
         )
     return encoded
+
+
+def _source_config(model: Transformer) -> Config:
+    """The config of the encoder of an encoder-decoder."""
+    return model.stack("encoder").config
 
 
 def apply_mask_tokens(encoded: Encoded, positions: Sequence[int], tokenizer: Tokenizer) -> Encoded:
@@ -108,9 +112,12 @@ def apply_mask_tokens(encoded: Encoded, positions: Sequence[int], tokenizer: Tok
     return tokenizer.with_ids(encoded, ids)
 
 
-def token_tensor(encoded: Encoded, model: Transformer) -> Tensor:
-    """The token ids as a batch of one on the model's device. Raises TextError for ids outside its vocabulary."""
-    ids, size = encoded.input_ids, model.config.vocabulary_size
+def token_tensor(encoded: Encoded, model: Transformer, *, source: bool = False) -> Tensor:
+    """The token ids of a text, or of an encoder's `source`, as a batch of one on the model's device.
+
+    Raises TextError for ids outside the vocabulary.
+    """
+    ids, size = encoded.input_ids, (_source_config(model) if source else model.config).vocabulary_size
     if not ids and encoded.signal is None:
         raise TextError(
             "This text has no tokens: the model's tokenizer drops all of it. Type a text like those that the model was "
@@ -139,7 +146,8 @@ def segment_tensor(encoded: Encoded, model: Transformer) -> Tensor | None:
 
 def typed_separator(text: Encoded, config: Config, tokenizer: Tokenizer) -> str:
     """A separator that is typed into a single text, where it does not begin a second segment; empty if none."""
-    gives_segments = config.embedding.segments > 1 and tokenizer.gives_segments and not (text.text_pair or text.chat)
+    reads_pair = config.embedding.segments > 1 and not config.has_cross_attention
+    gives_segments = reads_pair and tokenizer.gives_segments and not (text.text_pair or text.chat)
     is_inside = gives_segments and tokenizer.end_id in text.ids[:-1]
     return text.tokens[text.ids.index(tokenizer.end_id)] if is_inside and tokenizer.end_id is not None else ""
 
@@ -153,7 +161,7 @@ def encode_memory(model: Transformer, source: Encoded | None, hook: Hook = no_ho
     """The encoder's output for a source, [1 key d_model]; None without a source."""
     if source is None:
         return None
-    return model.encode(token_tensor(source, model), hook=hook, signal=signal_tensor(source, model))
+    return model.encode(token_tensor(source, model, source=True), hook=hook, signal=signal_tensor(source, model))
 
 
 def _encode_signal(model: Transformer, tokenizer: Tokenizer, given: ModelInput, of_source: bool) -> Encoded:
@@ -173,8 +181,9 @@ def _encode_signal(model: Transformer, tokenizer: Tokenizer, given: ModelInput, 
         raise error(f"This model's decoder reads a text; give its encoder the {kind}, as the source.")
     if isinstance(given, ProcessedSound):
         return encode_sound(given, config.sound)
-    first = () if of_source else tuple(range(config.image.first_tokens))
-    return encode_image(given, config.image, tokenizer.from_ids(first, ""))
+    count = config.first_source_tokens if of_source else config.image.first_tokens
+    names = class_token_tokenizer(config.image.extra_tokens) if of_source else tokenizer
+    return encode_image(given, config.image, names.from_ids(tuple(range(count)), ""))
 
 
 def _encode_chat(model: Transformer, tokenizer: Tokenizer, chat: Chat) -> Encoded:
@@ -182,19 +191,19 @@ def _encode_chat(model: Transformer, tokenizer: Tokenizer, chat: Chat) -> Encode
     if model.config.has_cross_attention:
         raise TextError("This encoder-decoder reads a text and writes another; it reads no chat.")
     for message in chat.messages:
-        _check_text("chat", message.content, model, tokenizer)
+        _check_text("chat", message.content, model.config, tokenizer)
     return tokenizer.encode_chat(chat)
 
 
-def _fitting_pair(encoded: Encoded, model: Transformer) -> Encoded:
+def _fitting_pair(encoded: Encoded, config: Config) -> Encoded:
     """The text or pair. Raises TextError for a pair that is too long: neither text is shortened for the other."""
-    count, limit = len(encoded.ids), model.config.context_length
+    count, limit = len(encoded.ids), config.context_length
     if encoded.text_pair and count > limit:
         raise TextError(f"The two texts have {count} tokens together; this model reads at most {limit}. Shorten one.")
     return encoded
 
 
-def _check_text(what: str, given: object, model: Transformer, tokenizer: Tokenizer, may_be_empty: bool = False) -> None:
+def _check_text(what: str, given: object, config: Config, tokenizer: Tokenizer, may_be_empty: bool = False) -> None:
     """Raise TextError for a text, or one of a pair, that is no str, is too long, or is empty where one is needed."""
     first, *others = given if isinstance(given, TextPair) else (given,)
     for text in (first, *others):
@@ -206,17 +215,17 @@ def _check_text(what: str, given: object, model: Transformer, tokenizer: Tokeniz
             raise TextError("The text is empty; type a sentence.")
         if len(text) > MAX_CHARACTERS:
             raise TextError(f"The text has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read. Shorten it.")
-        _check_prefix(what, text, model, tokenizer)
+        _check_prefix(what, text, config, tokenizer)
 
 
-def _check_prefix(what: str, text: str, model: Transformer, tokenizer: Tokenizer) -> None:
+def _check_prefix(what: str, text: str, config: Config, tokenizer: Tokenizer) -> None:
     """Raise TextError if a prefix of a text has far more tokens than fit, before the whole text is tokenized.
 
     Prefixes are tokenized, each twice as long as the one before. A limit on characters would not work: a tokenizer may
     drop characters, or turn thousands into one token. The tokens at the end of a prefix are not counted, and a quarter
     more than fit is allowed, because a few tokens may change with the text that follows.
     """
-    limit = model.config.context_length
+    limit = config.context_length
     size = max(PREFIX_CHARACTERS, CHARACTERS_PER_TOKEN * limit)
     while size < len(text):
         end = size - max(tokenizer.longest_token, CUT_CHARACTERS)

@@ -63,7 +63,7 @@ def test_no_text_that_fits_is_refused(text: str, number: int, limit: int) -> Non
         patch.setattr(subject, "PREFIX_CHARACTERS", 150)
         patch.setattr(subject, "CHARACTERS_PER_TOKEN", 1)
         try:
-            subject._check_prefix("text", text, network, tokenizer)
+            subject._check_prefix("text", text, network.config, tokenizer)
         except TextError:
             assert len(tokenizer.encode(text, add_special_tokens=False).ids) > limit, (text, number)
 

@@ -184,7 +184,7 @@ BLOCK = block_rows(
     "final_layer_norm",
     ["fc1", "fc2"],
 )
-_CROSS: WeightRules = {
+CROSS: WeightRules = {
     "cross_attention.query": "encoder_attn.q_proj",
     "cross_attention.key": "encoder_attn.k_proj",
     "cross_attention.value": "encoder_attn.v_proj",
@@ -192,7 +192,7 @@ _CROSS: WeightRules = {
     "cross_attention_residual.norm": "encoder_attn_layer_norm",
 }
 _BLOCKS = block_rules("encoder", "encoder.layers.{i}.", BLOCK) | block_rules(
-    "decoder", "decoder.layers.{i}.", BLOCK | _CROSS
+    "decoder", "decoder.layers.{i}.", BLOCK | CROSS
 )
 _EMBEDDING: WeightRules = {"embedding": "shared|encoder.embed_tokens|decoder.embed_tokens"}
 _LEARNED_POSITIONS: WeightRules = {
@@ -231,7 +231,7 @@ _REQUIRED_VALUES = {
     "normalize_before": False,
     "add_final_layer_norm": False,
 }
-_IGNORED_FIELDS = ("activation_dropout", "decoder_layerdrop", "encoder_layerdrop")
+IGNORED_FIELDS = ("activation_dropout", "decoder_layerdrop", "encoder_layerdrop")
 BART = Family(
     bart,
     _EMBEDDING | _LEARNED_POSITIONS | _BLOCKS,
@@ -246,7 +246,7 @@ BART = Family(
         "final_logits_bias",
     ),
     required_values=_REQUIRED_VALUES,
-    ignored_fields=_IGNORED_FIELDS,
+    ignored_fields=IGNORED_FIELDS,
     attribute_map=_ATTRIBUTE_MAP,
     untied_weights=_UNTIED_EMBEDDINGS,
     stored_tables=stored_embeddings,
@@ -258,7 +258,7 @@ MARIAN = Family(
     base_model_prefix="model.",
     ignored_tensors=("shared.weight", *_COPIES, "encoder.embed_positions.weight", "decoder.embed_positions.weight"),
     required_values=_REQUIRED_VALUES | {"share_encoder_decoder_embeddings": True},
-    ignored_fields=_IGNORED_FIELDS,
+    ignored_fields=IGNORED_FIELDS,
     attribute_map=_ATTRIBUTE_MAP,
     untied_weights=_UNTIED_EMBEDDINGS,
     stored_tables=stored_positions,
@@ -271,7 +271,7 @@ _FINAL_NORMS: WeightRules = {
 }
 _PRE_NORM_VALUES = _REQUIRED_VALUES | {"normalize_before": True, "add_final_layer_norm": True}
 _PRE_NORM_FIELDS = (
-    *_IGNORED_FIELDS, "add_bias_logits", "do_blenderbot_90_layernorm", "encoder_no_repeat_ngram_size",
+    *IGNORED_FIELDS, "add_bias_logits", "do_blenderbot_90_layernorm", "encoder_no_repeat_ngram_size",
     "extra_layer_norm", "extra_pos_embeddings", "force_bos_token_to_be_generated", "layernorm_variant",
     "normalize_embedding", "save_step", "static_position_embeddings",
 )  # fmt: skip
@@ -331,7 +331,7 @@ WHISPER = replace(
     stored_tables=stored_embeddings,
     required_values={"is_encoder_decoder": True, "scale_embedding": False},
     ignored_fields=(
-        *_IGNORED_FIELDS, "suppress_tokens", "begin_suppress_tokens", "use_weighted_layer_sum", "classifier_proj_size",
+        *IGNORED_FIELDS, "suppress_tokens", "begin_suppress_tokens", "use_weighted_layer_sum", "classifier_proj_size",
         "apply_spec_augment", "mask_time_prob", "mask_time_length", "mask_time_min_masks", "mask_feature_prob",
         "mask_feature_length", "mask_feature_min_masks", "median_filter_width",
     ),

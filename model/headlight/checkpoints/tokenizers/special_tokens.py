@@ -365,7 +365,7 @@ _FAMILIES_OF_CLASS: Mapping[str, tuple[str, ...]] = {
     "BloomTokenizer": ("bloom",),
     "OPTTokenizer": ("opt",),
     "Qwen2Tokenizer": ("qwen2", "qwen3", "qwen3_next", "qwen3_5_text"),
-    "RobertaTokenizer": ("roberta", "bart"),
+    "RobertaTokenizer": ("roberta", "bart", "trocr"),
     "XLMRobertaTokenizer": ("xlm-roberta",),
     "CamembertTokenizer": ("camembert",),
     "MBart50Tokenizer": ("mbart",),
