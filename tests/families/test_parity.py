@@ -1,5 +1,6 @@
 """Every family agrees with transformers, through `headlight trace`."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,6 +45,18 @@ def test_a_padding_token_in_a_text_is_read_as_the_reference_reads_it_or_refused(
     else:
         with pytest.raises(TextError, match="padding token"):
             run(opened.model, opened.tokenizer, case.text)
+
+
+@pytest.mark.parametrize("family", ["vit", "vision-encoder-decoder", "whisper"])
+def test_a_processors_settings_may_be_a_part_of_its_file(family: str, tmp_path: Path) -> None:
+    """As transformers 5 saves a processor of several parts; preprocessor_config.json is then of no use."""
+    case = next(case for case in CASES[family] if case.prepare)
+    model = build(case, folder := tmp_path / "checkpoint")
+    part = "feature_extractor" if case.audio else "image_processor"
+    (folder / "processor_config.json").write_text(json.dumps({part: case.prepare, "processor_class": "Any"}))
+    (folder / "preprocessor_config.json").write_text(json.dumps({"size": 10, "sampling_rate": 9_000}))
+    for name, (found, expected) in compared_in(case, tmp_path, model).items():
+        assert difference(found, expected) < TOLERANCE, name
 
 
 @pytest.mark.parametrize("family", ["qwen3_5_text", "qwen3_next"])

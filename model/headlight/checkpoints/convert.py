@@ -15,13 +15,13 @@ import torch
 from safetensors.torch import save as serialized
 from torch import Tensor
 
-from headlight.checkpoints.config_reader import ConfigReader, read_json
+from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families import FAMILIES
 from headlight.checkpoints.families.common import USUAL_FIELDS
 from headlight.checkpoints.file_rules import CONFIG, GENERATION_CONFIG, IMAGE_PROCESSOR, SAFETENSORS_FILE
 from headlight.checkpoints.generation_file import generation_fields
 from headlight.checkpoints.refusals import reject_unsupported
-from headlight.checkpoints.sound_files import with_sound_files
+from headlight.checkpoints.sound_files import read_processor, with_sound_files
 from headlight.checkpoints.source import CheckpointSource
 from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.text_stacks import find_family
@@ -49,8 +49,7 @@ def read_image_processor(folder: Path, image: ImageConfig, name: str) -> ImagePr
 
     Raises CheckpointError for unknown steps and for values of the wrong type.
     """
-    path = folder / IMAGE_PROCESSOR
-    fields = ConfigReader(read_json(path, name) if path.is_file() else {}, name)
+    fields = read_processor(folder, name, "image_processor")
     for step, value in fields.values.items():
         if step.startswith("do_") and step not in _SUPPORTED_STEPS and value:
             raise CheckpointError(

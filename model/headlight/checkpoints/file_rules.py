@@ -13,11 +13,12 @@ from typing import Any
 from headlight.errors import CheckpointError
 from headlight.paths import open_regular
 
-CONFIG, GENERATION_CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR, CARD, EXAMPLES = (
+CONFIG, GENERATION_CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR, PROCESSOR, CARD, EXAMPLES = (
     "config.json",
     "generation_config.json",
     "adapter_config.json",
     "preprocessor_config.json",
+    "processor_config.json",
     "README.md",
     "examples.json",
 )
@@ -26,7 +27,7 @@ SINGLE_FILES, LLAMA2C_TOKENIZER = ("ckpt.pt", "model.bin"), "tokenizer.bin"  # n
 META_FILE = "meta.pkl"  # the characters of a model that nanoGPT trained
 MODULES, POOLING_FOLDER = "modules.json", "1_Pooling"
 CONFIG_FILES = (
-    CONFIG, GENERATION_CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR,
+    CONFIG, GENERATION_CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR, PROCESSOR,
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
     "chat_template.jinja", "chat_template.json",
     "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "spm.model",

@@ -1,4 +1,4 @@
-"""The settings of a sound model in files beside the config: the preprocessing, and the first decoder tokens."""
+"""The settings of images and sounds in files beside the config, and of a sound model's first decoder tokens."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from headlight.checkpoints.config_reader import ConfigReader, read_json
-from headlight.checkpoints.file_rules import GENERATION_CONFIG, IMAGE_PROCESSOR
+from headlight.checkpoints.file_rules import GENERATION_CONFIG, IMAGE_PROCESSOR, PROCESSOR
 from headlight.config import Config, SoundConfig
 from headlight.errors import CheckpointError
 
@@ -16,11 +16,9 @@ LANGUAGE, TASK = "<|en|>", "transcribe"  # if the file does not set them
 
 def with_sound_files(config: Config, folder: Path, name: str) -> Config:
     """The config with the settings of preprocessor and generation config. Raises CheckpointError and ConfigError."""
-    processor, generation = (
-        ConfigReader(read_json(folder / file, name) if (folder / file).is_file() else {}, f"{name}, {file}")
-        for file in (IMAGE_PROCESSOR, GENERATION_CONFIG)
-    )
-    sound = _read_processor(processor, config.sound)
+    sound = _with_processor(config.sound, read_processor(folder, name, "feature_extractor"))
+    path = folder / GENERATION_CONFIG
+    generation = ConfigReader(read_json(path, name) if path.is_file() else {}, f"{name}, {GENERATION_CONFIG}")
     if not config.has_cross_attention:
         return config.replace(sound=sound)
     heads = generation.list_of("alignment_heads", list)
@@ -33,7 +31,16 @@ def with_sound_files(config: Config, folder: Path, name: str) -> Config:
     )
 
 
-def _read_processor(fields: ConfigReader, sound: SoundConfig) -> SoundConfig:
+def read_processor(folder: Path, name: str, part: str) -> ConfigReader:
+    """The settings of images or sounds: a part of processor_config.json, or else all of preprocessor_config.json."""
+    whole, alone = (read_json(path, name) if (path := folder / file).is_file() else {} for file in _PROCESSORS)
+    return ConfigReader(whole, name).nested(part) or ConfigReader(alone, name)
+
+
+_PROCESSORS = (PROCESSOR, IMAGE_PROCESSOR)
+
+
+def _with_processor(sound: SoundConfig, fields: ConfigReader) -> SoundConfig:
     """The sound settings of the preprocessor. Raises CheckpointError for unsupported ones."""
     rate = fields.integer("sampling_rate", sound.rate)
     if not sound.mel_bins:
