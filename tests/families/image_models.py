@@ -63,6 +63,18 @@ IMAGE_MODELS: dict[str, list[Case]] = {
         Case("CLIPVisionModelWithProjection", VIT | {"hidden_act": "gelu"}, image=(50, 60)),
     ],
     "clip": [Case("CLIPModel", BOTH, tower="text"), Case("CLIPModel", BOTH, tower="vision", image=(40, 31))],
+    "chinese_clip_text_model": [
+        Case("ChineseCLIPTextModel", NEOX | {"layer_norm_eps": 0.1}, special=True),
+        Case("ChineseCLIPTextModel", NEOX | {"hidden_act": "relu", "type_vocab_size": 1}),
+    ],
+    "chinese_clip_vision_model": [
+        Case("ChineseCLIPVisionModel", VIT | {"layer_norm_eps": 0.1}, image=(40, 31)),
+        Case("ChineseCLIPVisionModel", VIT | {"hidden_act": "gelu", "num_attention_heads": 4}, image=(50, 60)),
+    ],
+    "chinese_clip": [
+        Case("ChineseCLIPModel", BOTH, tower="text", special=True),
+        Case("ChineseCLIPModel", BOTH, tower="vision", image=(40, 31)),
+    ],
     "siglip_text_model": [Case("SiglipTextModel", NEOX), Case("SiglipTextModel", NEOX | {"hidden_act": "relu"})],
     "siglip_vision_model": [
         Case("SiglipVisionModel", VIT, image=(40, 31)),

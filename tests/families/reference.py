@@ -334,7 +334,7 @@ def image_outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
     base_model = model if case.kind.endswith("Model") else getattr(model, model.base_model_prefix, model)
     base = base_model(**prepared)
     told = {"pixel_values": prepared["pixel_values"][0], "attention": torch.cat(whole.attentions)}
-    last_norm = base_model.post_layernorm if model.config.model_type == "clip_vision_model" else torch.nn.Identity()
+    last_norm = base_model.post_layernorm if "clip_vision" in model.config.model_type else torch.nn.Identity()
     told["last_hidden"] = last_norm(base.last_hidden_state[0])  # CLIP applies it only to the class token
     if "logits" in whole:
         told["logits"] = whole.logits[0]

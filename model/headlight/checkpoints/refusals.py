@@ -45,7 +45,6 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
     "siglip2": ("siglip", "it reads images of any shape, with positions fitted to the shape"),
     **dict.fromkeys(("blip", "blip-2"), ("clip", "its text stack reads the image by cross-attention")),
     "speech-encoder-decoder": ("whisper", "its encoder and its decoder are two models, and the encoder reads sound"),
-    "chinese_clip": ("clip", "its text tower is a BERT"),
     "dinov3_convnext": ("dinov3_vit", "it is a convolutional network"),
     "data2vec-vision": ("beit", "the tensors in its files have other names than those of beit"),
     **dict.fromkeys(("swin", "swinv2", "segformer", "convnext", "resnet"), ("vit", "it uses windows or convolutions")),

@@ -41,7 +41,7 @@ _VOCABULARY_FILES = (
     "sentencepiece.bpe.model", "source.spm",
 )  # fmt: skip
 TOWERS = ("text", "vision")  # of a model with two towers; last part of a path
-TWO_TOWERS = ("clip", "siglip")
+TWO_TOWERS = ("clip", "chinese_clip", "siglip")
 _RUN_STEP = re.compile(r"checkpoint-\d{1,12}")  # a folder that transformers' Trainer writes
 TIMM = "timm_wrapper"  # the model_type that transformers gives models of timm
 TOWER_FIELD = "headlight_tower"  # added to config.json when it is read: the tower that the path names

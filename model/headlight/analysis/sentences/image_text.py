@@ -28,22 +28,22 @@ OLD_END_TOKEN = 2  # in configs with a wrong end token: the largest id of a text
 class Towers:
     """A model with two towers, and the projections into their common vector space.
 
-    `projections` map the last hidden states of a text's end token and of an image's class token to vectors;
-    `temperature` is the factor on cosines when several texts share a softmax.
+    `projections` map the last hidden states of a text's end token (without one, its first token) and of an image's
+    class token to vectors; `temperature` is the factor on cosines when several texts share a softmax.
     """
 
     text: Checkpoint
     image: Checkpoint
     projections: tuple[Float[Tensor, "vector text_channel"], Float[Tensor, "vector image_channel"]]
     temperature: float
-    end_token: int
+    end_token: int | None
 
 
 def load_towers(folder: Path, name: str, device: str = "auto") -> Towers:
     """The towers of a folder. Raises CheckpointError for a model that is not of CLIP's family or lacks tensors."""
     source = open_source(folder, name)
     model_type = source.config_json.get("model_type")
-    if model_type != "clip":
+    if model_type not in ("clip", "chinese_clip"):
         raise CheckpointError(
             f"{name} is a {model_type}; a text and an image are compared by a model of CLIP's family."
         )
@@ -59,7 +59,7 @@ def load_towers(folder: Path, name: str, device: str = "auto") -> Towers:
     if scale.numel() != 1:
         raise CheckpointError(f"{name}: its logit_scale holds {scale.numel()} numbers; it must hold one.")
     inner = ConfigReader(source.config_json, name).nested("text_config") or ConfigReader({}, name)
-    end_token = inner.integer("eos_token_id", 49_407)
+    end_token = inner.integer("eos_token_id", 49_407) if model_type == "clip" else None
     return Towers(text, image, (to_vector, to_vector_of_image), float(scale.exp()), end_token)
 
 
@@ -83,7 +83,7 @@ def image_text_similarity(towers: Towers, text: str, image: ProcessedImage) -> I
         run(towers.text.model, towers.text.tokenizer, text, keep=KEEP),
         run(towers.image.model, towers.image.tokenizer, image, keep=KEEP),
     )
-    places = (_end_of(traces[0], towers.end_token), 0)
+    places = (0 if towers.end_token is None else _end_of(traces[0], towers.end_token), 0)
     states = [
         torch.from_numpy(trace[f"{trace.config.stacks[-1]}.final_residual"].copy())[place]
         for trace, place in zip(traces, places, strict=True)

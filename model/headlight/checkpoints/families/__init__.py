@@ -98,6 +98,8 @@ FAMILIES: Registry[Family] = Registry(
         "marian": encoder_decoders.MARIAN,
         "clip_text_model": towers.CLIP_TEXT,
         "clip_vision_model": towers.CLIP_VISION,
+        "chinese_clip_text_model": towers.CHINESE_CLIP_TEXT,
+        "chinese_clip_vision_model": towers.CLIP_VISION,
         "siglip_text_model": towers.SIGLIP_TEXT,
         "siglip_vision_model": towers.SIGLIP_VISION,
         "vit": vit.VIT,

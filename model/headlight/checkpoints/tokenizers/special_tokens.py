@@ -373,7 +373,7 @@ _FAMILIES_OF_CLASS: Mapping[str, tuple[str, ...]] = {
     "MPNetTokenizer": ("mpnet",),
     "EsmTokenizer": ("esm",),
     "Wav2Vec2CTCTokenizer": ("wav2vec2", "hubert"),
-    "BertTokenizer": ("bert", "distilbert", "electra", "nomic_bert"),
+    "BertTokenizer": ("bert", "distilbert", "electra", "nomic_bert", "chinese_clip"),
     "AlbertTokenizer": ("albert",),
     "DebertaV2Tokenizer": ("deberta-v2",),
     "T5Tokenizer": ("t5", "mt5"),

@@ -1,4 +1,4 @@
-"""A text and an image, compared by the towers of CLIP: vectors and score equal the reference's."""
+"""A text and an image, compared by the towers of CLIP and Chinese-CLIP: vectors and score equal the reference's."""
 
 import json
 from dataclasses import replace
@@ -42,9 +42,8 @@ def compare(towers: Towers, case: Case) -> ImageTextSimilarity:
     return image_text_similarity(towers, TEXT, process_image(np.asarray(photo(case)), towers.image.model.config.image))
 
 
-@pytest.mark.parametrize("end_token", [2, 13])
-def test_vectors_and_score_are_those_of_the_reference(end_token: int, tmp_path: Path) -> None:
-    case = pair(end_token)
+@pytest.mark.parametrize("case", [pair(2), pair(13), replace(PAIR, kind="ChineseCLIPModel")])
+def test_vectors_and_score_are_those_of_the_reference(case: Case, tmp_path: Path) -> None:
     towers, model = opened(case, tmp_path)
     found = compare(towers, case)
     ids = torch.tensor([tokenizer(case.special).encode(TEXT).ids])

@@ -1,4 +1,7 @@
-"""CLIP and SigLIP: a tower for texts and one for images, each a model of its own (Radford et al. 2021)."""
+"""CLIP and SigLIP: a tower for texts and one for images, each a model of its own (Radford et al. 2021).
+
+The text tower of Chinese-CLIP is a BERT (Yang et al. 2022).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import torch
 from torch import Tensor
 
 from headlight.checkpoints.config_reader import ConfigReader
+from headlight.checkpoints.families.bert import BERT
 from headlight.checkpoints.families.common import MLP_ACTIVATIONS, block_rows, block_rules, sizes
 from headlight.checkpoints.families.vit import vit
 from headlight.checkpoints.weight_mapping import ConfigValues, Family, HeadMapping, WeightRules, no_head, rule
@@ -68,6 +72,9 @@ _IGNORED_FIELDS = (
 )  # fmt: skip
 
 
+_IGNORED_TENSORS = ("*_projection.*", "logit_scale", "logit_bias", "head.*", "embeddings.position_ids")
+
+
 def _tower(family: Family, stack: str, prefix: str) -> Family:
     """The family with the common part of both towers: the blocks; tensors of the other tower are ignored."""
     other = "vision_model.*" if prefix == "text_model." else "text_model.*"
@@ -76,7 +83,7 @@ def _tower(family: Family, stack: str, prefix: str) -> Family:
         weights=family.weights | block_rules(stack, "encoder.layers.{i}.", _BLOCK),
         heads_by_class={"ModelWithProjection": HeadMapping(no_head)},
         base_model_prefix=prefix,
-        ignored_tensors=(other, "*_projection.*", "logit_scale", "logit_bias", "head.*", "embeddings.position_ids"),
+        ignored_tensors=(other, *_IGNORED_TENSORS),
         ignored_fields=_IGNORED_FIELDS,
     )
 
@@ -107,6 +114,13 @@ CLIP_TEXT = _text_family(
         },
     ),
 )  # fmt: skip
+CHINESE_CLIP_TEXT = replace(
+    BERT,
+    heads_by_class={},
+    base_model_prefix="text_model.",
+    ignored_tensors=(*BERT.ignored_tensors, *_IGNORED_TENSORS, "vision_model.*"),
+    ignored_fields=_IGNORED_FIELDS,
+)
 SIGLIP_TEXT = _text_family("encoder", Family(text_tower, {}, {}))
 _CLIP_VISION: WeightRules = _VISION | {
     "embedding.weight": rule("embeddings.class_embedding", _as_row),
