@@ -98,6 +98,8 @@ MODELS: dict[str, Callable[[], Transformer]] = {
     "both": toys.both,
     "seer": toys.seer,
     "captioner": toys.captioner,
+    "reader": toys.reader,
+    "summarizer": toys.summarizer,
     "listener": toys.listener,
     **{f"pooling {name}": partial(classifier, pooling=name) for name in POOLINGS},
     **{name: partial(toys.decoder, **choices) for name, choices in CHOICES.items()},

@@ -166,6 +166,27 @@ def captioner(**choices: Any) -> Transformer:
     return both(**{"image": READS, **choices})
 
 
+def reader(**choices: Any) -> Transformer:
+    """A captioner whose encoder was a model of its own: post-norm, other widths, and two tokens before the patches."""
+    image = replace(READS, extra_tokens=("[DIST]",))
+    own = config(
+        architecture="encoder", vocabulary_size=2, context_length=8, d_model=20, layers=3, heads=4, d_ff=11, masks=(),
+        norm="layernorm", norm_placement="post", bias=True, positional_encoding="learned", feed_forward="gelu",
+        output_head="none", **{"embedding.tied": False},
+    )  # fmt: skip
+    return both(**{"image": image, "own_encoder": own, "encoder.projected": True, **choices})
+
+
+def summarizer(**choices: Any) -> Transformer:
+    """An encoder-decoder for texts, whose encoder was a model of its own, with segments; its output has its width."""
+    own = config(
+        architecture="encoder", vocabulary_size=masked().vocabulary_size, context_length=19, d_model=20, layers=3,
+        heads=4, masks=(), norm="layernorm", positional_encoding="learned", output_head="none",
+        **{"embedding.segments": 2, "embedding.norm": True, "embedding.tied": False},
+    )  # fmt: skip
+    return both(**{"own_encoder": own, "output_head_config.transform": "dense-norm", **choices})
+
+
 def listener(**choices: Any) -> Transformer:
     """An encoder-decoder for recordings as nine frames and the `masked` tokenizer."""
     return both(**{"sound": HEARS, **choices})

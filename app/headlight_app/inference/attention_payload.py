@@ -130,7 +130,8 @@ def group_metrics(traced: Trace, attention_group: AttentionGroup) -> Metrics:
 
 def token_answers(encoded: Encoded, tokenizer: Tokenizer) -> tuple[Token, ...]:
     """Each token for the browser."""
-    rows = [row | {"masked": row["id"] == tokenizer.mask_id} for row in tokens_json(encoded)]
+    mask_id = tokenizer.mask_id if encoded.signal is None else None  # patches and frames are numbered
+    rows = [row | {"masked": row["id"] == mask_id} for row in tokens_json(encoded)]
     return msgspec.convert(rows, tuple[Token, ...])
 
 

@@ -122,13 +122,14 @@ class ResolvedQuestion:
     @property
     def is_surely_short(self) -> bool:
         """Whether the text is not long under any tokenization."""
-        heads = self.config.heads * (self.config.layers + self.config.encoder.layers)
+        first = self.config.for_stack(self.config.stacks[0])
+        heads = max(self.config.heads, first.heads) * (self.config.layers + self.config.encoder.layers)
         template = self.tokenizer.chat_template
         made = template.render(Chat.from_text(self.question.text))[0] if self.question.chat and template else ""
         texts = made or self.question.text + self.question.source + self.question.text_pair
         max_tokens = 4 + len(texts.encode("utf-8", "surrogatepass"))
         if self.config.reads_signal:
-            max_tokens = max(self.config.context_length, self.config.sound.frames)
+            max_tokens = max(self.config.context_length, first.context_length)
         # A text has at most one token per byte, plus special tokens around it and between two.
         return 4 * heads * max_tokens**2 <= MAX_WEIGHTS_BYTES
 

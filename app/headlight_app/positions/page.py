@@ -64,7 +64,7 @@ def _chosen_request(state: State, config: Config) -> PositionProfileRequest:
     stack = st.segmented_control("Stack", stacks, default=stacks[-1], key="stack") if len(stacks) > 1 else stacks[0]
     stack = stack or stacks[-1]
     layer = _choose_layer(state, config, stack)
-    length = min(config.context_length, MAX_POSITIONS)
+    length = min(config.for_stack(stack).context_length, MAX_POSITIONS)
     # The text and the edits do not matter.
     question = replace(
         state.question(""),

@@ -366,7 +366,7 @@ def beam_search(
 
 
 @torch.inference_mode()
-def _encode_source(generator: TextGenerator, hook: InterventionHook) -> Float[Tensor, "1 source d_model"] | None:
+def _encode_source(generator: TextGenerator, hook: InterventionHook) -> Float[Tensor, "1 source memory_dim"] | None:
     return encode_memory(generator.model, generator.source, hook)
 
 

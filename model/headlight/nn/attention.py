@@ -98,7 +98,7 @@ class AttentionInputs:
     """
 
     context: AttentionContext
-    memory: Float[Tensor, "batch new d_model"] | None = None
+    memory: Float[Tensor, "batch new memory_dim"] | None = None
     cache: KVCache | None = None
     path: str = ""
     shared: KeysAndValues | None = None

@@ -375,12 +375,12 @@ class Stack(nn.Module):
         embedded: Float[Tensor, "batch pos embedding_dim"],
         padding_mask: Bool[Tensor, "batch key"] | None,
         mask: Bool[Tensor, "#batch #head pos key"] | None,
-        memory: Float[Tensor, "batch source d_model"] | None,
+        memory: Float[Tensor, "batch source memory_dim"] | None,
         memory_padding_mask: Bool[Tensor, "batch source"] | None,
         hook: Hook,
         cache: KVCache | None,
         ids: Int[Tensor, "batch token_pos"] | None = None,
-    ) -> Float[Tensor, "batch pos embedding_dim"]:
+    ) -> Float[Tensor, "batch pos output_dim"]:
         """The residual stream after the last block and the final norm; layer embeddings need `ids`.
 
         Raises ConfigError for a `mask` in a model with layers of linear attention, which know none.
@@ -436,14 +436,14 @@ class Stack(nn.Module):
         x: Float[Tensor, "batch pos *stream d_model"],
         first_layer: int,
         contexts: Sequence[AttentionContext],
-        memory: Float[Tensor, "batch source d_model"] | None,
+        memory: Float[Tensor, "batch source memory_dim"] | None,
         cross_context: AttentionContext | None,
         hook: Hook,
         cache: KVCache | None = None,
         token_vectors: Float[Tensor, "#batch pos layer layer_channel"] | None = None,
         shared: Mapping[int, KeysAndValues] = MappingProxyType({}),
         padding_mask: Bool[Tensor, "batch key"] | None = None,
-    ) -> Float[Tensor, "batch pos embedding_dim"]:
+    ) -> Float[Tensor, "batch pos output_dim"]:
         """Run the blocks from `first_layer` on; `x` is the residual stream before it, `contexts` those of all layers.
 
         `token_vectors` come from `begin`; `shared` are the keys and values of earlier layers that these blocks read.

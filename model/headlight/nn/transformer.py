@@ -176,7 +176,7 @@ class Transformer(nn.Module):
         hook: Hook = no_hook,
         *,
         signal: Signal | None = None,
-    ) -> Float[Tensor, "batch key d_model"]:
+    ) -> Float[Tensor, "batch key memory_dim"]:
         """The encoder's output, which the decoder attends to (its memory).
 
         For an image or a sound it covers the tokens in `source`, usually none, and the patches or frames. If the config
@@ -195,7 +195,7 @@ class Transformer(nn.Module):
         *,
         signal: Signal | None = None,
         source: Int[Tensor, "batch source"] | None = None,
-        memory: Float[Tensor, "batch source d_model"] | None = None,
+        memory: Float[Tensor, "batch source memory_dim"] | None = None,
         padding_mask: Bool[Tensor, "batch key"] | None = None,
         source_padding_mask: Bool[Tensor, "batch source"] | None = None,
         mask: Bool[Tensor, "#batch #head pos key"] | None = None,

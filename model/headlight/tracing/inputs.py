@@ -158,7 +158,7 @@ def signal_tensor(encoded: Encoded, model: Transformer) -> Tensor | None:
 
 
 def encode_memory(model: Transformer, source: Encoded | None, hook: Hook = no_hook) -> Tensor | None:
-    """The encoder's output for a source, [1 key d_model]; None without a source."""
+    """The encoder's output for a source, [1 key memory_dim]; None without a source."""
     if source is None:
         return None
     return model.encode(token_tensor(source, model, source=True), hook=hook, signal=signal_tensor(source, model))

@@ -18,7 +18,7 @@ LABELS = ("cat", "house", "chess board")
 
 
 def save_seers(folder: Path) -> Path:
-    """A folder with models for pictures (a classifier, a bare encoder, a captioner) and for sounds (two)."""
+    """A folder with models for pictures (a classifier, a bare encoder, a captioner, a reader) and for sounds (two)."""
     for name, top, labels in (("seer", "sequence-classifier", LABELS), ("bare", "none", ())):
         torch.manual_seed(1)
         config = Config(
@@ -41,6 +41,7 @@ def save_seers(folder: Path) -> Path:
                 parameter.add_(0.3 * torch.randn_like(parameter))
         save(folder / name, model, class_token_tokenizer(), dtype="float32")
     save(folder / "captioner", toys.captioner(context_length=40), toys.masked(), dtype="float32")
+    save(folder / "reader", toys.reader(context_length=40), toys.masked(), dtype="float32")
     listener = toys.listener(sound=toys.longer(30), context_length=40, **{"decoder.alignment_heads": ((1, 2),)})
     save(folder / "listener", listener, toys.masked(), dtype="float32")
     answer = OutputHeadConfig(transform="dense", activation="linear", transform_dim=5)

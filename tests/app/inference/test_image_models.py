@@ -205,39 +205,53 @@ def test_the_page_and_the_backend_say_the_same(client: TestClient, seers: Path) 
     np.testing.assert_allclose(found, traced.attention()[1, 3], atol=1e-5)
 
 
-def test_a_model_writes_about_a_drawing_until_somebody_types(client: TestClient) -> None:
+# Models that write about pictures, with the tokens that they read before the patches.
+WRITERS = {"captioner": [], "reader": ["[CLS]", "[DIST]"]}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_model_writes_about_a_drawing_until_somebody_types(name: str, client: TestClient) -> None:
     first, *others = shipped_image_names(toys.captioner().config)
-    written, _ = ask(client, model="captioner", writes_target=True)
-    assert written["patches"]["side"] == "source" and len(written["source_tokens"]) == 6
+    written, _ = ask(client, model=name, writes_target=True)
+    before = written["patches"]["first_token"]
+    assert written["patches"]["side"] == "source" and len(written["source_tokens"]) == before + 6
+    assert [token["text"] for token in written["source_tokens"]][:before] == WRITERS[name]
     assert [group["name"] for group in written["attention_groups"]] == ["decoder.cross", "decoder.self", "encoder.self"]
     assert set(written["attention_groups"][2]["metrics"]) >= {"neighbours", "row", "column"}
     text = written["question"]["text"]
-    assert text and ask(client, model="captioner", writes_target=True, image=first)[0]["question"]["text"] == text
+    assert text and ask(client, model=name, writes_target=True, image=first)[0]["question"]["text"] == text
     assert any(
-        ask(client, model="captioner", writes_target=True, image=name)[1] != ask(client, text=text, image=first)[1]
-        for name in others
+        ask(client, model=name, writes_target=True, image=each)[1] != ask(client, text=text, image=first)[1]
+        for each in others
     )
-    typed, _ = ask(client, model="captioner", text="the cat", image=others[0])
+    typed, _ = ask(client, model=name, text="the cat", image=others[0])
     assert typed["question"]["text"] == "the cat" and len(typed["tokens"]) == 3
 
 
-def test_explore_opens_a_model_that_writes_about_pictures() -> None:
-    at = open_app(model="captioner")
+@pytest.mark.parametrize("name", WRITERS)
+def test_explore_opens_a_model_that_writes_about_pictures(name: str) -> None:
+    at = open_app(model=name)
     assert not at.exception
     data = component_data(at.main)
     assert data["images"] == list(shipped_image_names(toys.captioner().config)) and data["writes_target"]
     assert data["opening"]["text"] and {row["reads"] for row in data["metrics"]} == {"text", "image"}
 
 
+@pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("view", ["weights", "scores", "value_norm", "gradient", "minus_text"])
-def test_a_drawing_can_be_seen_every_way_by_its_caption(client: TestClient, view: str) -> None:
+def test_a_drawing_can_be_seen_every_way_by_its_caption(client: TestClient, view: str, name: str) -> None:
     other = shipped_image_names(toys.captioner().config)[1]
-    meta, numbers = ask(client, "head_view", model="captioner", text="the cat", quantity=view, other_text=other)
-    assert "error" not in meta and meta["columns"]["labels"][:2] == ["0,0", "0,1"] and len(numbers) == 3 * 6 * 5
+    meta, numbers = ask(client, "head_view", model=name, text="the cat", quantity=view, other_text=other)
+    labels = [*WRITERS[name], "0,0", "0,1"]
+    assert "error" not in meta and meta["columns"]["labels"][: len(labels)] == labels
+    assert len(numbers) == 3 * (len(labels) + 4) * 5
 
 
-def test_programs_make_the_numbers_of_a_caption(seers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    question, state = make_question("captioner", "the cat"), State(layer=1, head=2)
+@pytest.mark.parametrize("name", WRITERS)
+def test_programs_make_the_numbers_of_a_caption(
+    name: str, seers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question, state = make_question(name, "the cat"), State(layer=1, head=2)
     monkeypatch.chdir(Path(__file__).parents[3])
     shown = made_view(resolve(question), state).values
     np.testing.assert_allclose(executed(python_code(resolve(question), state), seers), shown, atol=1e-6)

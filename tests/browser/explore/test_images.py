@@ -115,8 +115,9 @@ def test_models_of_texts_have_no_gallery(shared_visitor: Visitor) -> None:
     expect(page.get_by_test_id("plot").get_by_role("button", name="Image")).to_have_count(0)
 
 
-def test_a_caption_is_written_for_a_drawing_and_each_word_looks_at_it(shared_visitor: Visitor) -> None:
-    page = shared_visitor.open("model=captioner")
+@pytest.mark.parametrize("model", ["captioner", "reader"])
+def test_a_caption_is_written_for_a_drawing_and_each_word_looks_at_it(model: str, shared_visitor: Visitor) -> None:
+    page = shared_visitor.open(f"model={model}")
     caption, words = page.get_by_test_id("sentence"), page.get_by_test_id("tokens").locator(".chip")
     expect(page.locator('[for="sentence"]')).to_have_text("Caption: written by the model")
     expect(page.get_by_test_id("gallery").locator(".frame")).to_have_count(6)

@@ -79,7 +79,7 @@ def test_heads_are_ablated_after_the_edits(edit: str) -> None:
 
 @pytest.mark.parametrize("attention", ["decoder.1.self", "decoder.0.cross", "encoder.2.self"])
 def test_every_attention_of_an_encoder_decoder_can_be_ablated(attention: str) -> None:
-    for model in (toys.both(), toys.captioner(), toys.listener()):
+    for model in (toys.both(), toys.captioner(), toys.listener(), toys.reader(), toys.summarizer()):
         source = toys.source(model, "a small bird")
         found = ablate_heads(model, traced(model, source=source), attention, 2, 9, 0, 4)
         assert found == pytest.approx(one_run_per_head(model, attention, 2, 9, [], source=source), abs=1e-5)

@@ -1,5 +1,6 @@
 """The ledger of an attention cell: parts and terms add up to the score, and each part follows its definition."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,12 @@ def test_every_norm_placement_of_every_stack(placement: str, encoding: str) -> N
     for model in (toys.encoder(**choices), toys.both(**choices), toys.captioner(**choices)):
         small(model)
         assert_adds_up(model, traced(model, source=toys.source(model, "a small bird sang")))
+
+
+@pytest.mark.parametrize("make", [toys.reader, toys.summarizer])
+def test_an_encoder_that_was_a_model_of_its_own(make: Callable[[], Transformer]) -> None:
+    model = make()
+    assert_adds_up(model, traced(model, source=toys.source(model, "a small bird sang")))
 
 
 def test_models_that_read_images() -> None:

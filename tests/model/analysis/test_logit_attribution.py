@@ -79,7 +79,7 @@ def test_contributions_add_up_through_a_masked_language_head() -> None:
 
 
 def test_cross_attention_heads_are_components() -> None:
-    for model in (toys.both(), toys.captioner(), toys.listener()):
+    for model in (toys.both(), toys.captioner(), toys.listener(), toys.reader(), toys.summarizer()):
         assert_adds_up(model, traced(model, source=toys.source(model, "a small bird sang")), 3)
     cross = [part for part in components_of(model.config) if part.kind == "cross"]
     assert len(cross) == 2 * 4

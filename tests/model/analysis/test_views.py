@@ -73,7 +73,7 @@ def test_the_gradient_of_later_queries_is_zero() -> None:
     assert slopes[:, 1:3].any()
 
 
-@pytest.mark.parametrize("make", [toys.both, toys.captioner, toys.listener])
+@pytest.mark.parametrize("make", [toys.both, toys.captioner, toys.listener, toys.reader, toys.summarizer])
 def test_the_gradient_reaches_encoder_and_cross_attention(make: Callable[[], Transformer]) -> None:
     model = make()
     trace = traced(model, text="the dog", source=toys.source(model, toys.TEXT))

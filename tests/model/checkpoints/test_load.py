@@ -58,7 +58,7 @@ def test_what_is_saved_comes_back(tmp_path: Path, dtype: str, tied: bool) -> Non
     np.testing.assert_allclose(logits(loaded), wanted, atol={"float32": 0, "float16": 0.1}.get(dtype, 1.0), rtol=0.05)
 
 
-@pytest.mark.parametrize("make", [toys.encoder, toys.both, toys.captioner, toys.listener])
+@pytest.mark.parametrize("make", [toys.encoder, toys.both, toys.captioner, toys.listener, toys.reader, toys.summarizer])
 def test_so_do_encoders_and_encoder_decoders(tmp_path: Path, make: Callable[[], Transformer]) -> None:
     model = make()
     save(tmp_path, model, toys.masked(), dtype="float32")

@@ -184,7 +184,7 @@ def test_all_from_the_first_token_that_differs_is_read(following: str, count: in
     assert continued(toys.decoder(), following)[1] == count
 
 
-@pytest.mark.parametrize("make", [toys.both, toys.captioner, toys.listener])
+@pytest.mark.parametrize("make", [toys.both, toys.captioner, toys.listener, toys.reader, toys.summarizer])
 def test_an_encoder_decoder_reads_its_source_once(make: Callable[[], Transformer]) -> None:
     model = make()
     with tokens_read(model, "encoder") as counts:

@@ -21,7 +21,7 @@ from headlight.tracing.recompute import (
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 from tests.model import toys
-from tests.model.toys import both, captioner, causal, decoder, listener, masked
+from tests.model.toys import both, captioner, causal, decoder, listener, masked, reader, summarizer
 
 TEXT = "the cat sat on the mat and the dog ran"
 EDITS = ((), ("decoder.1.self.weights[1]=set:0",), ("decoder.*.self.mask[:,5,2]=set:0", "decoder.0.self.q[0]=scale:2"),
@@ -66,7 +66,7 @@ def test_keys_of_another_layer_are_recomputed(
         np.testing.assert_allclose(found, full[path][:, :7, :7], atol=1e-5)
 
 
-@pytest.mark.parametrize("make", [both, captioner, listener])
+@pytest.mark.parametrize("make", [both, captioner, listener, reader, summarizer])
 def test_cross_attention_and_the_encoder_are_recomputed(
     make: Callable[[], Transformer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -130,7 +130,7 @@ def _side_answer(side: Side, offset: int = 0) -> tuple[SideAnswer, bytes]:
     groups, codes = group_answers(side.resolved, offset)
     answer = SideAnswer(
         tokens=token_answers(traced.text, side.tokenizer),
-        source_tokens=token_answers(traced.source, side.tokenizer) if traced.source else None,
+        source_tokens=token_answers(traced.source, side.tokenizer.source_tokenizer) if traced.source else None,
         attention_groups=tuple(groups),
         notes=tuple(filter(None, (" ".join(variant_notes(side.resolved)), _unknown_note(side)))),
     )
@@ -139,13 +139,19 @@ def _side_answer(side: Side, offset: int = 0) -> tuple[SideAnswer, bytes]:
 
 def _unknown_note(side: Side) -> str:
     """A note on the number of unknown tokens of a side; empty if there are none."""
-    ids = [*side.trace.text.ids, *(side.trace.source.ids if side.trace.source else ())]
-    unknown = side.tokenizer.unknown_id
-    if unknown is None or unknown not in ids:
+    texts = ((side.trace.text, side.tokenizer), (side.trace.source, side.tokenizer.source_tokenizer))
+    read = [(text, reader.unknown_id) for text, reader in texts if text is not None and text.signal is None]
+    unknown = [
+        token
+        for text, number in read
+        for token_id, token in zip(text.ids, text.token_texts, strict=True)
+        if token_id == number
+    ]
+    if not unknown:
         return ""
-    token = side.tokenizer.token_text(unknown)
     return (
-        f"{ids.count(unknown)} of {len(ids)} tokens are {token}, which replaces text that this model has no token for. "
+        f"{len(unknown)} of {sum(len(text.ids) for text, _ in read)} tokens are {unknown[0]}, which replaces text that "
+        "this model has no token for. "
         "Compare on a text that both models can encode."
     )
 

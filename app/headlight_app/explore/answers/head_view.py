@@ -121,7 +121,9 @@ def _exact_heads(request: QuantityRequest, choice: HeadChoice, heads: Sequence[H
         np.stack([layers[layer][part][min(head, len(layers[layer][part]) - 1)] for layer, head in heads])
         for part in (0, 1)
     )
-    token_filter = TokenFilter(choice, quantity, resolved.tokenizer, *texts)
+    target, source = resolved.tokenizer, resolved.tokenizer.source_tokenizer
+    readers = [source if text is resolved.trace.source else target for text in texts]
+    token_filter = TokenFilter(choice, quantity, (readers[0], readers[1]), *texts)
     every_key = np.where(allowed, values, 0)
     values, allowed = token_filter.apply(every_key, allowed)
     if token_filter.by_word and quantity.join_keys:

@@ -82,7 +82,7 @@ def trace_reply(resolved: ResolvedQuestion, query: int = -1) -> Reply[TraceAnswe
     pairs = zip(groups, attention_groups(traced.config), strict=True)
     answer = TraceAnswer(
         tokens=token_answers(traced.text, tokenizer),
-        source_tokens=token_answers(traced.source, tokenizer) if traced.source else None,
+        source_tokens=token_answers(traced.source, tokenizer.source_tokenizer) if traced.source else None,
         maskable=tokenizer.mask_id is not None and task_of(traced.config).fills_masks,
         context=traced.config.context_length,
         patches=msgspec.convert(patches, Patches) if patches else None,
@@ -123,6 +123,7 @@ def _with_metrics(
 ) -> AttentionGroupAnswer:
     """The answer with its metrics if they are cheap, and whether its text is a sentence pair."""
     text = traced.source if group.queries == "source" and traced.source else traced.text
+    tokenizer = tokenizer if text is traced.text else tokenizer.source_tokenizer
     return structs.replace(
         answer,
         metrics=group_metrics(traced, group) if metrics_are_cheap(traced, group) else None,

@@ -29,12 +29,17 @@ class TokenFilter:
     """Which tokens a view shows and how they are grouped, for queries (0) and keys (1)."""
 
     def __init__(
-        self, choice: HeadChoice, quantity: Quantity, tokenizer: Tokenizer, queries: Encoded, keys: Encoded
+        self,
+        choice: HeadChoice,
+        quantity: Quantity,
+        tokenizers: tuple[Tokenizer, Tokenizer],
+        queries: Encoded,
+        keys: Encoded,
     ) -> None:
         self.choice, self.quantity, self.texts = choice, quantity, (queries, keys)
-        self.segments = self._segments(tokenizer)
+        self.segments = self._segments(tokenizers[0])
         self.zoom = zoom_ranges(choice, queries, keys)
-        self.kept_positions = tuple(self._kept_positions(side, tokenizer) for side in (0, 1))
+        self.kept_positions = tuple(self._kept_positions(side, tokenizers[side]) for side in (0, 1))
         if not all(self.kept_positions):
             raise EditError("All tokens of this text are hidden. Show the hidden tokens again.")
         self.by_word = choice.unit == "words" and quantity.additive

@@ -263,9 +263,8 @@ def _notes(resolved: ResolvedQuestion, generated: GeneratedTokens) -> tuple[str,
 def _read_tokens(text: Encoded, source: Encoded | None, tokenizer: Tokenizer) -> ReadTokens:
     if isinstance(source, EncodedSound):
         return ReadTokens(text=_text_tokens(text, tokenizer), source=tuple(_span_tokens(source)))
-    return ReadTokens(
-        text=_text_tokens(text, tokenizer), source=_text_tokens(source, tokenizer) if source is not None else None
-    )
+    read = None if source is None else _text_tokens(source, tokenizer.source_tokenizer)
+    return ReadTokens(text=_text_tokens(text, tokenizer), source=read)
 
 
 def sound_spans(sound: EncodedSound) -> tuple[range, ...]:
