@@ -22,6 +22,7 @@ from tests.families.cases import CASES
 from tests.families.decoders import GPT2, LLAMA, NEOX
 from tests.families.image_models import VIT
 from tests.families.reference import TEXT, Case, build, inputs, outputs, tokenizer
+from tests.families.two_models import TWO_MODELS
 
 # PEFT warns about itself, and of patterns without a module.
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning", "ignore::RuntimeWarning")
@@ -30,6 +31,7 @@ ENCODER = Case("BertForMaskedLM", NEOX, special=True)
 TRANSPOSED = Case("GPT2LMHeadModel", GPT2)
 TIED = Case("LlamaForCausalLM", LLAMA | {"tie_word_embeddings": True})
 BIASED = Case("LlamaForCausalLM", LLAMA | {"attention_bias": True})
+WRITER, TRANSPOSED_WRITER = (TWO_MODELS["vision-encoder-decoder"][number] for number in (0, 4))
 LAYER_1 = r"layers\.1\.self_attn\.q_proj"
 # Settings of LoraConfig, and the model that they change.
 ADAPTERS: dict[str, tuple[Case, dict[str, Any]]] = {
@@ -75,6 +77,12 @@ ADAPTERS: dict[str, tuple[Case, dict[str, Any]]] = {
     "principal values beside an embedding": (
         TIED, {"target_modules": ["embed_tokens", "q_proj"], "init_lora_weights": "pissa"},
     ),
+    "a picture's encoder and a text's decoder": (WRITER, {"target_modules": ["q_proj", "fc1"]}),
+    "a decoder's tied embedding": (WRITER, {"target_modules": ["embed_tokens", "q_proj"]}),
+    "a decoder whose weights are transposed": (
+        TRANSPOSED_WRITER, {"target_modules": ["c_attn", "q_attn", "c_proj", "q_proj"]},
+    ),
+    "two encoders, one as a decoder": (TWO_MODELS["encoder-decoder"][1], {"target_modules": ["query", "dense"]}),
     # PEFT writes fan_in_fan_out as of the last module, which is not transposed here.
     "square transposed weights and others": (TRANSPOSED, {"target_modules": ["attn.c_proj", "lm_head"]}),
 }  # fmt: skip
@@ -99,9 +107,9 @@ def change_settings(folder: Path, **fields: Any) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | fields))
 
 
-def logits(folder: Path) -> np.ndarray:
+def logits(folder: Path, case: Case = DECODER) -> np.ndarray:
     opened = load(folder)
-    return np.asarray(run(opened.model, opened.tokenizer, TEXT).logits)
+    return np.asarray(run(opened.model, opened.tokenizer, **inputs(case, opened.model.config)).logits)
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
@@ -110,7 +118,7 @@ def test_an_adapter_gives_what_peft_gives(name: str, tmp_path: Path) -> None:
     plain = outputs(model := build(case, tmp_path / "base"), case)["logits"]
     changed = adapted(model, tmp_path / "adapter", **settings)
     expected = outputs(changed, case)["logits"]
-    found = logits(tmp_path / "adapter")
+    found = logits(tmp_path / "adapter", case)
     np.testing.assert_allclose(found, expected, atol=1e-4)
     assert np.abs(plain - expected).max() > 0.01, "the adapter changes something"
 
@@ -260,10 +268,14 @@ def test_a_change_of_an_embedding_that_two_stacks_share_is_refused(settings: dic
         load(tmp_path / "adapter")
 
 
+@pytest.mark.parametrize(
+    ("case", "head"),
+    [(TIED, "lm_head"), (WRITER, "output_projection"), (TRANSPOSED_WRITER, "lm_head"), (ENCODER, "decoder")],
+)
 @pytest.mark.parametrize("start", ["pissa", "olora"])
-def test_a_start_that_changed_two_tied_weights_is_refused(start: str, tmp_path: Path) -> None:
-    settings = {"target_modules": ["lm_head"], "init_lora_weights": start}
-    adapted(build(TIED, tmp_path / "base"), tmp_path / "adapter", **settings)
+def test_a_start_that_changed_two_tied_weights_is_refused(start: str, case: Case, head: str, tmp_path: Path) -> None:
+    settings = {"target_modules": [head], "init_lora_weights": start}
+    adapted(build(case, tmp_path / "base"), tmp_path / "adapter", **settings)
     with pytest.raises(CheckpointError, match=f"'{start}', which changed the embedding together with the output head"):
         load(tmp_path / "adapter")
 

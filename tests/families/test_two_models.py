@@ -11,13 +11,16 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from headlight import load, run, save
+from headlight.cli.main import main
 from headlight.config import Config
 from headlight.errors import CheckpointError, TextError
 from headlight.generation.generate import generate
 from headlight.nn.transformer import variant
 from headlight.text.tokenizer import TextPair
 from tests.families.cases import CASES, EACH_CASE
+from tests.families.comparison import compared_in, difference
 from tests.families.reference import (
+    PHOTO,
     TARGET,
     TEXT,
     WORDS,
@@ -57,6 +60,15 @@ def test_they_write_what_the_reference_writes(family: str, case: Case, tmp_path:
     steps = generate(opened.model.float(), opened.tokenizer, "", source=source, steps=STEPS, temperature=0.0)
     written = [*steps]
     assert [*written[0].text.ids, *(step.chosen_token for step in written)] == found
+
+
+def test_the_command_writes_what_the_reference_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = CASES[IMAGES][0]
+    model = build(case, tmp_path)
+    asked = asked_and_told(model, case)[0]
+    found = model.generate(**asked, max_length=21, do_sample=False, num_beams=1)[0].tolist()  # it reads 20
+    assert main(["predict", "--image", str(tmp_path / PHOTO), "--model", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.strip() == tokenizer(True).decode(found) != ""
 
 
 def test_the_end_may_be_in_the_decoders_own_config(tmp_path: Path) -> None:
@@ -192,6 +204,29 @@ def test_a_width_that_is_not_the_encoders_is_named(tmp_path: Path) -> None:
     change_config(tmp_path, decoder=values["decoder"] | {"cross_attention_hidden_size": 21})
     with pytest.raises(CheckpointError, match="cross_attention_hidden_size is 21; its encoder has 20 channels"):
         load(tmp_path)
+
+
+OLD_BUFFERS = {
+    (TEXTS, 0): ["encoder.embeddings.position_ids", "decoder.bert.embeddings.position_ids",
+                 "decoder.bert.pooler.dense.bias", "decoder.cls.predictions.bias"],
+    (TEXTS, 2): ["decoder.transformer.h.0.attn.bias", "decoder.transformer.h.1.attn.masked_bias",
+                 "decoder.transformer.h.0.crossattention.bias", "decoder.transformer.h.1.crossattention.masked_bias"],
+    (IMAGES, 1): ["decoder.model.decoder.embed_positions._float_tensor", "encoder.pooler.dense.weight"],
+    (IMAGES, 3): ["encoder.encoder.layer.0.attention.attention.relative_position_bias.relative_position_index"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("family", "number"), OLD_BUFFERS)
+@pytest.mark.parametrize("wrapper", ["", "module."])
+def test_old_buffers_and_a_wrapper_are_no_obstacle(wrapper: str, family: str, number: int, tmp_path: Path) -> None:
+    case, folder = CASES[family][number], tmp_path / "checkpoint"
+    model = build(case, folder)
+    weights = load_file(folder / "model.safetensors")
+    weights |= {name: torch.ones(1) for name in OLD_BUFFERS[family, number] if name not in weights}
+    weights = {wrapper + name: each for name, each in weights.items()}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    for name, (found, expected) in compared_in(case, tmp_path, model).items():
+        assert difference(found, expected) < 1e-4, name
 
 
 def test_unknown_fields_of_each_part_are_named(tmp_path: Path) -> None:

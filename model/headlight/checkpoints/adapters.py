@@ -20,8 +20,10 @@ from torch import Tensor
 
 from headlight.checkpoints.config_reader import ConfigReader, read_json
 from headlight.checkpoints.families import FAMILIES
-from headlight.checkpoints.file_rules import ADAPTER_CONFIG, CONFIG
+from headlight.checkpoints.families.two_models import ENCODERS, two_models
+from headlight.checkpoints.file_rules import ADAPTER_CONFIG, CONFIG, PARTS
 from headlight.checkpoints.tensor_files import LazyTensors, read_tensors, tensor_files
+from headlight.checkpoints.weight_mapping import WeightRules
 from headlight.errors import CheckpointError, shortened
 from headlight.text.pattern_cost import PatternError, pattern_cost
 
@@ -47,6 +49,7 @@ _CLASS_OF_TASK = {
     "QUESTION_ANS": "ForQuestionAnswering",
 }
 _HEADS = re.compile(r"(?:For[A-Z]\w*|LMHeadModel|Model)$")
+_OUTPUT_HEADS = ("lm_head.weight", "output_projection.weight", "predictions.decoder.weight", "lm_head.decoder.weight")
 _LABELS = re.compile(r"(?:.*\.)?(?:classifier|score|classifier\.out_proj|classification_head\.out_proj)\.weight")
 _EMBEDDING = re.compile(r"(?:.*\.)?(?:embed_tokens|word_embeddings|wte|shared)\.weight")
 
@@ -141,11 +144,24 @@ class Adapter:
         replaced = {name: reader for name, reader in base.readers.items() if readers[name] is not reader}
         return LazyTensors(readers, replaced)
 
+    @cached_property
+    def _base_rules(self) -> WeightRules:
+        """The rules of the base model's family."""
+        model_type = str(self.base_config.get("model_type"))
+        if model_type in ENCODERS:
+            return two_models(ConfigReader(self.base_config, self.name))[0].weights
+        return FAMILIES[model_type].weights if model_type in FAMILIES else {}
+
+    def _config_of(self, name: str) -> tuple[str, Mapping[str, Any]]:
+        """The part of the base model that has a module or tensor, "" for a model of one part, and its config."""
+        part = name.partition(".")[0]
+        inner = self.base_config.get(part) if part in PARTS else None
+        return (part, inner) if isinstance(inner, Mapping) else ("", self.base_config)
+
     def _names(self, module: str) -> Iterator[str]:
         """The names of a module: the adapter's own, and those that its family has in files of other versions."""
         yield module
-        family = FAMILIES.get(str(self.base_config.get("model_type")))
-        for row in family.weights.values() if family else ():
+        for row in self._base_rules.values():
             options = (row if isinstance(row, str) else row.source).split("|")
             for option in options if len(options) > 1 else ():
                 pattern = re.escape(option).replace(re.escape("{i}"), r"(?P<i>\d+)")
@@ -168,7 +184,8 @@ class Adapter:
             if _EMBEDDING.fullmatch(name) and not kept_tied
             and (name not in self.replacements or name.removesuffix(".weight").endswith(tuple(saved)))
         )  # fmt: skip
-        if self.start and self.base_config.get("tie_word_embeddings") is not False and "lm_head.weight" in names:
+        heads = [self._config_of(name)[1] for name in names if name.endswith(_OUTPUT_HEADS)]
+        if self.start and any(config.get("tie_word_embeddings") is not False for config in heads):
             raise CheckpointError(
                 f"{self.name}: its init_lora_weights is {self.start!r}, which changed the embedding together with the "
                 "output head that is tied to it. Merge it with PEFT's merge_and_unload, and open the merged model."
@@ -195,7 +212,9 @@ class Adapter:
             if _LABELS.fullmatch(name):
                 changed |= _labels(values, _row_count(reader(), self.name, name))
             elif _EMBEDDING.fullmatch(name):
-                changed["vocab_size"] = _row_count(reader(), self.name, name)
+                part, config = self._config_of(name)
+                rows = {"vocab_size": _row_count(reader(), self.name, name)}
+                changed |= {part: {**config, **rows}} if part else rows
         return changed
 
     def _changed_weight(self, change: LowRankChange, weight: Callable[[], Tensor]) -> Tensor:
@@ -203,7 +222,7 @@ class Adapter:
         # Only GPT-2's layers are stored as [in out]. fan_in_fan_out does not say so: PEFT writes the value of the last
         # module that it changed.
         in_layer = "h" in change.module.split(".")
-        transposed = is_embedding or (self.base_config.get("model_type") == "gpt2" and in_layer)
+        transposed = is_embedding or (self._config_of(change.module)[1].get("model_type") == "gpt2" and in_layer)
         sides = ("lora_embedding_A", "lora_embedding_B") if is_embedding else ("lora_A", "lora_B")
         if not all(side in change.readers for side in sides):
             raise CheckpointError(f"{self.name}: the adapter lacks half of its change of {change.module}.")

@@ -20,6 +20,7 @@ from headlight.checkpoints.file_rules import (
     EXAMPLES,
     GGUF_PATTERNS,
     LENS_FILES,
+    PARTS,
     PICKLE_PATTERNS,
     SAFETENSORS_FILE,
     SINGLE_FILES,
@@ -379,7 +380,8 @@ def _tensor_names(source: CheckpointSource) -> LazyTensors:
 
 
 def tokenizer_type(folder: Path) -> str:
-    """The kind of tokenizer in a folder, in a word or two; empty if there is none."""
+    """The kind of tokenizer in a folder (of two, the decoder's), in a word or two; empty if there is none."""
+    folder = inner if (inner := folder / PARTS[1]).is_dir() else folder
     if (folder / TOKENIZER_FILE).is_file():
         kind = _TYPE_PATTERN.search(read_regular(folder / TOKENIZER_FILE, MAX_JSON_BYTES))
         return TOKENIZER_TYPES.get(kind[1].decode(), kind[1].decode()) if kind else TOKENIZER_FILE

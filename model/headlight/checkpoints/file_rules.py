@@ -26,12 +26,16 @@ SAFETENSORS_FILE, PICKLE_FILE = "model.safetensors", "pytorch_model.bin"
 SINGLE_FILES, LLAMA2C_TOKENIZER = ("ckpt.pt", "model.bin"), "tokenizer.bin"  # nanoGPT's and llama2.c's
 META_FILE = "meta.pkl"  # the characters of a model that nanoGPT trained
 MODULES, POOLING_FOLDER = "modules.json", "1_Pooling"
-CONFIG_FILES = (
-    CONFIG, GENERATION_CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR, PROCESSOR,
+PARTS = ("encoder", "decoder")  # of two models in one: groups of its config, and folders with a tokenizer for each
+_TOKENIZER_FILES = (
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-    "chat_template.jinja", "chat_template.json",
     "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "spm.model",
-    "sentencepiece.bpe.model", "bpe.codes", "source.spm", "target.spm", CARD, EXAMPLES,
+    "sentencepiece.bpe.model", "bpe.codes", "source.spm", "target.spm",
+)  # fmt: skip
+CONFIG_FILES = (
+    CONFIG, GENERATION_CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR, PROCESSOR, *_TOKENIZER_FILES,
+    *(f"{part}/{file}" for part in PARTS for file in _TOKENIZER_FILES),
+    "chat_template.jinja", "chat_template.json", CARD, EXAMPLES,
     MODULES, "sentence_bert_config.json", f"{POOLING_FOLDER}/config.json",  # of sentence-transformers
 )  # fmt: skip
 PICKLE_PATTERNS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "adapter_model.bin")

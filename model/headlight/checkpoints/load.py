@@ -20,8 +20,7 @@ from safetensors.torch import save as serialized
 from torch import Tensor
 
 from headlight.checkpoints.convert import LoadReport, inspect_foreign, load_weights
-from headlight.checkpoints.families.two_models import PARTS
-from headlight.checkpoints.file_rules import CARD, CONFIG, SAFETENSORS_FILE, is_program
+from headlight.checkpoints.file_rules import CARD, CONFIG, PARTS, SAFETENSORS_FILE, is_program
 from headlight.checkpoints.generation_file import with_generation
 from headlight.checkpoints.source import CheckpointSource, display_name, files_folder, open_source
 from headlight.checkpoints.tokenizers.gguf import gguf_tokenizer

@@ -25,6 +25,7 @@ from headlight.checkpoints.file_rules import (
     CONFIG,
     GGUF_PATTERNS,
     MODULES,
+    PARTS,
     POOLING_FOLDER,
     SINGLE_FILES,
     is_checkpoint_file,
@@ -244,7 +245,8 @@ def _write_checkpoint(items: Sequence[UploadedFile], folder: Path, limits: Uploa
 def _find_checkpoint(items: Sequence[UploadedFile], sent: Sequence[UploadedFile]) -> tuple[Folder, set[Folder]]:
     """The folder to open, and all folders that it needs; `items` are those `sent` files that a checkpoint may have.
 
-    An adapter needs the folder of its base model, a sentence encoder those of its transformer and its pooling.
+    An adapter needs the folder of its base model, a sentence encoder those of its transformer and its pooling, two
+    models in one those of their tokenizers.
     """
     names: dict[Folder, set[str]] = {}
     for item in items:
@@ -263,7 +265,7 @@ def _find_checkpoint(items: Sequence[UploadedFile], sent: Sequence[UploadedFile]
     root = shallowest[0]
     if root and root[-1].startswith("0_") and MODULES in names.get(root[:-1], ()):
         return root[:-1], {root[:-1], root, (*root[:-1], POOLING_FOLDER)}
-    return root, adapters | models if adapters else {root, (*root, POOLING_FOLDER)}
+    return root, adapters | models if adapters else {root, *((*root, inner) for inner in (POOLING_FOLDER, *PARTS))}
 
 
 def _holds_model(names: set[str]) -> bool:

@@ -153,8 +153,12 @@ BOTH = [*WHOLE, "pytorch_model.bin", "tf_model.h5", "model.fp16.safetensors", "m
 SHARDS = ["config.json", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors",
           "model.safetensors.index.json", "source.spm"]  # fmt: skip
 
+PAIR = ["config.json", "model.safetensors", "encoder/vocab.txt", "decoder/vocab.json", "decoder/merges.txt"]
 
-@pytest.mark.parametrize(("listed", "wanted"), [(WHOLE, WHOLE), (BOTH, WHOLE), (OLD, OLD), (SHARDS, SHARDS)])
+
+@pytest.mark.parametrize(
+    ("listed", "wanted"), [(WHOLE, WHOLE), (BOTH, WHOLE), (OLD, OLD), (SHARDS, SHARDS), (PAIR, PAIR)]
+)
 def test_only_what_a_checkpoint_needs_is_wanted(listed: list[str], wanted: list[str]) -> None:
     elsewhere = [f"onnx/{name}" for name in listed]
     assert needed_files([*listed, *elsewhere, "README.txt"]) == sorted(wanted)

@@ -219,6 +219,10 @@ UPLOADS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {  # files, t
     "a sentence encoder": (
         ("m/modules.json", "m/config.json", "m/model.safetensors", "m/1_Pooling/config.json"), "m", (),
     ),
+    "two models in one": (
+        ("m/config.json", "m/model.safetensors", "m/encoder/vocab.txt", "m/decoder/vocab.json", "m/decoder/merges.txt",
+         "m/other/vocab.txt"), "m", ("m/other/vocab.txt",),
+    ),
     "an old sentence encoder": (
         ("m/modules.json", "m/config.json", "m/0_Transformer/config.json", "m/0_Transformer/pytorch_model.bin",
          "m/1_Pooling/config.json"), "m", (),

@@ -14,6 +14,7 @@ from typing import Any
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families import bert, encoder_decoders, gpt, vit
 from headlight.checkpoints.families.common import MLP_ACTIVATIONS, block_rules, language_head, sizes
+from headlight.checkpoints.file_rules import PARTS
 from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.weight_mapping import (
     ConfigValues,
@@ -135,7 +136,6 @@ DECODERS: Mapping[str, Family] = {
     "gpt2": _GPT2,
     "trocr": _TROCR,
 }
-PARTS = ("encoder", "decoder")
 _NO_FLAGS: Mapping[str, tuple[str, ...]] = {"gpt2": ("is_decoder",), "trocr": ("is_decoder", "add_cross_attention")}
 _ROBERTA = ("roberta", "xlm-roberta", "camembert")
 # The first token of a text, if no file says, by the decoder's family.
