@@ -161,7 +161,7 @@ def two_models(fields: ConfigReader) -> tuple[Family, ConfigReader, tuple[str, .
     known = {"encoder": ENCODERS[fields.string("model_type")], "decoder": DECODERS}
     encoder, decoder = (_plan_of(fields, part, known[part]) for part in PARTS)
     values = _whole_config(encoder, decoder, fields)
-    head = {name: _moved(row, ("decoder.",), decoder.fields) for name, row in decoder.head.weights.items()}
+    head: WeightRules = {name: _moved(row, ("decoder.",), decoder.fields) for name, row in decoder.head.weights.items()}
     base = decoder.family.base_model_prefix
     family = Family(
         lambda _: values,
@@ -250,10 +250,10 @@ def _weights(encoder: ConversionPlan, decoder: ConversionPlan, fields: ConfigRea
     kinds = {part.fields.values["model_type"] for part in (encoder, decoder)}
     is_shared = fields.boolean("tie_encoder_decoder", False) and len(kinds) == 1
     options = (places, places[::-1]) if is_shared else (places[:1], places[1:])
-    return {
-        _SOURCE_NAMES.get(name, name): _moved(row, options[0], encoder.fields)
-        for name, row in encoder.family.weights.items()
-    } | {name: _moved(row, options[1], decoder.fields) for name, row in decoder.family.weights.items()}
+    rules: WeightRules = {name: _moved(row, options[1], decoder.fields) for name, row in decoder.family.weights.items()}
+    for name, row in encoder.family.weights.items():
+        rules[_SOURCE_NAMES.get(name, name)] = _moved(row, options[0], encoder.fields)
+    return rules
 
 
 def _moved(row: str | WeightRule, prefixes: Sequence[str], fields: ConfigReader) -> WeightRule:
