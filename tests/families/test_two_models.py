@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from headlight import load, run, save
+from headlight.checkpoints import export
 from headlight.cli.main import main
 from headlight.config import Config
 from headlight.errors import CheckpointError, TextError
@@ -265,6 +266,8 @@ def test_a_saved_copy_computes_the_same(family: str, tmp_path: Path) -> None:
     opened = load(tmp_path / "first")
     config = opened.model.config
     assert Config.from_dict(config.to_dict()) == config
+    with pytest.raises(CheckpointError, match="none of them is an encoder-decoder"):
+        export(tmp_path / "exported", opened.model, opened.tokenizer)
     save(tmp_path / "second", opened.model, opened.tokenizer, dtype="float32")
     again = load(tmp_path / "second")
     given = inputs(case, config)

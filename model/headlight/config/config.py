@@ -379,8 +379,10 @@ class Config:
         return plain
 
     def to_paths(self) -> dict[str, Any]:
-        """The fields as plain JSON values by their paths, such as `rope.theta`."""
-        return _by_path(self.to_dict())
+        """The fields as plain JSON values by their paths, such as `rope.theta`; `own_encoder` is one value."""
+        values = self.to_dict()
+        own = {"own_encoder": values.pop("own_encoder")}
+        return _by_path(values) | own
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Config:

@@ -97,7 +97,7 @@ def _stack(config: Config, name: str, length: int, source_length: int, layer: in
         layer,
         _sublayers(own, name, length, source_length, layer) if own.layers else (),
         own.residual.parallel,
-        _outputs(own, length),
+        (*_outputs(own, length), *_projected(config, name, length)),
         (length, own.d_model),
     )
 
@@ -240,6 +240,12 @@ def _outputs(config: Config, length: int) -> tuple[Part, ...]:
     if config.embedding.projection == "tokens":
         parts.append(Part("projection", "Projection", (), (length, config.embedding_dim)))
     return (*merged, *parts)
+
+
+def _projected(config: Config, stack: str, length: int) -> tuple[Part, ...]:
+    """The linear map from an encoder's width to the decoder's, if there is one."""
+    is_projected = config.encoder.projected and stack == "encoder"
+    return (Part("projection", "Projection", ("to the decoder's width",), (length, config.d_model)),) * is_projected
 
 
 def _output_head(config: Config, length: int) -> tuple[Part, ...]:

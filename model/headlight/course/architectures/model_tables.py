@@ -147,7 +147,7 @@ def at_size(config: Config, d_model: int, layers: int, heads: int) -> Config:
     """The same model in another width, depth and number of heads; its feed-forward is four times as wide."""
     automatic = dict.fromkeys(("key_value_heads", "head_dim", "value_head_dim", "d_ff"), 0)
     sizes = {"d_model": d_model, "layers": layers, "heads": heads, **automatic}
-    return config.replace(**sizes, encoder=EncoderConfig(), per_layer=PerLayerConfig())
+    return config.replace(**sizes, encoder=EncoderConfig(), own_encoder=None, per_layer=PerLayerConfig())
 
 
 @lru_cache(maxsize=64)

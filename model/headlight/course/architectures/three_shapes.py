@@ -57,6 +57,7 @@ def with_architecture(config: Config, architecture: str) -> Config:
         masks=() if is_encoder else ("causal",),
         per_layer=PerLayerConfig(),
         encoder=EncoderConfig(),
+        own_encoder=None,
         output_head="masked-language-model" if is_encoder else "language-model",
         labels=(),
     )
@@ -88,7 +89,8 @@ def zero_model(config: Config) -> Transformer:
 
 def drawn_shapes(diagram: ModelDiagram) -> Shapes:
     """The shapes of each stack's output and of the logits in a diagram."""
-    drawn = {f"{stack.name}.final_residual": stack.residual_shape for stack in diagram.stacks}
+    last = {stack.name: [stack.residual_shape, *(part.shape for part in stack.outputs)][-1] for stack in diagram.stacks}
+    drawn = {f"{stack}.final_residual": shape for stack, shape in last.items()}
     return drawn | ({"logits": diagram.head[-1].shape} if diagram.head else {})
 
 

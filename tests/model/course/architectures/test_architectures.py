@@ -45,6 +45,7 @@ from headlight.course.pictures import HeatMapPicture, TablePicture, as_rows
 from headlight.errors import InputError
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.rendering.model_diagram import model_diagram
+from tests.model import toys
 from tests.model.course.shown import pictures, sentences
 from tests.sampling import each_once
 
@@ -58,6 +59,15 @@ CARD = (
 @lru_cache(maxsize=3)
 def opened(name: str) -> Checkpoint:
     return load(find_checkpoint(name))
+
+
+@pytest.mark.parametrize("projected", [False, True])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_an_encoder_of_its_own_width_is_drawn_as_it_runs(architecture: str, projected: bool) -> None:
+    config = with_architecture(toys.summarizer(**{"encoder.projected": projected}).config, architecture)
+    source = 9 if config.has_cross_attention else 0
+    _, shapes = run_shapes(config, source, 7)
+    assert drawn_shapes(model_diagram(config, 7, source)).items() <= shapes.items()
 
 
 @pytest.mark.parametrize(("architecture", "positional_encoding"), each_once(ARCHITECTURES, POSITIONAL_ENCODINGS))
