@@ -358,6 +358,14 @@ def test_marians_target_is_split_by_its_own_model(tmp_path: Path) -> None:
 CONTROL = ("<s>", "</s>", "<unk>")
 
 
+@pytest.mark.parametrize(
+    ("make", "family"), [(roberta, "roberta"), (spm("sentencepiece.bpe.model", FAIRSEQ), "xlm-roberta")]
+)
+def test_trocr_has_the_vocabulary_of_one_of_two_families(make: Make, family: str, tmp_path: Path) -> None:
+    make(tmp_path)
+    assert open_tokenizer(tmp_path, "trocr").to_bytes() == open_tokenizer(tmp_path, family).to_bytes()
+
+
 @pytest.mark.parametrize("kind", ["llama", "mistral", "phi3"])
 def test_llamas_pieces_are_sentencepieces_own(kind: str, tmp_path: Path) -> None:
     """Compared with SentencePiece, not transformers: its version 5 drops one leading space of a text, and for Mistral

@@ -69,6 +69,8 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
     name = name or display_name(folder)
     config = read_tokenizer_config(folder, name)
     named = config.string("tokenizer_class", "")
+    if model_type == "trocr" and (folder / SENTENCEPIECE_FILES[2]).is_file():  # of its small models
+        model_type = "xlm-roberta"
     if (folder / TOKENIZER_FILE).is_file():
         return _from_tokenizer_json(folder, config, model_type)
     if class_name(model_type, named) == BYT5:
