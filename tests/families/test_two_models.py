@@ -124,6 +124,21 @@ def test_a_decoder_that_skips_padding_does_not_begin_with_it(family: str, number
         load(tmp_path)
 
 
+@pytest.mark.parametrize(("number", "shared"), [(3, False), (4, True)])
+def test_the_padding_token_is_refused_in_the_text_whose_positions_leave_it_out(
+    number: int, shared: bool, tmp_path: Path
+) -> None:
+    case = CASES[TEXTS][number]
+    build(case, tmp_path)
+    encoder = json.loads((tmp_path / "config.json").read_text())["encoder"]
+    change_config(tmp_path, encoder=encoder | {"pad_token_id": 6})
+    reader = load(tmp_path).tokenizer
+    with pytest.raises(TextError, match="padding token"):
+        reader.source_tokenizer.encode(WORDS[6])
+    if not shared:
+        assert reader.encode(WORDS[6]).ids
+
+
 def numbered_backwards() -> tokenizers.Tokenizer:
     """The encoder's tokenizer with other numbers for the same words, and without tokens around a text."""
     backend = tokenizer(False)

@@ -25,7 +25,7 @@ from headlight.checkpoints.generation_file import with_generation
 from headlight.checkpoints.source import CheckpointSource, display_name, files_folder, open_source
 from headlight.checkpoints.tokenizers.gguf import gguf_tokenizer
 from headlight.checkpoints.tokenizers.open import open_tokenizer
-from headlight.checkpoints.weight_mapping import join_names
+from headlight.checkpoints.weight_mapping import ConversionPlan, join_names
 from headlight.config import Config
 from headlight.errors import CheckpointError, ConfigError, HeadlightError, shortened, wrap_errors
 from headlight.file_writing import json_bytes, write_files
@@ -115,7 +115,7 @@ def _load_source(
     tokenizer = _open_tokenizer(source, config) if has_words else class_token_tokenizer(config.image.extra_tokens)
     if foreign is not None:
         _require_end_token(config, source, tokenizer)
-        tokenizer.uncounted_id = foreign.plan.family.uncounted_id(foreign.plan.fields)
+        _leave_padding_out(foreign.plan, tokenizer)
     generation_notes: tuple[str, ...] = ()
     if foreign is not None and task_of(config).continues_text:
         config, generation_notes = with_generation(config, source, tokenizer)
@@ -130,6 +130,14 @@ def _load_source(
         *_transcript_notes(config, tokenizer), *generation_notes, *_program_notes(source),
     )  # fmt: skip
     return Checkpoint(model, tokenizer, read_card(source.folder), notes, report.tensor_names)
+
+
+def _leave_padding_out(plan: ConversionPlan, tokenizer: Tokenizer) -> None:
+    """Make a tokenizer refuse the padding token where the positions of a text are counted without it."""
+    own, of_source = plan.family.uncounted_id(plan.fields), plan.family.source_uncounted_id(plan.fields)
+    for reader, number in ((tokenizer, own), (tokenizer.source_tokenizer, of_source)):
+        if number is not None:
+            reader.uncounted_ids |= {number}
 
 
 def _require_end_token(config: Config, source: CheckpointSource, tokenizer: Tokenizer) -> None:

@@ -85,6 +85,7 @@ class Family:
         weights instead.
     any_image_size: whether the preprocessor's image size replaces the config's.
     uncounted_id: the padding token, if the positions of a text are counted without it.
+    source_uncounted_id: the same for the source of a decoder with another vocabulary.
     """
 
     config_values: Callable[[ConfigReader], ConfigValues]
@@ -102,6 +103,7 @@ class Family:
     factors: Callable[[ConfigReader], Mapping[str, float]] = lambda fields: {}
     any_image_size: bool = False
     uncounted_id: Callable[[ConfigReader], int | None] = lambda fields: None
+    source_uncounted_id: Callable[[ConfigReader], int | None] = lambda fields: None
 
 
 @dataclass(frozen=True)

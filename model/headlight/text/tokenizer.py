@@ -95,7 +95,7 @@ class Tokenizer:
         vocabulary = backend.get_vocab(with_added_tokens=True)
         self.vocabulary_size = max(vocabulary.values(), default=-1) + 1
         self.model_size: int | None = None  # rows of the model's embedding, if known
-        self.uncounted_id: int | None = None  # the padding token, if the model counts positions without it
+        self.uncounted_ids: frozenset[int] = frozenset()  # padding, if the model counts positions without it
         self.longest_token = max(map(len, vocabulary), default=0)  # in characters
         added = backend.get_added_tokens_decoder()
         self.special_ids = frozenset(token_id for token_id, token in added.items() if token.special)
@@ -147,8 +147,8 @@ class Tokenizer:
 
     def _require_rows(self, ids: Sequence[int]) -> None:
         """Raise TextError for a token that the model has no row for, or no position of its own."""
-        if self.uncounted_id in ids:
-            token = shortened(self.backend.id_to_token(self.uncounted_id or 0) or "")
+        if padding := self.uncounted_ids.intersection(ids):
+            token = shortened(self.backend.id_to_token(min(padding)) or "")
             raise TextError(
                 f"The text has the padding token {token!r}. This model counts positions without padding, which "
                 "Headlight does not compute. Leave it out."

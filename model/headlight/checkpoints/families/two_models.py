@@ -13,7 +13,7 @@ from typing import Any
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families import bert, encoder_decoders, gpt, vit
-from headlight.checkpoints.families.common import MLP_ACTIVATIONS, block_rules, language_head, sizes
+from headlight.checkpoints.families.common import MLP_ACTIVATIONS, block_rules, language_head, padding_id, sizes
 from headlight.checkpoints.file_rules import PARTS
 from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.weight_mapping import (
@@ -82,7 +82,7 @@ def trocr(fields: ConfigReader) -> ConfigValues:
     names = {"layers": "decoder_layers", "heads": "decoder_attention_heads", "d_ff": "decoder_ffn_dim"}
     found = sizes(fields, 50_265, 512, 1024, 12, 16, 4096, d_model="d_model", **names)
     learned = fields.boolean("use_learned_position_embeddings", True)
-    waves = SinusoidalConfig(first_position=fields.integer("pad_token_id", 1) + 1, reaches_base=True)
+    waves = SinusoidalConfig(first_position=padding_id(fields) + 1, reaches_base=True)
     return found | {
         "architecture": "decoder",
         "embedding": EmbeddingConfig(
@@ -115,6 +115,9 @@ _TROCR = Family(
         "hidden_size": "d_model",
         "num_hidden_layers": "decoder_layers",
     },
+    uncounted_id=lambda fields: (
+        None if fields.values.get("use_learned_position_embeddings", True) else padding_id(fields)
+    ),
 )
 
 ENCODERS: Mapping[str, Mapping[str, Family]] = {
@@ -174,6 +177,8 @@ def two_models(fields: ConfigReader) -> tuple[Family, ConfigReader, tuple[str, .
         ),
         ignored_fields=(*PARTS, *_OF_ANY_PART),
         any_image_size=encoder.family.any_image_size,
+        uncounted_id=lambda _: decoder.family.uncounted_id(decoder.fields),
+        source_uncounted_id=lambda _: encoder.family.uncounted_id(encoder.fields),
     )
     return family, fields, (*_unknown_notes("encoder", encoder), *_unknown_notes("decoder", decoder))
 
