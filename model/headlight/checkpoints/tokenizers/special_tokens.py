@@ -377,7 +377,7 @@ _FAMILIES_OF_CLASS: Mapping[str, tuple[str, ...]] = {
     "GPTNeoXTokenizer": ("gpt_neox", "olmo", "mpt"),
     "BloomTokenizer": ("bloom",),
     "OPTTokenizer": ("opt",),
-    "Qwen2Tokenizer": ("qwen2", "qwen3", "qwen3_next", "qwen3_5_text"),
+    "Qwen2Tokenizer": ("qwen2", "qwen3", "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"),
     "RobertaTokenizer": ("roberta", "bart", "trocr"),
     "XLMRobertaTokenizer": ("xlm-roberta",),
     "CamembertTokenizer": ("camembert",),
