@@ -1,5 +1,12 @@
 """Tiny models of the families that differ from Llama in one or two parts."""
 
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+
 from tests.families.decoders import LABELS, LLAMA, LONGER, SOME, TIED, UNTIED, WIDE, rope
 from tests.families.reference import Case
 
@@ -35,6 +42,20 @@ NEXT = {
 }  # fmt: skip
 GROUPS = {"n_group": 3, "topk_group": 2}
 HALVES = SIX | {"hidden_size": 48}  # heads of 8 channels, partly rotated
+
+
+def stack_experts(folder: Path, case: Case) -> None:
+    """Join the weights of all experts of a layer, and their gates with their linear halves, as in published files."""
+    path, found = folder / "model.safetensors", defaultdict[str, list[torch.Tensor]](list)
+    weights = load_file(path)
+    for name in sorted(name for name in weights if ".experts." in name):
+        found[re.sub(r"experts\.\d+\.(\w+)\.weight", r"experts.\1", name)].append(weights.pop(name))
+    stacked = {name: torch.stack(each) for name, each in found.items()}
+    for name in [name for name in stacked if name.endswith("gate_proj")]:
+        both = stacked.pop(name), stacked.pop(name.replace("gate_proj", "up_proj"))
+        stacked[name.replace("gate_proj", "gate_up_proj")] = torch.cat(both, dim=1)
+    save_file(weights | stacked, path, metadata={"format": "pt"})
+
 
 LLAMA_LIKE: dict[str, list[Case]] = {
     "olmo": [
@@ -183,6 +204,11 @@ LLAMA_LIKE: dict[str, list[Case]] = {
                 "attention_bias": True,
             },
         ),
+    ],
+    "qwen3_5_moe_text": [
+        Case("Qwen3_5MoeForCausalLM", LLAMA | HYBRID | NEXT),
+        Case("Qwen3_5MoeForCausalLM", LLAMA | HYBRID | NEXT | {"num_experts": 3}, rewrite=stack_experts),
+        Case("Qwen3_5MoeTextModel", LLAMA | HYBRID | NEXT | {"num_experts_per_tok": 1, "moe_intermediate_size": 11}),
     ],
     "qwen3_next": [
         Case("Qwen3NextForCausalLM", LLAMA | HYBRID | NEXT),

@@ -193,8 +193,18 @@ def beside(folder: Path, template: Any) -> None:
 def in_files(folder: Path) -> None:
     beside(folder, TEMPLATES["chatml"])
     (folder / "chat_template.jinja").write_bytes(NAMED["default"].replace("\n", "\r\n").encode())
+    named(folder, tool_use=NAMED["tool_use"])
+
+
+def named(folder: Path, **templates: str) -> None:
     (folder / "additional_chat_templates").mkdir()
-    (folder / "additional_chat_templates" / "tool_use.jinja").write_text(NAMED["tool_use"])
+    for name, template in templates.items():
+        (folder / "additional_chat_templates" / f"{name}.jinja").write_text(template)
+
+
+def in_named_files(folder: Path) -> None:
+    (folder / "chat_template.jinja").write_text(NAMED["tool_use"])
+    named(folder, **NAMED)
 
 
 PLACES: dict[str, Callable[[Path], None]] = {
@@ -204,6 +214,7 @@ PLACES: dict[str, Callable[[Path], None]] = {
     ),
     "named ones": lambda folder: beside(folder, NAMED),
     "in files": in_files,
+    "in named files": in_named_files,
 }
 
 
@@ -214,3 +225,33 @@ def test_of_several_templates_the_one_of_transformers_is_used(place: str, layout
     chat = Chat.from_text(CHATS[0])
     found = opened(folder).encode_chat(chat)
     assert (found.text, [*found.ids]) == expected(reference(folder), chat)
+
+
+@pytest.mark.parametrize("in_file", [True, False])
+def test_no_template_is_chosen_among_those_without_a_default(in_file: bool, layout: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(layout, tmp_path / "model")
+    beside(folder, NAMED if in_file else {"tool_use": NAMED["tool_use"]})
+    if in_file:
+        named(folder, tool_use=NAMED["tool_use"])
+    chat = Chat.from_text(CHATS[0])
+    with pytest.raises(ValueError, match="no default"):
+        expected(reference(folder), chat)
+    with pytest.raises(TextError, match="no default chat template"):
+        opened(folder).encode_chat(chat)
+
+
+@pytest.mark.parametrize("file", ["tokenizer_config.json", "special_tokens_map.json"])
+def test_a_template_may_name_tokens_of_a_checkpoints_own(file: str, layout: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(layout, tmp_path / "model")
+    source = "{{ bos_token }}|{{ image_token }}|{{ boi_token }}|{{ x }}|{{ messages[0].content }}"
+    (folder / "chat_template.jinja").write_text(source)
+    path = folder / "tokenizer_config.json"
+    values = json.loads(path.read_text())
+    if file != path.name:  # it is read if there is no added_tokens_decoder
+        path.write_text(json.dumps({name: value for name, value in values.items() if name != "added_tokens_decoder"}))
+        path, values = folder / file, {}
+    flags = dict.fromkeys(("lstrip", "rstrip", "normalized", "single_word"), False)
+    values["image_token"] = {"content": "<eos>", **flags} if file != "tokenizer_config.json" else "<eos>"
+    path.write_text(json.dumps(values | {"extra_special_tokens": {"boi_token": "<|im_end|>", "x": "[INST]"}}))
+    chat = Chat.from_text(CHATS[0])
+    assert opened(folder).encode_chat(chat).text == expected(reference(folder), chat)[0]

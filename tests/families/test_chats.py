@@ -137,7 +137,7 @@ def test_the_command_reads_a_chat(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_a_model_without_a_template_says_so(tmp_path: Path) -> None:
     build(CASES["gpt2"], tmp_path)
     opened = load(tmp_path)
-    with pytest.raises(TextError, match="has no chat template"):
+    with pytest.raises(TextError, match="has no default chat template"):
         run(opened.model, opened.tokenizer, Chat.from_text("the cat"))
 
 

@@ -63,7 +63,9 @@ def page() -> str:
             f"{listed(set(COMMON_IGNORED_FIELDS) - of_config - {*CONFIG_READ, 'auto_map'})}",
         ),
         "generation_config.json": (listed(of_generation), "none", listed(generation_file._NOT_FOLLOWED)),
-        "tokenizer_config.json": (listed(of_tokenizer), "a `tokenizer_class` without a preset, if no `tokenizer.json` "
+        "tokenizer_config.json": (f"{listed(of_tokenizer)}; for chat templates `model_specific_special_tokens` and "
+                                  "other fields that end in `_token`",
+                                  "a `tokenizer_class` without a preset, if no `tokenizer.json` "
                                   "is there; `normalization` beside a `bpe.codes`",
                                   "tokens that the model has no embedding for"),
         "adapter_config.json": (listed(of_adapter), f"{listed(adapters._REQUIRED_VALUES)}; `init_lora_weights` except "

@@ -59,7 +59,7 @@ def test_a_processors_settings_may_be_a_part_of_its_file(family: str, tmp_path: 
         assert difference(found, expected) < TOLERANCE, name
 
 
-@pytest.mark.parametrize("family", ["qwen3_5_text", "qwen3_next"])
+@pytest.mark.parametrize("family", ["qwen3_5_text", "qwen3_5_moe_text", "qwen3_next"])
 def test_a_token_that_is_taken_out_is_not_taken_up_by_a_state(family: str, tmp_path: Path) -> None:
     """Rankings of tokens are tested in this way."""
     reference, ids = build(CASES[family][0], tmp_path), torch.arange(12)[None]

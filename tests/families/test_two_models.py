@@ -114,6 +114,14 @@ def test_no_first_token_is_not_guessed(tmp_path: Path) -> None:
         load(tmp_path)
 
 
+@pytest.mark.parametrize("field", ["decoder_start_token_id", "bos_token_id"])
+def test_a_first_token_that_is_no_number_is_not_skipped(field: str, tmp_path: Path) -> None:
+    build(CASES[TEXTS][0], tmp_path)
+    (tmp_path / "generation_config.json").write_text(json.dumps({field: [5]}))
+    with pytest.raises(CheckpointError, match=rf"its {field} is '\[5\]'"):
+        load(tmp_path)
+
+
 @pytest.mark.parametrize(("family", "number"), [(TEXTS, 4), (IMAGES, 1), (IMAGES, 7)])
 def test_a_decoder_that_skips_padding_does_not_begin_with_it(family: str, number: int, tmp_path: Path) -> None:
     case = CASES[family][number]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.families.decoders import GEMMA, GEMMA4, LLAMA, MIXED, SHARING, WIDE
-from tests.families.llama_like import HYBRID, LAYERS
+from tests.families.llama_like import HYBRID, LAYERS, NEXT
 from tests.families.reference import Case
 
 SIDE = {"hidden_size": 12, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 10,
@@ -59,6 +59,11 @@ TEXT_STACKS: dict[str, list[Case]] = {
         Case("Qwen3_5ForConditionalGeneration",
              beside(LLAMA | HYBRID, side={"depth": 1, "hidden_size": 8, "out_hidden_size": 24, "num_heads": 2,
                                           "patch_size": 4, "num_position_embeddings": 16})),
+    ],
+    "qwen3_5_moe": [
+        Case("Qwen3_5MoeForConditionalGeneration",
+             beside(LLAMA | HYBRID | NEXT, side={"depth": 1, "hidden_size": 8, "out_hidden_size": 24, "num_heads": 2,
+                                                 "patch_size": 4, "num_position_embeddings": 16})),
     ],
     "mistral3": [
         Case("Mistral3ForConditionalGeneration",

@@ -51,7 +51,7 @@ def images(*config: Any, **options: Any) -> Case:
 LARGER = {"vocab_size": VOCABULARY + 2}
 SINUSOIDS = {
     "use_learned_position_embeddings": False, "layernorm_embedding": False, "scale_embedding": True,
-    "cross_attention_hidden_size": 20, "activation_function": "relu",
+    "cross_attention_hidden_size": 20, "activation_function": "relu", "d_model": 21,
 }  # fmt: skip
 
 TWO_MODELS: dict[str, list[Case]] = {

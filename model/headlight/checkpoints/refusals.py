@@ -24,7 +24,6 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("jamba", "zamba", "zamba2", "bamba", "nemotron_h", "recurrent_gemma"), ("llama", _MIXED)),
     **dict.fromkeys(("falcon_h1", "granitemoehybrid"), ("llama", _MIXED)),
     "lfm2": ("llama", "most of its layers are short convolutions, which have no attention"),
-    **dict.fromkeys(("qwen3_5_moe", "qwen3_5_moe_text"), ("qwen3_next", "the tensors in its files have other names")),
     **dict.fromkeys(("longformer", "big_bird"), ("roberta", _BLOCKS)),
     **dict.fromkeys(("led", "bigbird_pegasus"), ("bart", _BLOCKS)),
     "longt5": ("t5", _BLOCKS),

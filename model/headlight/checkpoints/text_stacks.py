@@ -12,7 +12,7 @@ from headlight.checkpoints.families.gemma import GEMMA, GEMMA3
 from headlight.checkpoints.families.gemma3n import GEMMA3N
 from headlight.checkpoints.families.gemma4 import GEMMA4
 from headlight.checkpoints.families.llama import LLAMA, MISTRAL, QWEN2_VL, QWEN3_VL
-from headlight.checkpoints.families.qwen_hybrid import QWEN3_5
+from headlight.checkpoints.families.qwen_hybrid import QWEN3_5, QWEN3_5_MOE
 from headlight.checkpoints.families.two_models import ENCODERS, two_models
 from headlight.checkpoints.families.vision.timm import timm_family, with_head_named
 from headlight.checkpoints.source import TIMM, TOWER_FIELD, TWO_TOWERS
@@ -57,6 +57,7 @@ TEXT_STACKS: Registry[TextStack] = Registry(
         "qwen2_5_vl": TextStack(QWEN2_VL),
         "qwen3_vl": TextStack(QWEN3_VL),
         "qwen3_5": TextStack(QWEN3_5),
+        "qwen3_5_moe": TextStack(QWEN3_5_MOE),
         "mistral3": TextStack(MISTRAL, tied=True),
         "llava": TextStack(LLAMA),
         "idefics3": TextStack(replace(LLAMA, defaults={"rms_norm_eps": 1e-5})),

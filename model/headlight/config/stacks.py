@@ -71,7 +71,7 @@ class RecurrenceConfig:
             return ""
         return (
             f"{without} of the checkpoint's {without + len(shown)} layers have linear attention, a state instead of "
-            f"weights; the others, its layers {', '.join(map(str, shown))}, are numbered from 0 here."
+            f"attention weights; the others, its layers {', '.join(map(str, shown))}, are numbered from 0 here."
         )
 
     def check(self, layers: int) -> None:

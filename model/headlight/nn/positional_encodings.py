@@ -18,6 +18,7 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from headlight.array_types import Float, Int, Shaped
 from headlight.config import Config
@@ -156,14 +157,16 @@ class SinusoidalHalves(Sinusoidal):
 
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__(config, bidirectional)
-        half = self.dim // 2
-        self.base = SINUSOIDAL_BASE ** (half / max(half - 1, 1) if config.sinusoidal.reaches_base else 1)
+        half, self.reaches_base = self.dim // 2, config.sinusoidal.reaches_base
+        self.base = SINUSOIDAL_BASE ** (half / max(half - 1, 1) if self.reaches_base else 1)
         self.first_position = config.sinusoidal.first_position
 
     def embed(self, position_ids: Positions) -> Float[Tensor, "pos d_model"]:
-        """The channels of `Sinusoidal` in another order."""
-        encoding = sinusoids(position_ids + self.first_position, self.dim, self.base)
-        return torch.cat((encoding[:, ::2], encoding[:, 1::2]), dim=-1)
+        """The channels of `Sinusoidal` in another order; if the longest wave has the base, an odd last one is 0."""
+        width = self.dim // 2 * 2 if self.reaches_base else self.dim
+        encoding = sinusoids(position_ids + self.first_position, width, self.base)
+        halves = torch.cat((encoding[:, ::2], encoding[:, 1::2]), dim=-1)
+        return functional.pad(halves, (0, self.dim - width))
 
 
 class LearnedPositions(PositionalEncoding):

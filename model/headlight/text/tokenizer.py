@@ -233,7 +233,9 @@ class Tokenizer:
         Raises TextError if there is no template, or it fails.
         """
         if self.chat_template is None:
-            raise TextError("This model has no chat template, which would turn messages into its text; give it a text.")
+            raise TextError(
+                "This model has no default chat template, which would turn messages into its text; give it a text."
+            )
         text, spans = self.chat_template.render(chat)
         encoded = self.encode(text, add_special_tokens=False)
         return replace(encoded, roles=_roles(encoded, spans) if spans else (), chat=chat.to_text())

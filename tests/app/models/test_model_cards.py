@@ -70,7 +70,7 @@ def test_a_model_is_told_by_its_norm_feed_forward_and_pooling() -> None:
         wanted = f", {words}4 experts of 300 neurons, 2 for each token"
         assert subject._details(listed("mood"), some)["Feed-forward"].endswith(wanted)
     mixed = config.replace(layers=2, architecture="decoder", **toys.HYBRID)
-    assert subject._details(listed("mood"), mixed)["Layers without weights"] == (
+    assert subject._details(listed("mood"), mixed)["Layers without maps"] == (
         "4 of linear attention; in the checkpoint, the others are 2, 4"
     )
     assert "Pooling" in told("mood").details and "Pooling" not in told("next").details

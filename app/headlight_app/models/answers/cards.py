@@ -111,7 +111,7 @@ def _details(listed: ListedModel, config: Config) -> dict[str, str]:
         "Size": f"{format_count(listed.metadata.parameter_count)} parameters",
         "Heads": describe_heads(config),
         **(
-            {"Layers without weights": f"{sum(config.recurrence.counts)} of linear attention; {_in_checkpoint(config)}"}
+            {"Layers without maps": f"{sum(config.recurrence.counts)} of linear attention; {_in_checkpoint(config)}"}
             if config.has_recurrence
             else {}
         ),

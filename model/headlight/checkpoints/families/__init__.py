@@ -46,6 +46,7 @@ FAMILIES: Registry[Family] = Registry(
         "llama4_text": experts.LLAMA4,
         "qwen3_next": qwen_hybrid.QWEN3_NEXT,
         "qwen3_5_text": qwen_hybrid.QWEN3_5,
+        "qwen3_5_moe_text": qwen_hybrid.QWEN3_5_MOE,
         "deepseek_v2": deepseek.DEEPSEEK_V2,
         "deepseek_v3": deepseek.DEEPSEEK_V3,
         "olmo": llama_like.OLMO,

@@ -117,7 +117,7 @@ def _llama4_attention(fields: ConfigReader) -> ConfigValues:
     has_norm = fields.boolean("use_qk_norm", True)
     if has_norm and choices["rope"].attention_factor != 1:
         # The reference norms queries and keys after the rotary embedding, and a factor would get lost there.
-        raise CheckpointError(f"{fields.name}: its rope scaling has an attention factor, unknown with use_qk_norm.")
+        raise CheckpointError(f"{fields.name}: its rope scaling has an attention factor, unsupported with use_qk_norm.")
     return choices | {
         "biases": attention_biases(fields),
         **_temperature(fields),

@@ -21,6 +21,7 @@ from headlight.checkpoints.weight_mapping import (
     Family,
     WeightOp,
     WeightRules,
+    chunk,
     rule,
     unflatten_rows,
 )
@@ -77,6 +78,11 @@ def qwen3_next(fields: ConfigReader) -> ConfigValues:
     }
 
 
+def qwen3_5_moe(fields: ConfigReader) -> ConfigValues:
+    """The experts of Qwen3-Next; the shares of a token always sum to 1."""
+    return qwen3_next(fields.without("norm_topk_prob"))
+
+
 def _name_indices(fields: ConfigReader, number: int) -> dict[str, int]:
     """The layer of the file for a layer of attention, and for a layer of linear attention."""
     found = {"i": _layers_of(fields, _FULL), "linear": _layers_of(fields, _LINEAR)}
@@ -107,6 +113,12 @@ def _of_gates(index: int) -> WeightOp:
         return _parts(tensor, sizes.key_heads, [sizes.value_heads // sizes.key_heads] * 2, (index,))
 
     return step
+
+
+def _own_half(index: int) -> WeightOp:
+    """The gates (0) or the linear halves (1) of all experts, if a tensor has both."""
+    half = chunk(index, 2, axis=1)
+    return lambda tensor, config: tensor if tensor.shape[1] == config.d_ff else half(tensor, config)
 
 
 def _parts(tensor: Tensor, heads: int, sizes: list[int], wanted: tuple[int, ...]) -> Tensor:
@@ -143,6 +155,13 @@ _NEXT_EXPERTS: WeightRules = {
     **{f"feed_forward.{name}": f"mlp.experts.*.{name}_proj.weight" for name in _MAPS},
     **{f"feed_forward.shared.{name}": f"mlp.shared_expert.{name}_proj" for name in _MAPS},
 }
+_STACKED: WeightRules = {
+    **{
+        f"feed_forward.{name}": rule(f"mlp.experts.*.{name}_proj.weight|mlp.experts.gate_up_proj", _own_half(half))
+        for half, name in enumerate(_MAPS[:2])
+    },
+    "feed_forward.down": "mlp.experts.*.down_proj.weight|mlp.experts.down_proj",
+}
 
 
 def _family(
@@ -154,20 +173,34 @@ def _family(
 
 _REQUIRED = {"attn_output_gate": True}
 _IGNORED = ("mamba_ssm_dtype", "mtp_num_hidden_layers", "mtp_use_dedicated_embeddings")  # of training, and its dtype
+_MIXER: WeightRules = {
+    "mixer.query_key_value": "linear_attn.in_proj_qkv",
+    "mixer.gate": "linear_attn.in_proj_z",
+    "mixer.decay.weight": "linear_attn.in_proj_a.weight",
+    "mixer.strength": "linear_attn.in_proj_b",
+}
+_OF_EXPERTS = ("output_router_logits", "router_aux_loss_coef", "intermediate_size")
 QWEN3_5 = _family(
     qwen3_5,
     {},
-    {
-        "mixer.query_key_value": "linear_attn.in_proj_qkv",
-        "mixer.gate": "linear_attn.in_proj_z",
-        "mixer.decay.weight": "linear_attn.in_proj_a.weight",
-        "mixer.strength": "linear_attn.in_proj_b",
-    },
+    _MIXER,
     required_values=_REQUIRED,
     ignored_fields=_IGNORED,
     defaults={
         "vocab_size": 248_320, "hidden_size": 4096, "intermediate_size": 12_288, "num_hidden_layers": 32,
         "num_attention_heads": 16, "num_key_value_heads": 4, "head_dim": 256, "max_position_embeddings": 32_768,
+    },
+)  # fmt: skip
+QWEN3_5_MOE = _family(
+    qwen3_5_moe,
+    _NEXT_EXPERTS | _STACKED,
+    _MIXER,
+    required_values=_REQUIRED,
+    ignored_fields=(*_IGNORED, *_OF_EXPERTS),
+    defaults={
+        "vocab_size": 248_320, "hidden_size": 2048, "moe_intermediate_size": 512, "num_hidden_layers": 40,
+        "num_attention_heads": 16, "num_key_value_heads": 2, "head_dim": 256, "max_position_embeddings": 32_768,
+        "num_experts": 256, "num_experts_per_tok": 8,
     },
 )  # fmt: skip
 QWEN3_NEXT = _family(
@@ -180,7 +213,7 @@ QWEN3_NEXT = _family(
         "mixer.strength": rule("linear_attn.in_proj_ba", _of_gates(0)),
     },
     required_values={**_REQUIRED, "decoder_sparse_step": 1, "mlp_only_layers": ([],)},
-    ignored_fields=(*_IGNORED, "output_router_logits", "router_aux_loss_coef", "intermediate_size"),
+    ignored_fields=(*_IGNORED, *_OF_EXPERTS),
     defaults={
         "vocab_size": 151_936, "hidden_size": 2048, "moe_intermediate_size": 512, "num_hidden_layers": 48,
         "num_attention_heads": 16, "num_key_value_heads": 2, "head_dim": 256, "max_position_embeddings": 32_768,

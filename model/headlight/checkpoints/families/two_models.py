@@ -233,8 +233,11 @@ def first_token(values: Mapping[str, Any], given: Mapping[str, Any] | None = Non
 
 
 def require_first_token(values: Mapping[str, Any], given: Mapping[str, Any], name: str) -> int:
-    """The same. Raises CheckpointError if none says, or if the decoder gives that token no position."""
+    """The same. Raises CheckpointError for none, for one that is no number, or for one without a position."""
     token, inner = first_token(values, given), values["decoder"]
+    for group in (given, values, inner):
+        for field in ("decoder_start_token_id", "bos_token_id"):
+            ConfigReader(group, name).integer(field, 0)
     if token is None:
         raise CheckpointError(
             f"{name}: no file says which token begins its decoder's text; give decoder_start_token_id in config.json."

@@ -12,24 +12,28 @@ from headlight.paths import read_regular
 from headlight.text.chat import ChatTemplate
 
 TEMPLATE_FILE, PROCESSOR_TEMPLATE_FILE = "chat_template.jinja", "chat_template.json"
+TEMPLATE_FOLDER = "additional_chat_templates"  # of named ones
 MAX_TEMPLATE_BYTES = 1_000_000
 
 
 def read_chat_template(folder: Path, config: ConfigReader, special_tokens: SpecialTokens) -> ChatTemplate | None:
     """The template of a folder with this tokenizer_config.json; None if it has none.
 
-    Of several named ones it is the one called "default". Raises CheckpointError for a template that is no text.
+    Of several named ones it is the one called "default"; those in files replace those in the config. Raises
+    CheckpointError for a template that is no text.
     """
-    name = config.name
-    if (path := folder / TEMPLATE_FILE).is_file():
+    name, files = config.name, {path.stem: path for path in (folder / TEMPLATE_FOLDER).glob("*.jinja")}
+    if (path := files.get("default", folder / TEMPLATE_FILE)).is_file():
         with wrap_errors(CheckpointError, f"{name}: its {TEMPLATE_FILE} cannot be read"):
             source = read_regular(path, MAX_TEMPLATE_BYTES).decode("utf-8")
+    elif files:
+        source = ""
     else:
         given = config.values.get("chat_template")
         if given is None and (folder / PROCESSOR_TEMPLATE_FILE).is_file():
             given = read_json(folder / PROCESSOR_TEMPLATE_FILE, name).get("chat_template")
         source = default_template(given, name)
-    names = {f"{role}_token": special_tokens.token(role) for role in ROLES}
+    names = {**special_tokens.others, **{f"{role}_token": special_tokens.token(role) for role in ROLES}}
     return ChatTemplate(source, {role: token for role, token in names.items() if token}) if source else None
 
 

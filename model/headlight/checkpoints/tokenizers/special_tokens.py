@@ -32,11 +32,15 @@ _FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 
 @dataclass(frozen=True)
 class SpecialTokens:
-    """Special tokens by role, those without a role, and all tokens added to the vocabulary, in order."""
+    """Special tokens by role, those without a role, and all tokens added to the vocabulary, in order.
+
+    A chat template may also name the `others`: {"image_token": "<image>"}.
+    """
 
     roles: Mapping[str, AddedToken]
     unnamed: tuple[AddedToken, ...] = ()
     added: tuple[AddedToken, ...] = field(default=())
+    others: Mapping[str, str] = field(default_factory=dict)
 
     def token(self, role: str) -> str | None:
         """The token of a role; None if there is none."""
@@ -71,8 +75,17 @@ def read_special_tokens(folder: Path, fields: ConfigReader, defaults: Mapping[st
     )
     known = {token.content: token for token in added}
     return SpecialTokens(
-        {role: known.get(token.content, token) for role, token in roles.items()}, unnamed, tuple(added)
+        {role: known.get(token.content, token) for role, token in roles.items()}, unnamed, tuple(added), _others(named)
     )
+
+
+def _others(values: Mapping[str, Any]) -> dict[str, str]:
+    """Tokens with names of their own: fields that end in _token, and those of two objects."""
+    found = {name: value for name, value in values.items() if name.endswith("_token")}
+    for group in map(values.get, ("extra_special_tokens", "model_specific_special_tokens")):
+        found |= group if isinstance(group, dict) else {}
+    texts = {name: value.get("content") if isinstance(value, dict) else value for name, value in found.items()}
+    return {name: text for name, text in texts.items() if isinstance(text, str)}
 
 
 def add_special_tokens(backend: tokenizers.Tokenizer, special_tokens: SpecialTokens) -> None:
@@ -364,7 +377,7 @@ _FAMILIES_OF_CLASS: Mapping[str, tuple[str, ...]] = {
     "GPTNeoXTokenizer": ("gpt_neox", "olmo", "mpt"),
     "BloomTokenizer": ("bloom",),
     "OPTTokenizer": ("opt",),
-    "Qwen2Tokenizer": ("qwen2", "qwen3", "qwen3_next", "qwen3_5_text"),
+    "Qwen2Tokenizer": ("qwen2", "qwen3", "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"),
     "RobertaTokenizer": ("roberta", "bart", "trocr"),
     "XLMRobertaTokenizer": ("xlm-roberta",),
     "CamembertTokenizer": ("camembert",),
