@@ -61,7 +61,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Count the tests that failed and were tried again, also if there is none."""
+    """Count the tests that `--reruns` has tried again; without that option, and by default, there are none."""
     terminalreporter.write_line(f"second tries: {len(terminalreporter.stats.get('rerun', []))}")
 
 

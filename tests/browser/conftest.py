@@ -6,8 +6,8 @@
 
 A visitor can reach only the server. A test fails if it requested another host, or if an error is in the browser's
 console or a traceback in the server's log; a test that provokes an error in the console sets `visitor.provoked` to its
-words. A failed test leaves its windows and the server's log in `build/failures`, and is retried once; the summary
-counts the retries. `make test` runs the tests that are marked as a journey, `make test-all` all.
+words. A failed test leaves its windows and the server's log in `build/failures`. `make test` runs the tests that are
+marked as a journey, `make test-all` all.
 """
 
 import json
@@ -34,10 +34,9 @@ expect.set_options(timeout=1e3 * PATIENCE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Retries a failed browser test once, allows for slow pages, and leaves all but journeys to the full run."""
+    """Allow for slow pages, and leave all tests but journeys to the full run."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.flaky(reruns=1))
             item.add_marker(pytest.mark.timeout(5 * PATIENCE))
             if item.get_closest_marker("journey") is None:
                 item.add_marker(pytest.mark.full)

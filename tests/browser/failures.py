@@ -18,7 +18,7 @@ UNUSED = "/_stcore/health"  # the address of the window that keeps an emptied co
 def keep(item: pytest.Item, report: pytest.TestReport) -> Path:
     """Writes the error of a failed test and the state of its windows and servers into a folder, and returns that."""
     folder = _empty_folder(re.sub(r"[^\w.-]+", "-", item.nodeid.removeprefix("tests/browser/")))
-    (folder / "error.txt").write_text(report.longreprtext, encoding="utf-8")  # a second try hides it
+    (folder / "error.txt").write_text(report.longreprtext, encoding="utf-8")
     arguments: dict[str, object] = getattr(item, "funcargs", {})
     for server in (value for value in arguments.values() if isinstance(value, Server)):
         shutil.copy(server.log_file, folder / f"server-{server.port}.log")

@@ -36,7 +36,6 @@ from headlight_app.engine.ray_worker import FOLDER_PREFIX, RayCluster, RayWorker
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning"),  # Ray's own logs
-    pytest.mark.flaky(reruns=1),  # beside three browsers the cluster is sometimes slow
     pytest.mark.full,  # a cluster takes a minute to start; test_engine.py holds most of this without one
 ]
 PATIENCE = 240  # seconds; a busy machine is slow to detect a lost node
