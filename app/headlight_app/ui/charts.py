@@ -29,7 +29,7 @@ def escape_label(text: str) -> str:
     """Text that Plotly shows unchanged: pseudo-HTML and formulas escaped, white space visible."""
     shown = text[1:] if len(text) > 1 and text.startswith(" ") else text
     shown = re.sub(r"(?<!\S) | (?!\S)", "·", shown)  # a single space between two words is visible anyway
-    for character, symbol in (("\n", "⏎"), ("\t", "→")):
+    for character, symbol in (("\n", "¶"), ("\t", "→")):
         shown = shown.replace(character, symbol)
     shown = shown if len(shown) <= MAX_LABEL_LENGTH else shown[: MAX_LABEL_LENGTH - 1] + "…"
     for character in "&<>$":  # the ampersand first

@@ -29,6 +29,7 @@ TERMS: Registry[Term] = Registry(
         "pooling": Term("How the vectors of all tokens become one.", "architectures", "output-heads"),
         "special": Term("{token} marks where a text begins or ends.", "tokens", "tokenizers"),
         "space": Term("A dot before a token is a space.", "tokens", "tokenizers"),
+        "line": Term("¶ is a new line.", "tokens", "tokenizers"),
         "unknown": Term("{token} replaces text that the model has no token for.", "tokens", "tokenizers"),
         "pieces": Term(
             "The model seldom read words that it splits into pieces: expect poor guesses.", "tokens", "tokenizers"

@@ -113,7 +113,7 @@ def _predictions(scope: Scope, count: float) -> Value:
     if not 1 <= number <= MOST_PREDICTIONS:
         raise InputError(f"A lesson names 1 to {MOST_PREDICTIONS} predictions, not {number}.")
     found = sorted(candidates(scope.trace, scope.opened.tokenizer, scope.position, number), key=lambda each: each.token)
-    labels = tuple(each.token or "⏎" for each in found)  # whitespace only: new lines, in the shipped models
+    labels = tuple(each.token or "¶" for each in found)  # whitespace only: new lines, in the shipped models
     return Table(np.array([each.probability for each in found]), ("token",), (labels,))
 
 

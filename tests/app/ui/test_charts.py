@@ -17,7 +17,7 @@ def test_tokens_are_no_markup(piece: str) -> None:
 def test_white_space_is_visible() -> None:
     assert charts.escape_label(" cat") == "cat"
     assert charts.escape_label(" ") == "·"
-    assert charts.escape_label("\n") == "⏎"
+    assert charts.escape_label("\n") == "¶"
     assert charts.escape_label("\t") == "→"
     assert charts.escape_label("") == "∅"
     assert charts.escape_label("chess board") == "chess board"

@@ -10,7 +10,7 @@ import headlight_app
 PACKAGE = Path(headlight_app.__file__).parent
 STREAMLIT_FONTS = Path(streamlit.__file__).parent / "static" / "static" / "media"
 FORMULAS = PACKAGE / "course" / "frontend" / "formulas"  # drawn in the mathematics font
-OF_TOKENS = {"⏎", "∅"}  # a new line in a token, and an empty token: text, in any font of the system
+OF_TOKENS = {"∅"}  # an empty token: text, in any font of the system
 
 
 def test_every_sign_in_the_sources_of_the_page_is_in_a_font_that_the_server_sends() -> None:

@@ -15,6 +15,11 @@ test("special tokens are explained, the unknown token with its own term", () => 
   assert.deepEqual(termsOf([{ text: "cat", special: false }]), []);
 });
 
+test("the sign of a new line is explained once", () => {
+  const tokens = ["\n", "user", "\n\n"].map((text) => ({ text, special: false }));
+  assert.deepEqual(termsOf(tokens), [["line", ""]]);
+});
+
 test("words of an unfamiliar language are in pieces, but not for a model that reads letters", () => {
   const named = (/** @type {string[]} */ texts) =>
     termsOf(texts.map((text) => ({ text, special: false }))).map(([name]) => name);

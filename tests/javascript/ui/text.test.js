@@ -18,7 +18,7 @@ import {
 } from "../../../app/headlight_app/ui/frontend/dom/dom.js";
 
 test("white space and control characters are visible", () => {
-  assert.equal(visibleText(" the cat\n\t"), "·the cat⏎→");
+  assert.equal(visibleText(" the cat\n\t"), "·the cat¶→");
   assert.equal(visibleText("chess board"), "chess board");
   assert.equal(visibleText("a  b "), "a··b·");
   assert.equal(visibleText("\0\x1b"), "␀␛");

@@ -27,7 +27,8 @@ function termLine(page, names, token) {
 }
 
 /**
- * The terms to explain for some tokens, each with an example token: special and unknown tokens, word pieces, spaces.
+ * The terms to explain for some tokens, each with an example token: special and unknown tokens, word pieces, spaces,
+ * new lines.
  * @param {Pick<Token, "text" | "special">[]} tokens @returns {[string, string][]}
  */
 export function termsOf(tokens) {
@@ -37,6 +38,7 @@ export function termsOf(tokens) {
     unknown: first(({ text }) => UNKNOWN.test(text)),
     pieces: isCut(tokens) ? "" : undefined,
     space: first(({ text }) => /^ \S/.test(text)),
+    line: first(({ text }) => text.includes("\n")) && "",
   };
   return Object.entries(found).flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]));
 }

@@ -159,7 +159,8 @@ export class TextView {
 
 /** A token for readers: spaces stay spaces, other invisible characters become visible signs. @param {string} text */
 function flowingText(text) {
-  return text.replace(/[^ ]+/g, visibleText).replace(/⏎/g, "⏎\n") || "∅";
+  const lines = text.split("\n").map((line) => line.replace(/[^ ]+/g, visibleText));
+  return lines.join("¶\n") || "∅";
 }
 
 /** The last token that a branch shares with the current line, if it is a word. @param {Branch} branch */

@@ -48,7 +48,7 @@ WRITTEN, TEMPERATURE, TOP_P = 24, 0.8, 0.95
 def no_assistant(model: Checkpoint, prompt: str, answer: str, seed: int) -> ScreenRows:
     """The model's continuations, the rank of the true answer, and the training texts stated in its card."""
     written = (
-        continuation(model, prompt, steps=WRITTEN, temperature=temperature, top_p=TOP_P, seed=seed).replace("\n", " ↵ ")
+        continuation(model, prompt, steps=WRITTEN, temperature=temperature, top_p=TOP_P, seed=seed).replace("\n", " ¶ ")
         for temperature in (0.0, TEMPERATURE)
     )
     return (

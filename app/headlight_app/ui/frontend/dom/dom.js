@@ -95,7 +95,7 @@ export function closest(event, selector) {
 export function visibleText(piece) {
   const signs = piece
     .replace(/(?<!\S) | (?!\S)/g, "·")
-    .replace(/\n/g, "⏎")
+    .replace(/\n/g, "¶")
     .replace(/\t/g, "→");
   // Unicode has pictures of the other control characters at 0x2400 plus their code.
   return signs.replace(/[\0-\x1f]/g, (sign) => String.fromCharCode(sign.charCodeAt(0) + 0x2400)) || "∅";

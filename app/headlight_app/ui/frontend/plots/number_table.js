@@ -189,7 +189,7 @@ function csvCell(text) {
 
 /** For pasting into a spreadsheet, in which tabs and line breaks separate cells. @param {string} text */
 function tsvCell(text) {
-  return text.replace(/\n/g, "⏎").replace(/\t/g, "→");
+  return text.replace(/\n/g, "¶").replace(/\t/g, "→");
 }
 
 /** @param {Page} page */
