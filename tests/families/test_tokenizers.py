@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tokenizers
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headlight.checkpoints import load
@@ -253,6 +253,8 @@ def test_settings_beside_other_vocabularies_decide(name: str, settings: dict[str
 
 
 ODD = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(" \t\n▁Ġ'😀é\u0301漢ab1<>/s")), max_size=40)
+# Python takes these characters for white space, Unicode does not.
+SEPARATORS = ("\x1f</s>", "</s>\x1c", "a \x1d\u3000 </s> \x1e\x85 b", "\x1f", "\x1f</s>\x1f</s>", "<pad>\x1fé<unk>")
 FRAGMENTS = st.sampled_from((" the cat", "</s>", "<mask>", "[MASK]", "<|endoftext|>", "<extra_id_0>", " don't", "日本"))
 
 
@@ -268,6 +270,8 @@ def test_any_text_has_the_ids_of_the_reference(name: str, tmp_path_factory: pyte
     def compare(text: str) -> None:
         assert list(ours.encode(text).ids) == theirs(text)["input_ids"]
 
+    for text in SEPARATORS:
+        compare = example(text)(compare)
     compare()
 
 
