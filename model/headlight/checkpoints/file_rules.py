@@ -97,7 +97,7 @@ class OtherFormat:
 
 
 TENSORFLOW = OtherFormat(
-    ("*.h5", "*.keras", "saved_model.pb", "*.ckpt.index", "*.tflite"),
+    ("tf_model*.h5", "*.weights.h5", "model.h5", "*.keras", "saved_model.pb", "*.ckpt.index", "*.tflite"),
     "weights of TensorFlow",
     f"Save them for PyTorch with transformers 4: {_SAVE_AGAIN.format(argument='from_tf')}",
 )
