@@ -406,10 +406,18 @@ def test_a_files_own_rules_for_characters_and_spaces_are_kept(kind: str, squeeze
         assert list(ours.encode(text, add_special_tokens=False).ids) == theirs.encode(text), text
 
 
-def test_a_mask_strips_the_space_before_it_where_its_model_was_trained_so(tmp_path: Path) -> None:
-    roberta(configured(tmp_path, "roberta"))
-    ours = open_tokenizer(tmp_path, "roberta")
-    assert ours.encode("a <mask> b").ids[2] == ours.mask_id
+@pytest.mark.parametrize("settings", [{}, {"mask_token": "<mask>"}, {"mask_token": token("<mask>", lstrip=True)}])
+@pytest.mark.parametrize("name", ["roberta", "bart", "xlm-roberta", "camembert", "mbart50", "mpnet"])
+def test_a_mask_strips_the_space_before_it_where_the_reference_does(
+    name: str, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    kind, make, options = LAYOUTS[name]
+    make(
+        configured(tmp_path, kind, **{key: value for key, value in options.items() if key != "mask_token"}, **settings)
+    )
+    theirs, ours = reference(tmp_path), open_tokenizer(tmp_path, kind)
+    for text in ("a <mask> b", "a  <mask>", " <mask>.", "a\t<mask>b"):
+        assert list(ours.encode(text).ids) == theirs(text)["input_ids"], text
 
 
 @pytest.mark.parametrize("missing", ["bos_token", "cls_token"])
