@@ -194,7 +194,14 @@ def test_heads_that_the_model_lacks_are_listed(tmp_path: Path) -> None:
     })  # fmt: skip
     agree(traced(tmp_path / "model", tmp_path), outputs(model, GPT2))
     notes = " ".join(load(tmp_path / "model").notes)
-    assert "multiple_choice_head.summary.weight, v_head.summary.weight." in notes
+    told = "3 tensors are not needed for the forward pass and were not loaded: "
+    assert f"{told}lm_head.weight, multiple_choice_head.summary.weight, v_head.summary.weight." in notes
+
+
+def test_one_tensor_that_is_not_needed_is_told_in_the_singular(tmp_path: Path) -> None:
+    build_pickle(GPT2, tmp_path / "model")
+    told = "1 tensor is not needed for the forward pass and was not loaded: lm_head.weight."
+    assert told in load(tmp_path / "model").notes
 
 
 @pytest.mark.parametrize("family", ["bart", "mbart", "t5"])

@@ -20,6 +20,9 @@ from tests.families.reference import build
 GPT2 = CASES["gpt2"][0]
 BY_NAME = {
     "tf_model.h5": (b"\x89HDF\r\n\x1a\n", r"tf_model\.h5, weights of TensorFlow, .*from_tf=True"),
+    "tf_model-00001-of-00002.h5": (b"\x89HDF\r\n\x1a\n", r"h5, weights of TensorFlow, .*from_tf=True"),
+    "model.weights.h5": (b"\x89HDF\r\n\x1a\n", r"model\.weights\.h5, weights of TensorFlow, .*from_tf=True"),
+    "model.h5": (b"\x89HDF\r\n\x1a\n", r"model\.h5, weights of TensorFlow, .*from_tf=True"),
     "saved_model.pb": (b"\x08\x01", r"saved_model\.pb, weights of TensorFlow"),
     "saved_model/1/saved_model.pb": (b"\x08\x01", r"saved_model\.pb, weights of TensorFlow"),
     "openvino_model.bin": (b"\x08", r"openvino_model\.bin, a model of OpenVINO, .*that it was converted from"),
@@ -49,6 +52,17 @@ def test_a_folder_with_another_format_is_told_what_it_holds(name: str, with_conf
         with pytest.raises(CheckpointError, match=sentence.split(", ", 1)[1]) as refused:
             load(path)
         assert str(tmp_path) not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["data/train.h5", "train.h5"])
+def test_data_in_hdf5_are_no_weights(name: str, tmp_path: Path) -> None:
+    build(GPT2, tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_bytes(b"\x89HDF\r\n\x1a\n")
+    with pytest.raises(CheckpointError) as refused:
+        load(tmp_path)
+    assert "TensorFlow" not in str(refused.value)
 
 
 def llm_c(path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tokenizers
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headlight.checkpoints import load
@@ -253,6 +253,8 @@ def test_settings_beside_other_vocabularies_decide(name: str, settings: dict[str
 
 
 ODD = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(" \t\n▁Ġ'😀é\u0301漢ab1<>/s")), max_size=40)
+# Python takes these characters for white space, Unicode does not.
+SEPARATORS = ("\x1f</s>", "</s>\x1c", "a \x1d\u3000 </s> \x1e\x85 b", "\x1f", "\x1f</s>\x1f</s>", "<pad>\x1fé<unk>")
 FRAGMENTS = st.sampled_from((" the cat", "</s>", "<mask>", "[MASK]", "<|endoftext|>", "<extra_id_0>", " don't", "日本"))
 
 
@@ -268,6 +270,8 @@ def test_any_text_has_the_ids_of_the_reference(name: str, tmp_path_factory: pyte
     def compare(text: str) -> None:
         assert list(ours.encode(text).ids) == theirs(text)["input_ids"]
 
+    for text in SEPARATORS:
+        compare = example(text)(compare)
     compare()
 
 
@@ -402,10 +406,18 @@ def test_a_files_own_rules_for_characters_and_spaces_are_kept(kind: str, squeeze
         assert list(ours.encode(text, add_special_tokens=False).ids) == theirs.encode(text), text
 
 
-def test_a_mask_strips_the_space_before_it_where_its_model_was_trained_so(tmp_path: Path) -> None:
-    roberta(configured(tmp_path, "roberta"))
-    ours = open_tokenizer(tmp_path, "roberta")
-    assert ours.encode("a <mask> b").ids[2] == ours.mask_id
+@pytest.mark.parametrize("settings", [{}, {"mask_token": "<mask>"}, {"mask_token": token("<mask>", lstrip=True)}])
+@pytest.mark.parametrize("name", ["roberta", "bart", "xlm-roberta", "camembert", "mbart50", "mpnet"])
+def test_a_mask_strips_the_space_before_it_where_the_reference_does(
+    name: str, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    kind, make, options = LAYOUTS[name]
+    make(
+        configured(tmp_path, kind, **{key: value for key, value in options.items() if key != "mask_token"}, **settings)
+    )
+    theirs, ours = reference(tmp_path), open_tokenizer(tmp_path, kind)
+    for text in ("a <mask> b", "a  <mask>", " <mask>.", "a\t<mask>b"):
+        assert list(ours.encode(text).ids) == theirs(text)["input_ids"], text
 
 
 @pytest.mark.parametrize("missing", ["bos_token", "cls_token"])

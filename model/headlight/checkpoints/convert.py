@@ -190,10 +190,9 @@ def load_weights(
     model.tie_embeddings()
     notes = [*foreign.plan.notes, f"{len(loader.loaded)} tensors were loaded."]
     if loader.unused:
-        notes.append(
-            f"{len(loader.unused)} tensors are not needed for the forward pass and were not loaded: "
-            f"{join_names(loader.unused)}."
-        )
+        count = "1 tensor is" if len(loader.unused) == 1 else f"{len(loader.unused)} tensors are"
+        were = "was" if len(loader.unused) == 1 else "were"
+        notes.append(f"{count} not needed for the forward pass and {were} not loaded: {join_names(loader.unused)}.")
     if unknown := [shortened(name, 40) for name in foreign.plan.unknown_fields]:
         count = "1 field of its config is" if len(unknown) == 1 else f"{len(unknown)} fields of its config are"
         notes.append(f"{count} unknown in its family and ignored: {join_names(unknown, 4)}.")

@@ -26,6 +26,7 @@ SAFETENSORS_FILE, PICKLE_FILE = "model.safetensors", "pytorch_model.bin"
 SINGLE_FILES, LLAMA2C_TOKENIZER = ("ckpt.pt", "model.bin"), "tokenizer.bin"  # nanoGPT's and llama2.c's
 META_FILE = "meta.pkl"  # the characters of a model that nanoGPT trained
 MODULES, POOLING_FOLDER = "modules.json", "1_Pooling"
+TEMPLATE_FOLDER = "additional_chat_templates"  # of named chat templates
 PARTS = ("encoder", "decoder")  # of two models in one: groups of its config, and folders with a tokenizer for each
 _TOKENIZER_FILES = (
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
@@ -43,7 +44,7 @@ GGUF_PATTERNS = ("*.gguf", "sha256-*")  # Ollama names files by their SHA-256
 LENS_FILES = ("tuned_lens.safetensors", "tuned_lens.json")  # beside a model, not part of its weights
 CHECKPOINT_PATTERNS = (
     *CONFIG_FILES, "model.safetensors.index.json", "adapter_model.safetensors", *PICKLE_PATTERNS, *SINGLE_FILES,
-    LLAMA2C_TOKENIZER, META_FILE, *GGUF_PATTERNS, *LENS_FILES,
+    LLAMA2C_TOKENIZER, META_FILE, *GGUF_PATTERNS, *LENS_FILES, "*.jinja",
 )  # fmt: skip
 WEIGHT_SUFFIXES = (".safetensors", ".bin", ".ckpt", ".pt", ".pth")
 # Beginnings of the names of files that do not hold a model's weights, most of them written by trainers.
@@ -97,7 +98,7 @@ class OtherFormat:
 
 
 TENSORFLOW = OtherFormat(
-    ("*.h5", "*.keras", "saved_model.pb", "*.ckpt.index", "*.tflite"),
+    ("tf_model*.h5", "*.weights.h5", "model.h5", "*.keras", "saved_model.pb", "*.ckpt.index", "*.tflite"),
     "weights of TensorFlow",
     f"Save them for PyTorch with transformers 4: {_SAVE_AGAIN.format(argument='from_tf')}",
 )

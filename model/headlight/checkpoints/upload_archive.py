@@ -28,6 +28,7 @@ from headlight.checkpoints.file_rules import (
     PARTS,
     POOLING_FOLDER,
     SINGLE_FILES,
+    TEMPLATE_FOLDER,
     is_checkpoint_file,
     is_program,
     may_be_weights,
@@ -265,7 +266,10 @@ def _find_checkpoint(items: Sequence[UploadedFile], sent: Sequence[UploadedFile]
     root = shallowest[0]
     if root and root[-1].startswith("0_") and MODULES in names.get(root[:-1], ()):
         return root[:-1], {root[:-1], root, (*root[:-1], POOLING_FOLDER)}
-    return root, adapters | models if adapters else {root, *((*root, inner) for inner in (POOLING_FOLDER, *PARTS))}
+    return root, adapters | models if adapters else {
+        root,
+        *((*root, inner) for inner in (POOLING_FOLDER, TEMPLATE_FOLDER, *PARTS)),
+    }
 
 
 def _holds_model(names: set[str]) -> bool:

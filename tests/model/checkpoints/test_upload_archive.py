@@ -248,3 +248,9 @@ def test_pickles_of_another_name_are_programs(name: str, tmp_path: Path) -> None
 def test_an_upload_in_another_format_is_named(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"The upload holds tf_model\.h5, weights of TensorFlow"):
         write_files({"config.json": b"{}", "tf_model.h5": b""}, tmp_path / "in")
+
+
+def test_named_chat_templates_are_taken(tmp_path: Path) -> None:
+    file = "additional_chat_templates/default.jinja"
+    place = write_files({**GOOD, file: b"{{ messages }}"}, tmp_path / "in")
+    assert (place / file).read_bytes() == b"{{ messages }}"

@@ -16,6 +16,7 @@ from headlight.text.tokenizer import Encoded, TextPair, Tokenizer, byte_of_chara
 BYT5 = "ByT5Tokenizer"
 _ROLES = ("pad", "eos", "unk")  # in the order of their ids
 _MOST_SENTINELS = 1_000
+_SEPARATORS = "\x1c\x1d\x1e\x1f"  # white space for Python, not for the `tokenizers` library
 
 
 class ByteTokenizer(Tokenizer):
@@ -24,12 +25,28 @@ class ByteTokenizer(Tokenizer):
     def encode(self, text: str | TextPair, add_special_tokens: bool = True) -> Encoded:
         """The bytes of a text or a pair, with the end token unless disabled."""
         found = super().encode(text, add_special_tokens)
-        before = (None, *found.ids)[: len(found.ids)]
-        pairs = zip(found.special_mask, found.ids, before, strict=True)
-        kept = [not is_added or number != last for is_added, number, last in pairs]
+        stripped = self._white_space_beside_special_tokens(found)
+        kept, last = list[bool](), None
+        for i, (is_added, number) in enumerate(zip(found.special_mask, found.ids, strict=True)):
+            kept.append(i not in stripped and not (is_added and number == last))
+            last = last if i in stripped else number
         fields = ("ids", "tokens", "token_texts", "offsets", "special_mask")
         changes: dict[str, Any] = {name: tuple(compress(getattr(found, name), kept)) for name in fields}
         return replace(found, **changes)
+
+    def _white_space_beside_special_tokens(self, found: Encoded) -> set[int]:
+        """The places of bytes that a special token strips: Python's white space, also U+001C to U+001F."""
+        text, first = found.text, len(_ROLES)  # of the bytes
+        if not any(separator in text for separator in _SEPARATORS):
+            return set()
+        second, stripped = len(text) - len(found.text_pair), set[int]()  # characters of the text
+        for number, (start, end) in zip(found.ids, found.offsets, strict=True):
+            if number < first and start < end:
+                low, high = (second, len(text)) if start >= second else (0, second)
+                stripped |= {*range(low + len(text[low:start].rstrip()), start)}
+                stripped |= {*range(end, high - len(text[end:high].lstrip()))}
+        places = enumerate(zip(found.ids, found.offsets, strict=True))
+        return {i for i, (number, span) in places if first <= number < first + 256 and span[0] in stripped}
 
 
 def byt5_tokenizer(fields: ConfigReader, special_tokens: SpecialTokens) -> Tokenizer:

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from headlight.checkpoints.config_reader import ConfigReader, read_json
+from headlight.checkpoints.file_rules import TEMPLATE_FOLDER
 from headlight.checkpoints.tokenizers.special_tokens import ROLES, SpecialTokens
 from headlight.errors import CheckpointError, wrap_errors
 from headlight.paths import read_regular
 from headlight.text.chat import ChatTemplate
 
 TEMPLATE_FILE, PROCESSOR_TEMPLATE_FILE = "chat_template.jinja", "chat_template.json"
-TEMPLATE_FOLDER = "additional_chat_templates"  # of named ones
 MAX_TEMPLATE_BYTES = 1_000_000
 
 

@@ -64,7 +64,9 @@ def read_special_tokens(folder: Path, fields: ConfigReader, defaults: Mapping[st
     for role in ROLES:
         if f"{role}_token" in named:
             token = _token(named[f"{role}_token"], name, special=True)
-            roles.pop(role, None)
+            default = roles.pop(role, None)
+            if token and default and isinstance(named[f"{role}_token"], str):  # a text alone has its class's flags
+                token = AddedToken(token.content, special=True, normalized=False, lstrip=default.lstrip)
             roles |= {role: token} if token else {}
     unnamed = tuple(
         _required_token(item, name) for more in UNNAMED_TOKEN_FIELDS for item in _token_list(named.get(more), name)
@@ -226,16 +228,22 @@ _GPT2 = TokenizerPreset(
     adds_eos=False,
     pair="repeated",
 )
-# The mask strips the space before it, as in training; transformers 5 does so only if tokenizer_config.json says so.
+# In training the mask stripped the space before it; as in transformers 5, it does so if tokenizer_config.json says so.
 _ROBERTA = TokenizerPreset(
-    special_tokens(bos="<s>", eos="</s>", sep="</s>", cls="<s>", unk="<unk>", pad="<pad>", mask=" <mask>"),
+    special_tokens(bos="<s>", eos="</s>", sep="</s>", cls="<s>", unk="<unk>", pad="<pad>", mask="<mask>"),
     ("cls",),
     ("sep",),
     pair="two separators",
 )
+_STRIPPING_MASK = {**_ROBERTA.special_tokens, **special_tokens(mask=" <mask>")}
 # fairseq's vocabularies begin with their own special tokens instead of the model's first pieces.
 _FAIRSEQ = ("<s>", "<pad>", "</s>", "<unk>")
-_XLM_ROBERTA = replace(_ROBERTA, sentencepiece_style="words", piece_order=PieceOrder(_FAIRSEQ, 3, ("<mask>",)))
+_XLM_ROBERTA = replace(
+    _ROBERTA,
+    special_tokens=_STRIPPING_MASK,
+    sentencepiece_style="words",
+    piece_order=PieceOrder(_FAIRSEQ, 3, ("<mask>",)),
+)
 # In the order of their numbers.
 _MBART50_LANGUAGES = (
     "ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN", "hi_IN", "it_IT", "ja_XX",
@@ -253,7 +261,7 @@ _M2M_LANGUAGES = tuple(f"__{code}__" for code in (
     "wo", "xh", "yi", "yo", "zh", "zu",
 ))  # fmt: skip
 _MBART50 = TokenizerPreset(
-    {**_ROBERTA.special_tokens, **special_tokens(language="en_XX")},
+    {**_STRIPPING_MASK, **special_tokens(language="en_XX")},
     (LANGUAGE,),
     ("eos",),
     sentencepiece_style="pegasus",
@@ -303,10 +311,8 @@ PRESETS: Mapping[str, TokenizerPreset] = {
     ),
     "RobertaTokenizer": _ROBERTA,
     "BartTokenizer": _ROBERTA,
-    **dict.fromkeys(
-        ("PhobertTokenizer", "BertweetTokenizer"),
-        replace(_ROBERTA, special_tokens={**_ROBERTA.special_tokens, **special_tokens(mask="<mask>")}),
-    ),
+    "PhobertTokenizer": _ROBERTA,
+    "BertweetTokenizer": _ROBERTA,
     "XLMRobertaTokenizer": _XLM_ROBERTA,
     "CamembertTokenizer": replace(
         _XLM_ROBERTA,
@@ -328,7 +334,7 @@ PRESETS: Mapping[str, TokenizerPreset] = {
         piece_order=PieceOrder(),
         languages=_M2M_LANGUAGES,
     ),
-    "MPNetTokenizer": replace(_ROBERTA, special_tokens={**_ROBERTA.special_tokens, **special_tokens(unk="[UNK]")}),
+    "MPNetTokenizer": replace(_ROBERTA, special_tokens={**_STRIPPING_MASK, **special_tokens(unk="[UNK]")}),
     "EsmTokenizer": TokenizerPreset(
         special_tokens(cls="<cls>", eos="<eos>", unk="<unk>", pad="<pad>", mask="<mask>"),
         ("cls",),
