@@ -186,6 +186,22 @@ def test_a_layout_gives_the_ids_of_transformers(name: str, tmp_path: Path) -> No
         ), text
 
 
+RUNS = [f"{before}{run * count}{after}" for run in (" ", "a", "ab", "l", "\n", "▁") for count in range(1, 13)
+        for before, after in (("", ""), ("a", "b"), ("the ", " cat"))]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, (_, make, _) in LAYOUTS.items() if name.startswith(("llama", "gemma", "mistral"))]
+)
+def test_runs_of_one_character_are_merged_as_in_transformers(name: str, tmp_path: Path) -> None:
+    """All merges into runs may have the score 0, that of symbols which a user defined: the order of ties decides."""
+    kind, make, options = LAYOUTS[name]
+    make(configured(tmp_path, kind, **options))
+    theirs, ours = reference(tmp_path), open_tokenizer(tmp_path, kind)
+    for text in RUNS:
+        assert list(ours.encode(text).ids) == theirs(text)["input_ids"], text
+
+
 @pytest.mark.parametrize(("name", "language", "token"), [("mbart50", "gl_ES", "gl_ES"), ("m2m_100", "zu", "__zu__")])
 def test_a_text_is_read_in_the_language_that_it_begins_with(
     name: str, language: str, token: str, tmp_path: Path

@@ -200,7 +200,7 @@ def _bpe_backend(pieces: SentencePieceModel) -> tokenizers.Tokenizer:
     backend = tokenizers.Tokenizer(
         models.BPE(
             numbers,
-            bpe_merges(numbers, pieces.scores),
+            bpe_merges(numbers),
             unk_token=pieces.texts[pieces.unknown_id],
             fuse_unk=True,
             byte_fallback=pieces.byte_fallback,
@@ -288,16 +288,13 @@ STYLES: Mapping[str, Callable[[tokenizers.Tokenizer, SentencePieceModel, ConfigR
 }
 
 
-def bpe_merges(numbers: dict[str, int], scores: Sequence[float]) -> list[tuple[str, str]]:
-    """BPE merges, best score first: SentencePiece stores scores of pieces, but `tokenizers` needs pairs."""
+def bpe_merges(numbers: dict[str, int]) -> list[tuple[str, str]]:
+    """BPE merges in the order of their pieces' numbers, as `transformers` 5 derives them from a file without merges."""
     found = []
     for text, number in numbers.items():
         halves = [(text[:cut], text[cut:]) for cut in range(1, len(text))]
-        pairs = [half for half in halves if half[0] in numbers and half[1] in numbers]
-        pairs.sort(key=lambda half: (numbers[half[0]], numbers[half[1]]))
-        found += [(scores[number], half) for half in pairs]
-    found.sort(key=lambda merge: (merge[0], len(merge[1][0]), len(merge[1][1])), reverse=True)
-    return [half for _, half in found]
+        found += [(number, half) for half in halves if half[0] in numbers and half[1] in numbers]
+    return [half for _, half in sorted(found, key=lambda merge: (merge[0], len(merge[1][0])))]
 
 
 SOURCE_MODEL, TARGET_MODEL, VOCAB_JSON = "source.spm", "target.spm", "vocab.json"
