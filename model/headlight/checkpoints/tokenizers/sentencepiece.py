@@ -200,7 +200,7 @@ def _bpe_backend(pieces: SentencePieceModel) -> tokenizers.Tokenizer:
     backend = tokenizers.Tokenizer(
         models.BPE(
             numbers,
-            bpe_merges(numbers),
+            bpe_merges(numbers, pieces.scores),
             unk_token=pieces.texts[pieces.unknown_id],
             fuse_unk=True,
             byte_fallback=pieces.byte_fallback,
@@ -288,13 +288,17 @@ STYLES: Mapping[str, Callable[[tokenizers.Tokenizer, SentencePieceModel, ConfigR
 }
 
 
-def bpe_merges(numbers: dict[str, int]) -> list[tuple[str, str]]:
-    """BPE merges in the order of their pieces' numbers, as `transformers` 5 derives them from a file without merges."""
+def bpe_merges(numbers: dict[str, int], scores: Sequence[float]) -> list[tuple[str, str]]:
+    """BPE merges, best score first, ties as `transformers` 5 orders them: by the piece's number, the shorter left half.
+
+    SentencePiece stores scores of pieces, but `tokenizers` needs pairs.
+    """
     found = []
     for text, number in numbers.items():
         halves = [(text[:cut], text[cut:]) for cut in range(1, len(text))]
-        found += [(number, half) for half in halves if half[0] in numbers and half[1] in numbers]
-    return [half for _, half in sorted(found, key=lambda merge: (merge[0], len(merge[1][0])))]
+        pairs = [half for half in halves if half[0] in numbers and half[1] in numbers]
+        found += [((-scores[number], number, len(half[0])), half) for half in pairs]
+    return [half for _, half in sorted(found)]
 
 
 SOURCE_MODEL, TARGET_MODEL, VOCAB_JSON = "source.spm", "target.spm", "vocab.json"
