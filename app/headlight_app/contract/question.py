@@ -93,6 +93,21 @@ class Question(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return any("=from:" in edit for edit in self.edits)
 
     @property
+    def without_input(self) -> Question:
+        """The question of the model and its variant alone: no text, image or source, and nothing that changes a run."""
+        return replace(
+            self,
+            text="",
+            text_pair="",
+            chat="",
+            source="",
+            image="",
+            edits=(),
+            patch_from="",
+            masked_positions=(),
+        )
+
+    @property
     def as_trained(self) -> Question:
         """The same input to the model as it was trained: no edit, no part replaced."""
         return replace(self, variant=AS_TRAINED, edits=(), patch_from="")

@@ -312,18 +312,7 @@ def _frozen(logits: np.ndarray) -> np.ndarray:
 def _profile_key(
     resolved: ResolvedQuestion, length: int, stack: str, layer: int | None
 ) -> tuple[Question, ModelLocation, int, str, int | None]:
-    textless = structs.replace(
-        resolved.question,
-        text="",
-        text_pair="",
-        chat="",
-        source="",
-        image="",
-        edits=(),
-        patch_from="",
-        masked_positions=(),
-    )
-    return textless, resolved.location, length, stack, layer
+    return resolved.question.without_input, resolved.location, length, stack, layer
 
 
 @cached(LRUCache(32), key=_profile_key)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 from msgspec import to_builtins
-from msgspec.structs import replace
 
 from headlight.config import Config
 from headlight.errors import HeadlightError
@@ -65,18 +64,7 @@ def _chosen_request(state: State, config: Config) -> PositionProfileRequest:
     stack = stack or stacks[-1]
     layer = _choose_layer(state, config, stack)
     length = min(config.for_stack(stack).context_length, MAX_POSITIONS)
-    # The text and the edits do not matter.
-    question = replace(
-        state.question(""),
-        text="",
-        text_pair="",
-        chat="",
-        source="",
-        image="",
-        edits=(),
-        patch_from="",
-        masked_positions=(),
-    )
+    question = state.question("").without_input
     return PositionProfileRequest(question=question, length=length, stack=stack, layer=layer)
 
 
