@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import socket
-from ipaddress import ip_address
+from ipaddress import IPv6Address, IPv6Network, ip_address
 from urllib.parse import SplitResult, urlsplit
 
 import psutil
@@ -141,3 +141,17 @@ def _default_route_address() -> str:
         except OSError:
             return ""
         return str(probe.getsockname()[0])
+
+
+def network_address(host: str) -> str:
+    """The address by which limits count: an IPv6 client's /64 network, since a household has 2^64 addresses.
+
+    An IPv4 address that is written as an IPv6 one, as a server on `::` gets it, is itself.
+    """
+    if ":" not in host:
+        return host
+    try:
+        address = IPv6Address(host.partition("%")[0])
+    except ValueError:
+        return host
+    return str(address.ipv4_mapped or IPv6Network((address, 64), strict=False))

@@ -50,7 +50,6 @@ def new_cookie() -> str:
     return _signer().sign(secrets.token_urlsafe(32)).decode()
 
 
-@lru_cache(maxsize=4_096)  # called several times per page run
 def visitor_id(cookie: str) -> str:
     """Hash of a cookie signed by this server; leaking it does not allow impersonation. Else UNKNOWN_VISITOR."""
     try:

@@ -1,11 +1,13 @@
-"""Ends broken connections, and sessions with invalid messages, without a traceback in the log."""
+"""Ends broken connections, and sessions with invalid or too many messages, without a traceback in the log."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from google.protobuf.message import DecodeError
 from starlette.requests import ClientDisconnect
@@ -14,16 +16,25 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.state.common import GENERATED_ELEMENT_ID_PREFIX
 from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX
 
-PROTOCOL_ERROR = 1002  # of a WebSocket
+from headlight_app.access.visitor import CURRENT_ADDRESS, CURRENT_VISITOR
+
+PROTOCOL_ERROR, TOO_LARGE = 1002, 1009  # of a WebSocket
 NO_MESSAGE = "This is not a message of the page."
+TOO_MUCH = "Your open pages hold more than this server keeps for one person. Close some of them, then reload."
+MAX_STATES = 500  # widgets of one page
+MAX_HELD = 4 << 20  # bytes of the last messages of all sessions of one visitor; Streamlit keeps about nine times that
 WIDGET_IDS = (GENERATED_ELEMENT_ID_PREFIX, STREAMLIT_INTERNAL_KEY_PREFIX)  # prefixes of valid widget ids
 
 
 class QuietConnections:
-    """Ends requests whose client has disconnected, and sessions that receive anything but Streamlit's messages."""
+    """Ends requests whose client has disconnected, and sessions that receive anything but Streamlit's messages.
+
+    Streamlit keeps the widget states of a session's last message, so the sessions of a visitor share a budget.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        self.held: Counter[str] = Counter()  # bytes of each visitor's last messages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a connection on."""
@@ -38,16 +49,22 @@ class QuietConnections:
 
     async def _hold_session(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_closed = False
+        who, last = CURRENT_VISITOR.get() or f"at {CURRENT_ADDRESS.get()}", 0
 
         async def checked() -> Message:
-            nonlocal is_closed
+            nonlocal is_closed, last
             message = await receive()
-            if message["type"] != "websocket.receive" or _is_message(message.get("bytes")):
+            if message["type"] != "websocket.receive":
+                return message
+            content = message.get("bytes") or b""
+            self.held[who] += len(content) - last
+            last = len(content)
+            if not (problem := self._problem(who, content)):
                 return message
             is_closed = True
-            logging.getLogger(__name__).warning("A browser sent an invalid message; its session ended.")
-            await send({"type": "websocket.close", "code": PROTOCOL_ERROR, "reason": NO_MESSAGE})
-            return {"type": "websocket.disconnect", "code": PROTOCOL_ERROR, "reason": NO_MESSAGE}
+            logging.getLogger(__name__).warning("A browser's session ended: %s", problem["reason"])
+            await send({"type": "websocket.close", **problem})
+            return {"type": "websocket.disconnect", **problem}
 
         async def send_while_open(message: Message) -> None:
             nonlocal is_closed
@@ -64,6 +81,15 @@ class QuietConnections:
         except RuntimeError:  # Streamlit keeps receiving, then closes the closed socket
             if not is_closed:
                 raise
+        finally:
+            self.held[who] -= last
+            self.held += Counter()  # removes zero counts
+
+    def _problem(self, who: str, content: bytes) -> dict[str, Any]:
+        """Code and reason of the end of a session that sends this; empty if it goes on."""
+        if self.held[who] > MAX_HELD:
+            return {"code": TOO_LARGE, "reason": TOO_MUCH}
+        return {} if _is_message(content) else {"code": PROTOCOL_ERROR, "reason": NO_MESSAGE}
 
 
 async def _receive_to_the_end(receive: Receive) -> Message:
@@ -74,7 +100,7 @@ async def _receive_to_the_end(receive: Receive) -> Message:
         return {"type": "lifespan.shutdown"}
 
 
-def _is_message(content: bytes | None) -> bool:
+def _is_message(content: bytes) -> bool:
     """Whether Streamlit can parse a WebSocket message. Text messages have no bytes, and pages send none.
 
     Widget states need a generated id: Streamlit takes other ids for session values, which do not exist.
@@ -84,4 +110,5 @@ def _is_message(content: bytes | None) -> bool:
         message.ParseFromString(content or b"\0")
     except DecodeError:
         return False
-    return all(state.id.startswith(WIDGET_IDS) for state in message.rerun_script.widget_states.widgets)
+    states = message.rerun_script.widget_states.widgets
+    return len(states) <= MAX_STATES and all(state.id.startswith(WIDGET_IDS) for state in states)

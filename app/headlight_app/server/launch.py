@@ -33,7 +33,7 @@ MODELS_VARIABLE, TOKEN_VARIABLE = "HEADLIGHT_MODELS", "HEADLIGHT_STATUS_TOKEN"
 PORT = 8501
 MAX_MEGABYTES = 1_000_000  # MB, for any option
 MAX_WORKERS = 64
-MAX_MESSAGE = 32  # MB of one message between page and browser
+MAX_MESSAGE = 32  # MB of one message to a page
 
 
 def main(arguments: Sequence[str] | None = None, other_verbs: Callable[[], str] = str) -> int:
@@ -239,6 +239,7 @@ def _import_page(options: argparse.Namespace) -> Callable[[], None]:
     from headlight_app.room.rooms import Rooms
     from headlight_app.server.connections import QuietConnections
     from headlight_app.server.hosts import HostCheck
+    from headlight_app.server.http_protocol import use_limits
     from headlight_app.server.lifespan import lifespan, on_script_error
     from headlight_app.server.middleware import SecurityHeaders, SkeletonMiddleware, UploadLimiter, VisitorMiddleware
     from headlight_app.server.pace import Pace
@@ -277,6 +278,7 @@ def _import_page(options: argparse.Namespace) -> Callable[[], None]:
         Middleware(QuietConnections),
     ]
     _prepare_pages()
+    use_limits()
     rooms = Rooms()
     app = st.App(
         SCRIPT,

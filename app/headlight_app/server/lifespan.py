@@ -25,6 +25,7 @@ from headlight_app.engine.engine import Engine, engine
 from headlight_app.engine.models import listed_models
 from headlight_app.frame.sidebar import offered
 from headlight_app.room.rooms import Rooms
+from headlight_app.server.log_rate import limit_log
 from headlight_app.ui.markdown import escape_markdown
 
 SWEEP_SECONDS = 15.0  # between two cleanups
@@ -37,6 +38,7 @@ async def lifespan(app: Any, rooms: Rooms) -> AsyncIterator[dict[str, Any]]:
     await asyncio.to_thread(delete_abandoned)
     for made_once in (upload_store, engine):  # now: simultaneous first requests would create two
         made_once()
+    limit_log()
     _stop_on_signals()
     _send_without_delay()
     sweeping, warming = (

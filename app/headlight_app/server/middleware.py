@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from ipaddress import IPv6Address, IPv6Network
 from time import monotonic
 from urllib.parse import parse_qs
 
@@ -20,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime import exists, get_instance
 from streamlit.runtime.stats import CacheStat
 
+from headlight_app.access.addresses import network_address
 from headlight_app.access.settings import settings
 from headlight_app.access.visitor import (
     CURRENT_ADDRESS,
@@ -219,14 +219,6 @@ class VisitorMiddleware:
             return False
         self.given[address] = given + 1
         return True
-
-
-def network_address(host: str) -> str:
-    """The address by which limits count: an IPv6 client's /64 network, since a household has 2^64 addresses."""
-    try:
-        return str(IPv6Network((IPv6Address(host.partition("%")[0]), 64), strict=False))
-    except ValueError:
-        return host
 
 
 def _is_page(request: HTTPConnection, status: int, answer: MutableHeaders) -> bool:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterator
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from typing import Any
 
 import msgspec
@@ -15,9 +15,18 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.web.server.starlette.starlette_websocket import create_websocket_routes
 
+from headlight_app.access.visitor import cookie_name, new_cookie
 from headlight_app.explore.contract import TraceRequest
-from headlight_app.server.connections import NO_MESSAGE, QuietConnections
+from headlight_app.server.connections import (
+    MAX_HELD,
+    MAX_STATES,
+    NO_MESSAGE,
+    TOO_MUCH,
+    QuietConnections,
+    _is_message,
+)
 from headlight_app.server.images import receive_image
+from headlight_app.server.middleware import VisitorMiddleware
 from headlight_app.server.routes import respond
 
 TRACE: msgspec.json.Decoder[Any] = msgspec.json.Decoder(TraceRequest)
@@ -66,6 +75,41 @@ def test_a_message_that_is_none_ends_its_session_with_one_line(
     assert runtime.messages == [message] and not runtime.sessions
     [line] = caplog.records
     assert line.levelno == logging.WARNING and not line.exc_info
+
+
+def test_a_page_has_so_many_widgets() -> None:
+    message = BackMsg()
+    for number in range(MAX_STATES + 1):
+        message.rerun_script.widget_states.widgets.add(id=f"$$ID-{number}", bool_value=True)
+    assert not _is_message(message.SerializeToString())
+    message.rerun_script.widget_states.widgets.pop()
+    assert _is_message(message.SerializeToString())
+
+
+def test_the_sessions_of_a_visitor_share_a_budget_and_others_keep_theirs() -> None:
+    runtime = Runtime()
+    [stream] = create_websocket_routes(runtime, None)  # type: ignore[arg-type]
+    message = BackMsg()
+    message.rerun_script.widget_states.widgets.add(id="$$ID-5909-text", string_value="x" * (MAX_HELD // 4))
+    site = VisitorMiddleware(QuietConnections(stream))
+    ann, ben = (TestClient(site, cookies={cookie_name(): new_cookie()}) for _ in range(2))
+    with ExitStack() as pages:
+        for _ in range(3):
+            page = pages.enter_context(ann.websocket_connect("/_stcore/stream"))
+            for _ in range(3):  # each message takes the place of the one before it
+                page.send_bytes(message.SerializeToString())
+        page = pages.enter_context(ann.websocket_connect("/_stcore/stream"))
+        page.send_bytes(message.SerializeToString())
+        with pytest.raises(WebSocketDisconnect) as ended:
+            page.receive_bytes()
+        assert (ended.value.code, ended.value.reason) == (1009, TOO_MUCH)
+        other = pages.enter_context(ben.websocket_connect("/_stcore/stream"))
+        for _ in range(3):
+            other.send_bytes(message.SerializeToString())
+    with ann.websocket_connect("/_stcore/stream") as page:
+        for _ in range(10):
+            page.send_bytes(message.SerializeToString())
+    assert len(runtime.messages) == 3 * 3 + 3 + 10
 
 
 @pytest.mark.parametrize("has_left", [True, False])

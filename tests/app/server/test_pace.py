@@ -8,10 +8,11 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from headlight_app.access.addresses import network_address
 from headlight_app.access.page_turns import page_turn
 from headlight_app.access.visitor import cookie_name, new_cookie
 from headlight_app.server import pace as subject
-from headlight_app.server.middleware import VisitorMiddleware, network_address
+from headlight_app.server.middleware import VisitorMiddleware
 from headlight_app.server.pace import BURST, MAX_WAIT, PER_SECOND, Pace
 
 
@@ -125,6 +126,7 @@ def test_one_visitor_holds_so_many_sessions_open(monkeypatch: pytest.MonkeyPatch
         ("2001:db8::1", "2001:db8::/64"),
         ("2001:db8:0:0:9::2", "2001:db8::/64"),
         ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
         ("", ""),
         ("no address", "no address"),
     ],

@@ -1,0 +1,166 @@
+"""Limits on a connection before its request is known: the size and time of the headers, and who may hold how many.
+
+uvicorn bounds neither: it collects unfinished headers without end, and waits forever for the first byte.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import defaultdict
+from collections.abc import Collection
+from contextlib import suppress
+from functools import lru_cache
+from heapq import nsmallest
+from time import monotonic
+from typing import Any
+
+from uvicorn.config import HTTP_PROTOCOLS
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from headlight_app.access.addresses import network_address
+
+MAX_HEADERS = 16 << 10  # bytes of a request's first line and headers
+HEADER_SECONDS = 10.0  # from a connection, or the first byte of its next request, to the end of the headers
+MAX_CONNECTIONS = 2_048
+SPARE_FILES = 256  # open files that connections leave to workers, uploads and the log
+MAX_MESSAGE = 512 << 10  # bytes of one WebSocket message from a page, which sends at most about 60 kB
+HEADERS_TOO_LARGE = (431, "The headers of this request are too large.")
+HEADERS_TOO_SLOW = (408, "The headers of this request arrived too slowly.")
+TOO_MANY_CONNECTIONS = (503, "This server has no free connection now. Close other pages, or try again in a moment.")
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """uvicorn's HTTP protocol with limits on headers and connections."""
+
+    header_bytes = 0  # received since the last request
+    header_timer: asyncio.TimerHandle | None = None
+    opened_at = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Accept a connection, in place of a waiting one if there are too many."""
+        super().connection_made(transport)
+        self.opened_at = monotonic()
+        self._start_header_timer()
+        if not make_room(self, self.connections, connection_limit()):
+            self._refuse(*TOO_MANY_CONNECTIONS)
+
+    def data_received(self, data: bytes) -> None:
+        """Read a part of a request; end the connection if its headers are too large."""
+        if self.is_waiting:
+            if self.header_timer is None:
+                self._start_header_timer()
+            self.header_bytes += len(data)
+        super().data_received(data)
+        if not self.is_waiting:
+            self._stop_header_timer()
+        elif self.header_bytes > MAX_HEADERS:
+            self._refuse(*HEADERS_TOO_LARGE)
+
+    def on_headers_complete(self) -> None:
+        """Begin the request, unless its headers are too large."""
+        if len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers) > MAX_HEADERS:
+            self._refuse(*HEADERS_TOO_LARGE)
+            raise ValueError("too large")  # ends the parser
+        self.header_bytes = 0
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a request that is none, unless it was refused already."""
+        if not self.transport.is_closing():
+            super().send_400_response(msg)
+
+    def handle_websocket_upgrade(self) -> None:
+        """Hand the connection to the WebSocket protocol, with a limit for a page's messages."""
+        self._stop_header_timer()
+        self.config.ws_max_size = MAX_MESSAGE  # else the size of the largest message to a page
+        super().handle_websocket_upgrade()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget a closed connection."""
+        self._stop_header_timer()
+        super().connection_lost(exc)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether no request is being answered: none has begun, or the last one is done."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def _start_header_timer(self) -> None:
+        self.header_timer = self.loop.call_later(HEADER_SECONDS, self._end_slow_headers)
+
+    def _stop_header_timer(self) -> None:
+        if self.header_timer is not None:
+            self.header_timer.cancel()
+            self.header_timer = None
+
+    def _end_slow_headers(self) -> None:
+        if self.header_bytes:
+            self._refuse(*HEADERS_TOO_SLOW)
+        else:
+            self.transport.close()
+
+    def _refuse(self, status: int, sentence: str) -> None:
+        """Answer with a sentence, and end the connection."""
+        self._stop_header_timer()
+        head = f"HTTP/1.1 {status} \r\ncontent-type: text/plain\r\ncontent-length: {len(sentence)}\r\nconnection: close"
+        with suppress(OSError):
+            self.transport.write(f"{head}\r\n\r\n{sentence}".encode())
+        self.transport.close()
+
+
+def use_limits() -> None:
+    """Make the server that Streamlit starts use this protocol, for which Streamlit has no option."""
+    raise_file_limit()
+    HTTP_PROTOCOLS["auto"] = f"{__name__}:{LimitedProtocol.__name__}"
+
+
+def make_room(newest: LimitedProtocol, connections: Collection[Any], limit: int) -> bool:
+    """Whether a new connection may stay: one address has at most half of `limit`, and all together have `limit`.
+
+    Beyond that, some connections that have waited longest for a request are closed: of the same address, or of the one
+    with the most connections. If all of those are answering a request or hold a page, there is no room.
+    """
+    if len(connections) <= limit // 2:
+        return True
+    by_address = defaultdict(list)
+    for each in connections:
+        if each is not newest and not each.transport.is_closing():
+            by_address[_address(each)].append(each)
+    own = by_address[_address(newest)]
+    if len(own) < limit // 2 and sum(map(len, by_address.values())) < limit:
+        return True
+    crowd = own if len(own) >= limit // 2 else max(by_address.values(), key=len)
+    waiting = [each for each in crowd if isinstance(each, LimitedProtocol) and each.is_waiting]
+    for each in nsmallest(1 + len(waiting) // 8, waiting, key=lambda each: each.opened_at):  # counting takes long
+        each.transport.close()
+    return bool(waiting)
+
+
+def _address(connection: Any) -> str:
+    return network_address(connection.client[0] if connection.client else "")
+
+
+def raise_file_limit() -> None:
+    """Allow this process as many open files as the system lets it have without further rights, within reason."""
+    if os.name == "nt":
+        return  # has no such limit
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_CONNECTIONS + SPARE_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        reachable = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (reachable, hard))
+
+
+@lru_cache(maxsize=1)
+def connection_limit() -> int:
+    """The most connections at a time, so that open files are left for the rest of the server."""
+    if os.name == "nt":
+        return MAX_CONNECTIONS
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MAX_CONNECTIONS if soft == resource.RLIM_INFINITY else max(16, min(MAX_CONNECTIONS, soft - SPARE_FILES))

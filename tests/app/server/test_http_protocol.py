@@ -1,0 +1,158 @@
+"""Whatever arrives before a request is known has a size, a time and a number; attacked over the wire."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from headlight_app.server import http_protocol as subject
+from headlight_app.server.http_protocol import MAX_HEADERS, MAX_MESSAGE, LimitedProtocol
+
+PATIENCE = 60.0  # seconds; what is tested ends long before
+GET = b"GET / HTTP/1.1\r\nHost: here\r\n"
+LIMIT = 6  # connections
+
+
+class Site:
+    """A running server whose page at /slow answers once it is let go."""
+
+    def __init__(self) -> None:
+        self.asked, self.let_go = threading.Semaphore(0), threading.Event()
+        routes = [Route("/", self.text), Route("/slow", self.slow), WebSocketRoute("/ws", self.echo)]
+        config = uvicorn.Config(
+            Starlette(routes=routes), http=LimitedProtocol, ws="websockets-sansio", log_level="critical", lifespan="off"
+        )
+        self.server, self.listening = uvicorn.Server(config), socket.create_server(("127.0.0.1", 0))
+        self.port: int = self.listening.getsockname()[1]
+        self.thread = threading.Thread(target=self.server.run, args=([self.listening],))
+
+    async def text(self, request: Request) -> Response:
+        return PlainTextResponse("answered")
+
+    async def slow(self, request: Request) -> Response:
+        self.asked.release()
+        await asyncio.to_thread(self.let_go.wait, PATIENCE)
+        return PlainTextResponse("answered late")
+
+    async def echo(self, page: WebSocket) -> None:
+        await page.accept()
+        async for message in page.iter_bytes():
+            await page.send_bytes(message)
+
+    def line(self, *parts: bytes) -> socket.socket:
+        """A new connection over which these bytes were sent."""
+        found = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        for part in parts:
+            found.sendall(part)
+        return found
+
+    def asks(self, *parts: bytes) -> bytes:
+        """All that the server answers to these bytes until it closes the connection."""
+        with closing(self.line(*parts)) as line:
+            return read(line)
+
+
+def read(line: socket.socket) -> bytes:
+    """All bytes until the server closes the connection."""
+    found = b""
+    try:
+        while part := line.recv(1 << 16):
+            found += part
+    except ConnectionError:  # it closed while bytes of ours were on their way
+        pass
+    return found
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    site = Site()
+    site.thread.start()
+    try:
+        assert b"answered" in site.asks(GET + b"Connection: close\r\n\r\n")
+        yield site
+    finally:
+        site.let_go.set()
+        site.server.should_exit = True
+        site.thread.join(PATIENCE)
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server with room for LIMIT connections."""
+    monkeypatch.setattr(subject, "connection_limit", lambda: LIMIT)
+
+
+@pytest.mark.parametrize("end", [b"", b"\r\n\r\n"], ids=["unfinished", "complete"])
+@pytest.mark.parametrize("head", [GET + b"Cookie: ", b"GET /?"], ids=["cookie", "address"])
+def test_headers_end_where_no_browser_needs_more(site: Site, head: bytes, end: bytes) -> None:
+    assert b"431" in site.asks(head + b"a=1;" * (MAX_HEADERS // 4), end)
+    with closing(
+        site.line(GET + b"Cookie: a=" + b"1" * (MAX_HEADERS - 500) + b"\r\nConnection: close\r\n\r\n")
+    ) as line:
+        assert read(line).endswith(b"answered")
+
+
+def test_headers_without_end_are_refused_however_small_their_parts(site: Site) -> None:
+    with closing(site.line(GET)) as line, pytest.raises(ConnectionError):
+        for _ in range(100_000):
+            line.sendall(b"X-More: " + b"y" * 1_000 + b"\r\n")
+
+
+@pytest.mark.parametrize("sent", [b"", GET, GET + b"\r\n"], ids=["nothing", "half a request", "no second request"])
+def test_who_sends_no_request_is_not_waited_for(site: Site, sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject, "HEADER_SECONDS", 0.1)
+    site.server.config.timeout_keep_alive = 0
+    answer = site.asks(sent)  # returns once the server has closed the connection
+    assert answer.startswith({b"": b"", GET: b"HTTP/1.1 408"}.get(sent, b"HTTP/1.1 200"))
+
+
+def test_a_second_request_whose_headers_do_not_end_is_not_waited_for(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subject, "HEADER_SECONDS", 0.1)
+    with closing(site.line(GET + b"\r\n")) as line:
+        assert line.recv(1 << 16)
+        line.sendall(GET)
+        assert b"408" in read(line)
+
+
+@pytest.mark.usefixtures("few")
+def test_connections_that_send_nothing_give_way_to_those_that_ask(site: Site) -> None:
+    with ExitStack() as lines:
+        idle = [lines.enter_context(closing(site.line())) for _ in range(5 * LIMIT)]
+        assert site.asks(GET + b"Connection: close\r\n\r\n").endswith(b"answered")
+        assert read(idle[0]) == b""  # the oldest was closed
+
+
+@pytest.mark.usefixtures("few")
+def test_a_connection_with_a_request_is_kept_and_who_finds_no_room_gets_a_sentence(site: Site) -> None:
+    slow = GET.replace(b"/ ", b"/slow ") + b"Connection: close\r\n\r\n"
+    with ExitStack() as lines:
+        asking = []
+        for _ in range(LIMIT // 2):  # as many as one address may have
+            asking.append(lines.enter_context(closing(site.line(slow))))
+            assert site.asked.acquire(timeout=PATIENCE)
+        assert b"no free connection" in site.asks(GET)
+        site.let_go.set()
+        assert all(read(line).endswith(b"answered late") for line in asking)
+
+
+def test_a_message_of_a_page_has_a_size(site: Site) -> None:
+    with connect(f"ws://127.0.0.1:{site.port}/ws", max_size=None) as page:
+        page.send(b"x" * (MAX_MESSAGE - 100))
+        assert len(page.recv()) == MAX_MESSAGE - 100
+        with pytest.raises(ConnectionClosed) as ended:
+            page.send(b"x" * (MAX_MESSAGE + 100))
+            page.recv()
+        assert ended.value.rcvd is not None and ended.value.rcvd.code == 1009
