@@ -15,9 +15,10 @@ from headlight_app.contract.request import Answer, ServerRequest
 MAX_MEMBERS = 120  # per room
 MAX_ANSWER = 200  # characters
 Code = Annotated[str, Meta(max_length=12)]
-Place = Annotated[
-    str, Meta(pattern=r"\A([a-z0-9_-]{1,40}(/[a-z0-9_-]{1,40}){0,3})?\Z", description="a place such as a/b")
-]
+# A page, a course screen or a lesson's step. Each has one form, so that no student answers a question twice.
+_NAME = "[a-z0-9_-]{1,40}"
+PLACE = rf"\A([a-z-]{{1,20}}|course/{_NAME}(/{_NAME})?|lesson/{_NAME}(/(0|[1-9][0-9]?))?)?\Z"
+Place = Annotated[str, Meta(pattern=PLACE, description="a place such as course/a/b or lesson/a/0")]
 MemberNumber = Annotated[int, Meta(ge=0, le=MAX_MEMBERS, description=f"a number from 0 to {MAX_MEMBERS}")]
 
 

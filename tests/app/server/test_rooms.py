@@ -116,6 +116,10 @@ def test_what_is_no_question_of_a_room_gets_a_sentence(enter: Enter) -> None:
     code = ask(teacher, "open", view=VIEW)["code"]
     for fields in (
         {"place": "Rude Words", "answer": "a"},
+        {"place": "constructor/x", "answer": "a"},  # of every object in JavaScript
+        {"place": "__proto__/x", "answer": "a"},
+        {"place": "course/attention/look-up/extra", "answer": "a"},
+        *({"place": f"lesson/heads/{step}", "answer": "a"} for step in ("02", "0x2", "2e0", "+2", "2/extra", "100")),
         {"place": LOOK_UP, "answer": "a" * 201},
         {"place": LOOK_UP, "answer": 3},
         {"place": LOOK_UP},

@@ -13,11 +13,11 @@ import { describeStep, titleStep } from "./lesson_places.js";
  * @property {(api: string, names: string[]) => Promise<Asked | null>} question
  */
 
-/** @type {Record<string, Describer | undefined>} */
-const DESCRIBERS = {
-  course: { title: titleScreen, question: describeScreen },
-  lesson: { title: titleStep, question: describeStep },
-};
+/** By the first name of a place, which a student sends: a Map has no names but its own. @type {Map<string, Describer>} */
+const DESCRIBERS = new Map([
+  ["course", { title: titleScreen, question: describeScreen }],
+  ["lesson", { title: titleStep, question: describeStep }],
+]);
 
 export class Places {
   #api;
@@ -37,7 +37,7 @@ export class Places {
   title(place) {
     const [kind, ...names] = place.split("/");
     const page = this.#pages.find(({ name }) => name === kind);
-    const describer = DESCRIBERS[kind];
+    const describer = DESCRIBERS.get(kind);
     if (!describer || !names.length) return Promise.resolve(page?.title ?? "");
     return once(this.#titles, place, () => describer.title(this.#api, names));
   }
@@ -45,7 +45,7 @@ export class Places {
   /** The question at a place; null if there is none. @param {string} place */
   async question(place) {
     const [kind, ...names] = place.split("/");
-    const describer = DESCRIBERS[kind];
+    const describer = DESCRIBERS.get(kind);
     if (!describer || !(await this.title(place))) return null;
     return once(this.#questions, place, () => describer.question(this.#api, names));
   }

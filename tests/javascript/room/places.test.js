@@ -1,0 +1,14 @@
+// What a student may name is no property of an object.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Places } from "../../../app/headlight_app/room/frontend/places.js";
+
+test("a place that is named as a property of every object is an unknown one", async () => {
+  const places = new Places("/api", []);
+  for (const name of Object.getOwnPropertyNames(Object.prototype)) {
+    assert.equal(await places.title(`${name}/x`), "", name);
+    assert.equal(await places.question(`${name}/x`), null, name);
+  }
+});
