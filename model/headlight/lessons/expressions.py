@@ -138,7 +138,11 @@ def _call(name: str, quantity: Quantity, arguments: list[ast.expr], scope: Scope
 
 def number_of(node: ast.expr, scope: Scope) -> float:
     """A number. Raises InputError for any other value."""
-    value = _compute(node, scope)
+    return _as_number(_compute(node, scope), node)
+
+
+def _as_number(value: Value, node: ast.expr) -> float:
+    """The value of a node. Raises InputError unless it is a number."""
     if isinstance(value, bool) or not isinstance(value, float | int):
         raise InputError(
             f"“{shortened(ast.unparse(node), 60)}” is not a single number. Take one place of it, with [ ]."
@@ -148,7 +152,7 @@ def number_of(node: ast.expr, scope: Scope) -> float:
 
 def _arithmetic(node: ast.expr, scope: Scope) -> float | Table:
     value = _compute(node, scope)
-    return value if isinstance(value, Table) else number_of(node, scope)
+    return value if isinstance(value, Table) else _as_number(value, node)
 
 
 def _finish(function: Callable[..., Any], *operands: float | Table) -> Value:
@@ -172,7 +176,7 @@ def _table(node: ast.expr, scope: Scope) -> Table:
 
 def _place(node: ast.expr, scope: Scope) -> int | str:
     value = _compute(node, scope)
-    return value if isinstance(value, str) else whole(number_of(node, scope), "place")
+    return value if isinstance(value, str) else whole(_as_number(value, node), "place")
 
 
 def fill(template: str, scope: Scope, minus: str = "−") -> str:

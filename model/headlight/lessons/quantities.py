@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -16,12 +15,13 @@ from headlight.analysis.residual_stream import require_attention_alone
 from headlight.analysis.weight_importance import weighted_value_norm
 from headlight.course.pictures import BarsPicture, HeatMapPicture, MatrixPicture
 from headlight.course.sentences import rank_word
-from headlight.errors import InputError
+from headlight.errors import InputError, shortened
 from headlight.lessons.scope import Scope, Value
 from headlight.lessons.tables import Table
 from headlight.nn.hooks import HOOK_POINTS
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.registry import Registry
+from headlight.tasks import task_of
 from headlight.tracing.predictions import candidates
 from headlight.tracing.trace import require_head
 
@@ -118,17 +118,27 @@ def _predictions(scope: Scope, count: float) -> Value:
 
 
 def _probability(scope: Scope, word: str) -> Value:
-    return rank_word(scope.opened, word, _probabilities(scope)).probability
+    return _answer(scope, word)[0]
 
 
 def _rank(scope: Scope, word: str) -> Value:
-    return float(rank_word(scope.opened, word, _probabilities(scope)).rank)
+    return float(_answer(scope, word)[1])
 
 
-def _probabilities(scope: Scope) -> Any:
+def _answer(scope: Scope, word: str) -> tuple[float, int]:
+    """Probability and rank of a word, or of a classifier's label. Raises InputError for an unknown label."""
     import torch
 
-    return torch.tensor(scope.trace.probabilities(scope.position))
+    probabilities = torch.tensor(scope.trace.probabilities(scope.position))
+    if task_of(scope.model.config).predicts_tokens:
+        found = rank_word(scope.opened, word, probabilities)
+        return found.probability, found.rank
+    labels = scope.model.config.labels
+    if word not in labels:
+        known = shortened(", ".join(labels), 200)
+        raise InputError(f"This model has no label {shortened(word, 30)!r}. It has {known}.")
+    probability = probabilities[labels.index(word)]
+    return float(probability), int((probabilities > probability).sum()) + 1
 
 
 def _lens(scope: Scope) -> Value:

@@ -1,6 +1,7 @@
 """Expressions compute the same as the analyses, and only permitted operations."""
 
 import ast
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from headlight.analysis.head_metrics import head_metrics
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.chapters import find_screen
 from headlight.errors import HeadlightError
+from headlight.lessons import expressions
 from headlight.lessons.expressions import MAX_LENGTH, evaluate, fill, parse
 from headlight.lessons.quantities import QUANTITIES
 from headlight.lessons.scope import Scope
@@ -172,3 +174,26 @@ def test_places_that_are_called_alike_are_told_apart() -> None:
     table = Table(np.arange(3.0), ("token",), (("the", "cat", "the"),))
     assert table.options(0) == ("the (token 0)", "cat", "the (token 2)") and table.place() == (2,)
     assert table.place(least=True) == (0,)
+
+
+@pytest.mark.parametrize("wrapped", ["-{}", "weights(0, 0)[{}, 0]", "1 + {}", "weights(0, 0)[0, {}]"])
+def test_each_part_of_an_expression_is_computed_once(wrapped: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, computed = "seed - seed", list[str]()
+    for _ in range(8):
+        text = wrapped.format(text)
+    named = expressions._named
+    monkeypatch.setattr(expressions, "_named", lambda name, scope: computed.append(name) or named(name, scope))
+    with suppress(HeadlightError):  # a weight is no place
+        evaluate(text, SCOPE)
+    assert computed == ["seed", "seed"]
+
+
+def test_a_classifiers_labels_are_its_answers() -> None:
+    model = toys.encoder(output_head="sequence-classifier", labels=("bad", "so-so", "good"))
+    scope = Scope(Checkpoint(model, toys.masked(), ""), TEXT, seed=7)
+    expected = run(model, toys.masked(), TEXT).probabilities(-1)
+    assert number('probability("good")', scope) == pytest.approx(expected[2])
+    ranks = [number(f'rank("{label}")', scope) for label in ("bad", "so-so", "good")]
+    assert ranks == [1 + (expected > share).sum() for share in expected]
+    with pytest.raises(HeadlightError, match=r"no label 'x'\. It has bad, so-so, good"):
+        number('probability("x")', scope)
