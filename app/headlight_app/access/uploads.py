@@ -11,6 +11,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, count
@@ -27,8 +28,7 @@ from headlight_app.access.visitor import UNKNOWN_VISITOR
 UPLOAD_PREFIX = "upload-"  # begins the name of every upload
 FOLDER_PREFIX = "headlight-uploads-"
 GRACE_SECONDS = 120.0  # seconds that a visitor may have no session, as in a reload or a short network failure
-IN_USE = "in-use"  # the file that a running server keeps locked
-ABANDONED_SECONDS = 60.0  # seconds that a server may take between creating its folder and locking it
+LOCK_PREFIX = "headlight-lock-"  # of the file beside it, which a running server keeps locked
 VISITOR_FACTOR = 2  # times the upload limit: the unpacked uploads of one visitor
 SERVER_FACTOR = 8  # times the upload limit: the uploads of all visitors
 MAX_PER_VISITOR = 8  # uploads of one visitor
@@ -163,8 +163,9 @@ class UploadStore:
             for visitor in list(self.checkpoints):
                 self._pop_visitor(visitor)
             if self.uploads_dir and self.in_use:  # under the lock, so that stopping the server waits for the deletion
-                self.in_use.release()
                 _delete(self.uploads_dir)
+                self.in_use.release()
+                _lock_of(self.uploads_dir).unlink(missing_ok=True)
             self.uploads_dir = self.in_use = None
 
     def _pop_visitor(self, visitor: str) -> list[VisitorCheckpoint]:
@@ -202,9 +203,11 @@ class UploadStore:
     def _uploads_dir(self) -> Path:
         with self.lock:
             if self.uploads_dir is None:
-                self.uploads_dir = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
-                self.in_use = FileLock(self.uploads_dir / IN_USE)
-                self.in_use.acquire()
+                folder = Path(tempfile.gettempdir()) / f"{FOLDER_PREFIX}{secrets.token_hex(8)}"
+                self.in_use = FileLock(_lock_of(folder))
+                self.in_use.acquire()  # before the folder is there: an unlocked one is a killed server's
+                folder.mkdir(mode=0o700)
+                self.uploads_dir = folder
             return self.uploads_dir
 
 
@@ -214,17 +217,25 @@ def upload_store() -> UploadStore:
     return UploadStore(settings().upload_limit << 20)
 
 
-def delete_abandoned(now: float | None = None) -> None:
+def delete_abandoned() -> None:
     """Delete the folders of killed servers, which no process has locked."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
-        try:
-            is_new = (time() if now is None else now) - folder.stat().st_mtime < ABANDONED_SECONDS
-            if folder.is_symlink() or is_new:
+    place = Path(tempfile.gettempdir())
+    found = {*place.glob(f"{FOLDER_PREFIX}*"), *map(_folder_of, place.glob(f"{LOCK_PREFIX}*"))}
+    for folder in found:
+        with suppress(OSError, Timeout):  # belongs to another user or to a running server
+            if folder.is_symlink():
                 continue
-            with FileLock(folder / IN_USE, timeout=0):
+            with FileLock(_lock_of(folder), timeout=0):
                 _delete(folder)
-        except (OSError, Timeout):
-            continue  # belongs to another user or to a running server
+            _lock_of(folder).unlink(missing_ok=True)
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.with_name(LOCK_PREFIX + folder.name.removeprefix(FOLDER_PREFIX))
+
+
+def _folder_of(lock: Path) -> Path:
+    return lock.with_name(FOLDER_PREFIX + lock.name.removeprefix(LOCK_PREFIX))
 
 
 def is_upload(name: str) -> bool:

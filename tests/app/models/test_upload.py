@@ -8,7 +8,7 @@ import pytest
 
 from headlight.config import Config
 from headlight.errors import CheckpointError, HeadlightError
-from headlight_app.access.uploads import IN_USE, upload_store
+from headlight_app.access.uploads import upload_store
 from headlight_app.compare.contract import CompareRequest
 from headlight_app.contract.question import Question
 from headlight_app.engine.client import ask
@@ -37,7 +37,7 @@ def config_of(name: str) -> Config:
 
 def uploads_on_disk(folder: Path) -> int:
     """The number of uploads on disk."""
-    return len([path for path in folder.glob("headlight-uploads-*/*") if path.name != IN_USE])
+    return len(list(folder.glob("headlight-uploads-*/*")))
 
 
 def test_a_zip_has_its_file_name_for_a_title(toys: Path, tmp_path: Path) -> None:
