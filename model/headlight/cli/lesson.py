@@ -57,22 +57,22 @@ def _check(options: argparse.Namespace) -> int:
 
 def _collect(options: argparse.Namespace) -> int:
     """print the grades of hand-ins as a table"""
-    table = csv.writer(sys.stdout, lineterminator="\n")
+    table = csv.writer(sys.stdout, lineterminator="\n", quoting=csv.QUOTE_ALL)
     table.writerow(field.name for field in fields(Grade))
     has_problem = False
-    for grade in collect(options.files, _opener(options)):
+    for grade in collect(options.files, _opener(options, allow_paths=False)):  # the files are of learners
         table.writerow(map(cell, astuple(grade)))
         has_problem = has_problem or bool(grade.problem)
     return int(has_problem)
 
 
-def _opener(options: argparse.Namespace) -> Callable[[str], Checkpoint]:
-    """Opens models by name, each once."""
+def _opener(options: argparse.Namespace, *, allow_paths: bool = True) -> Callable[[str], Checkpoint]:
+    """Opens models by name, each once; by path only if allowed."""
     folders = model_folders(options)
 
     @lru_cache(maxsize=4)
     def opened(name: str) -> Checkpoint:
-        return load(find_checkpoint(name, folders), name=name, device=options.device)
+        return load(find_checkpoint(name, folders, allow_paths=allow_paths), name=name, device=options.device)
 
     return opened
 

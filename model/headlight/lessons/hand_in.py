@@ -7,6 +7,7 @@ who reads this code can change an answer and recompute the digest, and it does n
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -28,7 +29,8 @@ from headlight.questions.marking import HINT, mark
 FORMAT = "headlight-hand-in-1"
 MAX_BYTES = 200_000
 CHANGED = "The digest does not fit: the file was changed after it was saved, or damaged in transfer."
-_SPREADSHEET = "=+-@\t\r"  # a cell that begins with one of these is a formula
+_FORMULA = "=+-@"  # a cell that begins with one of these is a formula
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")  # a line break begins a row, even inside a name
 Tries = Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=20)]
 
 
@@ -148,5 +150,6 @@ def hand_in(lesson: Lesson, seed: int, model: str, name: str, answers: tuple[tup
 
 
 def cell(text: str) -> str:
-    """A text as a table cell that spreadsheets do not treat as a formula."""
-    return f"'{text}" if text[:1] in _SPREADSHEET and text else text
+    """A text as a table cell on one line that spreadsheets do not treat as a formula."""
+    line = _CONTROL.sub(" ", text).strip()
+    return f"'{line}" if line.startswith(tuple(_FORMULA)) else line

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import random
-import re
 from pathlib import Path
 
 import pytest
@@ -96,11 +95,31 @@ def test_a_version_a_model_or_a_seed_that_does_not_fit_is_said() -> None:
     assert "same seed as 0.json" in copied.problem and copied.points == "4"
 
 
-def test_a_name_is_no_formula(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("begins", ["", "\r", "\n", " \t", "Eve\r", "Eve\u2028", "Eve,", 'Eve"\r\n"'])
+def test_a_name_is_no_formula(begins: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "eve.json"
-    file.write_bytes(handed(1, "=HYPERLINK(1)", *((),) * 4).encode())
+    file.write_bytes(handed(1, f"{begins}=HYPERLINK(1)", *((),) * 4).encode())
     main(["lesson", "collect", str(file)])
-    assert grades_of(capsys.readouterr().out)[0]["name"] == "'=HYPERLINK(1)"
+    out = capsys.readouterr().out
+    [grade] = grades_of(out)
+    assert grade["name"].endswith("=HYPERLINK(1)") and not grade["name"].startswith("=")
+    assert len(out.splitlines()) == 2, "a program that ends rows at any line break sees two"
+    assert all(line.startswith('"') and line.endswith('"') for line in out.splitlines())
+
+
+@pytest.mark.parametrize("model", ["evil", "..", "."])
+def test_a_hand_in_opens_no_folder_beside_it(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = lessons()["heads-of-your-checkpoint"]
+    (tmp_path / "evil").mkdir()
+    monkeypatch.chdir(tmp_path / "evil")
+    save(tmp_path, toys.decoder(layers=1, heads=2, context_length=64), toys.causal())
+    save(tmp_path / "evil" / "evil", toys.decoder(layers=1, heads=2, context_length=64), toys.causal())
+    file = tmp_path / "bob.json"
+    file.write_bytes(hand_in(own, 1, model, "Bob", (("2",), (GIVE_UP,), (), ())).encode())
+    assert main(["lesson", "collect", str(file)]) == 1
+    assert "There is no model" in grades_of(capsys.readouterr().out)[0]["problem"]
 
 
 def test_a_checkpoint_of_a_learners_choice_is_opened_from_the_teachers_folder(
