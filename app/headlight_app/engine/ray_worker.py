@@ -28,6 +28,7 @@ from ray.exceptions import RayError, RayTaskError
 from headlight.errors import HeadlightError
 from headlight_app.engine.fair_queue import STOPPED, SUPERSEDED, Superseded
 from headlight_app.engine.job import EngineError, EngineRequest, Job, VisitorFolder
+from headlight_app.engine.worker_environment import OF_HEADLIGHT, worker_environment
 from headlight_app.engine.worker_process import (
     ANSWER,
     CANCEL,
@@ -84,7 +85,8 @@ class RayCluster:
         Ray may still list a node that was just lost, so another node is preferred.
         """
         self.connect()
-        environment = {name: value for name, value in os.environ.items() if name.startswith("HEADLIGHT_")}
+        passed = worker_environment(os.environ)
+        environment = {name: value for name, value in passed.items() if name.startswith(OF_HEADLIGHT)}
         share = gpu_share(ray.cluster_resources().get("GPU", 0.0), limits.gpu_workers)
         free = ray.available_resources().get("GPU", 0.0) >= share
         elsewhere = {"label_selector": {NODE_LABEL: f"!{lost_node}"}, "fallback_strategy": [{"label_selector": {}}]}

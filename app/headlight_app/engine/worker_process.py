@@ -26,6 +26,7 @@ import psutil
 from headlight.errors import HeadlightError
 from headlight_app.engine.fair_queue import STOPPED, SUPERSEDED, Superseded
 from headlight_app.engine.job import EngineError, Job
+from headlight_app.engine.worker_environment import worker_environment
 
 POLL_SECONDS = 0.05  # between two checks of a busy worker's time and memory
 CANCEL_SECONDS = 1.0  # in which a worker must end a cancelled job
@@ -260,7 +261,7 @@ def _start_process(connection: Connection, limits: WorkerLimits) -> subprocess.P
     handle = connection.fileno()
     command = [sys.executable, "-P", "-m", "headlight_app.engine.worker_process", str(handle), limits.to_json()]
     path = os.pathsep.join(filter(None, sys.path))
-    environment = os.environ | {"PYTHONPATH": path}
+    environment = worker_environment(os.environ) | {"PYTHONPATH": path}
     if sys.platform == "win32":
         os.set_handle_inheritable(handle, True)  # a handle of Windows, no file descriptor
         return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, close_fds=False)

@@ -79,6 +79,7 @@ class Room:
     address: str
     view: View
     link: str
+    picture: str
     ends: float
     seen: float
     members: dict[str, Member] = field(default_factory=dict)
@@ -104,13 +105,14 @@ class Rooms:
             del self.rooms[room.code]
         self._make_space(browser.address)
         code = next(code for code in _codes() if code not in self.rooms)
-        now = self.clock()
+        now, link = self.clock(), f"{browser.site}/room/{code}"
         room = Room(
             code=code,
             teacher=browser.visitor,
             address=browser.address,
             view=request.view,
-            link=f"{browser.site}/room/{code}",
+            link=link,
+            picture=code_picture(link),  # drawn once: the panel is asked for every two seconds
             ends=now + ROOM_SECONDS,
             seen=now,
         )
@@ -212,7 +214,7 @@ class Rooms:
             code=room.code,
             view=room.view,
             link=room.link,
-            picture=code_picture(room.link),
+            picture=room.picture,
             seconds_left=round(room.ends - self.clock()),
             members=len(room.members),
             present=len(present),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
 from headlight.errors import DataError
+from headlight.paths import read_regular
 from headlight_app.access.addresses import is_this_machine
 from headlight_app.access.settings import settings
 from headlight_app.room.contract import OfferedScenesAnswer, OfferedScenesRequest
@@ -25,11 +27,11 @@ def offered_scenes(browser: Browser, request: OfferedScenesRequest) -> OfferedSc
 def read_scenes(path: Path) -> str:
     """The text of a file of scenes. Raises DataError for any other file."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise DataError(f"{path.name!r} is larger than a list of scenes can be.")
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path, MAX_BYTES).decode("utf-8")
         found = json.loads(text)
     except (OSError, ValueError, RecursionError) as fault:
+        if isinstance(fault, OSError) and fault.errno == errno.EFBIG:
+            raise DataError(f"{path.name!r} is larger than a list of scenes can be.") from fault
         raise DataError(
             f"{path.name!r} could not be read as a list of scenes. Save one on the page: Scenes."
         ) from fault

@@ -25,11 +25,12 @@ from headlight_app.access.addresses import ALL_INTERFACES, announcement, own_add
 from headlight_app.access.origins import known_hosts
 from headlight_app.access.settings import DEFAULT_UPLOAD_LIMIT, LOCAL_ENGINE, Settings, default_workers, settings
 from headlight_app.engine.engine import engine
+from headlight_app.engine.worker_environment import STATUS_TOKEN
 from headlight_app.server.proxy_options import add_proxy_options
 
 SCRIPT = Path(__file__).parent.parent / "frame" / "script" / "headlight_page.py"
 SKELETON = Path(__file__).parent.parent / "frame" / "static" / "skeleton.html"
-MODELS_VARIABLE, TOKEN_VARIABLE = "HEADLIGHT_MODELS", "HEADLIGHT_STATUS_TOKEN"
+MODELS_VARIABLE = "HEADLIGHT_MODELS"
 PORT = 8501
 MAX_MEGABYTES = 1_000_000  # MB, for any option
 MAX_WORKERS = 64
@@ -248,7 +249,7 @@ def _import_page(options: argparse.Namespace) -> Callable[[], None]:
     from headlight_app.server.shared_files import SharedFiles
     from headlight_app.server.status import STATUS_PATH, StatusPage
 
-    token = os.environ.get(TOKEN_VARIABLE) or secrets.token_urlsafe(32)
+    token = os.environ.get(STATUS_TOKEN) or secrets.token_urlsafe(32)
     print(announcement(host, port, with_code=sys.stdout.isatty()), flush=True)
     if settings().shared:
         print(f"its figures, for the operator only: {own_address(host, port)}{STATUS_PATH}?token={token}", flush=True)

@@ -280,3 +280,11 @@ def test_whatever_students_do_each_has_one_answer_and_the_room_stays(steps: list
     expected = {answer: [*first.values()].count(answer) for answer in first.values()}
     assert room.counts().get(LOOK_UP, {}) == expected
     assert room.panel().members <= 5 + MAX_PER_ADDRESS and room.panel().shown is None
+
+
+def test_the_code_of_a_link_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+    monkeypatch.setattr("headlight_app.room.rooms.code_picture", lambda link: drawn.append(link) or f"<svg {link}>")
+    room = Class()
+    pictures = {room.panel().picture for _ in range(5)}
+    assert drawn == [room.panel().link] and pictures == {f"<svg {drawn[0]}>"}

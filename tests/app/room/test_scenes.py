@@ -1,6 +1,7 @@
 """The scenes that a server offers to a browser on its own machine."""
 
 import json
+import os
 import socket
 from collections import namedtuple
 from pathlib import Path
@@ -66,6 +67,13 @@ def test_any_other_file_gets_a_sentence(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(DataError, match=r"^'other.json' (is not a|could not be read as a) list of scenes"):
         read_scenes(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    with pytest.raises(DataError, match="could not be read"):
+        read_scenes(tmp_path / "pipe.json")
 
 
 def test_the_command_names_a_file_that_holds_no_scenes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
