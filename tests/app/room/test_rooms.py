@@ -284,7 +284,12 @@ def test_whatever_students_do_each_has_one_answer_and_the_room_stays(steps: list
 
 def test_the_code_of_a_link_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
-    monkeypatch.setattr("headlight_app.room.rooms.code_picture", lambda link: drawn.append(link) or f"<svg {link}>")
+
+    def draw(link: str) -> str:
+        drawn.append(link)
+        return f"<svg {link}>"
+
+    monkeypatch.setattr("headlight_app.room.rooms.code_picture", draw)
     room = Class()
     pictures = {room.panel().picture for _ in range(5)}
     assert drawn == [room.panel().link] and pictures == {f"<svg {drawn[0]}>"}

@@ -114,7 +114,7 @@ def test_a_room_leads_to_pages_of_this_server_alone(enter: Enter, view: dict[str
 def test_what_is_no_question_of_a_room_gets_a_sentence(enter: Enter) -> None:
     teacher = enter("10.0.0.1")
     code = ask(teacher, "open", view=VIEW)["code"]
-    for fields in (
+    refused: tuple[dict[str, Any], ...] = (
         {"place": "Rude Words", "answer": "a"},
         {"place": "constructor/x", "answer": "a"},  # of every object in JavaScript
         {"place": "__proto__/x", "answer": "a"},
@@ -123,6 +123,7 @@ def test_what_is_no_question_of_a_room_gets_a_sentence(enter: Enter) -> None:
         {"place": LOOK_UP, "answer": "a" * 201},
         {"place": LOOK_UP, "answer": 3},
         {"place": LOOK_UP},
-    ):
+    )
+    for fields in refused:
         assert [*ask(enter("10.0.0.2"), "answer", code=code, **fields)] == ["error"]
     assert ask(teacher, "panel", code=code)["questions"] == []

@@ -17,7 +17,7 @@ from headlight.errors import HeadlightError
 from headlight.lessons import expressions
 from headlight.lessons.expressions import MAX_LENGTH, evaluate, fill, parse
 from headlight.lessons.quantities import QUANTITIES
-from headlight.lessons.scope import Scope
+from headlight.lessons.scope import Scope, Value
 from headlight.lessons.tables import Table
 from headlight.nn.transformer import variant
 from tests.model import toys
@@ -182,7 +182,12 @@ def test_each_part_of_an_expression_is_computed_once(wrapped: str, monkeypatch: 
     for _ in range(8):
         text = wrapped.format(text)
     named = expressions._named
-    monkeypatch.setattr(expressions, "_named", lambda name, scope: computed.append(name) or named(name, scope))
+
+    def counted(name: str, scope: Scope) -> Value:
+        computed.append(name)
+        return named(name, scope)
+
+    monkeypatch.setattr(expressions, "_named", counted)
     with suppress(HeadlightError):  # a weight is no place
         evaluate(text, SCOPE)
     assert computed == ["seed", "seed"]

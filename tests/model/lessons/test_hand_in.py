@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
