@@ -117,7 +117,14 @@ class LocalEngine:
     """An engine without processes: requests are answered immediately, in the calling thread."""
 
     def submit(
-        self, visitor: str, request: EngineRequest, *, lane: Lane, seconds: float, stream: Stream | None = None
+        self,
+        visitor: str,
+        request: EngineRequest,
+        *,
+        lane: Lane,
+        seconds: float,
+        stream: Stream | None = None,
+        **of: object,
     ) -> Job:
         """A job that is already answered."""
         job = Job(visitor, request, seconds, stream)

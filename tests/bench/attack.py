@@ -68,6 +68,12 @@ def fetched_cookies(server: Server, number: int) -> None:
     server.post("trace", slow_question(number), server.new_visitor())
 
 
+def long_comparisons(server: Server, number: int) -> None:
+    """Each new visitor compares two texts of 500 characters."""
+    sides = [{"model": MODEL, "text": f"{number} {STORY * 4}"[: 500 - side]} for side in range(2)]
+    server.post("compare", json.dumps(body("compare", sides=sides)), server.new_visitor())
+
+
 def pictures(server: Server, number: int) -> None:
     """Each new visitor uploads a picture and requests its trace."""
     headers = server.new_visitor()
@@ -154,6 +160,7 @@ ATTACKS: dict[str, Attack] = {
     "long course screens through the short route": long_screens,
     "made-up cookies": made_up_cookies,
     "a fetched cookie for each question": fetched_cookies,
+    "comparisons of new visitors": long_comparisons,
     "pictures of new visitors": pictures,
     "slow uploads": slow_uploads,
     "a worker stopped": stopped_workers,

@@ -16,7 +16,7 @@ from headlight.errors import HeadlightError
 from headlight_app.access.images import image_store
 from headlight_app.access.page_turns import without_turn
 from headlight_app.access.uploads import upload_store
-from headlight_app.access.visitor import current_queue, current_visitor
+from headlight_app.access.visitor import CURRENT_ADDRESS, current_queue, current_visitor
 from headlight_app.contract.reply import Reply, answer_type, decode_reply
 from headlight_app.contract.request import LONG_TEXT, Answer, Lane, Request
 from headlight_app.engine.contract import CheckImageRequest
@@ -109,13 +109,15 @@ def submit(request: Request[Any], body: bytes = b"") -> Job:
     lane = Lane.PRIVATE if is_private else Lane.LONG if is_heavy else request.wanted_lane()
     alike = request.alike() if lane is Lane.SHORT else ""
     asked = EngineRequest(request.route, content, folders, images, request.is_local, visitor=queue, alike=alike)
-    return engine().submit(queue, asked, lane=lane, seconds=request.seconds, stream=stream)
+    address, size = CURRENT_ADDRESS.get(), sum(map(len, request.texts()))
+    return engine().submit(queue, asked, lane=lane, seconds=request.seconds, stream=stream, address=address, size=size)
 
 
 def waiting_sentence() -> str:
     """How many visitors are asking, and when the current one is served; empty if they have no waiting request."""
     queues = [engine().lanes[lane].queue for lane in (Lane.SHORT, Lane.LONG)]
-    turns = [(before, queue.figures()) for queue in queues if (before := queue.turn(current_queue()))]
+    names = current_queue(), f"at {CURRENT_ADDRESS.get()}"
+    turns = [(before, queue.figures()) for queue in queues for name in names if (before := queue.turn(name))]
     if not turns:
         return ""
     before, figures = turns[0]

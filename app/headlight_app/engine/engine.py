@@ -12,6 +12,7 @@ from typing import Protocol
 from headlight.errors import HeadlightError, unforeseen
 from headlight_app.access.settings import LOCAL_ENGINE, settings
 from headlight_app.contract.request import Lane
+from headlight_app.engine.address_shares import AddressShares
 from headlight_app.engine.contract import WarmUpRequest
 from headlight_app.engine.fair_queue import FairQueue
 from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream
@@ -58,12 +59,14 @@ class WorkerThread(Thread):
         super().__init__(daemon=True, name=f"engine-{lane.name}")
         self.lane, self.worker = lane, worker
         self.owner, self.last_used, self.is_idle = "", -KEEP_SECONDS, True
+        self.begun, self.together = 0.0, 1  # when the current jobs were taken, and their number
 
     def run(self) -> None:
         """Answer until the lane is closed."""
         while job := self.lane.queue.take(self._accepts):
             self.is_idle = False
             alike = self.lane.queue.take_alike(job, self.worker.at_once - 1, self._accepts)
+            self.begun, self.together = monotonic(), 1 + len(alike)
             for left in self._answer_together([job, *alike]) if alike else [job]:
                 self._finish(left, self._answer(left))
         self.worker.stop()
@@ -82,6 +85,7 @@ class WorkerThread(Thread):
         return left
 
     def _finish(self, job: Job, outcome: bytes | Exception) -> None:
+        job.took = (monotonic() - self.begun) / self.together
         job.finish(outcome)
         self.is_idle, self.last_used = True, monotonic()
         self.lane.queue.done(job)
@@ -144,9 +148,10 @@ class WorkerPool:
         workers: int,
         is_private: bool = False,
         employ: Callable[[WorkerLimits], Worker] = WorkerProcess,
+        yields: Callable[[Job], bool] = lambda job: False,
     ) -> None:
         self.name, self.is_private = name, is_private
-        self.queue = FairQueue()
+        self.queue = FairQueue(yields)
         self.starting = Lock()  # a start takes seconds of CPU time; several at once would delay everyone's keystrokes
         self.threads = [WorkerThread(self, employ(limits)) for _ in range(workers)]
         for thread in self.threads:
@@ -173,9 +178,12 @@ class Engine:
         self, workers: int = 1, upload_bytes: int = 0, address: str = LOCAL_ENGINE, *, is_shared: bool = True
     ) -> None:
         employ = _employer(address)
+        self.shares = AddressShares()
         private = WorkerLimits(VISITOR_MEMORY_BYTES + 2 * upload_bytes if is_shared else 0, niceness=5)
         self.lanes = {
-            Lane.SHORT: WorkerPool("short", WorkerLimits(gpu_workers=workers), workers, employ=employ),
+            Lane.SHORT: WorkerPool(
+                "short", WorkerLimits(gpu_workers=workers), workers, employ=employ, yields=self.shares.yields
+            ),
             Lane.LONG: WorkerPool("long", WorkerLimits(niceness=10), 1, employ=employ),
             Lane.PRIVATE: WorkerPool("private", private, VISITOR_WORKERS, is_private=True, employ=employ),
         }
@@ -185,11 +193,27 @@ class Engine:
         self.lanes[Lane.SHORT].start()
 
     def submit(
-        self, visitor: str, request: EngineRequest, *, lane: Lane, seconds: float, stream: Stream | None = None
+        self,
+        visitor: str,
+        request: EngineRequest,
+        *,
+        lane: Lane,
+        seconds: float,
+        stream: Stream | None = None,
+        address: str = "",
+        size: int = 0,
     ) -> Job:
-        """Put a request into the queue. Raises EngineError if too many are waiting."""
-        job = Job(visitor, request, seconds, stream)
-        self.lanes[lane].queue.put(job)
+        """Put a request into the queue. Raises EngineError if too many are waiting.
+
+        `size` is the number of characters in its texts, `address` a component's network address.
+        """
+        job = Job(visitor, request, seconds, stream, address=address)
+        lane = self.shares.admit(job, lane, size) if address else lane
+        try:
+            self.lanes[lane].queue.put(job)
+        except EngineError as error:
+            job.finish(error)
+            raise
         return job
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from headlight_app.engine.job import EngineError, Job, Stream
 
 MAX_WAITING = 64  # jobs of one visitor
 MAX_WAITING_IN_ALL = 4_096
+YIELDING_TOGETHER = 4  # jobs that yield and are answered together, so that others wait for few
 MAX_COUNTED, COUNTED_SECONDS = 4_096, 10.0  # answers remembered, and the window of the rate of answers
 MAX_TIMED = 256  # answers over which the capacity is measured
 TOO_MANY = "You have sent more questions than can be answered at once. Wait a moment, then try again."
@@ -22,6 +23,10 @@ STOPPED = "Headlight is being stopped."
 
 class Superseded(EngineError):
     """The same part of a page has sent a newer request."""
+
+
+class QueueFull(EngineError):
+    """Too many questions are waiting, of this visitor or of all."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +45,13 @@ class QueueFigures:
 
 
 class FairQueue:
-    """Jobs by visitor: at most one of each visitor runs, and visitors are served round-robin."""
+    """Jobs by visitor: at most one of each visitor runs, and visitors are served round-robin.
 
-    def __init__(self) -> None:
+    Those whose next job `yields` are served when no others wait.
+    """
+
+    def __init__(self, yields: Callable[[Job], bool] = lambda job: False) -> None:
+        self.yields = yields
         self.waiting: OrderedDict[str, deque[Job]] = OrderedDict()  # in serving order
         self.running: dict[str, Job] = {}
         self.changed = Condition()
@@ -56,11 +65,11 @@ class FairQueue:
         with self.changed:
             dropped = self._supersede(job)
             if len(self.waiting.get(job.visitor, ())) >= MAX_WAITING:
-                raise EngineError(TOO_MANY)
+                raise QueueFull(TOO_MANY)
             if self.closed:
                 raise EngineError(STOPPED)
             if sum(map(len, self.waiting.values())) >= MAX_WAITING_IN_ALL:
-                raise EngineError(CROWDED)
+                raise QueueFull(CROWDED)
             self.waiting.setdefault(job.visitor, deque()).append(job)
             self.changed.notify_all()
         for old in dropped:
@@ -70,9 +79,9 @@ class FairQueue:
         """Wait for the next job of a visitor whom the worker accepts, and take it; None once the queue is closed."""
         with self.changed:
             while not self.closed:
-                for visitor, jobs in self.waiting.items():
+                for visitor in self._order():
                     if visitor not in self.running and accepts(visitor):
-                        if jobs[0].cancelled.is_set():
+                        if self.waiting[visitor][0].cancelled.is_set():
                             break
                         return self._start(visitor)
                 else:
@@ -83,16 +92,19 @@ class FairQueue:
 
     def take_alike(self, job: Job, limit: int, accepts: Callable[[str], bool] = lambda visitor: True) -> list[Job]:
         """Take up to `limit` other visitors' waiting jobs that can share a run with `job`, in serving order."""
+        if not job.request.alike:
+            return []
+        is_late = self.yields(job)
         with self.changed:
             alike = [
                 visitor
                 for visitor, jobs in self.waiting.items()
-                if job.request.alike
-                and jobs[0].request.alike == job.request.alike
+                if jobs[0].request.alike == job.request.alike
                 and visitor not in self.running
                 and not jobs[0].cancelled.is_set()
                 and accepts(visitor)
-            ][:limit]
+                and self.yields(jobs[0]) == is_late
+            ][: YIELDING_TOGETHER - 1 if is_late else limit]
             return [self._start(visitor) for visitor in alike]
 
     def done(self, job: Job) -> None:
@@ -120,7 +132,11 @@ class FairQueue:
         with self.changed:
             if visitor not in self.waiting:
                 return 0
-            return len(self.running.keys() - {visitor}) + list(self.waiting).index(visitor)
+            return len(self.running.keys() - {visitor}) + self._order().index(visitor)
+
+    def _order(self) -> list[str]:
+        """The waiting visitors in serving order."""
+        return sorted(self.waiting, key=lambda visitor: self.yields(self.waiting[visitor][0]))
 
     def _per_second(self) -> float:
         """Answers per second within COUNTED_SECONDS."""

@@ -54,7 +54,11 @@ class Stream:
 
 @dataclass(eq=False)
 class Job:
-    """A waiting or running request. A worker may take `seconds`; a newer job of its `stream` supersedes it."""
+    """A waiting or running request. A worker may take `seconds`; a newer job of its `stream` supersedes it.
+
+    `address` is the network address of the component that asks. `took` is the job's part of the seconds in which a
+    worker answered it and others together; 0 if none has.
+    """
 
     visitor: str
     request: EngineRequest
@@ -62,6 +66,8 @@ class Job:
     stream: Stream | None = None
     future: Future[bytes] = field(default_factory=Future)
     cancelled: Event = field(default_factory=Event)
+    address: str = ""
+    took: float = 0.0
 
     def cancel(self) -> None:
         """Cancel it: a waiting job is never computed, a running one is stopped by its worker."""

@@ -22,7 +22,7 @@ from headlight_app.contract.reply import Refusal, Replaced, Reply, WaitingAnswer
 from headlight_app.contract.request import Request
 from headlight_app.course import contract as course
 from headlight_app.engine.client import submit, waiting_sentence
-from headlight_app.engine.fair_queue import Superseded
+from headlight_app.engine.fair_queue import QueueFull, Superseded
 from headlight_app.engine.job import Job
 from headlight_app.engine.requests import decode_request
 from headlight_app.explore import contract as explore
@@ -37,6 +37,7 @@ from headlight_app.server.rooms import room_routes
 from headlight_app.tasks import contract as tasks
 
 CONTRACTS = (explore, tasks, compare, generate, positions, course, lesson, export)
+FULL_SECONDS = 1.0  # before a refusal, so that who asks again at once does not occupy the server with refusals
 
 
 def http_requests() -> tuple[type[Request[Any]], ...]:
@@ -85,6 +86,8 @@ async def respond(request: HttpRequest, decoder: msgspec.json.Decoder[Request[An
     except Superseded:
         return response(Reply(Replaced()).encode())
     except HeadlightError as error:
+        if isinstance(error, QueueFull):
+            await asyncio.sleep(FULL_SECONDS)
         return response(Reply(Refusal(error=str(error))).encode())
     except ClientDisconnect:
         raise

@@ -38,7 +38,14 @@ class Asked:
     jobs: list[tuple[Lane, Job]] = field(default_factory=list)
 
     def submit(
-        self, visitor: str, request: EngineRequest, *, lane: Lane, seconds: float, stream: Stream | None = None
+        self,
+        visitor: str,
+        request: EngineRequest,
+        *,
+        lane: Lane,
+        seconds: float,
+        stream: Stream | None = None,
+        **of: object,
     ) -> Job:
         job = Job(visitor, request, seconds, stream)
         job.finish(self.answer)

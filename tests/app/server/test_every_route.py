@@ -118,7 +118,14 @@ class RememberingEngine(LocalEngine):
         self.requests: list[EngineRequest] = []
 
     def submit(
-        self, visitor: str, request: EngineRequest, *, lane: Lane, seconds: float, stream: Stream | None = None
+        self,
+        visitor: str,
+        request: EngineRequest,
+        *,
+        lane: Lane,
+        seconds: float,
+        stream: Stream | None = None,
+        **of: object,
     ) -> Job:
         self.lanes.append(lane)
         self.requests.append(request)

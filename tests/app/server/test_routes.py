@@ -254,7 +254,14 @@ class WaitingEngine:
         self.queue = FairQueue()
 
     def submit(
-        self, visitor: str, request: EngineRequest, *, lane: Lane, seconds: float, stream: Stream | None = None
+        self,
+        visitor: str,
+        request: EngineRequest,
+        *,
+        lane: Lane,
+        seconds: float,
+        stream: Stream | None = None,
+        **of: object,
     ) -> Job:
         job = Job(visitor, request, seconds, stream)
         self.queue.put(job)
