@@ -10,7 +10,7 @@ from http import HTTPStatus
 from time import monotonic
 from urllib.parse import parse_qs
 
-from cachetools import TTLCache
+from cachetools import LRUCache
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
@@ -42,7 +42,9 @@ PAGE_POLICY = (
 HEAD_ELEMENT = b"<head>"
 ROOT_ELEMENT = b'<div id="root">'  # where Streamlit renders
 COOKIE_LIMITS = re.compile(rb"; *(SameSite=\w+|Secure)(?=;|$)", re.IGNORECASE)
-COOKIES_PER_ADDRESS = 500  # in COOKIE_SECONDS; more than a lecture hall behind one router fetches
+COOKIES_PER_ADDRESS = (
+    500  # at once, and as many again in COOKIE_SECONDS; more than a lecture hall behind one router fetches
+)
 COOKIE_SECONDS = 600
 MAX_ADDRESSES = 10_000  # counted
 SLOW_SECONDS = 20.0  # longest pause between two chunks, and grace time before the minimum rate applies
@@ -184,7 +186,8 @@ class VisitorMiddleware:
 
     def __init__(self, app: ASGIApp, *, in_frames: bool = False) -> None:
         self.app, self.in_frames = app, in_frames
-        self.given: TTLCache[str, int] = TTLCache(MAX_ADDRESSES, COOKIE_SECONDS)  # cookies by address
+        # By address, the time at which all cookies so far would be given, one after the other in COOKIE_SECONDS.
+        self.given_at: LRUCache[str, float] = LRUCache(MAX_ADDRESSES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on with its visitor and address set."""
@@ -213,11 +216,12 @@ class VisitorMiddleware:
             CURRENT_ADDRESS.reset(tokens[1])
 
     def _may_have_cookie(self, address: str) -> bool:
-        """Count a cookie for an address; False at the limit. The count expires COOKIE_SECONDS after the last cookie."""
-        given = self.given.get(address, 0)
-        if given >= COOKIES_PER_ADDRESS:
+        """Count a cookie for an address; False at the limit (the generic cell rate algorithm, as in `Pace`)."""
+        now = monotonic()
+        given_at, each = max(self.given_at.get(address, now), now), COOKIE_SECONDS / COOKIES_PER_ADDRESS
+        if given_at - now > COOKIE_SECONDS - each / 2:
             return False
-        self.given[address] = given + 1
+        self.given_at[address] = given_at + each
         return True
 
 

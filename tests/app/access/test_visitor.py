@@ -119,10 +119,26 @@ def test_without_an_open_page_the_first_visitors_of_an_address_have_turns_and_th
     assert not register.has_turn(visitors[-1], "10.0.0.7") and not register.has_turn(UNKNOWN_VISITOR, "10.0.0.7")
 
 
-def test_an_address_gets_so_many_cookies_and_then_the_page_alone(app: Starlette) -> None:
+def test_an_address_gets_so_many_cookies_and_then_the_page_alone(
+    app: Starlette, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(middleware, "monotonic", lambda: 1_000.0)
     given = [TestClient(app).get("/").headers.get("set-cookie") for _ in range(COOKIES_PER_ADDRESS + 2)]
     assert all(given[:-2]) and given[-2:] == [None, None]
     assert TestClient(app, client=("10.0.0.7", 1)).get("/").headers["set-cookie"], "the limit is per address"
+
+
+def test_who_fetches_a_cookie_now_and_then_leaves_cookies_for_the_others_of_their_address(
+    app: Starlette, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1_000.0
+    monkeypatch.setattr(middleware, "monotonic", lambda: now)
+    for _ in range(COOKIES_PER_ADDRESS):
+        TestClient(app).get("/")
+    now += 9 * 60  # less than COOKIE_SECONDS, so that a count with an end would not have ended
+    assert "set-cookie" in TestClient(app).get("/").headers
+    given = ["set-cookie" in TestClient(app).get("/").headers for _ in range(COOKIES_PER_ADDRESS)]
+    assert sum(given) >= 0.8 * COOKIES_PER_ADDRESS
 
 
 def test_over_https_the_cookie_stays_on_https(app: Starlette) -> None:
