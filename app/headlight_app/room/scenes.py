@@ -6,7 +6,7 @@ import errno
 import json
 from pathlib import Path
 
-from headlight.errors import DataError
+from headlight.errors import CheckpointError, DataError
 from headlight.paths import read_regular
 from headlight_app.access.addresses import is_this_machine
 from headlight_app.access.settings import settings
@@ -29,7 +29,7 @@ def read_scenes(path: Path) -> str:
     try:
         text = read_regular(path, MAX_BYTES).decode("utf-8")
         found = json.loads(text)
-    except (OSError, ValueError, RecursionError) as fault:
+    except (OSError, ValueError, RecursionError, CheckpointError) as fault:  # a Git LFS pointer is the last
         if isinstance(fault, OSError) and fault.errno == errno.EFBIG:
             raise DataError(f"{path.name!r} is larger than a list of scenes can be.") from fault
         raise DataError(

@@ -60,7 +60,9 @@ def test_without_a_list_nobody_is_offered_one() -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     some.binary(max_size=80)
-    | some.sampled_from([b"[" * 100_000, b"[1]", b'{"scenes": []}', b'{"headlight_scenes": 1}'])
+    | some.sampled_from(
+        [b"[" * 100_000, b"[1]", b'{"scenes": []}', b'{"headlight_scenes": 1}', b"version https://git-lfs"]
+    )
 )
 def test_any_other_file_gets_a_sentence(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "other.json"
