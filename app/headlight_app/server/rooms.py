@@ -28,8 +28,9 @@ from headlight_app.room.contract import (
     RoomVisitRequest,
 )
 from headlight_app.room.panel import room_cookie
-from headlight_app.room.rooms import CODE_LENGTH, LETTERS, Browser, Rooms
+from headlight_app.room.rooms import CODE_LENGTH, LETTERS, Browser, RoomError, Rooms
 from headlight_app.room.scenes import offered_scenes
+from headlight_app.server.places import KnownPlaces
 from headlight_app.server.replies import read_json, response
 
 CODE = re.compile(f"[{LETTERS}]{{{CODE_LENGTH}}}")
@@ -48,11 +49,13 @@ def room_routes(rooms: Rooms) -> list[Route]:
         OfferedScenesRequest: offered_scenes,
     }
 
+    places = KnownPlaces()
+
     def route(kind: Any, act: Act) -> Route:
         decoder = msgspec.json.Decoder(kind)
 
         async def ask(request: HttpRequest) -> Response:
-            return await _respond(request, decoder, act)
+            return await _respond(request, decoder, act, places)
 
         return Route(f"/api/{kind.route}", ask, methods=["POST"])
 
@@ -62,9 +65,11 @@ def room_routes(rooms: Rooms) -> list[Route]:
     return [*(route(kind, act) for kind, act in acts.items()), Route("/room/{code}", enter)]
 
 
-async def _respond(request: HttpRequest, decoder: msgspec.json.Decoder[Any], act: Act) -> Response:
+async def _respond(request: HttpRequest, decoder: msgspec.json.Decoder[Any], act: Act, places: KnownPlaces) -> Response:
     try:
         asked = decode_request(decoder, await read_json(request))
+        if isinstance(asked, RoomVisitRequest | RoomAnswerRequest) and not await places.has(asked.place):
+            raise RoomError(f"This server has no place {asked.place}: it names a page, a screen or a step of a lesson.")
         visited = _visited(request)
         site = shared_address(visited) or page_site(visited)
         answer = act(Browser(current_visitor(), CURRENT_ADDRESS.get(), site), asked)

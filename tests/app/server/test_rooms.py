@@ -119,11 +119,24 @@ def test_what_is_no_question_of_a_room_gets_a_sentence(enter: Enter) -> None:
         {"place": "constructor/x", "answer": "a"},  # of every object in JavaScript
         {"place": "__proto__/x", "answer": "a"},
         {"place": "course/attention/look-up/extra", "answer": "a"},
-        *({"place": f"lesson/heads/{step}", "answer": "a"} for step in ("02", "0x2", "2e0", "+2", "2/extra", "100")),
+        {"place": "course/attention/no-such-screen", "answer": "a"},
+        {"place": "lesson/no-such-lesson/0", "answer": "a"},
+        {"place": "lesson/sharp-and-soft/99", "answer": "a"},
+        {"place": "no-such-page", "answer": "a"},
+        *(
+            {"place": f"lesson/sharp-and-soft/{step}", "answer": "a"}
+            for step in ("02", "0x2", "2e0", "+2", "2/extra", "100")
+        ),
         {"place": LOOK_UP, "answer": "a" * 201},
         {"place": LOOK_UP, "answer": 3},
         {"place": LOOK_UP},
     )
+    anna = enter("10.0.0.2")
+    ask(anna, "visit", code=code)
     for fields in refused:
-        assert [*ask(enter("10.0.0.2"), "answer", code=code, **fields)] == ["error"]
+        assert [*ask(anna, "answer", code=code, **fields)] == ["error"]
+        if fields["place"] != LOOK_UP:
+            assert [*ask(anna, "visit", code=code, place=fields["place"])] == ["error"]
     assert ask(teacher, "panel", code=code)["questions"] == []
+    for place in ("", "compare", "course/attention", LOOK_UP, "lesson/sharp-and-soft", "lesson/sharp-and-soft/0"):
+        assert "error" not in ask(anna, "visit", code=code, place=place)
