@@ -50,12 +50,20 @@ class ShownMember(Struct, frozen=True, kw_only=True):
     view: View | None
 
 
+class NetworkSeats(Struct, frozen=True, kw_only=True):
+    """The members of one network address, which the teacher sees by the number of its first member alone."""
+
+    first: int
+    members: int
+
+
 class RoomPanelAnswer(Answer, frozen=True, kw_only=True):
     """The state of a room, for its teacher only.
 
     `link` opens `view`. `members` students have joined, `present` of them are here now. `refused` browsers are waiting
     because their network address has its maximum number of members. `places` counts students by place; `questions` are
-    those with the most answers, the last answered first.
+    those with the most answers, the last answered first. `networks` have more members than one address may have unless
+    the teacher admits more.
     """
 
     code: str
@@ -66,6 +74,7 @@ class RoomPanelAnswer(Answer, frozen=True, kw_only=True):
     members: int
     present: int
     refused: int
+    networks: tuple[NetworkSeats, ...]
     places: tuple[Count, ...]
     questions: tuple[QuestionCounts, ...]
     shown: ShownMember | None
@@ -97,7 +106,8 @@ class RoomOpenRequest(ServerRequest[RoomPanelAnswer], frozen=True, kw_only=True)
 class RoomPanelRequest(ServerRequest[RoomPanelAnswer], frozen=True, kw_only=True):
     """The teacher's view of the room, after applying the teacher's decisions.
 
-    `show` requests the view of one student (0: of none), `admit` lifts the limit of members per network address.
+    `show` requests the view of one student (0: of none), `admit` lifts the limit of members per network address. `free`
+    removes the members of the network address of this student with their answers, and sets its limit again.
     """
 
     route: ClassVar[str] = "room_panel"
@@ -105,6 +115,7 @@ class RoomPanelRequest(ServerRequest[RoomPanelAnswer], frozen=True, kw_only=True
     code: Code
     show: MemberNumber | None = None
     admit: bool = False
+    free: MemberNumber = 0
 
 
 class RoomEndRequest(ServerRequest[RoomDone], frozen=True, kw_only=True):

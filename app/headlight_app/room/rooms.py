@@ -18,6 +18,7 @@ from headlight_app.access.visitor import UNKNOWN_VISITOR
 from headlight_app.room.contract import (
     MAX_MEMBERS,
     Count,
+    NetworkSeats,
     QuestionCounts,
     RoomAnswerRequest,
     RoomDone,
@@ -37,6 +38,7 @@ CODE_LENGTH = 5
 ROOM_SECONDS = 4 * 3600.0
 HERE_SECONDS = 20.0  # since a browser's last request
 IDLE_SECONDS = 600.0  # after which an empty room may be replaced by a new one
+YOUNG_SECONDS = 60.0  # in which students may come; later a room with few of them gives way if its address has too many
 MAX_ROOMS, MAX_ROOMS_PER_ADDRESS = 40, 8
 MAX_PER_ADDRESS = 4  # members, unless the teacher admits more: a class may share one address
 MAX_ANSWERS = 40  # per member
@@ -80,11 +82,13 @@ class Room:
     view: View
     link: str
     picture: str
+    opened: float
     ends: float
     seen: float
     members: dict[str, Member] = field(default_factory=dict)
     answered: dict[str, float] = field(default_factory=dict)
     per_address: int = MAX_PER_ADDRESS
+    limited: set[str] = field(default_factory=set)  # addresses that the teacher has freed seats of
     refused: set[str] = field(default_factory=set)
     asked: int = 0
     shown: View | None = None
@@ -113,6 +117,7 @@ class Rooms:
             view=request.view,
             link=link,
             picture=code_picture(link),  # drawn once: the panel is asked for every two seconds
+            opened=now,
             ends=now + ROOM_SECONDS,
             seen=now,
         )
@@ -125,8 +130,11 @@ class Rooms:
         room.seen = self.clock()
         if request.show is not None:
             room.asked, room.shown = request.show, None
+        if request.free:
+            _free(room, request.free)
         if request.admit:
             room.per_address = MAX_MEMBERS
+            room.limited.clear()
             room.refused.clear()
         return self._panel(room)
 
@@ -190,19 +198,31 @@ class Rooms:
         return room
 
     def _make_space(self, address: str) -> None:
-        """If there are too many rooms, delete the idle ones. Raises RoomError if that is not enough."""
+        """Delete idle rooms if there are too many, else one with few students of the address that has the most.
 
-        def is_full() -> bool:
-            own = sum(room.address == address for room in self.rooms.values())
-            return len(self.rooms) >= MAX_ROOMS or own >= MAX_ROOMS_PER_ADDRESS
-
+        Raises RoomError if all of those have students or have just been opened.
+        """
         now = self.clock()
-        if is_full():
+        if self._crowd(address):
             idle = [room for room in self.rooms.values() if now - room.seen > IDLE_SECONDS and not self._present(room)]
             for room in idle:
                 del self.rooms[room.code]
-        if is_full():
-            raise RoomError("This server has no space for another room now. End one, or try again in ten minutes.")
+        if not (crowd := self._crowd(address)):
+            return
+        present = {room.code: len(self._present(room)) for room in crowd if now - room.opened > YOUNG_SECONDS}
+        least = min(present, key=lambda code: present[code], default="")
+        if not least or present[least] > MAX_PER_ADDRESS:
+            raise RoomError("This server has no space for another room now. End one, or try again in a few minutes.")
+        del self.rooms[least]
+
+    def _crowd(self, address: str) -> list[Room]:
+        """The rooms of which one has to go before this address opens another; the oldest first."""
+        by_address: dict[str, list[Room]] = {address: []}
+        for room in self.rooms.values():
+            by_address.setdefault(room.address, []).append(room)
+        if len(by_address[address]) >= MAX_ROOMS_PER_ADDRESS:
+            return by_address[address]
+        return max(by_address.values(), key=len) if len(self.rooms) >= MAX_ROOMS else []
 
     def _present(self, room: Room) -> list[Member]:
         now = self.clock()
@@ -219,6 +239,7 @@ class Rooms:
             members=len(room.members),
             present=len(present),
             refused=len(room.refused),
+            networks=_networks(room),
             places=_counts(Counter(member.place for member in present)),
             questions=_questions(room),
             shown=ShownMember(number=room.asked, view=room.shown) if room.asked else None,
@@ -230,13 +251,35 @@ def _join(room: Room, browser: Browser) -> Member | None:
     _require_visitor(browser)
     if len(room.members) >= MAX_MEMBERS:
         raise RoomError(f"The room {room.code} is full: it has {MAX_MEMBERS} members.")
-    if sum(member.address == browser.address for member in room.members.values()) >= room.per_address:
+    limit = MAX_PER_ADDRESS if browser.address in room.limited else room.per_address
+    if sum(member.address == browser.address for member in room.members.values()) >= limit:
         if len(room.refused) < MAX_MEMBERS:
             room.refused.add(browser.visitor)
         return None
-    member = Member(len(room.members) + 1, browser.address)
+    taken = {member.number for member in room.members.values()}
+    member = Member(next(number for number in range(1, MAX_MEMBERS + 1) if number not in taken), browser.address)
     room.members[browser.visitor] = member
     return member
+
+
+def _free(room: Room, number: int) -> None:
+    """Remove the members of the network address of a member, who may come back one by one."""
+    address = next((member.address for member in room.members.values() if member.number == number), None)
+    room.members = {visitor: member for visitor, member in room.members.items() if member.address != address}
+    if address is not None:
+        room.limited.add(address)
+        room.asked, room.shown = 0, None
+
+
+def _networks(room: Room) -> tuple[NetworkSeats, ...]:
+    """The network addresses with more than MAX_PER_ADDRESS members, the largest first."""
+    first: dict[str, int] = {}
+    for member in room.members.values():
+        first[member.address] = min(member.number, first.get(member.address, member.number))
+    counts = Counter(member.address for member in room.members.values()).most_common()
+    return tuple(
+        NetworkSeats(first=first[address], members=count) for address, count in counts if count > MAX_PER_ADDRESS
+    )
 
 
 def _member(room: Room, browser: Browser) -> Member:

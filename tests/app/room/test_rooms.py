@@ -1,6 +1,7 @@
 """Rooms: visibility, counting of answers, and limits."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -28,6 +29,7 @@ from headlight_app.room.rooms import (
     MAX_ROOMS,
     MAX_ROOMS_PER_ADDRESS,
     ROOM_SECONDS,
+    YOUNG_SECONDS,
     Browser,
     RoomError,
     Rooms,
@@ -75,8 +77,10 @@ class Class:
     def leave(self, who: Browser) -> None:
         self.rooms.leave(who, RoomLeaveRequest(code=self.code))
 
-    def panel(self, who: Browser = TEACHER, show: int | None = None, admit: bool = False) -> RoomPanelAnswer:
-        return self.rooms.panel(who, RoomPanelRequest(code=self.code, show=show, admit=admit))
+    def panel(
+        self, who: Browser = TEACHER, show: int | None = None, admit: bool = False, free: int = 0
+    ) -> RoomPanelAnswer:
+        return self.rooms.panel(who, RoomPanelRequest(code=self.code, show=show, admit=admit, free=free))
 
     def counts(self) -> dict[str, dict[str, int]]:
         """The answer counts of each question that the teacher sees."""
@@ -164,6 +168,51 @@ def test_one_address_has_a_few_members_until_the_teacher_admits_more() -> None:
     assert room.panel().refused == 1 and room.panel().members == MAX_PER_ADDRESS
     assert room.panel(admit=True).refused == 0
     assert room.visit(browser("one more", "router"))[0] == MAX_PER_ADDRESS + 1
+
+
+def test_the_teacher_frees_the_seats_that_one_address_has_taken() -> None:
+    room = Class()
+    room.panel(admit=True)
+    for number in range(106):
+        room.visit(browser(f"bot {number}", "attic"))
+    anna, _ = browser("anna", "school"), room.visit(browser("anna", "school"))
+    room.answer(anna, "entry 1")
+    room.answer(browser("bot 1", "attic"), "entry 2")
+    networks = room.panel().networks
+    assert [(each.first, each.members) for each in networks] == [(1, 106)], "no teacher learns an address"
+    panel = room.panel(free=networks[0].first)
+    assert panel.members == 1 and panel.networks == () and room.counts() == {LOOK_UP: {"entry 1": 1}}
+    assert [room.visit(browser(f"bot {number}", "attic"))[0] for number in range(6)] == [1, 2, 3, 4, 0, 0]
+    assert room.visit(anna)[0] == 107, "who stays keeps their number"
+    for number in range(20):
+        assert room.visit(browser(f"student {number}", "school"))[0]
+    assert room.panel(free=99).members == 25, "a number that nobody has frees nothing"
+
+
+def test_rooms_of_strangers_at_ones_own_address_give_way_and_those_with_a_class_stay() -> None:
+    clock = Clock()
+    rooms = Rooms(clock)
+
+    def opened(teacher: str) -> str:
+        return rooms.open(browser(teacher, "school"), RoomOpenRequest(view=VIEW)).code
+
+    def visit(student: str, code: str) -> None:
+        rooms.visit(browser(student, f"home of {student}"), RoomVisitRequest(code=code))
+
+    codes = [opened(f"stranger {number}") for number in range(MAX_ROOMS_PER_ADDRESS)]
+    with pytest.raises(RoomError, match="no space"):
+        opened("teacher")
+    clock.now += YOUNG_SECONDS + 1
+    for code in codes:
+        rooms.panel(browser(f"stranger {codes.index(code)}", "school"), RoomPanelRequest(code=code))
+    for student in range(20):
+        visit(f"{student}", codes[0])
+    own = opened("teacher")
+    assert rooms.view_of(codes[0]) and not rooms.view_of(codes[1]), "the oldest of those without students"
+    for number in range(MAX_ROOMS_PER_ADDRESS):
+        with suppress(RoomError):
+            opened(f"another stranger {number}")
+    assert rooms.view_of(own) and rooms.view_of(codes[0])
 
 
 def test_without_a_cookie_nobody_opens_or_joins() -> None:

@@ -26,6 +26,12 @@ export interface ShownMember {
   view: View | null;
 }
 
+/** The members of one network address, which the teacher sees by the number of its first member alone. */
+export interface NetworkSeats {
+  first: number;
+  members: number;
+}
+
 /** The state of a room, for its teacher only. */
 export interface RoomPanelAnswer {
   code: string;
@@ -36,6 +42,7 @@ export interface RoomPanelAnswer {
   members: number;
   present: number;
   refused: number;
+  networks: NetworkSeats[];
   places: Count[];
   questions: QuestionCounts[];
   shown: ShownMember | null;
@@ -61,6 +68,7 @@ export interface RoomPanelRequest extends Request {
   code: string;
   show?: number | null;
   admit?: boolean;
+  free?: number;
 }
 
 /** Ends the teacher's own room. */

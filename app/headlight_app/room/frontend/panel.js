@@ -197,6 +197,7 @@ export class RoomPanel {
     setText(numbers, `${seen.present} here of ${seen.members} who joined · open for ${duration(seen.seconds_left)}`);
     admit.hidden = !seen.refused;
     setText(admit, `${seen.refused} more from one network: admit them`);
+    this.#drawNetworks(seen);
     this.#drawShown(seen);
     await Promise.all([this.#drawQuestion(seen), this.#drawPlaces(seen)]);
   }
@@ -212,6 +213,18 @@ export class RoomPanel {
     picture.alt = `QR code of ${address}`;
     const own = Object.entries(this.#data.own_models).find(([name]) => decodeURIComponent(query).includes(name));
     setText(note, linkNotes(address, { omitted: [], ownModel: own?.[1] ?? "", hasOwnPicture: false }));
+  }
+
+  /** A button for each network with many students; drawn anew only if it changed. @param {RoomPanelAnswer} seen */
+  #drawNetworks({ networks: all }) {
+    const { networks } = this.#elements;
+    const texts = all.map(({ first, members }) => `Network of student ${first}: remove its ${members} students`);
+    if (texts.join() === [...networks.children].map(({ textContent }) => textContent).join()) return;
+    const buttons = texts.map((text) => createElement("button", "act", text));
+    for (const [at, button] of buttons.entries()) {
+      button.onclick = () => this.#try(() => this.#ask({ free: all[at].first }));
+    }
+    networks.replaceChildren(...buttons);
   }
 
   /** @param {RoomPanelAnswer} seen */
@@ -295,7 +308,7 @@ function duration(seconds) {
 /** @param {HTMLElement} place */
 function findElements(place) {
   const words = findAll(place, ["title", "address", "note", "start", "problem", "seen"], undefined, "room-");
-  const seen = findAll(place, ["numbers", "question", "answered", "answers", "places"], undefined, "room-");
+  const seen = findAll(place, ["numbers", "question", "answered", "answers", "places", "networks"], undefined, "room-");
   const choices = findAll(place, ["button", "open", "before", "after", "typed"], HTMLButtonElement, "room-");
   const ends = findAll(place, ["unshow", "admit", "end"], HTMLButtonElement, "room-");
   const inputs = findAll(place, ["code", "number"], HTMLInputElement, "room-");
