@@ -309,7 +309,7 @@ def _page_paths() -> Iterable[str]:
 def _prepare_pages() -> None:
     """Import the pages before the first visitor arrives, and make Streamlit ignore invalid widget states."""
     from headlight_app.contract.prepare import prepare_types
-    from headlight_app.server.widget_states import ignore_misfits
+    from headlight_app.state.widget_states import ignore_misfits
 
     import_module("headlight_app.frame.main")
     prepare_types()

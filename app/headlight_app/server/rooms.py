@@ -18,6 +18,7 @@ from headlight_app.access.visitor import CURRENT_ADDRESS, current_visitor
 from headlight_app.contract.reply import Refusal, Reply
 from headlight_app.contract.request import Answer
 from headlight_app.engine.requests import decode_request
+from headlight_app.frame.places import KnownPlaces
 from headlight_app.room.contract import (
     OfferedScenesRequest,
     RoomAnswerRequest,
@@ -30,7 +31,6 @@ from headlight_app.room.contract import (
 from headlight_app.room.panel import room_cookie
 from headlight_app.room.rooms import CODE_LENGTH, LETTERS, Browser, RoomError, Rooms
 from headlight_app.room.scenes import offered_scenes
-from headlight_app.server.places import KnownPlaces
 from headlight_app.server.replies import read_json, response
 
 CODE = re.compile(f"[{LETTERS}]{{{CODE_LENGTH}}}")

@@ -6,7 +6,7 @@ from pathlib import Path
 import headlight_app.access
 
 TESTS = Path(__file__).parents[2]
-PAGES = [Path(headlight_app.access.__file__).with_name(name) for name in ("README.md", "LIMITS.md")]
+PAGES = [Path(headlight_app.access.__file__).with_name(name) for name in ("README.md", "LIMITS.md", "AT_A_LIMIT.md")]
 PROMISES = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 
 

@@ -8,7 +8,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX, WStates
 from streamlit.testing.v1.element_tree import Block
 
-from headlight_app.server.widget_states import ignore_misfits
+from headlight_app.state.widget_states import ignore_misfits
 from tests.app.pages import alone, open_app
 from tests.sampling import some
 
