@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import nsmallest
 from time import monotonic
@@ -30,6 +31,24 @@ HEADERS_TOO_SLOW = (408, "The headers of this request arrived too slowly.")
 TOO_MANY_CONNECTIONS = (503, "This server has no free connection now. Close other pages, or try again in a moment.")
 
 
+@dataclass
+class ConnectionFigures:
+    """The open connections, and why the server has ended others since it started."""
+
+    connections: Collection[Any] = ()
+    ended: Counter[str] = field(default_factory=Counter)
+
+    def waiting(self) -> int:
+        """How many open connections wait for a request."""
+        return sum(isinstance(each, LimitedProtocol) and each.is_waiting for each in tuple(self.connections))
+
+
+@lru_cache(maxsize=1)
+def connection_figures() -> ConnectionFigures:
+    """The one instance of this process."""
+    return ConnectionFigures()
+
+
 class LimitedProtocol(HttpToolsProtocol):
     """uvicorn's HTTP protocol with limits on headers and connections."""
 
@@ -40,6 +59,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept a connection, in place of a waiting one if there are too many."""
         super().connection_made(transport)
+        connection_figures().connections = self.connections
         self.opened_at = monotonic()
         self._start_header_timer()
         if not make_room(self, self.connections, connection_limit()):
@@ -98,11 +118,13 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.header_bytes:
             self._refuse(*HEADERS_TOO_SLOW)
         else:
+            connection_figures().ended["no request"] += 1
             self.transport.close()
 
     def _refuse(self, status: int, sentence: str) -> None:
         """Answer with a sentence, and end the connection."""
         self._stop_header_timer()
+        connection_figures().ended[str(status)] += 1
         head = f"HTTP/1.1 {status} \r\ncontent-type: text/plain\r\ncontent-length: {len(sentence)}\r\nconnection: close"
         with suppress(OSError):
             self.transport.write(f"{head}\r\n\r\n{sentence}".encode())
@@ -133,6 +155,7 @@ def make_room(newest: LimitedProtocol, connections: Collection[Any], limit: int)
     crowd = own if len(own) >= limit // 2 else max(by_address.values(), key=len)
     waiting = [each for each in crowd if isinstance(each, LimitedProtocol) and each.is_waiting]
     for each in nsmallest(1 + len(waiting) // 8, waiting, key=lambda each: each.opened_at):  # counting takes long
+        connection_figures().ended["gave way"] += 1
         each.transport.close()
     return bool(waiting)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import lru_cache
 from time import monotonic
 
 from cachetools import LRUCache
@@ -18,6 +19,7 @@ class RateLimit(logging.Filter):
     def __init__(self) -> None:
         super().__init__()
         self.windows: LRUCache[tuple[str, object], tuple[float, int]] = LRUCache(MAX_KINDS)  # start, and messages since
+        self.left_out = 0  # since the start
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether a message passes."""
@@ -28,11 +30,17 @@ class RateLimit(logging.Filter):
                 record.msg = f"{record.msg} ({left_out:,} more messages like this one were left out)"
             start, count = now, 0
         self.windows[kind] = (start, count + 1)
+        self.left_out += count >= LINES
         return count < LINES
+
+
+@lru_cache(maxsize=1)
+def log_limit() -> RateLimit:
+    """The one filter of this process."""
+    return RateLimit()
 
 
 def limit_log() -> None:
     """Bound the messages about connections, which anyone can cause."""
-    limit = RateLimit()
     for name in OF_STRANGERS:
-        logging.getLogger(name).addFilter(limit)
+        logging.getLogger(name).addFilter(log_limit())

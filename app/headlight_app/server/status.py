@@ -24,6 +24,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headlight_app.access.presence import presence
 from headlight_app.engine.engine import Engine, engine
+from headlight_app.server.http_protocol import connection_figures
+from headlight_app.server.log_rate import log_limit
 
 STATUS_PATH = "/status"
 REFRESH_SECONDS = 2
@@ -76,11 +78,24 @@ class Figures(Collector):
             answered.add_metric([lane], figures.answered)
             workers.add_metric([lane], len(pool.threads))
         yield from (waiting, at_work, asking, speed, capacity, answered, workers)
+        yield from _connections()
         memory = GaugeMetricFamily("headlight_memory_bytes", "Memory in use", labels=["process"])
         server = psutil.Process()
         memory.add_metric(["server"], server.memory_info().rss)
         memory.add_metric(["workers"], sum(map(_memory, server.children(recursive=True))))
         yield memory
+
+
+def _connections() -> Iterator[Metric]:
+    """What strangers do before a request is known, which the log says only in part."""
+    found = connection_figures()
+    yield GaugeMetricFamily("headlight_connections", "Open connections", len(found.connections))
+    yield GaugeMetricFamily("headlight_waiting_connections", "Connections that wait for a request", found.waiting())
+    ended = CounterMetricFamily("headlight_ended_connections", "Connections that the server has ended", labels=["why"])
+    for why, count in sorted(found.ended.items()):
+        ended.add_metric([why], count)
+    yield ended
+    yield CounterMetricFamily("headlight_unlogged", "Messages left out of the log", log_limit().left_out)
 
 
 def _memory(process: psutil.Process) -> int:

@@ -1,8 +1,10 @@
 """Whatever arrives before a request is known has a size, a time and a number; attacked over the wire."""
 
 import asyncio
+import logging
 import socket
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 
@@ -17,7 +19,9 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from headlight_app.server import http_protocol as subject
+from headlight_app.server import status
 from headlight_app.server.http_protocol import MAX_HEADERS, MAX_MESSAGE, LimitedProtocol
+from headlight_app.server.log_rate import LINES, log_limit
 
 PATIENCE = 60.0  # seconds; what is tested ends long before
 GET = b"GET / HTTP/1.1\r\nHost: here\r\n"
@@ -72,6 +76,12 @@ def read(line: socket.socket) -> bytes:
     except ConnectionError:  # it closed while bytes of ours were on their way
         pass
     return found
+
+
+def figures() -> Counter[str]:
+    """The operator's figures of connections and of the log, by name or by the reason."""
+    samples = [sample for metric in status._connections() for sample in metric.samples]
+    return Counter({sample.labels.get("why", sample.name): int(sample.value) for sample in samples})
 
 
 @pytest.fixture
@@ -146,6 +156,22 @@ def test_a_connection_with_a_request_is_kept_and_who_finds_no_room_gets_a_senten
         assert b"no free connection" in site.asks(GET)
         site.let_go.set()
         assert all(read(line).endswith(b"answered late") for line in asking)
+
+
+@pytest.mark.usefixtures("few")
+def test_the_operator_sees_connections_that_ask_nothing_and_those_that_were_ended(site: Site) -> None:
+    before = figures()
+    with ExitStack() as lines:
+        idle = [lines.enter_context(closing(site.line())) for _ in range(5 * LIMIT)]
+        assert b"431" in site.asks(GET + b"Cookie: " + b"a=1;" * MAX_HEADERS)
+        assert read(idle[0]) == b""
+        seen = figures()
+    assert 0 < seen["headlight_waiting_connections"] <= seen["headlight_connections"] <= LIMIT
+    assert seen["gave way"] - before["gave way"] >= 4 * LIMIT and seen["431"] - before["431"] == 1
+    line = log_limit(), logging.LogRecord("of strangers", logging.WARNING, "", 0, "A line.", (), None)
+    for _ in range(LINES + 7):
+        line[0].filter(line[1])
+    assert figures()["headlight_unlogged_total"] - seen["headlight_unlogged_total"] == 7
 
 
 def test_a_message_of_a_page_has_a_size(site: Site) -> None:
