@@ -39,6 +39,8 @@ from headlight_app.inference.open_models import ModelLocation, model_pool, open_
 from headlight_app.inference.trace_cache import RunKey, trace_cache
 from headlight_app.state.variants import readable_question
 
+PROFILE_CACHE_BYTES = 64 << 20  # of the last profiles; a larger one is computed each time
+
 # The logits of a whole text are large: they are computed per position when needed.
 SHORT_TEXT_PATTERNS = ("*.weights", "*.mask", "*.final_residual", "*.embedding", "*.position_embedding")
 # Bytes that the weights of all heads may take; those of a longer text are computed on demand.
@@ -315,6 +317,10 @@ def _profile_key(
     return resolved.question.without_input, resolved.location, length, stack, layer
 
 
-@cached(LRUCache(32), key=_profile_key)
+def _profile_bytes(profile: PositionProfile) -> int:
+    return sum(part.nbytes for part in vars(profile).values() if isinstance(part, np.ndarray))
+
+
+@cached(LRUCache(PROFILE_CACHE_BYTES, getsizeof=_profile_bytes), key=_profile_key)
 def _position_profile(resolved: ResolvedQuestion, length: int, stack: str, layer: int | None) -> PositionProfile:
     return position_profile(resolved.model, length, stack, layer)

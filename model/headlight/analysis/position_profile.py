@@ -43,7 +43,7 @@ def position_profile(
     """The positional encoding of a stack, by default the last one, read from its own module.
 
     With `layer` it is the encoding of that layer, for models whose layers differ (`PerLayerConfig.positions_differ`).
-    Raises EditError for a stack or a layer that the model does not have.
+    Raises EditError for a stack, a layer or positions that the model does not have.
     """
     name = stack or model.config.stacks[-1]
     if name not in model.config.stacks:
@@ -52,6 +52,9 @@ def position_profile(
     if layer is not None and not 0 <= layer < len(encodings):
         raise EditError(f"There is no layer {layer}; the {name} has {len(encodings)}, counted from 0.")
     position = model.stack(name).positional_encoding if layer is None else encodings[layer]
+    _, last = position.position_range
+    if length > last + 1:
+        raise EditError(f"The {name} has no position {length - 1}; ask for at most {last + 1:,} positions.")
     position_ids = torch.arange(length, device=model.device)
     embeddings, bias = position.embed(position_ids), position.bias(position_ids, position_ids)
     config = model.config.for_stack(name)
@@ -92,7 +95,8 @@ def _rotated_similarity(angles: Float[torch.Tensor, "pos pair"], head_dim: int) 
 
     This includes the last channel of a head with an odd width.
     """
-    rotated = 2 * (angles[:, None] - angles[None, :]).cos().sum(-1)
+    cosines, sines = angles.cos(), angles.sin()
+    rotated = 2 * (cosines @ cosines.T + sines @ sines.T)  # the cosine of a difference: no array of all three axes
     return to_numpy((rotated + head_dim - 2 * angles.shape[1]) / head_dim)
 
 

@@ -150,6 +150,8 @@ def test_positions_have_an_origin_without_a_text(client: TestClient) -> None:
         ("export_origin", {"sides": [SIDE] * 9}, "expected the runs that a page shows, at most 8"),
         ("export_origin", {"sides": [SIDE | {"heads": [[1]]}]}, "heads"),
         ("position_profile", {"model": "both", "length": 5_000}, "a number of positions from 1 to 4,096"),
+        ("position_profile", {"model": "both", "length": 4_096}, "biases, too many for an answer; ask for at most"),
+        ("position_profile", {"model": "masked", "length": 4_096}, "has no position 4095; ask for at most"),
         ("export_table", {"sides": [SIDE], "format": "csv"}, "lacks a field: table"),
         ("export_table", {"sides": [SIDE], "format": "xls", "table": TABLE}, "xls"),
         (

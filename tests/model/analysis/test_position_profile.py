@@ -33,6 +33,14 @@ def test_the_similarity_of_rotations_is_that_of_two_rotated_vectors(rotary_dim: 
     np.testing.assert_allclose(similarity, expected, atol=1e-5)
 
 
+def test_positions_that_have_no_row_are_refused_with_their_number() -> None:
+    model = toys.model(positional_encoding="learned")
+    last = model.config.context_length
+    assert position_profile(model, last).embeddings is not None
+    with pytest.raises(EditError, match=f"at most {last:,} positions"):
+        position_profile(model, last + 1)
+
+
 def test_each_layer_has_its_own_profile_where_layers_differ() -> None:
     near, far = RopeConfig(theta=10.0), RopeConfig(theta=100_000.0)
     model = toys.model(layers=3, rope=far, per_layer=PerLayerConfig(ropes=(near, far, near)))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+from headlight.errors import EditError
 from headlight.evaluation.length_extrapolation import Extrapolation, Loss, ModelLosses, shipped_extrapolations
-from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
-from headlight.nn.transformer import describe_missing_weights
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
+from headlight.nn.transformer import Transformer, describe_missing_weights
 from headlight_app.contract.question import Question
 from headlight_app.contract.reply import Reply
 from headlight_app.inference.arrays import pack_arrays
@@ -23,12 +24,14 @@ from headlight_app.positions.contract import (
 )
 
 ARRAYS = ("embeddings", "angles", "bias", "slopes", "similarity", "buckets", "bucket_similarity")
+MAX_BIASES = 1 << 25  # numbers in an answer; the page asks for 256 positions
 NATS_PER_BIT = math.log(2)
 
 
 def answer_position_profile(request: PositionProfileRequest) -> Reply[PositionProfileAnswer]:
     """The arrays that a positional encoding has; see `PositionProfile`."""
     resolved = resolve(request.question)
+    _check_size(resolved.model, request)
     profile = resolved.position_profile(request.length, request.stack, request.layer)
     encoding, section = POSITIONAL_ENCODINGS[profile.encoding], positional_encoding_section(profile.encoding)
     shapes, numbers = pack_arrays({name: array for name in ARRAYS if (array := getattr(profile, name)) is not None})
@@ -41,6 +44,17 @@ def answer_position_profile(request: PositionProfileRequest) -> Reply[PositionPr
         missing=describe_missing_weights(resolved.model),
     )
     return Reply(answer, numbers)
+
+
+def _check_size(model: Transformer, request: PositionProfileRequest) -> None:
+    """Raises EditError if the biases of all heads are too many numbers to compute and send."""
+    encodings = [each for each in model.modules() if isinstance(each, PositionalEncoding)]
+    longest = math.isqrt(MAX_BIASES // model.config.heads)
+    if request.length > longest and any(type(each).bias is not PositionalEncoding.bias for each in encodings):
+        raise EditError(
+            f"{request.length:,} positions have {model.config.heads} × {request.length:,}² biases, too many for an "
+            f"answer; ask for at most {longest:,} positions."
+        )
 
 
 def answer_position_losses(request: PositionLossesRequest) -> Reply[PositionLossesAnswer]:
