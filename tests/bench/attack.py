@@ -79,7 +79,7 @@ def pictures(server: Server, number: int) -> None:
     headers = server.new_visitor()
     answer = server.post("image", picture(), headers | {"Content-Type": "image/png"})
     name = unpack(answer)[0].get("name", "")
-    server.post("trace", json.dumps(body("trace", model="tiny-vit", image=name)), headers)
+    server.post("trace", json.dumps(body("trace", model="caption", image=name)), headers)
 
 
 def picture() -> bytes:

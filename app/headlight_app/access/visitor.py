@@ -16,6 +16,7 @@ import streamlit as st
 from itsdangerous import BadSignature, Signer
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from headlight_app.access.addresses import network_address
 from headlight_app.access.presence import presence
 
 UNKNOWN_VISITOR = ""
@@ -38,6 +39,14 @@ def current_queue() -> str:
         return visitor or f"at {st.context.ip_address or address}"
     is_own = not address or presence().has_turn(visitor, address)  # only the server's own requests have no address
     return visitor if is_own else f"at {address}"
+
+
+def current_address() -> str:
+    """The network address for which limits count in this thread's request or page run; empty outside of both."""
+    known = CURRENT_ADDRESS.get()
+    if known or get_script_run_ctx(suppress_warning=True) is None:
+        return known
+    return network_address(st.context.ip_address or "")
 
 
 def cookie_name() -> str:

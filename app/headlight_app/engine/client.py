@@ -16,7 +16,7 @@ from headlight.errors import HeadlightError
 from headlight_app.access.images import image_store
 from headlight_app.access.page_turns import without_turn
 from headlight_app.access.uploads import upload_store
-from headlight_app.access.visitor import CURRENT_ADDRESS, current_queue, current_visitor
+from headlight_app.access.visitor import CURRENT_ADDRESS, current_address, current_queue, current_visitor
 from headlight_app.contract.reply import Reply, answer_type, decode_reply
 from headlight_app.contract.request import LONG_TEXT, Answer, Lane, Request
 from headlight_app.engine.contract import CheckImageRequest
@@ -109,8 +109,10 @@ def submit(request: Request[Any], body: bytes = b"") -> Job:
     lane = Lane.PRIVATE if is_private else Lane.LONG if is_heavy else request.wanted_lane()
     alike = request.alike() if lane is Lane.SHORT else ""
     asked = EngineRequest(request.route, content, folders, images, request.is_local, visitor=queue, alike=alike)
-    address, size = CURRENT_ADDRESS.get(), sum(map(len, request.texts()))
-    return engine().submit(queue, asked, lane=lane, seconds=request.seconds, stream=stream, address=address, size=size)
+    size = sum(map(len, request.texts())) if CURRENT_ADDRESS.get() else None  # page runs take turns elsewhere
+    return engine().submit(
+        queue, asked, lane=lane, seconds=request.seconds, stream=stream, address=current_address(), size=size
+    )
 
 
 def waiting_sentence() -> str:
@@ -127,8 +129,9 @@ def waiting_sentence() -> str:
     return f"{people}; yours in about {ceil((before + 1) / figures.per_busy_second)} s."
 
 
-def check_image(data: bytes, *, recording: bool = False) -> None:
-    """Check in a worker that a visitor's picture or recording is readable. Raises HeadlightError if it is not."""
+def check_image(data: bytes, *, recording: bool = False) -> Job:
+    """A job that checks in a worker that a visitor's picture or recording is readable; it fails if not."""
     request = CheckImageRequest(recording=recording)
     asked = EngineRequest(request.route, msgspec.json.encode(request), images={"": data})
-    engine().submit(current_queue(), asked, lane=Lane.PRIVATE, seconds=request.seconds).future.result()
+    address = current_address()
+    return engine().submit(current_queue(), asked, lane=Lane.PRIVATE, seconds=request.seconds, address=address)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from threading import Lock, Thread
 from time import monotonic
 from typing import Protocol
+
+import psutil
 
 from headlight.errors import HeadlightError, unforeseen
 from headlight_app.access.settings import LOCAL_ENGINE, settings
@@ -17,10 +20,14 @@ from headlight_app.engine.contract import WarmUpRequest
 from headlight_app.engine.fair_queue import FairQueue
 from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream
 from headlight_app.engine.worker_process import WorkerLimits, WorkerProcess
+from headlight_app.engine.worker_template import IS_POSSIBLE, WorkerTemplate
 
 WARM_UP = "warm-up"  # the visitor name of warm-up requests
-VISITOR_WORKERS = 4  # open visitors' own files, each for one visitor at a time
-KEEP_SECONDS = 120.0  # after its owner's last job, before another visitor may get a private worker (the last at once)
+VISITOR_WORKERS = 4  # open visitors' own files, each for one visitor at a time; new visitors share the last ones
+MAX_SHARED = 4  # private workers that new visitors share
+KEEP_SECONDS = (
+    120.0  # after its owner's last job, before another visitor may get a private worker (a shared one at once)
+)
 GRACE_SECONDS = 0.5  # that workers get to finish, before they are killed
 END_SECONDS = 0.5  # to wait for killed workers to exit
 VISITOR_MEMORY_BYTES = 2 << 30  # of a private worker on a shared server; twice the upload limit is added
@@ -105,14 +112,18 @@ class WorkerThread(Thread):
 
     def _order(self) -> tuple[bool, float]:
         """Sort key: a new visitor gets the first idle worker in this order."""
-        return self is self.lane.threads[-1], self.last_used
+        return self._is_shared(), self.last_used
+
+    def _is_shared(self) -> bool:
+        """Whether it is one of the last workers, which new visitors share."""
+        return self in self.lane.threads[-self.lane.shared :]
 
     def _may_change_owner(self) -> bool:
-        """Whether its owner has been inactive for KEEP_SECONDS, or it is the last worker, which new visitors share.
+        """Whether its owner has been inactive for KEEP_SECONDS, or new visitors share it.
 
         Without this rule, many new visitors would close the models that others have open.
         """
-        return self is self.lane.threads[-1] or monotonic() - self.last_used > KEEP_SECONDS
+        return self._is_shared() or monotonic() - self.last_used > KEEP_SECONDS
 
     def _change_owner(self, visitor: str) -> None:
         """Restart the process for a new owner, because it holds the previous owner's models."""
@@ -149,9 +160,10 @@ class WorkerPool:
         is_private: bool = False,
         employ: Callable[[WorkerLimits], Worker] = WorkerProcess,
         yields: Callable[[Job], bool] = lambda job: False,
+        shared: int = 1,
     ) -> None:
-        self.name, self.is_private = name, is_private
-        self.queue = FairQueue(yields)
+        self.name, self.is_private, self.shared = name, is_private, shared
+        self.queue = FairQueue(yields, by_address=is_private)
         self.starting = Lock()  # a start takes seconds of CPU time; several at once would delay everyone's keystrokes
         self.threads = [WorkerThread(self, employ(limits)) for _ in range(workers)]
         for thread in self.threads:
@@ -179,13 +191,24 @@ class Engine:
     ) -> None:
         employ = _employer(address)
         self.shares = AddressShares()
+        self.template = WorkerTemplate()
+        forked = employ is WorkerProcess and IS_POSSIBLE
+        employ_private = partial(WorkerProcess, fork=self.template.fork) if forked else employ
+        shared = shared_workers(psutil.virtual_memory().available, os.cpu_count() or 1)
         private = WorkerLimits(VISITOR_MEMORY_BYTES + 2 * upload_bytes if is_shared else 0, niceness=5)
         self.lanes = {
             Lane.SHORT: WorkerPool(
                 "short", WorkerLimits(gpu_workers=workers), workers, employ=employ, yields=self.shares.yields
             ),
             Lane.LONG: WorkerPool("long", WorkerLimits(niceness=10), 1, employ=employ),
-            Lane.PRIVATE: WorkerPool("private", private, VISITOR_WORKERS, is_private=True, employ=employ),
+            Lane.PRIVATE: WorkerPool(
+                "private",
+                private,
+                VISITOR_WORKERS + shared - 1,
+                is_private=True,
+                employ=employ_private,
+                shared=shared,
+            ),
         }
 
     def start(self) -> None:
@@ -201,14 +224,14 @@ class Engine:
         seconds: float,
         stream: Stream | None = None,
         address: str = "",
-        size: int = 0,
+        size: int | None = None,
     ) -> Job:
         """Put a request into the queue. Raises EngineError if too many are waiting.
 
-        `size` is the number of characters in its texts, `address` a component's network address.
+        `size` is the number of characters in a component's texts, `address` the network address of its visitor.
         """
         job = Job(visitor, request, seconds, stream, address=address)
-        lane = self.shares.admit(job, lane, size) if address else lane
+        lane = self.shares.admit(job, lane, size) if address and size is not None else lane
         try:
             self.lanes[lane].queue.put(job)
         except EngineError as error:
@@ -219,6 +242,7 @@ class Engine:
     def close(self) -> None:
         """Stop all jobs and workers within GRACE_SECONDS + END_SECONDS."""
         close_pools(list(self.lanes.values()))
+        self.template.close()
 
 
 @lru_cache(maxsize=1)
@@ -226,6 +250,14 @@ def engine() -> Engine:
     """The one engine of this process; each worker starts with its first job."""
     chosen = settings()
     return Engine(chosen.workers, chosen.upload_limit << 20, chosen.engine, is_shared=chosen.shared)
+
+
+def shared_workers(available_bytes: int, cores: int) -> int:
+    """How many private workers new visitors share: one for each core, while there is memory for another one's models.
+
+    At most MAX_SHARED, at least one.
+    """
+    return max(1, min(MAX_SHARED, cores, available_bytes // VISITOR_MEMORY_BYTES - VISITOR_WORKERS + 1))
 
 
 def close_pools(pools: Sequence[WorkerPool]) -> None:

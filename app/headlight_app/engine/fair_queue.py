@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from threading import Condition
 from time import monotonic
 
+from cachetools import LRUCache
+
 from headlight_app.engine.job import EngineError, Job, Stream
 
 MAX_WAITING = 64  # jobs of one visitor
 MAX_WAITING_IN_ALL = 4_096
 YIELDING_TOGETHER = 4  # jobs that yield and are answered together, so that others wait for few
+MAX_ADDRESSES = 10_000  # whose last turn is remembered
 MAX_COUNTED, COUNTED_SECONDS = 4_096, 10.0  # answers remembered, and the window of the rate of answers
 MAX_TIMED = 256  # answers over which the capacity is measured
 TOO_MANY = "You have sent more questions than can be answered at once. Wait a moment, then try again."
@@ -47,11 +50,14 @@ class QueueFigures:
 class FairQueue:
     """Jobs by visitor: at most one of each visitor runs, and visitors are served round-robin.
 
-    Those whose next job `yields` are served when no others wait.
+    Those whose next job `yields` are served when no others wait. If `by_address`, network addresses take turns, and
+    the visitors of each take its turns.
     """
 
-    def __init__(self, yields: Callable[[Job], bool] = lambda job: False) -> None:
-        self.yields = yields
+    def __init__(self, yields: Callable[[Job], bool] = lambda job: False, *, by_address: bool = False) -> None:
+        self.yields, self.by_address = yields, by_address
+        self.served: LRUCache[str, int] = LRUCache(MAX_ADDRESSES)  # when an address had its last turn, as a number
+        self.turns = 0
         self.waiting: OrderedDict[str, deque[Job]] = OrderedDict()  # in serving order
         self.running: dict[str, Job] = {}
         self.changed = Condition()
@@ -136,7 +142,12 @@ class FairQueue:
 
     def _order(self) -> list[str]:
         """The waiting visitors in serving order."""
-        return sorted(self.waiting, key=lambda visitor: self.yields(self.waiting[visitor][0]))
+
+        def key(visitor: str) -> tuple[bool, int]:
+            job = self.waiting[visitor][0]
+            return self.yields(job), self.served.get(job.address or visitor, 0) if self.by_address else 0
+
+        return sorted(self.waiting, key=key)
 
     def _per_second(self) -> float:
         """Answers per second within COUNTED_SECONDS."""
@@ -166,8 +177,10 @@ class FairQueue:
     def _start(self, visitor: str) -> Job:
         if not self.running:
             self.at_work_since = monotonic()
-        self.running[visitor] = self._next(visitor)
-        return self.running[visitor]
+        self.running[visitor] = job = self._next(visitor)
+        self.turns += 1
+        self.served[job.address or visitor] = self.turns
+        return job
 
     def _next(self, visitor: str) -> Job:
         """Remove and return a visitor's next job; the visitor's remaining jobs move to the end of the order."""

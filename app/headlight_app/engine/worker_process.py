@@ -19,6 +19,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from threading import Thread
 from time import monotonic
+from typing import Protocol
 
 import msgspec
 import psutil
@@ -75,14 +76,33 @@ class WorkerLimits:
         return cls(**json.loads(text))
 
 
+class Process(Protocol):
+    """What is used of a process."""
+
+    pid: int
+
+    def poll(self) -> int | None:
+        """None while it runs."""
+
+    def kill(self) -> None:
+        """End it."""
+
+    def wait(self) -> object:
+        """Wait for its end."""
+
+
+Fork = Callable[[Connection, WorkerLimits], Process]  # a way to start a worker with its end of the pipe
+
+
 class WorkerProcess:
-    """A worker process that starts when needed. Only one thread uses it."""
+    """A worker process that starts when needed, by `fork` if it is given. Only one thread uses it."""
 
     at_once = TOGETHER
 
-    def __init__(self, limits: WorkerLimits) -> None:
+    def __init__(self, limits: WorkerLimits, fork: Fork | None = None) -> None:
+        self.fork = fork
         self.limits = replace(limits, memory_bytes=limits.memory_bytes or psutil.virtual_memory().total * 9 // 10)
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Process | None = None
         self.connection: Connection | None = None
         self.asked, self.has_ended = 0, False
 
@@ -92,7 +112,7 @@ class WorkerProcess:
             return
         self.stop()
         self.connection, theirs = Pipe()
-        self.process = _start_process(theirs, self.limits)
+        self.process = (self.fork or _start_process)(theirs, self.limits)
         theirs.close()
         if self.has_ended:
             self.end()
@@ -253,13 +273,17 @@ def _too_large(limit: int) -> str:
     )
 
 
-def _start_process(connection: Connection, limits: WorkerLimits) -> subprocess.Popen[bytes]:
-    """Start a new interpreter with this one's `sys.path` and the other end of the pipe.
+def _start_process(connection: Connection, limits: WorkerLimits) -> Process:
+    handle = connection.fileno()
+    return python_command("headlight_app.engine.worker_process", [str(handle), limits.to_json()], handle)
+
+
+def python_command(module: str, arguments: Sequence[str], handle: int) -> subprocess.Popen[bytes]:
+    """Start a module in a new interpreter with this one's `sys.path`, which inherits a handle.
 
     `multiprocessing` would import the main module again, which may be Streamlit's script.
     """
-    handle = connection.fileno()
-    command = [sys.executable, "-P", "-m", "headlight_app.engine.worker_process", str(handle), limits.to_json()]
+    command = [sys.executable, "-P", "-m", module, *arguments]
     path = os.pathsep.join(filter(None, sys.path))
     environment = worker_environment(os.environ) | {"PYTHONPATH": path}
     if sys.platform == "win32":
@@ -274,7 +298,7 @@ def main(arguments: Sequence[str]) -> None:
     handle, limits = int(arguments[0]), WorkerLimits.from_json(arguments[1])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server handles Ctrl+C
     if sys.platform != "win32":
-        _confine(limits)
+        confine(limits)
     gc.disable()  # modules live as long as the process: collecting during imports would find nothing
     serve: Callable[[Connection], None] = import_module(limits.module).serve
     gc.freeze()
@@ -294,12 +318,14 @@ def _connected(handle: int) -> Connection:
     return Connection(handle)
 
 
-def _confine(limits: WorkerLimits) -> None:
+def confine(limits: WorkerLimits) -> None:
+    """Limit this process's memory, and end it with the one that started it."""
     import ctypes
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_DATA, (limits.memory_bytes, limits.memory_bytes))
+    if limits.memory_bytes:
+        resource.setrlimit(resource.RLIMIT_DATA, (limits.memory_bytes, limits.memory_bytes))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: a worker ends when its server is killed
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from pathlib import Path
 
 from starlette.requests import Request
@@ -26,8 +25,8 @@ async def receive_image(request: Request) -> Response:
     """Store the picture or recording in the body. The answer is its name, or an error sentence."""
     try:
         data = await _read_body(request)
-        check = partial(check_image, data, recording=_media_type(request) == RECORDING_TYPE)
-        await asyncio.to_thread(check)
+        check = check_image(data, recording=_media_type(request) == RECORDING_TYPE)
+        await asyncio.wrap_future(check.future)  # not in a thread: there are few, and a newcomer may wait for long
         reply: Reply[ImageAnswer | Refusal] = Reply(ImageAnswer(name=image_store().add(current_visitor(), data)))
     except HeadlightError as error:
         reply = Reply(Refusal(error=str(error)))

@@ -25,7 +25,7 @@ DEVICE_FULL = (
 
 def serve(connection: Connection) -> None:
     """Answer requests one after the other; requests of several visitors share one forward pass."""
-    loop.run(connection, answer, prepare, when_idle=(_all_rows,))
+    loop.run(connection, answer, prepare, when_idle=(all_rows,))
 
 
 def prepare(requests: Sequence[EngineRequest]) -> None:
@@ -55,10 +55,11 @@ def answer(request: EngineRequest) -> bytes:
 
 def _row(route: str) -> Row:
     """A request's row; the rows outside `first_table` are imported when idle or first needed."""
-    return FIRST_ANSWERS.get(route) or _all_rows()[route]
+    return FIRST_ANSWERS.get(route) or all_rows()[route]
 
 
-def _all_rows() -> Mapping[str, Row]:
+def all_rows() -> Mapping[str, Row]:
+    """The rows of all requests; a template calls this before it forks."""
     from headlight_app.worker.table import ANSWERS
 
     return ANSWERS

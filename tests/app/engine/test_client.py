@@ -228,7 +228,7 @@ def test_a_picture_is_read_in_a_private_worker(engine: Asked) -> None:
 
     engine.answer = ImageError("That is no picture.")
     with pytest.raises(HeadlightError, match="no picture"):
-        check_image(b"no picture")
+        check_image(b"no picture").future.result()
 
 
 def test_those_who_ask_the_same_of_what_the_server_offers_share_an_answer(

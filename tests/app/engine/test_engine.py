@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from multiprocessing import Pipe, connection
 from pathlib import Path
 from time import sleep
@@ -21,10 +22,11 @@ import pytest
 from headlight_app.contract.request import Lane
 from headlight_app.engine import engine as subject
 from headlight_app.engine import worker_process
-from headlight_app.engine.engine import Engine, WorkerPool
+from headlight_app.engine.engine import MAX_SHARED, Engine, WorkerPool, shared_workers
 from headlight_app.engine.fair_queue import Superseded
 from headlight_app.engine.job import EngineError, Job, Stream, VisitorFolder
 from headlight_app.engine.worker_process import POLL_SECONDS, READY, Watch, WorkerLimits, WorkerProcess, _is_ready
+from headlight_app.engine.worker_template import IS_POSSIBLE, WorkerTemplate
 from tests.app.asking import body, unpack
 from tests.app.engine.faulty_worker import put, put_to_work, request
 
@@ -209,6 +211,40 @@ def test_newcomers_share_one_private_worker_while_the_others_are_in_use(
         newcomers = {ask(lane, "process", visitor=name) for name in ("ben", "cleo", "dora")}
         assert len(newcomers) == 3
         assert (ask(lane, "process") == anna) == kept, "after KEEP_SECONDS the longest idle worker is reassigned"
+
+
+@pytest.mark.skipif(not IS_POSSIBLE, reason="a fork is safe on Linux alone")
+def test_new_visitors_get_a_process_of_their_own_without_its_imports() -> None:
+    with closing(WorkerTemplate()) as template:
+        employ = partial(WorkerProcess, fork=template.fork)
+        with closing(WorkerPool("private", LIMITS, 1, is_private=True, employ=employ)) as lane:
+            anna = int(ask(lane, "process"))
+            assert template.process and psutil.Process(anna).ppid() == template.process.pid
+            ben = int(ask(lane, "process", visitor="ben"))
+            assert ben != anna and not psutil.pid_exists(anna)
+            with pytest.raises(EngineError, match="ended"):
+                ask(lane, "crash", visitor="ben")
+            assert ask(lane, "process", visitor="ben") != str(ben)
+            template.process.kill()
+            template.process.wait()
+            assert ask(lane, "echo", '{"text": "again"}', visitor="cleo") == "again", "a new template was started"
+            cleo = int(ask(lane, "process", visitor="cleo"))
+        assert not psutil.pid_exists(cleo)
+    assert template.process is None
+
+
+@pytest.mark.parametrize(("gigabytes", "cores", "workers"), [(4, 8, 1), (12, 8, 3), (64, 2, 2), (64, 64, MAX_SHARED)])
+def test_new_visitors_share_as_many_processes_as_memory_and_cores_allow(
+    gigabytes: int, cores: int, workers: int
+) -> None:
+    assert shared_workers(gigabytes << 30, cores) == workers
+
+
+def test_each_of_the_shared_processes_takes_new_visitors() -> None:
+    with closing(WorkerPool("private", LIMITS, 2, is_private=True, shared=2)) as lane:
+        long = put(lane, "sleep", '{"seconds": 1000}', seconds=2_000.0)
+        assert len({ask(lane, "process", visitor=name) for name in ("ben", "cleo", "dora")}) == 3
+        assert not long.future.done()
 
 
 class CountedStart(WorkerProcess):

@@ -1,5 +1,6 @@
 """The order in which visitors' questions are answered."""
 
+from dataclasses import replace
 from unittest.mock import patch
 
 from hypothesis import given
@@ -31,6 +32,17 @@ def test_visitors_take_turns_however_much_one_asks() -> None:
         served.append(current.visitor)
         queue.done(current)
     assert "".join(served) == "ababaaa"
+
+
+def test_addresses_take_turns_however_many_visitors_each_has() -> None:
+    queue = FairQueue(by_address=True)
+    for number in range(20):
+        queue.put(replace(job(f"newcomer {number}"), address="192.0.2.1"))
+    served = [taken(queue).visitor for _ in range(2)]
+    queue.put(replace(job("anna"), address="192.0.2.2"))
+    queue.put(job("the server"))
+    served += [taken(queue).visitor for _ in range(4)]
+    assert served == ["newcomer 0", "newcomer 1", "anna", "the server", "newcomer 2", "newcomer 3"]
 
 
 def test_of_one_visitor_one_job_runs_at_a_time() -> None:

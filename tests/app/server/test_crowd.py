@@ -2,16 +2,21 @@
 
 import json
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPConnection
 from itertools import count
-from pathlib import Path
 
+import pytest
+
+from headlight_app.access.presence import MAX_NEWCOMERS
 from tests.app.asking import body, unpack
+from tests.bench.attack import picture
 from tests.browser.server import Server, serve
 
 CROWD, LETTERS, PATIENCE = 38, 30, 120.0
-TYPED, STRANGER = "127.0.0.1", "127.0.0.9"  # addresses
+KEPT = 5  # visitors after whom new ones share a process
+TYPED, STRANGER, NEWCOMERS = "127.0.0.1", "127.0.0.9", "127.0.0.8"  # addresses
 
 
 def line_from(server: Server, address: str) -> HTTPConnection:
@@ -28,8 +33,14 @@ def compare_without_end(server: Server, headers: dict[str, str], numbers: "count
             line.getresponse().read()
 
 
-def test_long_questions_of_a_crowd_at_one_address_leave_the_letters_of_others_their_turns(tmp_path: Path) -> None:
-    with serve(tmp_path, "--shared") as server, closing(line_from(server, TYPED)) as line:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serve(tmp_path_factory.mktemp("server"), "--shared") as running:
+        yield running
+
+
+def test_long_questions_of_a_crowd_at_one_address_leave_the_letters_of_others_their_turns(server: Server) -> None:
+    with closing(line_from(server, TYPED)) as line:
         numbers, ended = count(), threading.Event()
         typist = server.new_visitor()
         threads = [
@@ -51,3 +62,30 @@ def test_long_questions_of_a_crowd_at_one_address_leave_the_letters_of_others_th
                 thread.join(PATIENCE)
     between = (asked[-1] - asked[LETTERS // 2]) / (LETTERS - 1 - LETTERS // 2)
     assert between < CROWD / 4, f"{between:.0f} comparisons were answered for each letter"
+
+
+def send_picture(server: Server, address: str) -> str:
+    """A new visitor sends a picture; returns its name once a process of their own has read it."""
+    headers = server.new_visitor() | {"Content-Type": "image/png"}
+    with closing(line_from(server, address)) as line:
+        line.request("POST", "/api/image", picture(), headers)
+        return str(unpack(line.getresponse().read())[0]["name"])
+
+
+def test_pictures_of_a_crowd_at_one_address_leave_the_picture_of_another_its_turn(server: Server) -> None:
+    answered: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: answered.append(send_picture(server, NEWCOMERS))) for _ in range(MAX_NEWCOMERS)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        while len(answered) < KEPT:
+            threading.Event().wait(0.05)
+        before = len(answered)
+        assert send_picture(server, TYPED)
+        assert len(answered) - before < MAX_NEWCOMERS / 4, "those of the crowd were answered first"
+    finally:
+        for thread in threads:
+            thread.join(PATIENCE)
+    assert len(answered) == MAX_NEWCOMERS and all(answered)
