@@ -49,7 +49,7 @@ STORY = (
 GAP = 0.15  # seconds between two letters of a quick typist
 PAUSE = (1.0, 3.0)  # seconds between actions
 VISIT_PAUSE, LOOK_PAUSE = 5.0, 2.0  # seconds between two visits of a student, and between two polls of the teacher
-ROOM_QUESTIONS = 3  # answered by each student
+ROOM_PLACES = [f"lesson/sharp-and-soft/{step}" for step in range(3)]  # of the questions that each student answers
 
 
 @dataclass
@@ -236,9 +236,9 @@ def in_a_room(teacher: Session, students: Sequence[Session]) -> list[Work]:
     def visit(student: Session) -> None:
         until = time.monotonic() + student.seconds
         for number in count():
-            student.ask_room("visit", code=code, place="course/bench")
-            if number < ROOM_QUESTIONS:
-                student.ask_room("answer", code=code, place=f"course/bench/{number}", answer=str(student.number % 4))
+            student.ask_room("visit", code=code, place=ROOM_PLACES[0])
+            if number < len(ROOM_PLACES):
+                student.ask_room("answer", code=code, place=ROOM_PLACES[number], answer=str(student.number % 4))
             if time.monotonic() > until:
                 return
             time.sleep(VISIT_PAUSE)
@@ -249,7 +249,7 @@ def in_a_room(teacher: Session, students: Sequence[Session]) -> list[Work]:
             time.sleep(LOOK_PAUSE)
             seen = teacher.ask_room("panel", code=code)
         answers = [sum(one["count"] for one in question["answers"]) for question in seen["questions"]]
-        if answers != [len(students)] * ROOM_QUESTIONS:
+        if answers != [len(students)] * len(ROOM_PLACES):
             students[0].wrong.append(f"the teacher sees {answers} answers")
 
     return [look, *(partial(visit, student) for student in students)]
