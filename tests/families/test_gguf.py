@@ -208,6 +208,14 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "half a block": (header(tensors=1, rest=tensor("t", (33,), kind=8)), "blocks of 32"),
     "an unknown kind": (header(tensors=1, rest=tensor("t", (32,), kind=77)), "type 77"),
     "a far offset": (header(tensors=1, rest=tensor("t", (1,), offset=2**63)), "the file has"),
+    "one place twice": (
+        header(tensors=2, rest=tensor("t", (32,)) + tensor("u", (32,), offset=64) + bytes(999)),
+        "t and u overlap",
+    ),
+    "many small values": (
+        header(fields=1, rest=field("a", 9, struct.pack("<IQ", 0, 9 << 20) + bytes(9 << 20))),
+        "values",
+    ),
     "no architecture": (header(), "its architecture is ''"),
 }
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from math import prod
 from pathlib import Path
 from typing import TypeVar
@@ -29,6 +30,7 @@ GgufFields = Mapping[str, GgufValue]
 Entry = TypeVar("Entry")
 
 _MAX_HEADER_BYTES = 64 << 20  # ten times the largest vocabularies
+_MAX_VALUES = 8 << 20  # in all arrays of the fields; five times those of the largest vocabularies
 _VERSIONS = (2, 3)
 _MAX_DIMENSIONS = 4
 _STRING, _ARRAY = 8, 9
@@ -111,7 +113,7 @@ class _Header:
 
     def __init__(self, data: bytes, file_size: int, name: str) -> None:
         self.data, self.file_size, self.name = data, file_size, name
-        self.at = 0
+        self.at = self.values = 0
 
     def read(self, path: Path) -> GgufFile:
         if self.take(len(MAGIC)) != MAGIC:
@@ -128,6 +130,7 @@ class _Header:
             raise CheckpointError(f"{self.name}: its general.alignment is {str(alignment)[:40]!r}; wanted a number.")
         start = -(-self.at // alignment) * alignment
         stored = {key: self.placed(key, tensor, start) for key, tensor in described.items()}
+        self.require_apart(stored)
         return GgufFile(path, self.name, fields, stored)
 
     def named(self, count: int, key: Callable[[], str], value: Callable[[], Entry], kind: str) -> dict[str, Entry]:
@@ -160,6 +163,9 @@ class _Header:
             return self.text()
         if kind == _ARRAY:
             item, count = self.number("I"), self.number("Q")
+            self.values += count
+            if count <= len(self.data) and self.values > _MAX_VALUES:  # a longer one is said to be cut off
+                raise CheckpointError(f"{self.name}: its fields hold more than {_MAX_VALUES:,} values.")
             return [self.text() for _ in range(count)] if item == _STRING else self.numbers(item, count)
         value: int | float | bool = self.numbers(kind, 1)[0]
         return value
@@ -196,6 +202,15 @@ class _Header:
                 f"{self.file_size:,}."
             )
         return StoredTensor(shape, kind, kind_name, start + offset, size)
+
+    def require_apart(self, stored: Mapping[str, StoredTensor]) -> None:
+        """Raise CheckpointError if tensors share bytes: a small file could have any number of large ones."""
+        in_order = sorted(stored.items(), key=lambda each: each[1].start)
+        for (first, one), (second, other) in pairwise(in_order):
+            if one.start + one.size > other.start:
+                raise CheckpointError(
+                    f"{self.name}: {first} and {second} overlap in the file; it is damaged or made up."
+                )
 
     def block(self, kind: int, key: str) -> tuple[str, int, int]:
         """The name of a type, the numbers in a block, and its bytes."""

@@ -86,7 +86,16 @@ class AttentionData:
         keys = slice(0, -1 if self.nowhere else None)
         is_self = self.queries is self.keys or (self.nowhere and self.keys.tokens[keys] == self.queries.tokens)
         weights, allowed = self.weights[..., keys], self.allowed[..., keys]
-        return compute_head_metrics(weights, allowed, self.queries if is_self else None)
+        text = self.queries if is_self else None
+        if weights.size <= MAX_POOLED_CELLS:
+            return compute_head_metrics(weights, allowed, text)
+        one_by_one = [  # each number takes about 60 bytes meanwhile
+            compute_head_metrics(weights[at], allowed[at], text)
+            for at in (np.s_[layer : layer + 1, head : head + 1] for layer, head in np.ndindex(weights.shape[:2]))
+        ]
+        return {
+            name: np.ravel([each[name] for each in one_by_one]).reshape(weights.shape[:2]) for name in one_by_one[0]
+        }
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import accumulate
@@ -13,11 +12,11 @@ import numpy as np
 
 from headlight.analysis.head_metrics import allowed_mask
 from headlight.attention_groups import AttentionGroup
-from headlight.errors import DataError
+from headlight.errors import DataError, wrap_errors
 from headlight.origin import headlight_version
-from headlight.paths import open_regular
 from headlight.rendering.attention_arrays import below_one, read_attention, token_texts, with_nowhere
 from headlight.rendering.html import AttentionData, HtmlView, show_attentions
+from headlight.rendering.npz_file import read_npz
 from headlight.rendering.provenance import Provenance, describe_provenance, provenance_arrays
 from headlight.text.tokenizer import Encoded
 
@@ -98,21 +97,34 @@ def open_file(path: str | Path) -> HtmlView:
 
     Raises DataError for a file without attention.
     """
-    arrays = _read_npz(Path(path))
+    path = Path(path)
+    arrays = read_npz(path)
+    with wrap_errors(DataError, f"The attention in {path.name} cannot be shown"):
+        return _view_of(arrays, path.name)
+
+
+def _view_of(arrays: Mapping[str, np.ndarray], name: str) -> HtmlView:
     fields = _file_fields(arrays)
-    tokens = {name: tuple(map(str, arrays[name].tolist())) for name in (*FILE_TOKENS, "target_ids") if name in arrays}
+    tokens = {each: _texts(arrays[each], each) for each in (*FILE_TOKENS, "target_ids") if each in arrays}
     if "attention" in arrays and "tokens" in tokens:
         weights = read_attention(arrays["attention"], has_keys="key_tokens" in tokens)
         key_tokens = tokens.get("key_tokens")
         queries = token_texts(tokens["tokens"], "tokens", weights.shape[2], "query")
         keys = key_tokens and token_texts(key_tokens, "keys", weights.shape[3], "key")
         return _one_attention(weights, queries, keys, fields, arrays)
-    if "tokens" in tokens and "target_ids" in tokens and all(name in arrays for name in _GROUPS):
+    if "tokens" in tokens and "target_ids" in tokens and all(group in arrays for group in _GROUPS):
         return _encoder_decoder(arrays, tokens, fields)
     raise DataError(
-        f"{Path(path).name} has no attention with its tokens; headlight trace --out FILE.npz writes some, and so "
+        f"{name} has no attention with its tokens; headlight trace --out FILE.npz writes some, and so "
         "does headlight.show(attention, tokens).save(FILE.npz)."
     )
+
+
+def _texts(array: np.ndarray, name: str) -> tuple[str, ...]:
+    """The texts of an array with one axis, with lone surrogates escaped. Raises DataError for other arrays."""
+    if array.ndim != 1:
+        raise DataError(f"The array {name} has {array.ndim} axes; it must be a list, one text for each token.")
+    return tuple(str(text).encode("utf-8", "backslashreplace").decode("utf-8") for text in array.tolist())
 
 
 def _file_fields(arrays: Mapping[str, np.ndarray]) -> Provenance:
@@ -145,15 +157,3 @@ def _encoder_decoder(
         attentions.append(AttentionData(group, weights, allowed_mask(weights, []), queries, keys))
     both = texts["text"], texts["source"]
     return show_attentions(attentions, both, fields, edits=fields.get("edits", ()), arrays=arrays)
-
-
-def _read_npz(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of a file. Raises DataError for other files, and for pickled arrays."""
-    try:
-        with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise DataError(f"{path.name} contains one array without its tokens; give an .npz file.")
-            return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is not an .npz file"
-        raise DataError(f"{path.name} cannot be read: {reason}.") from error
