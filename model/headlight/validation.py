@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
+from pathlib import Path
 from threading import RLock
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from headlight.errors import HeadlightError
+from headlight.errors import HeadlightError, shortened
+from headlight.paths import read_regular
 
 Kind = TypeVar("Kind")
 
@@ -47,6 +50,27 @@ def from_plain(kind: type[Kind], values: Mapping[str, Any], name: str, error: ty
         raise error(fault_sentence(kind, str(fault), values, name)) from fault
     except UnicodeEncodeError as fault:
         raise error(f"The {name} has a text with half a character in it (a lone surrogate).") from fault
+
+
+MAX_TOML_BYTES, MAX_TOML_LINE, MAX_TOML_DEPTH = 64 << 10, 1_000, 16  # a key of n parts takes time n²
+
+
+def read_toml(path: Path, name: str, error: type[HeadlightError]) -> dict[str, Any]:
+    """The tables of a TOML file, called `name` in sentences. Raises `error` for other, long and deeply nested ones."""
+    try:
+        text = read_regular(path, MAX_TOML_BYTES).decode("utf-8")
+        if any(len(line) > MAX_TOML_LINE for line in text.split("\n")):
+            raise error(f"The {name} {path} has a line of over {MAX_TOML_LINE:,} characters; break it.")
+        table = tomllib.loads(text)
+    except (OSError, ValueError, RecursionError) as fault:
+        raise error(f"The {name} {path} cannot be read: {shortened(str(fault), 200)}.") from fault
+    layer: list[Any] = [table]
+    for _ in range(MAX_TOML_DEPTH):
+        layer = [inner for each in layer for inner in (each.values() if isinstance(each, dict) else each)]
+        layer = [each for each in layer if isinstance(each, dict | list)]
+    if layer:
+        raise error(f"The {name} {path} is nested too deeply: at most {MAX_TOML_DEPTH} tables or lists in each other.")
+    return table
 
 
 def check_choices(kind: type, values: Mapping[str, Any], error: type[HeadlightError], path: str = "") -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from headlight.array_types import Int, Shaped
-from headlight.errors import DataError
+from headlight.errors import DataError, shortened
 from headlight.file_writing import make_folder, replacing
 from headlight.text.tokenizer import END_OF_TEXT, Tokenizer
 
@@ -23,13 +23,16 @@ from headlight.text.tokenizer import END_OF_TEXT, Tokenizer
 def require_files(paths: Iterable[Path]) -> None:
     """Raise a DataError that names the first missing file, before any other work starts."""
     for path in paths:
-        if not path.is_file():
-            raise DataError(f"There is no file {path}.")
+        if not os.path.isfile(path):  # also for names that no system can have
+            raise DataError(f"There is no file {shortened(str(path), 300)}.")
 
 
 Log = Callable[[str], None]
 Document = list[str]
 LINES_PER_BATCH = 20_000
+MAX_EPOCHS = 1_000
+MAX_LINE = 1 << 26  # characters, in memory at once
+MAX_RATIO = 100  # unpacked characters for each byte in an .xz file; those of texts have 3 to 10
 CACHE_FORMAT = 2  # of the cached files
 CACHED_ARRAYS = ("ids", "line_starts", "document_starts")
 
@@ -51,8 +54,9 @@ class TextSource:
             number = float(epochs)
         except ValueError:
             return cls(expand_path(text))  # the "=" is part of the path
-        if not 0 < number < float("inf"):
-            raise DataError(f"{text!r} asks for {epochs} epochs; give a positive number, as in 'text.txt=3'.")
+        if not 0 < number <= MAX_EPOCHS:
+            wanted = f"give a positive number up to {MAX_EPOCHS:,}, as in 'text.txt=3'"
+            raise DataError(f"{text!r} asks for {epochs} epochs; {wanted}.")
         return cls(expand_path(path), number)
 
     @property
@@ -84,14 +88,23 @@ def read_documents(path: Path) -> Iterator[Document]:
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a text file (.xz too), without line breaks. Raises DataError if it cannot be read."""
+    """The lines of a text file (.xz too), without line breaks.
+
+    Raises DataError if it cannot be read, has a line of over MAX_LINE characters, or unpacks to far more than a text.
+    """
     try:
         with _open_text(path) as file:
-            for line in file:
+            room = max(MAX_LINE, MAX_RATIO * path.stat().st_size)  # without .xz, it has more than its own size
+            while line := file.readline(MAX_LINE + 1):
+                room -= len(line)
+                if len(line) > MAX_LINE:
+                    raise DataError(f"{path} has a line of over {MAX_LINE:,} characters; break it.")
+                if room < 0:
+                    raise DataError(f"{path} unpacks to over {MAX_RATIO} times its size, unlike any text; unpack it.")
                 yield line.rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start}).") from error
-    except (OSError, EOFError, lzma.LZMAError) as error:
+    except (OSError, EOFError, MemoryError, lzma.LZMAError) as error:
         raise DataError(f"The text {path} cannot be read: {error}.") from error
 
 

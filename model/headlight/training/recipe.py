@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -11,32 +9,58 @@ from typing import Any, TypeVar
 
 import torch
 
-from headlight.checkpoints.load import DEVICE_COUNTS
+from headlight.checkpoints.load import DEVICE_COUNTS, free_memory
 from headlight.config import Config
 from headlight.config.flat_names import in_groups
 from headlight.data.corpus import TextSource, expand_path
 from headlight.data.examples import GeneratedTask
 from headlight.data.own_examples import ExampleFiles, own_task
 from headlight.data.text_tasks import EXAMPLE_TASKS, TextTask
-from headlight.errors import DataError
+from headlight.errors import DataError, shortened
 from headlight.nn.output_heads import LABEL_HEADS
 from headlight.nn.transformer import Transformer
 from headlight.text.tokenizer_training import TOKENIZER_TRAINERS
 from headlight.training.objectives import EXAMPLE_OBJECTIVES, OBJECTIVES, TEXT_OBJECTIVES
 from headlight.training.optimizers import OPTIMIZERS, PRECISIONS, SCHEDULES
-from headlight.validation import from_plain
+from headlight.validation import from_plain, read_toml
 
 # The config fields that the objective and the tokenizer set.
 DERIVED_FIELDS = ("architecture", "vocabulary_size", "masks", "output_head", "labels")
 MODEL_FIELDS = tuple(part.name for part in fields(Config) if part.name not in DERIVED_FIELDS)
 MODEL_DEFAULTS: dict[str, Any] = {"context_length": 128, "d_model": 256, "layers": 6, "heads": 8}
-MOST = {"threads": 1_024, "batch_size": 65_536}
+STEPS, ROWS, MINUTES, RATES, SHARES, SEEDS = 10**9, 65_536, 10**6, 10**3, 0.999, 2**53  # the largest
+MAX_NUMBERS = 1_000  # of a list in a recipe
+CONTEXT_LENGTHS = (1, 2**20)  # of a model that is trained
 Section = TypeVar("Section")
 
 
-def option(default: Any, help_text: str) -> Any:
-    """A field with a default and a line of help."""
-    return field(default=default, metadata={"help": help_text})
+def option(default: Any, help_text: str, least: int | float | None = None, most: int | float = 0) -> Any:
+    """A field with a default and a line of help; a number, or each of several, lies between `least` and `most`."""
+    if least is None:
+        return field(default=default, metadata={"help": help_text})
+    told = f"{help_text}; {least:,} to {most:,}"
+    return field(default=default, metadata={"help": told, "range": (least, most)})
+
+
+def check_ranges(options: Any) -> None:
+    """Raise DataError for a number out of its field's range, and for more than MAX_NUMBERS of them."""
+    for part in fields(options):
+        value = getattr(options, part.name)
+        if (limits := part.metadata.get("range")) is None:
+            continue
+        numbers = value if isinstance(value, tuple) else (value,)
+        if len(numbers) > MAX_NUMBERS:
+            raise DataError(f"{part.name} has {len(numbers):,} numbers; it may have {MAX_NUMBERS:,} at most.")
+        for number in numbers:
+            require_between(part.name, number, *limits)
+
+
+def require_between(name: str, number: int | float, least: int | float, most: int | float) -> None:
+    """Raise DataError if a number, or NaN, is not in a range."""
+    if number < least:
+        raise DataError(f"{name} is {shortened(str(number))}; it must be at least {least:,}.")
+    if not number <= most:
+        raise DataError(f"{name} is {shortened(str(number))}; it must be at most {most:,}.")
 
 
 @dataclass(frozen=True)
@@ -45,7 +69,7 @@ class TokenizerOptions:
 
     folder: str = option("", "a folder whose tokenizer.json is used, instead of training one")
     kind: str = option("", f"{', '.join(TOKENIZER_TRAINERS)} (default: the objective's usual kind)")
-    vocabulary_size: int = option(8000, "entries of the vocabulary")
+    vocabulary_size: int = option(8000, "entries of the vocabulary", 1, 2**20)
     plain_typography: bool = option(False, "replace curly quotes and dashes by their ASCII equivalents")
 
 
@@ -53,45 +77,62 @@ class TokenizerOptions:
 class TrainingOptions:
     """The settings of the optimization. A step is one update of the weights."""
 
-    batch_size: int = option(32, "rows (of context_length tokens) per step")
-    micro_batch_size: int = option(0, "rows per forward pass, if a batch does not fit into memory (0: all)")
-    steps: int = option(0, "stop after this many steps (0: no limit)")
-    minutes: float = option(0.0, "stop after this many minutes (0: no limit)")
+    batch_size: int = option(32, "rows (of context_length tokens) per step", 1, ROWS)
+    micro_batch_size: int = option(0, "rows per forward pass, if a batch does not fit into memory (0: all)", 0, ROWS)
+    steps: int = option(0, "stop after this many steps (0: no limit)", 0, STEPS)
+    minutes: float = option(0.0, "stop after this many minutes (0: no limit)", 0, MINUTES)
     optimizer: str = option("adamw", ", ".join(OPTIMIZERS))
-    learning_rate: float = option(1.5e-3, "the peak learning rate")
-    muon_learning_rate: float = option(0.0, "the peak learning rate of the matrices under muon (0: learning_rate)")
-    weight_decay: float = option(0.1, "the decay of matrices, times the learning rate")
-    schedule: str = option("cosine", ", ".join(SCHEDULES))
-    warmup_steps: int = option(200, "steps until the peak learning rate")
-    cooldown_fraction: float = option(0.2, "wsd: the last fraction of the run, over which the learning rate decays")
-    cooldown_start_step: int = option(0, "wsd: the step at which the decay begins (0: set by cooldown_fraction)")
-    min_lr_ratio: float = option(0.0, "the fraction of the learning rate that remains at the end")
-    label_smoothing: float = option(0.0, "the part of each target spread over all tokens (Vaswani et al. 2017: 0.1)")
-    max_grad_norm: float = option(1.0, "clip gradients to this norm")
-    ema_decay: float = option(
-        0.0, "evaluate and export an exponential moving average of the weights with this decay, such as 0.999 (0: none)"
+    learning_rate: float = option(1.5e-3, "the peak learning rate", 0, RATES)
+    muon_learning_rate: float = option(
+        0.0, "the peak learning rate of the matrices under muon (0: learning_rate)", 0, RATES
     )
-    short_context_length: int = option(0, "tokens per row at first (0: the model's context length throughout)")
-    short_context_fraction: float = option(0.8, "the fraction of the run after which rows have the full context length")
-    mask_rate: float = option(0.15, "masked: the fraction of tokens that are targets")
+    weight_decay: float = option(0.1, "the decay of matrices, times the learning rate", 0, RATES)
+    schedule: str = option("cosine", ", ".join(SCHEDULES))
+    warmup_steps: int = option(200, "steps until the peak learning rate", 0, STEPS)
+    cooldown_fraction: float = option(
+        0.2, "wsd: the last fraction of the run, over which the learning rate decays", 0, 1
+    )
+    cooldown_start_step: int = option(
+        0, "wsd: the step at which the decay begins (0: set by cooldown_fraction)", 0, STEPS
+    )
+    min_lr_ratio: float = option(0.0, "the fraction of the learning rate that remains at the end", 0, 1)
+    label_smoothing: float = option(
+        0.0, "the part of each target spread over all tokens (Vaswani et al. 2017: 0.1)", 0, SHARES
+    )
+    max_grad_norm: float = option(1.0, "clip gradients to this norm", 0, 10**9)
+    ema_decay: float = option(
+        0.0,
+        "evaluate and export an exponential moving average of the weights with this decay, such as 0.999 (0: none)",
+        0,
+        1,
+    )
+    short_context_length: int = option(
+        0, "tokens per row at first (0: the model's context length throughout)", 0, CONTEXT_LENGTHS[1]
+    )
+    short_context_fraction: float = option(
+        0.8, "the fraction of the run after which rows have the full context length", 0, 1
+    )
+    mask_rate: float = option(0.15, "masked: the fraction of tokens that are targets", 0.001, SHARES)
     final_mask_rate: float = option(
-        0.0, "masked: that fraction at the run's end; it falls with the learning rate (0: mask_rate)"
+        0.0, "masked: that fraction at the run's end; it falls with the learning rate (0: mask_rate)", 0, SHARES
     )
     token_dropout: float = option(
-        0.0, "sequence- and token-classification: the fraction of the tokens that [MASK] hides in training"
+        0.0, "sequence- and token-classification: the fraction of the tokens that [MASK] hides in training", 0, SHARES
     )
     line_start_probability: float = option(
-        0.2, "causal: the probability that a row begins with the start token and a line, like a typed text"
+        0.2, "causal: the probability that a row begins with the start token and a line, like a typed text", 0, 1
     )
-    evaluate_every: int = option(500, "steps between evaluations on the validation texts")
-    evaluate_rows: int = option(64, "rows of each validation text")
-    save_minutes: float = option(5.0, "minutes between snapshots")
-    keep_steps: tuple[int, ...] = option((), "the steps after which the weights are kept permanently")
-    seed: int = option(1, "the random seed of weights, batches and dropout")
-    seeds: tuple[int, ...] = option((), "one run per seed, from the same start; the mean of their weights is exported")
+    evaluate_every: int = option(500, "steps between evaluations on the validation texts", 1, STEPS)
+    evaluate_rows: int = option(64, "rows of each validation text", 1, ROWS)
+    save_minutes: float = option(5.0, "minutes between snapshots", 0, MINUTES)
+    keep_steps: tuple[int, ...] = option((), "the steps after which the weights are kept permanently", 0, STEPS)
+    seed: int = option(1, "the random seed of weights, batches and dropout", 0, SEEDS)
+    seeds: tuple[int, ...] = option(
+        (), "one run per seed, from the same start; the mean of their weights is exported", 0, SEEDS
+    )
     precision: str = option("auto", f"auto, {', '.join(PRECISIONS)}")
     device: str = option("auto", f"auto, {', '.join(DEVICE_COUNTS)}")
-    threads: int = option(0, "processor threads (0: torch's choice)")
+    threads: int = option(0, "processor threads (0: torch's choice)", 0, 1_024)
     compile: bool = option(False, "use torch.compile")
     train_head_only: bool = option(False, "train only the output head")
     init_from: str = option(
@@ -104,27 +145,9 @@ class TrainingOptions:
         """Raise DataError for a number out of range or an unknown name."""
         if self.steps <= 0 and self.minutes <= 0:
             raise DataError("Training needs a limit. Give --steps or --minutes, or set one under [training].")
-        for name in ("batch_size", "evaluate_rows", "evaluate_every"):
-            if getattr(self, name) < 1:
-                raise DataError(f"{name} is {getattr(self, name)}; it must be at least 1.")
-        rates = {"mask_rate": self.mask_rate, "final_mask_rate": self.final_mask_rate or self.mask_rate}
-        for name, rate in rates.items():
-            if not 0 < rate < 1:
-                raise DataError(f"{name} is {rate}; it must lie between 0 and 1.")
-        for name in ("label_smoothing", "token_dropout"):
-            if getattr(self, name) >= 1:
-                raise DataError(f"{name} is {getattr(self, name)}; it must be below 1.")
-        self._check_range()
+        check_ranges(self)
         self._check_seeds()
         OPTIMIZERS[self.optimizer], SCHEDULES[self.schedule]
-
-    def _check_range(self) -> None:
-        for name, value in asdict(self).items():
-            if isinstance(value, int | float) and not 0 <= value < math.inf:
-                raise DataError(f"{name} is {value}; it must be a number of at least 0.")
-        for name, most in MOST.items():
-            if getattr(self, name) > most:
-                raise DataError(f"{name} is {getattr(self, name)}; it must be at most {most}.")
 
     def _check_seeds(self) -> None:
         if self.seeds and (not self.init_from or self.keep_steps or len({*self.seeds}) < len(self.seeds)):
@@ -180,14 +203,28 @@ class Recipe:
         self._check_tokenizer()
         TOKENIZER_TRAINERS.require(self.tokenizer.kind or "bpe")
         with torch.device("meta"):  # builds every part without allocating weights
-            Transformer(self.config(max(1, self.tokenizer.vocabulary_size)))
+            self._check_memory(Transformer(self.config(self.tokenizer.vocabulary_size)))
         return self
+
+    def _check_memory(self, model: Transformer) -> None:
+        """Raise DataError if not even weights, gradients and one activation per layer fit into the free memory."""
+        config, training = model.config, self.training
+        require_between("context_length", config.context_length, *CONTEXT_LENGTHS)
+        weights = sum(parameter.numel() for parameter in model.parameters())
+        rows = min(training.batch_size, training.micro_batch_size or training.batch_size)
+        tokens = rows * config.context_length if self.texts else 0  # examples may be shorter
+        needed = 8 * weights + 2 * tokens * config.d_model * config.layers
+        on_processor = training.device == "cpu" or not torch.cuda.is_available()
+        if on_processor and needed > (free := free_memory()):
+            raise DataError(
+                f"Training needs at least {needed / 1e9:,.1f} GB of memory ({weights:,} weights, and {tokens:,} tokens "
+                f"at a time); {free / 1e9:,.1f} GB are free. Give a smaller model, context or micro_batch_size."
+            )
 
     def _check_tokenizer(self) -> None:
         """Raise DataError for options without effect, and for an empty vocabulary."""
         given = self.tokenizer
-        if given.vocabulary_size < 1:
-            raise DataError(f"vocabulary_size is {given.vocabulary_size}; it must be at least 1.")
+        check_ranges(given)
         is_made = given.folder or isinstance(self.example_task, GeneratedTask)
         if is_made and replace(given, folder="") != TokenizerOptions():
             source = f"the one in {given.folder}" if given.folder else f"that of the task {self.task}"
@@ -231,10 +268,7 @@ class RecipeFile:
 
 def load_recipe(path: Path) -> Recipe:
     """A recipe from a TOML file. Raises DataError if it cannot be read or is invalid (`parse_recipe`)."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"The recipe {path} cannot be read: {error}.") from error
+    table = read_toml(path, "recipe", DataError)
     return parse_recipe(table)
 
 

@@ -1,0 +1,153 @@
+"""Recipes and texts that ask for more than any machine has: one sentence, before anything is computed."""
+
+import lzma
+import re
+from dataclasses import asdict, fields
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from headlight.config import Config
+from headlight.data import corpus
+from headlight.data.corpus import read_lines
+from headlight.errors import DataError, HeadlightError
+from headlight.training.recipe import Recipe, TokenizerOptions, TrainingOptions, load_recipe
+from headlight.validation import MAX_TOML_BYTES
+from tests.shell import Shell
+
+
+def test_every_number_of_a_recipe_has_a_range_that_holds_its_default() -> None:
+    for options in (TokenizerOptions(), TrainingOptions()):
+        for part in fields(options):
+            if str(part.type) in ("int", "float", "tuple[int, ...]"):
+                least, most = part.metadata["range"]
+                assert part.default == () or least <= part.default <= most < float("inf")
+
+
+TEXT = 'texts = {"t.txt" = 1}\ntraining = {steps = 1}\n'
+HOSTILE: dict[str, tuple[str, str]] = {
+    "epochs": ('texts = {"t.txt" = 1e300}\n', "a positive number up to 1,000"),
+    "epochs of a size": ('texts = {"t.txt" = 1000000000}\n', "a positive number up to 1,000"),
+    "no epochs": ('texts = {"t.txt" = nan}\n', "a positive number up to 1,000"),
+    "a context": (TEXT + "[model]\ncontext_length = 1000000000\n", "context_length is 1000000000; .* most 1,048,576"),
+    "rows and context": (
+        'texts = {"t.txt" = 1}\nmodel.context_length = 1048576\n'
+        'training = {steps = 1, batch_size = 65536, device = "cpu"}\n',
+        "Training needs at least .* GB of memory .*micro_batch_size",
+    ),
+    "weights": (
+        'texts = {"t.txt" = 1}\nmodel = {d_model = 65536, layers = 1024}\ntraining = {steps = 1, device = "cpu"}\n',
+        "Training needs at least .* GB",
+    ),
+    "a long seed": (f"training = {{steps = 1, seed = {'9' * 900}}}\n" + 'texts = {"t.txt" = 1}', "seed is 9+ .* most"),
+    "a longer seed": (f"training = {{steps = 1, seed = {'9' * 9000}}}\n", "a line of over 1,000"),
+    "seeds": (
+        "training = {steps = 1, seeds = [" + "1,\n" * 1001 + ']}\ntexts = {"t.txt" = 1}',
+        "seeds has 1,001 numbers",
+    ),
+    "brackets": ("x = " + "[\n" * 20_000, "cannot be read"),
+    "tables": ("model = " + "{a=" * 200 + "1" + "}" * 200, "nested too deeply"),
+    "keys": ("model." + "a." * 400 + "a = 1", "nested too deeply"),
+    "a key": ("a." * 20_000 + "a = 1", "a line of over 1,000"),
+    "much": ("#\n" * MAX_TOML_BYTES, "far larger than any"),
+    "bytes": ("\0", "cannot be read"),
+    "a name": (f'texts = {{"{"x" * 900}" = 1}}\ntraining = {{steps = 1}}\n', "no file x+"),
+    "a name of zeros": ('texts = {"\\u0000" = 1}\ntraining = {steps = 1}\n', "no file"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_cannot_be_meant_is_refused(
+    name: str, tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text, sentence = HOSTILE[name]
+    Path("recipe.toml").write_text(text)
+    Path("t.txt").write_text("a line of text\n" * 20)
+    printed = shell.refused(["train", "recipe.toml", "--out", "out"])
+    assert re.search(sentence, printed), printed
+
+
+def test_a_pipe_is_no_recipe(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be read"):
+        load_recipe(tmp_path)
+
+
+def test_a_packed_text_that_grows_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "t.txt.xz"
+    file.write_bytes(lzma.compress(b"a line\n" * 40_000))
+    assert len(list(read_lines(file))) == 40_000
+    monkeypatch.setattr(corpus, "MAX_LINE", 10_000)
+    read = 0
+    with pytest.raises(DataError, match="unpacks to over 100 times its size"):
+        for _ in read_lines(file):
+            read += 1
+    assert read < 15_000, "no more is unpacked"
+    file.write_bytes(lzma.compress(b"x" * 20_000))
+    with pytest.raises(DataError, match="a line of over 10,000 characters"):
+        next(read_lines(file))
+    assert file.write_bytes(b"\xfd7zXZ\0 broken")
+    with pytest.raises(DataError, match="cannot be read"):
+        next(read_lines(file))
+
+
+VALUES = (
+    *(
+        "1e300",
+        "nan",
+        "-1",
+        "0",
+        "1",
+        "3",
+        "9" * 600,
+        "true",
+        '""',
+        '"x"',
+        '"\\u0000"',
+        "[]",
+        "[[[[1]]]]",
+        "{}",
+        "{a = 1}",
+    ),
+    *("1979-05-27", "0.5", "[1, 2, 2]", '"../../etc/passwd"', '"$NOWHERE/x"', '"causal"', "0xffffffffff", "[0.5]"),
+)
+SECTIONS = {
+    "": ("objective", "task", "validation", "texts", "examples", "model", "training", "x"),
+    "[training]": tuple(part.name for part in fields(TrainingOptions)),
+    "[tokenizer]": tuple(asdict(TokenizerOptions())),
+    "[model]": tuple(part.name for part in fields(Config)),
+    "[examples]": ("files", "text", "answer", "columns"),
+    "[texts]": ('"t.txt"', '"\\u0000"', '"a=b"', '""'),
+}
+
+
+def made_up(random: Random) -> str:
+    """A recipe of known fields, with values that are seldom right."""
+    parts = [(header, names) for header, names in SECTIONS.items() if not header or random.random() < 0.4]
+    return "\n".join(
+        "\n".join(
+            (
+                header,
+                *(
+                    f"{name} = {random.choice(VALUES)}"
+                    for name in random.sample(names, min(len(names), random.randrange(4)))
+                ),
+            )
+        )
+        for header, names in parts
+    )
+
+
+@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 500), marks=pytest.mark.full)])
+def test_made_up_recipes_are_built_or_get_a_sentence(seeds: range, tmp_path: Path) -> None:
+    refused = 0
+    for seed in seeds:
+        file = tmp_path / f"{seed}.toml"
+        file.write_text(made_up(Random(seed)))
+        try:
+            assert isinstance(load_recipe(file).check(), Recipe)
+        except HeadlightError as error:
+            assert str(error).strip().endswith((".", "?")) and "\n" not in str(error), f"one sentence: {error}"
+            refused += 1
+    assert refused > len(seeds) // 2
