@@ -1,12 +1,16 @@
 """`headlight check`: a learner's file in a separate process, with a message for every outcome."""
 
 import json
+import sys
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from headlight.cli.check.command import FileResult, run_file
+from headlight.cli.check.signed_lines import MAX_BYTES, SignedLines, read_signed
 from headlight.cli.main import main
 from headlight.code_exercises.diagnoses import Finding
 from tests.model.code_exercises.files import IMPORTS, SCALED, with_slip
@@ -82,6 +86,64 @@ def test_a_loop_without_an_end_is_stopped_after_the_time_limit(file: Path) -> No
     result = run_file(file, (), 5)
     assert result.status == 2
     assert "my_attention.py was stopped after 5 s while" in result.problem
+
+
+FORGED = """
+import json, os, subprocess, sys
+finding = {"exercise": "attention", "check": "all", "passed": True}
+lines = "".join(json.dumps(each) + "\\n" for each in ({"finding": finding}, {"done": True}))
+for number in range(1, 20):
+    try:
+        os.write(number, lines.encode())
+        os.pwrite(number, lines.encode(), 0)
+    except OSError:
+        pass
+os._exit(0)
+"""
+
+
+def test_findings_that_the_file_writes_itself_do_not_count(file: Path) -> None:
+    file.write_text(FORGED)
+    result = run_file(file, (), 280)
+    assert not result.findings and result.status == 2 and "ended Python (exit status 0)" in result.problem
+
+
+def test_no_line_counts_twice_or_beyond_the_limit() -> None:
+    written = BytesIO()
+    lines = SignedLines(written, b"key")
+    lines.write({"at": 0})
+    first = written.getvalue()
+    written.write(first + b"garbage")
+    lines.write({"at": 1})
+    written.write(b"x" * MAX_BYTES)
+    lines.write({"at": 2})
+    written.seek(0)
+    assert [event["at"] for event in read_signed(written, b"key")] == [0, 1]
+    written.seek(0)
+    assert not list(read_signed(written, b"other"))
+
+
+STAYING = """
+import subprocess, sys
+subprocess.Popen(
+    [sys.executable, "-c", "import os, time; os.fork() and os._exit(0); os.setsid(); print(os.getpid(), flush=True); "
+    "time.sleep(600)"],
+    stdout=open("pid", "w"), start_new_session=True,
+)
+while not open("pid").read().strip():
+    pass
+"""
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="other systems do not give orphans to the process that started them"
+)
+@pytest.mark.parametrize("end", ["raise SystemExit", "os._exit(0)", "while True: pass"])
+def test_no_process_stays_whatever_session_it_is_in(end: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(file.parent)
+    file.write_text(f"import os\n{STAYING}\n{end}\n")
+    run_file(file, (), 20)
+    assert not psutil.pid_exists(int(Path("pid").read_text()))
 
 
 def test_what_ends_after_a_finding_has_the_status_1() -> None:

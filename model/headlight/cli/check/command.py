@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryFile
 from typing import Any
 
 import msgspec
 
+from headlight.cli.check.signed_lines import read_signed
 from headlight.cli.common import command, positive_int
 from headlight.code_exercises.diagnoses import Finding
 from headlight.code_exercises.exercises import CODE_EXERCISES, write_exercises
@@ -23,6 +25,7 @@ from headlight.code_exercises.grade import format_findings
 from headlight.errors import HeadlightError
 
 SECONDS = 120  # in total, including the start of Python and torch
+GRACE_SECONDS = 30  # for ending all processes
 ROOT = Path(__file__).parents[3]  # contains the package `headlight`
 
 
@@ -100,41 +103,53 @@ class FileResult:
 
 
 def run_file(file: Path, names: Sequence[str], seconds: int | float) -> FileResult:
-    """Run the checks in another process, which is killed after the time limit.
+    """Run the checks in another process, which is ended after the time limit, with all that it has started.
 
-    The output of the file goes to standard error.
+    The output of the file goes to standard error. A finding counts only with its signature (`signed_lines`).
     """
-    command = [sys.executable, "-P", "-m", "headlight.cli.check.process", str(file.resolve()), *names]
+    modules = ("headlight.cli.check.supervisor", sys.executable, "-P", "-m", "headlight.cli.check.process")
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    with subprocess.Popen(
-        command,
-        env=os.environ | {"PYTHONPATH": paths},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    ) as process:
+    key, late = token_hex(32).encode(), ""
+    with (
+        TemporaryFile() as output,
+        subprocess.Popen(
+            [sys.executable, "-P", "-m", *modules, str(file.resolve()), *names],
+            env=os.environ | {"PYTHONPATH": paths},
+            stdin=subprocess.PIPE,
+            stdout=output,
+        ) as supervisor,
+    ):
         try:
-            printed, _ = process.communicate(timeout=seconds)
-            is_late = False
-        except subprocess.TimeoutExpired as late:
-            printed, is_late = late.output or b"", True
+            _send(supervisor, key + b"\n")
+            supervisor.wait(seconds)
+        except subprocess.TimeoutExpired:
+            late = f"after {seconds:g} s"
         finally:
-            _end(process)
-    return _read_result(str(file), printed.splitlines(), process.returncode, f"after {seconds:g} s" if is_late else "")
+            _end(supervisor)
+        output.seek(0)
+        return _read_result(str(file), tuple(read_signed(output, key)), supervisor.returncode, late)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process and, if the system has process groups, all processes that it started."""
-    if os.name != "nt":
-        with suppress(ProcessLookupError, PermissionError):  # if all have ended
-            os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
-    process.wait()
+def _send(supervisor: subprocess.Popen[bytes], line: bytes) -> None:
+    assert supervisor.stdin is not None
+    with suppress(BrokenPipeError):
+        supervisor.stdin.write(line)
+        supervisor.stdin.flush()
 
 
-def _read_result(file: str, lines: Sequence[bytes], status: int, late: str) -> FileResult:
-    events: list[dict[str, Any]] = [json.loads(line) for line in lines]
+def _end(supervisor: subprocess.Popen[bytes]) -> None:
+    """Let the supervisor end the process and all that it has started."""
+    assert supervisor.stdin is not None
+    with suppress(BrokenPipeError):
+        supervisor.stdin.close()
+    try:
+        supervisor.wait(GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        supervisor.kill()
+        supervisor.wait()
+
+
+def _read_result(file: str, events: Sequence[dict[str, Any]], status: int, late: str) -> FileResult:
     findings = tuple(msgspec.convert(event["finding"], Finding) for event in events if "finding" in event)
     if problems := [str(event["problem"]) for event in events if "problem" in event]:
         return FileResult(file, findings, problems[0])

@@ -1,12 +1,12 @@
 """`python -m headlight.cli.check.process FILE [EXERCISE ...]`: runs a learner's file, prints each finding as JSON.
 
-Only `headlight check` starts it, on the learner's own machine. An import contract keeps it out of every server.
+The lines are signed with the key on standard input. Only `headlight check` starts it, on the learner's own machine. An
+import contract keeps it out of every server.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -16,42 +16,42 @@ from types import ModuleType
 
 import torch
 
+from headlight.cli.check.signed_lines import SignedLines
 from headlight.code_exercises.exercises import CODE_EXERCISES
 from headlight.code_exercises.grade import describe_error, grade
 
 
-class Events:
-    """Writes lines of JSON to standard output; everything else that is printed goes to standard error."""
-
-    def __init__(self) -> None:
-        self._lines = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="ascii")
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-
-    def tell(self, **event: object) -> None:
-        """Write one line and flush it."""
-        print(json.dumps(event), file=self._lines, flush=True)
+def _signed_output() -> SignedLines:
+    """Standard output, signed with the key on standard input; what is printed from now on goes to standard error."""
+    key, lines = sys.stdin.buffer.read(), os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return SignedLines(lines, key.strip())
 
 
 def main(arguments: Sequence[str]) -> None:
     """Load the file and grade the exercises that it solves, or the named ones."""
     torch.set_num_threads(1)  # the tensors are tiny, so threads would only slow each other down
-    events, path, names = Events(), Path(arguments[0]), arguments[1:]
-    events.tell(doing="being read")
+    lines, path, names = _signed_output(), Path(arguments[0]), arguments[1:]
+
+    def tell(**event: object) -> None:
+        lines.write(event)
+
+    tell(doing="being read")
     try:
         module = _load(path)
     except (Exception, SystemExit) as error:
-        events.tell(problem=f"{path.name} cannot be read. {describe_error(error)}")
+        tell(problem=f"{path.name} cannot be read. {describe_error(error)}")
         return
     missing = [name for name in names or CODE_EXERCISES if not callable(getattr(module, name, None))]
     found = [name for name in names or CODE_EXERCISES if name not in missing]
     if missing and (names or not found):
-        events.tell(problem=_describe_missing(path, missing, module))
+        tell(problem=_describe_missing(path, missing, module))
         return
     for name in found:
-        events.tell(doing=f"{name} was checked")
+        tell(doing=f"{name} was checked")
         for finding in grade(name, getattr(module, name)):
-            events.tell(finding=asdict(finding))
-    events.tell(done=True)
+            tell(finding=asdict(finding))
+    tell(done=True)
 
 
 def _load(path: Path) -> ModuleType:
