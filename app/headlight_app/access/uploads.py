@@ -6,12 +6,13 @@ deleted when its visitor removes it or leaves, and when the server stops.
 
 from __future__ import annotations
 
+import errno
 import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, count
@@ -40,6 +41,7 @@ UPLOAD_GONE = (
 DISK_FULL = "The disk of this server is full, so it can take no upload now. Ask the person who runs it to make room."
 ONE_AT_A_TIME = "Another upload of yours is still being checked. Send this one when it is done."
 SERVER_FULL = "There is no room for another upload now: others here have taken it. Try again in a few minutes."
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)  # on the disk, for this user
 Extract = Callable[[Path, int], Path]  # (folder, maximum bytes) -> folder to open
 
 
@@ -99,6 +101,14 @@ class UploadStore:
         """
         _require_visitor(visitor)
         allowed_bytes = self._reserve(visitor, size)
+        try:
+            with _disk_errors():
+                return self._store(visitor, title, extract, allowed_bytes)
+        finally:
+            with self.lock:
+                del self.reserved[visitor]
+
+    def _store(self, visitor: str, title: str, extract: Extract, allowed_bytes: int) -> VisitorCheckpoint:
         upload_dir = self._uploads_dir() / secrets.token_hex(16)
         try:
             upload_dir.mkdir(mode=0o700)
@@ -110,9 +120,6 @@ class UploadStore:
         except BaseException:
             _delete(upload_dir)
             raise
-        finally:
-            with self.lock:
-                del self.reserved[visitor]
 
     def _add(self, visitor: str, checkpoint: VisitorCheckpoint) -> VisitorCheckpoint:
         """Register a checkpoint. A second one with the same title gets a number appended."""
@@ -209,6 +216,16 @@ class UploadStore:
                 folder.mkdir(mode=0o700)
                 self.uploads_dir = folder
             return self.uploads_dir
+
+
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    """Turn errors of the disk, also those while files are copied, into CheckpointError."""
+    try:
+        yield
+    except OSError as error:
+        why = f"This server cannot store the upload: {error.strerror or 'its disk fails'}. Tell the person who runs it."
+        raise CheckpointError(DISK_FULL if error.errno in NO_ROOM else why) from error
 
 
 @lru_cache(maxsize=1)

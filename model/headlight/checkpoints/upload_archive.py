@@ -138,7 +138,8 @@ def _checkpoint_errors() -> Iterator[None]:
     except zipfile.LargeZipFile as error:
         raise CheckpointError("The archive is too large to be read.") from error
     except OSError as error:
-        raise CheckpointError(f"The upload cannot be stored: {error.strerror or 'its end is missing'}.") from error
+        why = error.strerror or "its end is missing"
+        raise CheckpointError(f"The upload cannot be stored: {why}. Send it again, or one that is smaller.") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
         raise CheckpointError("The upload is not a readable .zip archive; it may be damaged.") from error
 

@@ -1,5 +1,7 @@
 """Uploads are private to their visitor, limited in size, and deleted."""
 
+import errno
+import os
 import re
 import shutil
 import tempfile
@@ -179,6 +181,20 @@ def test_a_full_disk_is_called_so(guests: UploadStore, monkeypatch: pytest.Monke
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=LIMIT))
     with pytest.raises(CheckpointError, match="disk of this server is full"):
         bring(guests)
+
+
+@pytest.mark.parametrize(
+    ("number", "sentence"),
+    [(errno.ENOSPC, "disk of this server is full"), (errno.EIO, "cannot store .* Tell the person")],
+)
+def test_a_disk_that_fails_during_an_upload_gets_a_sentence(number: int, sentence: str, guests: UploadStore) -> None:
+    def extract(folder: Path, max_bytes: int) -> Path:
+        (folder / "half").write_bytes(b"x")
+        raise OSError(number, os.strerror(number))
+
+    with pytest.raises(CheckpointError, match=sentence):
+        guests.add_upload(ANNA, "tiny", extract)
+    assert guests.uploads_dir is not None and not list(guests.uploads_dir.iterdir()) and not guests.reserved
 
 
 def test_who_has_left_is_swept_away_and_who_is_here_is_not(guests: UploadStore) -> None:
