@@ -14,6 +14,7 @@ from headlight.sound.recording import Recording
 from headlight.sound.spectrogram import log_mel_spectrogram
 from headlight.text.tokenizer import Encoded
 
+SECONDS_AFTER = 60  # from a cut to what is heard: its ringing is then far below the rounding of 16 bits
 SHOWN = (16_000, 64, 400, 160)  # rate, mel bins, window and hop of the spectrogram for models of raw samples
 
 
@@ -38,7 +39,13 @@ def process_sound(recording: Recording, config: SoundConfig) -> ProcessedSound:
     """
     if not config.rate:
         raise SoundError("This model reads no sound.")
-    samples = recording.at_rate(config.rate)[: config.sample_count or None].astype(np.float32)
+    part = recording
+    if config.sample_count:  # far beyond what is heard, it is cut before it is resampled
+        end = config.sample_count * recording.rate // config.rate + SECONDS_AFTER * recording.rate
+        part = Recording(recording.samples[:end], recording.rate)
+    else:
+        config.check_length(round(len(recording.samples) * config.rate / recording.rate))
+    samples = part.at_rate(config.rate)[: config.sample_count or None].astype(np.float32)
     seconds_read = len(samples) / config.rate
     if config.sample_count:
         samples = np.pad(samples, (0, config.sample_count - len(samples)))

@@ -1,6 +1,8 @@
 """Recordings at any rate, their spectrogram, and the input of a sound model."""
 
 import math
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,8 +62,29 @@ def test_a_sound_is_cut_or_filled_with_silence_to_what_is_heard() -> None:
     short, long = (process_sound(toys.noise(seconds), toys.HEARS) for seconds in (0.1, 3.0))
     assert short.features.shape == long.features.shape == (20, 18)
     assert (short.seconds_read, long.seconds, long.seconds_read) == pytest.approx((0.1, 3.0, 0.18))
+    heard = 0.5 * tone(48_000, seconds=100)
+    whole = Recording(Recording(heard, 48_000).at_rate(16_000), 16_000)
+    cut = process_sound(Recording(heard, 48_000), toys.HEARS)
+    power, expected = (10 ** (4 * each.features) for each in (cut, process_sound(whole, toys.HEARS)))
+    np.testing.assert_allclose(power, expected, atol=1e-5 * expected.max())
     silent = short.features[:, 12:]  # frames past the recording's end
     assert np.ptp(silent) == 0 and silent.max() == short.features.min()
+
+
+@pytest.mark.parametrize("config", [toys.HEARS, replace(toys.HEARS, frames=0)])
+def test_the_length_is_looked_at_before_the_rate_is_changed(
+    config: SoundConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resample, lengths = Recording.at_rate, [0]
+
+    def counted(recording: Recording, rate: int) -> np.ndarray:
+        lengths.append(len(recording.samples))
+        return resample(recording, rate)
+
+    monkeypatch.setattr(Recording, "at_rate", counted)
+    with suppress(SoundError):
+        process_sound(Recording(np.zeros(8_000_000, np.float32), 4_000), config)
+    assert lengths[-1] < 250_000
 
 
 def test_frames_are_named_by_their_seconds_and_say_where_the_recording_ends() -> None:
