@@ -12,7 +12,7 @@ import torch
 from headlight.checkpoints.load import DEVICE_COUNTS, free_memory
 from headlight.config import Config
 from headlight.config.flat_names import in_groups
-from headlight.data.corpus import TextSource, expand_path
+from headlight.data.corpus import MAX_EPOCHS, TextSource, expand_path
 from headlight.data.examples import GeneratedTask
 from headlight.data.own_examples import ExampleFiles, own_task
 from headlight.data.text_tasks import EXAMPLE_TASKS, TextTask
@@ -28,35 +28,40 @@ from headlight.validation import from_plain, read_toml
 DERIVED_FIELDS = ("architecture", "vocabulary_size", "masks", "output_head", "labels")
 MODEL_FIELDS = tuple(part.name for part in fields(Config) if part.name not in DERIVED_FIELDS)
 MODEL_DEFAULTS: dict[str, Any] = {"context_length": 128, "d_model": 256, "layers": 6, "heads": 8}
-STEPS, ROWS, MINUTES, RATES, SHARES, SEEDS = 10**9, 65_536, 10**6, 10**3, 0.999, 2**53  # the largest
 MAX_NUMBERS = 1_000  # of a list in a recipe
-CONTEXT_LENGTHS = (1, 2**20)  # of a model that is trained
+_STEPS, _ROWS, _MINUTES, _RATE, _SEED = (0, 10**9), (1, 65_536), (0, 10**6), (0, 1_000), (0, 2**53)
+# The least and the most that each number of a recipe may be; `epochs` are more than 0 (data/corpus.py).
+RANGES: Mapping[str, tuple[float, float]] = {
+    "vocabulary_size": (1, 2**20), "context_length": (1, 2**20), "short_context_length": (0, 2**20),
+    "batch_size": _ROWS, "micro_batch_size": (0, 65_536), "evaluate_rows": _ROWS, "threads": (0, 1_024),
+    "steps": _STEPS, "warmup_steps": _STEPS, "cooldown_start_step": _STEPS, "keep_steps": _STEPS,
+    "evaluate_every": (1, 10**9), "minutes": _MINUTES, "save_minutes": _MINUTES,
+    "learning_rate": _RATE, "muon_learning_rate": _RATE, "weight_decay": _RATE, "max_grad_norm": (0, 10**9),
+    "seed": _SEED, "seeds": _SEED, "ema_decay": (0, 1), "min_lr_ratio": (0, 1), "cooldown_fraction": (0, 1),
+    "short_context_fraction": (0, 1), "line_start_probability": (0, 1), "label_smoothing": (0, 0.999),
+    "token_dropout": (0, 0.999), "mask_rate": (0.001, 0.999), "final_mask_rate": (0, 0.999), "epochs": (0, MAX_EPOCHS),
+}  # fmt: skip
 Section = TypeVar("Section")
 
 
-def option(default: Any, help_text: str, least: int | float | None = None, most: int | float = 0) -> Any:
-    """A field with a default and a line of help; a number, or each of several, lies between `least` and `most`."""
-    if least is None:
-        return field(default=default, metadata={"help": help_text})
-    told = f"{help_text}; {least:,} to {most:,}"
-    return field(default=default, metadata={"help": told, "range": (least, most)})
+def option(default: Any, help_text: str) -> Any:
+    """A field with a default and a line of help."""
+    return field(default=default, metadata={"help": help_text})
 
 
 def check_ranges(options: Any) -> None:
-    """Raise DataError for a number out of its field's range, and for more than MAX_NUMBERS of them."""
-    for part in fields(options):
-        value = getattr(options, part.name)
-        if (limits := part.metadata.get("range")) is None:
-            continue
-        numbers = value if isinstance(value, tuple) else (value,)
+    """Raise DataError for a number, also in a list, out of its range, and for more than MAX_NUMBERS in a list."""
+    for name, value in asdict(options).items():
+        numbers = value if isinstance(value, tuple) else (value,) if name in RANGES else ()
         if len(numbers) > MAX_NUMBERS:
-            raise DataError(f"{part.name} has {len(numbers):,} numbers; it may have {MAX_NUMBERS:,} at most.")
+            raise DataError(f"{name} has {len(numbers):,} numbers; it may have {MAX_NUMBERS:,} at most.")
         for number in numbers:
-            require_between(part.name, number, *limits)
+            require_in_range(name, number)
 
 
-def require_between(name: str, number: int | float, least: int | float, most: int | float) -> None:
-    """Raise DataError if a number, or NaN, is not in a range."""
+def require_in_range(name: str, number: int | float) -> None:
+    """Raise DataError if a number, or NaN, is not in the range of its name."""
+    least, most = RANGES[name]
     if number < least:
         raise DataError(f"{name} is {shortened(str(number))}; it must be at least {least:,}.")
     if not number <= most:
@@ -69,7 +74,7 @@ class TokenizerOptions:
 
     folder: str = option("", "a folder whose tokenizer.json is used, instead of training one")
     kind: str = option("", f"{', '.join(TOKENIZER_TRAINERS)} (default: the objective's usual kind)")
-    vocabulary_size: int = option(8000, "entries of the vocabulary", 1, 2**20)
+    vocabulary_size: int = option(8000, "entries of the vocabulary")
     plain_typography: bool = option(False, "replace curly quotes and dashes by their ASCII equivalents")
 
 
@@ -77,62 +82,45 @@ class TokenizerOptions:
 class TrainingOptions:
     """The settings of the optimization. A step is one update of the weights."""
 
-    batch_size: int = option(32, "rows (of context_length tokens) per step", 1, ROWS)
-    micro_batch_size: int = option(0, "rows per forward pass, if a batch does not fit into memory (0: all)", 0, ROWS)
-    steps: int = option(0, "stop after this many steps (0: no limit)", 0, STEPS)
-    minutes: float = option(0.0, "stop after this many minutes (0: no limit)", 0, MINUTES)
+    batch_size: int = option(32, "rows (of context_length tokens) per step")
+    micro_batch_size: int = option(0, "rows per forward pass, if a batch does not fit into memory (0: all)")
+    steps: int = option(0, "stop after this many steps (0: no limit)")
+    minutes: float = option(0.0, "stop after this many minutes (0: no limit)")
     optimizer: str = option("adamw", ", ".join(OPTIMIZERS))
-    learning_rate: float = option(1.5e-3, "the peak learning rate", 0, RATES)
-    muon_learning_rate: float = option(
-        0.0, "the peak learning rate of the matrices under muon (0: learning_rate)", 0, RATES
-    )
-    weight_decay: float = option(0.1, "the decay of matrices, times the learning rate", 0, RATES)
+    learning_rate: float = option(1.5e-3, "the peak learning rate")
+    muon_learning_rate: float = option(0.0, "the peak learning rate of the matrices under muon (0: learning_rate)")
+    weight_decay: float = option(0.1, "the decay of matrices, times the learning rate")
     schedule: str = option("cosine", ", ".join(SCHEDULES))
-    warmup_steps: int = option(200, "steps until the peak learning rate", 0, STEPS)
-    cooldown_fraction: float = option(
-        0.2, "wsd: the last fraction of the run, over which the learning rate decays", 0, 1
-    )
-    cooldown_start_step: int = option(
-        0, "wsd: the step at which the decay begins (0: set by cooldown_fraction)", 0, STEPS
-    )
-    min_lr_ratio: float = option(0.0, "the fraction of the learning rate that remains at the end", 0, 1)
-    label_smoothing: float = option(
-        0.0, "the part of each target spread over all tokens (Vaswani et al. 2017: 0.1)", 0, SHARES
-    )
-    max_grad_norm: float = option(1.0, "clip gradients to this norm", 0, 10**9)
+    warmup_steps: int = option(200, "steps until the peak learning rate")
+    cooldown_fraction: float = option(0.2, "wsd: the last fraction of the run, over which the learning rate decays")
+    cooldown_start_step: int = option(0, "wsd: the step at which the decay begins (0: set by cooldown_fraction)")
+    min_lr_ratio: float = option(0.0, "the fraction of the learning rate that remains at the end")
+    label_smoothing: float = option(0.0, "the part of each target spread over all tokens (Vaswani et al. 2017: 0.1)")
+    max_grad_norm: float = option(1.0, "clip gradients to this norm")
     ema_decay: float = option(
-        0.0,
-        "evaluate and export an exponential moving average of the weights with this decay, such as 0.999 (0: none)",
-        0,
-        1,
+        0.0, "evaluate and export an exponential moving average of the weights with this decay, such as 0.999 (0: none)"
     )
-    short_context_length: int = option(
-        0, "tokens per row at first (0: the model's context length throughout)", 0, CONTEXT_LENGTHS[1]
-    )
-    short_context_fraction: float = option(
-        0.8, "the fraction of the run after which rows have the full context length", 0, 1
-    )
-    mask_rate: float = option(0.15, "masked: the fraction of tokens that are targets", 0.001, SHARES)
+    short_context_length: int = option(0, "tokens per row at first (0: the model's context length throughout)")
+    short_context_fraction: float = option(0.8, "the fraction of the run after which rows have the full context length")
+    mask_rate: float = option(0.15, "masked: the fraction of tokens that are targets")
     final_mask_rate: float = option(
-        0.0, "masked: that fraction at the run's end; it falls with the learning rate (0: mask_rate)", 0, SHARES
+        0.0, "masked: that fraction at the run's end; it falls with the learning rate (0: mask_rate)"
     )
     token_dropout: float = option(
-        0.0, "sequence- and token-classification: the fraction of the tokens that [MASK] hides in training", 0, SHARES
+        0.0, "sequence- and token-classification: the fraction of the tokens that [MASK] hides in training"
     )
     line_start_probability: float = option(
-        0.2, "causal: the probability that a row begins with the start token and a line, like a typed text", 0, 1
+        0.2, "causal: the probability that a row begins with the start token and a line, like a typed text"
     )
-    evaluate_every: int = option(500, "steps between evaluations on the validation texts", 1, STEPS)
-    evaluate_rows: int = option(64, "rows of each validation text", 1, ROWS)
-    save_minutes: float = option(5.0, "minutes between snapshots", 0, MINUTES)
-    keep_steps: tuple[int, ...] = option((), "the steps after which the weights are kept permanently", 0, STEPS)
-    seed: int = option(1, "the random seed of weights, batches and dropout", 0, SEEDS)
-    seeds: tuple[int, ...] = option(
-        (), "one run per seed, from the same start; the mean of their weights is exported", 0, SEEDS
-    )
+    evaluate_every: int = option(500, "steps between evaluations on the validation texts")
+    evaluate_rows: int = option(64, "rows of each validation text")
+    save_minutes: float = option(5.0, "minutes between snapshots")
+    keep_steps: tuple[int, ...] = option((), "the steps after which the weights are kept permanently")
+    seed: int = option(1, "the random seed of weights, batches and dropout")
+    seeds: tuple[int, ...] = option((), "one run per seed, from the same start; the mean of their weights is exported")
     precision: str = option("auto", f"auto, {', '.join(PRECISIONS)}")
     device: str = option("auto", f"auto, {', '.join(DEVICE_COUNTS)}")
-    threads: int = option(0, "processor threads (0: torch's choice)", 0, 1_024)
+    threads: int = option(0, "processor threads (0: torch's choice)")
     compile: bool = option(False, "use torch.compile")
     train_head_only: bool = option(False, "train only the output head")
     init_from: str = option(
@@ -209,7 +197,7 @@ class Recipe:
     def _check_memory(self, model: Transformer) -> None:
         """Raise DataError if not even weights, gradients and one activation per layer fit into the free memory."""
         config, training = model.config, self.training
-        require_between("context_length", config.context_length, *CONTEXT_LENGTHS)
+        require_in_range("context_length", config.context_length)
         weights = sum(parameter.numel() for parameter in model.parameters())
         rows = min(training.batch_size, training.micro_batch_size or training.batch_size)
         tokens = rows * config.context_length if self.texts else 0  # examples may be shorter

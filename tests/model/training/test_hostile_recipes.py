@@ -12,7 +12,7 @@ from headlight.config import Config
 from headlight.data import corpus
 from headlight.data.corpus import read_lines
 from headlight.errors import DataError, HeadlightError
-from headlight.training.recipe import Recipe, TokenizerOptions, TrainingOptions, load_recipe
+from headlight.training.recipe import RANGES, Recipe, TokenizerOptions, TrainingOptions, load_recipe
 from headlight.validation import MAX_TOML_BYTES
 from tests.shell import Shell
 
@@ -21,7 +21,7 @@ def test_every_number_of_a_recipe_has_a_range_that_holds_its_default() -> None:
     for options in (TokenizerOptions(), TrainingOptions()):
         for part in fields(options):
             if str(part.type) in ("int", "float", "tuple[int, ...]"):
-                least, most = part.metadata["range"]
+                least, most = RANGES[part.name]
                 assert part.default == () or least <= part.default <= most < float("inf")
 
 
