@@ -15,6 +15,7 @@ from headlight.paths import assets_dir, read_regular
 from headlight.registry import Registry
 
 MAX_BYTES = 200_000
+MAX_STEPS = 40  # each of which runs the model up to MAX_RUNS times for each text
 FENCE = "---"
 
 
@@ -52,6 +53,10 @@ def read_lesson(name: str, text: str) -> tuple[Lesson, tuple[Fault, ...]]:
     faults += _header_faults(header)
     if not steps:
         faults.append(Fault(max(end, 1), "A lesson has steps; each begins with a line “## Title”."))
+    if len(steps) > MAX_STEPS:
+        faults.append(
+            Fault(steps[MAX_STEPS].number, f"A lesson has at most {MAX_STEPS} steps; make two lessons of it.")
+        )
     faults += [Fault(each.number, f"“{each.key}” belongs to a step, below a line “## Title”.") for each in intro.lines]
     made = tuple(Step(tuple(part.lines), part.title, part.number, tuple(part.prose)) for part in steps)
     return Lesson(tuple(header.lines), name, tuple(intro.prose), made), tuple(sorted(faults))

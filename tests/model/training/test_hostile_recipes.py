@@ -28,8 +28,6 @@ def test_every_number_of_a_recipe_has_a_range_that_holds_its_default() -> None:
 TEXT = 'texts = {"t.txt" = 1}\ntraining = {steps = 1}\n'
 HOSTILE: dict[str, tuple[str, str]] = {
     "epochs": ('texts = {"t.txt" = 1e300}\n', "a positive number up to 1,000"),
-    "epochs of a size": ('texts = {"t.txt" = 1000000000}\n', "a positive number up to 1,000"),
-    "no epochs": ('texts = {"t.txt" = nan}\n', "a positive number up to 1,000"),
     "a context": (TEXT + "[model]\ncontext_length = 1000000000\n", "context_length is 1000000000; .* most 1,048,576"),
     "rows and context": (
         'texts = {"t.txt" = 1}\nmodel.context_length = 1048576\n'
@@ -41,7 +39,6 @@ HOSTILE: dict[str, tuple[str, str]] = {
         "Training needs at least .* GB",
     ),
     "a long seed": (f"training = {{steps = 1, seed = {'9' * 900}}}\n" + 'texts = {"t.txt" = 1}', "seed is 9+ .* most"),
-    "a longer seed": (f"training = {{steps = 1, seed = {'9' * 9000}}}\n", "a line of over 1,000"),
     "seeds": (
         "training = {steps = 1, seeds = [" + "1,\n" * 1001 + ']}\ntexts = {"t.txt" = 1}',
         "seeds has 1,001 numbers",
@@ -51,7 +48,6 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "keys": ("model." + "a." * 400 + "a = 1", "nested too deeply"),
     "a key": ("a." * 20_000 + "a = 1", "a line of over 1,000"),
     "much": ("#\n" * MAX_TOML_BYTES, "far larger than any"),
-    "bytes": ("\0", "cannot be read"),
     "a name": (f'texts = {{"{"x" * 900}" = 1}}\ntraining = {{steps = 1}}\n', "no file x+"),
     "a name of zeros": ('texts = {"\\u0000" = 1}\ntraining = {steps = 1}\n', "no file"),
 }
@@ -67,11 +63,6 @@ def test_what_cannot_be_meant_is_refused(
     Path("t.txt").write_text("a line of text\n" * 20)
     printed = shell.refused(["train", "recipe.toml", "--out", "out"])
     assert re.search(sentence, printed), printed
-
-
-def test_a_pipe_is_no_recipe(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be read"):
-        load_recipe(tmp_path)
 
 
 def test_a_packed_text_that_grows_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
