@@ -1,5 +1,6 @@
 """Small files that would need much memory or time are refused early."""
 
+import os
 import struct
 import zipfile
 from pathlib import Path
@@ -8,7 +9,9 @@ import pytest
 import torch
 
 from headlight.checkpoints import load
+from headlight.checkpoints.tokenizers.open import READERS, open_tokenizer
 from headlight.errors import CheckpointError
+from headlight.paths import MAX_JSON_BYTES
 from tests.families.cases import CASES
 from tests.families.reference import build, build_adapter, build_pickle
 
@@ -41,6 +44,15 @@ def test_an_adapter_whose_product_is_larger_than_any_memory(tmp_path: Path) -> N
         build_adapter(tmp_path / "adapter", "base", shapes)
         with pytest.raises(CheckpointError, match="which does not fit the base weight"):
             load(tmp_path / "adapter")
+
+
+@pytest.mark.parametrize("files", READERS, ids="+".join)
+def test_a_vocabulary_larger_than_any(files: tuple[str, ...], tmp_path: Path) -> None:
+    for file in files:
+        (tmp_path / file).touch()
+        os.truncate(tmp_path / file, MAX_JSON_BYTES + 1)  # a sparse file: all zeros, and nothing on the disk
+    with pytest.raises(CheckpointError, match="far larger than any vocabulary"):
+        open_tokenizer(tmp_path, "nanogpt", "it")
 
 
 def test_a_file_of_llama2c_with_a_million_layers(tmp_path: Path) -> None:

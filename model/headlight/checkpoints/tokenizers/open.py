@@ -42,7 +42,7 @@ from headlight.checkpoints.tokenizers.special_tokens import (
     read_tokenizer_config,
 )
 from headlight.errors import CheckpointError, shortened, wrap_errors
-from headlight.paths import reject_pointer
+from headlight.paths import MAX_JSON_BYTES, reject_pointer
 from headlight.text.tokenizer import TOKENIZER_FILE, Tokenizer, read_tokenizer_json
 
 VOCAB_JSON, MERGES_TXT, VOCAB_TXT = "vocab.json", "merges.txt", "vocab.txt"
@@ -135,6 +135,8 @@ def _find_reader(folder: Path, name: str, model_type: str = "") -> BackendReader
         if all((folder / file).is_file() for file in files):
             for file in files:
                 reject_pointer(folder / file)
+                if (folder / file).stat().st_size > MAX_JSON_BYTES:
+                    raise CheckpointError(f"{name}: its {file} is far larger than any vocabulary.")
             return reader
     raise CheckpointError(
         f"{name} holds no tokenizer: no {TOKENIZER_FILE}, no {VOCAB_JSON} with {MERGES_TXT}, no "
