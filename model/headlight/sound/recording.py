@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from math import ceil, gcd
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from headlight.array_types import Float
 from headlight.errors import SoundError
 
 MAX_FILE_BYTES = 2**25  # bytes
+MAX_CHUNKS = 1_000  # that are looked at, of a file
+BLOCK = 2**20  # samples that are converted at once
 EXTENSIBLE = 0xFFFE  # the encoding then follows in the extension
 # By encoding (1: PCM, 3: float) and bits.
 NUMBER_TYPES = {
@@ -79,7 +82,7 @@ def decode_recording(raw: bytes) -> Recording:
         raise SoundError(f"This sound file is larger than {MAX_FILE_BYTES >> 20} MB; cut out a part of it.")
     if raw[:4] != b"RIFF" or raw[8:12] != b"WAVE":
         raise SoundError("This is not a WAV file. Save the sound as WAV, with 16 bits, and choose that file.")
-    chunks = dict(reversed(list(_chunks(raw))))  # the first of two chunks with the same name counts
+    chunks = dict(reversed(list(islice(_chunks(raw), MAX_CHUNKS))))  # the first of two with the same name counts
     found = _read_format(chunks.get(b"fmt ", b""))
     return Recording(_read_samples(chunks.get(b"data", b""), found), found.rate)
 
@@ -122,8 +125,10 @@ def _read_samples(chunk: bytes, found: WavFormat) -> Float[np.ndarray, " sample"
         numbers = wide.view("<i4").ravel()
     if not np.isfinite(numbers).all():
         raise SoundError("This WAV file has samples that are not numbers. Save it again as WAV with 16 bits.")
-    values = numbers.astype(np.float64)
-    if found.encoding == 1:
-        values = values / 128 - 1 if found.bits == 8 else values / 2.0 ** (31 if found.bits > 16 else 15)
-    mixed: np.ndarray = np.clip(values, -1, 1).reshape(-1, found.channels).mean(1)
-    return mixed.astype(np.float32)
+    samples, frames = np.zeros(count, np.float32), numbers.reshape(-1, found.channels)
+    for start in range(0, count, BLOCK):  # in pieces: each number takes eight bytes meanwhile
+        values = frames[start : start + BLOCK].astype(np.float64)
+        if found.encoding == 1:
+            values = values / 128 - 1 if found.bits == 8 else values / 2.0 ** (31 if found.bits > 16 else 15)
+        samples[start : start + BLOCK] = np.clip(values, -1, 1).mean(1)
+    return samples

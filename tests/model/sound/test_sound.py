@@ -15,6 +15,7 @@ from transformers.audio_utils import mel_filter_bank
 from headlight import ConfigError, SoundError, TextError, run
 from headlight.config import SoundConfig
 from headlight.course.modalities.sound_screen import SAMPLE_RATE, parse_sounds, synthesize
+from headlight.sound import recording
 from headlight.sound.frames import EncodedSound, ProcessedSound, process_sound
 from headlight.sound.recording import Recording, decode_recording, read_recording
 from headlight.sound.spectrogram import mel_filters
@@ -71,15 +72,28 @@ def test_a_sound_is_cut_or_filled_with_silence_to_what_is_heard() -> None:
     assert np.ptp(silent) == 0 and silent.max() == short.features.min()
 
 
+def test_no_more_chunks_are_looked_at_than_a_file_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = wav_file(1, 16, 1, 8_000, bytes(100))
+    junk = b"junk" + bytes(4)
+    assert len(decode_recording(whole[:12] + junk * 900 + whole[12:]).samples) == 50
+    with pytest.raises(SoundError, match="does not say how"):
+        decode_recording(whole[:12] + junk * 1_000 + whole[12:])
+    monkeypatch.setattr(recording, "BLOCK", 7)
+    samples = tone(8_000, seconds=0.01)
+    np.testing.assert_allclose(
+        decode_recording(wav_file(3, 32, 1, 8_000, encoded(samples, 3, 32))).samples, samples, atol=1e-6
+    )
+
+
 @pytest.mark.parametrize("config", [toys.HEARS, replace(toys.HEARS, frames=0)])
 def test_the_length_is_looked_at_before_the_rate_is_changed(
     config: SoundConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resample, lengths = Recording.at_rate, [0]
 
-    def counted(recording: Recording, rate: int) -> np.ndarray:
-        lengths.append(len(recording.samples))
-        return resample(recording, rate)
+    def counted(given: Recording, rate: int) -> np.ndarray:
+        lengths.append(len(given.samples))
+        return resample(given, rate)
 
     monkeypatch.setattr(Recording, "at_rate", counted)
     with suppress(SoundError):
