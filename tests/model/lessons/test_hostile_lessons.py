@@ -1,16 +1,18 @@
 """Made-up lessons: each is right or has faults in sentences, and none runs its model without a limit."""
 
 from random import Random
+from typing import Any
 
 import pytest
 
 from headlight.checkpoints.load import Checkpoint
-from headlight.lessons import scope
 from headlight.lessons.check import check_text
 from headlight.lessons.lesson import HEADER, STEP
 from headlight.lessons.lesson_file import MAX_STEPS
 from headlight.lessons.quantities import QUANTITIES
 from headlight.lessons.scope import MAX_RUNS
+from headlight.tracing.run import run
+from headlight.tracing.trace import Trace
 from tests.model.lessons.conftest import open_shipped
 
 ATOMS = (
@@ -70,16 +72,16 @@ def made_up(random: Random, text: str) -> str:
 
 @pytest.mark.parametrize("seeds", [range(40), pytest.param(range(40, 500), marks=pytest.mark.full)])
 def test_a_made_up_lesson_is_right_or_has_faults(seeds: range, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs, run = [0], scope.run
+    runs = [0]
 
-    def counted(*given: object, **more: object) -> object:
+    def counted(*given: Any) -> Trace:
         runs[0] += 1
-        return run(*given, **more)  # type: ignore[arg-type]
+        return run(*given)
 
     def opened(name: str) -> Checkpoint:
         return open_shipped(name if name.startswith("ladder") else "ladder-7-depth")
 
-    monkeypatch.setattr(scope, "run", counted)
+    monkeypatch.setattr("headlight.lessons.scope.run", counted)
     for seed in seeds:
         runs[0], lesson = 0, made_up(Random(seed), text)
         for fault in check_text("made-up", lesson, opened):

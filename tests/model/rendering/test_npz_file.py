@@ -4,6 +4,7 @@ import zipfile
 from io import BytesIO
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def test_other_packings_are_refused(tmp_path: Path) -> None:
 
 
 def test_arrays_of_every_kind_and_order_are_read(tmp_path: Path) -> None:
-    made = {
+    made: dict[str, Any] = {
         "a": np.asfortranarray(weights()),
         "b": np.array([True]),
         "c": np.array(TOKENS),
