@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from threading import Event, Thread
 from typing import Any
 
 import tokenizers
@@ -105,13 +106,41 @@ def _train(
     trainer_instance = trainer(
         vocab_size=vocabulary_size, special_tokens=list(special_tokens), show_progress=False, **options
     )
-    backend.train_from_iterator(_split_lines(texts), trainer_instance)
+    _train_interruptibly(backend, texts, trainer_instance)
     return backend
 
 
-def _split_lines(texts: Iterable[str]) -> Iterator[str]:
-    for text in texts:
-        yield from sanitize_surrogates(text).splitlines(keepends=True)
+def _train_interruptibly(backend: tokenizers.Tokenizer, texts: Iterable[str], trainer: Any) -> None:
+    """Train in another thread: Python handles signals in the main one, which would be in Rust all the while."""
+    errors: list[BaseException] = []
+    stopped, is_read = Event(), Event()
+
+    def lines() -> Iterator[str]:
+        try:
+            for text in texts:
+                if stopped.is_set():
+                    return
+                yield from sanitize_surrogates(text).splitlines(keepends=True)
+        finally:
+            is_read.set()
+
+    def train() -> None:
+        try:
+            backend.train_from_iterator(lines(), trainer)
+        except BaseException as error:
+            errors.append(error)
+
+    thread = Thread(target=train, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.1)
+    except BaseException:
+        stopped.set()
+        is_read.wait()  # no Python runs in the thread after that
+        raise
+    if errors:
+        raise errors[0]
 
 
 TOKENIZER_TRAINERS: Registry[Callable[[Iterable[str], int, Sequence[str]], tokenizers.Tokenizer]] = Registry(

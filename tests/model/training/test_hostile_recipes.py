@@ -1,8 +1,13 @@
 """Recipes and texts that ask for more than any machine has: one sentence, before anything is computed."""
 
 import lzma
+import os
 import re
+import signal
+import sys
+from collections.abc import Iterator
 from dataclasses import asdict, fields
+from itertools import count
 from pathlib import Path
 from random import Random
 
@@ -12,6 +17,7 @@ from headlight.config import Config
 from headlight.data import corpus
 from headlight.data.corpus import read_lines
 from headlight.errors import DataError, HeadlightError
+from headlight.text.tokenizer_training import train_tokenizer
 from headlight.training.recipe import RANGES, Recipe, TokenizerOptions, TrainingOptions, load_recipe
 from headlight.validation import MAX_TOML_BYTES
 from tests.shell import Shell
@@ -82,6 +88,18 @@ def test_a_packed_text_that_grows_without_end(tmp_path: Path, monkeypatch: pytes
     assert file.write_bytes(b"\xfd7zXZ\0 broken")
     with pytest.raises(DataError, match="cannot be read"):
         next(read_lines(file))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows programs cannot send signals")
+def test_a_signal_ends_the_training_of_a_tokenizer() -> None:
+    def endless() -> Iterator[str]:
+        for number in count():
+            if number == 1_000:
+                os.kill(os.getpid(), signal.SIGINT)
+            yield "a text"
+
+    with pytest.raises(KeyboardInterrupt):
+        train_tokenizer("bpe", endless(), 100, ())
 
 
 VALUES = (
