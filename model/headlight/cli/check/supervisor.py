@@ -26,6 +26,7 @@ def main(command: Sequence[str]) -> None:
     """Run the command. The exit status is its own, or 128 plus the signal that ended it."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl+C ends the parent, and with it this process's input
     first_line = sys.stdin.buffer.readline()
     child = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
     Thread(target=_end_with_input, args=[child], daemon=True).start()
