@@ -27,7 +27,7 @@ from headlight_app.access.settings import settings
 from headlight_app.access.visitor import UNKNOWN_VISITOR
 
 UPLOAD_PREFIX = "upload-"  # begins the name of every upload
-FOLDER_PREFIX = "headlight-uploads-"
+FOLDER_PREFIX = "headlight-stored-"  # a version before, whose lock lay in its folder, began with headlight-uploads-
 GRACE_SECONDS = 120.0  # seconds that a visitor may have no session, as in a reload or a short network failure
 LOCK_PREFIX = "headlight-lock-"  # of the file beside it, which a running server keeps locked
 VISITOR_FACTOR = 2  # times the upload limit: the unpacked uploads of one visitor

@@ -37,7 +37,7 @@ def config_of(name: str) -> Config:
 
 def uploads_on_disk(folder: Path) -> int:
     """The number of uploads on disk."""
-    return len(list(folder.glob("headlight-uploads-*/*")))
+    return len(list(folder.glob("headlight-stored-*/*")))
 
 
 def test_a_zip_has_its_file_name_for_a_title(toys: Path, tmp_path: Path) -> None:

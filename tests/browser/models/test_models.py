@@ -200,7 +200,7 @@ def guest(browser: Browser, elsewhere: Path, tmp_path: Path, monkeypatch: pytest
     options = ("--shared", "--models", str(elsewhere), "--upload-limit", "30")
     with serve(tmp_path, *options) as server, stranger(browser, server, width=390, height=844) as visitor:
         yield visitor
-    assert not list(tmp_path.glob("headlight-uploads-*")), "uploads remain after the server stopped"
+    assert not list(tmp_path.glob("headlight-stored-*")), "uploads remain after the server stopped"
 
 
 def test_on_a_shared_server_one_searches_and_opens_only_what_is_offered(
@@ -225,7 +225,7 @@ def test_on_a_shared_server_one_searches_and_opens_only_what_is_offered(
     assert str(tmp_path) not in page.content()
     send(page, zipped(files))
     expect(card(page, "tiny")).to_be_visible()
-    assert list(tmp_path.glob("headlight-uploads-*/*/tiny/model.safetensors"))
+    assert list(tmp_path.glob("headlight-stored-*/*/tiny/model.safetensors"))
     guest.open(f"model={tiny}")
     expect(page.get_by_role("alert").first).to_contain_text("is not here")
 
