@@ -52,7 +52,8 @@ def connection_figures() -> ConnectionFigures:
 class LimitedProtocol(HttpToolsProtocol):
     """uvicorn's HTTP protocol with limits on headers and connections."""
 
-    header_bytes = 0  # received since the last request
+    header_bytes = 0  # received since the last headers or piece of a body were complete
+    known_bytes = 0  # of the request's address and headers, and of the headers after its body
     header_timer: asyncio.TimerHandle | None = None
     opened_at = 0.0
 
@@ -66,24 +67,42 @@ class LimitedProtocol(HttpToolsProtocol):
             self._refuse(*TOO_MANY_CONNECTIONS)
 
     def data_received(self, data: bytes) -> None:
-        """Read a part of a request; end the connection if its headers are too large."""
-        if self.is_waiting:
-            if self.header_timer is None:
-                self._start_header_timer()
-            self.header_bytes += len(data)
+        """Read a part of a request; end the connection if its headers are too large, also while another is answered."""
+        if self.is_waiting and self.header_timer is None:
+            self._start_header_timer()
+        self.header_bytes += len(data)
         super().data_received(data)
         if not self.is_waiting:
             self._stop_header_timer()
-        elif self.header_bytes > MAX_HEADERS:
+        if self.header_bytes > MAX_HEADERS:
             self._refuse(*HEADERS_TOO_LARGE)
+
+    def on_message_begin(self) -> None:
+        """Begin to read a request."""
+        self.known_bytes = 0
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header, unless all are too large; some come after a body in chunks."""
+        self.known_bytes += len(name) + len(value) + 4
+        self._require_small()
+        super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Begin the request, unless its headers are too large."""
-        if len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers) > MAX_HEADERS:
-            self._refuse(*HEADERS_TOO_LARGE)
-            raise ValueError("too large")  # ends the parser
+        self._require_small()
         self.header_bytes = 0
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Pass on a piece of a body."""
+        self.header_bytes = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End a request."""
+        self.header_bytes = 0
+        super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse a request that is none, unless it was refused already."""
@@ -106,6 +125,11 @@ class LimitedProtocol(HttpToolsProtocol):
         """Whether no request is being answered: none has begun, or the last one is done."""
         return self.cycle is None or self.cycle.response_complete
 
+    def _require_small(self) -> None:
+        if self.known_bytes + len(self.url) > MAX_HEADERS:
+            self._refuse(*HEADERS_TOO_LARGE)
+            raise ValueError("too large")  # ends the parser
+
     def _start_header_timer(self) -> None:
         self.header_timer = self.loop.call_later(HEADER_SECONDS, self._end_slow_headers)
 
@@ -124,6 +148,8 @@ class LimitedProtocol(HttpToolsProtocol):
     def _refuse(self, status: int, sentence: str) -> None:
         """Answer with a sentence, and end the connection."""
         self._stop_header_timer()
+        if self.transport.is_closing():
+            return
         connection_figures().ended[str(status)] += 1
         head = f"HTTP/1.1 {status} \r\ncontent-type: text/plain\r\ncontent-length: {len(sentence)}\r\nconnection: close"
         with suppress(OSError):

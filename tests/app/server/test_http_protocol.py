@@ -33,7 +33,7 @@ class Site:
 
     def __init__(self) -> None:
         self.asked, self.let_go = threading.Semaphore(0), threading.Event()
-        routes = [Route("/", self.text), Route("/slow", self.slow), WebSocketRoute("/ws", self.echo)]
+        routes = [Route("/", self.text), Route("/slow", self.slow, methods=["GET", "POST"]), WebSocketRoute("/ws", self.echo)]
         config = uvicorn.Config(
             Starlette(routes=routes), http=LimitedProtocol, ws="websockets-sansio", log_level="critical", lifespan="off"
         )
@@ -117,6 +117,21 @@ def test_headers_without_end_are_refused_however_small_their_parts(site: Site) -
     with closing(site.line(GET)) as line, pytest.raises(ConnectionError):
         for _ in range(100_000):
             line.sendall(b"X-More: " + b"y" * 1_000 + b"\r\n")
+
+
+CHUNKED = b"POST /slow HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [CHUNKED + b"1\r\nx\r\n0\r\n", CHUNKED + b"1;", GET.replace(b"/ ", b"/slow ") + b"\r\n" + GET],
+    ids=["after a body", "of a chunk", "behind a request"],
+)
+@pytest.mark.parametrize("part", [b"X: " + b"y" * 1_000 + b"\r\n", b"X" * 1_000], ids=["many", "one"])
+def test_headers_have_an_end_where_the_request_before_them_has_none(site: Site, begun: bytes, part: bytes) -> None:
+    with closing(site.line(begun)) as line, pytest.raises(ConnectionError):
+        for _ in range(100_000):
+            line.sendall(part)
 
 
 @pytest.mark.parametrize("sent", [b"", GET, GET + b"\r\n"], ids=["nothing", "half a request", "no second request"])
