@@ -18,6 +18,8 @@ from typing import Any
 
 from uvicorn.config import HTTP_PROTOCOLS
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
 
 from headlight_app.access.addresses import network_address
 
@@ -26,6 +28,9 @@ HEADER_SECONDS = 10.0  # from a connection, or the first byte of its next reques
 MAX_CONNECTIONS = 2_048
 SPARE_FILES = 256  # open files that connections leave to workers, uploads and the log
 MAX_MESSAGE = 512 << 10  # bytes of one WebSocket message from a page
+FRAMES, FRAMES_PER_SECOND = 500, 25.0  # of a page's WebSocket: at once, and then; a browser sends a few a second
+PIECE = 4 << 10  # bytes of a WebSocket read before its frames are counted: 700 empty ones
+UNREAD_SECONDS, MIN_READ = 20.0, 16 << 10  # in which a client has to read so many bytes of what is sent to it
 HEADERS_TOO_LARGE = (431, "The headers of this request are too large.")
 HEADERS_TOO_SLOW = (408, "The headers of this request arrived too slowly.")
 TOO_MANY_CONNECTIONS = (503, "This server has no free connection now. Close other pages, or try again in a moment.")
@@ -49,7 +54,85 @@ def connection_figures() -> ConnectionFigures:
     return ConnectionFigures()
 
 
-class LimitedProtocol(HttpToolsProtocol):
+class ReadInTime(asyncio.Protocol):
+    """Ends connections whose client does not read what is sent to it: they hold memory and an open file."""
+
+    transport: asyncio.Transport
+    unread_timer: asyncio.TimerHandle | None = None
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read."""
+        super().pause_writing()
+        self._expect_reading()
+
+    def resume_writing(self) -> None:
+        """Go on, since the client has read everything."""
+        super().resume_writing()
+        if self.unread_timer is not None:
+            self.unread_timer.cancel()
+
+    def _expect_reading(self) -> None:
+        unread = self.transport.get_write_buffer_size()
+        self.unread_timer = asyncio.get_running_loop().call_later(UNREAD_SECONDS, self._end_unread, unread)
+
+    def _end_unread(self, before: int) -> None:
+        unread = self.transport.get_write_buffer_size()
+        if unread and before - unread < MIN_READ:
+            connection_figures().ended["not read"] += 1
+            self.transport.abort()
+        elif unread:
+            self._expect_reading()
+
+
+class LimitedWebSocket(ReadInTime, WebSocketsSansIOProtocol):
+    """uvicorn's WebSocket protocol with limits on frames, however small they are.
+
+    Each frame takes time, each part of a message a place in a list, and each ping an answer.
+    """
+
+    frames_until = 0.0  # when all frames so far would have arrived at FRAMES_PER_SECOND
+
+    def data_received(self, data: bytes) -> None:
+        """Read frames until there are too many."""
+        for start in range(0, len(data), PIECE):
+            if self.transport.is_closing():
+                return
+            super().data_received(data[start : start + PIECE])
+
+    def handle_cont(self, event: Frame) -> None:
+        """Count a further part of a message."""
+        self._count_frame()
+        super().handle_cont(event)
+
+    def handle_text(self, event: Frame) -> None:
+        """Count a message."""
+        self._count_frame()
+        super().handle_text(event)
+
+    def handle_bytes(self, event: Frame) -> None:
+        """Count a message."""
+        self._count_frame()
+        super().handle_bytes(event)
+
+    def handle_ping(self) -> None:
+        """Count a ping, and answer it."""
+        self._count_frame()
+        super().handle_ping()
+
+    def handle_pong(self, event: Frame) -> None:
+        """Count a pong."""
+        self._count_frame()
+        super().handle_pong(event)
+
+    def _count_frame(self) -> None:
+        now = monotonic()
+        self.frames_until = max(self.frames_until, now) + 1 / FRAMES_PER_SECOND
+        if self.frames_until - now > FRAMES / FRAMES_PER_SECOND and not self.transport.is_closing():
+            connection_figures().ended["too many frames"] += 1
+            self.transport.abort()
+
+
+class LimitedProtocol(ReadInTime, HttpToolsProtocol):
     """uvicorn's HTTP protocol with limits on headers and connections."""
 
     header_bytes = 0  # received since the last headers or piece of a body were complete
@@ -60,6 +143,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept a connection, in place of a waiting one if there are too many."""
         super().connection_made(transport)
+        transport.set_write_buffer_limits(0)  # so that all that is not read counts
         connection_figures().connections = self.connections
         self.opened_at = monotonic()
         self._start_header_timer()
@@ -110,8 +194,9 @@ class LimitedProtocol(HttpToolsProtocol):
             super().send_400_response(msg)
 
     def handle_websocket_upgrade(self) -> None:
-        """Hand the connection to the WebSocket protocol, with a limit for a page's messages."""
+        """Hand the connection to the WebSocket protocol, with limits for a page's messages."""
         self._stop_header_timer()
+        self.ws_protocol_class = LimitedWebSocket
         self.config.ws_max_size = MAX_MESSAGE  # else the size of the largest message to a page
         super().handle_websocket_upgrade()
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -26,6 +27,7 @@ from headlight_app.server.log_rate import LINES, log_limit
 PATIENCE = 60.0  # seconds; what is tested ends long before
 GET = b"GET / HTTP/1.1\r\nHost: here\r\n"
 LIMIT = 6  # connections
+LARGE = 32 << 20  # bytes, more than the system takes for a client that does not read
 
 
 class Site:
@@ -33,7 +35,7 @@ class Site:
 
     def __init__(self) -> None:
         self.asked, self.let_go = threading.Semaphore(0), threading.Event()
-        routes = [Route("/", self.text), Route("/slow", self.slow, methods=["GET", "POST"]), WebSocketRoute("/ws", self.echo)]
+        routes = [Route("/", self.text), Route("/slow", self.slow, methods=["GET", "POST"]), Route("/large", self.large), WebSocketRoute("/ws", self.echo)]
         config = uvicorn.Config(
             Starlette(routes=routes), http=LimitedProtocol, ws="websockets-sansio", log_level="critical", lifespan="off"
         )
@@ -48,6 +50,9 @@ class Site:
         self.asked.release()
         await asyncio.to_thread(self.let_go.wait, PATIENCE)
         return PlainTextResponse("answered late")
+
+    async def large(self, request: Request) -> Response:
+        return PlainTextResponse("x" * LARGE)
 
     async def echo(self, page: WebSocket) -> None:
         await page.accept()
@@ -187,6 +192,37 @@ def test_the_operator_sees_connections_that_ask_nothing_and_those_that_were_ende
     for _ in range(LINES + 7):
         line[0].filter(line[1])
     assert figures()["headlight_unlogged_total"] - seen["headlight_unlogged_total"] == 7
+
+
+@pytest.mark.parametrize("requests", [1, 3])
+def test_who_does_not_read_an_answer_is_not_waited_for(
+    site: Site, requests: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subject, "UNREAD_SECONDS", 0.3)
+    before = figures()
+    with closing(site.line(GET.replace(b"/ ", b"/large ") + b"\r\n")) as line:
+        for _ in range(10):  # one who reads slowly is
+            time.sleep(0.1)
+            line.recv(1 << 20, socket.MSG_WAITALL)
+        line.sendall((GET.replace(b"/ ", b"/large ") + b"\r\n") * (requests - 1))
+        time.sleep(1.5)
+        assert figures()["not read"] - before["not read"] == 1
+        assert len(read(line)) < LARGE
+
+
+EMPTY, PING = b"\x00\x80\0\0\0\0", b"\x89\xfd\0\0\0\0" + b"p" * 125
+
+
+@pytest.mark.parametrize("frames", [b"\x02\x80\0\0\0\0" + EMPTY * 5_000, PING * 5_000], ids=["parts", "pings"])
+def test_frames_of_a_page_have_a_number_however_small_they_are(site: Site, frames: bytes) -> None:
+    before = figures()
+    upgrade = b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    key = b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    with closing(site.line(GET.replace(b"/ ", b"/ws ") + upgrade + key)) as line:
+        assert b"101" in line.recv(1 << 16)
+        line.sendall(frames)
+        read(line)  # returns once the server has closed the connection
+    assert figures()["too many frames"] - before["too many frames"] == 1
 
 
 def test_a_message_of_a_page_has_a_size(site: Site) -> None:
