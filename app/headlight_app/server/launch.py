@@ -242,7 +242,13 @@ def _import_page(options: argparse.Namespace) -> Callable[[], None]:
     from headlight_app.server.hosts import HostCheck
     from headlight_app.server.http_protocol import use_limits
     from headlight_app.server.lifespan import lifespan, on_script_error
-    from headlight_app.server.middleware import SecurityHeaders, SkeletonMiddleware, UploadLimiter, VisitorMiddleware
+    from headlight_app.server.middleware import (
+        BodyLimiter,
+        SecurityHeaders,
+        SkeletonMiddleware,
+        UploadLimiter,
+        VisitorMiddleware,
+    )
     from headlight_app.server.pace import Pace
     from headlight_app.server.paths import BasePath, PageAddresses
     from headlight_app.server.routes import routes
@@ -276,6 +282,7 @@ def _import_page(options: argparse.Namespace) -> Callable[[], None]:
         Middleware(PageAddresses, _page_paths),
         Middleware(SkeletonMiddleware, SKELETON.read_bytes(), _preloads),
         Middleware(UploadLimiter),
+        Middleware(BodyLimiter),
         Middleware(QuietConnections),
     ]
     _prepare_pages()

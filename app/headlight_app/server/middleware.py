@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime import exists, get_instance
 from streamlit.runtime.stats import CacheStat
 
+from headlight.errors import HeadlightError
 from headlight_app.access.addresses import network_address
 from headlight_app.access.settings import settings
 from headlight_app.access.visitor import (
@@ -33,6 +34,7 @@ from headlight_app.access.visitor import (
 from headlight_app.server.paths import COMPLETE_ADDRESS
 
 UPLOAD_PATH = "/_stcore/upload_file/"
+API_PATH = "/api/"
 METRICS_PATH = "/_stcore/metrics"
 # Nothing is loaded from other hosts. Streamlit and Plotly need inline scripts, inline styles and eval.
 PAGE_POLICY = (
@@ -49,9 +51,13 @@ COOKIE_SECONDS = 600
 MAX_ADDRESSES = 10_000  # counted
 SLOW_SECONDS = 20.0  # longest pause between two chunks, and grace time before the minimum rate applies
 MIN_BYTES_PER_SECOND = 32 << 10
+SMALL_BODY = 64 << 10  # bytes of a question, picture or recording that always have room, as letters do
+OWN_BODIES, ALL_BODIES = 128 << 20, 512 << 20  # bytes beyond, of a network address and of all
 TAKE_SECONDS = 60.0  # after which an uploaded file that no page has taken is dropped
 NO_ROOM = "There is no room for uploads now."
 TOO_SLOW = "This upload was stopped because it arrived too slowly."
+SLOW_QUESTION = "This question was stopped because it arrived too slowly. Try again."
+NO_ROOM_FOR_BODY = "This server is busy with other large questions and pictures now. Wait a moment, then try again."
 OWN_FACTOR = 2  # times the upload limit: one visitor's incoming files
 PENDING_FACTOR = 4  # times the upload limit: all files in memory before they are unpacked
 
@@ -82,7 +88,7 @@ class UploadLimiter:
         if not self._has_room(visitor, int(length)):
             await PlainTextResponse(NO_ROOM, 507)(scope, receive, send)
             return
-        counted = CountedUpload(receive, lambda size: self._arrive(visitor, size))
+        counted = CountedBody(receive, lambda size: self._arrive(visitor, size), HTTPException(408, TOO_SLOW))
         try:
             await self.app(scope, counted.receive, send)
         finally:
@@ -108,24 +114,61 @@ class UploadLimiter:
             get_instance().uploaded_file_mgr.remove_session_files(session)
 
 
-class CountedUpload:
-    """The body of an upload. Raises HTTPException if it arrives too slowly."""
+class BodyLimiter:
+    """Bounds the memory and time of questions, pictures and recordings, from their first byte to their answer.
 
-    def __init__(self, receive: Receive, arrive: Callable[[int], None]) -> None:
-        self.wrapped, self.arrive = receive, arrive
-        self.size, self.begun = 0, monotonic()
+    A visitor may send many at once, and each is in memory while it arrives and waits, so an address has a budget.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.held: Counter[str] = Counter()  # bytes by address
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on. Its route gets a HeadlightError in place of a body that is too slow or has no room."""
+        if scope["type"] != "http" or API_PATH not in scope["path"]:
+            await self.app(scope, receive, send)
+            return
+        address, kept = CURRENT_ADDRESS.get(), 0
+
+        def arrive(size: int) -> None:
+            nonlocal kept
+            more = max(0, counted.size - SMALL_BODY) - kept
+            self.held[address] += more
+            kept += more
+            if more and (self.held[address] > OWN_BODIES or self.held.total() > ALL_BODIES):
+                raise HeadlightError(NO_ROOM_FOR_BODY)
+
+        counted = CountedBody(receive, arrive, HeadlightError(SLOW_QUESTION))
+        try:
+            await self.app(scope, counted.receive, send)
+        finally:
+            self.held[address] -= kept
+            self.held += Counter()  # removes zero counts
+
+
+class CountedBody:
+    """The body of a request. Raises `too_slow` if it arrives too slowly."""
+
+    def __init__(self, receive: Receive, arrive: Callable[[int], None], too_slow: Exception) -> None:
+        self.wrapped, self.arrive, self.too_slow = receive, arrive, too_slow
+        self.size, self.begun, self.is_complete = 0, monotonic(), False
 
     async def receive(self) -> Message:
-        """The next chunk."""
+        """The next chunk; after the last, the end of the connection."""
+        if self.is_complete:
+            return await self.wrapped()
         try:
-            message = await asyncio.wait_for(self.wrapped(), SLOW_SECONDS)
+            async with asyncio.timeout(SLOW_SECONDS):
+                message = await self.wrapped()
         except TimeoutError as error:
-            raise HTTPException(408, TOO_SLOW) from error
+            raise self.too_slow from error
+        self.is_complete = not message.get("more_body")
         size = len(message.get("body", b""))
         self.size += size
         self.arrive(size)
         if self.size < MIN_BYTES_PER_SECOND * (monotonic() - self.begun - SLOW_SECONDS):
-            raise HTTPException(408, TOO_SLOW)
+            raise self.too_slow
         return message
 
 

@@ -14,10 +14,11 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
+from headlight.errors import HeadlightError
 from headlight_app.access.presence import MAX_NEWCOMERS, Presence
 from headlight_app.access.visitor import UNKNOWN_VISITOR, cookie_name, current_queue, current_visitor, new_cookie
 from headlight_app.server import middleware
-from headlight_app.server.middleware import COOKIES_PER_ADDRESS, UploadLimiter, VisitorMiddleware
+from headlight_app.server.middleware import COOKIES_PER_ADDRESS, BodyLimiter, UploadLimiter, VisitorMiddleware
 
 MEGABYTE = 1 << 20
 
@@ -186,6 +187,32 @@ def test_a_slow_upload_is_refused_and_takes_no_room_before_it_arrives(monkeypatc
     with pytest.raises(HTTPException) as refused:
         asyncio.run(limiter(scope, trickle, lambda message: asyncio.sleep(0)))
     assert refused.value.status_code == 408 and limiter.arriving.total() == 0
+
+
+def test_a_question_that_does_not_arrive_is_not_waited_for_and_its_answer_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(middleware, "SLOW_SECONDS", 0.05)
+    sent: list[Message] = []
+
+    async def never() -> Message:
+        await asyncio.sleep(0.2 if sent else 60)
+        return {"type": "http.disconnect"} if sent else {"type": "http.request"}
+
+    async def refused(scope: Scope, receive: Receive, send: Send) -> None:
+        with pytest.raises(HeadlightError, match="too slowly"):
+            await receive()
+
+    async def complete() -> Message:
+        return {"type": "http.request", "body": b"{}"} if not sent else await never()
+
+    async def answered_late(scope: Scope, receive: Receive, send: Send) -> None:
+        assert (await receive())["body"] == b"{}"
+        sent.append({})
+        assert (await receive())["type"] == "http.disconnect"
+
+    for arrive, app in ((never, refused), (complete, answered_late)):
+        sent.clear()
+        scope = {"type": "http", "method": "POST", "path": "/api/trace", "headers": []}
+        asyncio.run(BodyLimiter(app)(scope, arrive, lambda message: asyncio.sleep(0)))
 
 
 def test_a_visitor_fills_a_part_of_the_room(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

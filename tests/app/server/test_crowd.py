@@ -1,15 +1,17 @@
 """A stranger with many cookies of one address beside others, on a running server."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
-from contextlib import closing
-from http.client import HTTPConnection
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection, HTTPResponse
 from itertools import count
 
 import pytest
 
 from headlight_app.access.presence import MAX_NEWCOMERS
+from headlight_app.server.middleware import NO_ROOM_FOR_BODY, OWN_BODIES
 from tests.app.asking import body, unpack
 from tests.bench.attack import picture
 from tests.browser.server import Server, serve
@@ -89,3 +91,22 @@ def test_pictures_of_a_crowd_at_one_address_leave_the_picture_of_another_its_tur
         for thread in threads:
             thread.join(PATIENCE)
     assert len(answered) == MAX_NEWCOMERS and all(answered)
+
+
+def test_pictures_that_do_not_end_leave_memory_and_letters_to_others(server: Server) -> None:
+    size, headers = 8_000_000, server.new_visitor()
+    head = f"POST /api/image HTTP/1.1\r\nHost: {TYPED}:{server.port}\r\nCookie: {headers['Cookie']}\r\n"
+    head += f"Content-Type: image/png\r\nContent-Length: {size}\r\n\r\n"
+    with ExitStack() as lines:
+        for _ in range(OWN_BODIES // size + 2):
+            line = socket.create_connection((TYPED, server.port), PATIENCE, (STRANGER, 0))
+            lines.enter_context(closing(line))
+            line.sendall(head.encode() + bytes(size - 1))
+        answer = HTTPResponse(line)
+        answer.begin()
+        assert unpack(answer.read())[0]["error"] == NO_ROOM_FOR_BODY
+        question = json.dumps(body("trace", model="stories-causal", text="the cat"))
+        for address, content in ((STRANGER, question), (TYPED, question), (TYPED, question + " " * 1_900_000)):
+            asker = lines.enter_context(closing(line_from(server, address)))
+            asker.request("POST", "/api/trace", content, server.new_visitor())
+            assert "tokens" in unpack(asker.getresponse().read())[0]
