@@ -146,7 +146,8 @@ def _default_route_address() -> str:
 def network_address(host: str) -> str:
     """The address by which limits count: an IPv6 client's /64 network, since a household has 2^64 addresses.
 
-    An IPv4 address that is written as an IPv6 one, as a server on `::` gets it, is itself.
+    An IPv4 address that is written as an IPv6 one, as a server on `::` gets it, is itself. Whoever has an IPv4 address
+    has 2^16 such networks of their own (6to4), which are one.
     """
     if ":" not in host:
         return host
@@ -154,4 +155,6 @@ def network_address(host: str) -> str:
         address = IPv6Address(host.partition("%")[0])
     except ValueError:
         return host
-    return str(address.ipv4_mapped or IPv6Network((address, 64), strict=False))
+    if address.is_loopback:
+        return str(address)  # this machine alone (`is_this_machine`)
+    return str(address.ipv4_mapped or IPv6Network((address, 48 if address.sixtofour else 64), strict=False))

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from headlight.errors import DataError
+from headlight_app.access.addresses import network_address
 from headlight_app.access.settings import SCENES_VARIABLE
 from headlight_app.room.contract import OfferedScenesAnswer, OfferedScenesRequest
 from headlight_app.room.rooms import Browser
@@ -32,10 +33,10 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def offered_to(address: str) -> OfferedScenesAnswer:
-    return offered_scenes(Browser("anna", address, ""), OfferedScenesRequest())
+    return offered_scenes(Browser("anna", network_address(address), ""), OfferedScenesRequest())
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "192.168.1.20"])
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "192.168.1.20"])
 def test_the_person_at_the_machine_is_offered_the_list(
     file: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,7 +49,7 @@ def test_the_person_at_the_machine_is_offered_the_list(
 
 
 @pytest.mark.usefixtures("file")
-@pytest.mark.parametrize("address", ["192.0.2.7", "2001:db8::/64", "testclient", ""])
+@pytest.mark.parametrize("address", ["192.0.2.7", "2001:db8::1", "2002:7f00:1::1", "::2", "testclient", ""])
 def test_others_are_offered_nothing(address: str) -> None:
     assert offered_to(address) == OfferedScenesAnswer()
 

@@ -127,6 +127,8 @@ def test_one_visitor_holds_so_many_sessions_open(monkeypatch: pytest.MonkeyPatch
         ("2001:db8:0:0:9::2", "2001:db8::/64"),
         ("fe80::1%eth0", "fe80::/64"),
         ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2002:c000:207:1::2", "2002:c000:207::/48"),
+        ("::1", "::1"),
         ("", ""),
         ("no address", "no address"),
     ],
