@@ -10,9 +10,9 @@ from random import Random
 import psutil
 
 from headlight_app.engine.job import EngineRequest
+from headlight_app.engine.memory import give_back_memory
 from headlight_app.inference.prefix_cache import prefix_cache
 from headlight_app.inference.trace_cache import trace_cache
-from headlight_app.worker.loop import give_back_memory
 from headlight_app.worker.serve import outcome
 from tests.app.asking import body
 from tests.bench.classroom import STORY

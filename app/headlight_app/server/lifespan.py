@@ -22,6 +22,7 @@ from headlight.errors import HeadlightError, unforeseen
 from headlight_app.access.presence import presence
 from headlight_app.access.uploads import delete_abandoned, upload_store
 from headlight_app.engine.engine import Engine, engine
+from headlight_app.engine.memory import give_back_memory
 from headlight_app.engine.models import listed_models
 from headlight_app.frame.sidebar import offered
 from headlight_app.room.rooms import Rooms
@@ -113,6 +114,7 @@ async def _sweep_forever(rooms: Rooms) -> None:
         rooms.drop_expired()  # in the event loop's thread, like all other uses of `rooms`
         await asyncio.to_thread(presence().sweep, get_instance().is_active_session)
         await asyncio.to_thread(upload_store().sweep, get_instance().is_active_session)
+        await asyncio.to_thread(give_back_memory)  # of large questions and pictures
 
 
 def on_script_error(error: Exception) -> bool:

@@ -5,10 +5,8 @@ It does not import the request table, so a test worker starts without torch.
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import os
-import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,6 +21,7 @@ import msgspec
 from headlight.cancellation import Cancelled, cancellable
 from headlight.errors import HeadlightError, unforeseen
 from headlight_app.engine.job import EngineRequest
+from headlight_app.engine.memory import give_back_memory
 from headlight_app.engine.worker_process import ANSWER, ASK, CANCEL, READY, SENTENCE
 from headlight_app.inference.context import answering
 
@@ -103,13 +102,6 @@ def _prepare_all(requests: Sequence[EngineRequest], prepare: Callable[[Sequence[
         return
     except BaseException as error:
         _log(error)
-
-
-def give_back_memory() -> None:
-    """Return free heap memory to the system: full caches fragment the heap more and more."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None  # absent in musl
-    if trim:
-        trim(0)
 
 
 def outcome(request: EngineRequest, answer: Callable[[EngineRequest], bytes]) -> tuple[bytes, bytes]:

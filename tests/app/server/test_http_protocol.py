@@ -35,7 +35,12 @@ class Site:
 
     def __init__(self) -> None:
         self.asked, self.let_go = threading.Semaphore(0), threading.Event()
-        routes = [Route("/", self.text), Route("/slow", self.slow, methods=["GET", "POST"]), Route("/large", self.large), WebSocketRoute("/ws", self.echo)]
+        routes = [
+            Route("/", self.text),
+            Route("/slow", self.slow, methods=["GET", "POST"]),
+            Route("/large", self.large),
+            WebSocketRoute("/ws", self.echo),
+        ]
         config = uvicorn.Config(
             Starlette(routes=routes), http=LimitedProtocol, ws="websockets-sansio", log_level="critical", lifespan="off"
         )

@@ -4,6 +4,7 @@ import gc
 import itertools
 import socket
 import tempfile
+import threading
 import time
 from functools import lru_cache, partial
 from pathlib import Path
@@ -45,6 +46,8 @@ def test_while_it_runs_it_sweeps_and_when_it_stops_nothing_is_left(
 ) -> None:
     forsaken = tmp_path / f"{FOLDER_PREFIX}killed"
     forsaken.mkdir()
+    trimmed = threading.Event()
+    monkeypatch.setattr(lifespan, "give_back_memory", trimmed.set)
     with running():
         assert not forsaken.exists()
         gone, stays = register.add_upload("anna", "a", lay), register.add_upload("ben", "b", lay)
@@ -54,6 +57,7 @@ def test_while_it_runs_it_sweeps_and_when_it_stops_nothing_is_left(
             time.sleep(0.01)
         assert not gone.folder.exists() and stays.folder.exists()
         assert register.owned_by("anna") == ()
+        assert trimmed.wait(20), "memory that large requests took is given back"
     assert not stays.folder.exists()
     assert not list(tmp_path.glob("headlight-*"))
 

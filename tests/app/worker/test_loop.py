@@ -23,7 +23,7 @@ HOLES = """
 import numpy as np
 import psutil
 
-from headlight_app.worker.loop import give_back_memory
+from headlight_app.engine.memory import give_back_memory
 
 SIZE, COUNT = 100_000, 1_000
 
