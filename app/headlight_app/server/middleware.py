@@ -88,13 +88,16 @@ class UploadLimiter:
         if not self._has_room(visitor, int(length)):
             await PlainTextResponse(NO_ROOM, 507)(scope, receive, send)
             return
+        session = scope["path"].partition(UPLOAD_PATH)[2].partition("/")[0]
+        is_open = exists() and get_instance().is_active_session(session)  # no other has files
         counted = CountedBody(receive, lambda size: self._arrive(visitor, size), HTTPException(408, TOO_SLOW))
         try:
             await self.app(scope, counted.receive, send)
         finally:
             self.arriving[visitor] -= counted.size
             self.arriving += Counter()  # removes zero counts
-            self.last_sent[scope["path"].partition(UPLOAD_PATH)[2].partition("/")[0]] = monotonic()
+            if is_open:
+                self.last_sent[session] = monotonic()
 
     def _arrive(self, visitor: str, size: int) -> None:
         self.arriving[visitor] += size

@@ -226,9 +226,12 @@ def test_a_visitor_fills_a_part_of_the_room(client: TestClient, monkeypatch: pyt
 def test_a_file_that_no_page_takes_is_dropped(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     dropped: list[str] = []
     manager = SimpleNamespace(remove_session_files=dropped.append, get_stats=dict)
-    monkeypatch.setattr(middleware, "get_instance", lambda: SimpleNamespace(uploaded_file_mgr=manager))
-    client.put("/_stcore/upload_file/forgotten/b", content=b"a")
-    client.put("/_stcore/upload_file/another/b", content=b"a")
+    open_sessions = {"forgotten", "another"}
+    running = SimpleNamespace(uploaded_file_mgr=manager, is_active_session=open_sessions.__contains__)
+    monkeypatch.setattr(middleware, "exists", lambda: True)
+    monkeypatch.setattr(middleware, "get_instance", lambda: running)
+    for session in ("forgotten", "another", "made-up"):  # of the last one nothing is kept
+        client.put(f"/_stcore/upload_file/{session}/b", content=b"a")
     assert dropped == []
     monkeypatch.setattr(middleware, "TAKE_SECONDS", 0.0)
     client.put("/_stcore/upload_file/newest/b", content=b"a")
