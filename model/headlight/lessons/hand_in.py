@@ -29,7 +29,7 @@ from headlight.questions.marking import HINT, mark
 FORMAT = "headlight-hand-in-1"
 MAX_BYTES = 200_000
 CHANGED = "The digest does not fit: the file was changed after it was saved, or damaged in transfer."
-_FORMULA = "=+-@"  # a cell that begins with one of these is a formula
+_FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20"  # a cell that begins with one of these is a formula; also the wide ones
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")  # a line break begins a row, even inside a name
 Tries = Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=20)]
 

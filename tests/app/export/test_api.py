@@ -170,7 +170,9 @@ def test_what_makes_no_file_gets_a_sentence(client: TestClient, route: str, body
     assert said in meta["error"] and not content
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+cmd|'/C calc'!A0", "@SUM(A1)", "-2+3", "\t=1", "\r=1"])
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+cmd|'/C calc'!A0", "@SUM(A1)", "-2+3", "\t=1", "\r=1", "\n=1", "\uff1d1", "\uff201"]
+)
 def test_a_token_is_no_formula_of_a_spreadsheet(text: str) -> None:
     assert inert(text) == f"'{text}"
     table = LabelledArray("t", "", ("query",), ((text,),), np.ones(1, np.float32))

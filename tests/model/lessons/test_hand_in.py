@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from headlight.checkpoints import save
 from headlight.cli.main import main
 from headlight.lessons.asks import question_of
-from headlight.lessons.hand_in import CHANGED, Grade, HandIn, collect, grade_of, hand_in
+from headlight.lessons.hand_in import CHANGED, Grade, HandIn, cell, collect, grade_of, hand_in
 from headlight.lessons.lesson_file import lessons
 from headlight.lessons.place import Place
 from headlight.questions.marking import GIVE_UP, HINT
@@ -106,6 +106,10 @@ def test_a_name_is_no_formula(begins: str, tmp_path: Path, capsys: pytest.Captur
     assert grade["name"].endswith("=HYPERLINK(1)") and not grade["name"].startswith("=")
     assert len(out.splitlines()) == 2, "a program that ends rows at any line break sees two"
     assert all(line.startswith('"') and line.endswith('"') for line in out.splitlines())
+
+
+def test_wide_signs_begin_a_formula_as_well() -> None:
+    assert all(cell(f" {sign}1") == f"'{sign}1" for sign in "\uff1d\uff0b\uff0d\uff20")
 
 
 @pytest.mark.parametrize("model", ["evil", "..", "."])

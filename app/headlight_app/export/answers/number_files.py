@@ -90,7 +90,7 @@ def _write_csv(array: LabelledArray, made_from: Provenance) -> bytes:
 
 def inert(text: str) -> str:
     """A text that spreadsheets do not read as a formula: one that starts like a formula gets an apostrophe in front."""
-    begins = len(text) > 1 and text[0] in "=+-@\t\r"
+    begins = len(text) > 1 and text[0] in "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"  # also the wide ones
     return f"'{text}" if begins and not NUMBER.fullmatch(text) else text
 
 
