@@ -238,17 +238,12 @@ def _import_page(options: argparse.Namespace) -> Callable[[], None]:
     from starlette.middleware import Middleware
 
     from headlight_app.room.rooms import Rooms
-    from headlight_app.server.connections import QuietConnections
+    from headlight_app.server.connections.bodies import BodyLimiter, UploadLimiter
+    from headlight_app.server.connections.http_protocol import use_limits
+    from headlight_app.server.connections.sessions import QuietConnections
     from headlight_app.server.hosts import HostCheck
-    from headlight_app.server.http_protocol import use_limits
     from headlight_app.server.lifespan import lifespan, on_script_error
-    from headlight_app.server.middleware import (
-        BodyLimiter,
-        SecurityHeaders,
-        SkeletonMiddleware,
-        UploadLimiter,
-        VisitorMiddleware,
-    )
+    from headlight_app.server.middleware import SecurityHeaders, SkeletonMiddleware, VisitorMiddleware
     from headlight_app.server.pace import Pace
     from headlight_app.server.paths import BasePath, PageAddresses
     from headlight_app.server.routes import routes

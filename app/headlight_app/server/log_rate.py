@@ -10,7 +10,7 @@ from cachetools import LRUCache
 
 LINES, SECONDS = 20, 60.0  # of one kind of message
 MAX_KINDS = 256
-OF_STRANGERS = ("asyncio", "uvicorn.error", "websockets.server", "headlight_app.server.connections")  # loggers
+OF_STRANGERS = ("asyncio", "uvicorn.error", "websockets.server", "headlight_app.server.connections.sessions")  # loggers
 
 
 class RateLimit(logging.Filter):

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headlight_app.access.presence import presence
 from headlight_app.engine.engine import Engine, engine
-from headlight_app.server.http_protocol import connection_figures
+from headlight_app.server.connections.open_connections import connection_figures
 from headlight_app.server.log_rate import log_limit
 
 STATUS_PATH = "/status"

@@ -11,7 +11,7 @@ from itertools import count
 import pytest
 
 from headlight_app.access.presence import MAX_NEWCOMERS
-from headlight_app.server.middleware import NO_ROOM_FOR_BODY, OWN_BODIES
+from headlight_app.server.connections.bodies import NO_ROOM_FOR_BODY, OWN_BODIES
 from tests.app.asking import body, unpack
 from tests.bench.attack import picture
 from tests.browser.server import Server, serve

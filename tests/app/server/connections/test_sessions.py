@@ -17,7 +17,7 @@ from streamlit.web.server.starlette.starlette_websocket import create_websocket_
 
 from headlight_app.access.visitor import cookie_name, new_cookie
 from headlight_app.explore.contract import TraceRequest
-from headlight_app.server.connections import (
+from headlight_app.server.connections.sessions import (
     MAX_HELD,
     MAX_STATES,
     NO_MESSAGE,

@@ -1,0 +1,1 @@
+"""Limits on connections and sessions, before a request or message is known."""
