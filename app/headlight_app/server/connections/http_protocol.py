@@ -6,8 +6,10 @@ uvicorn bounds neither: it collects unfinished headers without end, and waits fo
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from contextlib import suppress
 from time import monotonic
+from typing import cast
 
 from uvicorn.config import HTTP_PROTOCOLS
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -39,10 +41,11 @@ class LimitedProtocol(LimitedConnection, HttpToolsProtocol):
         """Accept a connection, in place of a waiting one if there are too many."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(0)  # so that all that is not read counts
-        connection_figures().connections = self.connections
+        connections = cast(Collection[LimitedConnection], self.connections)  # this protocol, and that of WebSockets
+        connection_figures().connections = connections
         self.opened_at = monotonic()
         self._start_header_timer()
-        if not make_room(self, self.connections, connection_limit()):
+        if not make_room(self, connections, connection_limit()):
             self._refuse(*TOO_MANY_CONNECTIONS)
 
     def data_received(self, data: bytes) -> None:
