@@ -13,7 +13,7 @@ import pytest
 from headlight_app.access.presence import MAX_NEWCOMERS
 from headlight_app.server.connections.bodies import NO_ROOM_FOR_BODY, OWN_BODIES
 from tests.app.asking import body, unpack
-from tests.bench.attack import picture
+from tests.bench.attacks import picture
 from tests.browser.server import Server, serve
 
 CROWD, LETTERS, PATIENCE = 38, 30, 120.0
