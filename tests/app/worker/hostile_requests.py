@@ -80,6 +80,7 @@ PARTS = {
     "chapter": ("", "masks", "x"),
     "client_id": ("", "a", "\0", "x" * 64),
     "image": ("", "yellow-circle-above-green-triangle", "own-x", "no such picture"),
+    "receiver": ("0.1", "1.0", "99.99", ""),
 }  # fmt: skip
 Draw = Random
 

@@ -1,0 +1,1 @@
+"""Strangers attack a running shared server over the network."""
