@@ -131,13 +131,14 @@ def _train_interruptibly(backend: tokenizers.Tokenizer, texts: Iterable[str], tr
             errors.append(error)
 
     thread = Thread(target=train, daemon=True)
-    thread.start()
     try:
+        thread.start()
         while thread.is_alive():
             thread.join(0.1)
     except BaseException:
         stopped.set()
-        is_read.wait()  # no Python runs in the thread after that
+        if thread.is_alive():
+            is_read.wait()  # no Python runs in the thread after that
         raise
     if errors:
         raise errors[0]

@@ -98,8 +98,12 @@ def test_a_signal_ends_the_training_of_a_tokenizer() -> None:
                 os.kill(os.getpid(), signal.SIGINT)
             yield "a text"
 
-    with pytest.raises(KeyboardInterrupt):
-        train_tokenizer("bpe", endless(), 100, ())
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            train_tokenizer("bpe", endless(), 100, ())
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 VALUES = (
