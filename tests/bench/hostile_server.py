@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
 from random import Random
@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from tests.app.asking import unpack
-from tests.app.worker.hostile_requests import TEXTS, hostile_content
+from tests.app.worker.hostile_requests import TEXTS, ask, hostile_content
 from tests.bench.hostile_outcomes import TRACEBACK, WENT_WRONG, Outcome
 from tests.browser.server import Server, started
 
@@ -27,7 +27,14 @@ MAX_SECONDS = 10.0  # from a request or message to the end of its answer
 VISITORS = 8  # at a time; so another visitor's traceback may be told with a case
 MESSAGES_EACH = 40  # of one connection
 PAGES = ("", "compare", "course", "generate", "lesson", "models", "positions", "room", "tasks", "x")
-QUERIES = ("", "model=induction&text=a b c", "chapter=masks", "text=" + "x" * 5_000, "\0", "model=../..&layer=-1&head=x")
+QUERIES = (
+    "",
+    "model=induction&text=a b c",
+    "chapter=masks",
+    "text=" + "x" * 5_000,
+    "\0",
+    "model=../..&layer=-1&head=x",
+)
 JSONS = (
     *("null", "{}", "[]", "1", '"x"', "{", "", "NaN", "[" * 50_000, '{"a":' * 900, "\\ud83d\\ude00", "x" * 100_000),
     *('{"settled": 1}', '{"settled": []}', '{"settled": {}}', '{"settled": {"session": 1, "query": 2, "run": "x"}}'),
@@ -35,6 +42,19 @@ JSONS = (
 )
 NUMBERS = (0, 1, -1, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63))
 ANSWERED, REFUSED = True, False
+UNSIGNED = (
+    FieldDescriptor.TYPE_UINT32,
+    FieldDescriptor.TYPE_UINT64,
+    FieldDescriptor.TYPE_FIXED32,
+    FieldDescriptor.TYPE_FIXED64,
+)
+SHORT = (
+    FieldDescriptor.TYPE_INT32,
+    FieldDescriptor.TYPE_SINT32,
+    FieldDescriptor.TYPE_SFIXED32,
+    FieldDescriptor.TYPE_UINT32,
+    FieldDescriptor.TYPE_FIXED32,
+)
 
 
 def served_outcomes(counts: Mapping[str, int], first: int) -> Iterator[Outcome]:
@@ -48,8 +68,13 @@ def served_outcomes(counts: Mapping[str, int], first: int) -> Iterator[Outcome]:
             for number in range(VISITORS):
                 seeds = range(first + number, first + count, VISITORS)
                 Thread(target=_send_all, args=(kind, seeds, server, ended), daemon=True).start()
+            slow = []
             for _ in range(count):
-                yield ended.get()
+                outcome = ended.get()
+                slow += [outcome] if outcome.seconds > MAX_SECONDS and not outcome.wrong else []
+                if outcome not in slow:
+                    yield outcome
+            yield from (_repeated(outcome, server) for outcome in slow)
 
 
 def _send_all(kind: str, seeds: range, server: Server, ended: SimpleQueue[Outcome]) -> None:
@@ -57,6 +82,16 @@ def _send_all(kind: str, seeds: range, server: Server, ended: SimpleQueue[Outcom
     send = SERVED[kind](server)
     for seed in seeds:
         ended.put(_outcome(kind, seed, server, send))
+
+
+def _repeated(slow: Outcome, server: Server) -> Outcome:
+    """The outcome of a slow case alone: the others' cases, or other work on the machine, may have delayed it."""
+    if slow.kind == "requests":
+        seconds = ask(*hostile_content(slow.seed)).seconds  # of the processor
+    else:
+        alone = _outcome(slow.kind, slow.seed, server, SERVED[slow.kind](server))
+        seconds = alone.seconds
+    return replace(slow, seconds=seconds, wrong=f"longer than {MAX_SECONDS:.0f} s" if seconds > MAX_SECONDS else "")
 
 
 def _outcome(kind: str, seed: int, server: Server, send: Callable[[int], bool]) -> Outcome:
@@ -72,8 +107,6 @@ def _outcome(kind: str, seed: int, server: Server, send: Callable[[int], bool]) 
         logged = log.read().decode(errors="replace")
     if TRACEBACK in logged:
         wrong = f"{wrong} {logged[logged.index(TRACEBACK) :][-600:]!r} {TRACEBACK}"
-    elif seconds > MAX_SECONDS:
-        wrong = f"{wrong} longer than {MAX_SECONDS:.0f} s"
     return Outcome(kind, seed, seconds, wrong.strip(), answered)
 
 
@@ -108,7 +141,7 @@ class HostilePage:
         """Send the message of a seed. Whether the page goes on; if not, its connection was closed."""
         draw = Random(f"message {seed}")
         if self.line is None or self.sent >= MESSAGES_EACH:
-            self._begin(draw)
+            self._begin(Random(f"page {seed}"))
         content = draw.choice(MAKERS)(draw, self.ids)
         self.sent += 1
         assert self.line is not None
@@ -117,6 +150,9 @@ class HostilePage:
             if not _reruns(content):
                 self.line.send(rerun(draw.choice(PAGES)).SerializeToString())
             self._receive_run()
+        except TimeoutError:
+            self.line = None
+            raise AssertionError(f"no run ended after {content[:200]!r}") from None
         except (ConnectionClosed, OSError):
             self.line = None
             return REFUSED
@@ -155,13 +191,13 @@ def rerun(page: str = "", query: str = "") -> BackMsg:
 
 
 def _reruns(content: bytes | str) -> bool:
-    """Whether a message of a page starts a run."""
+    """Whether a message starts a run of the page whose end is told; of unknown fragments none is."""
     message = BackMsg()
     try:
         message.ParseFromString(content if isinstance(content, bytes) else b"\0")
     except Exception:
         return True  # the connection is closed
-    return message.WhichOneof("type") == "rerun_script"
+    return message.WhichOneof("type") == "rerun_script" and not message.rerun_script.fragment_id
 
 
 # Makers of messages.
@@ -201,8 +237,8 @@ def _value(draw: Random, kind: FieldDescriptor, ids: list[str]) -> Any:
         return draw.choice(kind.enum_type.values).number
     if kind.type == FieldDescriptor.TYPE_BOOL:
         return draw.random() < 0.5
-    least, most = (-(2**31), 2**31 - 1) if kind.type in (5, 15, 17) else (-(2**63), 2**63 - 1)
-    return min(max(draw.choice(NUMBERS), 0 if kind.type in (4, 6, 7, 13) else least), most)
+    bits = 31 if kind.type in SHORT else 63
+    return min(max(draw.choice(NUMBERS), 0 if kind.type in UNSIGNED else -(2**bits)), 2**bits - 1)
 
 
 def states(draw: Random, ids: list[str]) -> BackMsg:
