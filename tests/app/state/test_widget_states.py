@@ -8,6 +8,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX, WStates
 from streamlit.testing.v1.element_tree import Block
 
+from headlight_app.frame.sidebar import _store_widget
 from headlight_app.state.widget_states import ignore_misfits
 from tests.app.pages import alone, open_app
 from tests.sampling import some
@@ -60,3 +61,8 @@ def test_a_state_that_no_page_sends_is_ignored(
         at._run(WidgetStates(widgets=states))
         assert not at.exception
     assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_a_change_of_a_widget_that_the_session_has_forgotten_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headlight_app.frame.sidebar.change_state", lambda **_: pytest.fail("a choice is stored"))
+    _store_widget("measure", False)()  # outside of a session, no widget has a value
