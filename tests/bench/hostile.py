@@ -1,18 +1,19 @@
-"""Hostile checkpoints and requests: each ends in a right answer or in one error sentence, within seconds.
+"""Hostile requests, messages and files: each ends in a right answer or in one error sentence, within seconds.
 
-The seed of a case determines everything in it. Cases run one after the other in a worker process, which is restarted if
-a case exceeds the limit of time or memory.
+The seed of a case determines everything in it. Requests and WebSocket messages are sent to a real shared server. The
+other cases run one after the other in a worker process, which is restarted if a case exceeds the limit of time or
+memory. The exit status is 1 if any case failed.
 
-`python -m tests.bench hostile --checkpoints 10000`
+`python -m tests.bench hostile --requests 10000 --mutants 3000 --messages 5000 --files 500 --questions 0`
 """
 
 import argparse
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
@@ -28,7 +29,6 @@ from safetensors.torch import load_file, save_file
 from headlight import catalog, run, save
 from headlight.checkpoints import Checkpoint, describe_nonfinite, find_nonfinite, load
 from headlight.checkpoints.catalog import read_metadata
-from headlight.errors import MAX_SENTENCE_LENGTH, HeadlightError
 from headlight.tracing.predictions import candidates
 from headlight.tracing.trace import Trace
 from headlight.vision.image import process_image
@@ -39,8 +39,13 @@ from headlight_app.inference.resolved_question import resolve
 from headlight_app.server.routes import http_requests
 from headlight_app.worker.loop import Asked
 from tests.app.worker.hostile_requests import TEXTS, ask, content_of
+from tests.bench.hostile_files import check_lesson, open_medium, predict, read_recipe, upload
+from tests.bench.hostile_outcomes import Outcome, WrongAnswer, require_sentence, sentences, table
+from tests.bench.hostile_server import SERVED, served_outcomes
 from tests.families.cases import CASES
-from tests.families.reference import build
+from tests.families.gguf_files import small, write
+from tests.families.reference import build, build_pickle
+from tests.families.test_gguf import LLAMA
 from tests.families.test_tokenizers import LAYOUTS
 from tests.families.texts import configured
 from tests.model import toys
@@ -60,12 +65,8 @@ MORE_FILES = (
     "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "adapter_config.json",
     "preprocessor_config.json", "model.safetensors.index.json", "generation_config.json",
 )  # fmt: skip
-Case = Callable[[Random, Path], None]
+Case = Callable[[Random, Path], bool]  # whether it ended in an answer
 Mutation = Callable[[Random, Path], None]
-
-
-class WrongAnswer(Exception):
-    """An answer that is neither right nor an error sentence."""
 
 
 # Mutations of a checkpoint.
@@ -304,6 +305,9 @@ MUTATIONS: tuple[Mutation, ...] = (
 )  # fmt: skip
 
 
+FILE_MUTATIONS: tuple[Mutation, ...] = (flip_bits, flip_bits, cut_off, repeat_bytes)
+
+
 def make_victims(root: Path) -> None:
     """Write valid checkpoints: Headlight's own, other families, and old vocabularies."""
     for name, model, tokenizer in (
@@ -313,6 +317,8 @@ def make_victims(root: Path) -> None:
         save(root / name, model, tokenizer, card="---\nlicense: mit\n---\nA toy.")
     for family in FAMILIES:
         build(CASES[family][0], root / family)
+    build_pickle(CASES["gpt2"][0], root / "pickled")
+    write(small(LLAMA), "llama", root / "gguf")
     for name in OLD_VOCABULARIES:
         kind, make, options = LAYOUTS[name]
         shutil.copytree(root / "gpt2", root / f"old {name}")
@@ -327,22 +333,32 @@ def make_victims(root: Path) -> None:
 # The cases.
 
 
-def open_checkpoint(draw: Random, victims: Path) -> None:
-    """Mutate a valid checkpoint one to three times, list it, open it and run it."""
+def open_mutant(draw: Random, victims: Path) -> bool:
+    """Mutate a valid checkpoint or another file one to three times, and open it in one of the ways that there are."""
+    if draw.random() < 0.2:
+        return open_medium(draw, FILE_MUTATIONS)
     with TemporaryDirectory() as root:
         folder = Path(root) / "models" / "victim"
         shutil.copytree(draw.choice(sorted(victims.iterdir())), folder)
         for _ in range(draw.choice((1, 1, 2, 3))):
             draw.choice(MUTATIONS)(draw, folder)
-        _require_sentence(read_metadata(folder).error, root)
-        catalog([folder.parent])
-        with _sentences(root):
-            opened = load(folder, memory_limit=10**9, device="cpu")
-            for note in (*opened.notes, describe_nonfinite(find_nonfinite(opened))):
-                _require_sentence(note, root)
-            for text in draw.sample(TEXTS, 3):
-                with _sentences(root):
-                    _ask(opened, text)
+        return draw.choice((open_checkpoint, upload, predict))(folder)
+
+
+def open_checkpoint(folder: Path) -> bool:
+    """List a checkpoint, open it and run it. Whether it opened."""
+    root = str(folder.parent.parent)
+    require_sentence(read_metadata(folder).error, root)
+    catalog([folder.parent])
+    with sentences(root):
+        opened = load(folder, memory_limit=10**9, device="cpu")
+        for note in (*opened.notes, describe_nonfinite(find_nonfinite(opened))):
+            require_sentence(note, root)
+        for text in Random(str(opened.model.config)).sample(TEXTS, 3):
+            with sentences(root):
+                _ask(opened, text)
+        return True
+    return False
 
 
 def _ask(opened: Checkpoint, text: str) -> None:
@@ -355,31 +371,18 @@ def _ask(opened: Checkpoint, text: str) -> None:
     opened.tokenizer.decode([number for number in traced.text.ids if number < opened.tokenizer.vocabulary_size])
 
 
-def ask_question(draw: Random, victims: Path) -> None:
+def ask_question(draw: Random, victims: Path) -> bool:
     """Send a request to one of the routes, and check the model's trace for it as well."""
     kind = draw.choice(http_requests())
     content = content_of(kind, draw)
     case = ask(kind.route, content)
     if case.is_wrong:
         raise WrongAnswer(f"{case.route}: {case.said} {content[:300]!r}")
-    with _sentences(str(victims)):
+    with sentences(str(victims)):
         for question in decode_request(msgspec.json.Decoder(kind), content).questions():
             _require_answer(resolve(question).trace)
-
-
-@contextmanager
-def _sentences(path: str) -> Iterator[None]:
-    """Let a HeadlightError pass as an answer if it is one short sentence without the path."""
-    try:
-        yield
-    except HeadlightError as error:
-        _require_sentence(str(error) or "(an empty sentence)", path)
-
-
-def _require_sentence(said: str, path: str) -> None:
-    said.encode()  # raises for lone surrogates, which no page can show
-    if len(said) > MAX_SENTENCE_LENGTH + 10 or "\n" in said or path in said or said.startswith("(an empty"):
-        raise WrongAnswer(f"not an error sentence: {said[:300]!r}")
+        return True
+    return False
 
 
 def _require_answer(traced: Trace) -> None:
@@ -400,20 +403,12 @@ def _must_be_finite(path: str) -> bool:
     return path.rpartition(".")[2] not in ("bias", "scores", "masked_scores", "mask")
 
 
-CASES_BY_KIND: dict[str, Case] = {"checkpoints": open_checkpoint, "questions": ask_question}
+CASES_BY_KIND: dict[str, Case] = {
+    "mutants": open_mutant, "questions": ask_question, "lessons": check_lesson, "recipes": read_recipe
+}  # fmt: skip
 
 
 # Running them.
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The outcome of a case: its seconds, and its failure (empty: none)."""
-
-    kind: str
-    seed: int
-    seconds: float
-    wrong: str
 
 
 class Runner:
@@ -429,14 +424,14 @@ class Runner:
         self.worker.start()
         started = perf_counter()
         try:
-            wrong = self.worker.answer(job).decode()
+            answered, wrong = json.loads(self.worker.answer(job))
         except EngineError as error:
-            wrong = str(error)
-        return Outcome(kind, seed, perf_counter() - started, wrong)
+            answered, wrong = False, str(error)
+        return Outcome(kind, seed, perf_counter() - started, wrong, answered)
 
 
 def serve(connection: Connection) -> None:
-    """Answer each case with its failure, or an empty string."""
+    """Answer each case with whether it ended in an answer, and its failure, or an empty string."""
     torch.set_num_threads(1)
     with Path(os.devnull).open("w") as nowhere:  # Rust code writes its panics to standard error
         os.dup2(nowhere.fileno(), 2)
@@ -445,47 +440,52 @@ def serve(connection: Connection) -> None:
         message = connection.recv_bytes()
         ((number, request),) = msgspec.msgpack.decode(message[1:], type=list[Asked])
         seed, victims = json.loads(request.body)
-        wrong = ""
+        answered, wrong = False, ""
         try:
-            CASES_BY_KIND[request.route](Random(f"{request.route} {seed}"), Path(victims))
+            answered = CASES_BY_KIND[request.route](Random(f"{request.route} {seed}"), Path(victims))
         except BaseException as error:
             wrong = f"{type(error).__name__}: {str(error)[:300]!r}"
-        connection.send_bytes(ANSWER + number + wrong.encode("utf-8", "replace"))
+        connection.send_bytes(ANSWER + number + json.dumps([answered, wrong]).encode())
 
 
 def outcomes(counts: dict[str, int], first: int = 0) -> Iterator[Outcome]:
     """The outcome of every case."""
+    yield from served_outcomes({kind: counts.get(kind, 0) for kind in SERVED}, first)
+    local = {kind: counts.get(kind, 0) for kind in CASES_BY_KIND}
+    if not any(local.values()):
+        return
     with TemporaryDirectory() as victims:
         make_victims(Path(victims))
         runner = Runner(Path(victims))
         try:
-            for kind, count in counts.items():
+            for kind, count in local.items():
                 for seed in range(first, first + count):
                     yield runner.run(kind, seed)
         finally:
             runner.worker.stop()
 
 
-def lines(counts: dict[str, int] | None = None, first: int = 0) -> Iterator[str]:
-    """A line for every failed case, then the number of failures and the slowest time."""
-    found: dict[str, list[Outcome]] = {}
-    for outcome in outcomes(counts or {"checkpoints": 200, "questions": 200}, first):
-        found.setdefault(outcome.kind, []).append(outcome)
-        if outcome.wrong:
-            yield f"{outcome.kind} {outcome.seed}: {outcome.wrong} ({outcome.seconds:.1f} s)"
-    for kind, ended in found.items():
-        seconds = [outcome.seconds for outcome in ended]
-        wrong = sum(bool(outcome.wrong) for outcome in ended)
-        slow = f"median {np.median(seconds):.2f} s, slowest {max(seconds):.1f} s"
-        yield f"{len(ended):,} hostile {kind}: {wrong} neither a right answer nor a sentence; {slow}"
-
-
 def main(arguments: Sequence[str]) -> None:
-    """`python -m tests.bench hostile [--checkpoints N] [--questions N] [--first SEED]`."""
+    """`python -m tests.bench hostile [--requests N] [--mutants N] [--messages N] [--files N] [--first SEED]`."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench hostile", description=__doc__)
-    parser.add_argument("--checkpoints", type=int, default=200)
-    parser.add_argument("--questions", type=int, default=200)
-    parser.add_argument("--first", type=int, default=0, help="the first seed (default 0)")
+    parser.add_argument("--requests", type=int, default=200, help="to a server, on all routes")
+    parser.add_argument("--messages", type=int, default=200, help="through a server's WebSocket")
+    parser.add_argument("--mutants", type=int, default=200, help="checkpoints, arrays, pictures and recordings")
+    parser.add_argument("--files", type=int, default=50, help="lessons and recipes, half of each")
+    parser.add_argument("--questions", type=int, default=200, help="requests whose numbers are checked")
+    parser.add_argument("--first", type=int, help="the first seed (default: a random one)")
     options = parser.parse_args(arguments)
-    for line in lines({"checkpoints": options.checkpoints, "questions": options.questions}, options.first):
+    first = Random().randrange(10**9) if options.first is None else options.first
+    print(f"The first seed is {first}: --first {first} repeats this.", flush=True)
+    counts = {kind: getattr(options, kind) for kind in ("requests", "messages", "mutants", "questions")}
+    counts |= {"lessons": options.files - options.files // 2, "recipes": options.files // 2}
+    ended: list[Outcome] = []
+    for line in table(_kept(outcomes(counts, first), ended)):
         print(line, flush=True)
+    sys.exit(any(outcome.wrong for outcome in ended))
+
+
+def _kept(found: Iterable[Outcome], ended: list[Outcome]) -> Iterator[Outcome]:
+    for outcome in found:
+        ended.append(outcome)
+        yield outcome

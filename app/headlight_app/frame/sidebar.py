@@ -171,7 +171,7 @@ def _store_widget(field: str, shown: object, encode: Callable[[Any], str] = str)
     """The callback that stores a choice of the widget that shows this value."""
 
     def store() -> None:
-        chosen = st.session_state[f"{field}={shown}"]
+        chosen = st.session_state.get(f"{field}={shown}", shown)  # the widget may have left the page meanwhile
         if chosen != shown:
             change_state(**{field: encode(chosen)})
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from headlight.checkpoints.upload_archive import ALLOWED_COMPRESSIONS, BoundedZipReader
-from headlight.errors import DataError, HeadlightError
+from headlight.errors import DataError, HeadlightError, counted
 from headlight.paths import open_regular
 
 MAX_BYTES = 1 << 30  # of all arrays; the attention of GPT-2 (1,024 tokens, 144 heads) takes 604 MB
@@ -52,8 +52,8 @@ def _check_sizes(entries: Sequence[zipfile.ZipInfo], name: str) -> None:
     size = sum(entry.file_size for entry in entries)
     if len(entries) > MAX_ARRAYS or size > MAX_BYTES:
         raise DataError(
-            f"{name} holds {len(entries):,} arrays of {size:,} bytes; at most {MAX_ARRAYS:,} of {MAX_BYTES:,} can be "
-            "opened. Save fewer layers or heads."
+            f"{name} holds {counted(len(entries), 'array')} of {size:,} bytes; at most {MAX_ARRAYS:,} of {MAX_BYTES:,} "
+            "can be opened. Save fewer layers or heads."
         )
     if any(entry.compress_type not in ALLOWED_COMPRESSIONS or entry.flag_bits & _ENCRYPTED for entry in entries):
         raise DataError(f"{name} is encrypted or packed in a way that NumPy does not write; save it with np.savez.")

@@ -1,6 +1,6 @@
 """Forged widget states leave the page unchanged."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -8,7 +8,10 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX, WStates
 from streamlit.testing.v1.element_tree import Block
 
+from headlight_app.engine.models import available_models
+from headlight_app.frame.sidebar import _store_widget
 from headlight_app.state.widget_states import ignore_misfits
+from headlight_app.tasks.page import _choose_task
 from tests.app.pages import alone, open_app
 from tests.sampling import some
 
@@ -60,3 +63,15 @@ def test_a_state_that_no_page_sends_is_ignored(
         at._run(WidgetStates(widgets=states))
         assert not at.exception
     assert not [record for record in caplog.records if record.exc_info]
+
+
+@pytest.mark.parametrize(
+    ("module", "changed"),
+    [("frame.sidebar", _store_widget("measure", False)), ("tasks.page", lambda: _choose_task(available_models()[0]))],
+    ids=["sidebar", "tasks"],
+)
+def test_a_change_of_a_widget_that_the_session_has_forgotten_is_ignored(
+    module: str, changed: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"headlight_app.{module}.change_state", lambda **_: pytest.fail("a choice is stored"))
+    changed()  # outside of a session, no widget has a value

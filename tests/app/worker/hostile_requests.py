@@ -47,7 +47,7 @@ GOOD_EDITS = (
     *("decoder.0.self.mask[0,1]=set:0", "decoder.0.feed_forward.output=scale:-1e300"),
 )
 EDITS = (*GOOD_EDITS * 200, *map("".join, product(PATHS, INDICES, OPERATIONS)))  # half of them are valid
-MODELS = ("induction", "positions-decoder-rope", "sort", "sentiment", "entities", "tiny-vit", "no such model", "")
+MODELS = ("induction", "positions-decoder-rope", "sort", "sentiment", "entities", "caption", "no such model", "")
 PARTS = {
     "text": TEXTS,
     "source": TEXTS,

@@ -23,6 +23,7 @@ test("a formula is read in words", () => {
   assert.equal(spokenFormula(scaled), "Q K transposed over the root of d k");
   const power = element("math", sign("("), element("msup", letter("e"), letter("θ")), sign(")"));
   assert.equal(spokenFormula(power), "e to the power of theta");
+  assert.equal(spokenFormula(element("math", letter("constructor"))), "constructor");
 });
 
 /** An element that `createFormula` makes, as far as it needs one. */
@@ -71,6 +72,7 @@ test("a formula is set as in print", (context) => {
   context.after(() => Reflect.deleteProperty(globalThis, "document"));
   for (const [latex, expected] of [
     [String.raw`f(x)`, "math<f (. x ).>"],
+    [String.raw`\constructor x`, "math<constructor x>"], // which every object inherits
     [String.raw`\left(\frac{a}{b}\right) c`, "math<mrow<( mfrac<a b> )> c>"],
     [String.raw`\sum_{j} a_j`, "math<munder<∑ j> msub<a j>>"],
     [String.raw`\prod_{s=1}^{T} W`, "math<munderover<∏ mrow<s = 1> T> W>"],

@@ -1,6 +1,7 @@
 """`headlight check`: a learner's file in a separate process, with a message for every outcome."""
 
 import json
+import os
 import sys
 from io import BytesIO
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from headlight.cli.check.command import FileResult, run_file
 from headlight.cli.check.signed_lines import MAX_BYTES, SignedLines, read_signed
+from headlight.cli.check.supervisor import MAX_FILE
 from headlight.cli.main import main
 from headlight.code_exercises.diagnoses import Finding
 from tests.model.code_exercises.files import IMPORTS, SCALED, with_slip
@@ -144,6 +146,26 @@ def test_no_process_stays_whatever_session_it_is_in(end: str, file: Path, monkey
     file.write_text(f"import os\n{STAYING}\n{end}\n")
     run_file(file, (), 20)
     assert not psutil.pid_exists(int(Path("pid").read_text()))
+
+
+WRITING = """import os, tempfile
+left = tempfile.mkdtemp()
+open("left", "w").write(left)
+os.truncate(os.open("large", os.O_CREAT | os.O_WRONLY), {size})
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
+def test_a_file_that_is_written_has_a_limit_and_temporary_ones_are_deleted(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    text = f"{WRITING.format(size=MAX_FILE)}\n{IMPORTS}{SCALED}"
+    assert checked(file, text, capsys)[1]["passed"]
+    assert not Path(Path("left").read_text()).exists()
+    _, answer = checked(file, WRITING.format(size=MAX_FILE + 1), capsys)
+    assert "File too large" in answer["problem"]
+    assert Path("large").stat().st_size == MAX_FILE
 
 
 def test_what_ends_after_a_finding_has_the_status_1() -> None:

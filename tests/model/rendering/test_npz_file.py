@@ -59,11 +59,14 @@ def test_what_claims_too_much_is_refused(name: str, tmp_path: Path, shell: Shell
 
 def test_the_size_is_looked_at_before_anything_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "bomb.npz"
+    one = write(tmp_path / "one.npz", bytes((1 << 30) + 1))
     for number in range(5):
         write(file, bytes(1 << 28), name=str(number))
     monkeypatch.setattr(zipfile.ZipFile, "read", None)
     with pytest.raises(DataError, match=r"5 arrays of 1,342,177,280 bytes; at most"):
         read_npz(file)
+    with pytest.raises(DataError, match=r"holds 1 array of 1,073,741,825 bytes; at most"):
+        read_npz(one)
 
 
 def test_other_packings_are_refused(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 // The question of a screen: fields for the answer, hints, a comment on a wrong answer, and a way to skip it.
 
 import { createButton, createElement } from "../../ui/frontend/dom/dom.js";
+import { table } from "../../ui/frontend/table.js";
 import { titleNodes } from "./formulas/formula.js";
 import { createChoice } from "./questions/choice.js";
 import { createDraw } from "./questions/draw.js";
@@ -17,7 +18,7 @@ export const HINT = "?"; // in place of an answer: headlight.course.questions
 export const GIVE_UP = "!";
 
 /** Kinds of questions, as in headlight.questions.kinds. @type {Record<AskedQuestion["kind"], Kind>} */
-const KINDS = {
+const KINDS = table({
   choice: createChoice,
   number: createNumber,
   point: createPoint,
@@ -25,7 +26,7 @@ const KINDS = {
   order: createOrder,
   design: createGoal,
   flip: createGoal,
-};
+});
 
 /** Whether the learner answers by changing the screen. @param {AskedQuestion} question */
 export function isGoal(question) {

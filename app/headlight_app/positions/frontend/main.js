@@ -10,6 +10,7 @@ import { PageExport } from "../../ui/frontend/export/page_export.js";
 import { programOf } from "../../ui/frontend/export/share.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { askRoute, failureText } from "../../ui/frontend/server.js";
+import { table } from "../../ui/frontend/table.js";
 import { readFloats } from "../../ui/frontend/wire.js";
 import { chartsOf, firstChoice, lossChart } from "./charts.js";
 import { positionSides, positionsView } from "./export.js";
@@ -18,7 +19,7 @@ import { positionSides, positionsView } from "./export.js";
 /** @import { Shared } from "../../ui/frontend/export/share.js" */
 
 /** @type {Readonly<Record<keyof Chosen, string>>} */
-const CONTROL_NAMES = { channels: "Channels", pairs: "Pairs", head: "Head", position: "Position" };
+const CONTROL_NAMES = table({ channels: "Channels", pairs: "Pairs", head: "Head", position: "Position" });
 
 /** @typedef {ReturnType<typeof createPanel>} Panel */
 

@@ -1,5 +1,6 @@
 // First answers as bars. Their labels come from the server's question, never from a student.
 
+import { table } from "../../ui/frontend/table.js";
 import { SHOWN } from "./answers.js";
 
 /** @import { AskedQuestion } from "../../course/frontend/contract.js" */
@@ -37,7 +38,7 @@ function labelOf(question, answer, showsTyped) {
 }
 
 /** @type {Record<AskedQuestion["kind"], (question: Asked, answer: string, showsTyped: boolean) => string | undefined>} */
-const KINDS = {
+const KINDS = table({
   choice: ({ options }, answer) => options.find((option) => option === answer),
   number: (_question, answer, showsTyped) => {
     const number = Number(answer.replace(",", ".").replace("−", "-"));
@@ -55,7 +56,7 @@ const KINDS = {
   draw: () => "a drawing",
   design: () => "handed a design in",
   flip: () => "handed a change in",
-};
+});
 
 /** Whether the answers are typed, and so hidden until the teacher shows them. @param {Asked} question */
 export function isTyped({ kind }) {

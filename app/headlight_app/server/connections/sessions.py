@@ -71,8 +71,8 @@ class QuietConnections:
             if is_closed:
                 return
             try:
-                await send(message)
-            except OSError:  # the browser disconnected during the send
+                await _send(send, message)
+            except OSError:  # the browser disconnected before or during the send
                 is_closed = True
                 raise
 
@@ -90,6 +90,16 @@ class QuietConnections:
         if self.held[who] > MAX_HELD:
             return {"code": TOO_LARGE, "reason": TOO_MUCH}
         return {} if _is_message(content) else {"code": PROTOCOL_ERROR, "reason": NO_MESSAGE}
+
+
+async def _send(send: Send, message: Message) -> None:
+    """Send a message. Raises OSError if the connection is closed, also by uvicorn, as after an invalid frame."""
+    try:
+        await send(message)
+    except RuntimeError as error:
+        if message["type"] != "websocket.send":
+            raise
+        raise OSError(str(error)) from error
 
 
 async def _receive_to_the_end(receive: Receive) -> Message:

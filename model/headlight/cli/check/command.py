@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from secrets import token_hex
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 import msgspec
@@ -105,16 +105,18 @@ class FileResult:
 def run_file(file: Path, names: Sequence[str], seconds: int | float) -> FileResult:
     """Run the checks in another process, which is ended after the time limit, with all that it has started.
 
-    The output of the file goes to standard error. A finding counts only with its signature (`signed_lines`).
+    The output of the file goes to standard error, and its temporary files are deleted. A finding counts only with its
+    signature (`signed_lines`).
     """
     modules = ("headlight.cli.check.supervisor", sys.executable, "-P", "-m", "headlight.cli.check.process")
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     key, late = token_hex(32).encode(), ""
     with (
+        TemporaryDirectory(ignore_cleanup_errors=True) as temporary,
         TemporaryFile() as output,
         subprocess.Popen(
             [sys.executable, "-P", "-m", *modules, str(file.resolve()), *names],
-            env=os.environ | {"PYTHONPATH": paths},
+            env=os.environ | {"PYTHONPATH": paths} | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), temporary),
             stdin=subprocess.PIPE,
             stdout=output,
         ) as supervisor,

@@ -19,6 +19,7 @@ from threading import Thread
 import psutil
 
 _SET_CHILD_SUBREAPER = 36  # prctl: orphans of the processes that it started become this one's children
+MAX_FILE = 64 << 20  # bytes of each file that the command writes, its output included
 _ROUNDS = 100  # a process may start another before it is stopped
 
 
@@ -27,6 +28,7 @@ def main(command: Sequence[str]) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl+C ends the parent, and with it this process's input
+    _limit_files()
     first_line = sys.stdin.buffer.readline()
     child = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
     Thread(target=_end_with_input, args=[child], daemon=True).start()
@@ -37,6 +39,16 @@ def main(command: Sequence[str]) -> None:
             os.killpg(child.pid, signal.SIGKILL)
     end_children()
     os._exit(child.returncode if child.returncode >= 0 else 128 - child.returncode)  # the thread still reads
+
+
+def _limit_files() -> None:
+    """Let no process that this one starts write a file beyond MAX_FILE; Windows has no such limit."""
+    if sys.platform != "win32":
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        limit = MAX_FILE if most == resource.RLIM_INFINITY else min(MAX_FILE, most)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
 
 def _end_with_input(child: subprocess.Popen[bytes]) -> None:

@@ -112,6 +112,23 @@ def test_the_sessions_of_a_visitor_share_a_budget_and_others_keep_theirs() -> No
     assert len(runtime.messages) == 3 * 3 + 3 + 10
 
 
+def test_what_is_told_after_uvicorn_has_closed_a_session_finds_nobody() -> None:
+    async def tell(scope: Scope, receive: Receive, send: Send) -> None:
+        page = WebSocket(scope, receive, send)
+        await page.accept()
+        with pytest.raises(WebSocketDisconnect):  # which Streamlit expects; it logs any other error with a traceback
+            await page.send_bytes(b"the page")
+
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "websocket.send":
+            raise RuntimeError("Unexpected ASGI message 'websocket.send', after sending 'websocket.close'.")
+
+    asyncio.run(QuietConnections(tell)({"type": "websocket"}, receive, send))
+
+
 @pytest.mark.parametrize("has_left", [True, False])
 def test_a_browser_that_leaves_while_it_is_told_something_leaves_no_traceback(has_left: bool) -> None:
     async def tell(scope: Scope, receive: Receive, send: Send) -> None:

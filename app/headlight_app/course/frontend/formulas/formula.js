@@ -1,24 +1,25 @@
 // Converts formulas to MathML, from the part of LaTeX that the rows use.
 
+import { table } from "../../../ui/frontend/table.js";
 import { spokenFormula } from "./spoken_formula.js";
 
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 const TOKENS = /\\[A-Za-z]+|\\.|[{}^_&]|\d+(?:\.\d+)?|[A-Za-z]|\S/gu;
 // biome-ignore format: a table
 /** Commands that stand for a letter or a name. @type {Readonly<Record<string, string>>} */
-const LETTERS = {
+const LETTERS = table({
   alpha: "α", beta: "β", gamma: "γ", delta: "δ", epsilon: "ε", eta: "η", varepsilon: "ε", theta: "θ", lambda: "λ", mu: "μ", pi: "π",
   rho: "ρ", sigma: "σ", tau: "τ", phi: "φ", varphi: "φ", omega: "ω", Delta: "Δ", ell: "ℓ", infty: "∞",
-};
+});
 // biome-ignore format: a table
 /** Commands that stand for an operator. @type {Readonly<Record<string, string>>} */
-const OPERATORS = {
+const OPERATORS = table({
   cdot: "·", times: "×", sum: "∑", prod: "∏", le: "≤", leq: "≤", ge: "≥", geq: "≥", ne: "≠", neq: "≠", in: "∈", approx: "≈",
   to: "→", leftarrow: "←", nabla: "∇", mapsto: "↦", odot: "⊙", oplus: "⊕", pm: "±", mid: "|", lfloor: "⌊", rfloor: "⌋", lVert: "‖", rVert: "‖", Vert: "‖",
   ldots: "…", dots: "…", cdots: "⋯", Rightarrow: "⇒", propto: "∝", sim: "∼", "{": "{", "}": "}", "|": "‖", partial: "∂",
-};
+});
 /** Spaces in em. @type {Readonly<Record<string, string>>} */
-const SPACES = { ",": "0.17em", ";": "0.28em", ":": "0.22em", " ": "0.33em", quad: "1em", qquad: "2em" };
+const SPACES = table({ ",": "0.17em", ";": "0.28em", ":": "0.22em", " ": "0.33em", quad: "1em", qquad: "2em" });
 const NAMES = new Set(["max", "min", "log", "exp", "sin", "cos", "tanh", "arg", "argmax", "softmax", "Var", "ln"]);
 const IGNORED = new Set(["textstyle", "displaystyle", "bigl", "bigr", "!"]);
 const FENCES = new Set("()[]/"); // as tall as a letter; those after \left and \right stretch

@@ -1,14 +1,16 @@
 // A formula in words, for reading aloud.
 
+import { table } from "../../../ui/frontend/table.js";
+
 // biome-ignore format: a table
 /** @type {Readonly<Record<string, string>>} */
-const SIGNS = {
+const SIGNS = table({
   "=": "equals", "+": "plus", "−": "minus", "·": "times", "×": "by", "/": "over", "⊙": "times", "∑": "the sum", "∏": "the product",
   "≤": "is at most", "≥": "is at least", "<": "is less than", ">": "is more than", "≠": "is not", "≈": "is about", "∝": "grows with",
   "∈": "in", "∼": "is drawn from", "→": "becomes", "←": "becomes", "↦": "becomes", "⇒": "so that", "∇": "the gradient", "∂": "d",
   "…": "and so on", "∞": "infinity", "′": "prime", "|": ",", "‖": ",", "(": ",", ")": ",", "[": ",", "]": ",",
   α: "alpha", β: "beta", γ: "gamma", ε: "epsilon", η: "eta", θ: "theta", λ: "lambda", μ: "mu", π: "pi", σ: "sigma", φ: "phi", ω: "omega",
-};
+});
 const OVER = new Set(["the sum", "the product", "softmax", "max", "min", "the gradient"]); // read with "over" before their subscript
 
 /** @param {Element} formula */

@@ -1,6 +1,7 @@
 // Pictures by their kind, with a title above, a note below, and a sign before them.
 
 import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { table } from "../../../ui/frontend/table.js";
 import { titleNodes } from "../formulas/formula.js";
 import { createArrows } from "./arrows.js";
 import { createBars } from "./bars.js";
@@ -20,7 +21,7 @@ import { createEquations, createTable, createTokens, createVerdict } from "./tex
 /** @import { Surroundings } from "../links.js" */
 
 /** @type {{ [Kind in Picture["kind"]]: (picture: Extract<Picture, { kind: Kind }>, surroundings: Surroundings) => Element }} */
-const DRAWINGS = {
+const DRAWINGS = table({
   matrix: createMatrix,
   heat_map: (picture, { width }) => createHeatMap(picture, width),
   moving_points: createMovingPoints,
@@ -38,7 +39,7 @@ const DRAWINGS = {
   file: createFile,
   equations: createEquations,
   verdict: createVerdict,
-};
+});
 
 /** @param {Picture} picture @param {Surroundings} surroundings */
 export function createPicture(picture, surroundings) {

@@ -2,10 +2,11 @@
 
 import { announce } from "../../../ui/frontend/dom/announce.js";
 import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { table } from "../../../ui/frontend/table.js";
 
 /** @import { Kind } from "../question.js" */
 
-const STEPS = /** @type {Record<string, number>} */ ({ ArrowUp: -1, ArrowDown: 1 });
+const STEPS = table(/** @type {Record<string, number>} */ ({ ArrowUp: -1, ArrowDown: 1 }));
 
 /** @type {Kind} */
 export function createOrder({ text, options, given }, answer) {

@@ -7,20 +7,21 @@ import { isOff } from "../../../ui/frontend/state/head_ablation.js";
 import { headCodes } from "../../../ui/frontend/state/head_matrix.js";
 import { currentGroup, layerHeads, selectedHeads, toggleHeads } from "../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
+import { table } from "../../../ui/frontend/table.js";
 import { hasEdits, replaceEdit, toggleEdits } from "./edit_actions.js";
 import { editText } from "./edit_text.js";
 
 /** @import { Control, ControlElements, EditTarget, ExplorePage, Head, Side } from "../types.js" */
 
 /** @type {Readonly<Record<string, (page: ExplorePage) => string>>} */
-const SCOPES = {
+const SCOPES = table({
   head: (page) => {
     const { layer, head, heads } = page.state.choice;
     return heads.length > 1 ? `the ${heads.length} heads` : `layer ${layer}, head ${head}`;
   },
   layer: (page) => `all of layer ${page.state.choice.layer}`,
   model: () => "every layer",
-};
+});
 
 const memory = remembered(() => ({ scope: "head" }));
 

@@ -22,6 +22,7 @@ import { addPlane } from "../../../ui/frontend/plots/query_key_plot.js";
 import { textShades } from "../../../ui/frontend/plots/shaded_text.js";
 import { beyondEnd } from "../../../ui/frontend/state/colour_range.js";
 import { magnitude, matrixCodes, SHOWN, stateAt, valueAt } from "../../../ui/frontend/state/head_matrix.js";
+import { table } from "../../../ui/frontend/table.js";
 
 /** @import { Box, Figure, Found, HeadMatrix, Page, QkProjectionAnswer } from "../types.js" */
 /** @import { TokenColumn } from "../../../ui/frontend/charts/connections.js" */
@@ -41,7 +42,7 @@ const NARROWEST_PLANE = 340; // pixels of its width before scaling, so that its 
 /** @typedef {(figure: Figure, shown: ShownHeads, box: Box) => number} AddPicture gives the lower end */
 
 /** @type {Readonly<Record<string, AddPicture>>} */
-export const PICTURES = {
+export const PICTURES = table({
   heatmap: addMap,
   lines: addAttentionLines,
   text: addText,
@@ -49,7 +50,7 @@ export const PICTURES = {
   qk_projection: addPlanePicture,
   overlay: addImage,
   sound: addImage,
-};
+});
 
 /**
  * @param {string} plot @param {ShownHeads} shown @param {number} width @param {string} title

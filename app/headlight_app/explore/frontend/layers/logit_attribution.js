@@ -11,6 +11,7 @@ import {
   updateChildren,
 } from "../../../ui/frontend/dom/dom.js";
 import { createTable } from "../../../ui/frontend/export/page_export.js";
+import { table } from "../../../ui/frontend/table.js";
 import { drawSigned } from "../export/layer_figures.js";
 import { runOf } from "../export/shown_run.js";
 import { componentName } from "../prediction/why.js";
@@ -29,7 +30,7 @@ const HELP =
   "Orange adds to the logit, blue takes from it. Click a head to choose it, a feed-forward (FF) to see its neurons.";
 const RANKED = 10;
 /** Rows of parts outside the layers. @type {Readonly<Record<string, string>>} */
-const ROW_LABELS = { embedding: "token", positions: "position", bias: "answer", edit: "edits" };
+const ROW_LABELS = table({ embedding: "token", positions: "position", bias: "answer", edit: "edits" });
 
 export default /** @type {Tab} */ ({ draw: drawContributions, exported: exportContributions });
 

@@ -18,6 +18,7 @@ import { find } from "../../../ui/frontend/dom/elements.js";
 import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { predictsFromImage } from "../../../ui/frontend/state/token_selection.js";
+import { table } from "../../../ui/frontend/table.js";
 import { drawLens, SHARES, shadeOf } from "../export/layer_figures.js";
 import { runOf } from "../export/shown_run.js";
 import { askFloats } from "../server.js";
@@ -32,7 +33,7 @@ import { drawSurprisal } from "./surprisal.js";
 
 const WINDOW_SIZE = 32; // tokens in one request
 
-const LENSES = { "": "Logit lens", tuned: "Tuned lens" };
+const LENSES = table({ "": "Logit lens", tuned: "Tuned lens" });
 const EDGE = 8; // pixels after the last column
 
 const memory = remembered((/** @type {ExplorePage} */ _page) => ({

@@ -18,6 +18,7 @@ import { isOff } from "../../../ui/frontend/state/head_ablation.js";
 import { patternCodes } from "../../../ui/frontend/state/head_matrix.js";
 import { currentGroup, isSelected } from "../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
+import { table } from "../../../ui/frontend/table.js";
 import { headAt, isOpen, miniatures, partChoice, pictureRows } from "./parts.js";
 import { drawStrip, inputVectors } from "./vectors.js";
 
@@ -35,7 +36,7 @@ const INPUT = { line: 13, rows: 7 }; // pixels per line, and the maximum number 
 const GAP = 8;
 const ANSWERS = 5;
 /** @type {Partial<Record<Part["kind"], string>>} */
-const NAMES = { input: "tokens → vectors + positions", prediction: "prediction" };
+const NAMES = table({ input: "tokens → vectors + positions", prediction: "prediction" });
 
 const memory = remembered((/** @type {ExplorePage} */ _) => ({
   shape: "",

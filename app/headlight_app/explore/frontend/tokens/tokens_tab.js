@@ -7,6 +7,7 @@ import { GRID_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.js";
 import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
+import { table } from "../../../ui/frontend/table.js";
 import { tokensOf } from "../picture/picture.js";
 import { drawStrip, inputVectors } from "../picture/vectors.js";
 
@@ -20,12 +21,12 @@ const LINE = 22; // pixels of a token
 const [WORDS, IDS, GAP] = [112, 58, 12];
 const POSITIONS_SHARE = 0.3;
 /** How positions enter the model, by place. @type {Record<InputVectors["places"], string>} */
-const ENTRANCES = {
+const ENTRANCES = table({
   added: "are added to the vectors",
   rotated: "rotate queries and keys in every head; the sines of the angles are shown",
   scores: "are added to the scores of every head; head 0 is shown",
   "": "have no numbers of their own here",
-};
+});
 
 const memory = remembered((/** @type {ExplorePage} */ _) => ({
   pointed: /** @type {Pointed} */ ({ positions: false, row: 0, channel: 0 }),

@@ -4,6 +4,7 @@ import { barAtPointer, drawBars, extentOf, formatNumber, formulaNodes } from "..
 import { createElement, inlineText, quotedToken } from "../../../ui/frontend/dom/dom.js";
 import { HORIZONTAL_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.js";
 import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
+import { table } from "../../../ui/frontend/table.js";
 import { namedAxis, openStep, walkthroughMemory } from "./walkthrough.js";
 
 /** @import { ExplorePage } from "../types.js" */
@@ -11,7 +12,7 @@ import { namedAxis, openStep, walkthroughMemory } from "./walkthrough.js";
 /** @typedef {StepValue & { axis: string }} StepRow a value with an axis */
 
 const [LOW, TALL] = [54, 124]; // heights in pixels; bars with labels are tall
-const UNITS = /** @type {Record<string, string>} */ ({ d_ff: "neuron", expert: "expert" });
+const UNITS = table(/** @type {Record<string, string>} */ ({ d_ff: "neuron", expert: "expert" }));
 const MAX_RATIO = 20; // between the longest bars of two vectors on one scale; beyond it, the shorter would be invisible
 
 /**

@@ -1,5 +1,6 @@
 // A number axis: round numbers to mark, and the positions of values between its two ends.
 
+import { table } from "../table.js";
 import { formatNumber } from "./charts.js";
 
 /** @typedef {{ low: number, high: number, marks: number[], place: (value: number) => number }} Scale */
@@ -51,7 +52,7 @@ function rangeOf(values, isLog, fromZero) {
   return isLog ? [low, low * 10] : fromZero ? [low, low + 1] : [low - 0.5, low + 0.5];
 }
 
-const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+const RAISED = table({ "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" });
 
 /** The text of an axis mark; large and small powers of ten are written as powers: 10⁷. @param {number} mark */
 export function formatMark(mark) {

@@ -1,16 +1,17 @@
 // Parts of every component: elements, tokens as text, numbers as words, canvases.
 
+import { table } from "../table.js";
 import { HORIZONTAL_STEPS } from "./keyboard.js";
 
 /** @import { CanvasStyle, Token } from "../types.js" */
 
 const LISTED = 3; // tokens named in a sentence
-const WHOSE = {
+const WHOSE = table({
   template: "A part of the chat template. ",
   system: "A system message. ",
   user: "A message of the user. ",
   assistant: "A message of the assistant. ",
-};
+});
 
 /**
  * The properties of an element besides its class and its content; `testid` is the name with which tests find it.

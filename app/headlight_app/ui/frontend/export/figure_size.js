@@ -2,17 +2,18 @@
 
 import { addFoot, beginSheet, PRINT_COLOURS } from "../charts/figure_text.js";
 import { addScaled } from "../charts/shapes.js";
+import { table } from "../table.js";
 
 /** @import { Figure, ShownFigure } from "./types.js" */
 /** @typedef {{ width: number, height?: number }} FigureSize millimetres */
 
 /** @type {Readonly<Record<string, FigureSize>>} */
-export const FIGURE_SIZES = {
+export const FIGURE_SIZES = table({
   85: { width: 85 },
   180: { width: 180 },
   "16:9": { width: 162.56, height: 91.44 }, // 1920 × 1080 dots
   "1:1": { width: 91.44, height: 91.44 },
-};
+});
 const WIDTHS = Array.from({ length: 16 }, (_, step) => 50 * 1.14 ** step); // to try for a drawing on a slide
 const LARGEST = 2.2; // relative to the size on paper
 const LEAST_SHARE = 0.8; // of the largest font size that fits on a slide

@@ -1,15 +1,17 @@
 // Notes about what a link does not show to others.
 
+import { table } from "../table.js";
+
 const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 /** @type {Readonly<Record<string, string>>} */
-const FIELD_NAMES = {
+const FIELD_NAMES = table({
   text: "the text",
   source: "the source",
   text_pair: "the second text",
   other_text: "the other text",
   generated: "the generated text",
   side_b: "the other side",
-};
+});
 
 /**
  * Sentences; empty if others see the same.

@@ -15,6 +15,7 @@ import { currentMatrix, matrixStatus, shownMatrix } from "../state/head_matrix.j
 import { currentGroup, selectedHeads, selectHead } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
 import { keysAreFrames, keysArePatches } from "../state/token_selection.js";
+import { table } from "../table.js";
 import { drawOptions } from "./display_options.js";
 import { measuredWidth } from "./measurements.js";
 import { drawReadout, formatBrief } from "./readout.js";
@@ -23,7 +24,7 @@ import { shadeTokens } from "./token_strip.js";
 /** @import { Head, HeadMatrix, Page, Plot } from "../types.js" */
 
 /** @type {Readonly<Record<string, Plot>>} */
-const PLOTS = {
+const PLOTS = table({
   overlay: IMAGE_OVERLAY,
   sound: SOUND_PLOT,
   heatmap: ATTENTION_MAP,
@@ -31,7 +32,7 @@ const PLOTS = {
   text: SHADED_TEXT,
   table: NUMBER_TABLE,
   qk_projection: QUERY_KEY_PLOT,
-};
+});
 
 const memory = remembered(() => ({ paper: document.createElement("canvas"), drawn: "" }));
 

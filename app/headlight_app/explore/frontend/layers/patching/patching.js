@@ -3,6 +3,7 @@
 import { fillSelect, formatSigned } from "../../../../ui/frontend/charts/charts.js";
 import { activeElement, inlineText, quotedToken } from "../../../../ui/frontend/dom/dom.js";
 import { currentGroup } from "../../../../ui/frontend/state/head_selection.js";
+import { table } from "../../../../ui/frontend/table.js";
 import { toggleEdits } from "../../edits/edit_actions.js";
 import { editText, isPatch } from "../../edits/edit_text.js";
 import { runOf } from "../../export/shown_run.js";
@@ -18,7 +19,7 @@ const PAUSE = 600; // milliseconds without typing: an example takes up to two do
 const HELD =
   "Heads in between are frozen, so only the direct effect on the chosen head counts. Click a head to map the inputs of that head.";
 /** @type {Record<PatchKind, { title: string, things: string, help: string }>} */
-const KINDS = {
+const KINDS = table({
   heads: {
     title: "a head's output",
     things: "heads",
@@ -37,7 +38,7 @@ const KINDS = {
     things: "tokens",
     help: "1: the other text's answer is fully restored, 0: not at all. Click a cell to patch that token before that layer in this run.",
   },
-};
+});
 
 const map = stepwiseMapTab(patchingMap);
 
