@@ -39,7 +39,7 @@ from headlight_app.inference.resolved_question import resolve
 from headlight_app.server.routes import http_requests
 from headlight_app.worker.loop import Asked
 from tests.app.worker.hostile_requests import TEXTS, ask, content_of
-from tests.bench.hostile_files import check_lesson, open_medium, predict, read_recipe, upload
+from tests.bench.hostile_files import MEMORY, check_lesson, open_medium, predict, read_recipe, upload
 from tests.bench.hostile_outcomes import Outcome, WrongAnswer, require_sentence, sentences, table
 from tests.bench.hostile_server import SERVED, served_outcomes
 from tests.families.cases import CASES
@@ -350,15 +350,15 @@ def open_checkpoint(folder: Path) -> bool:
     root = str(folder.parent.parent)
     require_sentence(read_metadata(folder).error, root)
     catalog([folder.parent])
+    opened = None
     with sentences(root):
-        opened = load(folder, memory_limit=10**9, device="cpu")
+        opened = load(folder, memory_limit=MEMORY, device="cpu")
         for note in (*opened.notes, describe_nonfinite(find_nonfinite(opened))):
             require_sentence(note, root)
         for text in Random(str(opened.model.config)).sample(TEXTS, 3):
             with sentences(root):
                 _ask(opened, text)
-        return True
-    return False
+    return opened is not None
 
 
 def _ask(opened: Checkpoint, text: str) -> None:
@@ -378,11 +378,12 @@ def ask_question(draw: Random, victims: Path) -> bool:
     case = ask(kind.route, content)
     if case.is_wrong:
         raise WrongAnswer(f"{case.route}: {case.said} {content[:300]!r}")
+    answered = False
     with sentences(str(victims)):
         for question in decode_request(msgspec.json.Decoder(kind), content).questions():
             _require_answer(resolve(question).trace)
-        return True
-    return False
+        answered = True
+    return answered
 
 
 def _require_answer(traced: Trace) -> None:

@@ -24,7 +24,7 @@ from headlight.training.recipe import load_recipe
 from headlight.vision.image import read_image
 from headlight_app.engine.contract import CheckImageRequest
 from headlight_app.engine.job import EngineRequest
-from headlight_app.worker.loop import ANSWER
+from headlight_app.engine.worker_process import ANSWER
 from headlight_app.worker.serve import outcome
 from tests.bench.hostile_outcomes import WrongAnswer, require_sentence, sentences
 from tests.model import toys
@@ -46,10 +46,10 @@ def upload(folder: Path) -> bool:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and not path.is_symlink()
     }
+    opened = None
     with TemporaryDirectory() as root, sentences(root):
-        load(write_files(files, Path(root) / "stored", UPLOAD), memory_limit=MEMORY, device="cpu")
-        return True
-    return False
+        opened = load(write_files(files, Path(root) / "stored", UPLOAD), memory_limit=MEMORY, device="cpu")
+    return opened is not None
 
 
 def run_command(*words: str) -> bool:
@@ -84,11 +84,10 @@ def open_medium(draw: Random, mutations: tuple[Mutation, ...]) -> bool:
         if path.suffix == ".png" and draw.random() < 0.5:
             return run_command("predict", "--model", "caption", "--image", str(path))
         _check_in_worker(path)
+        read, found = read_recording if path.suffix == ".wav" else read_image, None
         with sentences(root):
-            read = read_recording if path.suffix == ".wav" else read_image
-            read(path)
-            return True
-        return False
+            found = read(path)
+        return found is not None
 
 
 def _check_in_worker(path: Path) -> None:

@@ -207,7 +207,7 @@ def random_fields(draw: Random, ids: list[str]) -> bytes:
     """A valid message with random fields."""
     message = BackMsg()
     _fill(draw, message, ids)
-    return message.SerializeToString()
+    return bytes(message.SerializeToString())
 
 
 def _fill(draw: Random, message: Message, ids: list[str], depth: int = 0) -> None:
@@ -259,7 +259,7 @@ def states(draw: Random, ids: list[str]) -> BackMsg:
 
 def strange_states(draw: Random, ids: list[str]) -> bytes:
     """`states` as bytes."""
-    return states(draw, ids).SerializeToString()
+    return bytes(states(draw, ids).SerializeToString())
 
 
 def flipped(draw: Random, ids: list[str]) -> bytes:
@@ -288,7 +288,7 @@ def huge_counts(draw: Random, ids: list[str]) -> bytes:
             message.rerun_script.widget_states.widgets.add(id=f"$$ID-{number}", bool_value=True)
     else:
         message.rerun_script.query_string = "x" * draw.choice((100_000, 500_000, 600_000, 2_000_000))
-    return message.SerializeToString()
+    return bytes(message.SerializeToString())
 
 
 def nested(draw: Random, ids: list[str]) -> bytes:

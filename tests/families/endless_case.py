@@ -7,7 +7,7 @@ from random import Random
 from tests.bench import hostile
 
 
-def _never_ends(random: Random, victims: Path) -> None:
+def _never_ends(random: Random, victims: Path) -> bool:
     while True:
         pass
 

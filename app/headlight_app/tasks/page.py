@@ -69,7 +69,7 @@ def _task_choice(task: str, entry: AvailableModel) -> None:
 
 
 def _choose_task(entry: AvailableModel) -> None:
-    task = st.session_state.get("task")
+    task = st.session_state.get("task", "")
     if task not in TASK_VIEWS:
         return
     required = TASK_VIEWS[task].required

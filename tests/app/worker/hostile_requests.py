@@ -1,6 +1,6 @@
 """Malicious requests over all routes and screens: each ends in an answer or a one-sentence error.
 
-A case is given by a number, its random seed: `python -m tests.bench hostile --questions 20000 --checkpoints 0`
+A case is given by a number, its random seed: `python -m tests.bench hostile --questions 20000 --mutants 0`
 """
 
 import json
