@@ -53,7 +53,11 @@ class PrefixCache:
         new = CachedPrefix(ref(generator.model), _run_key(generator, owner), prefix)
         others = [entry for entry in self.entries if entry.model() is not None and not _is_prefix_of(entry, new)]
         self.entries = [*others, new]
-        while len(self.entries) > 1 and sum(held.prefix.bytes for held in self.entries) > self.budget:
+        self.shrink(self.budget)
+
+    def shrink(self, size: int) -> None:
+        """Drop the least recently used prefixes beyond `size` bytes."""
+        while len(self.entries) > 1 and sum(held.prefix.bytes for held in self.entries) > size:
             self.entries.pop(0)
 
 

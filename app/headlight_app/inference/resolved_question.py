@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from cachetools import LRUCache, cached
@@ -304,6 +304,13 @@ def keep_logits(asked: Sequence[tuple[ResolvedQuestion, int]]) -> None:
     traces = [(resolved.trace, position) for resolved, position in asked]
     for (resolved, position), logits in zip(asked, logits_of_rows(asked[0][0].model, traces), strict=True):
         _kept_logits()[_logits_key(resolved, position)] = _frozen(logits)
+
+
+def shrink_results(size: int) -> None:
+    """Drop the least recently used logits and position profiles beyond `size` bytes of each."""
+    for kept in (_kept_logits(), cast(LRUCache[Any, Any], _position_profile.cache)):
+        while kept.currsize > size and len(kept) > 1:
+            kept.popitem()
 
 
 def _frozen(logits: np.ndarray) -> np.ndarray:

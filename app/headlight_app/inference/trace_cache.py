@@ -43,6 +43,11 @@ class TraceCache:
             self.runs[key] = finished
         self.latest[_textless(key)] = key
 
+    def shrink(self, size: int) -> None:
+        """Drop the least recently used runs beyond `size` bytes."""
+        while self.runs.currsize > size and len(self.runs) > 1:
+            self.runs.popitem()
+
 
 def _textless(key: RunKey) -> RunKey:
     return (replace(key[0], text=""), *key[1:])

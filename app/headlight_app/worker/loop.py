@@ -26,6 +26,7 @@ from headlight_app.engine.worker_process import ANSWER, ASK, CANCEL, READY, SENT
 from headlight_app.inference.context import answering
 
 IDLE_SECONDS = 0.2  # without a request, as during the first page run; then the worker prepares for later requests
+REST_SECONDS = 30.0  # without a request; then the worker gives memory back
 TRIM_SECONDS = 30.0  # between two returns of free memory, which take 10 ms each
 
 
@@ -61,11 +62,12 @@ def run(
     answer: Callable[[EngineRequest], bytes],
     prepare: Callable[[Sequence[EngineRequest]], None] = lambda requests: None,
     when_idle: Sequence[Callable[[], object]] = (),
+    at_rest: Callable[[], None] = lambda: None,
 ) -> None:
     """Answer requests, one after the other.
 
     For requests that arrive together, `prepare` first computes their shared parts. The functions of `when_idle` are
-    called one by one, each after IDLE_SECONDS without a request.
+    called one by one, each after IDLE_SECONDS without a request, and `at_rest` after REST_SECONDS.
     """
     inbox = Inbox(connection)
     inbox.start()
@@ -73,7 +75,7 @@ def run(
     trimmed_at = monotonic()
     ahead = list(when_idle)
     while True:
-        asked = next_requests(inbox, ahead)
+        asked = next_requests(inbox, ahead, at_rest)
         with cancellable(partial(inbox.cancelled.issuperset, [number for number, _ in asked])):
             _prepare_all([request for number, request in asked if number not in inbox.cancelled], prepare)
         for number, request in asked:
@@ -85,12 +87,18 @@ def run(
             trimmed_at = monotonic()
 
 
-def next_requests(inbox: Inbox, ahead: list[Callable[[], object]]) -> list[Asked]:
-    """Wait for the next requests; meanwhile, start the idle tasks in `ahead` in threads."""
+def next_requests(
+    inbox: Inbox, ahead: list[Callable[[], object]], at_rest: Callable[[], None] = lambda: None
+) -> list[Asked]:
+    """Wait for the next requests; meanwhile, start the idle tasks in `ahead` in threads, and give memory back."""
     while ahead:
         with suppress(Empty):
             return inbox.requests.get(timeout=IDLE_SECONDS)
         Thread(target=ahead.pop(0), daemon=True, name="ahead").start()
+    with suppress(Empty):
+        return inbox.requests.get(timeout=REST_SECONDS)
+    at_rest()
+    give_back_memory()
     return inbox.requests.get()
 
 

@@ -12,6 +12,7 @@ import torch
 from headlight.errors import CheckpointError, HeadlightError
 from headlight_app.engine.job import EngineRequest
 from headlight_app.explore.contract import QueryRequest
+from headlight_app.inference.cache_sizes import shrink_caches
 from headlight_app.inference.context import answering
 from headlight_app.inference.shared_runs import planned_runs, run_together
 from headlight_app.worker import loop
@@ -25,7 +26,7 @@ DEVICE_FULL = (
 
 def serve(connection: Connection) -> None:
     """Answer requests one after the other; requests of several visitors share one forward pass."""
-    loop.run(connection, answer, prepare, when_idle=(all_rows,))
+    loop.run(connection, answer, prepare, when_idle=(all_rows,), at_rest=shrink_caches)
 
 
 def prepare(requests: Sequence[EngineRequest]) -> None:

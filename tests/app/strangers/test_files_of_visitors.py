@@ -21,7 +21,7 @@ from tests.app.server.test_every_route import WITHOUT_A_MODEL
 from tests.app.strangers.conftest import Newcomer
 from tests.app.strangers.leaves import Found, naming, with_text
 from tests.app.strangers.visitor import HTML, JSON, Session, Stranger
-from tests.bench.attack import picture
+from tests.bench.attacks import picture
 from tests.browser.server import Server
 from tests.zips import files_of, zipped
 

@@ -51,6 +51,20 @@ def test_memory_that_nothing_uses_is_given_back() -> None:
     assert float(done.stdout) > 0.5
 
 
+def test_a_worker_gives_memory_back_once_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "REST_SECONDS", 0.01)
+    inbox, rests = loop.Inbox(Pipe()[0]), []
+    asked = [(b"1", EngineRequest(WarmUpRequest.route, b"{}"))]
+
+    def rest() -> None:
+        rests.append(1)
+        inbox.requests.put(asked)
+
+    inbox.requests.put([])
+    assert loop.next_requests(inbox, [], rest) == [] and not rests
+    assert loop.next_requests(inbox, [], rest) == asked and len(rests) == 1
+
+
 def test_a_worker_works_ahead_only_while_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "IDLE_SECONDS", 0.01)
     inbox = loop.Inbox(Pipe()[0])
