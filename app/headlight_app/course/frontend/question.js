@@ -1,7 +1,7 @@
 // The question of a screen: fields for the answer, hints, a comment on a wrong answer, and a way to skip it.
 
 import { createButton, createElement } from "../../ui/frontend/dom/dom.js";
-import { table } from "../../ui/frontend/table.js";
+import { table } from "../../ui/frontend/dom/table.js";
 import { titleNodes } from "./formulas/formula.js";
 import { createChoice } from "./questions/choice.js";
 import { createDraw } from "./questions/draw.js";

@@ -1,6 +1,6 @@
 // First answers as bars. Their labels come from the server's question, never from a student.
 
-import { table } from "../../ui/frontend/table.js";
+import { table } from "../../ui/frontend/dom/table.js";
 import { SHOWN } from "./answers.js";
 
 /** @import { AskedQuestion } from "../../course/frontend/contract.js" */

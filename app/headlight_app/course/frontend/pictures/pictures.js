@@ -1,7 +1,7 @@
 // Pictures by their kind, with a title above, a note below, and a sign before them.
 
 import { createElement } from "../../../ui/frontend/dom/dom.js";
-import { table } from "../../../ui/frontend/table.js";
+import { table } from "../../../ui/frontend/dom/table.js";
 import { titleNodes } from "../formulas/formula.js";
 import { createArrows } from "./arrows.js";
 import { createBars } from "./bars.js";

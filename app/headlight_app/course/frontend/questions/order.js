@@ -2,7 +2,7 @@
 
 import { announce } from "../../../ui/frontend/dom/announce.js";
 import { createElement } from "../../../ui/frontend/dom/dom.js";
-import { table } from "../../../ui/frontend/table.js";
+import { table } from "../../../ui/frontend/dom/table.js";
 
 /** @import { Kind } from "../question.js" */
 

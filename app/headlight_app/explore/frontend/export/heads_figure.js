@@ -15,6 +15,7 @@ import {
 import { addTokens } from "../../../ui/frontend/charts/figure_tokens.js";
 import { addColourScale, addDrawing, addHeatmap, beginFigure, MARGIN } from "../../../ui/frontend/charts/shapes.js";
 import { inlineText } from "../../../ui/frontend/dom/dom.js";
+import { table } from "../../../ui/frontend/dom/table.js";
 import { formatBrief } from "../../../ui/frontend/heads/readout.js";
 import { attentionLines, lineHeads } from "../../../ui/frontend/plots/attention_lines.js";
 import { formatCellNumber } from "../../../ui/frontend/plots/number_table.js";
@@ -22,7 +23,6 @@ import { addPlane } from "../../../ui/frontend/plots/query_key_plot.js";
 import { textShades } from "../../../ui/frontend/plots/shaded_text.js";
 import { beyondEnd } from "../../../ui/frontend/state/colour_range.js";
 import { magnitude, matrixCodes, SHOWN, stateAt, valueAt } from "../../../ui/frontend/state/head_matrix.js";
-import { table } from "../../../ui/frontend/table.js";
 
 /** @import { Box, Figure, Found, HeadMatrix, Page, QkProjectionAnswer } from "../types.js" */
 /** @import { TokenColumn } from "../../../ui/frontend/charts/connections.js" */

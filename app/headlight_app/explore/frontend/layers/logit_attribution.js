@@ -10,8 +10,8 @@ import {
   quotedToken,
   updateChildren,
 } from "../../../ui/frontend/dom/dom.js";
+import { table } from "../../../ui/frontend/dom/table.js";
 import { createTable } from "../../../ui/frontend/export/page_export.js";
-import { table } from "../../../ui/frontend/table.js";
 import { drawSigned } from "../export/layer_figures.js";
 import { runOf } from "../export/shown_run.js";
 import { componentName } from "../prediction/why.js";

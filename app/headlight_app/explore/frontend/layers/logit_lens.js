@@ -15,10 +15,10 @@ import {
   updateChildren,
 } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
+import { table } from "../../../ui/frontend/dom/table.js";
 import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { predictsFromImage } from "../../../ui/frontend/state/token_selection.js";
-import { table } from "../../../ui/frontend/table.js";
 import { drawLens, SHARES, shadeOf } from "../export/layer_figures.js";
 import { runOf } from "../export/shown_run.js";
 import { askFloats } from "../server.js";

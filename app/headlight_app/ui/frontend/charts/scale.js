@@ -1,6 +1,6 @@
 // A number axis: round numbers to mark, and the positions of values between its two ends.
 
-import { table } from "../table.js";
+import { table } from "../dom/table.js";
 import { formatNumber } from "./charts.js";
 
 /** @typedef {{ low: number, high: number, marks: number[], place: (value: number) => number }} Scale */

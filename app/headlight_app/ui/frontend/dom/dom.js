@@ -1,7 +1,7 @@
 // Parts of every component: elements, tokens as text, numbers as words, canvases.
 
-import { table } from "../table.js";
 import { HORIZONTAL_STEPS } from "./keyboard.js";
+import { table } from "./table.js";
 
 /** @import { CanvasStyle, Token } from "../types.js" */
 

@@ -1,6 +1,6 @@
 // The arrow keys, and the steps that they stand for.
 
-import { table } from "../table.js";
+import { table } from "./table.js";
 
 /** @type {Readonly<Record<string, number | undefined>>} */
 export const HORIZONTAL_STEPS = table({ ArrowRight: 1, ArrowLeft: -1 });

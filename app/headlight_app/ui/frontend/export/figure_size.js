@@ -2,7 +2,7 @@
 
 import { addFoot, beginSheet, PRINT_COLOURS } from "../charts/figure_text.js";
 import { addScaled } from "../charts/shapes.js";
-import { table } from "../table.js";
+import { table } from "../dom/table.js";
 
 /** @import { Figure, ShownFigure } from "./types.js" */
 /** @typedef {{ width: number, height?: number }} FigureSize millimetres */

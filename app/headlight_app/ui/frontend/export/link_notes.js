@@ -1,6 +1,6 @@
 // Notes about what a link does not show to others.
 
-import { table } from "../table.js";
+import { table } from "../dom/table.js";
 
 const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 /** @type {Readonly<Record<string, string>>} */

@@ -2,6 +2,7 @@
 
 import { HEAD_COLOURS, paintScale, SIGNED_COLOURS, WEIGHT_COLOURS } from "../charts/colours.js";
 import { blit, createButton, createElement, drawChoices, optionsOf, updateChildren } from "../dom/dom.js";
+import { table } from "../dom/table.js";
 import { ATTENTION_LINES } from "../plots/attention_lines.js";
 import { ATTENTION_MAP } from "../plots/attention_map.js";
 import { IMAGE_OVERLAY } from "../plots/image_overlay.js";
@@ -15,7 +16,6 @@ import { currentMatrix, matrixStatus, shownMatrix } from "../state/head_matrix.j
 import { currentGroup, selectedHeads, selectHead } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
 import { keysAreFrames, keysArePatches } from "../state/token_selection.js";
-import { table } from "../table.js";
 import { drawOptions } from "./display_options.js";
 import { measuredWidth } from "./measurements.js";
 import { drawReadout, formatBrief } from "./readout.js";

@@ -2,8 +2,8 @@
 
 import { fillSelect, formatSigned } from "../../../../ui/frontend/charts/charts.js";
 import { activeElement, inlineText, quotedToken } from "../../../../ui/frontend/dom/dom.js";
+import { table } from "../../../../ui/frontend/dom/table.js";
 import { currentGroup } from "../../../../ui/frontend/state/head_selection.js";
-import { table } from "../../../../ui/frontend/table.js";
 import { toggleEdits } from "../../edits/edit_actions.js";
 import { editText, isPatch } from "../../edits/edit_text.js";
 import { runOf } from "../../export/shown_run.js";
