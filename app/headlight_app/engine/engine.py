@@ -25,9 +25,8 @@ from headlight_app.engine.worker_template import IS_POSSIBLE, WorkerTemplate
 WARM_UP = "warm-up"  # the visitor name of warm-up requests
 VISITOR_WORKERS = 4  # open visitors' own files, each for one visitor at a time; new visitors share the last ones
 MAX_SHARED = 4  # private workers that new visitors share
-KEEP_SECONDS = (
-    120.0  # after its owner's last job, before another visitor may get a private worker (a shared one at once)
-)
+KEEP_SECONDS = 120.0  # after its owner's last job, before others may get a private worker (a shared one at once)
+REST_SECONDS = 30.0  # without a job in the lane; then the workers that new visitors share end
 GRACE_SECONDS = 0.5  # that workers get to finish, before they are killed
 END_SECONDS = 0.5  # to wait for killed workers to exit
 VISITOR_MEMORY_BYTES = 2 << 30  # of a private worker on a shared server; twice the upload limit is added
@@ -70,13 +69,22 @@ class WorkerThread(Thread):
 
     def run(self) -> None:
         """Answer until the lane is closed."""
-        while job := self.lane.queue.take(self._accepts):
+        while job := self._next_job():
             self.is_idle = False
             alike = self.lane.queue.take_alike(job, self.worker.at_once - 1, self._accepts)
             self.begun, self.together = monotonic(), 1 + len(alike)
             for left in self._answer_together([job, *alike]) if alike else [job]:
                 self._finish(left, self._answer(left))
         self.worker.stop()
+
+    def _next_job(self) -> Job | None:
+        """Wait for the next job; None once the lane is closed."""
+        while True:
+            try:
+                return self.lane.queue.take(self._accepts, REST_SECONDS)
+            except TimeoutError:
+                if self.lane.is_private and self._is_shared():
+                    self.worker.stop()  # new visitors get a new process anyway
 
     def _answer_together(self, jobs: list[Job]) -> list[Job]:
         """Answer several jobs together. Returns those left unanswered because one of them stopped the worker."""

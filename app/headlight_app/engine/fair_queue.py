@@ -81,8 +81,11 @@ class FairQueue:
         for old in dropped:
             old.finish(Superseded(SUPERSEDED))
 
-    def take(self, accepts: Callable[[str], bool] = lambda visitor: True) -> Job | None:
-        """Wait for the next job of a visitor whom the worker accepts, and take it; None once the queue is closed."""
+    def take(self, accepts: Callable[[str], bool] = lambda visitor: True, seconds: float | None = None) -> Job | None:
+        """Wait for the next job of a visitor whom the worker accepts, and take it; None once the queue is closed.
+
+        Raises TimeoutError if nothing changes in the queue for `seconds`.
+        """
         with self.changed:
             while not self.closed:
                 for visitor in self._order():
@@ -91,7 +94,8 @@ class FairQueue:
                             break
                         return self._start(visitor)
                 else:
-                    self.changed.wait()
+                    if not self.changed.wait(seconds):
+                        raise TimeoutError
                     continue
                 self._next(visitor).finish(Superseded(SUPERSEDED))
             return None

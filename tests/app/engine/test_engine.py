@@ -213,6 +213,15 @@ def test_newcomers_share_one_private_worker_while_the_others_are_in_use(
         assert (ask(lane, "process") == anna) == kept, "after KEEP_SECONDS the longest idle worker is reassigned"
 
 
+def test_a_process_that_new_visitors_share_ends_once_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject, "REST_SECONDS", 0.2)
+    with closing(WorkerPool("private", LIMITS, 2, is_private=True)) as lane:
+        anna, ben = int(ask(lane, "process")), int(ask(lane, "process", visitor="ben"))
+        psutil.wait_procs([psutil.Process(ben)], timeout=60)
+        assert not psutil.pid_exists(ben) and psutil.pid_exists(anna)
+        assert ask(lane, "echo", '{"text": "again"}', visitor="ben") == "again"
+
+
 @pytest.mark.skipif(not IS_POSSIBLE, reason="a fork is safe on Linux alone")
 def test_new_visitors_get_a_process_of_their_own_without_its_imports() -> None:
     with closing(WorkerTemplate()) as template:
