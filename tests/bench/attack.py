@@ -193,7 +193,7 @@ def _repeat(step: Attack, server: Server, numbers: Iterator[int]) -> None:
     while True:
         try:
             step(server, next(numbers))
-        except (OSError, URLError, HTTPException, WebSocketException, EOFError, AttributeError, KeyError):
+        except (OSError, URLError, HTTPException, WebSocketException, EOFError, ValueError, AttributeError):
             time.sleep(0.1)  # refused as intended: no answer, a sentence, or a page without a cookie
 
 

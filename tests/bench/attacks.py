@@ -13,7 +13,6 @@ import time
 import zlib
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from functools import lru_cache
 from http.client import HTTPConnection
 from random import Random
 from uuid import uuid4
@@ -190,11 +189,11 @@ def stranger_line(server: Server, *parts: bytes) -> socket.socket:
     return line
 
 
-def stranger_page(server: Server) -> ClientConnection:
-    """A session of the page, of a new visitor at the other address."""
-    headers = {"Cookie": new_stranger(server)["Cookie"]}
+def stranger_page(server: Server, headers: dict[str, str] | None = None) -> ClientConnection:
+    """A session of the page, of a visitor at the other address; of a new one without `headers`."""
+    cookie = {"Cookie": (headers or new_stranger(server))["Cookie"]}
     address = f"ws://127.0.0.1:{server.port}/_stcore/stream"
-    return connect(address, additional_headers=headers, max_size=None, source_address=STRANGER)
+    return connect(address, additional_headers=cookie, max_size=None, source_address=STRANGER)
 
 
 def large_cookies(server: Server, number: int) -> None:
@@ -212,30 +211,28 @@ def endless_headers(server: Server, number: int) -> None:
             time.sleep(0.02)
 
 
-@lru_cache(maxsize=2)
-def widget_states(number: int) -> bytes:
+def widget_states(number: int, query: str = "") -> bytes:
     """A message with the states of so many widgets."""
-    message = BackMsg()
-    for each in range(number):
-        message.rerun_script.widget_states.widgets.add(id=f"$$ID-{each}", bool_value=True)
-    return bytes(message.SerializeToString())
+    message, state = BackMsg(), BackMsg()
+    message.rerun_script.query_string = query
+    state.rerun_script.widget_states.widgets.add(id="$$ID-1", bool_value=True)
+    return bytes(message.SerializeToString() + state.SerializeToString() * number)  # a parser joins the lists
 
 
 def large_messages(server: Server, number: int) -> None:
-    """A WebSocket message of 23 MB with more than a million widget states."""
+    """A WebSocket message of 38 MB with 2.4 million widget states."""
     with stranger_page(server) as page:
-        page.send(widget_states(1_200_000))
+        page.send(widget_states(2_400_000))
         page.recv(timeout=PATIENCE)
 
 
 def many_widgets(server: Server, number: int) -> None:
-    """A session that sends the most widget states that are accepted, with much text, again and again."""
-    message = BackMsg()
-    message.ParseFromString(widget_states(499))
-    message.rerun_script.query_string = "x" * 480_000
-    with stranger_page(server) as page:
-        for _ in range(30):
-            page.send(message.SerializeToString())
+    """Ten sessions of a visitor that send the most widget states that are accepted, with much text."""
+    message, headers = widget_states(499, "x" * 480_000), new_stranger(server)
+    with ExitStack() as opened:
+        pages = [opened.enter_context(stranger_page(server, headers)) for _ in range(10)]
+        for page in pages * 3:
+            page.send(message)
             page.recv(timeout=PATIENCE)
 
 
@@ -246,15 +243,19 @@ def unfinished_messages(server: Server, number: int) -> None:
     asked = GET.replace(b"/ ", b"/_stcore/stream ") + upgrade + b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
     with ExitStack() as pages:
         for _ in range(30):
-            pages.enter_context(closing(stranger_line(server, asked, begun)))
+            page = pages.enter_context(closing(stranger_line(server, asked)))
+            if b" 101 " in page.recv(1 << 16):
+                page.sendall(begun)
         time.sleep(10)
 
 
-def pings(server: Server, number: int) -> None:
-    """A session that sends pings without end."""
+def many_frames(server: Server, number: int) -> None:
+    """A session that sends pings, or empty parts of a message, without end."""
     with stranger_page(server) as page:
+        if number % 2:
+            page.socket.sendall(FIRST_PART)
         while True:
-            page.socket.sendall(PING * 1_000)
+            page.socket.sendall((PART if number % 2 else PING) * 1_000)
 
 
 def silent_connections(server: Server, number: int) -> None:
@@ -277,15 +278,22 @@ def endless_bodies(server: Server, number: int) -> None:
 
 
 def crowded_rooms(server: Server, number: int) -> None:
-    """A teacher's room, full of students at places that do not exist and with answers to questions in many forms."""
-    draw = Random(number)
-    code = unpack(stranger_post(server, "room_open", json.dumps({"view": {}}), new_stranger(server)))[0]["code"]
-    for _ in range(6):
-        student = new_stranger(server)
-        for _ in range(20):
-            place = draw.choice(PLACES).format(draw.randrange(99))
-            stranger_post(server, "room_visit", json.dumps({"code": code, "place": place}), student)
-            stranger_post(server, "room_answer", json.dumps({"code": code, "place": place, "answer": "1"}), student)
+    """A teacher's room with more students than it has seats, at places that do not exist, answering in many forms."""
+    draw, teacher = Random(number), new_stranger(server)
+    opened = unpack(stranger_post(server, "room_open", json.dumps({"view": {}}), teacher))[0]
+    if "code" not in opened:  # this address has its number of rooms
+        return time.sleep(1)
+    room = {"code": opened["code"]}
+    try:
+        stranger_post(server, "room_panel", json.dumps(room | {"admit": True}), teacher)
+        for _ in range(10):
+            student = new_stranger(server)
+            for _ in range(20):
+                place = {"place": draw.choice(PLACES).format(draw.randrange(99))}
+                stranger_post(server, "room_visit", json.dumps(room | place), student)
+                stranger_post(server, "room_answer", json.dumps(room | place | {"answer": "1"}), student)
+    finally:
+        stranger_post(server, "room_end", json.dumps(room), teacher)
 
 
 def long_profiles(server: Server, number: int) -> None:
@@ -310,6 +318,7 @@ def many_comparisons(server: Server, number: int) -> None:
 
 GET = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 PING = b"\x89\xfd\0\0\0\0" + b"p" * 125
+FIRST_PART, PART = b"\x02\x80\0\0\0\0", b"\x00\x80\0\0\0\0"
 PLACES = ("lesson/sharp-and-soft/{}", "lesson/sharp-and-soft/0{}", "constructor/x{}", "__proto__/{}", "course/none/{}",
           "lesson/made-up-{}/0", "explore/{}", "tasks")  # fmt: skip
 FROM_ELSEWHERE: dict[str, Attack] = {
@@ -318,7 +327,7 @@ FROM_ELSEWHERE: dict[str, Attack] = {
     "messages of 23 MB": large_messages,
     "messages with many widgets": many_widgets,
     "messages that do not end": unfinished_messages,
-    "pings without end": pings,
+    "pings without end": many_frames,
     "connections that send nothing": silent_connections,
     "pictures and questions that do not end": endless_bodies,
     "rooms at places that do not exist": crowded_rooms,

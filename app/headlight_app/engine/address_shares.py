@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
 from time import monotonic
 
@@ -62,7 +63,7 @@ class AddressShares:
             self.visitors.note(job.visitor)
             self.addresses.note(job.address)
             if lane not in AT_ONCE or (lane is Lane.SHORT and self._is_letter(job, size)):
-                job.future.add_done_callback(lambda _: self._measure(job, lane))
+                job.at_end.append(partial(self._measure, job, lane))
                 return lane
             is_full = self.in_flight[lane, job.address] >= AT_ONCE[lane]
             if self.visitors.are_here(job.visitor) and (is_full or self._is_used(job.address, LONG_SHARE)):
@@ -71,7 +72,7 @@ class AddressShares:
                 job.visitor = f"at {job.address}"
                 return Lane.LONG
             self.in_flight[lane, job.address] += 1
-        job.future.add_done_callback(lambda _: self._end(job, lane))
+        job.at_end.append(partial(self._end, job, lane))
         return lane
 
     def yields(self, job: Job) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Event
@@ -57,7 +58,8 @@ class Job:
     """A waiting or running request. A worker may take `seconds`; a newer job of its `stream` supersedes it.
 
     `address` is the network address of the component that asks. `took` is the job's part of the seconds in which a
-    worker answered it and others together; 0 if none has.
+    worker answered it and others together; 0 if none has. The functions of `at_end` are called once, when it is
+    finished; callbacks of the future would refer to the job, and keep its answer until a garbage collection.
     """
 
     visitor: str
@@ -68,6 +70,7 @@ class Job:
     cancelled: Event = field(default_factory=Event)
     address: str = ""
     took: float = 0.0
+    at_end: list[Callable[[], None]] = field(default_factory=list)
 
     def cancel(self) -> None:
         """Cancel it: a waiting job is never computed, a running one is stopped by its worker."""
@@ -75,9 +78,10 @@ class Job:
 
     def finish(self, outcome: bytes | Exception) -> None:
         """Pass the answer or the error to the waiting caller; later outcomes are ignored."""
-        if self.future.done() or not self.future.set_running_or_notify_cancel():
-            return
-        if isinstance(outcome, Exception):
-            self.future.set_exception(outcome)
-        else:
-            self.future.set_result(outcome)
+        if not self.future.done() and self.future.set_running_or_notify_cancel():
+            if isinstance(outcome, Exception):
+                self.future.set_exception(outcome)
+            else:
+                self.future.set_result(outcome)
+        while self.at_end:
+            self.at_end.pop()()

@@ -1,6 +1,8 @@
 """One network address with many visitors beside others."""
 
+import gc
 from itertools import count
+from weakref import ref
 
 import pytest
 
@@ -46,6 +48,20 @@ def ask(shares: AddressShares, visitor: str, seconds: float, size: int = LONG, r
     lane = shares.admit(asked, Lane.SHORT, size)
     answered(asked, seconds if lane is Lane.SHORT else 0.0)
     return lane
+
+
+@pytest.mark.parametrize("size", [1, LONG])
+def test_nothing_keeps_an_answer_once_it_is_given(shares: AddressShares, size: int) -> None:
+    gc.disable()  # which runs seldom in a server that has frozen its modules
+    try:
+        asked = job("ann")
+        shares.admit(asked, Lane.SHORT, size)
+        answered(asked, 0.01)
+        kept = ref(asked)
+        del asked
+        assert kept() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("lane", [Lane.SHORT, Lane.LONG])

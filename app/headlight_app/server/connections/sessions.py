@@ -16,25 +16,24 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.state.common import GENERATED_ELEMENT_ID_PREFIX
 from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX
 
-from headlight_app.access.visitor import CURRENT_ADDRESS, CURRENT_VISITOR
+from headlight_app.server.connections.held_messages import HeldMessage
 
 PROTOCOL_ERROR, TOO_LARGE = 1002, 1009  # of a WebSocket
 NO_MESSAGE = "This is not a message of the page."
-TOO_MUCH = "Your open pages hold more than this server keeps for one person. Close some of them, then reload."
-MAX_STATES = 500  # widgets of one page
-MAX_HELD = 4 << 20  # bytes of the last messages of all sessions of one visitor; Streamlit keeps about nine times that
+TOO_MUCH = "The open pages hold more than this server keeps. Close some of them, and reload in two minutes."
+MAX_STATES = 100  # widgets of one page
 WIDGET_IDS = (GENERATED_ELEMENT_ID_PREFIX, STREAMLIT_INTERNAL_KEY_PREFIX)  # prefixes of valid widget ids
 
 
 class QuietConnections:
     """Ends requests whose client has disconnected, and sessions that receive anything but Streamlit's messages.
 
-    Streamlit keeps the widget states of a session's last message, so the sessions of a visitor share a budget.
+    Streamlit keeps the widget states of a session's last message, so visitors and network addresses have a budget.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.held: Counter[str] = Counter()  # bytes of each visitor's last messages
+        self.held: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a connection on."""
@@ -49,17 +48,15 @@ class QuietConnections:
 
     async def _hold_session(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_closed = False
-        who, last = CURRENT_VISITOR.get() or f"at {CURRENT_ADDRESS.get()}", 0
+        held = HeldMessage(self.held)
 
         async def checked() -> Message:
-            nonlocal is_closed, last
+            nonlocal is_closed
             message = await receive()
             if message["type"] != "websocket.receive":
                 return message
             content = message.get("bytes") or b""
-            self.held[who] += len(content) - last
-            last = len(content)
-            if not (problem := self._problem(who, content)):
+            if not (problem := _problem(content, has_room=held.replace(content))):
                 return message
             is_closed = True
             logging.getLogger(__name__).warning("A browser's session ended: %s", problem["reason"])
@@ -82,14 +79,14 @@ class QuietConnections:
             if not is_closed:
                 raise
         finally:
-            self.held[who] -= last
-            self.held += Counter()  # removes zero counts
+            held.release()
 
-    def _problem(self, who: str, content: bytes) -> dict[str, Any]:
-        """Code and reason of the end of a session that sends this; empty if it goes on."""
-        if self.held[who] > MAX_HELD:
-            return {"code": TOO_LARGE, "reason": TOO_MUCH}
-        return {} if _is_message(content) else {"code": PROTOCOL_ERROR, "reason": NO_MESSAGE}
+
+def _problem(content: bytes, *, has_room: bool) -> dict[str, Any]:
+    """Code and reason of the end of a session that sends this; empty if it goes on."""
+    if not has_room:
+        return {"code": TOO_LARGE, "reason": TOO_MUCH}
+    return {} if _is_message(content) else {"code": PROTOCOL_ERROR, "reason": NO_MESSAGE}
 
 
 async def _send(send: Send, message: Message) -> None:

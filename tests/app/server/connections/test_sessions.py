@@ -2,14 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext, suppress
 from typing import Any
 
 import msgspec
 import pytest
 from starlette.requests import Request
-from starlette.testclient import TestClient
+from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -17,8 +17,8 @@ from streamlit.web.server.starlette.starlette_websocket import create_websocket_
 
 from headlight_app.access.visitor import cookie_name, new_cookie
 from headlight_app.explore.contract import TraceRequest
+from headlight_app.server.connections.held_messages import ADDRESS_HELD, SMALL_MESSAGE, VISITOR_HELD
 from headlight_app.server.connections.sessions import (
-    MAX_HELD,
     MAX_STATES,
     NO_MESSAGE,
     TOO_MUCH,
@@ -86,30 +86,68 @@ def test_a_page_has_so_many_widgets() -> None:
     assert _is_message(message.SerializeToString())
 
 
-def test_the_sessions_of_a_visitor_share_a_budget_and_others_keep_theirs() -> None:
+@pytest.fixture
+def site() -> tuple[Runtime, Callable[[str], TestClient]]:
+    """A runtime, and a new visitor of a network address."""
     runtime = Runtime()
     [stream] = create_websocket_routes(runtime, None)  # type: ignore[arg-type]
+    app = VisitorMiddleware(QuietConnections(stream))
+    return runtime, lambda address: TestClient(app, cookies={cookie_name(): new_cookie()}, client=(address, 1))
+
+
+def of_size(size: int) -> bytes:
+    """A message with so long a text."""
     message = BackMsg()
-    message.rerun_script.widget_states.widgets.add(id="$$ID-5909-text", string_value="x" * (MAX_HELD // 4))
-    site = VisitorMiddleware(QuietConnections(stream))
-    ann, ben = (TestClient(site, cookies={cookie_name(): new_cookie()}) for _ in range(2))
+    message.rerun_script.widget_states.widgets.add(id="$$ID-5909-text", string_value="x" * size)
+    return bytes(message.SerializeToString())
+
+
+def is_refused(page: WebSocketTestSession) -> bool:
+    """Whether the session ends for what it holds; otherwise Streamlit has its message."""
+    with pytest.raises(WebSocketDisconnect) as ended:
+        page.receive_bytes()
+    return (ended.value.code, ended.value.reason) == (1009, TOO_MUCH)
+
+
+def test_the_sessions_of_a_visitor_share_a_budget_and_others_keep_theirs(
+    site: tuple[Runtime, Callable[[str], TestClient]],
+) -> None:
+    runtime, visitor = site
+    ann, ben, message = visitor("10.0.0.7"), visitor("10.0.0.7"), of_size(VISITOR_HELD // 4 + SMALL_MESSAGE)
     with ExitStack() as pages:
         for _ in range(3):
             page = pages.enter_context(ann.websocket_connect("/_stcore/stream"))
             for _ in range(3):  # each message takes the place of the one before it
-                page.send_bytes(message.SerializeToString())
+                page.send_bytes(message)
         page = pages.enter_context(ann.websocket_connect("/_stcore/stream"))
-        page.send_bytes(message.SerializeToString())
-        with pytest.raises(WebSocketDisconnect) as ended:
-            page.receive_bytes()
-        assert (ended.value.code, ended.value.reason) == (1009, TOO_MUCH)
+        page.send_bytes(message)
+        assert is_refused(page)
         other = pages.enter_context(ben.websocket_connect("/_stcore/stream"))
         for _ in range(3):
-            other.send_bytes(message.SerializeToString())
+            other.send_bytes(message)
     with ann.websocket_connect("/_stcore/stream") as page:
         for _ in range(10):
-            page.send_bytes(message.SerializeToString())
+            page.send_bytes(message)
     assert len(runtime.messages) == 3 * 3 + 3 + 10
+
+
+def test_an_address_has_a_budget_for_pages_also_closed_ones_and_small_messages_always_pass(
+    site: tuple[Runtime, Callable[[str], TestClient]],
+) -> None:
+    runtime, visitor = site
+    large, small = of_size(ADDRESS_HELD // 8), of_size(SMALL_MESSAGE // 2)
+    taken = 0
+    for _ in range(20):  # each of a new visitor, who closes the page
+        with visitor("10.0.0.7").websocket_connect("/_stcore/stream") as page:
+            page.send_bytes(large)
+        taken = len(runtime.messages)
+    assert 7 <= taken <= 9
+    with visitor("10.0.0.7").websocket_connect("/_stcore/stream") as page:
+        for _ in range(3):
+            page.send_bytes(small)
+    with visitor("10.0.0.8").websocket_connect("/_stcore/stream") as page:
+        page.send_bytes(large)
+    assert len(runtime.messages) == taken + 4
 
 
 def test_what_is_told_after_uvicorn_has_closed_a_session_finds_nobody() -> None:
