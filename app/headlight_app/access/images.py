@@ -1,17 +1,18 @@
 """The pictures for image models: shipped ones for all visitors, and uploads for their own visitor only.
 
 The server only stores the bytes; workers decode them. Uploads stay in this process's memory, are never written to
-disk, and are dropped if they take too many bytes.
+disk, and are dropped if they take too many bytes, or their visitor has left.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
+from time import monotonic
 
 from headlight.errors import ImageError
 from headlight.vision.shipped_images import shipped_image
@@ -21,6 +22,7 @@ from headlight_app.contract.question import IMAGE_GONE, OWN_IMAGE_PREFIX
 MAX_FILE_BYTES = 8 << 20  # bytes of a file
 MAX_PER_VISITOR = 4  # pictures of one visitor
 MAX_TOTAL_BYTES = 128 << 20  # bytes of all uploaded pictures
+GRACE_SECONDS = 120.0  # that a visitor may have no page, as for uploads
 MEDIA_TYPES = {b"\x89P": "image/png", b"\xff\xd8": "image/jpeg", b"RI": "image/webp"}  # by the first two bytes
 RECORDING_TYPE = "audio/wav"  # a recording, which is stored like a picture
 TOO_LARGE = f"A picture or a sound may have at most {MAX_FILE_BYTES >> 20} MB; make this one smaller."
@@ -47,6 +49,7 @@ class ImageStore:
     def __init__(self, max_bytes: int = MAX_TOTAL_BYTES) -> None:
         self.max_bytes = max_bytes
         self.uploaded: OrderedDict[tuple[str, str], StoredImage] = OrderedDict()
+        self.last_seen: dict[str, float] = {}  # when a visitor with pictures had a page, or brought one
         self.lock = Lock()
 
     def add(self, visitor: str, data: bytes) -> str:
@@ -61,12 +64,24 @@ class ImageStore:
         name = OWN_IMAGE_PREFIX + secrets.token_urlsafe(16)
         with self.lock:
             self.uploaded[visitor, name] = StoredImage(data)
+            self.last_seen[visitor] = monotonic()
             own_keys = [key for key in self.uploaded if key[0] == visitor]
             for key in own_keys[:-MAX_PER_VISITOR]:
                 del self.uploaded[key]
             while (sizes := self._sizes()).total() > self.max_bytes:
                 del self.uploaded[self._oldest_of(sizes.most_common(1)[0][0])]
         return name
+
+    def sweep(self, is_here: Callable[[str], bool]) -> None:
+        """Drop the pictures of visitors who had no page for GRACE_SECONDS."""
+        with self.lock:
+            now, visitors = monotonic(), {visitor for visitor, _ in self.uploaded}
+            self.last_seen = {
+                visitor: now if is_here(visitor) else self.last_seen[visitor] for visitor in sorted(visitors)
+            }
+            for visitor, name in list(self.uploaded):
+                if now - self.last_seen[visitor] > GRACE_SECONDS:
+                    del self.uploaded[visitor, name]
 
     def _sizes(self) -> Counter[str]:
         """The bytes of each visitor's pictures."""

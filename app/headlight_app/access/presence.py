@@ -40,6 +40,11 @@ class Presence:
                 newcomers.add(visitor)
             return visitor in newcomers
 
+    def is_here(self, visitor: str) -> bool:
+        """Whether a visitor has the page open."""
+        with self.lock:
+            return visitor in self.sessions
+
     def count(self) -> int:
         """How many visitors have the page open."""
         with self.lock:

@@ -19,6 +19,7 @@ import streamlit as st
 from streamlit.runtime import get_instance
 
 from headlight.errors import HeadlightError, unforeseen
+from headlight_app.access.images import image_store
 from headlight_app.access.presence import presence
 from headlight_app.access.uploads import delete_abandoned, upload_store
 from headlight_app.engine.engine import Engine, engine
@@ -114,6 +115,7 @@ async def _sweep_forever(rooms: Rooms) -> None:
         rooms.drop_expired()  # in the event loop's thread, like all other uses of `rooms`
         await asyncio.to_thread(presence().sweep, get_instance().is_active_session)
         await asyncio.to_thread(upload_store().sweep, get_instance().is_active_session)
+        await asyncio.to_thread(image_store().sweep, presence().is_here)
         await asyncio.to_thread(give_back_memory)  # of large questions and pictures
 
 
