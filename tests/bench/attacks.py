@@ -324,10 +324,10 @@ PLACES = ("lesson/sharp-and-soft/{}", "lesson/sharp-and-soft/0{}", "constructor/
 FROM_ELSEWHERE: dict[str, Attack] = {
     "cookies of 20 MB": large_cookies,
     "headers that do not end": endless_headers,
-    "messages of 23 MB": large_messages,
+    "messages of 38 MB": large_messages,
     "messages with many widgets": many_widgets,
     "messages that do not end": unfinished_messages,
-    "pings without end": many_frames,
+    "pings and parts without end": many_frames,
     "connections that send nothing": silent_connections,
     "pictures and questions that do not end": endless_bodies,
     "rooms at places that do not exist": crowded_rooms,
