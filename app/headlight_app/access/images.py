@@ -23,6 +23,7 @@ MAX_FILE_BYTES = 8 << 20  # bytes of a file
 MAX_PER_VISITOR = 4  # pictures of one visitor
 MAX_TOTAL_BYTES = 128 << 20  # bytes of all uploaded pictures
 GRACE_SECONDS = 120.0  # that a visitor may have no page, as for uploads
+ARRIVAL_SECONDS = 30.0  # the same for one who has had none, since pages send pictures
 MEDIA_TYPES = {b"\x89P": "image/png", b"\xff\xd8": "image/jpeg", b"RI": "image/webp"}  # by the first two bytes
 RECORDING_TYPE = "audio/wav"  # a recording, which is stored like a picture
 TOO_LARGE = f"A picture or a sound may have at most {MAX_FILE_BYTES >> 20} MB; make this one smaller."
@@ -49,7 +50,7 @@ class ImageStore:
     def __init__(self, max_bytes: int = MAX_TOTAL_BYTES) -> None:
         self.max_bytes = max_bytes
         self.uploaded: OrderedDict[tuple[str, str], StoredImage] = OrderedDict()
-        self.last_seen: dict[str, float] = {}  # when a visitor with pictures had a page, or brought one
+        self.last_seen: dict[str, float] = {}  # when a visitor with pictures had a page
         self.lock = Lock()
 
     def add(self, visitor: str, data: bytes) -> str:
@@ -64,7 +65,7 @@ class ImageStore:
         name = OWN_IMAGE_PREFIX + secrets.token_urlsafe(16)
         with self.lock:
             self.uploaded[visitor, name] = StoredImage(data)
-            self.last_seen[visitor] = monotonic()
+            self.last_seen.setdefault(visitor, monotonic() - GRACE_SECONDS + ARRIVAL_SECONDS)
             own_keys = [key for key in self.uploaded if key[0] == visitor]
             for key in own_keys[:-MAX_PER_VISITOR]:
                 del self.uploaded[key]
@@ -73,15 +74,17 @@ class ImageStore:
         return name
 
     def sweep(self, is_here: Callable[[str], bool]) -> None:
-        """Drop the pictures of visitors who had no page for GRACE_SECONDS."""
+        """Drop the pictures of visitors who had no page for GRACE_SECONDS, or never one."""
         with self.lock:
-            now, visitors = monotonic(), {visitor for visitor, _ in self.uploaded}
-            self.last_seen = {
-                visitor: now if is_here(visitor) else self.last_seen[visitor] for visitor in sorted(visitors)
-            }
+            now = monotonic()
+            for visitor in {visitor for visitor, _ in self.uploaded}:
+                if is_here(visitor):
+                    self.last_seen[visitor] = now
             for visitor, name in list(self.uploaded):
                 if now - self.last_seen[visitor] > GRACE_SECONDS:
                     del self.uploaded[visitor, name]
+            here = {visitor for visitor, _ in self.uploaded}
+            self.last_seen = {visitor: seen for visitor, seen in self.last_seen.items() if visitor in here}
 
     def _sizes(self) -> Counter[str]:
         """The bytes of each visitor's pictures."""

@@ -69,13 +69,21 @@ class WorkerThread(Thread):
 
     def run(self) -> None:
         """Answer until the lane is closed."""
-        while job := self._next_job():
-            self.is_idle = False
-            alike = self.lane.queue.take_alike(job, self.worker.at_once - 1, self._accepts)
-            self.begun, self.together = monotonic(), 1 + len(alike)
-            for left in self._answer_together([job, *alike]) if alike else [job]:
-                self._finish(left, self._answer(left))
+        while self._answer_next():
+            continue  # nothing here refers to the last answer, which may be large
         self.worker.stop()
+
+    def _answer_next(self) -> bool:
+        """Answer the next job, and those that share its forward pass; False once the lane is closed."""
+        job = self._next_job()
+        if job is None:
+            return False
+        self.is_idle = False
+        alike = self.lane.queue.take_alike(job, self.worker.at_once - 1, self._accepts)
+        self.begun, self.together = monotonic(), 1 + len(alike)
+        for left in self._answer_together([job, *alike]) if alike else [job]:
+            self._finish(left, self._answer(left))
+        return True
 
     def _next_job(self) -> Job | None:
         """Wait for the next job; None once the lane is closed."""

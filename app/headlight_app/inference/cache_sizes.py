@@ -6,7 +6,7 @@ from headlight_app.inference.prefix_cache import prefix_cache
 from headlight_app.inference.resolved_question import shrink_results
 from headlight_app.inference.trace_cache import trace_cache
 
-RESTING_BYTES = 16 << 20  # of each cache; the last result is kept even if it is larger
+RESTING_BYTES = 16 << 20  # of each cache; the last run and the last prefix are kept even if they are larger
 
 
 def shrink_caches() -> None:

@@ -309,7 +309,7 @@ def keep_logits(asked: Sequence[tuple[ResolvedQuestion, int]]) -> None:
 def shrink_results(size: int) -> None:
     """Drop the least recently used logits and position profiles beyond `size` bytes of each."""
     for kept in (_kept_logits(), cast(LRUCache[Any, Any], _position_profile.cache)):
-        while kept.currsize > size and len(kept) > 1:
+        while kept.currsize > size:
             kept.popitem()
 
 

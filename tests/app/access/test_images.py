@@ -5,7 +5,14 @@ import pytest
 from headlight.errors import ImageError
 from headlight.vision.shipped_images import shipped_image, shipped_image_names
 from headlight_app.access import images as subject
-from headlight_app.access.images import GRACE_SECONDS, MAX_FILE_BYTES, MAX_PER_VISITOR, MAX_TOTAL_BYTES, ImageStore
+from headlight_app.access.images import (
+    ARRIVAL_SECONDS,
+    GRACE_SECONDS,
+    MAX_FILE_BYTES,
+    MAX_PER_VISITOR,
+    MAX_TOTAL_BYTES,
+    ImageStore,
+)
 from headlight_app.contract.question import OWN_IMAGE_PREFIX
 from headlight_app.contract.state import State
 from headlight_app.state.url import decode_state, encode_state
@@ -54,15 +61,18 @@ def test_pictures_of_newcomers_leave_the_pictures_of_others() -> None:
 def test_pictures_of_a_visitor_who_has_left_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     now, gallery = 1_000.0, ImageStore()
     monkeypatch.setattr(subject, "monotonic", lambda: now)
-    left, kept = gallery.add("anna", photo()), gallery.add("ben", photo())
-    for seconds, is_kept in ((GRACE_SECONDS - 1, True), (2, False)):
-        now += seconds
-        gallery.sweep(lambda visitor: visitor == "ben")
-        assert (("anna", left) in gallery.uploaded) == is_kept
-    assert gallery.find("ben", kept)
-    gallery.sweep(lambda visitor: False)
-    assert gallery.find("ben", kept), "a reload may take a while"
-    assert set(gallery.last_seen) == {"ben"}
+    brought = {visitor: gallery.add(visitor, photo()) for visitor in ("leaves", "stays", "has no page")}
+    gallery.sweep(lambda visitor: visitor != "has no page")
+    for seconds, kept in (
+        (ARRIVAL_SECONDS - 1, {"leaves", "stays", "has no page"}),
+        (ARRIVAL_SECONDS + 1, {"leaves", "stays"}),
+        (GRACE_SECONDS - 1, {"leaves", "stays"}),
+        (GRACE_SECONDS + 1, {"stays"}),
+    ):
+        now = 1_000.0 + seconds
+        gallery.sweep(lambda visitor: visitor == "stays")
+        assert {visitor for visitor, _ in gallery.uploaded} == kept == set(gallery.last_seen)
+    assert gallery.find("stays", brought["stays"])
 
 
 def test_what_is_too_large_or_nobodys_is_not_kept() -> None:

@@ -14,6 +14,7 @@ from multiprocessing import Pipe, connection
 from pathlib import Path
 from time import sleep
 from typing import ClassVar
+from weakref import ref
 
 import msgspec
 import psutil
@@ -211,6 +212,19 @@ def test_newcomers_share_one_private_worker_while_the_others_are_in_use(
         newcomers = {ask(lane, "process", visitor=name) for name in ("ben", "cleo", "dora")}
         assert len(newcomers) == 3
         assert (ask(lane, "process") == anna) == kept, "after KEEP_SECONDS the longest idle worker is reassigned"
+
+
+def test_a_lane_keeps_no_answer_once_it_is_given() -> None:
+    with closing(WorkerPool("short", LIMITS, 1)) as lane:
+        asked = put(lane, "echo", '{"text": "large"}')
+        assert asked.future.result(60)
+        kept = ref(asked)
+        del asked
+        for _ in range(100):  # the thread forgets it after it has passed it on
+            if kept() is None:
+                return
+            sleep(0.05)
+        raise AssertionError("the lane refers to the last job")
 
 
 def test_a_process_that_new_visitors_share_ends_once_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
