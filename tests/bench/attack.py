@@ -8,7 +8,6 @@ each run has a new server.
 """
 
 import argparse
-import json
 import os
 import threading
 import time
@@ -27,9 +26,9 @@ from urllib.error import URLError
 import psutil
 from websockets.exceptions import WebSocketException
 
-from tests.app.asking import body
+from tests.app.worker.hostile_requests import hostile_content
 from tests.bench.attacks import ATTACKS, MEGABYTE, PARALLEL, Attack, picture
-from tests.bench.classroom import MODEL, STORY, Session
+from tests.bench.classroom import Session
 from tests.bench.measure import Times, at_once
 from tests.bench.memory import descendants, memory
 from tests.browser.server import Server, serve
@@ -37,6 +36,7 @@ from tests.browser.server import Server, serve
 CALM = "nobody attacks"
 WARM_UP = 2.0  # seconds of typing before memory is measured
 QUIET, QUIET_SECONDS = 0.2, 20.0  # processors that a server uses at rest, and the longest wait for that
+FIRST_QUESTIONS = range(10**6, 10**6 + 120)  # seeds that no attack uses; two of each route
 FILES = 4_096  # open files of an attacker
 
 
@@ -112,11 +112,13 @@ def attend(name: str, seconds: float, visitors: int, settle: float, settling: Th
 
 
 def warm_up(server: Server, visitors: int) -> None:
-    """Type, and ask a question of each kind, so that all workers have started and opened the model."""
+    """Type, and ask questions of every kind, so that workers have started, and opened and imported what they need."""
     at_once([Session(server, number, WARM_UP).live for number in range(visitors)])
     headers = server.new_visitor()
-    server.post("trace", json.dumps(body("trace", model=MODEL, text=STORY * 60)), headers)
     server.post("image", picture(), headers | {"Content-Type": "image/png"})
+    for seed in FIRST_QUESTIONS:
+        route, content = hostile_content(seed)
+        server.post(route, content, headers)
 
 
 def total_memory(server: Server) -> int:
