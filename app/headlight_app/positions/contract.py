@@ -11,8 +11,8 @@ from headlight_app.contract.question import Index, Question
 from headlight_app.contract.request import Answer, Lane, PageRequest, QuestionRequest
 from headlight_app.contract.state import Label
 
-MAX_LENGTH = 4096  # positions; some arrays have a number for each pair
-LONG_PROFILE = 2048  # maximum number of positions for a quick answer
+MAX_LENGTH = 1024  # positions; some arrays have a number for each pair, and the page asks for 256
+LONG_PROFILE = 512  # maximum number of positions for a quick answer
 
 
 class PositionProfileAnswer(ArraysAnswer, frozen=True, kw_only=True):

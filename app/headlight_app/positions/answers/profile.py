@@ -24,7 +24,7 @@ from headlight_app.positions.contract import (
 )
 
 ARRAYS = ("embeddings", "angles", "bias", "slopes", "similarity", "buckets", "bucket_similarity")
-MAX_BIASES = 1 << 25  # numbers in an answer; the page asks for 256 positions
+MAX_BIASES = 1 << 23  # numbers in an answer; 256 positions of 128 heads, which the page asks for
 NATS_PER_BIT = math.log(2)
 
 
