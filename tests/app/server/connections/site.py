@@ -3,7 +3,9 @@
 import asyncio
 import socket
 import threading
+import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import closing
 
 import uvicorn
@@ -83,3 +85,11 @@ def figures() -> Counter[str]:
     """The operator's figures of connections and of the log, by name or by the reason."""
     samples = [sample for metric in status._connections() for sample in metric.samples]
     return Counter({sample.labels.get("why", sample.name): int(sample.value) for sample in samples})
+
+
+def wait_until(is_done: Callable[[], bool]) -> None:
+    """Wait for something that the server does by itself."""
+    until = time.monotonic() + PATIENCE
+    while not is_done():
+        assert time.monotonic() < until, "it did not happen"
+        time.sleep(0.05)
