@@ -71,7 +71,7 @@ test("a formula is set as in print", (context) => {
   Object.assign(globalThis, { document: made });
   context.after(() => Reflect.deleteProperty(globalThis, "document"));
   for (const [latex, expected] of [
-    [String.raw`f(x)`, "math<f (. x ).>"],
+    ["f(x)", "math<f (. x ).>"],
     [String.raw`\constructor x`, "math<constructor x>"], // which every object inherits
     [String.raw`\left(\frac{a}{b}\right) c`, "math<mrow<( mfrac<a b> )> c>"],
     [String.raw`\sum_{j} a_j`, "math<munder<∑ j> msub<a j>>"],
