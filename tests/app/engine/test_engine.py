@@ -233,6 +233,28 @@ def test_new_visitors_get_a_process_of_their_own_without_its_imports() -> None:
     assert template.process is None
 
 
+@pytest.mark.skipif(not IS_POSSIBLE, reason="a fork is safe on Linux alone")
+@pytest.mark.parametrize("closes", [False, True])
+def test_a_template_that_is_suspended_is_replaced_or_ended(closes: bool) -> None:
+    with closing(WorkerTemplate()) as template:
+        employ = partial(WorkerProcess, fork=template.fork)
+        with closing(WorkerPool("private", LIMITS, 1, is_private=True, employ=employ)) as lane:
+            ask(lane, "process")
+            assert template.process and template.line and template.line.gettimeout()
+            template.process.send_signal(signal.SIGSTOP)
+            template.line.settimeout(PATIENCE if closes else 0.5)
+            job = put(lane, "echo", '{"text": "again"}', "ben", 60.0)
+            if not closes:
+                assert job.future.result(timeout=PATIENCE) == b"again"
+                return
+            while not template.lock.locked():
+                sleep(POLL_SECONDS)
+            template.close()
+            with pytest.raises(EngineError, match="stopped"):
+                job.future.result(timeout=PATIENCE)
+            assert template.process is None
+
+
 @pytest.mark.parametrize(("gigabytes", "cores", "workers"), [(4, 8, 1), (12, 8, 3), (64, 2, 2), (64, 64, MAX_SHARED)])
 def test_new_visitors_share_as_many_processes_as_memory_and_cores_allow(
     gigabytes: int, cores: int, workers: int
