@@ -93,3 +93,17 @@ def test_unfinished_messages_of_an_address_have_a_size_together(
             return
         time.sleep(0.05)
     raise AssertionError("nothing is held of closed connections")
+
+
+def test_the_page_with_the_most_of_an_unfinished_message_gives_way(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject, "OWN_UNFINISHED", 1 << 20)
+    before = figures()
+    with ExitStack() as pages:
+        for _ in range(2):
+            pages.enter_context(closing(page_of(site, begun(MAX_MESSAGE - 1))))
+        while sum(connection_figures().unfinished.values()) < 2 * MAX_MESSAGE - 2:
+            time.sleep(0.05)
+        with connect(f"ws://127.0.0.1:{site.port}/ws", compression=None) as page:
+            page.send(b"x" * 20_000)
+            assert len(page.recv()) == 20_000
+    assert figures()["unfinished messages"] - before["unfinished messages"] == 1
