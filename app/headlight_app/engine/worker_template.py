@@ -80,15 +80,14 @@ class WorkerTemplate:
             self._stop()
 
     def _fork(self, theirs: Connection, limits: WorkerLimits) -> ForkedProcess:
-        if self.has_ended:
-            raise EngineError(STOPPED)
         if self.line is None:
             self.line, other = socket.socketpair()
             self.line.settimeout(START_SECONDS)
             self.process = python_command(__name__, [str(other.fileno()), limits.module], other.fileno())
             other.close()
-        if self.has_ended and self.process is not None:  # since it was started
-            self.process.kill()
+        if self.has_ended:
+            self._stop()
+            raise EngineError(STOPPED)
         socket.send_fds(self.line, [limits.to_json().encode()], [theirs.fileno()])
         return ForkedProcess(int(self.line.recv(MAX_MESSAGE)))  # an ended template sends nothing, which is no number
 
