@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from itertools import chain, repeat
 from multiprocessing import Pipe, connection
 from pathlib import Path
 from time import sleep
 from typing import ClassVar
+from unittest.mock import Mock
 
 import msgspec
 import psutil
@@ -231,6 +233,25 @@ def test_new_visitors_get_a_process_of_their_own_without_its_imports() -> None:
             cleo = int(ask(lane, "process", visitor="cleo"))
         assert not psutil.pid_exists(cleo)
     assert template.process is None
+
+
+def test_a_process_that_leaves_no_zombie_has_ended_as_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(process: psutil.Process) -> float:
+        raise psutil.NoSuchProcess(process.pid)
+
+    with closing(WorkerPool("private", LIMITS, 1, is_private=True)) as lane:
+        ask(lane, "process")
+        with monkeypatch.context() as patched, pytest.raises(EngineError, match="ended"):
+            patched.setattr(worker_process, "_processor_seconds", gone)
+            ask(lane, "process")
+        with monkeypatch.context() as patched, pytest.raises(EngineError, match="does not start"):
+            patched.setattr(worker_process, "_processor_seconds", gone)
+            ask(lane, "process")
+        before = ask(lane, "process")
+        monkeypatch.setattr(
+            worker_process, "_is_held", Mock(side_effect=chain([psutil.NoSuchProcess(1)], repeat(False)))
+        )
+        assert ask(lane, "process") != before, "another was started"
 
 
 @pytest.mark.skipif(not IS_POSSIBLE, reason="a fork is safe on Linux alone")
