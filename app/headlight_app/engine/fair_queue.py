@@ -13,12 +13,14 @@ from cachetools import LRUCache
 from headlight_app.engine.job import EngineError, Job, Stream
 
 MAX_WAITING = 64  # jobs of one visitor
+MAX_WAITING_OF_ADDRESS = 256  # jobs of all visitors who share the queue of their address, such as a class
 MAX_WAITING_IN_ALL = 4_096
 YIELDING_TOGETHER = 4  # jobs that yield and are answered together, so that others wait for few
 MAX_ADDRESSES = 10_000  # whose last turn is remembered
 MAX_COUNTED, COUNTED_SECONDS = 4_096, 10.0  # answers remembered, and the window of the rate of answers
 MAX_TIMED = 256  # answers over which the capacity is measured
 TOO_MANY = "You have sent more questions than can be answered at once. Wait a moment, then try again."
+TOO_MANY_OF_ADDRESS = TOO_MANY.replace("You have", "Your network has")
 CROWDED = "So many people are asking that no more questions can be taken now. Try again in a moment."
 SUPERSEDED = "A newer question has replaced this one."
 STOPPED = "Headlight is being stopped."
@@ -70,8 +72,9 @@ class FairQueue:
         """Add a job; drops or cancels older ones of its stream. Raises EngineError if too many wait."""
         with self.changed:
             dropped = self._supersede(job)
-            if len(self.waiting.get(job.visitor, ())) >= MAX_WAITING:
-                raise QueueFull(TOO_MANY)
+            is_shared = job.visitor == f"at {job.address}"
+            if len(self.waiting.get(job.visitor, ())) >= (MAX_WAITING_OF_ADDRESS if is_shared else MAX_WAITING):
+                raise QueueFull(TOO_MANY_OF_ADDRESS if is_shared else TOO_MANY)
             if self.closed:
                 raise EngineError(STOPPED)
             if sum(map(len, self.waiting.values())) >= MAX_WAITING_IN_ALL:

@@ -108,7 +108,7 @@ class WorkerProcess:
 
     def start(self) -> None:
         """Start it unless it runs. Raises EngineError if it does not become ready, WorkerHeld if it is suspended."""
-        if self.process is not None and self.process.poll() is None and not _is_held(psutil.Process(self.process.pid)):
+        if self._runs():
             return
         self.stop()
         self.connection, theirs = Pipe()
@@ -116,9 +116,22 @@ class WorkerProcess:
         theirs.close()
         if self.has_ended:
             self.end()
-        if not _is_ready(self.connection, Watch(psutil.Process(self.process.pid), self.limits, START_SECONDS)):
+        is_ready = False
+        with suppress(psutil.NoSuchProcess):
+            watch = Watch(psutil.Process(self.process.pid), self.limits, START_SECONDS)
+            is_ready = _is_ready(self.connection, watch)
+        if not is_ready:
             self.stop()
             raise EngineError(STOPPED if self.has_ended else "The engine does not start; the server's log says why.")
+
+    def _runs(self) -> bool:
+        """Whether it runs and is not suspended. A forked one that has ended leaves no zombie, so psutil finds none."""
+        if self.process is None or self.process.poll() is not None:
+            return False
+        try:
+            return not _is_held(psutil.Process(self.process.pid))
+        except psutil.NoSuchProcess:
+            return False
 
     def answer(self, job: Job) -> bytes:
         """The answer to a job. If it fails, raises HeadlightError with a sentence for the visitor."""
@@ -140,7 +153,7 @@ class WorkerProcess:
         self.start()
         try:
             yield from self._converse(jobs)
-        except (EOFError, OSError) as error:
+        except (EOFError, OSError, psutil.NoSuchProcess) as error:
             self.stop()
             raise EngineError(DIED) from error
 

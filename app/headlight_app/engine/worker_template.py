@@ -20,8 +20,9 @@ from threading import Lock
 
 import psutil
 
+from headlight_app.engine.fair_queue import STOPPED
 from headlight_app.engine.job import EngineError
-from headlight_app.engine.worker_process import WorkerLimits, confine, python_command
+from headlight_app.engine.worker_process import START_SECONDS, WorkerLimits, confine, python_command
 
 MAX_MESSAGE = 4_096  # bytes of the limits of a worker
 IS_POSSIBLE = sys.platform == "linux"
@@ -55,13 +56,14 @@ class WorkerTemplate:
         self.lock = Lock()
         self.process: subprocess.Popen[bytes] | None = None
         self.line: socket.socket | None = None
+        self.has_ended = False
 
     def fork(self, theirs: Connection, limits: WorkerLimits) -> ForkedProcess:
         """A new worker with its end of the pipe. Raises EngineError if there is none."""
         with self.lock:
             try:
                 return self._fork(theirs, limits)
-            except (OSError, ValueError, psutil.NoSuchProcess):  # the template has ended, so a new one is started
+            except (OSError, ValueError, psutil.NoSuchProcess):  # it has ended or hangs, so a new one is started
                 self._stop()
             try:
                 return self._fork(theirs, limits)
@@ -70,15 +72,22 @@ class WorkerTemplate:
                 raise EngineError(NO_TEMPLATE) from error
 
     def close(self) -> None:
-        """End it, and its workers with it."""
+        """End it permanently, and its workers with it."""
+        self.has_ended = True
+        if (process := self.process) is not None:
+            process.kill()  # before the lock, which a thread holds that waits for its imports
         with self.lock:
             self._stop()
 
     def _fork(self, theirs: Connection, limits: WorkerLimits) -> ForkedProcess:
         if self.line is None:
             self.line, other = socket.socketpair()
+            self.line.settimeout(START_SECONDS)
             self.process = python_command(__name__, [str(other.fileno()), limits.module], other.fileno())
             other.close()
+        if self.has_ended:
+            self._stop()
+            raise EngineError(STOPPED)
         socket.send_fds(self.line, [limits.to_json().encode()], [theirs.fileno()])
         return ForkedProcess(int(self.line.recv(MAX_MESSAGE)))  # an ended template sends nothing, which is no number
 

@@ -1,7 +1,7 @@
 """One network address with many visitors beside others."""
 
 import gc
-from itertools import count
+from itertools import count, product
 from weakref import ref
 
 import pytest
@@ -18,8 +18,8 @@ from headlight_app.engine.address_shares import (
     SHARE,
     AddressShares,
 )
-from headlight_app.engine.fair_queue import YIELDING_TOGETHER, FairQueue
-from headlight_app.engine.job import EngineRequest, Job, Stream
+from headlight_app.engine.fair_queue import MAX_WAITING_OF_ADDRESS, YIELDING_TOGETHER, FairQueue
+from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
 LONG = LETTER_TEXT + 1
@@ -78,6 +78,19 @@ def test_new_visitors_of_one_address_have_a_few_turns_for_long_questions_and_the
     for each in jobs:
         answered(each, 0.0)
     assert shares.admit(job("late"), lane, LONG) is lane and len(shares.in_flight) <= 2
+
+
+def test_all_questions_of_a_class_find_room_in_the_turn_that_it_shares(shares: AddressShares) -> None:
+    queue, streams = FairQueue(), 6
+    for number, stream in product(range(30), range(streams)):
+        asked = job(f"visitor {number}")
+        asked.stream = Stream(f"{number} {stream}", 1)
+        if shares.admit(asked, Lane.SHORT, LONG) is Lane.LONG:
+            queue.put(asked)
+    assert len(queue.waiting[f"at {HERE}"]) == 29 * streams  # all but those of the first, who was alone
+    with pytest.raises(EngineError, match="Your network has sent more"):
+        for _ in range(MAX_WAITING_OF_ADDRESS):
+            queue.put(Job(f"at {HERE}", asked.request, 10.0, address=HERE))
 
 
 def test_an_address_has_a_part_of_the_time_for_long_questions_and_gets_it_again(

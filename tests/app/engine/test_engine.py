@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from itertools import chain, repeat
 from multiprocessing import Pipe, connection
 from pathlib import Path
 from time import sleep
 from typing import ClassVar
+from unittest.mock import Mock
 from weakref import ref
 
 import msgspec
@@ -254,6 +256,47 @@ def test_new_visitors_get_a_process_of_their_own_without_its_imports() -> None:
             cleo = int(ask(lane, "process", visitor="cleo"))
         assert not psutil.pid_exists(cleo)
     assert template.process is None
+
+
+def test_a_process_that_leaves_no_zombie_has_ended_as_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(process: psutil.Process) -> float:
+        raise psutil.NoSuchProcess(process.pid)
+
+    with closing(WorkerPool("private", LIMITS, 1, is_private=True)) as lane:
+        ask(lane, "process")
+        with monkeypatch.context() as patched, pytest.raises(EngineError, match="ended"):
+            patched.setattr(worker_process, "_processor_seconds", gone)
+            ask(lane, "process")
+        with monkeypatch.context() as patched, pytest.raises(EngineError, match="does not start"):
+            patched.setattr(worker_process, "_processor_seconds", gone)
+            ask(lane, "process")
+        before = ask(lane, "process")
+        monkeypatch.setattr(
+            worker_process, "_is_held", Mock(side_effect=chain([psutil.NoSuchProcess(1)], repeat(False)))
+        )
+        assert ask(lane, "process") != before, "another was started"
+
+
+@pytest.mark.skipif(not IS_POSSIBLE, reason="a fork is safe on Linux alone")
+@pytest.mark.parametrize("closes", [False, True])
+def test_a_template_that_is_suspended_is_replaced_or_ended(closes: bool) -> None:
+    with closing(WorkerTemplate()) as template:
+        employ = partial(WorkerProcess, fork=template.fork)
+        with closing(WorkerPool("private", LIMITS, 1, is_private=True, employ=employ)) as lane:
+            ask(lane, "process")
+            assert template.process and template.line and template.line.gettimeout()
+            template.process.send_signal(signal.SIGSTOP)
+            template.line.settimeout(PATIENCE if closes else 0.5)
+            job = put(lane, "echo", '{"text": "again"}', "ben", 60.0)
+            if not closes:
+                assert job.future.result(timeout=PATIENCE) == b"again"
+                return
+            while not template.lock.locked():
+                sleep(POLL_SECONDS)
+            template.close()
+            with pytest.raises(EngineError, match="stopped"):
+                job.future.result(timeout=PATIENCE)
+            assert template.process is None
 
 
 @pytest.mark.parametrize(("gigabytes", "cores", "workers"), [(4, 8, 1), (12, 8, 3), (64, 2, 2), (64, 64, MAX_SHARED)])

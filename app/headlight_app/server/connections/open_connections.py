@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from collections import Counter, defaultdict
 from collections.abc import Collection
 from contextlib import suppress
@@ -16,6 +17,7 @@ from headlight_app.access.addresses import network_address
 MAX_CONNECTIONS = 2_048
 SPARE_FILES = 256  # open files that connections leave to workers, uploads and the log
 UNREAD_SECONDS, MIN_READ = 20.0, 16 << 10  # in which a client has to read so many bytes of what is sent to it
+MAX_UNSENT = 64 << 10  # bytes that the system takes before it can send them
 
 
 @dataclass
@@ -56,6 +58,11 @@ class LimitedConnection(asyncio.Protocol):
         connection_figures().ended[reason] += 1
         self.transport.abort()
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget a closed connection."""
+        self._stop_unread_timer()
+        super().connection_lost(exc)
+
     def pause_writing(self) -> None:
         """Wait for the client to read."""
         super().pause_writing()
@@ -64,8 +71,12 @@ class LimitedConnection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """Go on, since the client has read everything."""
         super().resume_writing()
+        self._stop_unread_timer()
+
+    def _stop_unread_timer(self) -> None:
         if self.unread_timer is not None:
             self.unread_timer.cancel()
+            self.unread_timer = None
 
     def _expect_reading(self) -> None:
         unread = self.transport.get_write_buffer_size()
@@ -100,6 +111,19 @@ def make_room(newest: LimitedConnection, connections: Collection[LimitedConnecti
         connection_figures().ended["gave way"] += 1
         each.transport.close()
     return bool(waiting)
+
+
+def count_what_is_not_read(transport: asyncio.Transport) -> None:
+    """Let the transport's buffer show what a client reads.
+
+    The system alone takes megabytes, and then no more until a client has read a third of them, which takes a slow one
+    longer than UNREAD_SECONDS.
+    """
+    transport.set_write_buffer_limits(0)
+    if hasattr(socket, "TCP_NOTSENT_LOWAT"):  # not on Windows
+        with suppress(OSError):
+            line = transport.get_extra_info("socket")
+            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, MAX_UNSENT)
 
 
 def raise_file_limit() -> None:

@@ -58,7 +58,7 @@ class LimitedWebSocket(LimitedConnection, WebSocketsSansIOProtocol):
             self.end("too many frames")
 
     def _hold(self, size: int) -> None:
-        """Record the bytes of an incomplete message; end the connection if there is no room for more."""
+        """Record the bytes of an incomplete message; if there is no room for more, the largest one goes."""
         everybodys, more = connection_figures().unfinished, size - self.unfinished
         self.unfinished = size
         everybodys[self.address] += more
@@ -68,8 +68,21 @@ class LimitedWebSocket(LimitedConnection, WebSocketsSansIOProtocol):
             self._stop_timer()
         elif self.message_timer is None:
             self._start_timer()
-        if more > 0 and (everybodys[self.address] > OWN_UNFINISHED or everybodys.total() > ALL_UNFINISHED):
-            self.end("unfinished messages")
+        is_crowd = everybodys[self.address] > OWN_UNFINISHED
+        if more > 0 and (is_crowd or everybodys.total() > ALL_UNFINISHED):
+            self._end_largest(self.address if is_crowd else "")
+
+    def _end_largest(self, address: str) -> None:
+        """End the page with the most of an incomplete message, of one network address if it is given.
+
+        A proxy is one address for all its visitors, so the newest message may be of somebody else.
+        """
+        pages = [each for each in self.connections if isinstance(each, LimitedWebSocket)]
+        largest = max(
+            (each for each in pages if each.address == address or not address), key=lambda each: each.unfinished
+        )
+        largest._hold(0)
+        largest.end("unfinished messages")
 
     def _start_timer(self) -> None:
         self.message_timer = self.loop.call_later(MESSAGE_SECONDS, self._end_slow_message)

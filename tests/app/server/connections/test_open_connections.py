@@ -64,3 +64,17 @@ def test_who_does_not_read_an_answer_is_not_waited_for(
         line.sendall((GET.replace(b"/ ", b"/large ") + b"\r\n") * (requests - 1))
         wait_until(lambda: figures()["not read"] - before["not read"] == 1)
         assert len(read(line)) < LARGE
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_NOTSENT_LOWAT"), reason="the system takes megabytes at a time")
+def test_who_reads_slowly_is_waited_for(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject, "UNREAD_SECONDS", 0.5)
+    before = figures()
+    with closing(socket.socket()) as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32 << 10)
+        line.connect(("127.0.0.1", site.port))
+        line.sendall(GET.replace(b"/ ", b"/large ") + b"\r\n")
+        for _ in range(30):
+            time.sleep(0.1)
+            assert len(line.recv(32 << 10, socket.MSG_WAITALL)) == 32 << 10
+    assert figures()["not read"] == before["not read"]

@@ -91,3 +91,16 @@ def test_unfinished_messages_of_an_address_have_a_size_together(
             other.send(b"x" * 1_000)
             assert len(other.recv()) == 1_000
     wait_until(lambda: not connection_figures().unfinished)
+
+
+def test_the_page_with_the_most_of_an_unfinished_message_gives_way(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject, "OWN_UNFINISHED", 1 << 20)
+    before = figures()
+    with ExitStack() as pages:
+        for _ in range(2):
+            pages.enter_context(closing(page_of(site, begun(MAX_MESSAGE - 1))))
+        wait_until(lambda: sum(connection_figures().unfinished.values()) >= 2 * MAX_MESSAGE - 2)
+        with connect(f"ws://127.0.0.1:{site.port}/ws", compression=None) as page:
+            page.send(b"x" * 20_000)
+            assert len(page.recv()) == 20_000
+    assert figures()["unfinished messages"] - before["unfinished messages"] == 1
