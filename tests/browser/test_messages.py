@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import WebSocket
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from headlight_app.server.connections.held_messages import SMALL_MESSAGE
+from headlight_app.server.connections.held_messages import SMALL_MESSAGE, VISITOR_HELD
 from headlight_app.server.connections.sessions import MAX_STATES
 from headlight_app.server.connections.websocket_protocol import FRAMES, MAX_MESSAGE
 from tests.browser.test_walk import open_everything
@@ -31,8 +31,9 @@ def test_messages_of_all_pages_leave_four_times_as_much_to_the_limits(visitor: V
     with sessions[-1].expect_event("framesent", lambda content: len(content) > len(LONG_TEXT)):
         box.fill(LONG_TEXT)
     assert max(map(len, sent)) < MAX_MESSAGE / 4
+    assert max(len(content) for content in sent if len(content) < len(LONG_TEXT)) < SMALL_MESSAGE / 4
     assert 0 < max(map(_states, sent)) < MAX_STATES / 4
-    assert len(sent) < FRAMES / 4 and sum(map(len, sent)) < SMALL_MESSAGE / 4
+    assert len(sent) < FRAMES / 4 and sum(map(len, sent)) < VISITOR_HELD / 4
 
 
 def _states(content: bytes) -> int:
