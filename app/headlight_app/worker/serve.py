@@ -12,10 +12,10 @@ import torch
 from headlight.errors import CheckpointError, HeadlightError
 from headlight_app.engine.job import EngineRequest
 from headlight_app.explore.contract import QueryRequest
-from headlight_app.inference.cache_sizes import shrink_caches
 from headlight_app.inference.context import answering
 from headlight_app.inference.shared_runs import planned_runs, run_together
 from headlight_app.worker import loop
+from headlight_app.worker.cache_sizes import shrink_caches
 from headlight_app.worker.first_table import FIRST_ANSWERS, Row
 
 DEVICE_FULL = (

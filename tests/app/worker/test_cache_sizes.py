@@ -2,8 +2,8 @@
 
 import pytest
 
-from headlight_app.inference import cache_sizes
 from headlight_app.inference.trace_cache import trace_cache
+from headlight_app.worker import cache_sizes
 from tests.app.asking import ask_worker
 
 TEXT = "the cat sat on the mat and the dog ran to the big tree "
