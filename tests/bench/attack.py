@@ -8,6 +8,7 @@ each run has a new server.
 """
 
 import argparse
+import logging
 import os
 import threading
 import time
@@ -177,6 +178,7 @@ def attacking(name: str, server: Server) -> Iterator[None]:
 def attack(name: str, server: Server, ready: Event) -> None:
     """Attack from PARALLEL threads until the process is killed; at low priority, as if from another machine."""
     os.nice(19)
+    logging.disable()  # the client tells each connection that the server ends
     _raise_file_limit()
     numbers = count()
     ready.set()

@@ -22,6 +22,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from headlight_app.access.visitor import cookie_name
 from headlight_app.positions.contract import MAX_LENGTH
+from headlight_app.server.connections.sessions import MAX_STATES
 from tests.app.asking import body, unpack
 from tests.app.worker.hostile_requests import hostile_content
 from tests.bench.classroom import MODEL, STORY, run_page
@@ -228,7 +229,7 @@ def large_messages(server: Server, number: int) -> None:
 
 def many_widgets(server: Server, number: int) -> None:
     """Ten sessions of a visitor that send the most widget states that are accepted, with much text."""
-    message, headers = widget_states(499, "x" * 480_000), new_stranger(server)
+    message, headers = widget_states(MAX_STATES, "x" * 480_000), new_stranger(server)
     with ExitStack() as opened:
         pages = [opened.enter_context(stranger_page(server, headers)) for _ in range(10)]
         for page in pages * 3:

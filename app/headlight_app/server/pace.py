@@ -3,7 +3,7 @@
 All requests count, unless refused for their delay. WebSocket messages are counted separately: each starts a page run
 in a thread, which slows the whole server, so a message also waits until the page run of the previous message has ended.
 Requests without a valid cookie share the limit of their network address, and so do questions of visitors without a
-queue of their own.
+queue of their own. Sessions are also counted by address, because each visitor's first ones cost nothing else.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from headlight_app.server.hosts import POLICY_VIOLATION
 PER_SECOND = 50.0  # sustained requests; opening a page sends about 250 at once
 BURST = 600.0
 SESSION_COST = 10.0  # requests that a page session counts as
+ADDRESS_SESSIONS = 2_000.0  # the same of an address: 200 sessions at once, then 5 per second
 MESSAGE_COST, MESSAGE_BURST = 25.0, 125.0  # WebSocket messages: 5 page runs at once, then 2 per second
 QUESTION_COST = 4.0  # requests that a question counts as: 150 at once, then 12 per second, is more than a person sends
 MAX_WAIT = 10.0  # seconds that a request may be delayed; a longer delay is refused
@@ -38,7 +39,7 @@ class Pace:
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         # For each visitor, the time at which all their requests so far would be done at PER_SECOND.
-        self.through_at: TTLCache[str, float] = TTLCache(MAX_REMEMBERED, BURST / PER_SECOND + MAX_WAIT)
+        self.through_at: TTLCache[str, float] = TTLCache(MAX_REMEMBERED, ADDRESS_SESSIONS / PER_SECOND + MAX_WAIT)
         self.sessions: Counter[str] = Counter()  # open ones
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,6 +51,9 @@ class Pace:
         is_question = not is_session and scope["method"] == "POST"
         who = (current_queue() if is_question else CURRENT_VISITOR.get()) or f"at {CURRENT_ADDRESS.get()}"
         wait = self.wait(who, SESSION_COST if is_session else QUESTION_COST if is_question else 1.0)
+        if is_session:
+            address = f"sessions at {CURRENT_ADDRESS.get()}"
+            wait = max(wait, self.wait(address, SESSION_COST, ADDRESS_SESSIONS))
         if wait > MAX_WAIT or (is_session and self.sessions[who] >= MAX_SESSIONS):
             await _refuse(scope, receive, send)
             return

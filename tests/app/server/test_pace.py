@@ -63,6 +63,21 @@ def test_whoever_asks_without_end_is_refused(monkeypatch: pytest.MonkeyPatch, sl
     assert len(slept) == PER_SECOND * MAX_WAIT and slept[-1] == pytest.approx(MAX_WAIT)
 
 
+def test_sessions_of_many_visitors_share_the_pace_of_their_address(
+    monkeypatch: pytest.MonkeyPatch, slept: list[float]
+) -> None:
+    monkeypatch.setattr(subject, "ADDRESS_SESSIONS", 2 * subject.SESSION_COST)
+    app = VisitorMiddleware(Pace(APP))
+    for address, waits in (("10.0.0.7", 2), ("10.0.0.8", 0)):
+        for _ in range(2 + waits):
+            visitor = TestClient(app, cookies={cookie_name(): new_cookie()}, client=(address, 1))
+            with visitor.websocket_connect("/ws") as page:
+                page.send_text("a")
+                assert page.receive_text() == "a"
+    apart = subject.SESSION_COST / PER_SECOND
+    assert [seconds for seconds in slept if seconds] == pytest.approx([apart, 2 * apart])
+
+
 def test_questions_of_visitors_without_a_turn_share_the_pace_of_their_address(
     monkeypatch: pytest.MonkeyPatch, slept: list[float]
 ) -> None:
