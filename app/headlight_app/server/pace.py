@@ -23,7 +23,7 @@ from headlight_app.server.hosts import POLICY_VIOLATION
 PER_SECOND = 50.0  # sustained requests; opening a page sends about 250 at once
 BURST = 600.0
 SESSION_COST = 10.0  # requests that a page session counts as
-ADDRESS_SESSIONS = 2_000.0  # the same of an address: 200 sessions at once, then 5 per second
+ADDRESS_SESSIONS = 4_000.0  # the same of an address: 400 sessions at once, then 5 per second
 MESSAGE_COST, MESSAGE_BURST = 25.0, 125.0  # WebSocket messages: 5 page runs at once, then 2 per second
 QUESTION_COST = 4.0  # requests that a question counts as: 150 at once, then 12 per second, is more than a person sends
 MAX_WAIT = 10.0  # seconds that a request may be delayed; a longer delay is refused
