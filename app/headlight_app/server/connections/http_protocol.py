@@ -18,7 +18,6 @@ from headlight_app.server.connections.open_connections import (
     LimitedConnection,
     connection_figures,
     connection_limit,
-    count_what_is_not_read,
     make_room,
     raise_file_limit,
 )
@@ -41,7 +40,7 @@ class LimitedProtocol(LimitedConnection, HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept a connection, in place of a waiting one if there are too many."""
         super().connection_made(transport)
-        count_what_is_not_read(transport)
+        transport.set_write_buffer_limits(0)  # so that all that is not read counts
         connections = cast(Collection[LimitedConnection], self.connections)  # this protocol, and that of WebSockets
         connection_figures().connections = connections
         self.opened_at = monotonic()

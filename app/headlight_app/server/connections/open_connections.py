@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection
 from contextlib import suppress
@@ -17,7 +18,6 @@ from headlight_app.access.addresses import network_address
 MAX_CONNECTIONS = 2_048
 SPARE_FILES = 256  # open files that connections leave to workers, uploads and the log
 UNREAD_SECONDS, MIN_READ = 20.0, 16 << 10  # in which a client has to read so many bytes of what is sent to it
-MAX_UNSENT = 64 << 10  # bytes that the system takes before it can send them
 
 
 @dataclass
@@ -79,11 +79,11 @@ class LimitedConnection(asyncio.Protocol):
             self.unread_timer = None
 
     def _expect_reading(self) -> None:
-        unread = self.transport.get_write_buffer_size()
+        unread = self.transport.get_write_buffer_size() + queued_bytes(self.transport)
         self.unread_timer = asyncio.get_running_loop().call_later(UNREAD_SECONDS, self._end_unread, unread)
 
     def _end_unread(self, before: int) -> None:
-        unread = self.transport.get_write_buffer_size()
+        unread = self.transport.get_write_buffer_size() + queued_bytes(self.transport)
         if unread and before - unread < MIN_READ:
             self.end("not read")
         elif unread:
@@ -113,17 +113,21 @@ def make_room(newest: LimitedConnection, connections: Collection[LimitedConnecti
     return bool(waiting)
 
 
-def count_what_is_not_read(transport: asyncio.Transport) -> None:
-    """Let the transport's buffer show what a client reads.
+def queued_bytes(transport: asyncio.Transport) -> int:
+    """Bytes that the system has taken and the client has not received; 0 where the system does not tell.
 
-    The system alone takes megabytes, and then no more until a client has read a third of them, which takes a slow one
-    longer than UNREAD_SECONDS.
+    Linux takes megabytes, and then no more until a client has read a third of them, which takes a slow one longer than
+    UNREAD_SECONDS.
     """
-    transport.set_write_buffer_limits(0)
-    if hasattr(socket, "TCP_NOTSENT_LOWAT"):  # not on Windows
-        with suppress(OSError):
-            line = transport.get_extra_info("socket")
-            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, MAX_UNSENT)
+    if sys.platform != "linux":
+        return 0
+    from fcntl import ioctl
+    from termios import TIOCOUTQ
+
+    line: socket.socket = transport.get_extra_info("socket")
+    with suppress(OSError):
+        return int.from_bytes(ioctl(line.fileno(), TIOCOUTQ, bytes(4)), sys.byteorder)
+    return 0
 
 
 def raise_file_limit() -> None:
