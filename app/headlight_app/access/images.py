@@ -16,14 +16,14 @@ from time import monotonic
 
 from headlight.errors import ImageError
 from headlight.vision.shipped_images import shipped_image
+from headlight_app.access.uploads import GRACE_SECONDS
 from headlight_app.access.visitor import UNKNOWN_VISITOR
 from headlight_app.contract.question import IMAGE_GONE, OWN_IMAGE_PREFIX
 
 MAX_FILE_BYTES = 8 << 20  # bytes of a file
 MAX_PER_VISITOR = 4  # pictures of one visitor
 MAX_TOTAL_BYTES = 128 << 20  # bytes of all uploaded pictures
-GRACE_SECONDS = 120.0  # that a visitor may have no page, as for uploads
-ARRIVAL_SECONDS = 30.0  # the same for one who has had none, since pages send pictures
+ARRIVAL_SECONDS = 30.0  # in place of GRACE_SECONDS for a visitor who has had no page, since pages send pictures
 MEDIA_TYPES = {b"\x89P": "image/png", b"\xff\xd8": "image/jpeg", b"RI": "image/webp"}  # by the first two bytes
 RECORDING_TYPE = "audio/wav"  # a recording, which is stored like a picture
 TOO_LARGE = f"A picture or a sound may have at most {MAX_FILE_BYTES >> 20} MB; make this one smaller."

@@ -7,12 +7,12 @@ from headlight.vision.shipped_images import shipped_image, shipped_image_names
 from headlight_app.access import images as subject
 from headlight_app.access.images import (
     ARRIVAL_SECONDS,
-    GRACE_SECONDS,
     MAX_FILE_BYTES,
     MAX_PER_VISITOR,
     MAX_TOTAL_BYTES,
     ImageStore,
 )
+from headlight_app.access.uploads import GRACE_SECONDS
 from headlight_app.contract.question import OWN_IMAGE_PREFIX
 from headlight_app.contract.state import State
 from headlight_app.state.url import decode_state, encode_state
