@@ -185,8 +185,9 @@ class FairQueue:
         if not self.running:
             self.at_work_since = monotonic()
         self.running[visitor] = job = self._next(visitor)
-        self.turns += 1
-        self.served[job.address or visitor] = self.turns
+        if self.by_address:
+            self.turns += 1
+            self.served[job.address or visitor] = self.turns
         return job
 
     def _next(self, visitor: str) -> Job:
