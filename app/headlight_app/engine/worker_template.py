@@ -24,7 +24,7 @@ from headlight_app.engine.fair_queue import STOPPED
 from headlight_app.engine.job import EngineError
 from headlight_app.engine.worker_process import START_SECONDS, WorkerLimits, confine, python_command
 
-MAX_MESSAGE = 4_096  # bytes of the limits of a worker
+MAX_LIMITS = 4_096  # bytes of the limits of a worker
 IS_POSSIBLE = sys.platform == "linux"
 NO_TEMPLATE = "The engine does not start; the server's log says why."
 
@@ -89,7 +89,7 @@ class WorkerTemplate:
             self._stop()
             raise EngineError(STOPPED)
         socket.send_fds(self.line, [limits.to_json().encode()], [theirs.fileno()])
-        return ForkedProcess(int(self.line.recv(MAX_MESSAGE)))  # an ended template sends nothing, which is no number
+        return ForkedProcess(int(self.line.recv(MAX_LIMITS)))  # an ended template sends nothing, which is no number
 
     def _stop(self) -> None:
         if self.line is not None:
@@ -110,7 +110,7 @@ def main(arguments: list[str]) -> None:
     getattr(module, "all_rows", dict)()  # imports what other workers import when they are idle
     gc.freeze()
     while True:
-        message, handles, _, _ = socket.recv_fds(line, MAX_MESSAGE, 1)
+        message, handles, _, _ = socket.recv_fds(line, MAX_LIMITS, 1)
         if not message:
             return
         pid = os.fork()

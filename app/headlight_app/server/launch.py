@@ -34,7 +34,7 @@ MODELS_VARIABLE = "HEADLIGHT_MODELS"
 PORT = 8501
 MAX_MEGABYTES = 1_000_000  # MB, for any option
 MAX_WORKERS = 64
-MAX_MESSAGE = 32  # MB of one message to a page
+MAX_SENT = 32  # MB of one message to a page
 
 
 def main(arguments: Sequence[str] | None = None, other_verbs: Callable[[], str] = str) -> int:
@@ -262,7 +262,7 @@ def _import_page(options: argparse.Namespace) -> Callable[[], None]:
         "server.port": port,
         "server.baseUrlPath": "",  # BasePath has taken the prefix off
         "server.maxUploadSize": max(1, settings().upload_limit),
-        "server.maxMessageSize": MAX_MESSAGE,
+        "server.maxMessageSize": MAX_SENT,
         "logger.hideWelcomeMessage": True,
     }
     hosts = known_hosts(host, options.allow_host, trusts_forwarded=options.trust_forwarded)
