@@ -14,7 +14,7 @@ import msgspec
 
 from headlight.errors import HeadlightError
 from headlight_app.access.images import image_store
-from headlight_app.access.page_turns import without_turn
+from headlight_app.access.page_turns import note_question, without_turn
 from headlight_app.access.uploads import upload_store
 from headlight_app.access.visitor import CURRENT_ADDRESS, current_address, current_queue, current_visitor
 from headlight_app.contract.reply import Reply, answer_type, decode_reply
@@ -109,7 +109,10 @@ def submit(request: Request[Any], body: bytes = b"") -> Job:
     lane = Lane.PRIVATE if is_private else Lane.LONG if is_heavy else request.wanted_lane()
     alike = request.alike() if lane is Lane.SHORT else ""
     asked = EngineRequest(request.route, content, folders, images, request.is_local, visitor=queue, alike=alike)
-    size = sum(map(len, request.texts())) if CURRENT_ADDRESS.get() else None  # page runs take turns elsewhere
+    size = None  # page runs take turns elsewhere
+    if CURRENT_ADDRESS.get():
+        note_question()
+        size = sum(map(len, request.texts()))
     return engine().submit(
         queue, asked, lane=lane, seconds=request.seconds, stream=stream, address=current_address(), size=size
     )
