@@ -27,12 +27,13 @@ async def read_json(request: Request) -> bytes:
 
 async def read_body(request: Request, longest: int, too_long: HeadlightError) -> bytes:
     """The body of a request. Raises `too_long` once more than `longest` bytes have arrived."""
-    body = bytearray()
+    chunks, size = list[bytes](), 0
     async for chunk in request.stream():
-        body += chunk
-        if len(body) > longest:
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > longest:
             raise too_long
-    return bytes(body)
+    return b"".join(chunks)
 
 
 def response(encoded: bytes) -> Response:

@@ -13,7 +13,8 @@ from headlight_app.access.page_turns import page_turn
 from headlight_app.access.visitor import cookie_name, new_cookie
 from headlight_app.server import pace as subject
 from headlight_app.server.middleware import VisitorMiddleware
-from headlight_app.server.pace import BURST, MAX_WAIT, PER_SECOND, Pace
+from headlight_app.server.pace import AT_ONCE, PER_SECOND, Pace
+from headlight_app.server.rate import MAX_WAIT
 
 
 async def text(request: Request) -> Response:
@@ -38,24 +39,25 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         times.append(seconds)
 
     monkeypatch.setattr(subject, "monotonic", lambda: 0.0)
+    monkeypatch.setattr("headlight_app.server.rate.monotonic", lambda: 0.0)
     monkeypatch.setattr("asyncio.sleep", sleep)
     return times
 
 
 def test_what_comes_faster_than_a_person_asks_waits_and_others_do_not() -> None:
     pace = Pace(APP)
-    assert all(pace.wait("anna", 1.0) == 0.0 for _ in range(int(BURST) - 50)), "opening a page does not wait"
-    waits = [pace.wait("anna", 1.0) for _ in range(int(PER_SECOND))]
+    assert all(pace.requests.wait("anna", 1.0) == 0.0 for _ in range(int(AT_ONCE) - 50)), "opening a page does not wait"
+    waits = [pace.requests.wait("anna", 1.0) for _ in range(int(PER_SECOND))]
     assert waits == sorted(waits) and waits[-1] < 1.0
-    while pace.wait("anna", 1.0) <= MAX_WAIT:
+    while pace.requests.wait("anna", 1.0) <= MAX_WAIT:
         pass
-    refused = pace.wait("anna", 1.0)
-    assert refused - pace.wait("anna", 1.0) < 1 / PER_SECOND, "refused requests do not count"
-    assert pace.wait("ben", 1.0) == 0.0
+    refused = pace.requests.wait("anna", 1.0)
+    assert refused - pace.requests.wait("anna", 1.0) < 1 / PER_SECOND, "refused requests do not count"
+    assert pace.requests.wait("ben", 1.0) == 0.0
 
 
 def test_whoever_asks_without_end_is_refused(monkeypatch: pytest.MonkeyPatch, slept: list[float]) -> None:
-    monkeypatch.setattr(subject, "BURST", 2.0)
+    monkeypatch.setattr(subject, "AT_ONCE", 2.0)
     client = TestClient(Pace(APP))
     answers = [client.get("/") for _ in range(3 + int(PER_SECOND * MAX_WAIT))]
     assert {answer.status_code for answer in answers[:-1]} == {200}
@@ -66,7 +68,7 @@ def test_whoever_asks_without_end_is_refused(monkeypatch: pytest.MonkeyPatch, sl
 def test_sessions_of_many_visitors_share_the_pace_of_their_address(
     monkeypatch: pytest.MonkeyPatch, slept: list[float]
 ) -> None:
-    monkeypatch.setattr(subject, "ADDRESS_SESSIONS", 2 * subject.SESSION_COST)
+    monkeypatch.setattr(subject, "SESSIONS_AT_ONCE", 2)
     app = VisitorMiddleware(Pace(APP))
     for address, waits in (("10.0.0.7", 2), ("10.0.0.8", 0)):
         for _ in range(2 + waits):
@@ -74,14 +76,14 @@ def test_sessions_of_many_visitors_share_the_pace_of_their_address(
             with visitor.websocket_connect("/ws") as page:
                 page.send_text("a")
                 assert page.receive_text() == "a"
-    apart = subject.SESSION_COST / PER_SECOND
+    apart = 1 / subject.SESSIONS_PER_SECOND
     assert [seconds for seconds in slept if seconds] == pytest.approx([apart, 2 * apart])
 
 
 def test_questions_of_visitors_without_a_turn_share_the_pace_of_their_address(
     monkeypatch: pytest.MonkeyPatch, slept: list[float]
 ) -> None:
-    monkeypatch.setattr(subject, "BURST", 2 * subject.QUESTION_COST)
+    monkeypatch.setattr(subject, "AT_ONCE", 2 * subject.QUESTION_COST)
     monkeypatch.setattr("headlight_app.access.presence.MAX_NEWCOMERS", 0)
     client = TestClient(VisitorMiddleware(Pace(APP)))
     for cookie in (new_cookie(), new_cookie(), new_cookie()):
@@ -91,13 +93,13 @@ def test_questions_of_visitors_without_a_turn_share_the_pace_of_their_address(
 
 
 def test_messages_of_a_session_keep_the_pace(monkeypatch: pytest.MonkeyPatch, slept: list[float]) -> None:
-    monkeypatch.setattr(subject, "MESSAGE_BURST", 1e-9)
+    monkeypatch.setattr(subject, "MESSAGES_AT_ONCE", 1e-9)
     monkeypatch.setattr(subject, "MAX_RUN_WAIT", 0.0)
     with TestClient(Pace(APP)).websocket_connect("/ws") as session:
         for _ in range(3):
             session.send_text("again")
             assert session.receive_text() == "again"
-    assert slept == pytest.approx([subject.MESSAGE_COST / PER_SECOND * number for number in (1, 2, 3)])
+    assert slept == pytest.approx([number / subject.MESSAGES_PER_SECOND for number in (1, 2, 3)])
 
 
 @pytest.mark.parametrize("takes, waits", [(0.1, 0.1), (99.0, subject.MAX_RUN_WAIT)])

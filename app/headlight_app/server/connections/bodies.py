@@ -17,6 +17,7 @@ from streamlit.runtime.stats import CacheStat
 from headlight.errors import HeadlightError
 from headlight_app.access.settings import settings
 from headlight_app.access.visitor import CURRENT_ADDRESS, current_queue
+from headlight_app.server.rate import MAX_WAIT, Rate
 
 UPLOAD_PATH = "/_stcore/upload_file/"
 API_PATH = "/api/"
@@ -24,6 +25,7 @@ SLOW_SECONDS = 20.0  # longest pause between two chunks, and grace time before t
 MIN_BYTES_PER_SECOND = 32 << 10
 SMALL_BODY = 64 << 10  # bytes of a question, picture or recording that always have room, as letters do
 OWN_BODIES, ALL_BODIES = 128 << 20, 512 << 20  # bytes beyond, of a network address and of all
+BYTES_PER_SECOND, BYTES_AT_ONCE = 8 << 20, 64 << 20  # the same of an address, as they arrive
 TAKE_SECONDS = 60.0  # after which an uploaded file that no page has taken is dropped
 NO_ROOM = "There is no room for uploads now."
 TOO_SLOW = "This upload was stopped because it arrived too slowly."
@@ -91,31 +93,41 @@ class UploadLimiter:
 class BodyLimiter:
     """Bounds the memory and time of questions, pictures and recordings, from their first byte to their answer.
 
-    A visitor may send many at once, and each is in memory while it arrives and waits, so an address has a budget.
+    A visitor may send many at once, and each is in memory while it arrives and waits, so an address has a budget. Each
+    byte takes time of the event loop that forwards keystrokes, so the bytes of an address also have a rate.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.held: Counter[str] = Counter()  # bytes by address
+        self.rate = Rate(BYTES_PER_SECOND, BYTES_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on. Its route gets a HeadlightError in place of a body that is too slow or has no room."""
         if scope["type"] != "http" or API_PATH not in scope["path"]:
             await self.app(scope, receive, send)
             return
-        address, kept = CURRENT_ADDRESS.get(), 0
+        address, kept, wait = CURRENT_ADDRESS.get(), 0, 0.0
 
         def arrive(size: int) -> None:
-            nonlocal kept
+            nonlocal kept, wait
             more = max(0, counted.size - SMALL_BODY) - kept
             self.held[address] += more
             kept += more
             if more and (self.held[address] > OWN_BODIES or self.held.total() > ALL_BODIES):
                 raise HeadlightError(NO_ROOM_FOR_BODY)
+            wait = min(self.rate.wait(address, more), MAX_WAIT) if more else 0.0
+
+        async def paced() -> Message:
+            message = await counted.receive()
+            if wait and message["type"] == "http.request":
+                counted.begun += wait
+                await asyncio.sleep(wait)
+            return message
 
         counted = CountedBody(receive, arrive, HeadlightError(SLOW_QUESTION))
         try:
-            await self.app(scope, counted.receive, send)
+            await self.app(scope, paced, send)
         finally:
             self.held[address] -= kept
             self.held += Counter()  # removes zero counts

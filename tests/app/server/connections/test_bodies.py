@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
 from headlight.errors import HeadlightError
+from headlight_app.access.visitor import CURRENT_ADDRESS
 from headlight_app.server.connections import bodies as subject
 from headlight_app.server.connections.bodies import BodyLimiter, UploadLimiter
 
@@ -95,6 +96,44 @@ def test_a_question_that_does_not_arrive_is_not_waited_for_and_its_answer_is(mon
         sent.clear()
         scope = {"type": "http", "method": "POST", "path": "/api/trace", "headers": []}
         asyncio.run(BodyLimiter(app)(scope, arrive, lambda message: asyncio.sleep(0)))
+
+
+def test_the_bodies_of_an_address_arrive_at_a_rate_and_questions_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    async def read(scope: Scope, receive: Receive, send: Send) -> None:
+        while (await receive()).get("more_body"):
+            continue
+
+    monkeypatch.setattr(subject, "BYTES_AT_ONCE", 2 * MEGABYTE)
+    monkeypatch.setattr("headlight_app.server.rate.monotonic", lambda: 0.0)
+    limiter = BodyLimiter(read)
+
+    async def arrive(address: str, *sizes: int) -> None:
+        left = list(sizes)
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": bytes(left.pop(0)), "more_body": bool(left)}
+
+        token = CURRENT_ADDRESS.set(address)
+        await limiter({"type": "http", "path": "/api/image"}, receive, lambda message: asyncio.sleep(0))
+        CURRENT_ADDRESS.reset(token)
+
+    async def send() -> None:
+        monkeypatch.setattr(asyncio, "sleep", sleep)
+        await arrive("10.0.0.7", subject.SMALL_BODY, MEGABYTE, MEGABYTE)
+        assert slept == [], "so many bytes arrive at once"
+        await arrive("10.0.0.7", subject.SMALL_BODY, MEGABYTE, MEGABYTE)
+        apart = MEGABYTE / subject.BYTES_PER_SECOND
+        assert slept == pytest.approx([apart, 2 * apart])
+        await arrive("10.0.0.7", subject.SMALL_BODY)
+        await arrive("10.0.0.8", subject.SMALL_BODY, MEGABYTE, MEGABYTE)
+        assert len(slept) == 2, "neither questions nor other addresses wait"
+
+    asyncio.run(send())
 
 
 def test_a_visitor_fills_a_part_of_the_room(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
