@@ -9,7 +9,7 @@
 PYTHON ?= python3
 bin := .venv/bin
 pytest := $(bin)/pytest --numprocesses=auto --dist=worksteal
-checks := types javascript-types javascript-lint contracts lint format
+checks := types javascript-types javascript-lint javascript-bundles contracts lint format
 
 # If it were set, each server, worker and command that the tests start would compile all Python files again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -35,6 +35,7 @@ test-all: check browser
 types: ; $(bin)/mypy
 javascript-types: ; $(bin)/python -m tests.javascript.node types
 javascript-lint: ; $(bin)/python -m tests.javascript.node lint
+javascript-bundles: ; $(bin)/python -m tests.javascript.node bundle-check
 contracts: ; $(bin)/lint-imports --no-logo
 lint: ; $(bin)/ruff check
 format: ; $(bin)/ruff format --check

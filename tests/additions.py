@@ -363,7 +363,7 @@ export const KEY_BARS = {
                 "app/headlight_app/explore/tabs.py",
                 '        "logit_attribution": Analysis(',
                 """\
-        "words": Analysis("Words", f"{_LAYERS}/words/words.html", f"{_LAYERS}/words/words.js", has_target=True),
+        "words": Analysis("Words", f"{_LAYERS}/words/words.html", has_target=True),
 """,
             ),
             Insertion(
@@ -378,6 +378,11 @@ export const KEY_BARS = {
                 "// The words.\n\nexport default { draw: () => {} };\n",
                 named="a script",
             ),
+            Insertion(
+                "app/headlight_app/explore/frontend/layers/analyses.js",
+                "export { default as head_ablation }",
+                'export { default as words } from "./words/words.js";\n',
+            ),
         ),
     ),
     "panel": Addition(
@@ -388,7 +393,7 @@ export const KEY_BARS = {
                 "app/headlight_app/explore/tabs.py",
                 '        "tokens": Tab(',
                 """\
-        "notes": Tab("Notes", "explore/frontend/notes/notes.html", "explore/frontend/notes/notes.js"),
+        "notes": Tab("Notes", "explore/frontend/notes/notes.html"),
 """,
                 named="a row in `TABS`",
             ),
@@ -403,6 +408,11 @@ export const KEY_BARS = {
                 "",
                 "// Notes.\n\nexport default { draw: () => {} };\n",
                 named="the same",
+            ),
+            Insertion(
+                "app/headlight_app/explore/frontend/panels.js",
+                "export { default as layers }",
+                'export { default as notes } from "./notes/notes.js";\n',
             ),
         ),
     ),

@@ -18,7 +18,6 @@ from headlight.rendering.html import show_trace
 from headlight_app.contract.question import Variant
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.head_view import head_view
-from headlight_app.explore.tabs import ANALYSES
 from headlight_app.inference.attention_payload import predictions
 from headlight_app.inference.resolved_question import resolve
 from headlight_app.inference.source_code import code_sections
@@ -196,11 +195,11 @@ def test_a_plot(pages: dict[str, dict[str, Any]]) -> None:
 def test_an_analysis() -> None:
     data = explore(tab="layers", analysis="words")
     assert data["state"]["analysis"] == "words"
-    row = {"name": "words", "title": "Words", "module": ANALYSES["words"].module, "has_target": True}
+    row = {"name": "words", "title": "Words", "has_target": True}
     assert row | {"of_likeliest": False, "has_attention": False, "of_experts": False} in data["analyses"]
 
 
 def test_a_panel() -> None:
     data = explore(tab="notes")
     assert data["state"]["tab"] == "notes"
-    assert {"name": "notes", "title": "Notes", "module": "explore/frontend/notes/notes.js"} in data["tabs"]
+    assert {"name": "notes", "title": "Notes"} in data["tabs"]

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import CDPSession, Page
+from playwright.sync_api import CDPSession, Page, Route
 
 from headlight.course.chapters import CHAPTERS
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.masks import MASKS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
-from headlight_app.ui import modules
 from headlight_app.ui.component import read
+from headlight_app.ui.modules import ROOT
 from tests.browser.conftest import Visit
 from tests.browser.elements import script
 from tests.browser.rest import come_to_rest
@@ -24,9 +24,9 @@ FORMULAS = sorted(
 MATHEMATICS = "STIX Two Math"
 LINE = 300  # pixels; the room for a formula on a phone
 # Draws each formula in a line of its own. Returns its smallest text, and whether its line scrolls if it must.
-DRAW = """async ({ folder, formulas, line }) => {
-  const { createFormulas } = await import(`${folder}/course/frontend/formulas/formulas.js`);
-  const { loadMathematicsFont } = await import(`${folder}/ui/frontend/fonts/mathematics.js`);
+DRAW = """async ({ formulas, line }) => {
+  const { createFormulas } = await import(`./sources/course/frontend/formulas/formulas.js`);
+  const { loadMathematicsFont } = await import(`./sources/ui/frontend/fonts/mathematics.js`);
   const blocks = formulas.map((formula) => createFormulas({ formulas: [formula], symbols: [] }));
   document.body.style.width = `${line}px`;
   document.body.append(...blocks);
@@ -50,17 +50,22 @@ WORDS = script("""() => everything().filter((element) =>
 
 @pytest.fixture
 def phone(visit: Visit) -> Visitor:
-    """A phone that can open an empty page of the server, with the style sheet of the course."""
+    """A phone that can open an empty page of the server, with the style sheet of the course, and import modules."""
     visitor = visit(width=390, height=844, touch=True)
     page = f"<!doctype html><title>Formulas</title><style>{read('course/frontend/course.css')}</style><body>"
     visitor.page.route("**/empty", lambda route: route.fulfill(body=page, content_type="text/html"))
+    visitor.page.route("**/sources/**", send_source)
     return visitor
+
+
+def send_source(route: Route) -> None:
+    """Answer with a module or font by its path in the package; the browser normally gets their bundle."""
+    route.fulfill(path=ROOT / route.request.url.partition("/sources/")[2])
 
 
 def draw_formulas(visitor: Visitor) -> list[dict[str, Any]]:
     visitor.page.goto(f"{visitor.url}/empty")
-    given = {"folder": f"/{modules.folder()}", "formulas": FORMULAS, "line": LINE}
-    drawn: list[dict[str, Any]] = visitor.page.evaluate(DRAW, given)
+    drawn: list[dict[str, Any]] = visitor.page.evaluate(DRAW, {"formulas": FORMULAS, "line": LINE})
     return drawn
 
 

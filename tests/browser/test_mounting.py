@@ -5,14 +5,13 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from headlight_app.ui.modules import SCRIPT
 from tests.browser.journeys import with_journeys
 from tests.browser.visitor import Visitor, wait_for_address, wait_until
 
 MODEL = "model=stories-causal"
 INSTRUMENTS = {"explore": MODEL, "tasks": "model=dates"}
 CHOICES = (("masks", "none"), ("positional_encoding", "alibi"), ("masks", "causal+window"))
-
-MODULES = ("explore/frontend/main.js", "ui/frontend/dom/dom.js", "explore/frontend/walkthrough/walkthrough.js")
 
 
 def hold(page: Page, pattern: str) -> list[Route]:
@@ -33,7 +32,7 @@ def test_a_choice_before_the_instrument_is_there_leaves_one_instrument_that_show
     visitor: Visitor, name: str
 ) -> None:
     page = visitor.page
-    held = hold(page, f"**/{name}/frontend/main.js*")
+    held = hold(page, "**/api/trace")
     page.goto(f"{visitor.url}/{'' if name == 'explore' else name}?{INSTRUMENTS[name]}")
     wait_until(page, lambda: held, bool)
     for field, value in CHOICES:
@@ -65,11 +64,11 @@ def fail(page: Page, pattern: str) -> list[str]:
     return lost
 
 
-@pytest.mark.parametrize("name", with_journeys(MODULES, MODULES[0]))
-def test_modules_that_a_gap_in_the_network_lost_are_fetched_again(visitor: Visitor, name: str) -> None:
+@pytest.mark.journey
+def test_a_script_that_a_gap_in_the_network_lost_is_fetched_again(visitor: Visitor) -> None:
     page = visitor.page
     visitor.provoked = "ERR_FAILED"
-    lost = fail(page, f"**/{name}*")
+    lost = fail(page, f"**/{SCRIPT}*")
     page.goto(f"{visitor.url}/?{MODEL}&tab=walkthrough")
     wait_until(page, lambda: lost, lambda urls: len(urls) > 1)
     page.unroute_all()

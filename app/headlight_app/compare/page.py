@@ -23,7 +23,6 @@ from headlight_app.ui.component import API, Component, Data, shared_styles
 TITLE, ICON, PATH = "Compare", ":material/balance:", "compare"
 COMPONENT = Component(
     "compare",
-    module="compare/frontend/main.js",
     html="compare/frontend/compare.html",
     styles=(*shared_styles("compare/frontend/compare.css"), export_menu.STYLE),
     parts=(export_menu.export_menu(),),

@@ -13,7 +13,6 @@ TITLE, ICON, PATH = "Course", ":material/school:", "course"
 CHOOSES_OWN_MODELS = True  # each screen chooses its own
 COMPONENT = Component(
     "course",
-    module="course/frontend/main.js",
     html="course/frontend/course.html",
     styles=(
         *shared_styles("course/frontend/course.css"),

@@ -51,9 +51,7 @@ MAX_PREDICTIONS = 4  # prediction charts
 FRONTEND, DRAWING = "explore/frontend", "ui/frontend"
 
 
-def instrument(
-    key: str, module: str, styles: tuple[str, ...] = (), parts: tuple[tuple[str, str], ...] = ()
-) -> Component:
+def instrument(key: str, styles: tuple[str, ...] = (), parts: tuple[tuple[str, str], ...] = ()) -> Component:
     """The Explore instrument as a component; another page can add its own style sheets and HTML."""
     shared = (
         *(f"{DRAWING}/{name}.css" for name in ("styles/base", "heads/heads_tab")),
@@ -68,7 +66,6 @@ def instrument(
     sections = "".join(analysis_section(name, row, read(row.html)) for name, row in ANALYSES.items())
     return Component(
         key,
-        module,
         html=f"{FRONTEND}/explore.html",
         styles=(*shared, *styles),
         parts=(
@@ -81,7 +78,7 @@ def instrument(
     )
 
 
-INSTRUMENT = instrument("explore", f"{FRONTEND}/main.js")
+INSTRUMENT = instrument("explore")
 
 
 def show(state: State, entry: AvailableModel) -> None:

@@ -1,4 +1,4 @@
-"""The panels of Explore, and the analyses of the panel Layers: a row for each, with its title, HTML and JavaScript."""
+"""The panels of Explore, and the analyses of the panel Layers: a row for each, with its title and HTML."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from headlight_app.contract.state import Values
 
 @dataclass(frozen=True)
 class Tab:
-    """One panel, opened by a part of the picture: its `title`, and `html` and `module` as paths in the package.
+    """One panel, opened by a part of the picture: its `title`, and the path of its `html` in the package.
 
-    The module's default export draws the tab (`Tab` in app/headlight_app/explore/frontend/types.d.ts).
+    `explore/frontend/panels.js` names the module that draws it, and `layers/analyses.js` those of the analyses.
     """
 
     title: str
     html: str
-    module: str
 
 
 @dataclass(frozen=True)
@@ -44,22 +43,18 @@ TABS: Registry[Tab] = Registry(
         "heads": Tab(
             "Heads",
             "ui/frontend/heads/heads_tab.html",
-            "ui/frontend/heads/heads_tab.js",
         ),
         "walkthrough": Tab(
             "Step by step",
             "explore/frontend/walkthrough/walkthrough_tab.html",
-            "explore/frontend/walkthrough/walkthrough_tab.js",
         ),
         "layers": Tab(
             "Layers",
             "explore/frontend/layers/layers_tab.html",
-            "explore/frontend/layers/layers_tab.js",
         ),
         "tokens": Tab(
             "Tokens and vectors",
             "explore/frontend/tokens/tokens_tab.html",
-            "explore/frontend/tokens/tokens_tab.js",
         ),
     },
 )
@@ -70,18 +65,16 @@ _LAYERS = "explore/frontend/layers"
 ANALYSES: Registry[Analysis] = Registry(
     "analysis",
     {
-        "logit_lens": Analysis("Logit lens", f"{_LAYERS}/logit_lens.html", f"{_LAYERS}/logit_lens.js"),
+        "logit_lens": Analysis("Logit lens", f"{_LAYERS}/logit_lens.html"),
         "logit_attribution": Analysis(
             "Logit attribution",
             f"{_LAYERS}/logit_attribution.html",
-            f"{_LAYERS}/logit_attribution.js",
             "Each head and each feed-forward writes to the residual stream and so adds to the logit of the answer.",
             has_target=True,
         ),
         "information_flow": Analysis(
             "Information flow",
             f"{_LAYERS}/information_flow/information_flow.html",
-            f"{_LAYERS}/information_flow/information_flow.js",
             "Where the answer came from. A line shows a share of a token's residual stream: slanting lines are "
             "attention, vertical lines the residual connection, squares the feed-forward. Click a line to select its "
             "head.",
@@ -89,7 +82,6 @@ ANALYSES: Registry[Analysis] = Registry(
         "head_ablation": Analysis(
             "Ablate all",
             f"{_LAYERS}/ablation/ablation.html",
-            f"{_LAYERS}/ablation/ablation.js",
             "Each head is switched off alone. The number is the change in the log-probability of the answer, in bits "
             "(−1 halves the probability), or the change in its score.",
             has_target=True,
@@ -98,7 +90,6 @@ ANALYSES: Registry[Analysis] = Registry(
         "patching": Analysis(
             "Patching",
             f"{_LAYERS}/patching/patching.html",
-            f"{_LAYERS}/patching/patching.js",
             "Where does the model distinguish two texts? Each value in turn is replaced by its value for another text "
             "with one different word. The number is the share of the logit difference between the two answers that "
             "this restores.",
@@ -108,7 +99,6 @@ ANALYSES: Registry[Analysis] = Registry(
         "head_removal": Analysis(
             "Without this head",
             f"{_LAYERS}/ablation/head_removal.html",
-            f"{_LAYERS}/ablation/head_removal.js",
             "The chosen head is switched off. The change in the answer's logit is the sum of the head's own "
             "contribution, the responses of later heads and networks, and the effect of the norms. This does not show "
             "why a part responds. The head's weights become 0; for self-repair, Rushing and Nanda (2024) put in its "
@@ -119,7 +109,6 @@ ANALYSES: Registry[Analysis] = Registry(
         "token_rankings": Analysis(
             "Which tokens count",
             f"{_LAYERS}/token_rankings.html",
-            f"{_LAYERS}/token_rankings.js",
             "Attention is one of several ways to rank tokens by their importance for an answer. Each ranking is tested "
             "here: tokens are deleted in its order, and restored in its order. A deleted token keeps its place, and no "
             "token attends to it; Petsiuk et al. (2018) overwrite the input. The model never saw texts with such gaps "
@@ -129,7 +118,6 @@ ANALYSES: Registry[Analysis] = Registry(
         "experts": Analysis(
             "Experts",
             f"{_LAYERS}/experts/experts.html",
-            f"{_LAYERS}/experts/experts.js",
             "Instead of one feed-forward network, a layer has many: its experts. A router sends each token to a few of "
             "them, listed here with the largest share first. In a row, tokens with the same first expert have the "
             "same colour. Each layer has its own experts, numbered from 0.",
@@ -138,7 +126,6 @@ ANALYSES: Registry[Analysis] = Registry(
         "head_search": Analysis(
             "Change the answer",
             f"{_LAYERS}/ablation/head_search.html",
-            f"{_LAYERS}/ablation/head_search.js",
             "Which heads does the answer depend on? Heads are switched off one by one, each time the head that reduces "
             "the answer's lead most, until another answer is the likeliest. A smaller set may exist.",
             of_likeliest=True,

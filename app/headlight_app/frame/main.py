@@ -32,7 +32,6 @@ from headlight_app.engine.models import (
 )
 from headlight_app.explore import page as explore
 from headlight_app.frame import sidebar
-from headlight_app.frame.sidebar import HELP, MODEL_PICKER, PRESENTER_MODE, SCENES, VARIANT
 from headlight_app.frame.suitable_model import (
     chosen_entry,
     requirement,
@@ -45,7 +44,6 @@ from headlight_app.lesson import page as lesson
 from headlight_app.models import page as checkpoints
 from headlight_app.models.contract import WeightReportAnswer, WeightReportRequest
 from headlight_app.positions import page as positions
-from headlight_app.room.panel import ROOM
 from headlight_app.state import session
 from headlight_app.state.session import current_state
 from headlight_app.state.url import encode_state
@@ -56,8 +54,6 @@ from headlight_app.ui.model_summary import describe_heads
 
 STATIC = Path(__file__).parent / "static"
 PAGES = (explore, tasks, compare, generate, positions, course, checkpoints, lesson)
-# The components of the first page, in fetch order: the one that shows the heads comes first.
-FIRST_COMPONENTS = (explore.INSTRUMENT, PRESENTER_MODE, ROOM, MODEL_PICKER, VARIANT, HELP, SCENES)
 TITLES = {page.PATH: page.TITLE for page in PAGES}
 WEIGHT_REPORT = "_weight_report"  # of the model that is open
 

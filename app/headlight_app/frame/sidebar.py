@@ -32,7 +32,7 @@ BASE, DIALOG, LISTS = "ui/frontend/styles/base.css", "frame/frontend/dialog.css"
 def _component(name: str, *styles: str, folder: str = "frame/frontend") -> Component:
     """A component of the frame; `styles` are loaded before its own."""
     path = f"{folder}/{name}"
-    return Component(name, module=f"{path}.js", html=f"{path}.html", styles=(*styles, f"{path}.css"))
+    return Component(name, html=f"{path}.html", styles=(*styles, f"{path}.css"))
 
 
 VARIANT = _component("model_variant", *shared_styles(LISTS))

@@ -25,7 +25,6 @@ from headlight_app.ui.component import API, Component, Data, shared_styles
 TITLE, ICON, PATH = "Generate", ":material/stylus_note:", "generate"
 COMPONENT = Component(
     "generate",
-    module="generate/frontend/main.js",
     html="generate/frontend/generate.html",
     styles=(*shared_styles("generate/frontend/generate.css"), export_menu.STYLE, signal_gallery.STYLE),
     parts=(export_menu.export_menu(), signal_gallery.signal_gallery()),

@@ -13,7 +13,6 @@ CHOOSES_OWN_MODELS = True  # each lesson has its own model
 IS_LISTED = False  # the Course links to it
 COMPONENT = Component(
     "lesson",
-    module="lesson/frontend/main.js",
     html="lesson/frontend/lesson.html",
     styles=(
         *shared_styles("course/frontend/course.css"),

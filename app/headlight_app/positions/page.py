@@ -19,7 +19,6 @@ from headlight_app.ui.component import API, Component, shared_styles
 TITLE, ICON, PATH = "Positions", ":material/waves:", "positions"
 COMPONENT = Component(
     "positions",
-    module="positions/frontend/main.js",
     html="positions/frontend/positions.html",
     styles=(*shared_styles("positions/frontend/positions.css"), export_menu.STYLE),
     parts=(export_menu.export_menu(),),

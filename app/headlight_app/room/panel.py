@@ -12,7 +12,6 @@ from headlight_app.ui.component import API, Component
 
 ROOM = Component(
     "room",
-    module="room/frontend/room.js",
     html="room/frontend/room.html",
     styles=("ui/frontend/styles/base.css", "frame/frontend/dialog.css", "room/frontend/room.css"),
 )

@@ -294,11 +294,10 @@ def _import_page(options: argparse.Namespace) -> Callable[[], None]:
 
 
 def _preloads() -> bytes:
-    """HTML that makes the browser preload the modules of the first page."""
-    from headlight_app.frame.main import FIRST_COMPONENTS
-    from headlight_app.ui.modules import preloads
+    """HTML that makes the browser preload the script of the page."""
+    from headlight_app.ui.modules import preload
 
-    return preloads(component.module for component in FIRST_COMPONENTS).encode()
+    return preload().encode()
 
 
 def _page_paths() -> Iterable[str]:

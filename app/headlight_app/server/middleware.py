@@ -150,7 +150,7 @@ def _for_frames(name: bytes, value: bytes) -> bytes:
 class SkeletonMiddleware:
     """Puts a skeleton into Streamlit's empty HTML, visible until the page is rendered.
 
-    The first page also gets `preloads`: HTML that makes the browser fetch its modules in parallel with Streamlit's. It
+    The first page also gets `preloads`: HTML that makes the browser fetch its script in parallel with Streamlit's. It
     is made when the server starts, once Streamlit has read its options.
     """
 

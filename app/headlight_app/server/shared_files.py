@@ -1,6 +1,6 @@
-"""Serves the static files from memory: the modules and the font of the page, and Streamlit's own files.
+"""Serves the static files from memory: the script and the font of the page, and Streamlit's own files.
 
-A browser that opens the page requests two hundred of them. Streamlit would read and compress each file every time.
+A browser that opens the page requests a hundred of them. Streamlit would read and compress each file every time.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _streamlit_files() -> dict[str, Path]:
 
 
 def _answer(name: str, *, compressed: bool) -> Response:
-    """The response for a file, by its URL path or, for a module, its path in the package."""
+    """The response for a file, by its URL path or, for one of the page, its name."""
     content = modules.modules().get(name) or _streamlit_files()[name].read_bytes()
     suffix = Path(name).suffix
     media_type = MEDIA_TYPES.get(suffix) or guess_type(name)[0]

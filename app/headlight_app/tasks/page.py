@@ -21,7 +21,6 @@ TEXTS = "_texts_of_tasks"  # the texts typed for each task; the next task starts
 TYPED = ("text", "source", "text_pair", "chat")
 COMPONENT = instrument(
     "tasks",
-    "tasks/frontend/main.js",
     styles=("tasks/frontend/tasks.css",),
     parts=(
         (

@@ -1,4 +1,4 @@
-"""The tasks of the page: one row each, with the models that do it, and the HTML and JavaScript of its view."""
+"""The tasks of the page: one row each, with the models that do it, and the HTML of its view."""
 
 from __future__ import annotations
 
@@ -76,7 +76,6 @@ TASK_VIEWS: Registry[TaskView] = Registry(
         "classify": TaskView(
             "Classify",
             f"{_FOLDER}/classify.html",
-            f"{_FOLDER}/classify.js",
             "One label for the whole text. Each token and each head is left out in turn: the label rests on those "
             "without which it loses most.",
             "labels whole texts",
@@ -87,7 +86,6 @@ TASK_VIEWS: Registry[TaskView] = Registry(
         "tag": TaskView(
             "Tag",
             f"{_FOLDER}/tag.html",
-            f"{_FOLDER}/tag.js",
             "One label for each token. What a word is depends on the words around it, so change a neighbour and see.",
             "labels each token",
             "a classifier of tokens, such as a BERT fine-tuned to find names,",
@@ -96,7 +94,6 @@ TASK_VIEWS: Registry[TaskView] = Registry(
         "sort": TaskView(
             "Sort",
             f"{_FOLDER}/sort.html",
-            f"{_FOLDER}/sort.js",
             "Each token predicts the number that belongs in its place. Lines lead from each answer to the tokens that "
             "it looked at.",
             "sorts numbers",
@@ -106,7 +103,6 @@ TASK_VIEWS: Registry[TaskView] = Registry(
         "translate": TaskView(
             "Translate",
             f"{_FOLDER}/translate.html",
-            f"{_FOLDER}/translate.js",
             "The decoder writes one token after another and looks at the source for each: lines lead from a token to "
             "the source tokens that it looked at.",
             "reads a source and writes a target",
@@ -118,7 +114,6 @@ TASK_VIEWS: Registry[TaskView] = Registry(
         "describe": TaskView(
             "Describe",
             f"{_FOLDER}/describe.html",
-            f"{_FOLDER}/describe.js",
             "The decoder writes one word after another and looks at the picture for each. Above each word is the "
             "picture, bright where the weights of that step are large.",
             "describes images",
@@ -129,7 +124,6 @@ TASK_VIEWS: Registry[TaskView] = Registry(
         "transcribe": TaskView(
             "Transcribe",
             f"{_FOLDER}/transcript/transcribe.html",
-            f"{_FOLDER}/transcript/transcribe.js",
             "The decoder writes one token after another and listens to a part of the recording for each: some heads "
             "follow it from token to token.",
             "transcribes recordings",
@@ -140,7 +134,6 @@ TASK_VIEWS: Registry[TaskView] = Registry(
         "similar": TaskView(
             "Compare sentences",
             f"{_FOLDER}/similarity/similar.html",
-            f"{_FOLDER}/similarity/similar.js",
             "A sentence encoder pools the last hidden states of a text's tokens into one vector, and two texts are as "
             "similar as the cosine of their vectors. That cosine is a sum over pairs of tokens.",
             "makes a vector from a sentence",
@@ -154,7 +147,7 @@ TASK_VIEWS: Registry[TaskView] = Registry(
 
 def views_json() -> list[dict[str, str]]:
     """The tasks as JSON for the browser."""
-    return [{"name": name, "title": view.title, "module": view.module} for name, view in TASK_VIEWS.items()]
+    return [{"name": name, "title": view.title} for name, view in TASK_VIEWS.items()]
 
 
 def view_section(name: str, view: TaskView, html: str) -> str:

@@ -1,6 +1,6 @@
 """Custom components, for what Plotly draws too slowly or cannot draw; they send requests to the server directly.
 
-Streamlit receives HTML and style sheets as text; the script is a module of `headlight_app.ui.modules`.
+Streamlit receives HTML and style sheets as text; the script is that of `headlight_app.ui.modules`.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from typing import Any
 import streamlit as st
 
 from headlight_app.ui.modules import ROOT, folder
+from headlight_app.ui.modules import SCRIPT as PAGE
 
 # The network may fail while a component is opened. Some browsers cache a failed module by its address, so each
 # attempt uses new addresses. Streamlit would treat a script of one line as the path of a file.
 SCRIPT = """
 const PAUSES = [500, 1000, 2000, 4000, 8000, 8000, 8000, 8000, 8000]; // milliseconds
 const load = (attempt) =>
-  import(new URL(`{folder}${{attempt ? `-${{attempt}}` : ""}}/{module}`, document.baseURI)).catch(async (error) => {{
+  import(new URL(`{folder}${{attempt ? `-${{attempt}}` : ""}}/{script}`, document.baseURI)).catch(async (error) => {{
     if (attempt === PAUSES.length) throw error;
     await new Promise((resolve) => setTimeout(resolve, PAUSES[attempt]));
     return load(attempt + 1);
   }});
-const component = await load(0);
-export default component.default;
+const page = await load(0);
+export default page.{key};
 """
 
 API = "api"  # the address of the server's API, relative to every page
@@ -37,13 +38,13 @@ Data = dict[str, Any]  # passed between a page and its component by Streamlit, w
 
 @dataclass(frozen=True)
 class Component:
-    """One component: its key in the session, its module, and its HTML and style sheets by their paths from ROOT.
+    """One component: its key in the session, and its HTML and style sheets by their paths from ROOT.
 
-    Each pair in `parts` is a comment in the HTML and its replacement.
+    Its key is also the name of its export in `frame/frontend/page.js`. Each pair in `parts` is a comment in the HTML
+    and its replacement.
     """
 
     key: str
-    module: str
     html: str
     styles: tuple[str, ...]
     parts: tuple[tuple[str, str], ...] = ()
@@ -83,5 +84,5 @@ def _registered(component: Component) -> Callable[..., Any]:
         f"headlight_{component.key}",
         html=html,
         css="\n".join(map(read, (*component.styles, *LAST_STYLES))),
-        js=SCRIPT.format(folder=folder(), module=component.module),
+        js=SCRIPT.format(folder=folder(), script=PAGE, key=component.key),
     )

@@ -1,61 +1,52 @@
-"""The JavaScript modules and the font that the browser fetches, at their paths in the package."""
+"""The script of the page and its font, as the browser fetches them.
+
+The script is one file, bundled from the modules in the `frontend` folders: a browser fetches and compiles one file
+instead of 145. `python -m tests.javascript.node bundle` makes it.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from posixpath import dirname, join, normpath
 
 ROOT = Path(__file__).parents[1]  # the package
-SERVED = (".js", ".woff2")
-IMPORT = re.compile(r'^(?:import|export)\b[^"]*? from "([^"]+)";$', re.MULTILINE)
+SCRIPT, FONT = "page.bundle.js", "stix_two_math.woff2"
+FILES = {SCRIPT: ROOT / "frame" / "static" / SCRIPT, FONT: ROOT / "ui" / "frontend" / "fonts" / FONT}
 
 
 @lru_cache(maxsize=1)
 def modules() -> dict[str, bytes]:
-    """Every module and font by its path from ROOT, read once; without the standalone page, which is bundled."""
-    files = (file for frontend in ROOT.glob("*/frontend") for file in sorted(frontend.rglob("*")))
-    return {
-        file.relative_to(ROOT).as_posix(): file.read_bytes()
-        for file in files
-        if file.suffix in SERVED and file.parent.name != "standalone"
-    }
+    """The content of each file by its name, read once."""
+    return {name: file.read_bytes() for name, file in FILES.items()}
 
 
 @lru_cache(maxsize=1)
 def version() -> str:
-    """A hash of all modules; it is part of their addresses, so that browsers do not use older, cached modules."""
+    """A hash of all files; it is part of their addresses, so that browsers do not use older, cached ones."""
     found = sha256()
-    for path, content in modules().items():
-        found.update(f"{path}\0{len(content)}\0".encode() + content)
+    for name, content in modules().items():
+        found.update(f"{name}\0{len(content)}\0".encode() + content)
     return found.hexdigest()[:16]
 
 
 def folder() -> str:
-    """The address of the folder of all modules, relative to every page: a proxy may serve the pages below a prefix."""
+    """The address of the folder of all files, relative to every page: a proxy may serve the pages below a prefix."""
     return f"modules/{version()}"
 
 
 def find(path: str) -> str:
-    """The path from ROOT of a file requested below `/modules/`; empty if the version is a different one.
+    """The name of a file requested below `/modules/`; empty if the version is a different one.
 
-    The number of an attempt may follow the version, as in `0a1b-2`: the modules are the same.
+    The number of an attempt may follow the version, as in `0a1b-2`: the files are the same.
     """
     asked, _, name = path.partition("/")
     return name if asked.partition("-")[0] == version() else ""
 
 
-def preloads(names: Iterable[str]) -> str:
-    """HTML that makes a browser fetch modules, and all that they import, before a component requests them.
+def preload() -> str:
+    """HTML that makes a browser fetch the script before a component requests it.
 
-    Their priority is low: Streamlit's own files, without which nothing is drawn, come first.
+    Its priority is low: Streamlit's own files, without which nothing is drawn, come first.
     """
-    found = list(dict.fromkeys(names))
-    for name in found:
-        imported = IMPORT.findall(modules()[name].decode())
-        paths = (normpath(join(dirname(name), path)) for path in imported)
-        found += [path for path in dict.fromkeys(paths) if path not in found]
-    return "".join(f'<link rel="modulepreload" href="{folder()}/{name}" fetchpriority="low">' for name in found)
+    return f'<link rel="modulepreload" href="{folder()}/{SCRIPT}" fetchpriority="low">'

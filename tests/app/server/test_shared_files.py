@@ -1,4 +1,4 @@
-"""Modules and Streamlit's own files are served from memory, each compressed once."""
+"""The script of the page and Streamlit's own files are served from memory, each compressed once."""
 
 import zlib
 from mimetypes import MimeTypes
@@ -13,9 +13,9 @@ from streamlit.file_util import get_static_dir
 from headlight_app.server.middleware import SecurityHeaders, VisitorMiddleware
 from headlight_app.server.shared_files import SharedFiles
 from headlight_app.ui import modules
+from headlight_app.ui.modules import FILES, FONT, SCRIPT
 from tests.sampling import combinations
 
-MAIN, FONT = "explore/frontend/main.js", "ui/frontend/fonts/stix_two_math.woff2"
 STREAMLITS = [
     max(Path(get_static_dir(), "static").rglob(f"*{kind}"), key=lambda file: file.stat().st_size)
     for kind in (".js", ".css", ".woff2")
@@ -35,17 +35,17 @@ def without_tables_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("attempt", ["", "-1"])
-def test_a_module_is_served_at_its_own_path_and_kept_for_ever(attempt: str) -> None:
-    answer = browser().get(f"{modules.folder()}{attempt}/{MAIN}")
+def test_the_script_of_the_page_is_served_and_kept_for_ever(attempt: str) -> None:
+    answer = browser().get(f"{modules.folder()}{attempt}/{SCRIPT}")
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/javascript")
     assert "immutable" in answer.headers["cache-control"]
-    assert answer.content == (modules.ROOT / MAIN).read_bytes()
+    assert answer.content == FILES[SCRIPT].read_bytes()
 
 
 def test_the_mathematics_font_is_served_as_a_font_and_kept_for_ever() -> None:
     answer = browser().get(f"{modules.folder()}/{FONT}", headers={"accept-encoding": "gzip"})
-    assert answer.status_code == 200 and answer.content == (modules.ROOT / FONT).read_bytes()
+    assert answer.status_code == 200 and answer.content == FILES[FONT].read_bytes()
     assert answer.headers["content-type"] == "font/woff2"
     assert "immutable" in answer.headers["cache-control"] and "content-encoding" not in answer.headers
 
@@ -77,25 +77,25 @@ def test_what_many_ask_for_is_compressed_once(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("gzip.compress", compress)
     client = browser()
     for attempt in range(30):
-        assert client.get(f"{modules.folder()}-{attempt}/{MAIN}").status_code == 200
+        assert client.get(f"{modules.folder()}-{attempt}/{SCRIPT}").status_code == 200
     assert len(compressed) == 1
 
 
 @pytest.mark.parametrize("folder", ["/static", modules.folder()])
 @pytest.mark.parametrize(
-    "path", ["__init__.py", "explore/../../../pyproject.toml", "/etc/passwd", "explore/frontend/no.js", ""]
+    "path", ["__init__.py", "explore/../../../pyproject.toml", "/etc/passwd", "explore/frontend/main.js", ""]
 )
 def test_nothing_else_is_served(folder: str, path: str) -> None:
     assert browser().get(f"{folder}/{path}").status_code == 404
 
 
 def test_another_version_is_not_served() -> None:
-    assert browser().get(f"{modules.folder()}/{MAIN}".replace(modules.version(), "0" * 16)).status_code == 404
+    assert browser().get(f"{modules.folder()}/{SCRIPT}".replace(modules.version(), "0" * 16)).status_code == 404
 
 
 def test_an_answer_for_everybody_holds_nothing_of_one_visitor_and_does_not_grow() -> None:
     around = [Middleware(SecurityHeaders), Middleware(VisitorMiddleware), Middleware(SharedFiles, compresses=True)]
     app = Starlette(middleware=around)
-    first, *others = (TestClient(app).get(f"{modules.folder()}/{MAIN}").headers.multi_items() for _ in range(3))
+    first, *others = (TestClient(app).get(f"{modules.folder()}/{SCRIPT}").headers.multi_items() for _ in range(3))
     assert others == [first, first]
     assert "set-cookie" not in dict(first)

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from headlight_app.ui.modules import SCRIPT
 from tests.browser.explore.test_explore import pixels, say
 from tests.browser.visitor import Visitor, shown_instrument, wait_for_address, wait_until
 
@@ -146,7 +147,7 @@ def test_a_link_opens_a_variant(shared_visitor: Visitor) -> None:
 
 def test_a_switch_is_shown_once_it_tells_the_truth(visitor: Visitor) -> None:
     held = list[Route]()
-    visitor.page.route("**/model_variant.js*", lambda route: held.append(route))
+    visitor.page.route(f"**/{SCRIPT}*", lambda route: held.append(route))
     visitor.page.goto(f"{visitor.url}/?model=stories-causal")
     switch = visitor.page.get_by_test_id("variant-scale")
     expect(switch).to_be_attached()

@@ -11,7 +11,9 @@ import { Questions } from "../../ui/frontend/questions.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { listenToEdits } from "./edits/edit_list.js";
 import { drawExamples, followExample } from "./examples.js";
+import { createExportMenu } from "./export/export_menu.js";
 import { drawMode } from "./first_visit/mode.js";
+import { offerTour } from "./first_visit/tour.js";
 import { drawGallery } from "./gallery.js";
 import { createWayIntoHead } from "./picture/inside_head.js";
 import { clearPicture } from "./picture/picture.js";
@@ -19,7 +21,6 @@ import { drawPresenter, listenToPresenter } from "./presenter.js";
 import { HttpServer } from "./server.js";
 import { shownMask } from "./shown_mask.js";
 import { ExploreState } from "./state.js";
-import { fetchModule, loadTabs } from "./tabs.js";
 import { drawTexts, listenToTexts } from "./texts.js";
 import { createView, drawAnswer, drawAround, drawArrival, drawChoice, drawProblem } from "./view.js";
 
@@ -43,21 +44,15 @@ export default defineInstrument(() => null);
 
 /** @implements {ExplorePage} */
 class Explore {
-  #place;
   #endings;
   #address;
   #asking;
   #data;
-  #loadOtherTabs;
-  #isLoadingRest = false;
-  #hasEnded = false;
-  #offerTour = (/** @type {ExplorePage} */ _) => {};
   #width = 0;
   #late = 0;
 
   /** @param {HTMLElement} place @param {ExploreData} data @param {(page: ExplorePage) => Tab | null} createAnswerView */
   constructor(place, data, createAnswerView) {
-    this.#place = place;
     this.#data = data;
     this.state = new ExploreState(data.state, data, data.settings);
     this.view = createView(this, place, createAnswerView(this));
@@ -67,7 +62,6 @@ class Explore {
     const isWaiting = () => elements.root.classList.contains("waiting");
     this.#address = new AddressBar(() => this.#linked());
     this.reporter = new Reporter(() => this.state.told, isWaiting, data.pause);
-    this.#loadOtherTabs = loadTabs(this);
     listenToTexts(this);
     listenToHeads(this);
     createWayIntoHead(this);
@@ -83,6 +77,7 @@ class Explore {
       listenToChoices(this),
       answerMask(() => shownMask(this)),
       listenToLeaving(place, this.reporter),
+      createExportMenu(this, place),
     ];
   }
 
@@ -119,7 +114,6 @@ class Explore {
   }
 
   end() {
-    this.#hasEnded = true;
     this.reporter.cancel();
     this.#address.cancel();
     this.#asking.stop();
@@ -224,22 +218,6 @@ class Explore {
     else if (found) this.#receive(found);
     view.elements.root.classList.remove("waiting");
     reporter.idle();
-    this.#loadRest();
-  }
-
-  /** Loads everything that the first heads do not need: the closed tabs, the menu Export and the guided tour. */
-  async #loadRest() {
-    if (this.#isLoadingRest) return;
-    this.#isLoadingRest = true;
-    this.#loadOtherTabs();
-    const [{ createExportMenu }, { offerTour }] = await Promise.all([
-      fetchModule("explore/frontend/export/export_menu.js"),
-      fetchModule("explore/frontend/first_visit/tour.js"),
-    ]);
-    if (this.#hasEnded) return;
-    this.#endings.push(createExportMenu(this, this.#place));
-    this.#offerTour = offerTour;
-    if (this.state.latestAnswer) offerTour(this);
   }
 
   /** @param {string} sentence */
@@ -256,7 +234,7 @@ class Explore {
     drawTexts(this);
     drawAnswer(this);
     followExample(this);
-    this.#offerTour(this);
+    offerTour(this);
     tellMaskChanged();
   }
 

@@ -32,11 +32,10 @@ export type ToldChoice = Omit<State, keyof Settings | "source"> & Pick<Question,
 /** The choices with the text that the model reads. */
 export type Choice = Omit<ToldChoice, "text"> & Pick<Question, "text">;
 
-/** A row of TABS in Python; `module` is a path from the project's folder. */
+/** A row of TABS in Python. */
 export interface TabRow {
   name: string;
   title: string;
-  module: string;
 }
 
 /**
@@ -119,7 +118,7 @@ export interface ExplorePage extends Page {
   change(patch: Partial<Choice>): void;
 }
 
-/** The default export of a tab's or analysis's module. It is drawn while it is open. */
+/** The default export of the module of a tab, an analysis or a task. It is drawn while it is open. */
 export interface Tab {
   draw(page: ExplorePage, fresh: boolean): void;
   markPointer?(page: ExplorePage): void;

@@ -6,21 +6,15 @@ import { headElements } from "../../ui/frontend/heads/heads_tab.js";
 import { drawPredictions, markTarget } from "../../ui/frontend/heads/predictions.js";
 import { drawTokenStrips } from "../../ui/frontend/heads/token_strip.js";
 import { showProblem } from "../../ui/frontend/questions.js";
-import { failureText } from "../../ui/frontend/server.js";
-import { remembered } from "../../ui/frontend/state/memory.js";
 import { drawEdits } from "./edits/edit_list.js";
 import { drawPicture } from "./picture/picture.js";
 import { announcePrediction } from "./prediction/announcement.js";
+import { drawLedger } from "./prediction/ledger.js";
 import { drawWhy } from "./prediction/why.js";
-import { activeTab, drawActiveTab, fetchModule, markActiveTab } from "./tabs.js";
+import { activeTab, drawActiveTab, markActiveTab } from "./tabs.js";
 import { drawTerms } from "./terms.js";
 
 /** @import { ExplorePage, ExploreView, Tab } from "./types.js" */
-
-const memory = remembered(() => ({
-  /** @type {Promise<typeof import("./prediction/ledger.js")> | null} */
-  ledger: null,
-}));
 
 /** @param {ExplorePage} page @param {ParentNode} place @param {Tab | null} answerView @returns {ExploreView} */
 export function createView(page, place, answerView) {
@@ -124,17 +118,6 @@ export function drawAround(page) {
   drawPicture(page);
   drawWhy(page);
   drawLedger(page);
-}
-
-/** Draws the ledger of a clicked weight; its module is fetched at the first click. @param {ExplorePage} page */
-function drawLedger(page) {
-  const open = memory(page);
-  if (!page.state.choice.pinned.length && !open.ledger) return;
-  open.ledger ??= fetchModule("explore/frontend/prediction/ledger.js");
-  open.ledger.then(
-    (ledger) => page.state.latestAnswer && ledger.drawLedger(page),
-    (error) => page.view.showProblem(failureText(error)),
-  );
 }
 
 /**

@@ -1,32 +1,32 @@
 // Tasks: the page Explore, with the task's own view of the answer above the tabs.
 
 import { defineInstrument } from "../../explore/frontend/main.js";
-import { loadModules } from "../../explore/frontend/tabs.js";
 import { findByTestId } from "../../ui/frontend/dom/elements.js";
-import { remembered } from "../../ui/frontend/state/memory.js";
+import { table } from "../../ui/frontend/dom/table.js";
+import classify from "./classify.js";
+import describe from "./describe.js";
+import similar from "./similarity/similar.js";
+import sort from "./sort.js";
+import tag from "./tag.js";
+import transcribe from "./transcript/transcribe.js";
+import translate from "./translate.js";
 
 /** @import { ExplorePage, Tab, TasksData } from "./types.js" */
 
-/** The views whose modules are loaded. */
-const memory = remembered((/** @type {ExplorePage} */ _) => /** @type {Map<string, Tab>} */ (new Map()));
+/** The module that draws each task: a row of TASK_VIEWS in Python has a row here. @type {Record<string, Tab>} */
+const TASK_VIEWS = table({ classify, tag, sort, translate, describe, transcribe, similar });
 
 /** @param {ExplorePage} page @param {HTMLElement} place @param {TasksData} data @returns {Tab} */
 function createTaskView(page, place, { task_views: rows }) {
-  const loaded = memory(page);
   const panels = rows.map(({ name }) => /** @type {const} */ ([name, findByTestId(place, `task-${name}`)]));
-  const active = () => page.state.choice.task;
-  loadModules(page, rows, loaded, active);
+  const view = () => TASK_VIEWS[page.state.choice.task];
   return {
     draw: (_, fresh) => {
-      for (const [name, panel] of panels) panel.hidden = name !== active() || !loaded.has(name);
-      loaded.get(active())?.draw(page, fresh);
+      for (const [name, panel] of panels) panel.hidden = name !== page.state.choice.task;
+      view()?.draw(page, fresh);
     },
-    markPointer: () => loaded.get(active())?.markPointer?.(page),
-    exported: async () => {
-      const exported = loaded.get(active())?.exported;
-      if (!exported) throw new Error("The answer to this task is not here yet. Try again in a moment.");
-      return exported(page);
-    },
+    markPointer: () => view()?.markPointer?.(page),
+    exported: async () => (await view()?.exported?.(page)) ?? null,
   };
 }
 

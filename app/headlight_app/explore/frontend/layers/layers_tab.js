@@ -4,21 +4,21 @@ import { answerNumber, bestWord } from "../../../ui/frontend/charts/answer_numbe
 import { fillSelect, tokenOptions } from "../../../ui/frontend/charts/charts.js";
 import { drawChoices, inlineText, optionsOf } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
+import { table } from "../../../ui/frontend/dom/table.js";
 import { markTokens } from "../../../ui/frontend/heads/token_strip.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
-import { remembered } from "../../../ui/frontend/state/memory.js";
 import { urlPosition } from "../../../ui/frontend/state/token_selection.js";
-import { loadModules } from "../tabs.js";
+import * as analyses from "./analyses.js";
 import { answerPosition, layerElement, layerSections, showLayersMessage } from "./layer_panel.js";
 
 /** @import { AnalysisRow, ExplorePage, Tab } from "../types.js" */
 
-/** The analyses whose modules are loaded; null before the tab is first opened. */
-const memory = remembered(() => ({ loaded: /** @type {Map<string, Tab> | null} */ (null) }));
+/** @type {Record<string, Tab>} */
+const ANALYSES = table({ ...analyses });
 
 export default /** @type {Tab} */ ({
   draw: drawLayers,
-  exported: async (page) => (await loadedAnalyses(page).get(activeAnalysis(page).name)?.exported?.(page)) ?? null,
+  exported: async (page) => (await ANALYSES[activeAnalysis(page).name]?.exported?.(page)) ?? null,
 });
 
 /** @param {ExplorePage} page */
@@ -33,21 +33,10 @@ function drawLayers(page, fresh) {
   const open = activeAnalysis(page);
   const place = layerElement(page, "analyses");
   drawChoices(place, "analysis", optionsOf(analyses), open.name, (analysis) => page.change({ analysis }));
-  const drawing = loadedAnalyses(page).get(open.name);
-  // Until the module is loaded, clicks would be lost.
-  for (const section of layerSections(page)) section.hidden = section.dataset.analysis !== open.name || !drawing;
+  for (const section of layerSections(page)) section.hidden = section.dataset.analysis !== open.name;
   showLayersMessage(page, "");
   drawAnswerSelects(page, open);
-  drawing?.draw(page, fresh);
-}
-
-/** @param {ExplorePage} page */
-function loadedAnalyses(page) {
-  const kept = memory(page);
-  if (kept.loaded) return kept.loaded;
-  kept.loaded = new Map();
-  loadModules(page, page.state.catalogue.analyses, kept.loaded, () => activeAnalysis(page).name);
-  return kept.loaded;
+  ANALYSES[open.name]?.draw(page, fresh);
 }
 
 /** @param {ExplorePage} page @param {AnalysisRow} analysis */

@@ -1,0 +1,40 @@
+// Bundles the modules into the script of the page and that of a saved page: `node bundle.js`.
+//
+// Both files are committed, so that the app runs without Node. `node bundle.js --check` fails if they are out of date.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+/** @import { BuildOptions } from "esbuild" */
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** @type {(BuildOptions & { outfile: string })[]} */
+const BUNDLES = [
+  {
+    entryPoints: ["app/headlight_app/frame/frontend/page.js"],
+    outfile: `${ROOT}app/headlight_app/frame/static/page.bundle.js`,
+    format: "esm",
+    charset: "utf8",
+  },
+  {
+    entryPoints: ["app/headlight_app/ui/frontend/standalone/standalone.js"],
+    outfile: `${ROOT}model/headlight/rendering/standalone.bundle.js`,
+    format: "iife",
+    charset: "ascii",
+    globalName: "headlight",
+    loader: { ".css": "text", ".html": "text" },
+  },
+];
+const SHARED = /** @type {const} */ ({ bundle: true, minify: true, target: "es2022", legalComments: "none" });
+
+for (const bundle of BUNDLES) {
+  const made = await build({ absWorkingDir: ROOT, ...SHARED, ...bundle, write: false });
+  const { contents } = made.outputFiles[0];
+  if (!process.argv.includes("--check")) writeFileSync(bundle.outfile, contents);
+  else if (!readFileSync(bundle.outfile).equals(contents)) {
+    console.error(`${bundle.outfile} is out of date: python -m tests.javascript.node bundle`);
+    process.exitCode = 1;
+  }
+}
