@@ -17,7 +17,6 @@ def test_the_browser_is_told_which_model_only_this_visitor_can_open(monkeypatch:
     assert component_data(alone("explore", model="masked").main)["own_model"] == ""
 
 
-def test_the_browser_is_told_each_tab_with_the_module_that_draws_it() -> None:
+def test_the_browser_is_told_each_tab() -> None:
     data = component_data(alone("explore", model="next").main)
     assert [tab["name"] for tab in data["tabs"]] == ["heads", "walkthrough", "layers", "tokens"]
-    assert all(tab["module"].endswith(f"{tab['name']}_tab.js") for tab in data["tabs"])
