@@ -20,11 +20,11 @@ from headlight_app.access.visitor import CURRENT_ADDRESS, CURRENT_VISITOR, curre
 from headlight_app.server.hosts import POLICY_VIOLATION
 from headlight_app.server.rate import MAX_WAIT, Rate
 
-PER_SECOND, AT_ONCE = 50.0, 600.0  # requests; opening a page sends about 250 at once
+PER_SECOND, AT_ONCE = 50.0, 600.0  # requests; opening a page sends about 120 at once
 SESSION_COST = 10.0  # requests that a page session counts as
 QUESTION_COST = 4.0  # requests that a question counts as: 150 at once, then 12 per second, is more than a person sends
 SESSIONS_PER_SECOND, SESSIONS_AT_ONCE = 5.0, 400.0  # of an address
-MESSAGES_PER_SECOND, MESSAGES_AT_ONCE = 2.0, 5.0  # of a WebSocket, each of which starts a page run
+MESSAGES_PER_SECOND, MESSAGES_AT_ONCE = 2.0, 5.0  # WebSocket messages of a visitor, each of which starts a page run
 MAX_RUN_WAIT, LOOK_AGAIN = 1.0, 0.02  # longest wait in seconds for a page run, and between two checks
 MAX_SESSIONS = 100  # open at a time, per visitor or per address without a cookie
 TOO_FAST = "You are asking faster than this server answers one person. Wait a moment, then try again."

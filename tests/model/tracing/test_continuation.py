@@ -45,14 +45,14 @@ ROPES, LAYERS = [RopeConfig(), DYNAMIC, LONGROPE], [PerLayerConfig(), PerLayerCo
 LABELS: dict[str, Any] = {"labels": ("noun", "verb"), "embedding.tied": False}
 
 
-def assert_same(ours: Trace, whole: Trace, within: float = 1e-5) -> None:
-    """The same values at the same paths, `within` so much of the largest (masked scores are ignored for it)."""
+def assert_same(ours: Trace, whole: Trace) -> None:
+    """The same values at the same paths, within 1e-5 of the largest (masked scores are ignored for it)."""
     assert (ours.text, ours.source, ours.interventions) == (whole.text, whole.source, whole.interventions)
     assert list(ours.values) == list(whole.values)
     for path, value in whole.values.items():
         assert (ours[path].shape, ours[path].dtype) == (value.shape, value.dtype), path
         largest = max(1.0, np.abs(value, where=np.abs(value) < 1e30, out=np.zeros(value.shape)).max(initial=0.0))
-        np.testing.assert_allclose(ours[path], value, atol=within * largest, rtol=within, err_msg=path)
+        np.testing.assert_allclose(ours[path], value, atol=1e-5 * largest, rtol=1e-5, err_msg=path)
 
 
 @contextmanager
