@@ -172,7 +172,7 @@ def test_a_screen(client: TestClient) -> None:
     screen = named(chapter["screens"], "counted")
     assert (screen["title"], screen["formulas"]) == ("How many weights?", ["h\\,n^2"])
     rows = ask_route(client, "course_screen", chapter="heads", screen="counted", inputs={"heads": "2"})[0]["rows"]
-    assert [picture["series"] for row in rows for picture in row["pictures"]] == [{"": [256, 512]}]
+    assert [picture["series"] for row in rows for picture in row["views"]] == [{"": [256, 512]}]
     place = {"chapter": "heads", "screen": "counted", "course_inputs": "counted.heads=2"}
     assert component_data(alone("course", model="next", **place).main)["state"] == place
 

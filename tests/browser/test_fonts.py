@@ -25,7 +25,7 @@ MATHEMATICS = "STIX Two Math"
 LINE = 300  # pixels; the room for a formula on a phone
 # Draws each formula in a line of its own. Returns its smallest text, and whether its line scrolls if it must.
 DRAW = """async ({ formulas, line }) => {
-  const { createFormulas } = await import(`./sources/course/frontend/formulas/formulas.js`);
+  const { createFormulas } = await import(`./sources/ui/frontend/formulas/formulas.js`);
   const { loadMathematicsFont } = await import(`./sources/ui/frontend/fonts/mathematics.js`);
   const blocks = formulas.map((formula) => createFormulas({ formulas: [formula], symbols: [] }));
   document.body.style.width = `${line}px`;

@@ -193,12 +193,12 @@ class AskedQuestion(Struct, frozen=True, kw_only=True):
 
 
 class ScreenAnswer(Answer, frozen=True, kw_only=True):
-    """Rows of pictures, and the parameters of a link to each page on which the learner can continue.
+    """Rows of views, and the parameters of a link to each page on which the learner can continue.
 
     If questions come first, the answer contains `question`, but not the rows that would reveal its answer; `answered`
     are the earlier, settled questions. `can_ask`: whether the screen has a question.
 
-    `headlight.course.pictures` has a dataclass for each kind of picture, and the browser a module that draws it. The
+    `headlight.views` has a dataclass for each kind of view, and the browser a module that draws it. The
     rows are passed on unchanged.
     """
 

@@ -16,7 +16,7 @@ COMPONENT = Component(
     html="course/frontend/course.html",
     styles=(
         *shared_styles("course/frontend/course.css"),
-        "course/frontend/pictures/pictures.css",
+        "ui/frontend/views/views.css",
         "ui/frontend/model_diagram/model_diagram.css",
     ),
 )

@@ -16,7 +16,7 @@ COMPONENT = Component(
     html="lesson/frontend/lesson.html",
     styles=(
         *shared_styles("course/frontend/course.css"),
-        "course/frontend/pictures/pictures.css",
+        "ui/frontend/views/views.css",
         "lesson/frontend/lesson.css",
     ),
 )

@@ -10,7 +10,6 @@ import torch
 from headlight.analysis.head_metrics import HEAD_METRICS, HeadNumbers, compute_head_metrics, head_metrics
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
-from headlight.course.pictures import HeatMapPicture, bars, row
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import sentence_batch, target_loss
 from headlight.errors import InputError
@@ -18,6 +17,9 @@ from headlight.questions.asking import ask_cell
 from headlight.questions.kinds import Question
 from headlight.tracing.interventions import InterventionHook, parse_interventions
 from headlight.tracing.run import run
+from headlight.views.forms import bars
+from headlight.views.kinds import HeatMapView
+from headlight.views.rows import row
 
 STORY = "Once upon a time there was a little dog. The little dog ran to the park, and the dog was happy."
 
@@ -38,7 +40,7 @@ def find_head(metric: str, model: Checkpoint, text: str) -> ScreenRows:
     layers, heads = _names(shares)
     return (
         row(
-            HeatMapPicture(
+            HeatMapView(
                 f"How much of its attention each head gives to {HEAD_METRICS[metric].description}",
                 torch.tensor(np.nan_to_num(shares)),
                 rows=layers,

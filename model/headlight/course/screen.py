@@ -10,13 +10,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 from headlight.course.controls import MAX_INPUT_LENGTH, Control, ModelControl
-from headlight.course.pictures import Picture, Row, ScreenLink, as_rows
 from headlight.errors import InputError
 from headlight.registry import Registry
+from headlight.views.kinds import ScreenLink, View
+from headlight.views.rows import Row, as_rows
 
 READING_SPEED = 150  # words a minute, for a text that needs thought
 TRYING = 0.3  # minutes for each control
-ScreenRows = tuple[Row | Picture | str, ...]  # a picture or a sentence by itself is a row
+ScreenRows = tuple[Row | View | str, ...]  # a picture or a sentence by itself is a row
 StateFields = dict[str, str]  # a link's parameters, as the page Explore reads them
 Compute = Callable[..., ScreenRows]
 Link = Callable[..., StateFields]  # takes the values of a screen's controls, by their names

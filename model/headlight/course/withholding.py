@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from headlight.course.pictures import Row
 from headlight.questions.kinds import Question
 from headlight.questions.marking import Mark, mark
+from headlight.views.rows import Row
 
 
 @dataclass(frozen=True)

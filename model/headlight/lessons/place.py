@@ -10,13 +10,13 @@ from urllib.parse import parse_qsl, urlencode
 
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.chapters import find_screen
-from headlight.course.pictures import Row
 from headlight.course.screen import Screen
 from headlight.errors import DataError, HeadlightError, InputError
 from headlight.lessons.expressions import evaluate, fill
 from headlight.lessons.lesson import Lesson, Line, Step
 from headlight.lessons.scope import Scope
 from headlight.lessons.tables import Table
+from headlight.views.rows import Row
 
 T = TypeVar("T")
 PAGES = ("explore", "compare", "generate", "positions", "tasks")

@@ -13,7 +13,6 @@ from headlight.analysis.head_metrics import HEAD_METRICS, head_metrics
 from headlight.analysis.lenses.logit_lens import lens_at, logit_lens, residual_norms, target_tokens
 from headlight.analysis.residual_stream import require_attention_alone
 from headlight.analysis.weight_importance import weighted_value_norm
-from headlight.course.pictures import BarsPicture, HeatMapPicture, MatrixPicture
 from headlight.course.sentences import rank_word
 from headlight.errors import InputError, shortened
 from headlight.lessons.scope import Scope, Value
@@ -24,6 +23,7 @@ from headlight.registry import Registry
 from headlight.tasks import task_of
 from headlight.tracing.predictions import candidates
 from headlight.tracing.trace import require_head
+from headlight.views.kinds import BarsView, HeatMapView, MatrixView, to_numpy
 
 NATS_PER_BIT = math.log(2)
 MOST_PREDICTIONS = 12
@@ -165,17 +165,17 @@ def _loss(scope: Scope) -> Value:
 
 def _picture(scope: Scope, title: str) -> Value:
     """The numbers of a picture of the step's screen."""
-    pictures = [picture for row in scope.rows for picture in row.pictures]
-    drawn = [each for each in pictures if isinstance(each, MatrixPicture | HeatMapPicture | BarsPicture)]
+    pictures = [picture for row in scope.rows for picture in row.views]
+    drawn = [each for each in pictures if isinstance(each, MatrixView | HeatMapView | BarsView)]
     found = next((each for each in drawn if each.title == title), None)
     if found is None:
         titles = ", ".join(f"“{each.title}”" for each in drawn) or "none with numbers; does the step have a `screen`?"
         raise InputError(f"The screen has no picture “{title}”. It has {titles}.")
-    if isinstance(found, BarsPicture):
+    if isinstance(found, BarsView):
         names = tuple(found.series)
-        values = np.array([np.asarray(found.series[name], float) for name in names])
+        values = np.array([to_numpy(found.series[name]) for name in names])
         return Table(values, ("series", "bar"), (names, tuple(found.labels)))
-    values = np.asarray(found.values, float)
+    values = to_numpy(found.values)
     rows, columns = (
         given or tuple(map(str, range(size)))
         for given, size in zip((found.rows, found.columns), values.shape, strict=True)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headlight.checkpoints.load import Checkpoint
-from headlight.course.pictures import Row
 from headlight.errors import InputError
 from headlight.lessons.tables import Table
 from headlight.nn.transformer import Transformer, variant
 from headlight.tracing.predictions import prediction_positions
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
+from headlight.views.rows import Row
 
 Value = float | str | bool | Table
 MAX_TOKENS, MAX_RUNS = 64, 80  # per text, per step: more would keep a class waiting

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from starlette.testclient import TestClient
 
 from headlight.course.chapters import CHAPTERS
-from headlight.course.pictures import plain
 from headlight.questions.kinds import KINDS, Goal
 from headlight.questions.marking import GIVE_UP
+from headlight.views.encoding import plain
 from headlight_app.course.answers.screens import answer_screen
 from headlight_app.course.contract import RunRequest, ScreenRequest
 from headlight_app.engine.job import EngineRequest

@@ -9,7 +9,7 @@ import headlight_app
 
 PACKAGE = Path(headlight_app.__file__).parent
 STREAMLIT_FONTS = Path(streamlit.__file__).parent / "static" / "static" / "media"
-FORMULAS = PACKAGE / "course" / "frontend" / "formulas"  # drawn in the mathematics font
+FORMULAS = PACKAGE / "ui" / "frontend" / "formulas"  # drawn in the mathematics font
 OF_TOKENS = {"∅"}  # an empty token: text, in any font of the system
 
 

@@ -39,7 +39,7 @@ def test_numbers_are_changed_kept_and_forgotten(shared_visitor: Visitor) -> None
         page, lambda: page.get_by_test_id("stSidebar").bounding_box(), lambda box: bool(box and box["width"] < 100)
     )
     look_up = screen(page, "look-up")
-    shares = look_up.get_by_test_id("picture-bars")
+    shares = look_up.get_by_test_id("view-bars")
     expect(shares).to_contain_text("soft 0.72")
     expect(page.get_by_test_id("rail")).to_contain_text("Settings and help")
     for name in ("model-variant", "model-picker"):  # they have no effect here
@@ -74,7 +74,7 @@ def test_a_link_leads_to_its_screen_however_long_those_above_it_become(visitor: 
     asked = page.get_by_test_id("screen-pretraining")
     expect(asked).to_have_attribute("data-state", "ready")
     expect(asked.get_by_role("heading").first).to_be_in_viewport()
-    expect(asked.get_by_test_id("picture-table").first).to_be_visible()
+    expect(asked.get_by_test_id("view-table").first).to_be_visible()
 
 
 @pytest.mark.journey
@@ -110,14 +110,14 @@ def test_a_learner_is_asked_first_and_finds_the_path_again(visitor: Visitor) -> 
     page.get_by_test_id("resume").click()
     look_up = screen(page, "look-up")
     expect(page.locator("math").filter(has_text="\\")).to_have_count(0)
-    expect(look_up.get_by_test_id("picture-bars")).to_have_count(0)
+    expect(look_up.get_by_test_id("view-bars")).to_have_count(0)
     look_up.get_by_role("button", name="entry 2").click()
     expect(look_up.get_by_test_id("said")).to_contain_text("Its score is 2·(-1)")
     expect(look_up.get_by_role("button", name="entry 2")).to_be_disabled()
     look_up.get_by_label("Keys, row 2, column 0").fill("9")  # another value, another answer
     look_up.get_by_role("button", name="entry 2").click()
     expect(look_up.get_by_test_id("said")).to_contain_text("Right.")
-    expect(look_up.get_by_test_id("picture-bars")).to_be_visible()
+    expect(look_up.get_by_test_id("view-bars")).to_be_visible()
     look_up.get_by_test_id("next-screen").click()
     expect(page.get_by_test_id("chapter-title")).to_have_text("Tokens and embeddings")
     page.reload()
@@ -126,11 +126,11 @@ def test_a_learner_is_asked_first_and_finds_the_path_again(visitor: Visitor) -> 
     expect(page.get_by_test_id("progress")).to_contain_text("1 of 20 done")
     go_on_from_a_file(page)
     page.get_by_test_id("station-attention-look-up").click()
-    expect(screen(page, "look-up").get_by_test_id("picture-bars")).to_be_visible()  # finished parts stay open
+    expect(screen(page, "look-up").get_by_test_id("view-bars")).to_be_visible()  # finished parts stay open
     look_up.get_by_test_id("ask-me").click()
-    expect(look_up.get_by_test_id("picture-bars")).to_have_count(0)
+    expect(look_up.get_by_test_id("view-bars")).to_have_count(0)
     page.get_by_test_id("show-at-once").check()
-    expect(look_up.get_by_test_id("picture-bars")).to_be_visible()
+    expect(look_up.get_by_test_id("view-bars")).to_be_visible()
     page.reload()
     expect(page.get_by_test_id("show-at-once")).to_be_checked()
 
@@ -138,7 +138,7 @@ def test_a_learner_is_asked_first_and_finds_the_path_again(visitor: Visitor) -> 
 def test_a_mask_is_drawn_and_its_axes_may_be_exchanged(shared_visitor: Visitor) -> None:
     page = shared_visitor.on_screen(390, 844).open("chapter=masks&screen=added", "/course")
     added = screen(page, "added")
-    expect(added.get_by_test_id("picture-matrix")).to_have_count(0)
+    expect(added.get_by_test_id("view-matrix")).to_have_count(0)
     tick = added.get_by_label("Your mask, row the, column the")
     tick.focus()
     for _ in range(4):  # the whole first row, instead of the right mask's first column
@@ -157,7 +157,7 @@ def test_a_mask_is_drawn_and_its_axes_may_be_exchanged(shared_visitor: Visitor) 
         box.check()
     added.get_by_role("button", name="Check").click()
     expect(added.get_by_test_id("said")).to_contain_text("Right.")
-    expect(added.get_by_test_id("picture-matrix").first).to_be_visible()
+    expect(added.get_by_test_id("view-matrix").first).to_be_visible()
 
 
 def test_a_cell_is_pointed_at_and_steps_are_put_in_order_by_keys(shared_visitor: Visitor) -> None:
@@ -180,7 +180,7 @@ def test_a_cell_is_pointed_at_and_steps_are_put_in_order_by_keys(shared_visitor:
     expect(layer.get_by_test_id("said")).to_contain_text("The first is not right.")
     layer.get_by_test_id("show-me").click()
     expect(layer.get_by_test_id("said")).to_contain_text("It is the norm of the self-attention, the self-attention, ")
-    expect(layer.get_by_test_id("picture-table")).to_be_visible()
+    expect(layer.get_by_test_id("view-table")).to_be_visible()
 
 
 def test_the_code_that_ran_is_shown_and_a_phone_is_wide_enough(shared_visitor: Visitor) -> None:
@@ -192,7 +192,7 @@ def test_the_code_that_ran_is_shown_and_a_phone_is_wide_enough(shared_visitor: V
     expect_to_fit(page, "screen-look-up")
     page.get_by_test_id("contents-moving").click()
     moving = screen(page, "moving")
-    names = moving.get_by_test_id("picture-moving_points").locator("text.name")
+    names = moving.get_by_test_id("view-moving_points").locator("text.name")
     expect(names.first).to_contain_text("k the")
     assert not names.evaluate_all(CUT)
     page = course(shared_visitor, chapter="nothing")
@@ -238,12 +238,12 @@ def test_cells_are_ticked_choices_made_and_long_work_is_started(shared_visitor: 
     added.get_by_label("Mask: a row for each query, row sat, column the").check()
     expect(added).not_to_contain_text("NaN")
     added.get_by_test_id("input-mask").select_option("none")
-    expect(added.get_by_test_id("picture-verdict")).to_contain_text("0 of 16 cells")
+    expect(added.get_by_test_id("view-verdict")).to_contain_text("0 of 16 cells")
     expect(added.get_by_role("link", name="Continue in Explore")).to_have_attribute("href", re.compile("masks=none"))
     cheating = page.get_by_test_id("screen-cheating")
     cheating.get_by_test_id("input-steps").fill("20")
     cheating.get_by_role("button", name="Run").click()
-    expect(cheating.get_by_test_id("picture-lines")).to_be_visible()
+    expect(cheating.get_by_test_id("view-lines")).to_be_visible()
     page.get_by_test_id("chapter-title").click()
     page.keyboard.press("j")
     wait_for_address(page, chapter="masks", screen=re.compile(".+"))
@@ -251,9 +251,9 @@ def test_cells_are_ticked_choices_made_and_long_work_is_started(shared_visitor: 
     expect(page.get_by_test_id("chapter-title")).to_have_text("Attention by hand")
     wait_for_address(page, chapter="attention", course_inputs=None)
     dropout = screen(page, "dropout")
-    before = dropout.get_by_test_id("picture-matrix").first.inner_text()
+    before = dropout.get_by_test_id("view-matrix").first.inner_text()
     dropout.get_by_test_id("again-seed").click()
-    expect(dropout.get_by_test_id("picture-matrix").first).not_to_have_text(before, use_inner_text=True)
+    expect(dropout.get_by_test_id("view-matrix").first).not_to_have_text(before, use_inner_text=True)
 
 
 def test_a_claim_opens_and_leads_to_the_screen_that_shows_what_is_right(shared_visitor: Visitor) -> None:
@@ -273,7 +273,7 @@ def test_three_shapes_are_drawn_and_two_models_compared(shared_visitor: Visitor)
     shapes = screen(page, "three-shapes")
     for shape in ("decoder", "encoder"):
         shapes.get_by_test_id("input-shape").select_option(shape)
-        expect(shapes.get_by_test_id("picture-heat_map")).to_contain_text(f"{shape.capitalize()}: ")
+        expect(shapes.get_by_test_id("view-heat_map")).to_contain_text(f"{shape.capitalize()}: ")
         expect(shapes.locator(".diagram svg")).to_have_count(1)
         expect(shapes.locator(".diagram:has([role=button])")).to_have_count(0)
         wait_until(page, shapes.bounding_box, lambda box: bool(box and box["height"] < 2.7 * 844))
@@ -284,10 +284,10 @@ def test_three_shapes_are_drawn_and_two_models_compared(shared_visitor: Visitor)
     expect(shapes.get_by_test_id("diagram-decoder-cross")).to_contain_text("weights 4 × 5 × 9")
     expect_to_fit(page, "screen-three-shapes")
     moved = screen(page, "changed-word")
-    expect(moved.get_by_test_id("picture-verdict")).to_contain_text("8 of 8 vectors of the encoder moved, 1 of")
+    expect(moved.get_by_test_id("view-verdict")).to_contain_text("8 of 8 vectors of the encoder moved, 1 of")
     moved.get_by_test_id("input-decoder").select_option("positions-decoder-none")
     moved.get_by_test_id("input-other").fill("She sat by the bank of the river")
-    expect(moved.get_by_test_id("picture-verdict")).to_contain_text("8 of 8 vectors of the encoder moved, 8 of")
+    expect(moved.get_by_test_id("view-verdict")).to_contain_text("8 of 8 vectors of the encoder moved, 8 of")
     wait_for_address(page, course_inputs=re.compile(r".*changed-word\.decoder=positions-decoder-none.*"))
     page = course(shared_visitor, chapter="architectures", screen="cross-by-hand")  # an address of an earlier version
     by_hand = screen(page, "projections")

@@ -65,7 +65,7 @@ def test_a_lesson_is_played_wrong_and_right_and_handed_in(shared_visitor: Visito
     answer(page, first.right)
     expect(asked(page).get_by_test_id("said")).to_contain_text("Right.")
     shown = page.frame_locator("iframe").get_by_test_id("screen-steps")
-    expect(shown.get_by_test_id("picture-matrix").first).to_be_visible()
+    expect(shown.get_by_test_id("view-matrix").first).to_be_visible()
     expect(shown.get_by_test_id("question")).to_have_count(0)
     page.get_by_test_id("next-step").click()
     expect(page.get_by_test_id("step-title")).to_be_focused()

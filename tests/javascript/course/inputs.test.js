@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resizedAxes, resizedTogether } from "../../../app/headlight_app/course/frontend/controls/matrix_table.js";
 import { ChangedInputs, encodeInputs, isInvalid } from "../../../app/headlight_app/course/frontend/inputs.js";
-import { placeNames } from "../../../app/headlight_app/course/frontend/pictures/arrows.js";
-import { formatFixed, largestSize } from "../../../app/headlight_app/course/frontend/pictures/drawing/numbers.js";
-import { namesTogether } from "../../../app/headlight_app/course/frontend/pictures/moving_points.js";
-import { placeLabels } from "../../../app/headlight_app/course/frontend/pictures/points.js";
 import { screenRequest } from "../../../app/headlight_app/course/frontend/screen.js";
+import { placeNames } from "../../../app/headlight_app/ui/frontend/views/arrows.js";
+import { formatFixed, largestSize } from "../../../app/headlight_app/ui/frontend/views/drawing/numbers.js";
+import { namesTogether } from "../../../app/headlight_app/ui/frontend/views/moving_points.js";
+import { placeLabels } from "../../../app/headlight_app/ui/frontend/views/points.js";
 
 /** @import { MatrixControl, ScreenRow } from "../../../app/headlight_app/course/frontend/contract.js" */
 

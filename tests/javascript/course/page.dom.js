@@ -41,7 +41,7 @@ const field = (page, screen, label) =>
 
 test("numbers are changed, checked, kept and forgotten", async () => {
   const page = await course("attention", "look-up");
-  const bars = () => inside(page, "look-up", "[data-testid=picture-bars]").map(wordsOf).join(" ");
+  const bars = () => inside(page, "look-up", "[data-testid=view-bars]").map(wordsOf).join(" ");
   const alert = () => wordsOf(inside(page, "look-up", "[role=alert]")[0]);
   assert.match(bars(), /soft 0\.72/);
   page.fill("input-sharpness", "0");
@@ -72,20 +72,20 @@ test("numbers are changed, checked, kept and forgotten", async () => {
 test("a learner is asked first: a wrong answer gets its reason, the right one the picture", async () => {
   const page = await course("attention", "look-up", false);
   const said = () => wordsOf(inside(page, "look-up", "[data-testid=said]")[0]);
-  const pictures = () => inside(page, "look-up", "[data-testid=picture-bars]").length;
+  const views = () => inside(page, "look-up", "[data-testid=view-bars]").length;
   assert.ok(page.all("math").every((formula) => !wordsOf(formula).includes("\\")));
-  assert.equal(pictures(), 0);
+  assert.equal(views(), 0);
   page.click(button(page, "look-up", "entry 2"));
   await answered(page, "look-up");
   assert.match(said(), /Its score is 2·\(-1\)/);
   assert.ok(button(page, "look-up", "entry 2").disabled);
-  assert.equal(pictures(), 0);
+  assert.equal(views(), 0);
   page.fill(field(page, "look-up", "Keys, row 2, column 0"), "9"); // another value, another answer
   await answered(page, "look-up");
   page.click(button(page, "look-up", "entry 2"));
   await answered(page, "look-up");
   assert.match(said(), /Right\./);
-  assert.equal(pictures(), 1);
+  assert.equal(views(), 1);
   assert.ok(inside(page, "look-up", "[data-testid=next-screen]").length);
 });
 
@@ -107,7 +107,7 @@ test("a mask is drawn, with its axes exchanged and right", async () => {
   page.click(button(page, "added", "Check"));
   await answered(page, "added");
   assert.match(said(), /Right\./);
-  assert.ok(inside(page, "added", "[data-testid=picture-matrix]").length);
+  assert.ok(inside(page, "added", "[data-testid=view-matrix]").length);
 });
 
 test("a cell is pointed at by keys", async () => {
@@ -138,7 +138,7 @@ test("steps are put in order by keys, and the answer is shown to who gives up", 
   page.click(inside(page, "diagram", "[data-testid=show-me]")[0]);
   await answered(page, "diagram");
   assert.match(said(), /It is the norm of the self-attention, the self-attention, /);
-  assert.ok(inside(page, "diagram", "[data-testid=picture-table]").length);
+  assert.ok(inside(page, "diagram", "[data-testid=view-table]").length);
 });
 
 test("what a screen computes is refused with a sentence, and told again once it is right", async () => {

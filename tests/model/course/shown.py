@@ -2,12 +2,16 @@
 
 from typing import TypeVar
 
+import torch
+from torch import Tensor
+
 from headlight.checkpoints.load import Checkpoint
-from headlight.course.pictures import Picture, Row, Verdict, as_rows
 from headlight.course.screen import Screen, ScreenRows
+from headlight.views.kinds import Numbers, Verdict, View, to_numpy
+from headlight.views.rows import Row, as_rows
 from tests.model import toys
 
-Kind = TypeVar("Kind", bound=Picture)
+Kind = TypeVar("Kind", bound=View)
 TOY = Checkpoint(toys.decoder(), toys.causal(), "")
 
 
@@ -16,16 +20,21 @@ def compute(screen: Screen, model: Checkpoint = TOY, /, **inputs: str) -> tuple[
     return screen.rows(**screen.parse(inputs) | dict.fromkeys(screen.model_controls, model))
 
 
-def pictures(answer: ScreenRows, kind: type[Kind]) -> list[Kind]:
-    """All pictures of a kind."""
-    return [picture for row in as_rows(answer) for picture in row.pictures if isinstance(picture, kind)]
+def views(answer: ScreenRows, kind: type[Kind]) -> list[Kind]:
+    """All views of a kind."""
+    return [view for row in as_rows(answer) for view in row.views if isinstance(view, kind)]
+
+
+def tensor(values: Numbers) -> Tensor:
+    """The numbers of a view, as float32."""
+    return torch.tensor(to_numpy(values)).float()
 
 
 def verdict(answer: ScreenRows) -> Verdict:
     """The first verdict."""
-    return pictures(answer, Verdict)[0]
+    return views(answer, Verdict)[0]
 
 
 def sentences(answer: ScreenRows) -> str:
     """The text of all verdicts."""
-    return " ".join(each.text for each in pictures(answer, Verdict))
+    return " ".join(each.text for each in views(answer, Verdict))

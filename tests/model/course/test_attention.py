@@ -13,8 +13,11 @@ from headlight.course.attention_by_hand.projections import MOVING
 from headlight.course.attention_by_hand.steps import look_up
 from headlight.course.attention_by_hand.who_wrote import WHO_WROTE, writer_name
 from headlight.course.chapters import CHAPTERS
-from headlight.course.pictures import BarsPicture, HeatMapPicture, MovingPointsPicture, Verdict, as_rows, plain
 from headlight.errors import InputError
+from headlight.views.encoding import plain
+from headlight.views.kinds import BarsView, HeatMapView, MovingPointsView, Verdict
+from headlight.views.rows import as_rows
+from tests.model.course.shown import tensor
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 4), st.integers(1, 4), st.integers(0, 99))
@@ -40,8 +43,8 @@ def test_matrices_that_do_not_fit_are_told_apart() -> None:
 def test_a_sharp_look_up_is_a_hard_one() -> None:
     query, keys, values = torch.tensor([[1.0, 0.5]]), torch.tensor([[1.0, 0], [0, 1], [-1, 0]]), torch.eye(3)
     rows = as_rows(look_up(query, keys, values, 20.0))
-    bars = rows[0].pictures[1]
-    assert isinstance(bars, BarsPicture)
+    bars = rows[0].views[1]
+    assert isinstance(bars, BarsView)
     torch.testing.assert_close(
         torch.as_tensor(bars.series["hard"]), torch.as_tensor(bars.series["soft"]), atol=1e-4, rtol=0
     )
@@ -50,15 +53,16 @@ def test_a_sharp_look_up_is_a_hard_one() -> None:
 def test_points_move_from_the_tokens_to_queries_keys_and_values_and_on_to_the_mean() -> None:
     inputs = MOVING.parse({"query": "1"})
     x, (w_q, w_k, w_v) = inputs["x"], (inputs[name] for name in ("w_q", "w_k", "w_v"))
-    moving, weights = MOVING.rows(**inputs)[0].pictures
-    assert isinstance(moving, MovingPointsPicture) and isinstance(weights, BarsPicture)
+    moving, weights = MOVING.rows(**inputs)[0].views
+    assert isinstance(moving, MovingPointsView) and isinstance(weights, BarsView)
     expected = torch.softmax((x[1] @ w_q) @ (x @ w_k).T / 2**0.5, -1)
-    torch.testing.assert_close(torch.as_tensor(weights.series[""]), expected)
-    first, middle, last = moving.frames[0], moving.frames[len(moving.frames) // 2], moving.frames[-1]
+    torch.testing.assert_close(tensor(weights.series[""]), expected)
+    frames = tensor(moving.frames)
+    first, middle, last = frames[0], frames[len(frames) // 2], frames[-1]
     torch.testing.assert_close(first, torch.cat((x[[1]], x, x, x[[1]])))
     torch.testing.assert_close(middle, torch.cat((x[[1]] @ w_q, x @ w_k, x @ w_v, x[[1]] @ w_v)))
     torch.testing.assert_close(last[-1], expected @ (x @ w_v))
-    assert len(moving.names) == len(moving.frames) and len(moving.labels) == len(moving.groups) == len(last)
+    assert len(moving.names) == len(frames) and len(moving.labels) == len(moving.groups) == len(last)
     with pytest.raises(InputError, match="no token 3"):
         MOVING.rows(**MOVING.parse({"query": "3"}))
 
@@ -81,11 +85,11 @@ def test_the_previous_token_head_wrote_the_key_of_the_induction_head() -> None:
     model = load(find_checkpoint("induction"))
     rows = WHO_WROTE.rows(**{**WHO_WROTE.parse({}), "model": model})
     assert rows[0].question is not None and rows[0].question.right == "layer 0, head 1"
-    pairs, (verdict,) = rows[1].pictures[1], rows[2].pictures
-    assert isinstance(pairs, HeatMapPicture) and isinstance(verdict, Verdict) and verdict.good
+    pairs, (verdict,) = rows[1].views[1], rows[2].views
+    assert isinstance(pairs, HeatMapView) and isinstance(verdict, Verdict) and verdict.good
     score = float(verdict.text.partition("the score is ")[2].split()[0].rstrip("."))
-    assert float(pairs.values.sum()) == pytest.approx(score, abs=1e-2)
-    assert pairs.values.shape == (len(pairs.rows), len(pairs.columns))
+    assert float(tensor(pairs.values).sum()) == pytest.approx(score, abs=1e-2)
+    assert tensor(pairs.values).shape == (len(pairs.rows), len(pairs.columns))
 
 
 def test_writers_have_names_in_words() -> None:

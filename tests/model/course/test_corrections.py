@@ -11,14 +11,16 @@ from headlight.course.architectures.model_tables import CHOICES, well_known_conf
 from headlight.course.block.recurrence.path_length import NETWORKS, PATH_LENGTH, accuracy, train
 from headlight.course.block.residual import residual
 from headlight.course.chapters import CHAPTERS
-from headlight.course.pictures import MatrixPicture, TablePicture, Verdict, as_rows, plain
 from headlight.course.tokens.learning_screens import NEXT_WORD
 from headlight.course.variants.functions import temperature_in_model
 from headlight.nn.positional_encodings import Alibi
 from headlight.questions.asking import ask_best
 from headlight.tracing.run import run
+from headlight.views.encoding import plain
+from headlight.views.kinds import MatrixView, TableView, Verdict
+from headlight.views.rows import as_rows
 from tests.model import toys
-from tests.model.course.shown import compute, pictures
+from tests.model.course.shown import compute, tensor, views
 
 ALL = {f"{chapter}/{name}": screen for chapter, row in CHAPTERS.items() for name, screen in row.screens.items()}
 
@@ -30,13 +32,14 @@ ALL = {f"{chapter}/{name}": screen for chapter, row in CHAPTERS.items() for name
 def test_what_the_stream_becomes_is_named_as_the_model_computes_it(placement: str, title: str) -> None:
     model = Checkpoint(toys.decoder(norm_placement=placement), toys.causal(), "")
     answer = as_rows(residual(model, toys.SENTENCE, 0, 1))
-    x, added, after = pictures(answer, MatrixPicture)
+    x, added, after = (tensor(view.values) for view in views(answer, MatrixView))
+    shown = views(answer, MatrixView)[-1]
     assert answer[0].text == "The first 6 of 16 channels."
-    assert after.title == title
-    is_sum = torch.allclose(x.values + added.values, after.values, atol=1e-4)
-    assert is_sum == (title == "x + f(x)") == (after.before == "=")
+    assert shown.title == title
+    is_sum = torch.allclose(x + added, after, atol=1e-4)
+    assert is_sum == (title == "x + f(x)") == (shown.before == "=")
     trace = run(model.model, model.tokenizer, toys.SENTENCE)
-    assert after.values[0].tolist() == pytest.approx(trace["decoder.0.residual_after_self"][1][:6].tolist())
+    assert after[0].tolist() == pytest.approx(trace["decoder.0.residual_after_self"][1][:6].tolist())
 
 
 @pytest.mark.parametrize(
@@ -76,17 +79,17 @@ def test_models_are_said_to_do_what_they_do() -> None:
 
 
 def test_a_decoder_without_a_mask_is_not_listed_under_those_that_see_only_what_was_written() -> None:
-    listed = [str(row[-1]) for table in pictures(which_task(1), TablePicture) for row in table.rows]
+    listed = [str(row[-1]) for table in views(which_task(1), TableView) for row in table.rows]
     assert "ladder-5-mask" in listed and not [name for name in listed if name.startswith(("ladder-1", "ladder-4"))]
 
 
 def test_alibi_says_which_slopes_the_formula_does_not_give() -> None:
     screen = ALL["positions/alibi"]
-    (said,) = pictures(compute(screen, heads="6"), Verdict)
+    (said,) = views(compute(screen, heads="6"), Verdict)
     assert "first 4 heads have the slopes of 4" in said.text and "other 2 every second slope of 8" in said.text
     slopes = Alibi(toys.decoder(heads=6, d_model=24).config).slopes()
     assert slopes.tolist() == pytest.approx([2 ** (-2 * head) for head in (1, 2, 3, 4)] + [2**-1, 2**-3])
-    assert not pictures(compute(screen, heads="8"), Verdict)
+    assert not views(compute(screen, heads="8"), Verdict)
 
 
 def test_a_difference_within_the_noise_decides_nothing() -> None:
@@ -98,10 +101,10 @@ def test_a_difference_within_the_noise_decides_nothing() -> None:
 
 def test_one_head_becomes_as_many_as_there_are_examples() -> None:
     answer = compute(ALL["masks/broadcast"], batch="3", heads="1")
-    assert len(pictures(answer, MatrixPicture)[1].values) == 3
-    (said,) = pictures(answer, Verdict)
+    assert len(tensor(views(answer, MatrixView)[1].values)) == 3
+    (said,) = views(answer, Verdict)
     assert "The 1 head has become 3" in said.text and said.good is False
-    assert "RuntimeError" not in pictures(compute(ALL["masks/broadcast"], batch="1", heads="4"), Verdict)[0].text
+    assert "RuntimeError" not in views(compute(ALL["masks/broadcast"], batch="1", heads="4"), Verdict)[0].text
 
 
 @pytest.mark.parametrize("path", ["attention/content", "attention/position",
@@ -112,7 +115,7 @@ def test_scores_that_are_not_scaled_are_said_to_be_so(path: str) -> None:
 
 @pytest.mark.parametrize(("dim", "times"), [("512", "98.2"), ("16", "56.2")])
 def test_how_much_shorter_the_slowest_wave_is_depends_on_the_width(dim: str, times: str) -> None:
-    assert f"{times} times shorter" in pictures(compute(ALL["positions/waves"], dim=dim), Verdict)[0].text
+    assert f"{times} times shorter" in views(compute(ALL["positions/waves"], dim=dim), Verdict)[0].text
 
 
 def test_recurrence_learns_what_is_near_and_loses_what_is_far() -> None:
@@ -144,7 +147,7 @@ def test_a_busy_moment_does_not_change_a_measured_time(monkeypatch: pytest.Monke
 
 @pytest.mark.full
 def test_the_word_nearest_to_cat_is_an_animal() -> None:
-    nearest = pictures(compute(NEXT_WORD), TablePicture)[0]
+    nearest = views(compute(NEXT_WORD), TableView)[0]
     assert {row[0]: str(row[2]).split()[0] for row in nearest.rows}["cat"] in ("dog", "horse", "mouse", "bird")
 
 

@@ -20,9 +20,9 @@ from headlight.course.architectures.earlier_tools import (
     parse_examples,
     sequences,
 )
-from headlight.course.pictures import MatrixPicture, TablePicture
 from headlight.errors import InputError
-from tests.model.course.shown import compute, pictures
+from headlight.views.kinds import MatrixView, TableView
+from tests.model.course.shown import compute, tensor, views
 
 
 def test_the_likeliest_labels_are_those_with_the_largest_sum() -> None:
@@ -71,13 +71,14 @@ def test_chains_learn_the_learners_own_labels_within_seconds() -> None:
     begun = process_time()
     answer = compute(EARLIER_TOOLS, task="own")
     assert process_time() - begun < 5
-    (table,), (hmm, crf) = pictures(answer, TablePicture), pictures(answer, MatrixPicture)
+    (table,), (chain, crf) = views(answer, TableView), views(answer, MatrixView)
     assert [row[1:] for row in table.rows] == [("D", "N", "M", "V", "D", "N")] * 2, "can and saw have two labels each"
-    torch.testing.assert_close(hmm.values.sum(1), torch.ones(4))
-    after = hmm.rows.index("D")
-    assert hmm.values[after].argmax() == crf.values[after].argmax() == hmm.rows.index("N")
+    hmm = tensor(chain.values)
+    torch.testing.assert_close(hmm.sum(1), torch.ones(4))
+    after = chain.rows.index("D")
+    assert hmm[after].argmax() == tensor(crf.values)[after].argmax() == chain.rows.index("N")
     counted = 1 + sum(line.count("/D") for line in EXAMPLES.splitlines())  # every D has an N after it
-    assert float(hmm.values[after].max()) == pytest.approx(counted / (counted - 1 + 4))
+    assert float(hmm[after].max()) == pytest.approx(counted / (counted - 1 + 4))
 
 
 def test_examples_that_are_no_labelled_words_get_a_sentence() -> None:

@@ -5,9 +5,9 @@ import pytest
 from headlight import find_checkpoint, load
 from headlight.checkpoints import Checkpoint
 from headlight.course.chapters import CHAPTERS
-from headlight.course.pictures import plain
 from headlight.course.screen import ScreenRows
 from headlight.errors import HeadlightError
+from headlight.views.encoding import plain
 from tests.model.course.shown import sentences
 
 MODELS = (

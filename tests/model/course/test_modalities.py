@@ -42,11 +42,11 @@ from headlight.course.modalities.sound_screen import (
     wav_url,
 )
 from headlight.course.modalities.vision_models import CAPTION, VISION_MODEL, embed_by_hand, read_with
-from headlight.course.pictures import FilePicture, ImagePicture, TokensPicture, Verdict
 from headlight.errors import InputError
+from headlight.views.kinds import FileView, ImageView, TokensView, Verdict
 from headlight.vision.patches import class_token_tokenizer
 from tests.model import toys
-from tests.model.course.shown import pictures
+from tests.model.course.shown import tensor, views
 from tests.sampling import examples
 
 NAMES = ("C1", "C2", "O1", "H1", "H2", "N")
@@ -123,10 +123,10 @@ def test_the_model_embeds_patches_by_one_matrix(picture: str) -> None:
 
 def test_a_caption_is_read_from_the_patches() -> None:
     rows = CAPTION.rows(model=load(find_checkpoint("caption")), picture=PICTURE.default, layer=0, head=0)
-    words, looks = (picture for row in rows[:2] for picture in row.pictures)
-    assert isinstance(words, TokensPicture) and " ".join(words.tokens[:8]) == "a yellow square right of a red triangle"
-    assert isinstance(looks, ImagePicture) and len(looks.shades) == len(words.tokens)
-    assert all(len(each) == looks.rows * looks.columns for each in looks.shades.values())
+    words, looks = (picture for row in rows[:2] for picture in row.views)
+    assert isinstance(words, TokensView) and " ".join(words.tokens[:8]) == "a yellow square right of a red triangle"
+    assert isinstance(looks, ImageView) and len(looks.shades) == len(words.tokens)
+    assert all(len(tensor(each)) == looks.rows * looks.columns for each in looks.shades.values())
 
 
 @pytest.mark.parametrize("channels", [1, 3])
@@ -134,10 +134,10 @@ def test_an_opened_vision_transformer_is_shown_like_the_shipped_model(channels: 
     reads = ImageConfig(channels=channels, height=13, width=18, patch_height=6, patch_width=9)
     opened = Checkpoint(toys.seer(image=reads, context_length=5), class_token_tokenizer(), "")
     rows = VISION_MODEL.rows(model=opened, picture="cat", layer=0, patch=3)
-    looks = pictures(rows, ImagePicture)[-1]
+    looks = views(rows, ImageView)[-1]
     assert (looks.rows, looks.columns, looks.marked) == (2, 2, (3,))
     assert len(looks.shades) == opened.model.config.heads
-    verdict = next(picture for row in rows for picture in row.pictures if isinstance(picture, Verdict))
+    verdict = next(picture for row in rows for picture in row.views if isinstance(picture, Verdict))
     assert verdict.good, "patches times W are the model's own vectors"
     for wrong, possible in (
         ({"layer": 40, "patch": 0}, "layers 0 to 1"),
@@ -216,7 +216,7 @@ def test_a_protein_is_its_letters_and_their_properties() -> None:
 @pytest.mark.parametrize("name", CODE_EXERCISES)
 def test_the_exercises_are_there_to_download(name: str) -> None:
     rows = show_exercise(name, 3, 1)
-    notebook, python = pictures(rows, FilePicture)
+    notebook, python = views(rows, FileView)
     cells = ["".join(cell["source"]) for cell in json.loads(notebook.text)["cells"]]
     assert starter(CODE_EXERCISES[name]) in cells and f"check({name})" in cells
     assert starter(CODE_EXERCISES[name]) in python.text and compile(python.text, python.file_name, "exec")

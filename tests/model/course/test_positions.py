@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight.checkpoints import Checkpoint
-from headlight.course.pictures import BarsPicture, TablePicture, Verdict, as_rows
 from headlight.course.positions import measured
 from headlight.course.positions.order_screens import compare_orders, shuffled
 from headlight.course.positions.scheme_screens import turn
 from headlight.course.positions.waves import nearest_positions, rotate, similarity_without_band, wavelengths, waves
 from headlight.errors import InputError
 from headlight.evaluation.length_extrapolation import Loss, shipped_extrapolations
+from headlight.views.kinds import BarsView, TableView, Verdict
+from headlight.views.rows import as_rows
 from tests.model import toys
 
 DIMS = st.integers(1, 32).map(lambda pairs: 2 * pairs)
@@ -111,15 +112,15 @@ def test_other_words_are_no_other_order() -> None:
 @pytest.mark.parametrize("text", measured.TEXTS)
 def test_the_measured_table_is_that_of_the_page_on_positions(text: str) -> None:
     found = shipped_extrapolations()["decoder"]
-    bars, _ = as_rows(measured.measured("decoder", text, "rope", "learned"))[0].pictures
+    bars, _ = as_rows(measured.measured("decoder", text, "rope", "learned"))[0].views
     losses = [measured.columns(model)[list(measured.TEXTS).index(text)] for model in found.models]
-    assert isinstance(bars, BarsPicture) and bars.series[""] == [loss.mean for loss in losses if loss]
-    table, *_ = as_rows(measured.measured("decoder", text, "rope", "learned"))[1].pictures
-    assert isinstance(table, TablePicture)
+    assert isinstance(bars, BarsView) and bars.series[""] == [loss.mean for loss in losses if loss]
+    table, *_ = as_rows(measured.measured("decoder", text, "rope", "learned"))[1].views
+    assert isinstance(table, TableView)
     assert [cell == "undefined" for cell in _cells(table, text)] == [loss is None for loss in losses]
 
 
-def _cells(table: TablePicture, text: str) -> list[object]:
+def _cells(table: TableView, text: str) -> list[object]:
     return [row[1 + list(measured.TEXTS).index(text)] for row in table.rows]
 
 
@@ -127,13 +128,13 @@ def test_the_spread_of_seeds_is_shown_once_there_is_one(monkeypatch: pytest.Monk
     found = replace(shipped_extrapolations()["encoder"], repeats=())
     monkeypatch.setattr(measured, "shipped_extrapolations", lambda: {"encoder": found})
     *_, said = as_rows(measured.measured("encoder", "trained", "rope", "alibi"))
-    assert isinstance(said.pictures[0], Verdict) and "was not measured" in said.pictures[0].text
+    assert isinstance(said.views[0], Verdict) and "was not measured" in said.views[0].text
     rope = next(model for model in found.models if model.positional_encoding == "rope")
     assert rope.losses[0]
     again = replace(rope, losses=(Loss(rope.losses[0].mean + 0.25, 0.01), *rope.losses[1:]))
     found = replace(found, repeats=(again,))
     *_, said, seeds = as_rows(measured.measured("encoder", "trained", "rope", "alibi"))
-    assert isinstance(said.pictures[0], Verdict) and "by up to 0.250" in said.pictures[0].text
-    assert isinstance(seeds.pictures[0], TablePicture)
-    ((title, count, *_, spread),) = seeds.pictures[0].rows
+    assert isinstance(said.views[0], Verdict) and "by up to 0.250" in said.views[0].text
+    assert isinstance(seeds.views[0], TableView)
+    ((title, count, *_, spread),) = seeds.views[0].rows
     assert (title, count) == (measured.TITLES["rope"], 2) and spread == pytest.approx(0.25)

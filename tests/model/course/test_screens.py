@@ -29,8 +29,6 @@ from headlight.course.controls import (
     TextControl,
 )
 from headlight.course.moved import MOVED, follow
-from headlight.course.pictures import Equations, Row, plain
-from headlight.course.pictures import row as make_row
 from headlight.course.requirements import PARTS, REQUIREMENTS, require_part
 from headlight.course.screen import Screen
 from headlight.course.withholding import withhold
@@ -42,6 +40,10 @@ from headlight.questions.asking import (
 )
 from headlight.questions.kinds import CHECK, KINDS, Goal, Question
 from headlight.questions.marking import GIVE_UP, HINT, mark
+from headlight.views.encoding import plain
+from headlight.views.kinds import Equations
+from headlight.views.rows import Row
+from headlight.views.rows import row as make_row
 from tests.sampling import first_of_each, parameter_set
 
 pytestmark = pytest.mark.usefixtures("one_round")
@@ -74,7 +76,7 @@ STEADY = {
     "heads/cost",
     "architectures/configurations",
 }
-FORMULAS = Path(__file__).parents[3] / "app/headlight_app/course/frontend/formulas/formula.js"
+FORMULAS = Path(__file__).parents[3] / "app/headlight_app/ui/frontend/formulas/formula.js"
 COMMAND = re.compile(r"\\([A-Za-z]+)")
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -113,7 +115,7 @@ def first_rows(path: str) -> tuple[Row, ...]:
 @pytest.mark.parametrize("path", SCREENS)
 def test_a_screen_shows_something_to_those_who_only_scroll(path: str) -> None:
     screen, rows = SCREENS[path], first_rows(path)
-    assert rows and all(isinstance(row, Row) and row.pictures for row in rows)
+    assert rows and all(isinstance(row, Row) and row.views for row in rows)
     assert json.loads(json.dumps(plain(rows), allow_nan=False)), "rows are valid JSON"
     assert any(row.question for row in rows), "each screen asks a question first"
     for row in rows:
@@ -122,7 +124,7 @@ def test_a_screen_shows_something_to_those_who_only_scroll(path: str) -> None:
     assert [row.folded for row in rows] == sorted(row.folded for row in rows), "folded rows come last"
     first = next((row for row in rows if row.folded), None)
     assert first is None or (first.title and not any(row.question for row in rows if row.folded))
-    shown = [picture.lines for row in rows for picture in row.pictures if isinstance(picture, Equations)]
+    shown = [picture.lines for row in rows for picture in row.views if isinstance(picture, Equations)]
     for formula in (*screen.formulas, *(line for lines in shown for line in lines)):
         assert formula.count("{") == formula.count("}"), formula
         assert set(COMMAND.findall(formula)) <= drawn_commands(), formula

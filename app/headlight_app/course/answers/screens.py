@@ -11,11 +11,12 @@ from cachetools import LRUCache
 from headlight.course.chapters import CHAPTERS, CORE_PATH, find_screen
 from headlight.course.controls import Control, ModelControl, RecordingControl
 from headlight.course.modalities.sound_screen import hear_recording
-from headlight.course.pictures import Row, plain
 from headlight.course.screen import Chapter, Screen
 from headlight.course.symbols import symbols_of
 from headlight.course.withholding import Asked, withhold
 from headlight.errors import InputError
+from headlight.views.encoding import plain
+from headlight.views.rows import Row
 from headlight_app.contract.reply import Reply
 from headlight_app.course import contract
 from headlight_app.course.contract import (

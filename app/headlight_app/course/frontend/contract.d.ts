@@ -163,7 +163,7 @@ export interface AskedQuestion {
   is_right: boolean;
 }
 
-/** Rows of pictures, and the parameters of a link to each page on which the learner can continue. */
+/** Rows of views, and the parameters of a link to each page on which the learner can continue. */
 export interface ScreenAnswer {
   rows: Record<string, unknown>[];
   links: Record<string, Record<string, string>>;

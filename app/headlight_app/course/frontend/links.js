@@ -3,12 +3,7 @@
 import { createElement } from "../../ui/frontend/dom/dom.js";
 import { encodeInputs } from "./inputs.js";
 
-/** @import { ContentsEntry, Link, ScreenLink } from "./types.js" */
-/** @typedef {(link: ScreenLink) => HTMLAnchorElement} LinkTo */
-/**
- * The surroundings of a screen's pictures: the width in pixels, and the links from their parts to other screens and to
- * Explore. @typedef {{ width: number, linkTo: LinkTo, explore: Link }} Surroundings
- */
+/** @import { ContentsEntry, ScreenLink } from "./types.js" */
 
 /**
  * A link with the title of its screen. A plain click opens the screen on this page; the browser handles all others.

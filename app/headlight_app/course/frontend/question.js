@@ -2,7 +2,7 @@
 
 import { createButton, createElement } from "../../ui/frontend/dom/dom.js";
 import { table } from "../../ui/frontend/dom/table.js";
-import { titleNodes } from "./formulas/formula.js";
+import { titleNodes } from "../../ui/frontend/formulas/formula.js";
 import { createChoice } from "./questions/choice.js";
 import { createDraw } from "./questions/draw.js";
 import { createGoal } from "./questions/goal.js";

@@ -3,18 +3,18 @@
 import { reportAnswer } from "../../room/frontend/answers.js";
 import { announce } from "../../ui/frontend/dom/announce.js";
 import { activeElement, createButton, createElement } from "../../ui/frontend/dom/dom.js";
+import { titleNodes } from "../../ui/frontend/formulas/formula.js";
+import { createFormulas } from "../../ui/frontend/formulas/formulas.js";
 import { Questions, showProblem } from "../../ui/frontend/questions.js";
+import { createRows } from "../../ui/frontend/views/rows.js";
 import { ControlBoard } from "./controls/control_board.js";
-import { titleNodes } from "./formulas/formula.js";
-import { createFormulas } from "./formulas/formulas.js";
 import { placeOf } from "./path.js";
 import { createQuestion, GIVE_UP, HINT, isGoal } from "./question.js";
 import { createReadAloud } from "./read_aloud.js";
-import { createRows } from "./row.js";
 
 /** @import { Control, CourseModel, ScreenAnswer, ScreenRequest, ScreenRow } from "./types.js" */
 /** @import { Inputs } from "./inputs.js" */
-/** @import { LinkTo } from "./links.js" */
+/** @import { LinkTo } from "../../ui/frontend/views/types.js" */
 
 const LONG = "Press Run: it takes some seconds, and asks you a question before it shows the results.";
 const FIRST_ANSWER = ".question :is(input, button:not(:disabled))"; // receives the focus after an answer

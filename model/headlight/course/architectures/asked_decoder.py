@@ -14,15 +14,6 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.course.block.last_steps import ask_rank
 from headlight.course.cards import bits_per_token, card_section, card_table
 from headlight.course.controls import CountControl, ModelControl, SeedControl, TextControl
-from headlight.course.pictures import (
-    HeatMapPicture,
-    Row,
-    TablePicture,
-    TokensPicture,
-    Verdict,
-    bars,
-    row,
-)
 from headlight.course.requirements import require_index
 from headlight.course.screen import Screen, ScreenRows, StateFields, link
 from headlight.course.sentences import (
@@ -41,6 +32,9 @@ from headlight.tracing.inputs import encode_input, token_tensor
 from headlight.tracing.predictions import candidates
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
+from headlight.views.forms import bars
+from headlight.views.kinds import HeatMapView, TableView, TokensView, Verdict
+from headlight.views.rows import Row, row
 
 WRITTEN, TEMPERATURE, TOP_P = 24, 0.8, 0.95
 
@@ -103,7 +97,7 @@ def _card_rows(model: Checkpoint, prompt: str) -> ScreenRows:
         rows.append(row(" ".join(limits.split()), title="What its card says about its limits"))
     trained = card_table(card_section(card, "Training"))
     if trained:
-        rows.append(row(TablePicture(trained[0], trained[1:]), title="What it has read"))
+        rows.append(row(TableView(trained[0], trained[1:]), title="What it has read"))
     measured = bits_per_token(card)
     return (*rows, _held_out_row(model, prompt, measured)) if measured else tuple(rows)
 
@@ -257,7 +251,7 @@ def _table_row(asked: tuple[AskedQuestion, ...], read: list[WordRanking], unread
     )
     columns = ("question", "right", "answer", "answer without the passage")
     return row(
-        TablePicture(columns, rows),
+        TableView(columns, rows),
         title="The likeliest word of the passage",
         text="Shares are among the words of the passage alone. For the last column the model chooses among the same "
         "words without having read the passage.",
@@ -314,7 +308,7 @@ def _heads_rows(model: Checkpoint, trace: Trace, length: int, word: str) -> tupl
     strongest = weights[layer, head]
     return (
         row(
-            HeatMapPicture(
+            HeatMapView(
                 f"Weight of the last token on “{word}”",
                 looked,
                 rows=tuple(f"layer {layer}" for layer in layers),
@@ -322,7 +316,7 @@ def _heads_rows(model: Checkpoint, trace: Trace, length: int, word: str) -> tupl
                 column_axis="head",
                 colours="weights",
             ),
-            TokensPicture(
+            TokensView(
                 f"Where head {head} of layer {layer} looks: {float(looked.max()):.0%} on “{word}”",
                 token_labels(trace.text),
                 shades=strongest,

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
-from headlight.course.pictures import Row, TablePicture, TokensPicture, row, shape_text, weights_map
 from headlight.course.requirements import require_part
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import HEAD, LAYER, continuation, require_layer, token_labels, value
@@ -19,6 +18,9 @@ from headlight.questions.asking import ask_cell
 from headlight.questions.kinds import Question
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
+from headlight.views.forms import shape_text, weights_map
+from headlight.views.kinds import TableView, TokensView
+from headlight.views.rows import Row, row
 
 MOST_WRITTEN = 24  # tokens of an answer
 CUT = ("decoder.*.cross.output=set:0",)  # every cross-attention adds nothing
@@ -74,8 +76,8 @@ def _answer_row(trace: Trace, answer: str, weights: Tensor, question: Question) 
     looked = [f"← {read[int(at)]}" for at in weights.argmax(-1)]
     # The query at one position writes the token at the next.
     return row(
-        TokensPicture("Read by the encoder", read),
-        TokensPicture("Written by the decoder", (*written[1:], "end"), below=tuple(looked)),
+        TokensView("Read by the encoder", read),
+        TokensView("Written by the decoder", (*written[1:], "end"), below=tuple(looked)),
         title=f"The model writes “{answer}”",
         question=question,
         text="Under each written token is the token of the source that the chosen head looked at most.",
@@ -123,7 +125,7 @@ def _table_row(trace: Trace, path: str) -> Row:
     columns = ("attention", "queries from", "keys, values from", "heads × queries × keys", "forbidden", "least weight")
     mixes_all = rows[-1][-1] > 0.0
     note = "Cross-attention mixes in every vector of the source, most of them only a little." if mixes_all else ""
-    return row(TablePicture(columns, tuple(rows), digits=2, note=note), title="What differs")
+    return row(TableView(columns, tuple(rows), digits=2, note=note), title="What differs")
 
 
 def _link_row(model: Checkpoint, source: str, answer: str) -> Row:

@@ -16,12 +16,14 @@ from headlight.cancellation import check_cancelled
 from headlight.config import Config
 from headlight.course.controls import ChoiceControl, CountControl, SeedControl, TextControl
 from headlight.course.fitting import fit
-from headlight.course.pictures import MatrixPicture, TablePicture, bars, row
 from headlight.course.screen import Screen, ScreenRows
 from headlight.errors import InputError, shortened
 from headlight.nn.transformer import Transformer
 from headlight.questions.asking import ask_best, choose
 from headlight.questions.kinds import Question
+from headlight.views.forms import bars
+from headlight.views.kinds import MatrixView, TableView
+from headlight.views.rows import row
 
 SYMBOLS = ("a", "b", "c", "d", "e")
 DICE = torch.tensor([[0.35, 0.25, 0.2, 0.12, 0.08], [0.08, 0.12, 0.2, 0.25, 0.35]])  # symbol shares of each die
@@ -61,7 +63,7 @@ def compare_taggers(task: str, steps: int, seed: int) -> ScreenRows:
     ids, labels = sequences(task, HELD_OUT, seed + 1)
     best = max(shares, key=lambda name: shares[name])
     return (
-        MatrixPicture(
+        MatrixView(
             f"One sequence: {TASKS[task]}",
             labels[:1].float(),
             columns=tuple(SYMBOLS[each] for each in ids[0]),
@@ -227,10 +229,10 @@ def label_own(examples: str, sentence: str) -> ScreenRows:
     chains = {name: fitted(batches, len(words) + 1, len(labels)) for name, fitted in CHAINS.items()}
     found = {name: [labels[at] for at in chain.tag(ids)[0]] for name, chain in chains.items()}
     hmm, crf = (chain.pairs for chain in chains.values())
-    table = partial(MatrixPicture, rows=labels, columns=labels, row_axis="label", column_axis="the next one")
+    table = partial(MatrixView, rows=labels, columns=labels, row_axis="label", column_axis="the next one")
     return (
         row(
-            TablePicture(("", *asked), tuple((name, *given) for name, given in found.items()), title="The labels"),
+            TableView(("", *asked), tuple((name, *given) for name, given in found.items()), title="The labels"),
             question=_ask_of_label(asked[-1], labels, read, next(iter(found.values()))[-1]),
         ),
         row(

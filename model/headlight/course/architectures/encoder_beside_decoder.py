@@ -11,7 +11,6 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
-from headlight.course.pictures import MatrixPicture, Row, TablePicture, TokensPicture, Verdict, bars, row
 from headlight.course.screen import Screen, ScreenRows, StateFields, compare_link, compared, link
 from headlight.course.sentences import WordRank, rank_word, token_labels, value
 from headlight.errors import InputError
@@ -24,6 +23,9 @@ from headlight.tracing.inputs import encode_input, token_tensor
 from headlight.tracing.predictions import candidates
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
+from headlight.views.forms import bars
+from headlight.views.kinds import MatrixView, TableView, TokensView, Verdict
+from headlight.views.rows import Row, row
 
 GAP = "[MASK]"
 GUESSES = 6
@@ -102,14 +104,14 @@ def _guess(model: Checkpoint, trace: Trace, position: int) -> Guess:
     return Guess(model, trace, position, value(trace, "logits")[position].softmax(-1))
 
 
-def _seen(name: str, guess: Guess, after: str) -> TokensPicture:
+def _seen(name: str, guess: Guess, after: str) -> TokensView:
     """The tokens that the mask of the model's first layer lets the answering position look at."""
     allowed = value(guess.trace, f"{guess.trace.config.stacks[-1]}.0.self.mask")[0, guess.position].float().tolist()
     tokens = token_labels(guess.trace.text)
     if not task_of(guess.trace.config).fills_masks:
         hidden = after.split()
         tokens, allowed = (*tokens, "?", *hidden), [*allowed, 0.0, *(0.0 for _ in hidden)]
-    return TokensPicture(f"{name}: coloured tokens are seen", tokens, shades=allowed)
+    return TokensView(f"{name}: coloured tokens are seen", tokens, shades=allowed)
 
 
 def _question(word: str, asked: dict[str, Guess]) -> Question:
@@ -130,7 +132,7 @@ def _verdict(word: str, asked: dict[str, Guess]) -> Verdict:
 def _whole_sentences(words: tuple[str, ...], scores: Float[Tensor, " word"]) -> Row:
     order = scores.argsort(descending=True).tolist()
     return row(
-        TablePicture(("word", "share"), tuple((words[at], f"{float(scores[at]):.1%}") for at in order)),
+        TableView(("word", "share"), tuple((words[at], f"{float(scores[at]):.1%}") for at in order)),
         title="A decoder can use the rest, too, at a price",
         text=f"Put each word into the gap and ask the decoder how likely the whole sentence is: it reads {len(words)} "
         "sentences instead of one.",
@@ -175,7 +177,7 @@ def changed_word(encoder: Checkpoint, decoder: Checkpoint, one: str, other: str)
     moved = [int((line > SAME).sum()) for line in distances]
     return (
         row(
-            MatrixPicture(
+            MatrixView(
                 "How far each word's last vector has moved",
                 distances,
                 rows=("encoder", "decoder"),

@@ -16,7 +16,6 @@ from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.weight_mapping import make_plan
 from headlight.config import Config, EmbeddingConfig, EncoderConfig, PerLayerConfig
 from headlight.course.controls import ChoiceControl, CountControl, ModelControl, SeedControl
-from headlight.course.pictures import TablePicture, bars, fold, row
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.errors import InputError
 from headlight.nn.layers import FEED_FORWARDS, NORMS
@@ -27,6 +26,9 @@ from headlight.nn.transformer import Transformer, meta_model
 from headlight.questions.asking import ask_largest, choose
 from headlight.questions.kinds import Question
 from headlight.tasks import task_of
+from headlight.views.forms import bars
+from headlight.views.kinds import TableView
+from headlight.views.rows import fold, row
 
 NEEDS = {
     "encoder": "Encoder: the whole text is there, and every token may look both ways",
@@ -50,7 +52,7 @@ def which_task(seed: int) -> ScreenRows:
     question = _ask_of_shape(asked)
     return tuple(
         row(
-            TablePicture(
+            TableView(
                 ("task", "reads → gives", "shipped model"),
                 tuple(_table_row(entry) for entry in chosen if _is_listed(entry, architecture)),
             ),
@@ -180,7 +182,7 @@ def _choices(configs: dict[str, Config], layers: int, d_model: str) -> ScreenRow
     rows.insert(0, ("size", *(size for size, _ in PAPERS.values()), "—"))
     return (
         row(
-            TablePicture(("", *configs), tuple(rows)),
+            TableView(("", *configs), tuple(rows)),
             question=ask_largest("Which of these models has the most parameters?", published),
         ),
         row(
@@ -261,9 +263,9 @@ def _differences_of(configs: dict[str, Config], one: str, other: str) -> ScreenR
     )
 
 
-def _differences(names: list[str], one: str, other: str, plain: list[dict[str, object]]) -> TablePicture:
+def _differences(names: list[str], one: str, other: str, plain: list[dict[str, object]]) -> TableView:
     rows = tuple((name, _written(plain[0][name]), _written(plain[1][name])) for name in names)
-    return TablePicture(("field", one, other), rows or (("none", "", ""),))
+    return TableView(("field", one, other), rows or (("none", "", ""),))
 
 
 def _written(value: object) -> str:

@@ -15,7 +15,6 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config, OutputHeadConfig
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.fitting import fit, parameter_count
-from headlight.course.pictures import BarsPicture, Row, TablePicture, TokensPicture, bars, row
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import token_labels
 from headlight.errors import InputError
@@ -25,6 +24,9 @@ from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.inputs import encode_input, token_tensor
 from headlight.tracing.predictions import prediction_positions
+from headlight.views.forms import bars
+from headlight.views.kinds import BarsView, TableView, TokensView
+from headlight.views.rows import Row, row
 
 STEPS, LEARNING_RATE, WEIGHT_DECAY = 150, 0.02, 0.05
 MOST_LABELS, GUESSES = 6, 6
@@ -75,7 +77,7 @@ def output_heads(model: Checkpoint, examples: str, text: str) -> ScreenRows:
             _own_answers(model, asked),
         ),
         row(
-            TokensPicture(
+            TokensView(
                 "", token_labels(asked.text), shades=of_tokens, below=tuple(f"{float(p):.0%}" for p in of_tokens)
             ),
             title="Tag: an answer for each token",
@@ -169,7 +171,7 @@ def _matrices_row(
     rows.append((task_of(network.config).prediction_title.lower(), f"{own:,}{tied}", logits))
     width, count = network.config.d_model, len(labels)
     return row(
-        TablePicture(("part", "parameters", "gives"), tuple(rows)),
+        TableView(("part", "parameters", "gives"), tuple(rows)),
         title="One body, three heads",
         question=ask_number(
             f"A mean of {tokens} vectors of {width} channels, {count} labels: how many parameters has the classifier?",
@@ -181,13 +183,13 @@ def _matrices_row(
     )
 
 
-def _own_answers(model: Checkpoint, asked: Read) -> BarsPicture | TokensPicture:
+def _own_answers(model: Checkpoint, asked: Read) -> BarsView | TokensView:
     """The prediction of the model's own head."""
     network = model.model
     title = f"{task_of(network.config).prediction_title}: one of {network.config.vocabulary_size:,}"
     places = prediction_positions(network, model.tokenizer, asked.text)
     if not places:
-        return TokensPicture(title, ("[MASK]",), note="Write [MASK] in place of a word of the sentence.")
+        return TokensView(title, ("[MASK]",), note="Write [MASK] in place of a word of the sentence.")
     with torch.no_grad():
         logits = network.output_head(asked.vectors.to(network.device, network.embedding.weight.dtype))
     best = logits[0, places[0]].float().softmax(-1).topk(GUESSES)

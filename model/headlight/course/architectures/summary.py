@@ -14,20 +14,15 @@ from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.architectures.cross_attention import write
 from headlight.course.controls import ChoiceControl, CountControl, ModelControl, TextControl
-from headlight.course.pictures import (
-    HeatMapPicture,
-    Row,
-    TablePicture,
-    bars,
-    row,
-    weights_map,
-)
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import require_layer, token_labels, value
 from headlight.course.tokens.model_vectors import text_vectors
 from headlight.errors import InputError, TextError
 from headlight.questions.asking import ask_largest
 from headlight.tracing.run import run
+from headlight.views.forms import bars, weights_map
+from headlight.views.kinds import HeatMapView, TableView
+from headlight.views.rows import Row, row
 
 MOST_SENTENCES = 20
 SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|\n+")
@@ -72,7 +67,7 @@ def summary(model: Checkpoint, decoder: Checkpoint, text: str, sentences: int, v
             ),
         ),
         row(" ".join(found[at] for at in selection.chosen), title="The summary"),
-        TablePicture(("", "sentence"), tuple((str(at), each) for at, each in enumerate(found, 1))),
+        TableView(("", "sentence"), tuple((str(at), each) for at, each in enumerate(found, 1))),
         _comparison_row(selections, sentences),
         *_written_rows(decoder, text),
     )
@@ -103,11 +98,11 @@ def select(vectors: Float[Tensor, "sentence channel"], count: int) -> Selection:
     return Selection(vectors, cosines, tuple(sorted(cosines.topk(count).indices.tolist())))
 
 
-def _cosine_map(sentences: tuple[str, ...], selection: Selection) -> HeatMapPicture:
+def _cosine_map(sentences: tuple[str, ...], selection: Selection) -> HeatMapView:
     """The cosine of each pair of sentences; a row's mean is proportional to the sentence's cosine with the mean."""
     unit = normalize(selection.vectors, dim=-1)
     numbers = tuple(str(at) for at in range(1, len(sentences) + 1))
-    return HeatMapPicture(
+    return HeatMapView(
         "Cosine of each pair of sentences",
         unit @ unit.T,
         rows=numbers,
@@ -123,7 +118,7 @@ def _comparison_row(selections: dict[str, Selection], count: int) -> Row:
     chosen["none: the first sentences"] = tuple(range(count))
     rows = tuple((name, ", ".join(str(at + 1) for at in each)) for name, each in chosen.items())
     return row(
-        TablePicture(("vectors", "sentences chosen"), rows),
+        TableView(("vectors", "sentences chosen"), rows),
         title="Does the network help?",
         text="Words can be counted without any network. News articles put what matters first, so the beginning is a "
         "summary that is hard to beat. Judge for your text which choice says most.",

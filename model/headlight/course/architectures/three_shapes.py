@@ -10,7 +10,6 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config, EncoderConfig, PerLayerConfig
 from headlight.course.controls import ChoiceControl, ModelControl, TextControl
 from headlight.course.fitting import parameter_count
-from headlight.course.pictures import ModelDiagramPicture, Row, Verdict, row, shape_text, weights_map
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import token_labels
 from headlight.nn.hooks import no_hook
@@ -23,6 +22,9 @@ from headlight.rendering.model_diagram import ModelDiagram, model_diagram
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.inputs import encode_input, encode_source
 from headlight.tracing.recording import RecordingHook
+from headlight.views.forms import shape_text, weights_map
+from headlight.views.kinds import ModelDiagramView, Verdict
+from headlight.views.rows import Row, row
 
 ARCHITECTURES = ("encoder", "decoder", "encoder-decoder")
 TITLES = {"encoder": "Encoder", "decoder": "Decoder", "encoder-decoder": "Encoder-decoder"}
@@ -37,7 +39,7 @@ def three_shapes(model: Checkpoint, shape: str, text: str, source: str) -> Scree
     length, source_length = len(written.ids), len(read.ids) if config.has_cross_attention else 0
     diagram = model_diagram(config, length, source_length)
     is_own = shape == own.architecture
-    drawn = ModelDiagramPicture(
+    drawn = ModelDiagramView(
         title=TITLES[shape] + (": this model" if is_own else ""), diagram=diagram, enterable=is_own
     )
     usual = with_architecture(own, "encoder-decoder")
@@ -108,7 +110,7 @@ def _encode(model: Checkpoint, source: str, text: str) -> tuple[Encoded, Encoded
 
 
 def _shape_row(
-    shape: str, config: Config, drawn: ModelDiagramPicture, read: tuple[str, ...], written: tuple[str, ...]
+    shape: str, config: Config, drawn: ModelDiagramView, read: tuple[str, ...], written: tuple[str, ...]
 ) -> Row:
     """The allowed pairs of the attention that is special to a shape, beside its diagram."""
     title, cells, queries, keys = {

@@ -10,21 +10,14 @@ from torch import Tensor
 
 from headlight.course.attention import HeadValues, attend
 from headlight.course.controls import ChoiceControl, CountControl, NumberControl, SeedControl, TextControl
-from headlight.course.pictures import (
-    BarsPicture,
-    MatrixPicture,
-    Row,
-    TablePicture,
-    TokensPicture,
-    Verdict,
-    row,
-    weights_matrix,
-)
 from headlight.course.screen import Screen, ScreenRows, compare_link, link
 from headlight.errors import InputError
 from headlight.nn.attention import Attention
 from headlight.nn.masks import MASKS, QueryKeyPositions, padding
 from headlight.questions.asking import ask_whether, choose
+from headlight.views.forms import weights_matrix
+from headlight.views.kinds import BarsView, MatrixView, TableView, TokensView, Verdict
+from headlight.views.rows import Row, row
 
 PAD = "[PAD]"
 WIDTH = 4
@@ -56,7 +49,7 @@ def two_sentences(first: str, second: str, mask: str) -> ScreenRows:
         *(
             row(
                 weights_matrix("weights", head.weights, each.words, crossed=~head.allowed),
-                MatrixPicture("output", head.output, before="→", rows=each.words),
+                MatrixView("output", head.output, before="→", rows=each.words),
                 title=f"Sentence {index + 1}",
             )
             for index, (each, head) in enumerate(zip(batch, heads, strict=True))
@@ -92,10 +85,10 @@ def _batch_row(batch: list[Sentence], is_token: Tensor, longest: int) -> Row:
     )
     return row(
         *(
-            TokensPicture(f"Sentence {index + 1}", each.words, shades=is_token[index].float() * 0.4)
+            TokensView(f"Sentence {index + 1}", each.words, shades=is_token[index].float() * 0.4)
             for index, each in enumerate(batch)
         ),
-        TablePicture(("tensor", "axes", "shape"), shapes),
+        TableView(("tensor", "axes", "shape"), shapes),
         title="One tensor for both",
     )
 
@@ -148,7 +141,7 @@ def dropped_weights(rate: float, tokens: int, seed: int) -> ScreenRows:
                 1 if rate else 0,
             ),
         ),
-        BarsPicture(
+        BarsView(
             title=f"Row sums: once, and the mean of {DRAWS} draws",
             labels=tuple(f"row {index + 1}" for index in range(tokens)),
             series={"once": kept.sum(-1), "mean": many.sum(-1).mean(0)},

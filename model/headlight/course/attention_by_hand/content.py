@@ -11,19 +11,12 @@ from headlight.array_types import Float
 from headlight.course.attention import UNSCALED, attend
 from headlight.course.attention_by_hand.words import TOKENS
 from headlight.course.controls import Axis, CountControl, MatrixControl, NumberControl
-from headlight.course.pictures import (
-    Arrow,
-    ArrowsPicture,
-    LinesPicture,
-    MatrixPicture,
-    Verdict,
-    bars,
-    row,
-    weights_matrix,
-)
 from headlight.course.screen import Screen, ScreenRows
 from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_design, choose
+from headlight.views.forms import bars, weights_matrix
+from headlight.views.kinds import Arrow, ArrowsView, LinesView, MatrixView, Verdict
+from headlight.views.rows import row
 
 SURE = 0.9  # the least weight for a clean selection of one token
 CLEAN, NEARLY_ALIKE = 0.95, 60  # the weight of a key that is picked; degrees between keys that are hardly told apart
@@ -48,7 +41,7 @@ def _by_angle(angle: float, strength: float) -> ScreenRows:
     share = float(head.weights[0, 0])
     return (
         row(
-            ArrowsPicture(
+            ArrowsView(
                 arrows=(*named, Arrow("query", float(query[0, 0]), float(query[0, 1]))), groups=("query", "keys")
             ),
             bars(
@@ -78,7 +71,7 @@ def _by_angle(angle: float, strength: float) -> ScreenRows:
                 "the scores differ more.",
             ),
         ),
-        LinesPicture(
+        LinesView(
             "Weight of key 1 by its angle to key 2",
             swept,
             {"weight of key 1": torch.tensor(shares)},
@@ -146,8 +139,8 @@ def _repeated(copies: int, strength: float) -> ScreenRows:
             "tell them apart, and need not.",
         ),
         row(
-            MatrixPicture("Output with one", one.output),
-            MatrixPicture(f"Output with {copies}", many.output),
+            MatrixView("Output with one", one.output),
+            MatrixView(f"Output with {copies}", many.output),
             f"All copies together get {total:.1%}, a single “cat” gets {single:.1%}. Copies have the same value, so it "
             "does not matter how they share: attending to all of them gives the same value as attending to one.",
         ),
@@ -164,10 +157,10 @@ def attention_by_position(values: Float[Tensor, "pos value_channel"], offset: in
     share = float(head.weights[torch.arange(count), wanted].min())
     return (
         row(
-            MatrixPicture("Q: where each token wants to look", strength * keys[wanted], rows=names),
-            MatrixPicture("K: where each token is", keys, rows=names),
+            MatrixView("Q: where each token wants to look", strength * keys[wanted], rows=names),
+            MatrixView("K: where each token is", keys, rows=names),
             weights_matrix("weights", head.weights, names, before="→"),
-            MatrixPicture("output", head.output, before="→", rows=names),
+            MatrixView("output", head.output, before="→", rows=names),
             question=choose(
                 f"Which token will “{names[-1]}” look at most?",
                 names,

@@ -13,12 +13,13 @@ from headlight.course.attention import HeadValues, attend, context_without_posit
 from headlight.course.attention_by_hand.words import WORDS
 from headlight.course.controls import Axis, ChoiceControl, CountControl, MatrixControl, SeedControl
 from headlight.course.fitting import fit
-from headlight.course.pictures import LinesPicture, MatrixPicture, Verdict, row
 from headlight.course.screen import Screen, ScreenRows
 from headlight.nn.attention import Attention, AttentionInputs
 from headlight.nn.hooks import no_hook
 from headlight.questions.asking import ask_design
 from headlight.tracing.recording import RecordingHook
+from headlight.views.kinds import LinesView, MatrixView, Verdict
+from headlight.views.rows import row
 
 COUNT = 3
 TOLERANCE = 0.05  # allowed distance of an output from the goal
@@ -70,10 +71,10 @@ def check_design(
     reached = float(difference.abs().max()) <= TOLERANCE
     return (
         row(
-            MatrixPicture("Your weights", head.weights, rows=NAMES, columns=NAMES, colours="weights"),
-            MatrixPicture("Your output", head.output, before="→", rows=NAMES),
-            MatrixPicture("The goal", wanted, rows=NAMES),
-            MatrixPicture("Output − goal", difference, rows=NAMES),
+            MatrixView("Your weights", head.weights, rows=NAMES, columns=NAMES, colours="weights"),
+            MatrixView("Your output", head.output, before="→", rows=NAMES),
+            MatrixView("The goal", wanted, rows=NAMES),
+            MatrixView("Output − goal", difference, rows=NAMES),
             question=ask_design(
                 f"Write Q, K and V until the output is the goal: {GOALS[goal].title.lower()}.",
                 reached,
@@ -157,13 +158,13 @@ def _run(attention: Attention, words: Float[Tensor, "text pos channel"]) -> dict
 def _learned_rows(goal: str, own: HeadValues, steps: int, seed: int) -> ScreenRows:
     """The learned weights beside the learner's own, and the learned matrices."""
     found = learn(goal, steps, seed)
-    weights = partial(MatrixPicture, rows=NAMES, columns=NAMES, colours="weights")
+    weights = partial(MatrixView, rows=NAMES, columns=NAMES, colours="weights")
     channels = (*(f"word {at}" for at in range(COUNT)), *(f"position {at}" for at in range(COUNT)))
     return (
         row(
             weights(title="Your weights", values=own.weights),
             weights(title="Learned weights", values=found.values["weights"][0]),
-            LinesPicture(
+            LinesView(
                 "Mean squared distance to the goal",
                 range(1, steps + 1),
                 {"distance": found.losses},
@@ -174,7 +175,7 @@ def _learned_rows(goal: str, own: HeadValues, steps: int, seed: int) -> ScreenRo
             text=f"W_Q, W_K and W_V are learned from X: {EXAMPLES} texts of {COUNT} random words, each with its "
             "position. X times these matrices gives queries, keys and values, which you write directly.",
         ),
-        row(*(MatrixPicture(name, each, rows=channels) for name, each in found.matrices.items())),
+        row(*(MatrixView(name, each, rows=channels) for name, each in found.matrices.items())),
         Verdict(
             f"After {steps} steps the outputs for {EXAMPLES} new texts miss the goal by {found.missed:.2f} on average. "
             "Another seed finds other matrices: many designs reach a goal, and learned ones are seldom tidy.",

@@ -11,13 +11,15 @@ from headlight.array_types import Float
 from headlight.course.attention import attend_with_weights
 from headlight.course.attention_by_hand.words import TOKENS, WORDS, dot, number
 from headlight.course.controls import Axis, ChoiceControl, CountControl, MatrixControl
-from headlight.course.pictures import Equations, MatrixPicture, MovingPointsPicture, Verdict, bars, row
 from headlight.course.requirements import require_index
 from headlight.course.screen import Screen, ScreenRows
 from headlight.course.sentences import require_width
 from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_largest, ask_number
 from headlight.questions.kinds import Question
+from headlight.views.forms import bars
+from headlight.views.kinds import Equations, MatrixView, MovingPointsView, Verdict
+from headlight.views.rows import row
 
 ASKING = Axis("query tokens", 1, 6, WORDS)
 SOURCE = Axis("source tokens", 1, 6, ("le", "chat", "est", "assis", "ici", "."))
@@ -72,16 +74,16 @@ def _head_rows(
     q, k, v, scores, weights, output = (values[name] for name in NAMES)
     return (
         row(
-            MatrixPicture("Q = X W_Q", q, rows=queries),
-            MatrixPicture("K = Y W_K", k, rows=keys),
-            MatrixPicture("V = Y W_V", v, rows=keys),
+            MatrixView("Q = X W_Q", q, rows=queries),
+            MatrixView("K = Y W_K", k, rows=keys),
+            MatrixView("V = Y W_V", v, rows=keys),
             title="X gives queries; Y gives keys and values",
             question=question,
         ),
         row(
-            MatrixPicture("scores Q Kᵀ / √d_k", scores, rows=queries, columns=keys),
-            MatrixPicture("weights", weights, before="→", rows=queries, columns=keys, colours="weights", row_sums=True),
-            MatrixPicture("output", output, before="→", rows=queries),
+            MatrixView("scores Q Kᵀ / √d_k", scores, rows=queries, columns=keys),
+            MatrixView("weights", weights, before="→", rows=queries, columns=keys, colours="weights", row_sums=True),
+            MatrixView("output", output, before="→", rows=queries),
             title="A row for each query token, a column for each key token",
         ),
     )  # fmt: skip
@@ -102,9 +104,9 @@ def _product_rows(
     queries, keys = names
     return (
         row(
-            MatrixPicture("W_Q W_Kᵀ", joint),
-            MatrixPicture("X (W_Q W_Kᵀ) Yᵀ", product, before="→", rows=queries, columns=keys),
-            MatrixPicture("Q Kᵀ", by_parts, before="=", rows=queries, columns=keys),
+            MatrixView("W_Q W_Kᵀ", joint),
+            MatrixView("X (W_Q W_Kᵀ) Yᵀ", product, before="→", rows=queries, columns=keys),
+            MatrixView("Q Kᵀ", by_parts, before="=", rows=queries, columns=keys),
             title="Scores depend only on the product of W_Q and W_K",
             text="Two matrices that look different give the same attention, as long as their product is the same.",
         ),
@@ -136,7 +138,7 @@ def _columns_rows(
     difference, mended = (float((columns - each).abs().max()) for each in (rows, transposed))
     same = difference <= 1e-4 * max(1.0, float(columns.abs().max()))
     queries, keys = names
-    scores = partial(MatrixPicture, rows=queries, columns=keys)
+    scores = partial(MatrixView, rows=queries, columns=keys)
     return (
         row(
             scores(title="(W_Q xᵢ) · (W_K yⱼ): tokens as columns", values=columns),
@@ -218,7 +220,7 @@ def move(
     written = " + ".join(f"{number(w)} · v {name}" for w, name in zip(weights[query], names, strict=True))
     return (
         row(
-            MovingPointsPicture(
+            MovingPointsView(
                 title=f"“{names[query]}” asks",
                 labels=labels,
                 groups=groups,

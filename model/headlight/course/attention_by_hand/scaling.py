@@ -10,21 +10,14 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.course.attention import attend
 from headlight.course.controls import ChoiceControl, CountControl, SeedControl
-from headlight.course.pictures import (
-    BarsPicture,
-    LinesPicture,
-    Row,
-    TablePicture,
-    bars,
-    fold,
-    row,
-    weights_map,
-)
 from headlight.course.screen import Screen, ScreenRows, compare_link, link
 from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import AttentionFunction
 from headlight.questions.asking import ask_nearest
 from headlight.questions.kinds import Question
+from headlight.views.forms import bars, weights_map
+from headlight.views.kinds import BarsView, LinesView, TableView
+from headlight.views.rows import Row, fold, row
 
 WIDTHS = tuple(2**power for power in range(10))
 PAIRS = 4_000  # pairs of queries and keys in each variance
@@ -48,7 +41,7 @@ def variance_of_scores(width: int, heads: int, keys: int, draw: str, seed: int) 
     predicted = widths if draw == "normal" else widths * 7 / 144
     return (
         row(
-            LinesPicture(
+            LinesView(
                 f"Variance of q · k, of {PAIRS:,} pairs for each d",
                 widths,
                 {"measured": measured, "proved": predicted, "after division by √d": measured / widths},
@@ -58,7 +51,7 @@ def variance_of_scores(width: int, heads: int, keys: int, draw: str, seed: int) 
                 log_x=True,
                 log_y=True,
             ),
-            LinesPicture(
+            LinesView(
                 f"The largest of {keys} weights, mean of {ROWS} rows",
                 widths,
                 {"scores divided by √d": scaled, "as they are": unscaled},
@@ -120,7 +113,7 @@ def _divisors_row(width: int, heads: int, keys: int, draw: str, seed: int, produ
             high=1.0,
             note=f"Even weights would be {1 / keys:.3g}.",
         ),
-        TablePicture(columns, tuple(rows), digits=3),
+        TableView(columns, tuple(rows), digits=3),
         title="Divided by what?",
         text="Notes leave out the scale, call d_k itself the factor, take the width of the whole model, or speak of "
         "the “dimension of the key matrix”, which has two. The divisor is the square root of d_k, the width of a query "
@@ -145,7 +138,7 @@ def largest_weight(draw: str, width: int, keys: int, divisor: float, seed: int) 
     return random_weights(draw, width, keys, divisor, seed).amax(-1).mean()
 
 
-def _histogram(title: str, numbers: Tensor) -> BarsPicture:
+def _histogram(title: str, numbers: Tensor) -> BarsView:
     reach = max(float(numbers.abs().max()), 1e-6)
     edges = torch.linspace(-reach, reach, 12)
     counted = torch.histogram(numbers, edges).hist / len(numbers)

@@ -13,16 +13,6 @@ from headlight.course.attention import HeadValues, attend, head_config
 from headlight.course.attention_by_hand.words import CHANNELS, TOKENS, VALUE_CHANNELS, dot, number
 from headlight.course.attention_by_hand.worksheet import worksheet
 from headlight.course.controls import Axis, ChoiceControl, CountControl, MatrixControl, NumberControl, SeedControl
-from headlight.course.pictures import (
-    Arrow,
-    ArrowsPicture,
-    BarsPicture,
-    Equations,
-    FilePicture,
-    MatrixPicture,
-    Row,
-    row,
-)
 from headlight.course.requirements import require_index
 from headlight.course.screen import Screen, ScreenRows
 from headlight.nn.attention import Attention
@@ -36,6 +26,8 @@ from headlight.nn.attention_functions import (
 from headlight.nn.masks import MASKS, QueryKeyPositions, combine_masks
 from headlight.questions.asking import ask_number, choose
 from headlight.questions.kinds import Question
+from headlight.views.kinds import Arrow, ArrowsView, BarsView, Equations, FileView, MatrixView
+from headlight.views.rows import Row, row
 
 ENTRIES = Axis("entries", 2, 6)
 WIDTH = Axis("channels", 1, 4)
@@ -56,8 +48,8 @@ def look_up(
     share = float(soft.weights[0, best])
     return (
         row(
-            MatrixPicture("Scores: query · key", soft.scores, columns=names, column_axis="entry", rows=("query",)),
-            BarsPicture(
+            MatrixView("Scores: query · key", soft.scores, columns=names, column_axis="entry", rows=("query",)),
+            BarsView(
                 title="Share of each entry",
                 labels=names,
                 series={"hard": hard.weights[0], "soft": soft.weights[0]},
@@ -66,8 +58,8 @@ def look_up(
             question=_ask_of_entry(sharpness * query[0], keys, names, best),
         ),
         row(
-            MatrixPicture("Hard look-up: the value of the best entry", hard.output, rows=("output",)),
-            MatrixPicture("Soft look-up: all values, weighted", soft.output, rows=("output",)),
+            MatrixView("Hard look-up: the value of the best entry", hard.output, rows=("output",)),
+            MatrixView("Soft look-up: all values, weighted", soft.output, rows=("output",)),
         ),
         f"Entry {names[best]} gets {share:.0%} of the soft look-up. "
         + (
@@ -132,7 +124,7 @@ def attention_steps(
         _scalar_form(head, q, k, v, query),
         *_plane(q, k, head, query),
         row(
-            FilePicture(file_name=f"attention-{sheet}.pdf", media_type="application/pdf", text=worksheet(sheet)),
+            FileView(file_name=f"attention-{sheet}.pdf", media_type="application/pdf", text=worksheet(sheet)),
             title="With a pencil",
             text="Two printable exercises with small whole numbers, and their answers on a second page.",
         ),
@@ -164,12 +156,12 @@ def _question(head: HeadValues, q: Tensor, k: Tensor, names: tuple[str, ...]) ->
 
 
 def _matrix_form(head: HeadValues, names: tuple[str, ...], question: Question) -> Row:
-    matrix = partial(MatrixPicture, rows=names, columns=names, crossed=~head.allowed)
+    matrix = partial(MatrixView, rows=names, columns=names, crossed=~head.allowed)
     return row(
         matrix(title="Q Kᵀ", values=head.scores / head.scale, row_axis="query", column_axis="key", crossed=None),
         matrix(title="scaled and masked", before="→", values=head.masked_scores),
         matrix(title="weights: softmax of each row", before="→", values=head.weights, colours="weights", row_sums=True),
-        MatrixPicture("output = weights · V", head.output, before="→", rows=names),
+        MatrixView("output = weights · V", head.output, before="→", rows=names),
         title="All queries at once: the matrix form",
         question=question,
     )
@@ -207,7 +199,7 @@ def _plane(q: Tensor, k: Tensor, head: HeadValues, query: int) -> tuple[Row, ...
     asking = Arrow(f"query {TOKENS.label(query)}", float(q[query, 0]), float(q[query, 1]))
     return (
         row(
-            ArrowsPicture(
+            ArrowsView(
                 arrows=(*keys, asking),
                 groups=("query", "keys, the stronger the more weight"),
                 note="With two channels you can see the score: it is large for long arrows in the same direction.",

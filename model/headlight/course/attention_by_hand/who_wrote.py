@@ -12,12 +12,13 @@ from headlight.analysis.ledger import KEEP, Cell, Ledger, cell_ledger
 from headlight.attention_groups import attention_groups
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
-from headlight.course.pictures import BarsPicture, HeatMapPicture, Verdict, row
 from headlight.course.requirements import require_part
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import HEAD, LAYER, token_labels
 from headlight.questions.asking import ask_largest
 from headlight.tracing.run import run
+from headlight.views.kinds import BarsView, HeatMapView, Verdict
+from headlight.views.rows import row
 
 SHOWN = 8  # shown writers of each side, largest first; the others together are one more
 _WRITER = re.compile(r"\w+\.(\d+)\.(self|feed_forward|bias)(?:\[(\d+)\])?")
@@ -40,11 +41,11 @@ def who_wrote(model: Checkpoint, text: str, layer: int, head: int) -> ScreenRows
         totals,
         because="Each bar: what a part wrote at the key's token, as this head reads it, times the whole query.",
     )
-    bars = BarsPicture(title=f"What “{names[last]}” looks at", labels=names, series={"": weights}, high=1.0)
+    bars = BarsView(title=f"What “{names[last]}” looks at", labels=names, series={"": weights}, high=1.0)
     return (
         row(bars, question=question),
         row(
-            BarsPicture(title="Which part wrote the key", labels=tuple(totals), series={"": list(totals.values())}),
+            BarsView(title="Which part wrote the key", labels=tuple(totals), series={"": list(totals.values())}),
             _pairs(found),
             title=f"The score of {pair}",
         ),
@@ -62,7 +63,7 @@ def writer_name(path: str) -> str:
     return f"layer {layer}, {f'head {head}' if head else 'network' if kind == 'feed_forward' else 'biases'}"
 
 
-def _pairs(found: Ledger) -> HeatMapPicture:
+def _pairs(found: Ledger) -> HeatMapView:
     """The largest writers of both sides and the contribution of each pair; all others share one row and one column."""
     parts = torch.from_numpy(found.parts)
     rows, columns = ((-parts.abs().sum(1 - axis)).argsort()[:SHOWN].tolist() for axis in (0, 1))
@@ -71,7 +72,7 @@ def _pairs(found: Ledger) -> HeatMapPicture:
     for names, shown in ((found.query_writers, rows), (found.key_writers, columns)):
         rest = ("all others",) if len(shown) < len(names) else ()
         sides.append((*(writer_name(names[place]) for place in shown), *rest))
-    return HeatMapPicture(
+    return HeatMapView(
         title="Query writer × key writer",
         values=table,
         rows=sides[0],

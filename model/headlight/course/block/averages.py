@@ -9,13 +9,15 @@ from headlight.array_types import Bool, Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.attention import attend
 from headlight.course.controls import ON, Axis, CountControl, MatrixControl, ModelControl, TextControl
-from headlight.course.pictures import LinesPicture, PointsPicture, TablePicture, Verdict, row, weights_matrix
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import require_width, value
 from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_whether
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
+from headlight.views.forms import weights_matrix
+from headlight.views.kinds import LinesView, PointsView, TableView, Verdict
+from headlight.views.rows import row
 
 TOKENS, CHANNELS, PLANE = Axis("tokens", 3, 8), Axis("channels", 1, 4), Axis("plane", 2, 2, ("x", "y"))
 TOLERANCE = 1e-4
@@ -47,7 +49,7 @@ def averages_on_numbers(queries: Tensor, keys: Tensor, values: Tensor, times: in
             "attention is linear in its values.",
         ),
         row(
-            LinesPicture(
+            LinesView(
                 "Largest distance between two tokens",
                 range(times + 1),
                 {"distance": spread_by_layer(queries, keys, values, times)},
@@ -83,10 +85,10 @@ def spread_by_layer(queries: Tensor, keys: Tensor, values: Tensor, times: int) -
     return spreads
 
 
-def _points(values: Tensor, outputs: Tensor, names: tuple[str, ...]) -> PointsPicture:
+def _points(values: Tensor, outputs: Tensor, names: tuple[str, ...]) -> PointsView:
     points = [(f"v{name}", float(x), float(y), 0) for name, (x, y) in zip(names, values, strict=True)]
     points += [(f"z{name}", float(x), float(y), 1) for name, (x, y) in zip(names, outputs, strict=True)]
-    return PointsPicture(
+    return PointsView(
         title="Values and outputs", points=tuple(points), groups=("value", "output"), x_title="x", y_title="y"
     )
 
@@ -107,7 +109,7 @@ def averages_in_model(model: Checkpoint, text: str) -> ScreenRows:
             "largest value of their channel, among the visible tokens.",
             good=outside == 0,
         ),
-        TablePicture(
+        TableView(
             ("", "row sums differ from 1 by", "numbers", "outside", "largest value", "largest output"), rows, digits=4
         ),
     )

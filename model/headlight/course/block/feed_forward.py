@@ -9,7 +9,6 @@ from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config
 from headlight.course.controls import ON, Axis, ChoiceControl, MatrixControl, ModelControl, TextControl
-from headlight.course.pictures import MatrixPicture, Verdict, bars, row
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import LAYER, TOKEN, require_layer, require_token, require_width, token_labels, value
 from headlight.nn.hooks import no_hook
@@ -19,6 +18,9 @@ from headlight.questions.asking import ask_design, ask_nearest, ask_number
 from headlight.questions.kinds import Question
 from headlight.tracing.recording import RecordingHook
 from headlight.tracing.run import run
+from headlight.views.forms import bars
+from headlight.views.kinds import MatrixView, Verdict
+from headlight.views.rows import row
 
 TOKENS, CHANNELS, NEURONS, ONE = Axis("tokens", 1, 5), Axis("channels", 1, 4), Axis("neurons", 1, 6), Axis("row", 1, 1)
 SHOWN = 10
@@ -38,16 +40,16 @@ def feed_forward_by_hand(
     before = x @ up + up_bias
     return (
         row(
-            MatrixPicture("x", x, rows=names, column_axis="channel"),
-            MatrixPicture("x W₁ + b₁", before, rows=names, column_axis="neuron", before="→"),
-            MatrixPicture(
+            MatrixView("x", x, rows=names, column_axis="channel"),
+            MatrixView("x W₁ + b₁", before, rows=names, column_axis="neuron", before="→"),
+            MatrixView(
                 f"Neurons: {FEED_FORWARDS[activation].title} of it",
                 neurons,
                 rows=names,
                 column_axis="neuron",
                 before="→",
             ),
-            MatrixPicture("Output", output, rows=names, column_axis="channel", before="→"),
+            MatrixView("Output", output, rows=names, column_axis="channel", before="→"),
             question=ask_number(
                 f"What is neuron 0 of {names[-1]}, after the activation?",
                 float(neurons[-1, 0]),
@@ -64,7 +66,7 @@ def feed_forward_by_hand(
             _verdict(neurons, up, down, activation),
             question=_ask_for_and(up, up_bias, activation, down, down_bias) if len(up) == TRUTH.shape[1] else None,
         ),
-        *((MatrixPicture("W₁ W₂: one matrix does the same", up @ down),) if activation == "linear" else ()),
+        *((MatrixView("W₁ W₂: one matrix does the same", up @ down),) if activation == "linear" else ()),
     )
 
 
@@ -155,7 +157,7 @@ def neurons(model: Checkpoint, text: str, layer: int, token: int) -> ScreenRows:
                 needed(activity)[at] / activity.shape[1],
             ),
         ),
-        MatrixPicture(
+        MatrixView(
             "The same neurons at every token", activity[:, strongest], rows=labels, columns=names, column_axis="neuron"
         ),
         _same_network(network, path, inputs, outputs),

@@ -10,7 +10,6 @@ from headlight.analysis.walkthrough.prediction import PredictionWalkthrough, pat
 from headlight.analysis.walkthrough.steps import WalkthroughStep
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
-from headlight.course.pictures import MatrixPicture, TablePicture, Verdict, bars, row
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import WordRank, rank_word, token_labels, value
 from headlight.errors import InputError
@@ -20,6 +19,9 @@ from headlight.questions.asking import ask_flip, choose
 from headlight.questions.kinds import Question
 from headlight.tracing.predictions import prediction_positions
 from headlight.tracing.run import run
+from headlight.views.forms import bars
+from headlight.views.kinds import MatrixView, TableView, Verdict
+from headlight.views.rows import row
 
 SHOWN_CHANNELS, CANDIDATES = 8, 8
 SENTENCE = "The cat sat on the"
@@ -97,10 +99,10 @@ def _numbers(walkthrough: PredictionWalkthrough, name: str) -> list[torch.Tensor
     return [torch.tensor(value.array) for value in step.values]
 
 
-def _channels(step: WalkthroughStep) -> MatrixPicture:
+def _channels(step: WalkthroughStep) -> MatrixView:
     numbers = torch.tensor(step.values[-1].array)
     length = f"length {float(numbers.norm()):.3g}, mean {float(numbers.mean()):.2g}".replace("-", "−")
-    return MatrixPicture(
+    return MatrixView(
         step.description.title,
         numbers[None, :SHOWN_CHANNELS],
         column_axis="channel",
@@ -109,10 +111,10 @@ def _channels(step: WalkthroughStep) -> MatrixPicture:
     )
 
 
-def _table(walkthrough: PredictionWalkthrough, names: tuple[str, ...], vocabulary: int) -> TablePicture:
+def _table(walkthrough: PredictionWalkthrough, names: tuple[str, ...], vocabulary: int) -> TableView:
     logits, powers, total, probabilities = _numbers(walkthrough, "probabilities")
     columns = (each.tolist() for each in (logits, powers, probabilities))
-    return TablePicture(
+    return TableView(
         ("token", "logit", "e^(logit − largest)", "probability"),
         tuple(zip(names, *columns, strict=True)),
         digits=3,

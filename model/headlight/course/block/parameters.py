@@ -10,7 +10,6 @@ from headlight.config import Config, EmbeddingConfig
 from headlight.course.attention import require_equal_heads
 from headlight.course.controls import ChoiceControl, CountControl, ModelControl, TextControl
 from headlight.course.fitting import parameter_count
-from headlight.course.pictures import ModelDiagramPicture, TablePicture, Verdict, bars, row
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import LAYER, require_layer
 from headlight.course.timing import multiply_adds
@@ -21,6 +20,9 @@ from headlight.questions.asking import ask_largest, ask_order
 from headlight.questions.kinds import Question
 from headlight.rendering.model_diagram import model_diagram
 from headlight.tracing.inputs import encode_input
+from headlight.views.forms import bars
+from headlight.views.kinds import ModelDiagramView, TableView, Verdict
+from headlight.views.rows import row
 
 PARTS = {"self_attention": "self-attention", "cross_attention": "cross-attention", "feed_forward": "feed-forward"}
 LEAST_STEPS = 3  # fewest steps that are worth putting in order
@@ -36,12 +38,12 @@ def diagram(model: Checkpoint, text: str, layer: int) -> ScreenRows:
     total, in_layers, whole = sum(counts.values()), parameter_count(blocks), parameter_count(network)
     return (
         row(
-            ModelDiagramPicture(
+            ModelDiagramView(
                 title="Click a part to see its numbers on Explore",
                 diagram=model_diagram(network.config, len(encoded.ids), layer=layer),
                 enterable=True,
             ),
-            TablePicture(
+            TableView(
                 ("part", "parameters", "share of the layer"),
                 tuple((name, f"{count:,}", f"{count / total:.1%}") for name, count in counts.items()),
                 title=f"Parameters of layer {layer}",
@@ -220,7 +222,7 @@ def _check(by_formula: Parts, counted: Parts, operations: Parts, real_operations
     )
 
 
-def _table(config: Config, by_formula: Parts, counted: Parts) -> TablePicture:
+def _table(config: Config, by_formula: Parts, counted: Parts) -> TableView:
     maps = "0" if not config.has_feed_forward else "3" if config.feed_forward == "swiglu" else "2"
     formulas = {
         "embedding": "V d" if config.embedding.tied else "2 V d",
@@ -229,10 +231,10 @@ def _table(config: Config, by_formula: Parts, counted: Parts) -> TablePicture:
         "norms": "(2 L + 1) d" if config.has_feed_forward else "(L + 1) d",
     }
     rows = tuple((name, formulas[name], f"{by_formula[name]:,}", f"{counted[name]:,}") for name in counted)
-    return TablePicture(("part", "formula", "by the formula", "counted on the module"), rows)
+    return TableView(("part", "formula", "by the formula", "counted on the module"), rows)
 
 
-def _memory(config: Config, parameters: int) -> TablePicture:
+def _memory(config: Config, parameters: int) -> TableView:
     n, layers = config.context_length, config.layers
     cache = 2 * layers * n * config.d_model
     scores = config.heads * n * n
@@ -242,7 +244,7 @@ def _memory(config: Config, parameters: int) -> TablePicture:
         ("weights of all heads of one layer: H n²", f"{scores:,}", _bytes(4 * scores), _bytes(2 * scores)),
         ("training with Adam: weights, gradients, two moments", f"{4 * parameters:,}", _bytes(16 * parameters), "—"),
     )
-    return TablePicture(("what", "numbers", "in 32 bits", "in 16 bits"), rows)
+    return TableView(("what", "numbers", "in 32 bits", "in 16 bits"), rows)
 
 
 def _bytes(count: int) -> str:

@@ -11,7 +11,6 @@ from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config
 from headlight.course.controls import Axis, ChoiceControl, CountControl, MatrixControl, ModelControl, TextControl
-from headlight.course.pictures import Equations, LinesPicture, MatrixPicture, TablePicture, Verdict, row
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import LAYER, TOKEN, require_layer, require_token, require_width, token_labels, value
 from headlight.nn.layers import NORMS, RMSNorm
@@ -21,6 +20,8 @@ from headlight.questions.asking import ask_largest, ask_order
 from headlight.questions.kinds import Question
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
+from headlight.views.kinds import Equations, LinesView, MatrixView, TableView, Verdict
+from headlight.views.rows import row
 
 SHOWN_CHANNELS = 6
 TOLERANCE = 1e-4
@@ -89,14 +90,14 @@ def _is_sum(step: Step) -> bool:
     return bool((after - before - added).abs().max() < TOLERANCE * after.abs().max())
 
 
-def _sum_pictures(step: Step, config: Config) -> tuple[MatrixPicture, ...]:
+def _sum_pictures(step: Step, config: Config) -> tuple[MatrixView, ...]:
     """x and f(x), and the new stream: their sum, or the result of the model's norms."""
     _, before, added, after = step
     columns = tuple(str(channel) for channel in range(SHOWN_CHANNELS))
 
-    def picture(title: str, numbers: Float[Tensor, " channel"], sign: str = "") -> MatrixPicture:
+    def picture(title: str, numbers: Float[Tensor, " channel"], sign: str = "") -> MatrixView:
         shown = numbers[None, :SHOWN_CHANNELS]
-        return MatrixPicture(title, shown, columns=columns, column_axis="channel", before=sign)
+        return MatrixView(title, shown, columns=columns, column_axis="channel", before=sign)
 
     formulas = BECOMES if config.only_adds_sublayers else {}
     becomes = "x + f(x)" if _is_sum(step) else formulas.get(config.norm_placement, "the stream after it")
@@ -117,8 +118,8 @@ def _verdict(model: Transformer, steps: list[Step]) -> Verdict:
     )
 
 
-def _lengths(steps: list[Step]) -> LinesPicture:
-    return LinesPicture(
+def _lengths(steps: list[Step]) -> LinesView:
+    return LinesView(
         "Length (2-norm) of the stream and of the added vectors",
         range(len(steps)),
         {
@@ -130,7 +131,7 @@ def _lengths(steps: list[Step]) -> LinesPicture:
     )
 
 
-def _table(steps: list[Step]) -> TablePicture:
+def _table(steps: list[Step]) -> TableView:
     rows = tuple(
         (
             name,
@@ -141,7 +142,7 @@ def _table(steps: list[Step]) -> TablePicture:
         )
         for name, before, added, after in steps
     )
-    return TablePicture(
+    return TableView(
         ("sublayer", "length of x", "length of f(x)", "length after", "cosine of x and f(x)"), rows, digits=2
     )
 
@@ -197,9 +198,9 @@ def layer_norm(x: Tensor, norm: str, gain: Tensor, shift: Tensor, epsilon: str) 
     names = tuple(f"token {label}" for label in TOKENS.label_all(len(x)))
     return (
         row(
-            MatrixPicture("x", x, rows=names, column_axis="channel"),
-            MatrixPicture("Normalized", plain, rows=names, column_axis="channel", before="→"),
-            MatrixPicture("With gain and shift", normed, rows=names, column_axis="channel", before="→"),
+            MatrixView("x", x, rows=names, column_axis="channel"),
+            MatrixView("Normalized", plain, rows=names, column_axis="channel", before="→"),
+            MatrixView("With gain and shift", normed, rows=names, column_axis="channel", before="→"),
             question=_ask_of_means(plain),
         ),
         row(_statistics(names, x, plain, normed), title="Each token by itself"),
@@ -219,7 +220,7 @@ def _ask_of_means(plain: Float[Tensor, "token channel"]) -> Question:
     )
 
 
-def _statistics(names: tuple[str, ...], *stages: Tensor) -> TablePicture:
+def _statistics(names: tuple[str, ...], *stages: Tensor) -> TableView:
     def of(numbers: Tensor) -> tuple[float, float]:
         mean, variance = float(numbers.mean()), float(numbers.var(unbiased=False))
         return round(mean, 6), round(variance, 6)
@@ -229,7 +230,7 @@ def _statistics(names: tuple[str, ...], *stages: Tensor) -> TablePicture:
     rows: list[tuple[str | float, ...]] = []
     for at, name in enumerate(names):
         rows.append((name, *(each for stage in stages for each in of(stage[at]))))
-    return TablePicture(columns, tuple(rows), digits=3)
+    return TableView(columns, tuple(rows), digits=3)
 
 
 def _pencil(x: Float[Tensor, " channel"], normed: Tensor, norm: str, epsilon: float) -> tuple[str, ...]:
@@ -328,7 +329,7 @@ def norm_placement(x: Tensor, matrix: Tensor, depth: int) -> ScreenRows:
     return (
         row(_one_block(streams), title="After one sublayer", question=_ask_of_lengths(streams, depth)),
         row(
-            LinesPicture(
+            LinesView(
                 "Length of the stream",
                 range(len(next(iter(streams.values())))),
                 {NORM_PLACEMENTS[name].title: stream.norm(dim=1).tolist() for name, stream in streams.items()},
@@ -343,7 +344,7 @@ def norm_placement(x: Tensor, matrix: Tensor, depth: int) -> ScreenRows:
     )
 
 
-def _one_block(streams: dict[str, Tensor]) -> TablePicture:
+def _one_block(streams: dict[str, Tensor]) -> TableView:
     channels = next(iter(streams.values())).shape[1]
     columns = ("norm placement", *(f"channel {at}" for at in range(channels)), "mean", "variance")
     rows = tuple(
@@ -355,7 +356,7 @@ def _one_block(streams: dict[str, Tensor]) -> TablePicture:
         )
         for name, stream in streams.items()
     )
-    return TablePicture(columns, rows, digits=3)
+    return TableView(columns, rows, digits=3)
 
 
 def _ask_of_lengths(streams: dict[str, Tensor], depth: int) -> Question:

@@ -16,7 +16,6 @@ from headlight.config import Config
 from headlight.course.controls import CountControl, ModelControl, SeedControl, TextControl
 from headlight.course.fitting import fit
 from headlight.course.language_modeling.ladder import windows
-from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, TablePicture, bars, row
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import sentence_batch, target_loss
 from headlight.errors import InputError
@@ -26,6 +25,9 @@ from headlight.nn.transformer import Transformer
 from headlight.questions.asking import ask_largest
 from headlight.tracing.interventions import InterventionHook, parse_interventions
 from headlight.training.objectives.batch import Batch
+from headlight.views.forms import bars
+from headlight.views.kinds import BarsView, LinesView, ScreenLink, TableView
+from headlight.views.rows import row
 
 RESIDUALS = ("residual", "residual_after_self", "residual_after_cross")
 CONNECTIONS = {"self": "self_attention_residual", "cross": "cross_attention_residual"}  # by a component of a path
@@ -105,7 +107,7 @@ def switch_off(model: Checkpoint, text: str) -> ScreenRows:
             ),
             question=ask_largest("Without which part will this trained model predict worst?", parts),
         ),
-        BarsPicture(
+        BarsView(
             title="Off in one layer only: increase of the loss",
             labels=tuple(f"layer {layer}" for layer in range(len(layers["attention"]))),
             series={name: [loss - whole for loss in losses] for name, losses in layers.items()},
@@ -167,14 +169,14 @@ def _parts(model: Transformer) -> tuple[Part, ...]:
     return tuple(part for part in parts if has.get(part[0], True))
 
 
-def _edits(model: Transformer) -> TablePicture:
+def _edits(model: Transformer) -> TableView:
     rows = tuple((name, edit or "—", text) for name, edit, text in _parts(model))
     note = (
         "Norms and residual connections cannot be switched off separately in this model."
         if not can_separate(model.config)
         else ""
     )
-    return TablePicture(("part", "edit", "what it does"), rows, note=note)
+    return TableView(("part", "edit", "what it does"), rows, note=note)
 
 
 SWITCH_OFF = Screen(
@@ -217,7 +219,7 @@ def gradients(text: str, depth: int, steps: int, seed: int) -> ScreenRows:
     runs = {name: train(text, depth, steps, seed, *parts) for name, parts in CONDITIONS.items()}
     return (
         row(
-            LinesPicture(
+            LinesView(
                 "Gradient of each layer at the first step (2-norm)",
                 range(depth),
                 {name: training.gradients for name, training in runs.items()},
@@ -225,7 +227,7 @@ def gradients(text: str, depth: int, steps: int, seed: int) -> ScreenRows:
                 "gradient",
                 log_y=True,
             ),
-            LinesPicture(
+            LinesView(
                 "Loss in training (nats per character)",
                 range(1, steps + 1),
                 {name: training.losses for name, training in runs.items()},

@@ -12,10 +12,11 @@ from headlight.code_exercises.exercises import CODE_EXERCISES, notebook_text, py
 from headlight.code_exercises.misconceptions import MISCONCEPTIONS, wrong_result
 from headlight.code_exercises.steps import Steps, compute
 from headlight.course.controls import ChoiceControl, CountControl, SeedControl
-from headlight.course.pictures import FilePicture, MatrixPicture, TablePicture, Verdict, row
 from headlight.course.screen import Screen, ScreenRows
 from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_largest, ask_whether
+from headlight.views.kinds import FileView, MatrixView, TableView, Verdict
+from headlight.views.rows import row
 
 DIGITS = 4
 WITHOUT_LAYERS = (
@@ -51,10 +52,10 @@ def show_exercise(name: str, tokens: int, seed: int) -> ScreenRows:
     )
     return (
         row_of_exercise.task,
-        TablePicture(("name", "what it is"), arguments, title="Arguments"),
+        TableView(("name", "what it is"), arguments, title="Arguments"),
         row(
-            FilePicture(file_name="attention.ipynb", media_type="application/x-ipynb+json", text=notebook_text()),
-            FilePicture(file_name="my_attention.py", media_type="text/x-python", text=python_text()),
+            FileView(file_name="attention.ipynb", media_type="application/x-ipynb+json", text=notebook_text()),
+            FileView(file_name="my_attention.py", media_type="text/x-python", text=python_text()),
             title="The exercises, with gaps to fill in",
             text="All four, as a Jupyter notebook or as a Python file. On your own machine, with Headlight installed, "
             "the cells of the notebook check themselves, and headlight check my_attention.py checks the file. Your "
@@ -108,9 +109,9 @@ def show_mistake(mistake: str, tokens: int, channels: int, seed: int) -> ScreenR
 
 def matrix(
     title: str, values: Tensor, row_axis: str, column_axis: str, *, weights: bool = False, before: str = ""
-) -> MatrixPicture:
+) -> MatrixView:
     """A matrix of the only text of a batch."""
-    return MatrixPicture(
+    return MatrixView(
         title,
         values[0],
         rows=_numbers(values.shape[1]),

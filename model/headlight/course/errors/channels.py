@@ -6,11 +6,12 @@ import torch
 
 from headlight.array_types import Float
 from headlight.course.controls import CountControl
-from headlight.course.pictures import BarsPicture, LinesPicture, MatrixPicture, TablePicture, fold, row
 from headlight.course.positions.waves import wavelengths, waves
 from headlight.course.screen import Screen, ScreenRows
 from headlight.nn.positional_encodings import SINUSOIDAL_BASE, Sinusoidal, sinusoids
 from headlight.questions.asking import ask_number
+from headlight.views.kinds import BarsView, LinesView, MatrixView, TableView
+from headlight.views.rows import fold, row
 
 STILL = 0.1  # a channel that changes by less within a text does not distinguish positions
 SHOWN_ROWS, SHOWN_CHANNELS = 6, 4
@@ -38,7 +39,7 @@ def _pair_numbers(d_model: int, length: int) -> ScreenRows:
     shown = sorted({*range(min(4, d_model)), d_model // 2, d_model - 1})
     return (
         row(
-            LinesPicture(
+            LinesView(
                 "Wavelength of each channel",
                 range(d_model),
                 {"j counts pairs": by_pair, "j taken for the channel": by_channel},
@@ -46,7 +47,7 @@ def _pair_numbers(d_model: int, length: int) -> ScreenRows:
                 "positions",
                 log_y=True,
             ),
-            TablePicture(
+            TableView(
                 ("channel", "its pair j", "j counts pairs", "j taken for the channel"),
                 tuple((str(c), str(c // 2), f"{by_pair[c]:,.1f}", f"{by_channel[c]:,.1f}") for c in shown),
                 title="Positions until a channel's wave repeats",
@@ -72,7 +73,7 @@ def _first_position(length: int, d_model: int) -> ScreenRows:
     return (
         row(
             *(
-                MatrixPicture(
+                MatrixView(
                     title,
                     encoding[:SHOWN_ROWS, :SHOWN_CHANNELS],
                     rows=names,
@@ -103,14 +104,14 @@ def _fast_channels(d_model: int, length: int) -> ScreenRows:
     first, last = shown[0], shown[-1]
     return (
         row(
-            LinesPicture(
+            LinesView(
                 "One of the first channels, and one of the last",
                 range(length),
                 {f"channel {channel}": encodings[:, channel] for channel in (first, last)},
                 "position",
                 "value",
             ),
-            BarsPicture(
+            BarsView(
                 title="How often a channel crosses zero in each half of the text",
                 labels=tuple(f"channel {channel}" for channel in shown),
                 series={

@@ -10,11 +10,12 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from headlight.course.controls import ChoiceControl, SeedControl
-from headlight.course.pictures import Claim, ClaimsPicture, Row, ScreenLink, TablePicture, row
 from headlight.course.screen import Screen, ScreenRows
 from headlight.paths import assets_dir
 from headlight.questions.asking import choose
 from headlight.questions.kinds import Question
+from headlight.views.kinds import Claim, ClaimsView, ScreenLink, TableView
+from headlight.views.rows import Row, row
 
 
 @dataclass(frozen=True)
@@ -70,13 +71,13 @@ def reading() -> tuple[Row, Row]:
 
 def _listed(title: str, columns: tuple[str, ...], listed: tuple[Source, ...]) -> Row:
     rows = tuple((each.subject, f"{each.authors}: {each.title}", each.place) for each in listed)
-    return row(TablePicture(columns, rows, title=title, addresses=tuple(each.address for each in listed)))
+    return row(TableView(columns, rows, title=title, addresses=tuple(each.address for each in listed)))
 
 
 def overview(subject: str, seed: int) -> ScreenRows:
     """The claims about one subject, after a question on one of them, and further reading."""
     about = claims()[subject]
-    return (row(ClaimsPicture(claims=about), question=_ask_of_one(about, Random(seed))), *reading())
+    return (row(ClaimsView(claims=about), question=_ask_of_one(about, Random(seed))), *reading())
 
 
 def _ask_of_one(about: tuple[Claim, ...], draw: Random) -> Question:

@@ -11,12 +11,13 @@ from typing import Any
 import torch
 
 from headlight.course.controls import ChoiceControl
-from headlight.course.pictures import TablePicture, Verdict, row
 from headlight.course.positions.waves import wavelengths
 from headlight.course.screen import Screen, ScreenRows
 from headlight.nn.attention import split_heads
 from headlight.nn.positional_encodings import sinusoids
 from headlight.questions.asking import ask_whether
+from headlight.views.kinds import TableView, Verdict
+from headlight.views.rows import row
 
 
 def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
@@ -58,8 +59,8 @@ def missing_names(function: str, imports: str) -> ScreenRows:
     rows = tuple((name, "yes" if name in known else "no") for name in needed) or (("none", "—"),)
     return (
         row(
-            TablePicture(("name", "known"), rows, title=f"Names that {function} takes from its file"),
-            TablePicture(
+            TableView(("name", "known"), rows, title=f"Names that {function} takes from its file"),
+            TableView(
                 ("line", "result"),
                 ((f"def\N{NO-BREAK SPACE}{function}(...)", "no error"), (f"{function}(...)", said)),
                 title="Python's answer",

@@ -15,17 +15,6 @@ from headlight.config import Config, EncoderConfig
 from headlight.course.attention import context_without_positions, require_equal_heads
 from headlight.course.controls import CountControl, ModelControl, TextControl
 from headlight.course.fitting import parameter_count
-from headlight.course.pictures import (
-    HeatMapPicture,
-    MatrixPicture,
-    TablePicture,
-    Verdict,
-    bars,
-    fold,
-    row,
-    shape_text,
-    weights_map,
-)
 from headlight.course.requirements import require_part
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import HEAD, LAYER, require_layer
@@ -38,6 +27,9 @@ from headlight.questions.asking import ask_largest, ask_nearest, ask_number
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.recording import RecordingHook
 from headlight.tracing.run import run
+from headlight.views.forms import bars, shape_text, weights_map
+from headlight.views.kinds import HeatMapView, MatrixView, TableView, Verdict
+from headlight.views.rows import fold, row
 
 VOCABULARY, CHANNELS_AT_LEAST = 32, 48
 
@@ -141,7 +133,7 @@ def cut_heads(tokens: int, d_model: int, heads: int) -> ScreenRows:
     names = tuple(f"token {number}" for number in range(tokens))
     return (
         row(
-            MatrixPicture(
+            MatrixView(
                 f"{counted(tokens, 'token')} × {counted(d_model, 'channel')}",
                 x[0],
                 rows=names,
@@ -160,7 +152,7 @@ def cut_heads(tokens: int, d_model: int, heads: int) -> ScreenRows:
         ),
         row(
             *(
-                MatrixPicture(
+                MatrixView(
                     f"Head {number}",
                     head,
                     rows=names,
@@ -188,14 +180,14 @@ def show_joining(model: Checkpoint, text: str, layer: int, head: int) -> ScreenR
     names = tuple(found.text.token_texts[:SHOWN_TOKENS])
     lengths = found.by_head[:, :SHOWN_TOKENS].norm(dim=-1)
     return (
-        HeatMapPicture(
+        HeatMapView(
             f"{heads} heads side by side: {heads} × {width} channels",
             found.concatenated[:SHOWN_TOKENS],
             rows=names,
             column_axis="channel",
             column_groups=width,
         ),
-        HeatMapPicture(
+        HeatMapView(
             f"W_O: the {counted(width, 'row')} of head {head}",
             found.projection[head * width : (head + 1) * width, :SHOWN_CHANNELS],
             before="×",
@@ -203,7 +195,7 @@ def show_joining(model: Checkpoint, text: str, layer: int, head: int) -> ScreenR
             row_axis="channel of the head",
             column_axis="channel of the model",
         ),
-        HeatMapPicture(
+        HeatMapView(
             "Output of attention",
             found.output[:SHOWN_TOKENS, :SHOWN_CHANNELS],
             before="=",
@@ -212,7 +204,7 @@ def show_joining(model: Checkpoint, text: str, layer: int, head: int) -> ScreenR
             column_axis="channel",
         ),
         row(
-            MatrixPicture(
+            MatrixView(
                 "Length of each head's contribution to each token",
                 lengths.T,
                 rows=names,
@@ -259,7 +251,7 @@ def compare_costs(d_model: int, heads: int, length: int) -> ScreenRows:
                 many.parameters / one.parameters,
             ),
         ),
-        TablePicture(
+        TableView(
             ("attention", "parameters", "multiply-adds", "attention weights: heads × queries × keys"),
             tuple(
                 (name, f"{each.parameters:,}", f"{each.multiply_adds:,}", f"{each.values['weights'].numel():,}")
@@ -283,7 +275,7 @@ def show_widths(
     joined = merge_heads(found.values["weighted_values"][None])[0]
     return (
         row(
-            TablePicture(
+            TableView(
                 ("value", "shape", "axes"),
                 (
                     ("input", shapes["input"], "tokens × channels"),
@@ -305,14 +297,14 @@ def show_widths(
             ),
         ),
         row(
-            HeatMapPicture(
+            HeatMapView(
                 f"Joined: {heads} × {value_head_dim} channels",
                 joined,
                 column_groups=value_head_dim,
                 row_axis="token",
                 column_axis="channel",
             ),
-            HeatMapPicture(
+            HeatMapView(
                 f"After W_O: {d_model} channels again",
                 found.values["output"],
                 before="→",
@@ -332,7 +324,7 @@ def _two_stacks(encoder_heads: int, decoder_heads: int, source_length: int, leng
     weights = run_two_stacks(encoder_heads, decoder_heads, source_length, length)
     return (
         row(
-            TablePicture(
+            TableView(
                 ("attention", "heads", "queries", "keys"), tuple((name, *each.shape) for name, each in weights.items())
             ),
             title="A different number of heads in the encoder",

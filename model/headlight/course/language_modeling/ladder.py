@@ -21,7 +21,6 @@ from headlight.config import Config, EmbeddingConfig
 from headlight.course.cards import bits_per_token
 from headlight.course.controls import ChoiceControl, CountControl, NumberControl, SeedControl, TextControl
 from headlight.course.fitting import fit, parameter_count
-from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, TablePicture, row
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import continuation, sentence_batch, target_loss, token_labels
 from headlight.course.tokens.split_screens import MAX_TRAINING_CHARACTERS, small_text
@@ -30,6 +29,8 @@ from headlight.nn.transformer import Transformer
 from headlight.paths import assets_dir
 from headlight.questions.asking import ask_largest
 from headlight.questions.kinds import Question
+from headlight.views.kinds import BarsView, LinesView, ScreenLink, TableView
+from headlight.views.rows import row
 
 WINDOW, ROWS, D_MODEL = 24, 16, 32
 LEARNING_RATE = 1e-2
@@ -91,7 +92,7 @@ def trained_ladder(sentence: str, beginning: str, temperature: float, seed: int,
         )
     return (
         row(
-            BarsPicture(
+            BarsView(
                 title="Loss of the sentence (nats for each token)",
                 labels=tuple(answers),
                 series={
@@ -104,7 +105,7 @@ def trained_ladder(sentence: str, beginning: str, temperature: float, seed: int,
             question=ask_rung_question({name: answer.writing_loss for name, answer in answers.items()}),
         ),
         _token_losses(shipped_rung(rung), SHIPPED[rung], sentence),
-        TablePicture(
+        TableView(
             ("model", f"up to {WRITTEN_TOKENS} tokens", "loss of held-out stories, as in training"),
             tuple((name, answer.written or ENDS, answer.held_out_loss) for name, answer in answers.items()),
             title=f"Continuations of “{beginning}”",
@@ -169,10 +170,10 @@ def whole_losses(rung: Checkpoint, text: str) -> Float[Tensor, " target"]:
     return functional.cross_entropy(rung.model(batch.ids)[0, :-1].float(), batch.targets[0, :-1], reduction="none")
 
 
-def _token_losses(rung: Checkpoint, name: str, text: str) -> BarsPicture:
+def _token_losses(rung: Checkpoint, name: str, text: str) -> BarsView:
     encoded, _ = sentence_batch(rung, text)
     losses = {"training": whole_losses(rung, text), "writing": writing_losses(rung, text)}
-    return BarsPicture(
+    return BarsView(
         title=f"“{name}”: loss of each token",
         labels=token_labels(encoded)[1 : SHOWN_TOKENS + 1],
         series={way: each[:SHOWN_TOKENS] for way, each in losses.items()},
@@ -197,7 +198,7 @@ def trained_here(text: str, order: str, steps: int, seed: int) -> ScreenRows:
     writing = {name: rung.writing_loss for name, rung in rungs.items()}
     return (
         row(
-            BarsPicture(
+            BarsView(
                 title="Loss (nats for each character)",
                 labels=tuple(rungs),
                 series={"training": list(learned.values()), "writing": list(writing.values())},
@@ -206,12 +207,12 @@ def trained_here(text: str, order: str, steps: int, seed: int) -> ScreenRows:
             ),
             question=ask_rung_question(writing, masked=order == "mask-first"),
         ),
-        TablePicture(
+        TableView(
             ("model", f"the next {WRITTEN} characters", "parameters"),
             tuple((name, rung.sample, f"{parameter_count(rung.model):,}") for name, rung in rungs.items()),
             title=f"Continuations of “{text[:BEGINNING]}”",
         ),
-        LinesPicture(
+        LinesView(
             "Loss in training",
             range(1, steps + 1),
             {name: rung.losses for name, rung in rungs.items()},

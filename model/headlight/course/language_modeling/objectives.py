@@ -15,7 +15,6 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config
 from headlight.course.controls import ChoiceControl, CountControl, ModelControl, SeedControl, TextControl
 from headlight.course.fitting import fit
-from headlight.course.pictures import LinesPicture, TablePicture, TokensPicture, Verdict, row
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import sentence_batch, target_loss, token_labels
 from headlight.errors import InputError, counted
@@ -25,6 +24,8 @@ from headlight.text.tokenizer import Tokenizer
 from headlight.tracing.inputs import encode_input
 from headlight.training.objectives.batch import IGNORE_INDEX
 from headlight.training.objectives.texts import TRAINING_REPLACEMENTS, TokenMasker
+from headlight.views.kinds import LinesView, TableView, TokensView, Verdict
+from headlight.views.rows import row
 
 MOST_WORDS, D_MODEL, LEARNING_RATE = 24, 32, 1e-3
 SHOWN = 8  # steps whose output is shown
@@ -45,7 +46,7 @@ def shifted_targets(model: Checkpoint, text: str) -> ScreenRows:
     )
     right = sum(token == label for token, label in zip(best, labels[1:], strict=True))
     return (
-        TokensPicture(
+        TokensView(
             "What the model reads",
             labels[:-1],
             note=f"“{labels[0]}” separates texts: after it the model predicts how one begins."
@@ -53,14 +54,14 @@ def shifted_targets(model: Checkpoint, text: str) -> ScreenRows:
             else "",
         ),
         row(
-            TokensPicture("Targets: the same, shifted by one", labels[1:], shades=of_target),
+            TokensView("Targets: the same, shifted by one", labels[1:], shades=of_target),
             question=ask_nearest(
                 f"How many predictions does training on these {len(labels)} tokens use at once?",
                 {"1, the last": 1} | {str(count): count for count in (len(labels) // 2, len(labels) - 1, len(labels))},
                 len(rows),
             ),
         ),
-        TablePicture(("after", "target", "probability", "loss", "first guess"), rows, digits=3),
+        TableView(("after", "target", "probability", "loss", "first guess"), rows, digits=3),
         f"One sentence, {len(rows)} tasks, all computed at once: the causal mask hides each target from its own "
         f"prediction. The mean loss is {target_loss(network, batch):.3f} nats; {right} first guesses are right.",
     )
@@ -130,13 +131,13 @@ def learned_here(text: str, given: int, steps: int, seed: int) -> ScreenRows:
         else f"After {counted(found.learned, 'step')} it completes the sentence, and continues to do so."
     )
     return (
-        TokensPicture("Given words, and words to be written", tuple(words), shades=[0.6] * given),
+        TokensView("Given words, and words to be written", tuple(words), shades=[0.6] * given),
         row(
-            TablePicture(("steps", "loss", "completion"), tuple(
+            TableView(("steps", "loss", "completion"), tuple(
                     (str(step), found.losses[step], f"{line} {'✓' if line == rest else '✗'}")
                     for step, line in found.written.items()
                 ), title=f"Continuations of “{' '.join(words[:given])}”", digits=3),
-            LinesPicture("Mean loss of the next word", range(steps + 1), {"loss": found.losses}, "step", "nats"),
+            LinesView("Mean loss of the next word", range(steps + 1), {"loss": found.losses}, "step", "nats"),
             question=choose(
                 "After how many steps does it complete your sentence, and continue to do so?", options, answer, {}
             ),
@@ -195,9 +196,9 @@ def masking(model: Checkpoint, text: str, rate: int, shares: str, seed: int) -> 
     read = tuple(tokenizer.stripped_token_text(int(token)) for token in hidden[first])
     losses = token_losses(network, hidden[first], ids[first])
     return (
-        TokensPicture("The sentence", labels),
+        TokensView("The sentence", labels),
         row(
-            TokensPicture("What the model reads", read, shades=[SHADES[kind] for kind in kinds], below=tuple(kinds)),
+            TokensView("What the model reads", read, shades=[SHADES[kind] for kind in kinds], below=tuple(kinds)),
             question=ask_number(
                 f"{rate} % of the tokens are targets. What percentage of all tokens becomes [MASK], on average?",
                 rate * REPLACEMENTS[shares][0],
@@ -227,11 +228,11 @@ def token_losses(model: Transformer, read: np.ndarray, original: np.ndarray) -> 
     return -probabilities[torch.arange(len(original)), torch.tensor(original)].cpu()
 
 
-def _targets(labels: tuple[str, ...], read: tuple[str, ...], kinds: list[str], losses: Tensor) -> TablePicture:
+def _targets(labels: tuple[str, ...], read: tuple[str, ...], kinds: list[str], losses: Tensor) -> TableView:
     rows = tuple(
         (labels[at], read[at], float((-losses[at]).exp()), float(losses[at])) for at, kind in enumerate(kinds) if kind
     )
-    return TablePicture(("target", "the model reads", "probability of the target", "loss"), rows, digits=3)
+    return TableView(("target", "the model reads", "probability of the target", "loss"), rows, digits=3)
 
 
 def _verdict(kinds: list[str], losses: Tensor) -> Verdict:
@@ -242,7 +243,7 @@ def _verdict(kinds: list[str], losses: Tensor) -> Verdict:
     )
 
 
-def _shares(ids: np.ndarray, hidden: np.ndarray, targets: np.ndarray, tokenizer: Tokenizer) -> TablePicture:
+def _shares(ids: np.ndarray, hidden: np.ndarray, targets: np.ndarray, tokenizer: Tokenizer) -> TableView:
     fates = [
         fate(*each, tokenizer)
         for each in zip(ids.ravel().tolist(), hidden.ravel().tolist(), targets.ravel().tolist(), strict=True)
@@ -257,7 +258,7 @@ def _shares(ids: np.ndarray, hidden: np.ndarray, targets: np.ndarray, tokenizer:
             for kind in tuple(SHADES)[:3]
         ),
     )
-    return TablePicture(("", "count", "share"), rows)
+    return TableView(("", "count", "share"), rows)
 
 
 MASKING = Screen(

@@ -15,7 +15,6 @@ from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.cards import Table, card_section, card_table
 from headlight.course.controls import ModelControl, SeedControl, TextControl
-from headlight.course.pictures import LinesPicture, Row, TablePicture, Verdict, row
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.tokens.model_vectors import text_vectors
 from headlight.data.bag_of_words import NaiveBayes
@@ -27,6 +26,8 @@ from headlight.evaluation.text_tasks import Accuracy
 from headlight.nn.transformer import Transformer
 from headlight.paths import assets_dir
 from headlight.questions.asking import ask_whether
+from headlight.views.kinds import LinesView, TableView, Verdict
+from headlight.views.rows import Row, row
 
 LEAST_LINES, MOST_LINES = 4, 60  # labelled lines
 RIDGE = 1.0
@@ -91,7 +92,7 @@ def pretraining(model: Checkpoint, lines: str, sentence: str, seed: int) -> Scre
     columns = ("classifier trained on your lines", "your sentence", f"{len(tests)} reviews written for this test")
     return (
         row(
-            TablePicture(columns, rows),
+            TableView(columns, rows),
             title=f"{len(examples)} labelled lines",
             question=ask_whether(
                 "Does the pretrained network classify more reviews correctly than the one with random weights?",
@@ -144,14 +145,14 @@ def _fewer_rows(curve: LabelCurve) -> ScreenRows:
     told = f"With {' and '.join(map(str, sure))} lines," if sure else "For no number of lines,"
     return (
         row(
-            LinesPicture(
+            LinesView(
                 "Correctly classified reviews",
                 curve.counts,
                 {name: each.mean(1) for name, each in curve.right.items()},
                 "labelled lines",
                 "share",
             ),
-            TablePicture(
+            TableView(
                 ("labelled lines", "more right", "standard error"),
                 tuple(
                     (str(n), f"{gain:+.1%}", f"{error:.1%}")
@@ -231,7 +232,7 @@ def _shipped_row() -> Row:
     """The results in the shipped model's card, from thousands of lines."""
     card = (assets_dir() / "models" / "sentiment" / "README.md").read_text(encoding="utf-8")
     return row(
-        TablePicture(("trained on all reviews", "held-out reviews"), variant_scores(card)),
+        TableView(("trained on all reviews", "held-out reviews"), variant_scores(card)),
         title="With many lines: the shipped model",
         text="Here all weights are trained, unless the table says otherwise. The figures are from the card of "
         "“sentiment”, which has a recipe for each line.",

@@ -13,7 +13,6 @@ from headlight.checkpoints import Checkpoint
 from headlight.config import Config, EmbeddingConfig
 from headlight.course.controls import ChoiceControl, CountControl, ModelControl, SeedControl, TextControl
 from headlight.course.fitting import fit
-from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, TablePicture, Verdict, row, weights_map
 from headlight.course.screen import Screen, ScreenRows, StateFields, compare_link, link
 from headlight.course.sentences import token_labels, value
 from headlight.errors import InputError
@@ -25,6 +24,9 @@ from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 from headlight.training.objectives.batch import Batch
 from headlight.training.train_step import cross_entropy, logits_and_targets
+from headlight.views.forms import weights_map
+from headlight.views.kinds import BarsView, LinesView, ScreenLink, TableView, Verdict
+from headlight.views.rows import row
 
 MOST_TOKENS = 24  # tokens drawn
 NOTABLE = 0.1  # nats of difference
@@ -70,7 +72,7 @@ def other_mask(model: Checkpoint, text: str, mask: str) -> ScreenRows:
     told = _reading(*means) if mask == "none" else STRICT
     return (
         row(
-            BarsPicture(
+            BarsView(
                 title="Negative log-likelihood of each token, in nats",
                 labels=tokens[:MOST_TOKENS],
                 series={"j ≤ i": own[:MOST_TOKENS].tolist(), chosen.series: other[:MOST_TOKENS].tolist()},
@@ -143,7 +145,7 @@ def train_either_way(vocabulary: int, steps: int, seed: int) -> ScreenRows:
     honest, cheating = (sum(losses[name][-10:]) / len(losses[name][-10:]) for name in ("causal", "no mask"))
     return (
         row(
-            LinesPicture(
+            LinesView(
                 "Training loss",
                 range(1, steps + 1),
                 losses | {"chance level": [chance] * steps},
@@ -236,7 +238,7 @@ def decoder_parts(model: Checkpoint, source: str, text: str) -> ScreenRows:
                 else "It has an encoder, and looks at the encoder's output.",
             ),
         ),
-        TablePicture(
+        TableView(
             ("attention", "heads", "queries", "keys", "largest weight on a later token", "without the mask"),
             rows,
             title="Every attention of the decoder",

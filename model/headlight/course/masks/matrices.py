@@ -11,7 +11,6 @@ from headlight.array_types import Bool, Float
 from headlight.course.attention import HeadValues, attend
 from headlight.course.attention_by_hand.words import TOKENS
 from headlight.course.controls import ChoiceControl, CountControl, MatrixControl, SeedControl
-from headlight.course.pictures import MatrixPicture, TablePicture, Verdict, bars, row, weights_matrix
 from headlight.course.screen import Screen, ScreenRows, StateFields
 from headlight.errors import InputError, reason
 from headlight.nn.attention import Attention
@@ -19,6 +18,9 @@ from headlight.nn.attention_functions import AttentionFunction, SoftmaxAttention
 from headlight.nn.masks import MASKS, QueryKeyPositions, combine_masks, padding
 from headlight.questions.asking import ask_mask, ask_number, ask_whether, choose
 from headlight.questions.kinds import Question
+from headlight.views.forms import bars, weights_matrix
+from headlight.views.kinds import MatrixView, TableView, Verdict
+from headlight.views.rows import row
 
 CHANNELS = 4
 WAYS = {"weights": "Weights set to 0 after the softmax", "scores": "Scores set to 0 before the softmax"}
@@ -71,7 +73,7 @@ def added_mask(
     head = attend(q, k, v, allowed=allowed)
     plain = torch.softmax(head.masked_scores, dim=-1)
     names = TOKENS.label_all(tokens)
-    matrix = partial(MatrixPicture, rows=names, columns=names)
+    matrix = partial(MatrixView, rows=names, columns=names)
     weights = partial(matrix, colours="weights", row_sums=True, crossed=~allowed)
     m = torch.zeros(tokens, tokens).masked_fill(~allowed, -torch.inf)
     empty = [name for name, seen in zip(names, allowed.any(-1).tolist(), strict=True) if not seen]
@@ -90,8 +92,8 @@ def added_mask(
         *(
             (
                 row(
-                    MatrixPicture("output in this program", head.output, rows=names),
-                    MatrixPicture("output with torch.softmax", plain @ v, rows=names),
+                    MatrixView("output in this program", head.output, rows=names),
+                    MatrixView("output with torch.softmax", plain @ v, rows=names),
                 ),
             )
             if empty
@@ -207,7 +209,7 @@ def before_or_after(way: str, scores: Float[Tensor, "query key"]) -> ScreenRows:
     read = scores.masked_fill(~allowed, 0) if way == "scores" else scores
     right, wrong = weights_of_scores(scores, allowed), weights_of_scores(read, None).weights
     kept = (wrong * allowed).sum(-1)
-    matrix = partial(MatrixPicture, rows=names, columns=names, crossed=~allowed)
+    matrix = partial(MatrixView, rows=names, columns=names, crossed=~allowed)
     weights = partial(weights_matrix, names=names, crossed=~allowed, before="→")
     return (
         row(matrix(title="−∞ before the softmax", values=right.masked_scores), weights("Weights", right.weights)),
@@ -251,7 +253,7 @@ def _in_place(scores: Tensor, allowed: Tensor, names: tuple[str, ...]) -> Screen
     kept = {"masked_fill": scores.clone(), "masked_fill_": scores.clone()}
     for name, given in kept.items():
         getattr(given, name)(~allowed, -torch.inf)
-    matrix = partial(MatrixPicture, rows=names, columns=names)
+    matrix = partial(MatrixView, rows=names, columns=names)
     return (
         row(
             *(matrix(title=f"The scores after {name}", values=given) for name, given in kept.items()),
@@ -297,7 +299,7 @@ def broadcast_mask(batch: int, heads: int, keys: int, way: str, d_model: int) ->
     is_token = torch.arange(cells) < cells - torch.arange(batch)[:, None] % cells
     mask = is_token[:, None] if way == "missing" else is_token[:, None, None]
     scores = torch.zeros(batch, heads, keys, keys)
-    shapes = TablePicture(
+    shapes = TableView(
         ("tensor", "axes", "shape"),
         (
             ("scores", "batch, head, query, key", str(tuple(scores.shape))),
@@ -305,7 +307,7 @@ def broadcast_mask(batch: int, heads: int, keys: int, way: str, d_model: int) ->
         ),
         note="Shapes are matched from the right; an axis of 1 fits any other.",
     )
-    lengths = MatrixPicture(
+    lengths = MatrixView(
         "padding mask: 1 is kept",
         is_token.float(),
         rows=tuple(f"example {index}" for index in range(batch)),
@@ -327,7 +329,7 @@ def _outcome(scores: Tensor, mask: Tensor, is_token: Tensor, way: str) -> Screen
     hidden = weights[:, :, 0] == 0
     right = bool((hidden == ~is_token[:, None]).all())
     pictures = tuple(
-        MatrixPicture(
+        MatrixView(
             f"example {index}: which keys each head may see",
             (~hidden[index]).float(),
             rows=tuple(f"head {head}" for head in range(heads)),

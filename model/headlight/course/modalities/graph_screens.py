@@ -12,20 +12,14 @@ from torch import Tensor
 from headlight.array_types import Bool, Float
 from headlight.course.attention import UNSCALED, attend
 from headlight.course.controls import CountControl, SeedControl, TextControl
-from headlight.course.pictures import (
-    GraphPicture,
-    MatrixPicture,
-    TablePicture,
-    Verdict,
-    fold,
-    row,
-    weights_matrix,
-)
 from headlight.course.screen import Screen, ScreenRows
 from headlight.errors import InputError, counted, shortened
 from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_mask
 from headlight.questions.kinds import Question
+from headlight.views.forms import weights_matrix
+from headlight.views.kinds import GraphView, MatrixView, TableView, Verdict
+from headlight.views.rows import fold, row
 
 MOST_NODES, MOST_EDGES = 12, 24
 LAYOUT_STEPS = 200
@@ -163,7 +157,7 @@ def show_graph(edges: str, node: str, layers: int, seed: int) -> ScreenRows:
     return (
         row(
             *(
-                GraphPicture(
+                GraphView(
                     title=title,
                     nodes=graph.nodes,
                     places=places,
@@ -177,7 +171,7 @@ def show_graph(edges: str, node: str, layers: int, seed: int) -> ScreenRows:
             question=_ask_of_neighbours(graph, asked),
         ),
         row(
-            MatrixPicture(
+            MatrixView(
                 "The mask: 1 for edges and on the diagonal",
                 graph.neighbours.float(),
                 rows=graph.nodes,
@@ -197,7 +191,7 @@ def show_graph(edges: str, node: str, layers: int, seed: int) -> ScreenRows:
         *fold(
             row(
                 *(
-                    MatrixPicture(title, values, rows=graph.nodes, columns=graph.kinds, before=before)
+                    MatrixView(title, values, rows=graph.nodes, columns=graph.kinds, before=before)
                     for title, values, before in (
                         ("At first", graph.features, ""),
                         ("Along the edges", along, "→"),
@@ -260,7 +254,7 @@ def _permuted(graph: Graph, seed: int, layers: int) -> ScreenRows:
     return (
         row(
             *(
-                MatrixPicture(
+                MatrixView(
                     title, each.neighbours.float(), rows=each.nodes, columns=each.nodes, colours="weights", before=sign
                 )
                 for title, each, sign in (("Mask", graph, ""), ("Mask in the new order", other, "→"))
@@ -271,7 +265,7 @@ def _permuted(graph: Graph, seed: int, layers: int) -> ScreenRows:
         ),
         row(
             *(
-                MatrixPicture(title, values, rows=each.nodes, columns=graph.kinds, before=sign)
+                MatrixView(title, values, rows=each.nodes, columns=graph.kinds, before=sign)
                 for title, values, each, sign in (
                     ("Vectors", before, graph, ""),
                     ("Vectors in the new order", after, other, "→"),
@@ -279,7 +273,7 @@ def _permuted(graph: Graph, seed: int, layers: int) -> ScreenRows:
             ),
             title=f"After {counted(layers, 'layer')} along the edges",
         ),
-        TablePicture(
+        TableView(
             ("attention of", "row by row", "each node with itself", "mean of all nodes"),
             tuple(
                 (

@@ -25,23 +25,14 @@ from headlight.course.modalities.sound_screen import (
     synthesize,
     wav_url,
 )
-from headlight.course.pictures import (
-    HeatMapPicture,
-    LinesPicture,
-    MatrixPicture,
-    Row,
-    SoundPicture,
-    TablePicture,
-    TokensPicture,
-    Verdict,
-    row,
-)
 from headlight.course.screen import Screen, ScreenRows
 from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.transformer import Transformer
 from headlight.questions.asking import choose
 from headlight.questions.kinds import Question
 from headlight.tracing.recording import RecordingHook
+from headlight.views.kinds import HeatMapView, LinesView, MatrixView, SoundView, TableView, TokensView, Verdict
+from headlight.views.rows import Row, row
 
 REGISTERS, MOVES = ("low", "middle", "high"), ("falls", "stays", "rises")
 WORDS = ("start", *REGISTERS, *MOVES, "end")
@@ -170,11 +161,11 @@ def show_melody(sounds: str, steps: int, seed: int, recording: Float[Tensor, " s
     shares = torch.stack([sum_by_sound(each, len(heard)) for each in weights])
     names = tuple(f"{number}. {sound.name}" for number, sound in enumerate(heard, 1))
     return (
-        SoundPicture(title=f"Your melody, {len(samples) / SAMPLE_RATE:.1f} seconds", source=wav_url(samples)),
-        row(TokensPicture("The decoder writes", written), question=_question(written)),
+        SoundView(title=f"Your melody, {len(samples) / SAMPLE_RATE:.1f} seconds", source=wav_url(samples)),
+        row(TokensView("The decoder writes", written), question=_question(written)),
         *_frames_rows(samples, written, weights),
         row(
-            MatrixPicture("The same, summed by sound", shares, rows=written, columns=names, colours="weights"),
+            MatrixView("The same, summed by sound", shares, rows=written, columns=names, colours="weights"),
             title="Which sounds did each word look at?",
         ),
         _training_row(writer, losses, seed),
@@ -230,7 +221,7 @@ def _frames_rows(samples: Tensor, written: tuple[str, ...], weights: Tensor) -> 
     centres = [LOWEST_BAND * 2 ** (band / BANDS_PER_OCTAVE) for band in range(BANDS)]
     columns = tuple(map(str, range(len(frames))))
     return (
-        HeatMapPicture(
+        HeatMapView(
             f"The input: {len(frames)} frames of {BANDS} frequency bands",
             frames.T.flip(0),
             rows=tuple(f"{centre:.0f} Hz" for centre in reversed(centres)),
@@ -239,7 +230,7 @@ def _frames_rows(samples: Tensor, written: tuple[str, ...], weights: Tensor) -> 
             colours="positive",
             column_groups=FRAMES_PER_SOUND,
         ),
-        HeatMapPicture(
+        HeatMapView(
             "Where each word looks: cross-attention of the last layer",
             weights,
             rows=written,
@@ -254,14 +245,14 @@ def _frames_rows(samples: Tensor, written: tuple[str, ...], weights: Tensor) -> 
 def _training_row(writer: MelodyWriter, losses: list[float], seed: int) -> Row:
     means = torch.tensor(losses[: len(losses) // SMOOTHED * SMOOTHED]).view(-1, SMOOTHED).mean(1)
     return row(
-        LinesPicture(
+        LinesView(
             f"Loss in training, in nats (mean of {SMOOTHED} steps)",
             [SMOOTHED * (at + 1) for at in range(len(means))],
             {"loss": means},
             "step",
             "loss",
         ),
-        TablePicture(
+        TableView(
             ("word about the", "right"),
             tuple((place, f"{share:.0%}") for place, share in accuracies(writer, seed).items()),
             title=f"{TEST_ROWS} new melodies of {TONES[-1]} tones",

@@ -14,11 +14,13 @@ from headlight.array_types import Float, Shaped
 from headlight.config import ImageConfig, ImageProcessorConfig
 from headlight.course.attention import NO_WEIGHTS, SHARPNESS, attend_by_similarity
 from headlight.course.controls import ChoiceControl, CountControl
-from headlight.course.pictures import HeatMapPicture, ImagePicture, TablePicture, row, shape_text
 from headlight.course.requirements import require_index
 from headlight.course.screen import Screen, ScreenRows
 from headlight.questions.asking import ask_cell
 from headlight.questions.kinds import Question
+from headlight.views.forms import shape_text
+from headlight.views.kinds import HeatMapView, ImageView, TableView
+from headlight.views.rows import row
 from headlight.vision.image import decode_image, process_image, require_pillow
 from headlight.vision.shipped_images import all_shipped_image_names, shipped_image
 
@@ -89,13 +91,13 @@ def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Scree
     best = int(head.weights[patch].argmax())
     return (
         row(
-            ImagePicture(f"{count} × {count} patches of {side} × {side} pixels", source, count, count, marked=(patch,)),
-            ImagePicture(
+            ImageView(f"{count} × {count} patches of {side} × {side} pixels", source, count, count, marked=(patch,)),
+            ImageView(
                 name.capitalize(), png_url(to_rgb(patches[patch].view(3, side, side)).numpy()), side, side, before="→"
             ),
             question=_ask_of_place(patch, count),
         ),
-        HeatMapPicture(
+        HeatMapView(
             f"The same patch as a vector of 3 · {side} · {side} = {patches.shape[1]} numbers",
             patches[patch].view(3, -1),
             rows=("red", "green", "blue"),
@@ -104,7 +106,7 @@ def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Scree
             colours="positive",
             column_groups=side,
         ),
-        TablePicture(
+        TableView(
             ("value", "shape", "axes"),
             (
                 ("image", shape_text(pixels.shape), "channels × pixel rows × pixel columns"),
@@ -114,7 +116,7 @@ def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Scree
             title="Shapes",
         ),
         row(
-            ImagePicture(
+            ImageView(
                 "Where the framed patch looks",
                 source,
                 count,
@@ -122,7 +124,7 @@ def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Scree
                 shades={name: head.weights[patch]},
                 marked=(patch,),
             ),
-            ImagePicture(
+            ImageView(
                 "Output: each patch is the weighted mean of all patches",
                 png_url(to_rgb(join_patches(head.output, (side, side))).numpy()),
                 count,

@@ -10,12 +10,14 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.course.attention import UNSCALED, HeadValues, attend
 from headlight.course.controls import ChoiceControl, CountControl, TextControl
-from headlight.course.pictures import TablePicture, TokensPicture, row, weights_map
 from headlight.course.requirements import require_index
 from headlight.course.screen import Screen, ScreenRows
 from headlight.errors import InputError
 from headlight.questions.asking import ask_largest
 from headlight.registry import Registry
+from headlight.views.forms import weights_map
+from headlight.views.kinds import TableView, TokensView
+from headlight.views.rows import row
 
 MOST_RESIDUES = 100
 
@@ -140,7 +142,7 @@ def show_protein(chain: str, residue: int, looks_for: str, reach: int) -> Screen
     names = tuple(f"{letter}{place}" for place, letter in enumerate(letters, 1))
     return (
         row(
-            TokensPicture(
+            TokensView(
                 f"Where {names[residue - 1]} looks, for {head.title}",
                 tuple(letters),
                 shades=weights / weights.max(),
@@ -158,7 +160,7 @@ def show_protein(chain: str, residue: int, looks_for: str, reach: int) -> Screen
         _show_largest(letters, names, residue - 1, weights),
         weights_map("Weights of all residues", values.weights, names, colours="positive"),
         row(
-            TablePicture(
+            TableView(
                 ("matrix", "channels read", "times"),
                 (("W_Q", head.read, STRENGTH * head.sign), ("W_K", head.read, 1)),
                 title="The weights of this head",
@@ -169,7 +171,7 @@ def show_protein(chain: str, residue: int, looks_for: str, reach: int) -> Screen
     )
 
 
-def _show_largest(letters: str, names: tuple[str, ...], asked: int, weights: Float[Tensor, " residue"]) -> TablePicture:
+def _show_largest(letters: str, names: tuple[str, ...], asked: int, weights: Float[Tensor, " residue"]) -> TableView:
     """The vectors of the query residue and of the residues that it looks at most."""
     best = weights.argsort(descending=True, stable=True)[:SHOWN_KEYS].tolist()
     rows = []
@@ -177,7 +179,7 @@ def _show_largest(letters: str, names: tuple[str, ...], asked: int, weights: Flo
         acid = AMINO_ACIDS[letters[place]]
         rows.append((names[place], acid.name, weight, acid.charge, acid.hydropathy))
     columns = ("residue", "amino acid", "weight", "charge", "hydropathy")
-    return TablePicture(columns, tuple(rows), title="The query residue, and the residues with its largest weights")
+    return TableView(columns, tuple(rows), title="The query residue, and the residues with its largest weights")
 
 
 def describe_look(names: tuple[str, ...], asked: int, values: HeadValues) -> str:

@@ -15,13 +15,15 @@ from headlight.course.modalities.graph_screens import GRAPH, parse_graph
 from headlight.course.modalities.patches import IMAGE_SIDE, PATCHES, cut_into_patches, read_pixels
 from headlight.course.modalities.protein_screen import PROTEIN, embed_protein, parse_protein
 from headlight.course.modalities.sound_screen import SOUND, parse_sounds, spectrogram, synthesize
-from headlight.course.pictures import TablePicture, Verdict, row, shape_text, weights_map
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import token_labels
 from headlight.errors import counted
 from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_number
 from headlight.tracing.run import run
+from headlight.views.forms import shape_text, weights_map
+from headlight.views.kinds import TableView, Verdict
+from headlight.views.rows import row
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def show_sequences(model: Checkpoint, text: str, sharpness: float) -> ScreenRows
     error = max(float((head.weights.sum(-1) - 1).abs().max()) for head in heads.values())
     tokens, channels = found["text"].vectors.shape
     return (
-        TablePicture(("sequence", "one vector is", "order", "tokens × channels"), rows),
+        TableView(("sequence", "one vector is", "order", "tokens × channels"), rows),
         row(
             *(
                 weights_map(

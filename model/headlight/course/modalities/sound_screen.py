@@ -15,13 +15,15 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.course.attention import NO_WEIGHTS, SHARPNESS, attend_by_similarity
 from headlight.course.controls import CountControl, RecordingControl, TextControl
-from headlight.course.pictures import HeatMapPicture, SoundPicture, TablePicture, bars, row, shape_text
 from headlight.course.requirements import require_index
 from headlight.course.screen import Screen, ScreenRows
 from headlight.errors import InputError, shortened
 from headlight.questions.asking import ask_largest
 from headlight.sound.recording import decode_recording
 from headlight.sound.spectrogram import amplitudes
+from headlight.views.forms import bars, shape_text
+from headlight.views.kinds import HeatMapView, SoundView, TableView
+from headlight.views.rows import row
 
 SAMPLE_RATE = 8_000  # samples a second
 SOUND_SAMPLES, FRAME_SAMPLES, HOP = 2_048, 512, 256  # samples of one sound, of one frame, from one frame to the next
@@ -170,13 +172,13 @@ def show_sound(
     labels = tuple(f"{number}. {sound.name}" for number, sound in enumerate(heard, 1))
     return (
         row(
-            SoundPicture(title=f"{len(samples) / SAMPLE_RATE:.1f} seconds to hear", source=wav_url(samples)),
+            SoundView(title=f"{len(samples) / SAMPLE_RATE:.1f} seconds to hear", source=wav_url(samples)),
             _table(samples, frames, head.weights),
         ),
         _draw_spectrogram(heard, frames),
         row(
             bars(f"Where sound {asked}, {heard[asked - 1].name}, looks", labels, shares, name="weight", digits=3),
-            HeatMapPicture(
+            HeatMapView(
                 "All frames",
                 head.weights,
                 row_axis="query frame",
@@ -223,8 +225,8 @@ def describe_shares(heard: tuple[Sound, ...], asked: int, shares: Float[Tensor, 
     )
 
 
-def _table(samples: Tensor, frames: Tensor, weights: Tensor) -> TablePicture:
-    return TablePicture(
+def _table(samples: Tensor, frames: Tensor, weights: Tensor) -> TableView:
+    return TableView(
         ("value", "shape", "axes"),
         (
             ("sound", shape_text(samples.shape), "samples"),
@@ -242,13 +244,13 @@ def highest_frequency(heard: tuple[Sound, ...], frames: Float[Tensor, "frame fre
     return max((tone for sound in heard for tone in sound.frequencies), default=max(loudest, LOWEST))
 
 
-def _draw_spectrogram(heard: tuple[Sound, ...], frames: Tensor) -> HeatMapPicture:
+def _draw_spectrogram(heard: tuple[Sound, ...], frames: Tensor) -> HeatMapView:
     """The frames as columns, with low frequencies at the bottom, up to somewhat above the highest; some share a row."""
     spacing = SAMPLE_RATE / FRAME_SAMPLES
     shown = min(ceil(ROOM_ABOVE * highest_frequency(heard, frames) / spacing) + 1, frames.shape[1])
     step = ceil(shown / MOST_ROWS)
     values = torch.stack([part.amax(1) for part in torch.split(frames[:, :shown], step, 1)])
-    return HeatMapPicture(
+    return HeatMapView(
         f"Spectrogram: each column is a frame, a vector of {frames.shape[1]} frequencies",
         values.flip(0),
         rows=tuple(f"{spacing * step * number:.0f} Hz" for number in reversed(range(len(values)))),

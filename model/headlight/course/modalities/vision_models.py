@@ -11,16 +11,6 @@ from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl
 from headlight.course.modalities.patches import PATCH, PICTURE, cut_into_patches, png_url
-from headlight.course.pictures import (
-    HeatMapPicture,
-    ImagePicture,
-    Row,
-    TablePicture,
-    TokensPicture,
-    Verdict,
-    row,
-    shape_text,
-)
 from headlight.course.requirements import require_index, require_part
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import HEAD, LAYER
@@ -30,6 +20,9 @@ from headlight.nn.layers import PatchEmbedding
 from headlight.questions.asking import ask_largest, ask_number
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
+from headlight.views.forms import shape_text
+from headlight.views.kinds import HeatMapView, ImageView, TableView, TokensView, Verdict
+from headlight.views.rows import Row, row
 from headlight.vision.image import decode_image, process_image
 from headlight.vision.patches import EncodedImage
 from headlight.vision.shipped_images import shipped_image
@@ -89,7 +82,7 @@ def show_vision_model(model: Checkpoint, picture: str, layer: int, patch: int) -
         _show_cutting(read, patch),
         *_show_embedding(model, grid),
         row(
-            ImagePicture(
+            ImageView(
                 f"Layer {layer}: where each head looks from patch {patch}",
                 read.url,
                 grid.patch_rows,
@@ -108,14 +101,14 @@ def _show_cutting(read: ReadImage, patch: int) -> Row:
     grid, (height, width) = read.patches, read.patches.patch_size
     pixels, count = grid.image.pixel_values, grid.patch_rows * grid.patch_columns
     return row(
-        ImagePicture(
+        ImageView(
             f"{grid.patch_rows} × {grid.patch_columns} patches of {height} × {width} pixels",
             read.url,
             grid.patch_rows,
             grid.patch_columns,
             marked=(patch,),
         ),
-        TablePicture(
+        TableView(
             ("value", "shape", "axes"),
             (
                 ("pixels", shape_text(pixels.shape), "channels × pixel rows × pixel columns"),
@@ -133,7 +126,7 @@ def _show_embedding(model: Checkpoint, grid: EncodedImage) -> ScreenRows:
     shown = slice(SHOWN_PATCHES), slice(SHOWN_CHANNELS)
     return (
         row(
-            HeatMapPicture(
+            HeatMapView(
                 f"Patches: {shape_text(rows.shape)}",
                 rows[shown],
                 row_axis="patch",
@@ -141,7 +134,7 @@ def _show_embedding(model: Checkpoint, grid: EncodedImage) -> ScreenRows:
                 is_small=True,
                 note=_first_of(rows),
             ),
-            HeatMapPicture(
+            HeatMapView(
                 f"Their vectors: {shape_text(vectors.shape)}",
                 vectors[shown],
                 before="· W + b =",
@@ -202,9 +195,9 @@ def show_caption(model: Checkpoint, picture: str, layer: int, head: int) -> Scre
     assert isinstance(source, EncodedImage)
     names = [f"{number}. {word}" for number, word in enumerate(words, 1)]
     return (
-        TokensPicture("What the decoder wrote", tuple(words)),
+        TokensView("What the decoder wrote", tuple(words)),
         row(
-            ImagePicture(
+            ImageView(
                 f"Where head {head} of layer {layer} looked to write each word",
                 png_url(source.covered_pixels()),
                 source.patch_rows,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import exp, isnan, nan, sqrt
 
 from headlight.course.controls import ChoiceControl
-from headlight.course.pictures import LinesPicture, TablePicture, bars, row
 from headlight.course.screen import Screen, ScreenRows, compare_link, link
 from headlight.errors import InputError
 from headlight.evaluation.length_extrapolation import (
@@ -18,6 +17,9 @@ from headlight.evaluation.length_extrapolation import (
 )
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.questions.asking import ask_best
+from headlight.views.forms import bars
+from headlight.views.kinds import LinesView, TableView
+from headlight.views.rows import row
 
 TITLES = {
     name: POSITIONAL_ENCODINGS[name].title for name in ("none", "sinusoidal", "learned", "rope", "alibi", "relative")
@@ -71,8 +73,8 @@ def noise(found: Extrapolation, column: int) -> float:
     return max(max(errors) * sqrt(2), 0.0 if isnan(spread) else spread)
 
 
-def _perplexities(found: Extrapolation) -> LinesPicture:
-    return LinesPicture(
+def _perplexities(found: Extrapolation) -> LinesView:
+    return LinesView(
         "Perplexity by length of the text",
         list(found.lengths),
         {
@@ -87,9 +89,9 @@ def _perplexities(found: Extrapolation) -> LinesPicture:
     )
 
 
-def _table(found: Extrapolation) -> TablePicture:
+def _table(found: Extrapolation) -> TableView:
     trained = found.lengths[0]
-    return TablePicture(
+    return TableView(
         ("encoding", *(f"{length} tokens" for length in found.lengths), f"{trained} tokens, shuffled"),
         tuple((TITLES[each.positional_encoding], *map(_written, columns(each))) for each in found.models),
         title="Loss and its standard error",
@@ -135,7 +137,7 @@ def _seeds_row(found: Extrapolation, column: int) -> ScreenRows:
     if not rows:
         return ()
     head = ("encoding", "seeds", "lowest loss", "highest loss", "spread")
-    return (TablePicture(head, tuple(rows), title="The same with other seeds", digits=4),)
+    return (TableView(head, tuple(rows), title="The same with other seeds", digits=4),)
 
 
 FIRST, SECOND = (link(model=f"positions-{{architecture}}-{{{name}}}") for name in ("one", "other"))

@@ -11,13 +11,14 @@ import torch
 from headlight.analysis.run_comparison import align
 from headlight.checkpoints import Checkpoint
 from headlight.course.controls import ChoiceControl, ModelControl, SeedControl, TextControl
-from headlight.course.pictures import MatrixPicture, TablePicture, TokensPicture, row
 from headlight.course.screen import Screen, ScreenRows, StateFields, compared, link
 from headlight.errors import InputError
 from headlight.nn.attention import Attention
 from headlight.nn.transformer import variant
 from headlight.questions.asking import ask_whether
 from headlight.tracing.run import run
+from headlight.views.kinds import MatrixView, TableView, TokensView
+from headlight.views.rows import row
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,12 +93,12 @@ def two_orders(model: Checkpoint, one: str, order: str, other: str, seed: int) -
     return (
         row(
             *(
-                TokensPicture(title, tuple(text.split()))
+                TokensView(title, tuple(text.split()))
                 for title, text in (("One order", one), ("The other order", other))
             )
         ),
         row(
-            MatrixPicture(
+            MatrixView(
                 "Distance between each word's last vectors in the two orders",
                 torch.tensor([test.differences for test in tests.values()]),
                 rows=tuple(tests),
@@ -110,7 +111,7 @@ def two_orders(model: Checkpoint, one: str, order: str, other: str, seed: int) -
                 "Attention by itself sees which words there are, but not where they are.",
             ),
         ),
-        TablePicture(
+        TableView(
             (
                 "settings, with the same weights",
                 "largest difference of a word",

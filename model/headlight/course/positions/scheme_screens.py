@@ -12,21 +12,13 @@ from headlight.array_types import Float, Int
 from headlight.checkpoints import Checkpoint
 from headlight.config import Config, RelativePositionConfig, RopeConfig
 from headlight.course.controls import ChoiceControl, CountControl, ModelControl, NumberControl
-from headlight.course.pictures import (
-    Arrow,
-    ArrowsPicture,
-    HeatMapPicture,
-    LinesPicture,
-    Picture,
-    TablePicture,
-    Verdict,
-    bars,
-    row,
-)
 from headlight.course.requirements import require_index
 from headlight.course.screen import Screen, ScreenRows, StateFields, link
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, Alibi, LearnedPositions, RelativeBias, Rope
 from headlight.questions.asking import ask_direction, ask_number, ask_whether
+from headlight.views.forms import bars
+from headlight.views.kinds import Arrow, ArrowsView, HeatMapView, LinesView, TableView, Verdict, View
+from headlight.views.rows import row
 
 
 def turn(
@@ -65,7 +57,7 @@ def show_table(model: Checkpoint) -> ScreenRows:
     learned = bool(encoding.learned_weights)
     return (
         row(
-            HeatMapPicture(
+            HeatMapView(
                 "Position vectors: a row for each position",
                 values[:, :SHOWN_CHANNELS],
                 row_axis="position",
@@ -76,7 +68,7 @@ def show_table(model: Checkpoint) -> ScreenRows:
             ),
             *(
                 (
-                    HeatMapPicture(
+                    HeatMapView(
                         "Cosine of each pair",
                         torch.tensor(profile.similarity),
                         row_axis="position",
@@ -121,7 +113,7 @@ def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim
         ),
         row(
             _walk(query, query_position, pair, dim, theta),
-            TablePicture(
+            TableView(
                 ("positions", "distance", "q · k"),
                 (
                     (f"{query_position} and {key_position}", query_position - key_position, product),
@@ -138,19 +130,19 @@ def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim
     )
 
 
-def _walk(query: Tensor, start: int, pair: int, dim: int, theta: float) -> Picture:
+def _walk(query: Tensor, start: int, pair: int, dim: int, theta: float) -> View:
     """The same query at successive positions."""
     positions = torch.arange(start, start + ARROWS)
     turned = turn(query.expand(ARROWS, 2), positions, pair, dim, theta).tolist()
-    return ArrowsPicture(
+    return ArrowsView(
         title=f"A query at positions {start} to {start + ARROWS - 1}",
         arrows=tuple(Arrow(str(start + step), x, y, shade=(step + 1) / ARROWS) for step, (x, y) in enumerate(turned)),
     )
 
 
-def _query_and_key(title: str, turned: Tensor, query_position: int, key_position: int) -> Picture:
+def _query_and_key(title: str, turned: Tensor, query_position: int, key_position: int) -> View:
     (query_x, query_y), (key_x, key_y) = turned.tolist()
-    return ArrowsPicture(
+    return ArrowsView(
         title=title,
         arrows=(
             Arrow(f"query at {query_position}", query_x, query_y),
@@ -169,7 +161,7 @@ def show_alibi(heads: int, head: int, length: int) -> ScreenRows:
     names = tuple(map(str, range(length)))
     return (
         row(
-            HeatMapPicture(
+            HeatMapView(
                 f"What head {head} adds to the scores",
                 bias[head],
                 rows=names,
@@ -177,7 +169,7 @@ def show_alibi(heads: int, head: int, length: int) -> ScreenRows:
                 row_axis="query",
                 column_axis="key",
             ),
-            LinesPicture(
+            LinesView(
                 "Bias over distance",
                 range(length),
                 {f"head {number}": bias[number, :, 0] for number in range(min(heads, 8))},
@@ -219,7 +211,7 @@ def show_buckets(buckets: int, max_distance: int, direction: str, longest: int) 
     numbers = relative.bucket(distances)
     return (
         row(
-            LinesPicture(
+            LinesView(
                 "Bucket of each distance", distances, {"bucket": numbers}, "key position − query position", "bucket"
             ),
             question=ask_whether(
@@ -228,7 +220,7 @@ def show_buckets(buckets: int, max_distance: int, direction: str, longest: int) 
                 "Each short distance has its own bucket; long ones share buckets.",
             ),
         ),
-        HeatMapPicture(
+        HeatMapView(
             f"A ruler of distances: {len(torch.unique(numbers))} buckets, with one learned number for each head and "
             "bucket",
             numbers[None],

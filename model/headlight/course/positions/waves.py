@@ -11,24 +11,13 @@ from torch.nn import functional
 
 from headlight.array_types import Float
 from headlight.course.controls import ChoiceControl, CountControl, NumberControl
-from headlight.course.pictures import (
-    Arrow,
-    ArrowsPicture,
-    Equations,
-    HeatMapPicture,
-    LinesPicture,
-    MatrixPicture,
-    Row,
-    TablePicture,
-    Verdict,
-    fold,
-    row,
-)
 from headlight.course.requirements import require_index
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.nn.positional_encodings import Sinusoidal, sinusoids
 from headlight.questions.asking import ask_largest, ask_nearest, ask_number, ask_whether
 from headlight.questions.kinds import Question
+from headlight.views.kinds import Arrow, ArrowsView, Equations, HeatMapView, LinesView, MatrixView, TableView, Verdict
+from headlight.views.rows import Row, fold, row
 
 
 @dataclass(frozen=True)
@@ -104,7 +93,7 @@ def show_waves(dim: int, base: float, other: float, length: int) -> ScreenRows:
     pairs = sorted({round(share * (len(lengths) - 1) / (SHOWN_WAVES - 1)) for share in range(SHOWN_WAVES)})
     return (
         row(
-            LinesPicture(
+            LinesView(
                 "Single channels by position",
                 range(length),
                 {f"channel {2 * pair}": encodings[:, 2 * pair] for pair in pairs},
@@ -114,7 +103,7 @@ def show_waves(dim: int, base: float, other: float, length: int) -> ScreenRows:
             question=_ask_wavelength(lengths, dim, base),
         ),
         _heat_map("The encoding: a row for each position", encodings),
-        TablePicture(
+        TableView(
             ("channels", "positions until the wave repeats"),
             tuple((f"{2 * pair} and {2 * pair + 1}", float(lengths[pair])) for pair in pairs),
             title="Wavelengths",
@@ -142,12 +131,12 @@ def _ask_wavelength(lengths: Tensor, dim: int, base: float) -> Question:
     return ask_nearest("After how many positions does the slowest wave repeat?", told, slowest, says)
 
 
-def _heat_map(title: str, encodings: Tensor) -> HeatMapPicture:
+def _heat_map(title: str, encodings: Tensor) -> HeatMapView:
     """If there are many channels, only some are drawn, evenly spread, each sine with its cosine."""
     pairs = encodings.shape[1] // 2
     shown = sorted({round(index * (pairs - 1) / (SHOWN_PAIRS - 1)) for index in range(SHOWN_PAIRS)})
     channels = [channel for pair in shown for channel in (2 * pair, 2 * pair + 1)]
-    return HeatMapPicture(
+    return HeatMapView(
         title,
         encodings[:, channels],
         rows=tuple(map(str, range(len(encodings)))),
@@ -163,7 +152,7 @@ def _compare_bases(dim: int, base: float, other: float, length: int) -> ScreenRo
     channels = list(range(0, dim, 2))
     return (
         row(
-            LinesPicture(
+            LinesView(
                 "Wavelength of each pair of channels",
                 channels,
                 {f"base {base:,.0f}": first, f"base {other:,.0f}": second},
@@ -194,7 +183,7 @@ def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) 
     right, speed = found.error < TOLERANCE, base ** (-2 * pair / dim)
     return (
         row(
-            ArrowsPicture(
+            ArrowsView(
                 title=f"Pair {pair}: channels {2 * pair} and {2 * pair + 1}",
                 arrows=(
                     Arrow(f"PE({position})", cosine, sine),
@@ -203,7 +192,7 @@ def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) 
                 groups=("before", f"{offset} positions on"),
                 note="Cosine to the right, sine upwards.",
             ),
-            MatrixPicture(f"The matrix that turns pair {pair} by {offset} positions", found.matrices[pair], digits=4),
+            MatrixView(f"The matrix that turns pair {pair} by {offset} positions", found.matrices[pair], digits=4),
             question=ask_number(
                 f"By what angle, in radians, does pair {pair} turn over {offset} positions?",
                 offset * speed,
@@ -246,7 +235,7 @@ def drop_bands(band: str, share: float, position: int, dim: int, base: float, le
     kept[:, bands[BANDS_DROPPED[band]]] = 0
     return (
         row(
-            LinesPicture(f"Cosine with position {position}", range(length), series, "position", "cosine"),
+            LinesView(f"Cosine with position {position}", range(length), series, "position", "cosine"),
             question=_ask_of_bands(
                 position,
                 neighbour,
@@ -256,7 +245,7 @@ def drop_bands(band: str, share: float, position: int, dim: int, base: float, le
         ),
         row(
             replace(_heat_map("The rest of the encoding", kept[:SHOWN_POSITIONS]), is_small=True),
-            HeatMapPicture(
+            HeatMapView(
                 "Distance between each pair of these vectors",
                 torch.cdist(kept, kept)[:SHOWN_POSITIONS, :SHOWN_POSITIONS],
                 colours="positive",

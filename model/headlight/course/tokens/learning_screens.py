@@ -10,16 +10,6 @@ import torch
 from headlight.analysis.principal_components import project_to_plane
 from headlight.course.controls import ChoiceControl, CountControl, NumberControl, SeedControl, TextControl
 from headlight.course.fitting import parameter_count
-from headlight.course.pictures import (
-    LinesPicture,
-    MatrixPicture,
-    MovingPointsPicture,
-    Picture,
-    TablePicture,
-    TokensPicture,
-    bars,
-    row,
-)
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.tokens.split_screens import MAX_TRAINING_CHARACTERS, cosines, small_text
 from headlight.course.tokens.word_vectors import (
@@ -44,6 +34,9 @@ from headlight.course.tokens.word_vectors import (
 from headlight.errors import InputError
 from headlight.questions.asking import ask_number, ask_whether
 from headlight.questions.kinds import Question
+from headlight.views.forms import bars
+from headlight.views.kinds import LinesView, MatrixView, MovingPointsView, TableView, TokensView, View
+from headlight.views.rows import row
 
 SHOWN_PAIRS, SHOWN_GRADIENTS, MAX_FOLLOWED, NEAREST = 12, 6, 24, 3
 WINDOWS, HIDDEN = (1, 2, 4), (16, 64, 256)
@@ -59,13 +52,13 @@ def show_pairs(text: str, window: int, words: int) -> ScreenRows:
     )
     return (
         row(
-            TablePicture(
+            TableView(
                 ("from", "predict"),
                 tuple(pairs[:SHOWN_PAIRS]),
                 title=f"Skip-gram: {len(pairs)} pairs",
                 note=_first_of(len(pairs)),
             ),
-            TablePicture(
+            TableView(
                 ("from", "predict"),
                 tuple((" ".join(each.context), each.target) for each in questions[:SHOWN_PAIRS]),
                 title=f"CBOW: {len(questions)} questions",
@@ -79,7 +72,7 @@ def show_pairs(text: str, window: int, words: int) -> ScreenRows:
                 hints=(f"A word in the middle has 2 · {window} neighbours.", "The first word has no words before it."),
             ),
         ),
-        MatrixPicture(
+        MatrixView(
             "How often two words are within the window",
             torch.tensor(counts.counts),
             rows=counts.words,
@@ -102,7 +95,7 @@ def show_ngrams(word: str, other: str, shortest: int, longest: int) -> ScreenRow
     return (
         *(
             row(
-                TokensPicture(
+                TokensView(
                     f"{each.strip()}: {len(own)} n-grams", own, shades=tuple(float(gram in shared) for gram in own)
                 ),
                 question=question if own is grams else None,
@@ -185,7 +178,7 @@ def _windows_rows(runs: dict[int, TrainingRun], chosen: list[int]) -> ScreenRows
     best = max(found, key=lambda size: found[size])
     return (
         row(
-            TablePicture(
+            TableView(
                 ("words of context", "loss", f"partners found, of {asked}", f"nearest to “{words[chosen[0]]}”"),
                 tuple(
                     (
@@ -223,7 +216,7 @@ def _numbers_rows(words: list[str], run: TrainingRun, steps: int, seed: int) -> 
     told = f"one with {needed.parameters:,} parameters is as good" if needed else "none of these is as good"
     return (
         row(
-            TablePicture(("input of the network", "parameters", "loss"), tuple(rows), digits=2),
+            TableView(("input of the network", "parameters", "loss"), tuple(rows), digits=2),
             title="A random number for each word would do, too, at a price",
         ),
         f"A random number carries no meaning, so the network has to learn everything. Learned vectors take {size:,} "
@@ -239,23 +232,23 @@ def _known_words(run: TrainingRun, followed: str) -> list[int]:
     return ids[:MAX_FOLLOWED]
 
 
-def _curves(run: TrainingRun, chosen: list[int]) -> tuple[Picture, Picture]:
+def _curves(run: TrainingRun, chosen: list[int]) -> tuple[View, View]:
     steps = [frame.step for frame in run.frames]
     gradients = {
         run.words[index]: torch.stack([frame.gradient[index].norm() for frame in run.frames]) for index in chosen
     }
     losses = {"loss": [frame.loss for frame in run.frames]}
     return (
-        LinesPicture("Loss in training", steps, losses, "step", "loss"),
-        LinesPicture("Length of the gradient of single rows of E", steps, gradients, "step", "length"),
+        LinesView("Loss in training", steps, losses, "step", "loss"),
+        LinesView("Length of the gradient of single rows of E", steps, gradients, "step", "length"),
     )
 
 
-def _moving_rows(run: TrainingRun, chosen: list[int]) -> Picture:
+def _moving_rows(run: TrainingRun, chosen: list[int]) -> View:
     """Rows in every frame, in the plane of their first two principal components."""
     rows = torch.stack([frame.embedding[chosen] for frame in run.frames])
     coordinates, variance = project_to_plane(rows.flatten(0, 1).numpy())
-    return MovingPointsPicture(
+    return MovingPointsView(
         title="Rows of E during training",
         labels=tuple(run.words[index] for index in chosen),
         frames=torch.tensor(coordinates).view(*rows.shape[:2], 2),
@@ -272,11 +265,11 @@ def nearest_words(run: TrainingRun, word: int) -> list[tuple[int, float]]:
     return list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
 
 
-def _neighbours(run: TrainingRun, chosen: list[int]) -> Picture:
+def _neighbours(run: TrainingRun, chosen: list[int]) -> View:
     def told(word: int) -> str:
         return ", ".join(f"{run.words[other]} {near:.2f}" for other, near in nearest_words(run, word))
 
-    return TablePicture(
+    return TableView(
         ("word", "in the text", "nearest, with cosines"),
         tuple((run.words[word], run.counts[word], told(word)) for word in chosen),
         title="Nearest words after training",

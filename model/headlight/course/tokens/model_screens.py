@@ -11,18 +11,6 @@ from headlight.analysis.principal_components import project_to_plane
 from headlight.array_types import Float, Int
 from headlight.checkpoints import Checkpoint
 from headlight.course.controls import ChoiceControl, CountControl, ModelControl, TextControl
-from headlight.course.pictures import (
-    HeatMapPicture,
-    LinesPicture,
-    MatrixPicture,
-    Picture,
-    PointsPicture,
-    TablePicture,
-    TokensPicture,
-    bars,
-    fold,
-    row,
-)
 from headlight.course.screen import Screen, ScreenRows, StateFields, compare_link, compared, link
 from headlight.course.tokens.model_vectors import (
     EmbeddingSum,
@@ -44,6 +32,9 @@ from headlight.nn.transformer import Transformer
 from headlight.questions.asking import ask_largest, ask_nearest, ask_whether
 from headlight.questions.kinds import Question
 from headlight.tracing.predictions import candidates
+from headlight.views.forms import bars
+from headlight.views.kinds import HeatMapView, LinesView, MatrixView, PointsView, TableView, TokensView, View
+from headlight.views.rows import fold, row
 
 MAX_TOKENS, MAX_TEXTS, SHOWN_TOKENS, SHOWN_NEIGHBOURS = 8, 24, 24, 20
 MAX_OPTIONS, K_MEANS_STEPS = 8, 20
@@ -64,10 +55,10 @@ def show_vectors(words: str, model: Checkpoint, count: int) -> ScreenRows:
     apart = learned.clone().fill_diagonal_(-torch.inf)
     first, second = divmod(int(apart.argmax()), len(ids))
     return (
-        TokensPicture(f"Tokens and their ids, at most {MAX_TOKENS}", tuple(names), below=tuple(map(str, ids))),
+        TokensView(f"Tokens and their ids, at most {MAX_TOKENS}", tuple(names), below=tuple(map(str, ids))),
         row(
             *(
-                MatrixPicture(f"Cosines of {kind} vectors", each, rows=tuple(names), columns=tuple(names))
+                MatrixView(f"Cosines of {kind} vectors", each, rows=tuple(names), columns=tuple(names))
                 for kind, each in pairs
             ),
             question=ask_largest(
@@ -97,13 +88,13 @@ def show_vectors(words: str, model: Checkpoint, count: int) -> ScreenRows:
     )
 
 
-def _map_of_neighbours(model: Checkpoint, ids: list[int], neighbours: list[list[int]], names: list[str]) -> Picture:
+def _map_of_neighbours(model: Checkpoint, ids: list[int], neighbours: list[list[int]], names: list[str]) -> View:
     groups: dict[int, int] = {}  # each token's group: the first word that it is near to
     for group, (token_id, others) in enumerate(zip(ids, neighbours, strict=True)):
         for each in (token_id, *others):
             groups.setdefault(each, group)
     coordinates, variance = embedding_map(model, list(groups))
-    return PointsPicture(
+    return PointsView(
         title="The same tokens in a plane",
         points=tuple(
             (model.tokenizer.stripped_token_text(each), x, y, group)
@@ -130,10 +121,10 @@ def show_sum(model: Checkpoint, text: str, positions: str, channels: int) -> Scr
         ("Input of the first layer X", "=", found.first_input),
     )
     return (
-        TokensPicture("Tokens and their ids", names, below=tuple(map(str, found.text.ids[:SHOWN_TOKENS]))),
+        TokensView("Tokens and their ids", names, below=tuple(map(str, found.text.ids[:SHOWN_TOKENS]))),
         row(
             *(
-                HeatMapPicture(title, torch.tensor(values[shown]), before=sign, rows=names, column_axis="channel")
+                HeatMapView(title, torch.tensor(values[shown]), before=sign, rows=names, column_axis="channel")
                 for title, sign, values in parts
             ),
             question=_ask_of_twice(found),
@@ -182,7 +173,7 @@ def show_context(model: Checkpoint, word: str, one: str, other: str) -> ScreenRo
     is_mask = word.strip() == MASK
     return (
         row(
-            LinesPicture(
+            LinesView(
                 f"Cosine of “{found.words[0]}” in both sentences",
                 range(depth + 1),
                 {"cosine": found.cosines.tolist()},
@@ -199,7 +190,7 @@ def show_context(model: Checkpoint, word: str, one: str, other: str) -> ScreenRo
         ),
         row(
             *(
-                HeatMapPicture(
+                HeatMapView(
                     f"First channels in “{text}”",
                     torch.tensor(found.vectors[:, side, :16].copy()),
                     rows=tuple(f"after {layer}" for layer in range(depth + 1)),
@@ -225,7 +216,7 @@ def _mask_rows(model: Checkpoint, one: str, other: str) -> ScreenRows:
     return (
         row(
             *(
-                TablePicture(
+                TableView(
                     ("token", "probability"),
                     tuple(
                         (each.token, f"{each.probability:.1%}")
@@ -258,7 +249,7 @@ def show_texts(model: Checkpoint, texts: str, clusters_wanted: int) -> ScreenRow
     numbers = tuple(map(str, range(1, len(lines) + 1)))
     return (
         row(
-            PointsPicture(
+            PointsView(
                 title="Sentences in a plane",
                 points=tuple(
                     (line, x, y, group)
@@ -275,8 +266,8 @@ def show_texts(model: Checkpoint, texts: str, clusters_wanted: int) -> ScreenRow
             ),
         ),
         row(
-            MatrixPicture("Cosine of each pair, after subtracting the mean", alike, rows=numbers, columns=numbers),
-            TablePicture(("line", "sentence"), tuple(zip(numbers, lines, strict=True)), title="Lines"),
+            MatrixView("Cosine of each pair, after subtracting the mean", alike, rows=numbers, columns=numbers),
+            TableView(("line", "sentence"), tuple(zip(numbers, lines, strict=True)), title="Lines"),
         ),
     )
 

@@ -15,7 +15,6 @@ from torch.nn import functional
 
 from headlight.array_types import Float, Int
 from headlight.course.controls import ChoiceControl, CountControl, SeedControl, TextControl
-from headlight.course.pictures import HeatMapPicture, MatrixPicture, Picture, TablePicture, TokensPicture, row
 from headlight.course.requirements import require_index
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.errors import InputError, shortened
@@ -26,6 +25,8 @@ from headlight.questions.kinds import Question
 from headlight.registry import Registry
 from headlight.text.tokenizer import Tokenizer
 from headlight.text.tokenizer_training import TOKENIZER_TRAINERS, train_tokenizer
+from headlight.views.kinds import HeatMapView, MatrixView, TableView, TokensView, View
+from headlight.views.rows import row
 
 MAX_TRAINING_CHARACTERS, MAX_CHARACTERS, MAX_WORD = 5_000, 500, 40
 
@@ -148,7 +149,7 @@ def compare_tokenizers(sentence: str, corpus: str, vocabulary_size: int) -> Scre
     return (
         row(_tokens(first), question=_question(lengths, len(sentence))),
         *(row(_tokens(split)) for split in others),
-        TablePicture(
+        TableView(
             ("tokenizer", "tokens", "characters per token", "vocabulary entries", "unknown"),
             tuple(
                 (
@@ -178,9 +179,9 @@ def _question(lengths: dict[str, int], characters: int) -> Question:
     )
 
 
-def _tokens(split: Split) -> Picture:
+def _tokens(split: Split) -> View:
     unknown = f", {split.unknown} of them unknown" if split.unknown else ""
-    return TokensPicture(
+    return TokensView(
         f"{KINDS[split.kind]}: {len(split.ids)} tokens{unknown}",
         split.entries if split.kind == "wordpiece" else split.texts,
         below=tuple(map(str, split.ids)),
@@ -203,14 +204,14 @@ def show_merges(word: str, place: str, corpus: str, vocabulary_size: int) -> Scr
         hints=("Endings such as “est” are frequent in this text.", f"{len(steps) - 1} merges change this word."),
     )
     return (
-        TokensPicture(_step_title(steps[0]), steps[0].pieces),
+        TokensView(_step_title(steps[0]), steps[0].pieces),
         *(
-            row(TokensPicture(_step_title(step), step.pieces), question=None if number else question)
+            row(TokensView(_step_title(step), step.pieces), question=None if number else question)
             for number, step in enumerate(steps[1:])
         ),
         f"{len(merges)} merges were learned from the text; {len(steps) - 1} of them change this word, "
         + ("which is now one token." if pieces == 1 else f"which ends as {pieces} tokens."),
-        TablePicture(
+        TableView(
             ("merge", "left", "right", "together"),
             tuple((rank, left, right, left + right) for rank, (left, right) in enumerate(merges[:SHOWN_MERGES], 1)),
             title="The first learned merges",
@@ -336,7 +337,7 @@ def show_lookup(ids: str, rows: int, width: int, seed: int) -> ScreenRows:
     picked = torch.unique(found.ids)
     return (
         row(
-            MatrixPicture(
+            MatrixView(
                 f"ids: {batch} × {length}",
                 found.ids,
                 rows=tuple(texts),
@@ -348,8 +349,8 @@ def show_lookup(ids: str, rows: int, width: int, seed: int) -> ScreenRows:
             title="In",
         ),
         row(
-            HeatMapPicture(f"The table E: {rows} × {width}", found.table, row_axis="id", column_axis="channel"),
-            HeatMapPicture(
+            HeatMapView(f"The table E: {rows} × {width}", found.table, row_axis="id", column_axis="channel"),
+            HeatMapView(
                 f"The {len(picked)} rows selected by these ids",
                 found.table[picked],
                 before="→",
@@ -368,7 +369,7 @@ def show_lookup(ids: str, rows: int, width: int, seed: int) -> ScreenRows:
         ),
         row(
             *(
-                HeatMapPicture(
+                HeatMapView(
                     f"Output for {text}: {length} × {width}",
                     output,
                     rows=tuple(map(str, text_ids.tolist())),

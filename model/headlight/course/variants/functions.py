@@ -14,16 +14,6 @@ from headlight.cancellation import check_cancelled
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.attention import HeadValues, attend
 from headlight.course.controls import ON, Axis, MatrixControl, ModelControl, NumberControl, TextControl
-from headlight.course.pictures import (
-    HeatMapPicture,
-    LinesPicture,
-    MatrixPicture,
-    TablePicture,
-    Verdict,
-    bars,
-    row,
-    weights_map,
-)
 from headlight.course.requirements import require_part
 from headlight.course.screen import Screen, ScreenRows, StateFields, link
 from headlight.course.sentences import (
@@ -44,6 +34,9 @@ from headlight.tracing.interventions import InterventionHook, parse_intervention
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 from headlight.training.objectives.batch import Batch
+from headlight.views.forms import bars, weights_map
+from headlight.views.kinds import HeatMapView, LinesView, MatrixView, TableView, Verdict
+from headlight.views.rows import row
 
 TOKENS, CHANNELS, OUTPUTS, ONE = (
     Axis("tokens", 2, 6),
@@ -122,7 +115,7 @@ def _require_head(model: Transformer, layer: int, head: int) -> str:
     return f"{require_layer(model, layer)}.self"
 
 
-def _head_map(title: str, trace: Trace, weights: Tensor) -> HeatMapPicture:
+def _head_map(title: str, trace: Trace, weights: Tensor) -> HeatMapView:
     names = token_labels(trace.text)
     return weights_map(title, weights, names)
 
@@ -166,7 +159,7 @@ def temperature_in_model(model: Checkpoint, text: str, layer: int, head: int, te
         ),
         f"Entropy of a row, on average: {_mean_entropy(weights[0]):.2f} bits as trained, "
         f"{_mean_entropy(weights[1]):.2f} at temperature {temperature:g}. The edit for this in Explore is {edit}.",
-        LinesPicture(
+        LinesView(
             "Loss on this sentence, with all heads of all layers at one temperature",
             MODEL_TEMPERATURES,
             {"loss": losses},
@@ -218,12 +211,12 @@ def functions_on_numbers(queries: Tensor, keys: Tensor, values: Tensor) -> Scree
         ),
         row(
             *(
-                MatrixPicture(ATTENTION_FUNCTIONS[name].title, head.output, column_axis="value channel")
+                MatrixView(ATTENTION_FUNCTIONS[name].title, head.output, column_axis="value channel")
                 for name, head in heads.items()
             ),
             title="Outputs",
         ),
-        TablePicture(("function", "what it does", "largest weight", "smallest weight"), tuple(
+        TableView(("function", "what it does", "largest weight", "smallest weight"), tuple(
                     (ATTENTION_FUNCTIONS[name].title, ATTENTION_FUNCTIONS[name].description,
                      float(head.weights.max()), float(head.weights.min()))
                     for name, head in heads.items()
@@ -231,8 +224,8 @@ def functions_on_numbers(queries: Tensor, keys: Tensor, values: Tensor) -> Scree
     )  # fmt: skip
 
 
-def _weights(name: str, head: HeadValues) -> MatrixPicture:
-    return MatrixPicture(
+def _weights(name: str, head: HeadValues) -> MatrixView:
+    return MatrixView(
         ATTENTION_FUNCTIONS[name].title,
         head.weights,
         rows=TOKENS.label_all(len(head.weights)),
@@ -268,9 +261,9 @@ def at_temperature(query: Tensor, keys: Tensor, values: Tensor, temperature: flo
     return (
         row(
             _weights("softmax", head),
-            MatrixPicture("Output", head.output, column_axis="value channel", before="→"),
-            MatrixPicture("Argmax gives", best.output, column_axis="value channel"),
-            MatrixPicture("The plain mean is", uniform, column_axis="value channel"),
+            MatrixView("Output", head.output, column_axis="value channel", before="→"),
+            MatrixView("Argmax gives", best.output, column_axis="value channel"),
+            MatrixView("The plain mean is", uniform, column_axis="value channel"),
             title=f"At temperature {temperature:g}",
             question=ask_number(
                 f"What is the input of the softmax for key {TOKENS.label(0)}, at temperature {temperature:g}?",
@@ -279,7 +272,7 @@ def at_temperature(query: Tensor, keys: Tensor, values: Tensor, temperature: flo
                 (float(query[0] @ keys[0]), "That is the score before it is divided by the temperature."),
             ),
         ),
-        LinesPicture(
+        LinesView(
             "Weight of each key",
             TEMPERATURES.tolist(),
             {f"key {name}": weights[:, at].tolist() for at, name in enumerate(TOKENS.label_all(len(keys)))},

@@ -13,13 +13,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from headlight.array_types import Float
 from headlight.course.attention import attend
 from headlight.course.controls import ChoiceControl, CountControl, SeedControl
-from headlight.course.pictures import LinesPicture, MatrixPicture, Row, TablePicture, Verdict, row, weights_matrix
 from headlight.course.requirements import require_index
 from headlight.course.screen import Screen, ScreenRows
 from headlight.course.timing import median_times
 from headlight.nn.attention_functions import LinearAttention
 from headlight.questions.asking import ask_nearest, ask_number
 from headlight.questions.kinds import Question
+from headlight.views.forms import weights_matrix
+from headlight.views.kinds import LinesView, MatrixView, TableView, Verdict
+from headlight.views.rows import Row, row
 
 Head = Callable[[Tensor, Tensor, Tensor], Tensor]
 
@@ -66,7 +68,7 @@ def linear(mask: str, length: int, token: int, head_dim: int, seed: int) -> Scre
     return (
         row(
             weights_matrix("φ(Q) φ(K)ᵀ, each row divided by its sum", full.weights, crossed=~full.allowed),
-            MatrixPicture("times V", full.output, before="→", marked=marked),
+            MatrixView("times V", full.output, before="→", marked=marked),
             title=f"With the weights: {length} × {length} intermediate numbers",
             question=_ask_of_state(length, head_dim)
             if is_causal
@@ -97,8 +99,8 @@ def _ask_of_state(length: int, head_dim: int) -> Question:
 def _sum_row(k: Tensor, v: Tensor, output: Tensor) -> Row:
     """Keys times values, summed over all tokens."""
     return row(
-        MatrixPicture("φ(K)ᵀ V", LinearAttention().feature_map(k).T @ v),
-        MatrixPicture("φ(Q) times this sum, divided", output, before="→"),
+        MatrixView("φ(K)ᵀ V", LinearAttention().feature_map(k).T @ v),
+        MatrixView("φ(Q) times this sum, divided", output, before="→"),
         title=f"Without the weights: {k.shape[1]} × {k.shape[1]} intermediate numbers, for any length",
     )
 
@@ -108,8 +110,8 @@ def _state_row(k: Tensor, v: Tensor, outputs: Tensor, token: int) -> Row:
     width, before = k.shape[1], slice(token + 1)
     state = LinearAttention().feature_map(k)[before].T @ v[before]
     return row(
-        MatrixPicture(f"State after token {token}: the sum of all φ(k)ᵀ v up to it", state),
-        MatrixPicture(f"Output of token {token}", outputs[token][None], before="→"),
+        MatrixView(f"State after token {token}: the sum of all φ(k)ᵀ v up to it", state),
+        MatrixView(f"Output of token {token}", outputs[token][None], before="→"),
         title=f"Token by token: {width} × {width} numbers are carried on, and {width} for the division",
     )
 
@@ -117,7 +119,7 @@ def _state_row(k: Tensor, v: Tensor, outputs: Tensor, token: int) -> Row:
 def _kept_row(head_dim: int) -> Row:
     counts, kept = (10, 1_000, 100_000), head_dim * head_dim + head_dim
     return row(
-        TablePicture(
+        TableView(
             ("numbers kept for writing on", "after 10 tokens", "after 1,000", "after 100,000"),
             (
                 ("softmax: all keys and values", *(f"{2 * head_dim * count:,}" for count in counts)),
@@ -171,7 +173,7 @@ def cost(longest: str, head_dim: int, seed: int) -> ScreenRows:
                 {"2": "There are four times as many pairs of tokens.", "8": "A pair has two tokens, not three."},
             ),
         ),
-        TablePicture(
+        TableView(
             (f"{lengths[-2]:,} → {lengths[-1]:,} tokens", "time grows by", "memory grows by"),
             tuple(
                 (name, f"× {times[name][-1] / times[name][-2]:.1f}", f"× {sizes[name][-1] / sizes[name][-2]:.1f}")
@@ -218,8 +220,8 @@ def written_bytes(head: Head, q: Tensor, k: Tensor, v: Tensor) -> int:
     return int(counter.total)
 
 
-def _lines(title: str, unit: str, lengths: list[int], series: dict[str, list[float]]) -> LinesPicture:
-    return LinesPicture(title, lengths, series, "tokens", unit, log_x=True, log_y=True)
+def _lines(title: str, unit: str, lengths: list[int], series: dict[str, list[float]]) -> LinesView:
+    return LinesView(title, lengths, series, "tokens", unit, log_x=True, log_y=True)
 
 
 COST = Screen(

@@ -41,12 +41,13 @@ from headlight.course.architectures.output_heads import (
 from headlight.course.architectures.three_shapes import ARCHITECTURES, drawn_shapes, run_shapes, with_architecture
 from headlight.course.attention import attend_with_weights
 from headlight.course.cards import card_section, card_table
-from headlight.course.pictures import HeatMapPicture, TablePicture, as_rows
 from headlight.errors import InputError
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.rendering.model_diagram import model_diagram
+from headlight.views.kinds import HeatMapView, TableView
+from headlight.views.rows import as_rows
 from tests.model import toys
-from tests.model.course.shown import pictures, sentences
+from tests.model.course.shown import sentences, tensor, views
 from tests.sampling import each_once
 
 LENGTHS = st.integers(1, 6)
@@ -105,12 +106,12 @@ def test_the_answer_of_dates_depends_on_its_source_through_cross_attention_alone
     assert write(dates, "third of March 2021") == "2021-03-03"
     assert write(dates, "4 May 1999", CUT) == write(dates, "third of March 2021", CUT)
     answer = as_rows(cross_attention(dates, "third of March 2021", 0, 2))
-    cross, own = (one for row in answer for one in row.pictures if isinstance(one, HeatMapPicture))
-    assert cross.values.shape == (len(own.values), len(cross.columns)) and len(cross.columns) != len(own.values)
+    cross, own = (one for row in answer for one in row.views if isinstance(one, HeatMapView))
+    length = len(tensor(own.values))
+    assert tensor(cross.values).shape == (length, len(cross.columns)) and len(cross.columns) != length
     assert "instead of “2021-03-03”" in sentences(answer)
-    (table,) = (one for row in answer for one in row.pictures if isinstance(one, TablePicture))
+    (table,) = (one for row in answer for one in row.views if isinstance(one, TableView))
     forbidden = {line[0]: line[4].split(" of ")[0] for line in table.rows if isinstance(line[4], str)}
-    length = len(own.values)
     assert forbidden == {
         "encoder self-attention": "0", "decoder self-attention": str(length * (length - 1) // 2), "cross-attention": "0"
     }  # fmt: skip
@@ -159,7 +160,7 @@ def test_the_well_known_models_have_as_many_parameters_as_their_files() -> None:
 def test_what_differs_between_two_configs_is_told() -> None:
     causal = opened("stories-causal")
     answer = as_rows(configurations(causal, 2, "128", "BERT", "GPT-2"))
-    _, choices, sizes = (one for row in answer for one in row.pictures if isinstance(one, TablePicture))
+    _, choices, sizes = (one for row in answer for one in row.views if isinstance(one, TableView))
     assert {"architecture", "masks", "norm_placement", "embedding.segments"} <= {line[0] for line in choices.rows}
     assert ("vocabulary_size", "30,522", "50,257") in sizes.rows
     with pytest.raises(InputError, match="two different"):
@@ -203,7 +204,7 @@ def test_a_card_is_read_by_its_headings_and_tables() -> None:
 
 
 def test_shipped_models_stand_by_what_their_task_needs_to_see() -> None:
-    tables = pictures(which_task(1), TablePicture)
+    tables = views(which_task(1), TableView)
     names = [{line[-1] for line in table.rows} for table in tables]
     assert {"sort", "stories-masked"} <= names[0] and "stories-causal" in names[1] and {"dates", "caption"} <= names[2]
     assert not any(str(name).startswith(("positions-", "induction-")) for found in names for name in found)

@@ -17,10 +17,11 @@ from headlight.course.architectures.asked_decoder import (
     rank_words,
 )
 from headlight.course.architectures.summary import SUMMARY, select, split_sentences, summary, word_vectors
-from headlight.course.pictures import HeatMapPicture, TablePicture, Verdict, as_rows
 from headlight.course.sentences import word_pieces
 from headlight.errors import InputError
-from tests.model.course.shown import pictures
+from headlight.views.kinds import HeatMapView, TableView, Verdict
+from headlight.views.rows import as_rows
+from tests.model.course.shown import tensor, views
 
 PASSAGE = "Ben has a blue kite and Anna has a red car, said Hezekiah."
 
@@ -51,8 +52,8 @@ def test_an_answer_comes_from_the_passage_and_another_passage_gives_another() ->
     for place in ("garden", "kitchen"):
         passage = f"Mia had a hat and a ball. She lost her hat in the {place}."
         table = as_rows(question_answering(model, passage, f"The hat was in the: {place}", 1))[0]
-        (picture,) = table.pictures
-        assert isinstance(picture, TablePicture) and str(picture.rows[0][2]).startswith(f"✓ {place}")
+        (picture,) = table.views
+        assert isinstance(picture, TableView) and str(picture.rows[0][2]).startswith(f"✓ {place}")
 
 
 def test_what_is_no_question_gets_a_sentence() -> None:
@@ -92,7 +93,7 @@ def test_a_word_of_every_sentence_counts_nothing_and_a_rare_one_much() -> None:
 
 def test_a_summary_leaves_something_out() -> None:
     values = SUMMARY.parse({}) | {"model": opened("stories-masked"), "decoder": opened("summary")}
-    written = as_rows(summary(**values))[1].pictures[0]
+    written = as_rows(summary(**values))[1].views[0]
     assert isinstance(written, Verdict) and len(split_sentences(written.text)) == values["sentences"]
     with pytest.raises(InputError, match="5 sentences"):
         summary(**values | {"sentences": 5})
@@ -112,6 +113,6 @@ def test_a_summary_leaves_something_out() -> None:
 def test_a_summary_is_written_in_words_that_the_text_does_not_have(text: str, summary_of_it: str) -> None:
     values = SUMMARY.parse({"text": text, "sentences": "1"})
     answer = summary(**values | {"model": opened("stories-masked"), "decoder": opened("summary")})
-    assert any(summary_of_it in each.text for each in pictures(answer, Verdict))
-    (weights,) = [each for each in pictures(answer, HeatMapPicture) if each.row_axis == "query"]
-    torch.testing.assert_close(weights.values.sum(1), torch.ones(len(weights.rows)).double(), atol=0.01, rtol=0)
+    assert any(summary_of_it in each.text for each in views(answer, Verdict))
+    (weights,) = [each for each in views(answer, HeatMapView) if each.row_axis == "query"]
+    torch.testing.assert_close(tensor(weights.values).sum(1), torch.ones(len(weights.rows)), atol=0.01, rtol=0)

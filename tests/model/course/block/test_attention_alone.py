@@ -20,8 +20,9 @@ from headlight.course.block.recurrence.attention_alone import (
     write,
 )
 from headlight.course.fitting import parameter_count
-from headlight.course.pictures import TablePicture, as_rows
 from headlight.errors import InputError
+from headlight.views.kinds import TableView
+from headlight.views.rows import as_rows
 
 
 @given(st.text(LETTERS, min_size=2, max_size=23), st.sampled_from(sorted(TASKS)))
@@ -70,9 +71,9 @@ def test_what_is_counted_right_is_what_is_written() -> None:
 
 
 def test_a_seed_gives_the_same_answer_and_nobody_waits_in_vain() -> None:
-    def learned(seed: int) -> TablePicture:
-        picture = as_rows(attention_alone("reverse", 3, 20, "cab", seed))[3].pictures[0]
-        assert isinstance(picture, TablePicture)
+    def learned(seed: int) -> TableView:
+        picture = as_rows(attention_alone("reverse", 3, 20, "cab", seed))[3].views[0]
+        assert isinstance(picture, TableView)
         return picture
 
     assert learned(1) == learned(1)

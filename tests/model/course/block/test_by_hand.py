@@ -14,10 +14,10 @@ from headlight.course.block.averages import AVERAGES, in_hull, spread_by_layer
 from headlight.course.block.feed_forward import FEED_FORWARD, apply_feed_forward
 from headlight.course.block.recurrence.by_hand import RECURRENCE, run_states, unrolled
 from headlight.course.block.residual import LAYER_NORM, NORM_PLACEMENT, normalize, through_blocks
-from headlight.course.pictures import BarsPicture, Equations, TablePicture
 from headlight.course.screen import Screen
 from headlight.errors import InputError
-from tests.model.course.shown import compute, pictures, verdict
+from headlight.views.kinds import BarsView, Equations, TableView
+from tests.model.course.shown import compute, tensor, verdict, views
 
 
 def test_layer_norm_is_the_sum_that_one_does_by_hand() -> None:
@@ -37,13 +37,13 @@ def test_the_screen_says_which_tokens_become_the_same_and_what_epsilon_is_for() 
     assert "Tokens 0 and 1 have become the same" in verdict(compute(LAYER_NORM)).text
     told = verdict(compute(LAYER_NORM, x="1,1,1,1", epsilon="0"))
     assert told.good is False and "variance 0" in told.text
-    (lines,) = (picture.lines for picture in pictures(compute(LAYER_NORM), Equations))
+    (lines,) = (picture.lines for picture in views(compute(LAYER_NORM), Equations))
     assert lines[0].endswith("= 3") and lines[1].endswith("= 3.5") and lines[2].endswith("= -1.069")
     assert r"\sqrt{3.5 + 10^{-5}}" in lines[2]
 
 
 def test_the_table_of_a_norm_has_the_means_and_variances() -> None:
-    (table,) = pictures(compute(LAYER_NORM), TablePicture)
+    (table,) = views(compute(LAYER_NORM), TableView)
     assert table.rows[1][1:5] == pytest.approx((30.0, 350.0, 0.0, 1.0), abs=1e-4)
 
 
@@ -133,7 +133,7 @@ def test_a_larger_matrix_keeps_more_of_the_first_token() -> None:
     left = {}
     for w in ("0.1,0;0,0.1", "4,0;0,4"):
         answer = compute(RECURRENCE, w=w, x="0,0;0,0;0,0;0,0", activation="tanh")
-        (bars,) = pictures(answer, BarsPicture)
-        left[w] = float(bars.series[""][0])
+        (bars,) = views(answer, BarsView)
+        left[w] = float(tensor(bars.series[""])[0])
         assert verdict(answer).good is True
     assert left["0.1,0;0,0.1"] == pytest.approx(sqrt(2) / 1_000) and left["4,0;0,4"] == pytest.approx(sqrt(2) * 64)

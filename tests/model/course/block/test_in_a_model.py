@@ -20,13 +20,14 @@ from headlight.course.block.switch_off import (
     losses_without_parts,
     switch_off,
 )
-from headlight.course.pictures import ModelDiagramPicture, TablePicture, Verdict, as_rows
 from headlight.course.sentences import sentence_batch, target_loss, word_pieces
 from headlight.errors import InputError
 from headlight.nn.stack import ResidualConnection
 from headlight.tracing.run import run
+from headlight.views.kinds import ModelDiagramView, TableView, Verdict
+from headlight.views.rows import as_rows
 from tests.model import toys
-from tests.model.course.shown import pictures, verdict
+from tests.model.course.shown import verdict, views
 
 TEXT = toys.SENTENCE
 
@@ -48,9 +49,9 @@ def test_layers_and_tokens_that_do_not_exist_get_a_sentence(decoder: Checkpoint)
 
 
 def test_the_drawn_layer_is_the_model_s_own_and_its_parts_are_counted(decoder: Checkpoint) -> None:
-    picture, table = (each for each in as_rows(diagram(decoder, TEXT, 1))[0].pictures)
-    assert isinstance(picture, ModelDiagramPicture) and picture.enterable and picture.diagram.stacks[0].layer == 1
-    assert isinstance(table, TablePicture)
+    picture, table = (each for each in as_rows(diagram(decoder, TEXT, 1))[0].views)
+    assert isinstance(picture, ModelDiagramView) and picture.enterable and picture.diagram.stacks[0].layer == 1
+    assert isinstance(table, TableView)
     block = decoder.model.stack("decoder").blocks[1]
     counts = parameters_by_part(block)
     assert [row[0] for row in table.rows] == list(counts) and set(counts) == {"norms", "self-attention", "feed-forward"}
@@ -80,7 +81,7 @@ def test_a_model_without_feed_forward_has_no_neurons() -> None:
 def test_every_head_averages(choices: dict[str, object]) -> None:
     model = Checkpoint(toys.decoder(**choices), toys.causal(), "")
     answer = averages_in_model(model, TEXT)
-    (table,) = pictures(answer, TablePicture)
+    (table,) = views(answer, TableView)
     assert verdict(answer).good is True and len(table.rows) == 2
     assert table.rows[0][2] == len(run(model.model, model.tokenizer, TEXT).text.ids) * 16
 
@@ -88,12 +89,12 @@ def test_every_head_averages(choices: dict[str, object]) -> None:
 def test_the_last_steps_end_in_the_probabilities_of_the_model(decoder: Checkpoint, encoder: Checkpoint) -> None:
     for model, text in ((decoder, TEXT), (encoder, "the cat [MASK] on the mat")):
         answer = last_steps(model, text, "dog")
-        (table,) = pictures(answer, TablePicture)
+        (table,) = views(answer, TableView)
         trace = run(model.model, model.tokenizer, text)
         place = -1 if model is decoder else trace.text.ids.index(model.tokenizer.mask_id or 0)
         probabilities = trace.probabilities(place)
         assert table.rows[0][3] == pytest.approx(float(probabilities.max()), rel=1e-4)
-        ranked, checked = pictures(answer, Verdict)
+        ranked, checked = views(answer, Verdict)
         rank = (-probabilities).argsort().tolist().index(word_pieces(model, "dog")[0]) + 1
         assert checked.good is True and f"number {rank:,} of {len(probabilities):,}" in ranked.text
     with pytest.raises(InputError, match="Write \\[MASK\\]"):

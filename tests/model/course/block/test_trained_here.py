@@ -18,9 +18,9 @@ from headlight.course.block.recurrence.path_length import (
 )
 from headlight.course.block.recurrence.path_length import train as train_recall
 from headlight.course.block.switch_off import CONDITIONS, character_ids, train
-from headlight.course.pictures import Verdict
 from headlight.errors import InputError
 from headlight.nn.transformer import Transformer, meta_model
+from headlight.views.kinds import Verdict
 from tests.model import toys
 
 
@@ -77,7 +77,7 @@ def test_attention_learns_what_a_convolution_cannot_reach() -> None:
 def test_the_formulas_are_what_the_module_has(feed_forward: str, tied: str) -> None:
     values = CALCULATOR.parse({"layers": "2", "d_model": "64", "length": "64", "vocabulary": "100"})
     answer = CALCULATOR.rows(**{**values, "feed_forward": feed_forward, "tied": tied})
-    assert all(p.good for row in answer for p in row.pictures if isinstance(p, Verdict))
+    assert all(p.good for row in answer for p in row.views if isinstance(p, Verdict))
 
 
 def test_what_is_counted_is_what_a_real_module_has() -> None:

@@ -5,8 +5,8 @@ from collections import Counter
 
 from headlight.course.chapters import CHAPTERS, find_screen
 from headlight.course.errors.claims import claims, overview, reading, sources
-from headlight.course.pictures import TablePicture, Verdict
-from tests.model.course.shown import compute, pictures
+from headlight.views.kinds import TableView, Verdict
+from tests.model.course.shown import compute, views
 
 LINKS = [link for about in claims().values() for claim in about for link in claim.links]
 
@@ -27,7 +27,7 @@ def test_each_screen_of_the_chapter_is_reached_from_the_list() -> None:
 def test_a_norm_without_epsilon_is_seen_to_fail() -> None:
     link = next(link for link in LINKS if link.screen == "layer-norm")
     screen = find_screen(link.chapter, link.screen)
-    assert [said.good for said in pictures(compute(screen, **link.inputs), Verdict)] == [False]
+    assert [said.good for said in views(compute(screen, **link.inputs), Verdict)] == [False]
 
 
 def test_every_source_leads_out_of_the_page_by_a_safe_address() -> None:
@@ -39,5 +39,5 @@ def test_every_source_leads_out_of_the_page_by_a_safe_address() -> None:
 
 
 def test_every_row_has_its_address() -> None:
-    tables = pictures(reading(), TablePicture)
+    tables = views(reading(), TableView)
     assert [len(table.addresses) for table in tables] == [len(table.rows) for table in tables]

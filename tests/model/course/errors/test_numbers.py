@@ -17,7 +17,6 @@ from headlight.course.errors.channels import PAIRS, read_as_channels, sign_chang
 from headlight.course.errors.missing_names import CALLS, MISSING_NAMES, needed_names
 from headlight.course.masks.look_ahead import LIFTED, OTHER_MASKS, decoder_parts, other_mask
 from headlight.course.masks.matrices import BEFORE_AFTER, BROADCAST
-from headlight.course.pictures import BarsPicture, LinesPicture, MatrixPicture, TablePicture, Verdict
 from headlight.course.positions.waves import waves
 from headlight.course.screen import ScreenRows
 from headlight.course.tokens.model_screens import CONTEXT
@@ -26,17 +25,18 @@ from headlight.errors import InputError
 from headlight.nn.masks import QueryKeyPositions, combine_masks, parse_masks
 from headlight.nn.transformer import variant
 from headlight.tracing.run import run
+from headlight.views.kinds import BarsView, LinesView, MatrixView, TableView, Verdict
 from tests.model import toys
-from tests.model.course.shown import compute, pictures, sentences, verdict
+from tests.model.course.shown import compute, sentences, tensor, verdict, views
 
 
 def bars(answer: ScreenRows) -> dict[str, Tensor]:
-    (picture,) = pictures(answer, BarsPicture)[-1:]
-    return {name: torch.as_tensor(values) for name, values in picture.series.items()}
+    (picture,) = views(answer, BarsView)[-1:]
+    return {name: tensor(values) for name, values in picture.series.items()}
 
 
 def matrices(answer: ScreenRows) -> list[Tensor]:
-    return [picture.values for picture in pictures(answer, MatrixPicture)]
+    return [tensor(view.values) for view in views(answer, MatrixView)]
 
 
 def test_i_counts_pairs_of_channels() -> None:
@@ -50,7 +50,7 @@ def test_i_counts_pairs_of_channels() -> None:
 
 def test_the_longest_waves_are_those_of_both_readings() -> None:
     answer = compute(PAIRS, d_model="8", length="20")
-    assert pictures(answer, TablePicture)[0].rows[-1] == (
+    assert views(answer, TableView)[0].rows[-1] == (
         "7",
         "3",
         f"{2 * pi * 10_000**0.75:,.1f}",
@@ -65,9 +65,9 @@ def test_the_longest_waves_are_those_of_both_readings() -> None:
     still = [sum(span[channel, number(channel)] < 0.1 for channel in range(8)) for number in (int, lambda c: c // 2)]
     assert (
         f"{still[0]} of 8 channels then hardly move (by less than 0.1), but only {still[1]}"
-        in pictures(answer, Verdict)[0].text
+        in views(answer, Verdict)[0].text
     )
-    assert "distances between positions stay the same" in pictures(answer, Verdict)[1].text
+    assert "distances between positions stay the same" in views(answer, Verdict)[1].text
 
 
 @given(st.integers(2, 32).map(lambda half: 2 * half), st.integers(4, 60).map(lambda half: 2 * half))
@@ -107,7 +107,7 @@ def test_a_weight_of_zero_after_the_softmax_leaves_less_than_one() -> None:
 )
 def test_a_mask_of_channels_fits_by_chance_alone(keys: str, d_model: str, words: str) -> None:
     answer = compute(BROADCAST, way="channels", keys=keys, d_model=d_model)
-    (said,) = pictures(answer, Verdict)
+    (said,) = views(answer, Verdict)
     assert words in said.text and said.good is False
     assert said.text.startswith("RuntimeError: ") is (words == "it needs 6 cells")
     question = answer[1].question
@@ -116,13 +116,13 @@ def test_a_mask_of_channels_fits_by_chance_alone(keys: str, d_model: str, words:
 
 def test_only_the_root_of_the_width_of_a_head_keeps_the_spread() -> None:
     answer = compute(SCALING, width="64", heads="4")
-    spread = {str(name): float(found) for name, _, _, found, _ in pictures(answer, TablePicture)[0].rows}
+    spread = {str(name): float(found) for name, _, _, found, _ in views(answer, TableView)[0].rows}
     assert spread[ROOT] == pytest.approx(1, abs=0.1)
     assert spread["nothing"] == pytest.approx(8, abs=0.8) and spread["d_k itself"] == pytest.approx(1 / 8, abs=0.02)
     assert spread["√d_model, the width of all heads"] == pytest.approx(1 / 2, abs=0.05)
     largest = dict(zip(spread, bars(answer)[""].tolist(), strict=True))
     assert largest["nothing"] > largest[ROOT] > largest["√d_model, the width of all heads"] > largest["d_k itself"]
-    one = {row[0]: row[1] for row in pictures(compute(SCALING, heads="1"), TablePicture)[0].rows}
+    one = {row[0]: row[1] for row in views(compute(SCALING, heads="1"), TableView)[0].rows}
     assert one[ROOT] == one["√d_model, the width of all heads"] == sqrt(64)
 
 
@@ -133,21 +133,21 @@ def test_rows_and_columns_need_a_transpose() -> None:
     assert columns.tolist() == [[12, 26], [26, 56]] and rows.tolist() == columns.tolist()
     # x Q = (1, 4), (3, 10); x K = (2, 1), (4, 3)
     assert mixed.tolist() == [[6, 16], [16, 42]]
-    said = pictures(answer, Verdict)[1]
+    said = views(answer, Verdict)[1]
     assert "differ by up to 14" in said.text and said.good is False
-    same = pictures(compute(PROJECTIONS, w_q="1,2;2,1", w_k="3,0;0,1"), Verdict)[1]
+    same = views(compute(PROJECTIONS, w_q="1,2;2,1", w_k="3,0;0,1"), Verdict)[1]
     assert same.good and "agree" in same.text
-    assert len(pictures(compute(PROJECTIONS, w_q="1,2,3;2,1,3", w_k="3,0,1;0,1,1"), Verdict)) == 2, "not square"
+    assert len(views(compute(PROJECTIONS, w_q="1,2,3;2,1,3", w_k="3,0,1;0,1,1"), Verdict)) == 2, "not square"
 
 
 @pytest.mark.parametrize("function", CALLS)
 def test_a_function_fails_when_it_is_called_without_its_imports(function: str) -> None:
     needed = needed_names(CALLS[function][0])
     bare, whole = (compute(MISSING_NAMES, function=function, imports=imports) for imports in ("nothing", "all"))
-    result = pictures(bare, TablePicture)[1].rows[1][1]
+    result = views(bare, TableView)[1].rows[1][1]
     assert str(result).startswith("NameError: name ") is bool(needed)
-    assert str(pictures(whole, TablePicture)[1].rows[1][1]).startswith("an answer of shape")
-    assert pictures(whole, Verdict)[0].good and pictures(bare, Verdict)[0].good is (not needed)
+    assert str(views(whole, TableView)[1].rows[1][1]).startswith("an answer of shape")
+    assert views(whole, Verdict)[0].good and views(bare, Verdict)[0].good is (not needed)
 
 
 STRICT = OTHER_MASKS["itself"].masks
@@ -158,19 +158,19 @@ def test_the_strict_mask_forbids_the_diagonal_and_no_more(decoder: Checkpoint) -
     allowed = combine_masks(parse_masks(STRICT), QueryKeyPositions(places, places))[0, 0]
     assert torch.equal(allowed, torch.ones(9, 9).tril(-1).bool())
     answer = other_mask(decoder, toys.SENTENCE, "itself")
-    (bars,) = pictures(answer, BarsPicture)
+    (bars,) = views(answer, BarsView)
     for name, masks in (("j ≤ i", "causal"), ("j < i", STRICT)):
         trace = run(variant(decoder.model, masks=masks), decoder.tokenizer, toys.SENTENCE)
         logits = torch.tensor(trace["logits"])[:-1]
         losses = torch.nn.functional.cross_entropy(logits, torch.tensor(trace.text.ids)[1:], reduction="none")
-        assert list(bars.series[name]) == pytest.approx(losses.tolist(), rel=1e-3)
+        assert tensor(bars.series[name]).tolist() == pytest.approx(losses.tolist(), rel=1e-3)
     assert LIFTED.explore is not None and LIFTED.explore(model="m", text="t", mask="itself")["masks"] == STRICT
 
 
 def test_the_classifier_reads_one_vector_which_has_read_the_sentence(encoder: Checkpoint) -> None:
     text, other = "the cat [MASK] on the mat", "the dog [MASK] on the mat"
     answer = compute(CONTEXT, encoder, word="[MASK]", one=text, other=other)
-    cosines = pictures(answer, LinesPicture)[0].series["cosine"]
+    cosines = tensor(views(answer, LinesView)[0].series["cosine"])
     assert float(cosines[0]) == pytest.approx(1) and float(cosines[-1]) < 1 - 1e-6, "layers mix in the changed word"
     trace, place = first_mask(encoder, text)
     alone = classify_alone(encoder.model, torch.tensor(trace["encoder.final_residual"][place]))
@@ -184,7 +184,7 @@ def test_a_decoder_has_a_mask_and_cross_attention_only_beside_an_encoder(decoder
     alone = decoder_parts(decoder, "nothing", toys.SENTENCE)
     both = decoder_parts(load(find_checkpoint("dates")), "third of March 2021", "2021-03")
     for answer, cross in ((alone, 0), (both, 2)):
-        (table,) = pictures(answer, TablePicture)
+        (table,) = views(answer, TableView)
         kinds = [str(row[0]) for row in table.rows]
         assert sum("cross" in kind for kind in kinds) == cross and verdict(answer).good
         masked = [row for row in table.rows if "self" in str(row[0])]

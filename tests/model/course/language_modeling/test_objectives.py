@@ -17,22 +17,22 @@ from headlight.course.language_modeling.objectives import (
     shifted_targets,
     token_losses,
 )
-from headlight.course.pictures import TablePicture, TokensPicture
 from headlight.errors import InputError
 from headlight.tracing.run import run
+from headlight.views.kinds import TableView, TokensView
 from tests.model import toys
-from tests.model.course.shown import pictures, verdict
+from tests.model.course.shown import verdict, views
 
 TEXT = toys.SENTENCE
 
 
 def test_targets_are_the_tokens_moved_by_one(decoder: Checkpoint) -> None:
     answer = shifted_targets(decoder, TEXT)
-    read, targets = pictures(answer, TokensPicture)
+    read, targets = views(answer, TokensView)
     assert read.tokens[1:] == targets.tokens[:-1] and len(read.tokens) == len(targets.tokens)
     trace = run(decoder.model, decoder.tokenizer, TEXT)
     losses = cross_entropy(torch.tensor(trace["logits"])[:-1], torch.tensor(trace.text.ids)[1:], reduction="none")
-    assert [float(row[3]) for row in pictures(answer, TablePicture)[0].rows] == pytest.approx(losses.tolist(), rel=1e-4)
+    assert [float(row[3]) for row in views(answer, TableView)[0].rows] == pytest.approx(losses.tolist(), rel=1e-4)
     told = verdict(answer).text
     assert f"{float(losses.mean()):.3f} nats" in told
 
@@ -54,7 +54,7 @@ def test_a_new_decoder_is_trained_until_it_completes_the_sentence(given: int, st
 
 def test_shares_are_those_that_were_asked_for(encoder: Checkpoint) -> None:
     answer = masking(encoder, TEXT, 50, "bert", 3)
-    counts = {str(row[0]): int(row[1]) for row in pictures(answer, TablePicture)[1].rows}
+    counts = {str(row[0]): int(row[1]) for row in views(answer, TableView)[1].rows}
     words = len(encoder.tokenizer.encode(TEXT).ids) - 2  # without [CLS] and [SEP]
     assert counts["tokens that may be targets"] == 20 * words and counts["targets"] == 10 * words
     assert counts["targets: [MASK]"] == round(0.8 * counts["targets"])
@@ -64,7 +64,7 @@ def test_shares_are_those_that_were_asked_for(encoder: Checkpoint) -> None:
 
 def test_the_loss_counts_the_targets_alone(encoder: Checkpoint) -> None:
     answer = masking(encoder, TEXT, 30, "bert", 1)
-    losses = [float(row[3]) for row in pictures(answer, TablePicture)[0].rows]
+    losses = [float(row[3]) for row in views(answer, TableView)[0].rows]
     told = verdict(answer).text
     assert f"{len(losses)} targets: {sum(losses) / len(losses):.3f} nats" in told
 

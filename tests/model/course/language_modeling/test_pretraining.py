@@ -21,10 +21,11 @@ from headlight.course.language_modeling.pretraining import (
     untrained,
     variant_scores,
 )
-from headlight.course.pictures import TablePicture, as_rows
 from headlight.data.examples import Example
 from headlight.errors import InputError
 from headlight.paths import assets_dir
+from headlight.views.kinds import TableView
+from headlight.views.rows import as_rows
 from tests.model import toys
 
 
@@ -74,8 +75,8 @@ def test_random_weights_are_the_seed_s_and_leave_the_model_as_it_is(checkpoint: 
 
 
 def test_each_start_answers_the_learner_s_sentence_and_the_reviews(checkpoint: Checkpoint) -> None:
-    table = as_rows(pretraining(checkpoint, LINES, "a lovely film", 1))[0].pictures[0]
-    assert isinstance(table, TablePicture) and len(table.rows) == 3
+    table = as_rows(pretraining(checkpoint, LINES, "a lovely film", 1))[0].views[0]
+    assert isinstance(table, TableView) and len(table.rows) == 3
     examples = parse_lines(LINES)
     answers = classify(embed(checkpoint, examples, [*reviews(), "a lovely film"], 1)[PRETRAINED], examples)
     right = sum(map(str.__eq__, answers, reviews().values()))

@@ -9,7 +9,6 @@ from torch import Tensor
 from headlight.cancellation import Cancelled, cancellable
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl
-from headlight.course.pictures import HeatMapPicture, MatrixPicture, as_rows
 from headlight.course.screen import ScreenRows
 from headlight.course.variants.functions import FUNCTIONS, TEMPERATURE, head_weights, temperature_in_model
 from headlight.course.variants.linear_attention import (
@@ -23,12 +22,14 @@ from headlight.course.variants.linear_attention import (
 )
 from headlight.errors import InputError
 from headlight.tracing.run import run
+from headlight.views.kinds import HeatMapView, MatrixView
+from headlight.views.rows import as_rows
 from tests.model import toys
-from tests.model.course.shown import compute, pictures, verdict
+from tests.model.course.shown import compute, tensor, verdict, views
 
 
 def matrices(answer: ScreenRows) -> list[Tensor]:
-    return [picture.values for picture in pictures(answer, MatrixPicture)]
+    return [tensor(view.values) for view in views(answer, MatrixView)]
 
 
 def test_linear_attention_is_the_average_that_its_formula_says() -> None:
@@ -96,8 +97,8 @@ def test_a_temperature_divides_the_scores_of_one_head_of_a_model() -> None:
     opened = Checkpoint(toys.decoder(), toys.causal(), "")
     scores = torch.tensor(run(opened.model, opened.tokenizer, toys.SENTENCE)["decoder.1.self.masked_scores"][1])
     first, *_ = as_rows(temperature_in_model(opened, toys.SENTENCE, 1, 1, 0.5))
-    _, changed = (picture for picture in first.pictures if isinstance(picture, HeatMapPicture))
-    torch.testing.assert_close(changed.values, torch.softmax(scores / 0.5, 1).double(), atol=1e-4, rtol=0)
+    _, changed = (picture for picture in first.views if isinstance(picture, HeatMapView))
+    torch.testing.assert_close(tensor(changed.values), torch.softmax(scores / 0.5, 1), atol=1e-4, rtol=0)
     with pytest.raises(InputError, match="no head 9"):
         temperature_in_model(opened, toys.SENTENCE, 1, 9, 0.5)
     with pytest.raises(InputError, match="plain softmax"):

@@ -2,7 +2,7 @@
 
 import { activeElement, createElement, createHeading } from "../../../ui/frontend/dom/dom.js";
 import { GRID_STEPS } from "../../../ui/frontend/dom/keyboard.js";
-import { titleNodes } from "../formulas/formula.js";
+import { titleNodes } from "../../../ui/frontend/formulas/formula.js";
 import { isInvalid } from "../inputs.js";
 
 /** @import { Inputs } from "../inputs.js" */

@@ -15,13 +15,14 @@ from headlight.array_types import Float, Int
 from headlight.config import Config, DecoderConfig, EmbeddingConfig
 from headlight.course.controls import ChoiceControl, CountControl, SeedControl, TextControl
 from headlight.course.fitting import begin_anew, fit, parameter_count
-from headlight.course.pictures import HeatMapPicture, LinesPicture, Row, TablePicture, Verdict, row
 from headlight.course.screen import Screen, ScreenRows
 from headlight.errors import InputError, shortened
 from headlight.nn.hooks import no_hook
 from headlight.nn.transformer import Transformer
 from headlight.questions.asking import ask_largest
 from headlight.tracing.recording import RecordingHook
+from headlight.views.kinds import HeatMapView, LinesView, TableView, Verdict
+from headlight.views.rows import Row, row
 
 LETTERS = "abcdefghij"
 START = len(LETTERS)  # the token with which an answer begins
@@ -160,7 +161,7 @@ def attention_alone(task: str, longest: int, steps: int, letters: str, seed: int
         trained[name] = Trained(network, [accuracy(network, task, length, seed) for length in lengths], seconds)
     return (
         row(
-            LinesPicture(
+            LinesView(
                 "Answers right in every letter (share of new rows)",
                 lengths,
                 {name: each.right for name, each in trained.items()},
@@ -231,7 +232,7 @@ def write(network: nn.Module, source: Int[Tensor, "1 source"]) -> Int[Tensor, " 
     return written[0, 1:]
 
 
-def _table(trained: dict[str, Trained], longest: int) -> TablePicture:
+def _table(trained: dict[str, Trained], longest: int) -> TableView:
     rows = tuple(
         (
             name,
@@ -242,7 +243,7 @@ def _table(trained: dict[str, Trained], longest: int) -> TablePicture:
         for name, each in trained.items()
     )
     columns = ("network", "parameters", f"right, of {SHORTEST} to {longest} letters", "training time here")
-    return TablePicture(columns, rows)
+    return TableView(columns, rows)
 
 
 def _mean(trained: Trained, longest: int) -> float:
@@ -275,7 +276,7 @@ def _letters_rows(trained: dict[str, Trained], task: str, ids: Tensor) -> tuple[
             weights = each.network.look(ids, functional.pad(answers[name][None, :-1], (1, 0), value=START))
         if weights is not None:
             maps.append(
-                HeatMapPicture(
+                HeatMapView(
                     name.capitalize(),
                     weights[0],
                     rows=tuple(_text(answers[name])),
@@ -286,7 +287,7 @@ def _letters_rows(trained: dict[str, Trained], task: str, ids: Tensor) -> tuple[
                 )
             )
     return (
-        row(TablePicture(columns, rows), title="Your letters"),
+        row(TableView(columns, rows), title="Your letters"),
         row(*maps, title="Where each looked while it wrote"),
     )
 

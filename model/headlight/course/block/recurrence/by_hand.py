@@ -10,11 +10,13 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.course.attention_by_hand.words import TOKENS, dot, number
 from headlight.course.controls import Axis, ChoiceControl, MatrixControl
-from headlight.course.pictures import Equations, MatrixPicture, Verdict, bars, row
 from headlight.course.screen import Screen, ScreenRows
 from headlight.course.sentences import require_width
 from headlight.questions.asking import ask_number
 from headlight.questions.kinds import Question
+from headlight.views.forms import bars
+from headlight.views.kinds import Equations, MatrixView, Verdict
+from headlight.views.rows import row
 
 INPUTS, STATES = Axis("inputs", 1, 3), Axis("states", 1, 3)
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "tanh": torch.tanh}
@@ -61,8 +63,8 @@ def recurrence(x: Tensor, u: Tensor, w: Tensor, activation: str) -> ScreenRows:
     last, before, sign = x[-1], states[-2], SIGNS[activation]
     return (
         row(
-            MatrixPicture("x", x, rows=names, column_axis="input"),
-            MatrixPicture("States h", torch.stack(states[1:]), rows=names, column_axis="state", before="→"),
+            MatrixView("x", x, rows=names, column_axis="input"),
+            MatrixView("States h", torch.stack(states[1:]), rows=names, column_axis="state", before="→"),
             question=_question(x, u, w, states, activation),
         ),
         row(

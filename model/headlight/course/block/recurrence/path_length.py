@@ -14,12 +14,13 @@ from headlight.array_types import Float, Int
 from headlight.config import Config, EmbeddingConfig
 from headlight.course.controls import ChoiceControl, CountControl, SeedControl
 from headlight.course.fitting import begin_anew, fit, parameter_count
-from headlight.course.pictures import LinesPicture, TablePicture, Verdict, row
 from headlight.course.screen import Screen, ScreenRows
 from headlight.course.timing import median_times, multiply_adds
 from headlight.errors import counted
 from headlight.nn.transformer import Transformer
 from headlight.questions.asking import ask_largest, ask_number
+from headlight.views.kinds import LinesView, TableView, Verdict
+from headlight.views.rows import row
 
 SYMBOLS, FILLERS = 8, 8  # a row has one symbol; all its other tokens are fillers
 VOCABULARY = SYMBOLS + FILLERS
@@ -209,7 +210,7 @@ def _steps_or_layers(layers: int, distance: int, seed: int) -> ScreenRows:
     network = NETWORKS["recurrent"]
     return (
         row(
-            LinesPicture(
+            LinesView(
                 "Gradient of the last output by an earlier token's vector",
                 list(shown),
                 {counted(count, "layer"): g[1:] for count, g in gradients.items()},
@@ -217,7 +218,7 @@ def _steps_or_layers(layers: int, distance: int, seed: int) -> ScreenRows:
                 "gradient",
                 log_y=True,
             ),
-            TablePicture(
+            TableView(
                 ("layers", "sequential steps", "gradient"),
                 tuple(
                     (str(count), str(network.steps_in_a_row(distance + 1, count)), float(g[distance]))
@@ -242,8 +243,8 @@ def _last_logits(network: nn.Module, ids: Tensor) -> Tensor:
     return logits
 
 
-def _recall_picture(distances: list[int], recall: dict[str, list[float]]) -> LinesPicture:
-    return LinesPicture(
+def _recall_picture(distances: list[int], recall: dict[str, list[float]]) -> LinesView:
+    return LinesView(
         "Symbols remembered (fraction of new rows)",
         distances,
         recall | {"chance": [1 / SYMBOLS] * len(distances)},
@@ -253,8 +254,8 @@ def _recall_picture(distances: list[int], recall: dict[str, list[float]]) -> Lin
     )
 
 
-def _reach_picture(reach: dict[str, Tensor]) -> LinesPicture:
-    return LinesPicture(
+def _reach_picture(reach: dict[str, Tensor]) -> LinesView:
+    return LinesView(
         "Gradient of the last output by each token's vector",
         range(len(next(iter(reach.values())))),
         {name: (numbers / numbers.max()).tolist() for name, numbers in reach.items()},
@@ -274,7 +275,7 @@ def _verdict(recall: dict[str, list[float]], distances: list[int]) -> Verdict:
     )
 
 
-def _table(sizes: dict[str, int], reach: dict[str, Tensor], layers: int, distance: int) -> TablePicture:
+def _table(sizes: dict[str, int], reach: dict[str, Tensor], layers: int, distance: int) -> TableView:
     rows = tuple(
         (
             name,
@@ -285,7 +286,7 @@ def _table(sizes: dict[str, int], reach: dict[str, Tensor], layers: int, distanc
         for name, network in NETWORKS.items()
     )
     columns = ("network", "parameters", "furthest token that changes the last output", "sequential steps")
-    return TablePicture(columns, rows)
+    return TableView(columns, rows)
 
 
 PATH_LENGTH = Screen(
@@ -324,8 +325,8 @@ def sequential_steps(longest: str, layers: int) -> ScreenRows:
     }
     return (
         row(
-            LinesPicture("Sequential steps", lengths, steps, "tokens", "steps", log_x=True, log_y=True),
-            LinesPicture(
+            LinesView("Sequential steps", lengths, steps, "tokens", "steps", log_x=True, log_y=True),
+            LinesView(
                 "Time of one training step, measured now (ms)", lengths, times, "tokens", "ms", log_x=True, log_y=True
             ),
             question=ask_number(
@@ -364,15 +365,13 @@ def multiplications(network: nn.Module, length: int) -> int:
     return length * (maps + output)
 
 
-def _steps_table(
-    networks: dict[str, nn.Module], length: int, steps: dict[str, list[float]], times: Times
-) -> TablePicture:
+def _steps_table(networks: dict[str, nn.Module], length: int, steps: dict[str, list[float]], times: Times) -> TableView:
     rows = tuple(
         (name, f"{steps[name][-1]:,.0f}", f"{multiplications(network, length):,}", f"{times[name][-1]:.1f} ms")
         for name, network in networks.items()
     )
     columns = (f"{length:,} tokens", "sequential steps", "multiply-adds", "forward and backward, measured")
-    return TablePicture(columns, rows)
+    return TableView(columns, rows)
 
 
 def _said_of_times(times: Times, lengths: list[int]) -> Verdict:

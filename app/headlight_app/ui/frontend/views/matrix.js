@@ -1,23 +1,23 @@
 // A matrix as a heat map with the numbers in its cells.
 
-import { divergingColour } from "../../../ui/frontend/charts/charts.js";
-import { createElement, createHeading } from "../../../ui/frontend/dom/dom.js";
+import { divergingColour } from "../charts/charts.js";
+import { createElement, createHeading } from "../dom/dom.js";
 import { formatFixed, largestSize } from "./drawing/numbers.js";
 
-/** @import { MatrixPicture } from "../types.d.ts" */
+/** @import { MatrixView } from "./types.js" */
 
-/** @param {MatrixPicture} picture */
-export function createMatrix(picture) {
+/** @param {MatrixView} view */
+export function createMatrix(view) {
   const table = createElement("table", "heat");
-  if (picture.title) table.ariaLabel = picture.title;
-  const head = createHead(picture);
+  if (view.title) table.ariaLabel = view.title;
+  const head = createHead(view);
   if (head) table.append(head);
-  const body = createElement("tbody", "", [...picture.values.map((_, row) => createLine(picture, row))]);
+  const body = createElement("tbody", "", [...view.values.map((_, row) => createLine(view, row))]);
   table.append(body);
   return createElement("div", "scroll", [table]);
 }
 
-/** @param {MatrixPicture} picture */
+/** @param {MatrixView} view */
 function createHead({ values, rows, columns, row_axis, column_axis, row_sums }) {
   if (!columns.length && !row_sums && !column_axis) return null;
   const line = createElement("tr");
@@ -36,12 +36,12 @@ function axes(row, column) {
   return [row && `${row} ↓`, column && `${column} →`].filter(Boolean).join(" ");
 }
 
-/** @param {MatrixPicture} picture @param {number} row */
-function createLine(picture, row) {
-  const { values, rows, row_sums, digits } = picture;
+/** @param {MatrixView} view @param {number} row */
+function createLine(view, row) {
+  const { values, rows, row_sums, digits } = view;
   const line = createElement("tr");
   if (rows.length) line.append(createHeading(rows[row] ?? "", "row"));
-  line.append(...values[row].map((_, column) => createCell(picture, row, column)));
+  line.append(...values[row].map((_, column) => createCell(view, row, column)));
   if (row_sums) {
     const sum = values[row].reduce((/** @type {number} */ total, value) => total + Number(value), 0);
     line.append(createElement("td", "sum", formatFixed(Math.round(sum * 1e6) / 1e6, digits)));
@@ -49,7 +49,7 @@ function createLine(picture, row) {
   return line;
 }
 
-/** @param {MatrixPicture} picture @param {number} row @param {number} column */
+/** @param {MatrixView} view @param {number} row @param {number} column */
 function createCell({ values, colours, crossed, marked, digits }, row, column) {
   const value = Number(values[row][column]);
   const cell = createElement("td", "", formatFixed(value, digits));

@@ -1,15 +1,14 @@
-// Rows of pictures under their titles.
+// Rows of views under their titles.
 
-import { createElement } from "../../ui/frontend/dom/dom.js";
-import { titleNodes } from "./formulas/formula.js";
-import { createPicture } from "./pictures/pictures.js";
+import { createElement } from "../dom/dom.js";
+import { titleNodes } from "../formulas/formula.js";
+import { createView } from "./views.js";
 
-/** @import { Surroundings } from "./links.js" */
-/** @import { Row } from "./types.d.ts" */
+/** @import { Surroundings, ViewRow } from "./types.js" */
 
 /**
  * Rows one below the other; folded rows are together under the heading of the first of them.
- * @param {Row[]} rows @param {Surroundings} surroundings @param {{ isOpen: boolean }} fold kept from answer to answer
+ * @param {ViewRow[]} rows @param {Surroundings} surroundings @param {{ isOpen: boolean }} fold kept from answer to answer
  * @returns {HTMLElement[]}
  */
 export function createRows(rows, surroundings, fold) {
@@ -25,12 +24,12 @@ export function createRows(rows, surroundings, fold) {
   return [...drawn.slice(0, first), details, ...drawn.slice(last + 1)];
 }
 
-/** @param {Row} row @param {Surroundings} surroundings */
+/** @param {ViewRow} row @param {Surroundings} surroundings */
 function createRow(row, surroundings) {
   const element = createElement("div", "row");
   if (row.title) element.append(createElement("h3", "", titleNodes(row.title)));
   if (row.text) element.append(createElement("p", "quiet", titleNodes(row.text)));
-  const pictures = row.pictures.map((picture) => createPicture(picture, surroundings));
-  element.append(createElement("div", "pictures", pictures));
+  const views = row.views.map((view) => createView(view, surroundings));
+  element.append(createElement("div", "views", views));
   return element;
 }

@@ -1,16 +1,16 @@
 // A matrix too large for numbers: coloured cells, and the number of the cell under the pointer.
 
-import { formatNumber } from "../../../ui/frontend/charts/charts.js";
-import { CIVIDIS, PURPLE_ORANGE } from "../../../ui/frontend/charts/colours.js";
-import { addWords, beginSheet } from "../../../ui/frontend/charts/figure_text.js";
-import { addLinesBetween, addNames, cellAtPointer, longestName } from "../../../ui/frontend/charts/heatmap.js";
-import { colourNames } from "../../../ui/frontend/charts/shapes.js";
-import { figureSheet } from "../../../ui/frontend/charts/svg.js";
-import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { formatNumber } from "../charts/charts.js";
+import { CIVIDIS, PURPLE_ORANGE } from "../charts/colours.js";
+import { addWords, beginSheet } from "../charts/figure_text.js";
+import { addLinesBetween, addNames, cellAtPointer, longestName } from "../charts/heatmap.js";
+import { colourNames } from "../charts/shapes.js";
+import { figureSheet } from "../charts/svg.js";
+import { createElement } from "../dom/dom.js";
 import { largestSize } from "./drawing/numbers.js";
 
-/** @import { HeatmapLayout } from "../../../ui/frontend/charts/heatmap.js" */
-/** @import { HeatMapPicture } from "../types.d.ts" */
+/** @import { HeatmapLayout } from "../charts/heatmap.js" */
+/** @import { HeatMapView } from "./types.js" */
 /** @typedef {HeatmapLayout & { names: string[][], isTurned: boolean }} Layout names of rows and columns */
 
 const [LARGE, SMALL] = [
@@ -24,34 +24,34 @@ const MOST_UPRIGHT = 1.5; // largest ratio of a cell's height to its width
 const MARGIN = 2; // at the right of the cells
 const NO_NUMBER = "#808080";
 
-/** @param {HeatMapPicture} picture @param {number} room the available width in pixels */
-export function createHeatMap(picture, room) {
-  const reach = picture.colours === "weights" ? 1 : largestSize(picture.values.flat());
-  const layout = layoutCells(picture, room);
-  const figure = drawCells(picture, layout, reach);
+/** @param {HeatMapView} view @param {number} room the available width in pixels */
+export function createHeatMap(view, room) {
+  const reach = view.colours === "weights" ? 1 : largestSize(view.values.flat());
+  const layout = layoutCells(view, room);
+  const figure = drawCells(view, layout, reach);
   const sheet = figureSheet(figure);
   const box = createElement("div", "chart heat-map");
   box.style.width = `${figure.width}px`;
-  const readout = createElement("p", "quiet readout", extent(picture, reach));
+  const readout = createElement("p", "quiet readout", extent(view, reach));
   sheet.addEventListener("mousemove", (event) => {
     const scale = sheet.getBoundingClientRect().width / figure.width;
     const cell = cellAtPointer(sheet, layout, /** @type {MouseEvent} */ (event), scale);
-    readout.textContent = cell ? describeCell(picture, layout, cell) : extent(picture, reach);
+    readout.textContent = cell ? describeCell(view, layout, cell) : extent(view, reach);
   });
   box.onmouseleave = () => {
-    readout.textContent = extent(picture, reach);
+    readout.textContent = extent(view, reach);
   };
-  box.append(sheet, createScale(picture.colours), readout);
+  box.append(sheet, createScale(view.colours), readout);
   return box;
 }
 
-/** The range of the colours, in words. @param {Pick<HeatMapPicture, "colours">} picture @param {number} reach */
+/** The range of the colours, in words. @param {Pick<HeatMapView, "colours">} view @param {number} reach */
 function extent({ colours }, reach) {
   if (colours !== "signed") return `from 0 to ${formatNumber(reach, 3)}`;
   return `from ${formatNumber(-reach, 3)} to ${formatNumber(reach, 3)}`;
 }
 
-/** @param {HeatMapPicture} picture @param {number} room @returns {Layout} */
+/** @param {HeatMapView} view @param {number} room @returns {Layout} */
 function layoutCells({ values, rows, columns, row_axis, column_axis, is_small }, room) {
   const { widest, tallest } = is_small ? SMALL : LARGE;
   const [down, across] = [values.length, values[0]?.length ?? 0];
@@ -70,7 +70,7 @@ function layoutCells({ values, rows, columns, row_axis, column_axis, is_small },
   return { rows: down, columns: across, x: left, y, width, height, left, top, size: SIZE, names, isTurned };
 }
 
-/** @param {HeatMapPicture} picture @param {Layout} layout @param {number} reach */
+/** @param {HeatMapView} view @param {Layout} layout @param {number} reach */
 function drawCells({ values, colours, row_axis, column_axis, row_groups, column_groups }, layout, reach) {
   const { rows, columns, x, y, width, height, names, isTurned } = layout;
   const figure = beginSheet(x + columns * width + MARGIN, `${rows} × ${columns} numbers ${extent({ colours }, reach)}`);
@@ -90,7 +90,7 @@ function drawCells({ values, colours, row_axis, column_axis, row_groups, column_
   return figure;
 }
 
-/** @param {number} share of the largest number @param {HeatMapPicture["colours"]} colours */
+/** @param {number} share of the largest number @param {HeatMapView["colours"]} colours */
 function codeOf(share, colours) {
   if (!Number.isFinite(share)) return 0;
   const place = colours === "signed" ? (share + 1) / 2 : share;
@@ -107,7 +107,7 @@ function named(names, count) {
   return Array.from({ length: count }, (_, index) => names[index]?.trim() || names[index] || String(index));
 }
 
-/** @param {HeatMapPicture} picture @param {Layout} layout @param {{ query: number, key: number }} cell */
+/** @param {HeatMapView} view @param {Layout} layout @param {{ query: number, key: number }} cell */
 function describeCell({ values, rows, columns, row_axis, column_axis }, layout, { query, key }) {
   const place = [
     `${row_axis || "row"} ${named(rows, layout.rows)[query]}`,
@@ -116,7 +116,7 @@ function describeCell({ values, rows, columns, row_axis, column_axis }, layout, 
   return `${place.join(", ")}: ${formatNumber(Number(values[query][key]))}`;
 }
 
-/** The colours from the lowest to the highest number. @param {HeatMapPicture["colours"]} colours */
+/** The colours from the lowest to the highest number. @param {HeatMapView["colours"]} colours */
 function createScale(colours) {
   const scale = createElement("div", "colour-scale");
   const stops = (colours === "signed" ? PURPLE_ORANGE : CIVIDIS).map((ink) => `rgb(${ink.join(" ")})`);

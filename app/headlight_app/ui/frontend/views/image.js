@@ -1,50 +1,50 @@
 // An image under a grid of patches, unchanged or with each patch as bright as its number.
 
-import { shadePatch } from "../../../ui/frontend/charts/colours.js";
-import { cellAtPointer } from "../../../ui/frontend/charts/heatmap.js";
-import { createElement, formatPercent, hidpiContext } from "../../../ui/frontend/dom/dom.js";
+import { shadePatch } from "../charts/colours.js";
+import { cellAtPointer } from "../charts/heatmap.js";
+import { createElement, formatPercent, hidpiContext } from "../dom/dom.js";
 
-/** @import { ImagePicture } from "../types.d.ts" */
+/** @import { ImageView } from "./types.js" */
 
 const [ALONE, ONE_OF_MANY] = [264, 132]; // maximal pixels of the longer side; a patch has a whole number of pixels
 const MARK = "#ffb224"; // visible on bright and dark pixels, inside a black line
 
-/** @param {ImagePicture} picture */
-export function createImage(picture) {
-  const looks = Object.entries(picture.shades);
+/** @param {ImageView} view */
+export function createImage(view) {
+  const looks = Object.entries(view.shades);
   const image = new Image();
   const drawings = (looks.length ? looks : [/** @type {const} */ (["", []])]).map(([name, numbers]) =>
-    createDrawing(picture, image, name, numbers.map(Number), looks.length > 1 ? ONE_OF_MANY : ALONE),
+    createDrawing(view, image, name, numbers.map(Number), looks.length > 1 ? ONE_OF_MANY : ALONE),
   );
   image.onload = () => {
     for (const { draw } of drawings) draw();
   };
-  image.src = picture.source;
+  image.src = view.source;
   return createElement("div", "image-list", [...drawings.map(({ element }) => element)]);
 }
 
 /**
- * @param {ImagePicture} picture @param {HTMLImageElement} image @param {string} name @param {readonly number[]} numbers
+ * @param {ImageView} view @param {HTMLImageElement} image @param {string} name @param {readonly number[]} numbers
  * @param {number} longest
  */
-function createDrawing(picture, image, name, numbers, longest) {
-  const { rows, columns } = picture;
+function createDrawing(view, image, name, numbers, longest) {
+  const { rows, columns } = view;
   const side = Math.max(1, Math.floor(longest / Math.max(rows, columns)));
-  const canvas = createElement("canvas", "", [], { role: "img", ariaLabel: describe(picture, name, numbers) });
+  const canvas = createElement("canvas", "", [], { role: "img", ariaLabel: describe(view, name, numbers) });
   Object.assign(canvas.style, { width: `${columns * side}px`, height: `${rows * side}px` });
   const readout = createElement("span", "quiet readout", name || "\u00a0");
   canvas.addEventListener("mousemove", (event) => {
-    readout.textContent = tell(picture, numbers, patchAt(canvas, event, rows, columns)) || name || "\u00a0";
+    readout.textContent = tell(view, numbers, patchAt(canvas, event, rows, columns)) || name || "\u00a0";
   });
   canvas.onmouseleave = () => {
     readout.textContent = name || "\u00a0";
   };
   const element = createElement("div", "image-drawing", [canvas, readout]);
-  return { element, draw: () => drawPatches(canvas, image, picture, numbers, side) };
+  return { element, draw: () => drawPatches(canvas, image, view, numbers, side) };
 }
 
 /**
- * @param {HTMLCanvasElement} canvas @param {HTMLImageElement} image @param {ImagePicture} picture
+ * @param {HTMLCanvasElement} canvas @param {HTMLImageElement} image @param {ImageView} view
  * @param {readonly number[]} numbers @param {number} side of a patch, in pixels
  */
 function drawPatches(canvas, image, { rows, columns, marked }, numbers, side) {
@@ -98,17 +98,17 @@ function patchAt(canvas, event, rows, columns) {
   return cell ? cell.query * columns + cell.key : -1;
 }
 
-/** A patch in words; "" if there is none. @param {ImagePicture} picture @param {readonly number[]} numbers @param {number} patch */
+/** A patch in words; "" if there is none. @param {ImageView} view @param {readonly number[]} numbers @param {number} patch */
 function tell({ columns }, numbers, patch) {
   if (patch < 0) return "";
   const number = numbers.length ? `: ${formatPercent(numbers[patch])}` : ` (row ${Math.floor(patch / columns)})`;
   return `patch ${patch}${number}`;
 }
 
-/** The text alternative of the picture. @param {ImagePicture} picture @param {string} name @param {readonly number[]} numbers */
-function describe(picture, name, numbers) {
-  const { rows, columns, marked } = picture;
+/** The text alternative of the view. @param {ImageView} view @param {string} name @param {readonly number[]} numbers */
+function describe(view, name, numbers) {
+  const { rows, columns, marked } = view;
   const grid = `${rows} × ${columns} patches${marked.length ? `, patch ${marked.join(", ")} framed` : ""}`;
   if (!numbers.length) return grid;
-  return `${name}: ${grid}; most on ${tell(picture, numbers, numbers.indexOf(Math.max(...numbers)))}`;
+  return `${name}: ${grid}; most on ${tell(view, numbers, numbers.indexOf(Math.max(...numbers)))}`;
 }

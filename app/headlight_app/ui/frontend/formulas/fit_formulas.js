@@ -1,6 +1,6 @@
 // Shrinks formulas that are wider than their line, as long as they stay legible; then the line scrolls.
 
-import { loadMathematicsFont } from "../../../ui/frontend/fonts/mathematics.js";
+import { loadMathematicsFont } from "../fonts/mathematics.js";
 
 const SMALLEST = 0.66; // relative to their normal size
 const PASSES = 4; // subscripts keep their smallest size, so a formula shrinks less than its font

@@ -1,8 +1,8 @@
 // The plane for vectors and points: the same scale on both axes, zero in the middle.
 
-import { formatNumber } from "../../../../ui/frontend/charts/charts.js";
-import { ticks } from "../../../../ui/frontend/charts/scale.js";
-import { createSheet, svg } from "../../../../ui/frontend/charts/svg.js";
+import { formatNumber } from "../../charts/charts.js";
+import { ticks } from "../../charts/scale.js";
+import { createSheet, svg } from "../../charts/svg.js";
 
 export const SIZE = 320;
 export const LARGE = 560; // for many names

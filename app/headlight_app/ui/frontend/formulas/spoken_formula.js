@@ -1,6 +1,6 @@
 // A formula in words, for reading aloud.
 
-import { table } from "../../../ui/frontend/dom/table.js";
+import { table } from "../dom/table.js";
 
 // biome-ignore format: a table
 /** @type {Readonly<Record<string, string>>} */

@@ -1,18 +1,18 @@
 // Named points that move from frame to frame, with a slider and a button that plays them.
 
-import { HEAD_COLOURS } from "../../../ui/frontend/charts/colours.js";
-import { svg } from "../../../ui/frontend/charts/svg.js";
-import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { HEAD_COLOURS } from "../charts/colours.js";
+import { svg } from "../charts/svg.js";
+import { createElement } from "../dom/dom.js";
 import { createPlane, LARGE } from "./drawing/plane.js";
 import { createLegend } from "./lines.js";
 import { LETTER } from "./points.js";
 
-/** @import { MovingPointsPicture } from "../types.d.ts" */
+/** @import { MovingPointsView } from "./types.js" */
 
 const FRAME_MILLISECONDS = 90;
 const GAP = 8; // pixels between a point and its name
 
-/** @param {MovingPointsPicture} picture */
+/** @param {MovingPointsView} view */
 export function createMovingPoints({ labels, frames, names, groups, group_titles }) {
   const coordinates = frames.map((frame) =>
     frame.map((point) => /** @type {[number, number]} */ ([Number(point[0]), Number(point[1])])),

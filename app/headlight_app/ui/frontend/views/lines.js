@@ -1,16 +1,16 @@
 // Lines over an axis, with a legend.
 
-import { HEAD_COLOURS } from "../../../ui/frontend/charts/colours.js";
-import { addLineChart } from "../../../ui/frontend/charts/figure_charts.js";
-import { beginSheet } from "../../../ui/frontend/charts/figure_text.js";
-import { figureSheet } from "../../../ui/frontend/charts/svg.js";
-import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { HEAD_COLOURS } from "../charts/colours.js";
+import { addLineChart } from "../charts/figure_charts.js";
+import { beginSheet } from "../charts/figure_text.js";
+import { figureSheet } from "../charts/svg.js";
+import { createElement } from "../dom/dom.js";
 
-/** @import { LinesPicture } from "../types.d.ts" */
+/** @import { LinesView } from "./types.js" */
 
 const [WIDTH, MARGIN] = [420, 6]; // pixels
 
-/** @param {LinesPicture} picture */
+/** @param {LinesView} view */
 export function createLines({ x, series, x_title, y_title, broken, log_x, log_y }) {
   const names = Object.keys(series);
   const figure = beginSheet(WIDTH, `${y_title} over ${x_title}: ${names.join(", ")}`);

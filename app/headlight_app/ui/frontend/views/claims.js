@@ -1,11 +1,10 @@
 // A list of common claims; a click on one opens the correction, with links to the screens that show it.
 
-import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { createElement } from "../dom/dom.js";
 
-/** @import { ClaimsPicture } from "../types.d.ts" */
-/** @import { LinkTo } from "../links.js" */
+/** @import { ClaimsView, LinkTo } from "./types.js" */
 
-/** @param {ClaimsPicture} picture @param {LinkTo} linkTo */
+/** @param {ClaimsView} view @param {LinkTo} linkTo */
 export function createClaims({ claims }, linkTo) {
   return createElement("ul", "claim-list", [
     ...claims.map(({ said, right, links }) => {

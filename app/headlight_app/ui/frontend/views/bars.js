@@ -1,13 +1,13 @@
 // Bars to the right of their labels, with their numbers; several series are below each other.
 
-import { HEAD_COLOURS } from "../../../ui/frontend/charts/colours.js";
-import { createBar } from "../../../ui/frontend/charts/track.js";
-import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { HEAD_COLOURS } from "../charts/colours.js";
+import { createBar } from "../charts/track.js";
+import { createElement } from "../dom/dom.js";
 import { formatFixed, largestSize } from "./drawing/numbers.js";
 
-/** @import { BarsPicture } from "../types.d.ts" */
+/** @import { BarsView } from "./types.js" */
 
-/** @param {BarsPicture} picture */
+/** @param {BarsView} view */
 export function createBars({ labels, series, high, digits }) {
   const named = Object.entries(series);
   const largest = high ?? largestSize(named.flatMap(([, values]) => values));

@@ -1,15 +1,15 @@
 // Tokens as chips, tables of texts, formulas with numbers in them, and verdicts.
 
-import { formatNumber } from "../../../ui/frontend/charts/charts.js";
-import { createElement, createHeading, inlineText, visibleText } from "../../../ui/frontend/dom/dom.js";
+import { formatNumber } from "../charts/charts.js";
+import { createElement, createHeading, inlineText, visibleText } from "../dom/dom.js";
 import { fitFormulas } from "../formulas/fit_formulas.js";
 import { createFormula } from "../formulas/formula.js";
 
-/** @import { EquationsPicture, TablePicture, TokensPicture, VerdictPicture } from "../types.d.ts" */
+/** @import { EquationsView, TableView, TokensView, VerdictView } from "./types.js" */
 
 const LONG_WORD = /\S{20,}/; // may break anywhere, or it would leave no room for the other columns
 
-/** @param {TokensPicture} picture */
+/** @param {TokensView} view */
 export function createTokens({ tokens, shades, below }) {
   return createElement("ol", "token-list", [
     ...tokens.map((token, index) => {
@@ -22,7 +22,7 @@ export function createTokens({ tokens, shades, below }) {
   ]);
 }
 
-/** @param {TablePicture} picture */
+/** @param {TableView} view */
 export function createTable({ columns, rows, digits, addresses }) {
   const head = createElement("tr", "", [...columns.map((title) => createHeading(title, "col"))]);
   const table = createElement("table", "facts", [
@@ -54,7 +54,7 @@ function linkCell(cell, address) {
   cell?.append(link);
 }
 
-/** @param {EquationsPicture} picture */
+/** @param {EquationsView} view */
 export function createEquations({ lines }) {
   const box = createElement("div", "equations scroll");
   box.append(...lines.map((line) => createElement("p", "", [createFormula(line)])));
@@ -62,7 +62,7 @@ export function createEquations({ lines }) {
   return box;
 }
 
-/** @param {VerdictPicture} picture */
+/** @param {VerdictView} view */
 export function createVerdict({ text, good }) {
   const sign = good === null ? "" : good ? "✓ " : "✗ ";
   const verdict = createElement("p", "verdict", `${sign}${text}`);

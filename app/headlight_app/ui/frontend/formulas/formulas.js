@@ -1,10 +1,10 @@
 // The formulas of a screen; a symbol is explained when the pointer is on it, and all are explained in a list.
 
-import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { createElement } from "../dom/dom.js";
 import { fitFormulas } from "./fit_formulas.js";
 import { createFormula, splitFormula } from "./formula.js";
 
-/** @import { ScreenRow } from "../types.js" */
+/** @import { ScreenRow } from "../../../course/frontend/types.js" */
 
 const GAP = 4; // pixels between a symbol and its explanation
 

@@ -1,29 +1,43 @@
-"""Pictures of the numbers that a screen has computed, and their JSON form for a page.
+"""The kinds of views: what a screen of the course or an analysis shows, as plain values of numbers and texts.
 
-The module named like its `kind` in app/headlight_app/course/frontend/pictures draws it. Numbers are tensors or plain
-Python.
+The module named like its `kind` in app/headlight_app/ui/frontend/views draws it on the page and in figures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass, replace
-from math import isfinite
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from torch import Tensor
+import numpy as np
 
-from headlight.questions.kinds import Number, Question
-from headlight.rendering.model_diagram import ModelDiagram
+from headlight.questions.kinds import Number
 
-Numbers = Tensor | Sequence[Number]
+if TYPE_CHECKING:
+    from headlight.rendering.model_diagram import ModelDiagram
+
+
+@runtime_checkable
+class Array(Protocol):
+    """An array or a tensor."""
+
+    def tolist(self) -> Any:
+        """Its numbers as nested lists."""
+
+
+Numbers = Array | Sequence[Number]
+
+
+def to_numpy(values: Numbers) -> np.ndarray:
+    """The same numbers as an array."""
+    return np.array(values.tolist() if hasattr(values, "tolist") else values, float)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picture:
-    """A picture with a title above it and a note below it.
+class View:
+    """A title, what is shown below it, and a note.
 
-    `before` is a sign in front of it, "×", "=" or "→", if the pictures of a row form an equation.
+    `before` is a sign in front of it, "×", "=" or "→", if the views of a row form an equation.
     """
 
     kind: ClassVar[str]
@@ -33,14 +47,14 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class TitledPicture(Picture):
-    """A picture whose title is given first."""
+class TitledView(View):
+    """A view whose title is given first."""
 
     title: str = field()
 
 
 @dataclass(frozen=True)
-class MatrixPicture(TitledPicture):
+class MatrixView(TitledView):
     """A matrix as a heat map with its numbers in the cells.
 
     `colours` "weights" shade from 0 to 1, "signed" on both sides of 0, "none" not at all. `row_sums` adds a column of
@@ -48,7 +62,7 @@ class MatrixPicture(TitledPicture):
     """
 
     kind: ClassVar[str] = "matrix"
-    values: Tensor
+    values: Array
     _: KW_ONLY
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
@@ -57,12 +71,12 @@ class MatrixPicture(TitledPicture):
     colours: Literal["signed", "weights", "none"] = "signed"
     row_sums: bool = False
     marked: tuple[tuple[int, int], ...] = ()
-    crossed: Tensor | None = None
+    crossed: Array | None = None
     digits: int = 2
 
 
 @dataclass(frozen=True)
-class HeatMapPicture(TitledPicture):
+class HeatMapView(TitledView):
     """A matrix too large for printed numbers: coloured cells that show theirs on hover.
 
     `colours` "weights" shade from 0 to 1, "positive" from 0 on, "signed" on both sides of 0. A line is drawn after
@@ -70,7 +84,7 @@ class HeatMapPicture(TitledPicture):
     """
 
     kind: ClassVar[str] = "heat_map"
-    values: Tensor
+    values: Array
     _: KW_ONLY
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
@@ -83,11 +97,11 @@ class HeatMapPicture(TitledPicture):
 
     def __post_init__(self) -> None:
         # Hovering shows four digits; more would only make the answer larger.
-        object.__setattr__(self, "values", self.values.double().round(decimals=4))
+        object.__setattr__(self, "values", to_numpy(self.values).round(4))
 
 
 @dataclass(frozen=True, kw_only=True)
-class MovingPointsPicture(Picture):
+class MovingPointsView(View):
     """Named points that move: the place of each in every frame, and the name of each frame ("step 5").
 
     With `groups` a point has the colour of its group; `group_titles` names these.
@@ -95,14 +109,14 @@ class MovingPointsPicture(Picture):
 
     kind: ClassVar[str] = "moving_points"
     labels: tuple[str, ...]
-    frames: Tensor
+    frames: Array
     names: tuple[str, ...]
     groups: tuple[int, ...] = ()
     group_titles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class BarsPicture(Picture):
+class BarsView(View):
     """One labelled bar for each number; several `series` are drawn side by side. `high` fixes the longest bar."""
 
     kind: ClassVar[str] = "bars"
@@ -113,7 +127,7 @@ class BarsPicture(Picture):
 
 
 @dataclass(frozen=True)
-class LinesPicture(TitledPicture):
+class LinesView(TitledView):
     """One line for each of `series` over `x`; those in `broken` are dashed. `log_x`, `log_y`: logarithmic axes."""
 
     kind: ClassVar[str] = "lines"
@@ -139,7 +153,7 @@ class Arrow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArrowsPicture(Picture):
+class ArrowsView(View):
     """Vectors in the plane, from the origin; `groups` name the colours."""
 
     kind: ClassVar[str] = "arrows"
@@ -148,7 +162,7 @@ class ArrowsPicture(Picture):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PointsPicture(Picture):
+class PointsView(View):
     """Named points in the plane: (label, x, y, group)."""
 
     kind: ClassVar[str] = "points"
@@ -159,7 +173,7 @@ class PointsPicture(Picture):
 
 
 @dataclass(frozen=True)
-class TokensPicture(TitledPicture):
+class TokensView(TitledView):
     """Tokens as chips; `shades` from 0 to 1 colour them, `below` is written under each (an id, a count)."""
 
     kind: ClassVar[str] = "tokens"
@@ -170,7 +184,7 @@ class TokensPicture(TitledPicture):
 
 
 @dataclass(frozen=True)
-class TablePicture(Picture):
+class TableView(View):
     """A table of texts and numbers; the first column names the rows.
 
     `addresses` are the web links of the last cell of each row, or empty.
@@ -203,7 +217,7 @@ class Claim:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClaimsPicture(Picture):
+class ClaimsView(View):
     """A list of claims, each with links to the screens that show what is right."""
 
     kind: ClassVar[str] = "claims"
@@ -211,7 +225,7 @@ class ClaimsPicture(Picture):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelDiagramPicture(Picture):
+class ModelDiagramView(View):
     """A model drawn as boxes and arrows, from its input down to its output, with the output shape of each box.
 
     If it is `enterable`, each part links to its numbers on Explore: it is the model of the screen's link.
@@ -223,7 +237,7 @@ class ModelDiagramPicture(Picture):
 
 
 @dataclass(frozen=True)
-class ImagePicture(TitledPicture):
+class ImageView(TitledView):
     """An image under a grid of `rows` x `columns` patches; `source` is the image's URL (`png_url`).
 
     With `shades` it is drawn once for each of them, and a patch is as bright as its number; `marked` patches are
@@ -240,7 +254,7 @@ class ImagePicture(TitledPicture):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GraphPicture(Picture):
+class GraphView(View):
     """Named nodes, their coordinates in the plane, and the edges between them as pairs of node numbers.
 
     `shades` from 0 to 1 colour the nodes and are written in them; the `marked` node is framed.
@@ -248,14 +262,14 @@ class GraphPicture(Picture):
 
     kind: ClassVar[str] = "graph"
     nodes: tuple[str, ...]
-    places: Tensor
+    places: Array
     edges: tuple[tuple[int, int], ...]
     shades: Numbers = ()
     marked: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class SoundPicture(Picture):
+class SoundView(View):
     """A sound that can be played; `source` is the address of a WAV file (`wav_url`)."""
 
     kind: ClassVar[str] = "sound"
@@ -263,7 +277,7 @@ class SoundPicture(Picture):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilePicture(Picture):
+class FileView(View):
     """A text that can be downloaded as a file."""
 
     kind: ClassVar[str] = "file"
@@ -273,7 +287,7 @@ class FilePicture(Picture):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Equations(Picture):
+class Equations(View):
     """Formulas with the numbers inserted, in LaTeX, to check with a pencil."""
 
     kind: ClassVar[str] = "equations"
@@ -281,107 +295,9 @@ class Equations(Picture):
 
 
 @dataclass(frozen=True)
-class Verdict(Picture):
+class Verdict(View):
     """A sentence that states the result; `good` is None if it makes no judgement."""
 
     kind: ClassVar[str] = "verdict"
     text: str
     good: bool | None = None
-
-
-@dataclass(frozen=True)
-class Row:
-    """Pictures side by side, under a heading of their own. A `question` may be asked before they are shown.
-
-    Consecutive `folded` rows are hidden together until their heading is opened.
-    """
-
-    pictures: tuple[Picture, ...] = field(default=())
-    title: str = ""
-    text: str = ""
-    question: Question | None = None
-    folded: bool = False
-
-
-def as_rows(shown: Iterable[Row | Picture | str]) -> tuple[Row, ...]:
-    """Rows unchanged, and each single picture or sentence in a row of its own."""
-    return tuple(each if isinstance(each, Row) else row(each) for each in shown)
-
-
-def fold(*shown: Row | Picture | str) -> tuple[Row, ...]:
-    """Further rows that would make a screen longer than two windows; the first heading opens them."""
-    return tuple(replace(each, folded=True) for each in as_rows(shown))
-
-
-def row(*shown: Picture | str, title: str = "", text: str = "", question: Question | None = None) -> Row:
-    """A row of pictures; a plain sentence becomes a Verdict without judgement."""
-    return Row(tuple(Verdict(each) if isinstance(each, str) else each for each in shown), title, text, question)
-
-
-def bars(
-    title: str,
-    labels: Sequence[str] | Mapping[str, Number],
-    values: Numbers = (),
-    *,
-    name: str = "",
-    high: float | None = None,
-    digits: int = 2,
-    note: str = "",
-) -> BarsPicture:
-    """One bar for each label, or for each entry of a mapping; `name` is the name of the numbers."""
-    if isinstance(labels, Mapping):
-        values = list(labels.values())
-    return BarsPicture(title=title, labels=tuple(labels), series={name: values}, high=high, digits=digits, note=note)
-
-
-def weights_matrix(
-    title: str,
-    values: Tensor,
-    names: tuple[str, ...] = (),
-    *,
-    before: str = "",
-    crossed: Tensor | None = None,
-    row_axis: str = "",
-    column_axis: str = "",
-) -> MatrixPicture:
-    """The self-attention weights of a text with their numbers, and the sum of each row."""
-    return MatrixPicture(
-        title=title, values=values, rows=names, columns=names, colours="weights", row_sums=True, before=before,
-        crossed=crossed, row_axis=row_axis, column_axis=column_axis,
-    )  # fmt: skip
-
-
-def weights_map(
-    title: str,
-    values: Tensor,
-    queries: tuple[str, ...] = (),
-    keys: tuple[str, ...] | None = None,
-    *,
-    colours: Literal["weights", "positive"] = "weights",
-    is_small: bool = False,
-    note: str = "",
-) -> HeatMapPicture:
-    """Attention weights as coloured cells; `keys` are named as the queries unless others are given."""
-    return HeatMapPicture(
-        title=title, values=values, rows=queries, columns=queries if keys is None else keys, row_axis="query",
-        column_axis="key", colours=colours, is_small=is_small, note=note,
-    )  # fmt: skip
-
-
-def shape_text(shape: Sequence[int]) -> str:
-    """A shape for a table, on one line: 36 × 192."""
-    return "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}".join(f"{side:,}" for side in shape)
-
-
-def plain(value: Any) -> Any:
-    """A value for JSON: tensors as lists, and infinite numbers and NaN as the words that JavaScript reads."""
-    if isinstance(value, Tensor):
-        return plain(value.detach().tolist())
-    if isinstance(value, float):
-        return value if isfinite(value) else "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
-    if is_dataclass(value) and not isinstance(value, type):
-        kind = {"kind": value.kind} if isinstance(value, Picture) else {}
-        return kind | {each.name: plain(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(name): plain(item) for name, item in value.items()}
-    return [plain(item) for item in value] if isinstance(value, tuple | list | range) else value

@@ -1,16 +1,16 @@
 // The diagram of a model, laid out for the available width.
 
-import { createElement } from "../../../ui/frontend/dom/dom.js";
-import { layoutDiagram } from "../../../ui/frontend/model_diagram/diagram_layout.js";
-import { drawDiagram } from "../../../ui/frontend/model_diagram/diagram_svg.js";
-import { entranceChoice } from "../../../ui/frontend/model_diagram/entrances.js";
+import { createElement } from "../dom/dom.js";
+import { layoutDiagram } from "../model_diagram/diagram_layout.js";
+import { drawDiagram } from "../model_diagram/diagram_svg.js";
+import { entranceChoice } from "../model_diagram/entrances.js";
 
-/** @import { DiagramChoice, DiagramPlace } from "../../../ui/frontend/model_diagram/types.js" */
-/** @import { Link, ModelDiagramPicture } from "../types.d.ts" */
+/** @import { DiagramChoice, DiagramPlace } from "../model_diagram/types.js" */
+/** @import { Link, ModelDiagramView } from "./types.js" */
 
 const FONT_SIZE = 15; // pixels of the page's font at which the diagram's has its normal size
 
-/** @param {ModelDiagramPicture} picture @param {Link} link */
+/** @param {ModelDiagramView} view @param {Link} link */
 export function createModelDiagram({ diagram, enterable }, link) {
   const paper = createElement("div", "chart diagram");
   paper.classList.toggle("two", diagram.stacks.length > 1);

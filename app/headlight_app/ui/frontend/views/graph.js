@@ -1,14 +1,14 @@
 // Nodes joined by edges, each coloured by its share.
 
-import { divergingColour } from "../../../ui/frontend/charts/charts.js";
-import { createSheet, svg } from "../../../ui/frontend/charts/svg.js";
-import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { divergingColour } from "../charts/charts.js";
+import { createSheet, svg } from "../charts/svg.js";
+import { createElement } from "../dom/dom.js";
 
-/** @import { GraphPicture } from "../types.d.ts" */
+/** @import { GraphView } from "./types.js" */
 
 const [UNIT, MARGIN, RADIUS] = [72, 34, 23]; // pixels: length of an edge, margin of the graph, radius of a node
 
-/** @param {GraphPicture} picture */
+/** @param {GraphView} view */
 export function createGraph({ nodes, places, edges, shades, marked }) {
   const points = places.map(([x, y]) => [Number(x) * UNIT, Number(y) * UNIT]);
   const [left, top] = [0, 1].map((axis) => Math.min(...points.map((point) => point[axis])) - MARGIN);

@@ -1,13 +1,13 @@
 // Vectors in the plane.
 
-import { HEAD_COLOURS } from "../../../ui/frontend/charts/colours.js";
-import { svg } from "../../../ui/frontend/charts/svg.js";
-import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { HEAD_COLOURS } from "../charts/colours.js";
+import { svg } from "../charts/svg.js";
+import { createElement } from "../dom/dom.js";
 import { createPlane, SIZE } from "./drawing/plane.js";
 import { createLegend } from "./lines.js";
 import { isCovering, LETTER } from "./points.js";
 
-/** @import { ArrowsPicture } from "../types.d.ts" */
+/** @import { ArrowsView } from "./types.js" */
 /** @import { Box } from "./points.js" */
 
 const STEPS = [0, 0.2, 0.4, 0.6, 0.8, 0.9, 1]; // along an arrow
@@ -23,7 +23,7 @@ const PLACES = [
   [57, 0],
 ];
 
-/** @param {ArrowsPicture} picture */
+/** @param {ArrowsView} view */
 export function createArrows({ arrows, groups }) {
   const words = arrows.map(({ label, x, y }) => `${label} (${x.toFixed(2)}, ${y.toFixed(2)})`).join(", ");
   const { sheet, place } = createPlane(

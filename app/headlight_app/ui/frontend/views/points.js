@@ -1,19 +1,19 @@
 // Named points in the plane.
 
-import { HEAD_COLOURS } from "../../../ui/frontend/charts/colours.js";
-import { svg } from "../../../ui/frontend/charts/svg.js";
-import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { HEAD_COLOURS } from "../charts/colours.js";
+import { svg } from "../charts/svg.js";
+import { createElement } from "../dom/dom.js";
 import { createPlane, LARGE, SIZE } from "./drawing/plane.js";
 import { createLegend } from "./lines.js";
 
-/** @import { PointsPicture } from "../types.d.ts" */
+/** @import { PointsView } from "./types.js" */
 
 const [CROWDED, LONG] = [10, 16]; // above these numbers of names and of letters, the plane is larger
 export const LETTER = 7.5; // the width of a name's letter in pixels
 const LINE = 13; // its height
 const DOT = 5; // half the width of a point
 
-/** @param {PointsPicture} picture */
+/** @param {PointsView} view */
 export function createPoints({ points, groups, x_title, y_title }) {
   const words = points.map(([label, x, y]) => `${label} (${x.toFixed(2)}, ${y.toFixed(2)})`).join(", ");
   const isLarge = points.length > CROWDED || points.some(([label]) => label.length > LONG);

@@ -1,6 +1,6 @@
 // Converts formulas to MathML, from the part of LaTeX that the rows use.
 
-import { table } from "../../../ui/frontend/dom/table.js";
+import { table } from "../dom/table.js";
 import { spokenFormula } from "./spoken_formula.js";
 
 const MATHML = "http://www.w3.org/1998/Math/MathML";

@@ -1,0 +1,172 @@
+// The kinds of views, as model/headlight/views describes them, and what surrounds them on a page.
+
+import type { ScreenLink } from "../../../course/frontend/contract.js";
+import type { ModelDiagramAnswer } from "../contract.js";
+
+/** A number in an answer: infinite ones and NaN are words that Number() parses. */
+export type Numeric = number | string;
+
+interface CommonView {
+  title: string;
+  note: string;
+  before: string;
+}
+export interface MatrixView extends CommonView {
+  kind: "matrix";
+  values: Numeric[][];
+  rows: string[];
+  columns: string[];
+  row_axis: string;
+  column_axis: string;
+  colours: "signed" | "weights" | "none";
+  row_sums: boolean;
+  marked: [number, number][];
+  crossed: boolean[][] | null;
+  digits: number;
+}
+export interface HeatMapView extends CommonView {
+  kind: "heat_map";
+  values: Numeric[][];
+  rows: string[];
+  columns: string[];
+  row_axis: string;
+  column_axis: string;
+  colours: "signed" | "weights" | "positive";
+  row_groups: number;
+  column_groups: number;
+  is_small: boolean;
+}
+export interface MovingPointsView extends CommonView {
+  kind: "moving_points";
+  labels: string[];
+  frames: Numeric[][][];
+  names: string[];
+  groups: number[];
+  group_titles: string[];
+}
+export interface BarsView extends CommonView {
+  kind: "bars";
+  labels: string[];
+  series: Record<string, Numeric[]>;
+  high: number | null;
+  digits: number;
+}
+export interface LinesView extends CommonView {
+  kind: "lines";
+  x: Numeric[];
+  series: Record<string, Numeric[]>;
+  x_title: string;
+  y_title: string;
+  broken: string[];
+  log_x: boolean;
+  log_y: boolean;
+}
+export interface ArrowsView extends CommonView {
+  kind: "arrows";
+  arrows: { label: string; x: number; y: number; group: number; shade: number }[];
+  groups: string[];
+}
+export interface PointsView extends CommonView {
+  kind: "points";
+  points: [label: string, x: number, y: number, group: number][];
+  groups: string[];
+  x_title: string;
+  y_title: string;
+}
+export interface TokensView extends CommonView {
+  kind: "tokens";
+  tokens: string[];
+  shades: number[];
+  below: string[];
+}
+export interface TableView extends CommonView {
+  kind: "table";
+  columns: string[];
+  rows: Numeric[][];
+  digits: number;
+  /** The web addresses of the last cells of the rows; empty, or "" for a row without one. */
+  addresses: string[];
+}
+export interface ModelDiagramView extends CommonView {
+  kind: "model_diagram";
+  diagram: ModelDiagramAnswer;
+  /** Whether its parts link to Explore, with the parameters of the screen's link. */
+  enterable: boolean;
+}
+export interface ClaimsView extends CommonView {
+  kind: "claims";
+  claims: { said: string; right: string; links: ScreenLink[] }[];
+}
+export interface ImageView extends CommonView {
+  kind: "image";
+  source: string;
+  rows: number;
+  columns: number;
+  shades: Record<string, Numeric[]>;
+  marked: number[];
+}
+export interface GraphView extends CommonView {
+  kind: "graph";
+  nodes: string[];
+  places: Numeric[][];
+  edges: [number, number][];
+  shades: number[];
+  marked: number | null;
+}
+export interface SoundView extends CommonView {
+  kind: "sound";
+  source: string;
+}
+export interface FileView extends CommonView {
+  kind: "file";
+  file_name: string;
+  media_type: string;
+  text: string;
+}
+export interface EquationsView extends CommonView {
+  kind: "equations";
+  lines: string[];
+}
+export interface VerdictView extends CommonView {
+  kind: "verdict";
+  text: string;
+  good: boolean | null;
+}
+export type View =
+  | MatrixView
+  | HeatMapView
+  | MovingPointsView
+  | BarsView
+  | LinesView
+  | ArrowsView
+  | PointsView
+  | TokensView
+  | TableView
+  | ModelDiagramView
+  | ClaimsView
+  | ImageView
+  | GraphView
+  | SoundView
+  | FileView
+  | EquationsView
+  | VerdictView;
+
+export interface ViewRow {
+  /** Hidden until its heading is opened. */
+  folded: boolean;
+  views: View[];
+  title: string;
+  text: string;
+}
+
+/** The parameters of a link to Explore, if a screen has one. */
+export type Link = Record<string, string> | null;
+
+export type LinkTo = (link: ScreenLink) => HTMLAnchorElement;
+
+/** What surrounds views: the width in pixels, and the links from their parts to other screens and to Explore. */
+export interface Surroundings {
+  width: number;
+  linkTo: LinkTo;
+  explore: Link;
+}

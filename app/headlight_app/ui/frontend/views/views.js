@@ -1,0 +1,52 @@
+// Views by their kind, with a title above, a note below, and a sign before them.
+
+import { createElement } from "../dom/dom.js";
+import { table } from "../dom/table.js";
+import { titleNodes } from "../formulas/formula.js";
+import { createArrows } from "./arrows.js";
+import { createBars } from "./bars.js";
+import { createClaims } from "./claims.js";
+import { createFile, createSound } from "./files.js";
+import { createGraph } from "./graph.js";
+import { createHeatMap } from "./heat_map.js";
+import { createImage } from "./image.js";
+import { createLines } from "./lines.js";
+import { createMatrix } from "./matrix.js";
+import { createModelDiagram } from "./model_diagram.js";
+import { createMovingPoints } from "./moving_points.js";
+import { createPoints } from "./points.js";
+import { createEquations, createTable, createTokens, createVerdict } from "./texts.js";
+
+/** @import { Surroundings, View } from "./types.js" */
+
+/** @type {{ [Kind in View["kind"]]: (view: Extract<View, { kind: Kind }>, surroundings: Surroundings) => Element }} */
+const DRAWINGS = table({
+  matrix: createMatrix,
+  heat_map: (view, { width }) => createHeatMap(view, width),
+  moving_points: createMovingPoints,
+  bars: createBars,
+  lines: createLines,
+  arrows: createArrows,
+  points: createPoints,
+  tokens: createTokens,
+  table: createTable,
+  model_diagram: (view, { explore }) => createModelDiagram(view, explore),
+  claims: (view, { linkTo }) => createClaims(view, linkTo),
+  image: createImage,
+  graph: createGraph,
+  sound: createSound,
+  file: createFile,
+  equations: createEquations,
+  verdict: createVerdict,
+});
+
+/** @param {View} view @param {Surroundings} surroundings */
+export function createView(view, surroundings) {
+  const figure = createElement("figure", `view-${view.kind}`, [], { testid: `view-${view.kind}` });
+  if (view.title) figure.append(createElement("figcaption", "", titleNodes(view.title)));
+  const draw = /** @type {(view: View, surroundings: Surroundings) => Element} */ (DRAWINGS[view.kind]);
+  figure.append(draw(view, surroundings));
+  if (view.note) figure.append(createElement("p", "quiet note", view.note));
+  if (!view.before) return figure;
+  return createElement("div", "joined", [createElement("span", "before", view.before), figure]);
+}

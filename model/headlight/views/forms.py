@@ -1,0 +1,64 @@
+"""Views that many screens and analyses show, with less to write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from headlight.questions.kinds import Number
+from headlight.views.kinds import Array, BarsView, HeatMapView, MatrixView, Numbers
+
+
+def bars(
+    title: str,
+    labels: Sequence[str] | Mapping[str, Number],
+    values: Numbers = (),
+    *,
+    name: str = "",
+    high: float | None = None,
+    digits: int = 2,
+    note: str = "",
+) -> BarsView:
+    """One bar for each label, or for each entry of a mapping; `name` is the name of the numbers."""
+    if isinstance(labels, Mapping):
+        values = list(labels.values())
+    return BarsView(title=title, labels=tuple(labels), series={name: values}, high=high, digits=digits, note=note)
+
+
+def weights_matrix(
+    title: str,
+    values: Array,
+    names: tuple[str, ...] = (),
+    *,
+    before: str = "",
+    crossed: Array | None = None,
+    row_axis: str = "",
+    column_axis: str = "",
+) -> MatrixView:
+    """The self-attention weights of a text with their numbers, and the sum of each row."""
+    return MatrixView(
+        title=title, values=values, rows=names, columns=names, colours="weights", row_sums=True, before=before,
+        crossed=crossed, row_axis=row_axis, column_axis=column_axis,
+    )  # fmt: skip
+
+
+def weights_map(
+    title: str,
+    values: Array,
+    queries: tuple[str, ...] = (),
+    keys: tuple[str, ...] | None = None,
+    *,
+    colours: Literal["weights", "positive"] = "weights",
+    is_small: bool = False,
+    note: str = "",
+) -> HeatMapView:
+    """Attention weights as coloured cells; `keys` are named as the queries unless others are given."""
+    return HeatMapView(
+        title=title, values=values, rows=queries, columns=queries if keys is None else keys, row_axis="query",
+        column_axis="key", colours=colours, is_small=is_small, note=note,
+    )  # fmt: skip
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """A shape for a table, on one line: 36 × 192."""
+    return "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}".join(f"{side:,}" for side in shape)
