@@ -360,28 +360,32 @@ export const KEY_BARS = {
         "| an analysis of Layers |",
         (
             Insertion(
-                "app/headlight_app/explore/tabs.py",
-                '        "logit_attribution": Analysis(',
-                """\
-        "words": Analysis("Words", f"{_LAYERS}/words/words.html", has_target=True),
-""",
-            ),
-            Insertion(
-                "app/headlight_app/explore/frontend/layers/words/words.html",
+                "app/headlight_app/explore/answers/analyses/words.py",
                 "",
-                '<p data-testid="words">The words</p>\n',
-                named="HTML",
+                '''\
+"""How long the tokens are."""
+
+from headlight.views.forms import bars
+from headlight_app.contract.state import State
+from headlight_app.explore.answers.analyses.row import Analysis, Views
+from headlight_app.inference.resolved_question import ResolvedQuestion
+
+
+def words(resolved: ResolvedQuestion, state: State) -> Views:
+    """A bar for each token."""
+    tokens = resolved.trace.text.token_texts
+    return (bars("Length of each token", tokens, list(map(len, tokens)), name="letters"),)
+
+
+ANALYSIS = Analysis("Words", "How long each token is.", reads=("query",), compute=words)
+''',
+                named="a file in `explore/answers/analyses`",
             ),
             Insertion(
-                "app/headlight_app/explore/frontend/layers/words/words.js",
-                "",
-                "// The words.\n\nexport default { draw: () => {} };\n",
-                named="a script",
-            ),
-            Insertion(
-                "app/headlight_app/explore/frontend/layers/analyses.js",
-                "export { default as head_ablation }",
-                'export { default as words } from "./words/words.js";\n',
+                "app/headlight_app/explore/answers/analyses/table.py",
+                '    "logit_attribution",',
+                '    "words",\n',
+                named="its name in `table.py`",
             ),
         ),
     ),
@@ -401,13 +405,13 @@ export const KEY_BARS = {
                 "app/headlight_app/explore/frontend/notes/notes.html",
                 "",
                 '<p data-testid="notes">Notes</p>\n',
-                named="the same",
+                named="HTML",
             ),
             Insertion(
                 "app/headlight_app/explore/frontend/notes/notes.js",
                 "",
                 "// Notes.\n\nexport default { draw: () => {} };\n",
-                named="the same",
+                named="a script",
             ),
             Insertion(
                 "app/headlight_app/explore/frontend/panels.js",

@@ -22,7 +22,7 @@ from headlight_app.inference.attention_payload import predictions
 from headlight_app.inference.resolved_question import resolve
 from headlight_app.inference.source_code import code_sections
 from headlight_app.state.url import decode_state, encode_state
-from tests.app.asking import ask_route, make_question
+from tests.app.asking import ask_route, ask_views, make_question
 from tests.app.pages import alone, component_data, open_app
 from tests.model import toys
 from tests.shell import Shell
@@ -195,8 +195,10 @@ def test_a_plot(pages: dict[str, dict[str, Any]]) -> None:
 def test_an_analysis() -> None:
     data = explore(tab="layers", analysis="words")
     assert data["state"]["analysis"] == "words"
-    row = {"name": "words", "title": "Words", "has_target": True}
-    assert row | {"of_likeliest": False, "has_attention": False, "of_experts": False} in data["analyses"]
+    row = named(data["analyses"], "words")
+    assert (row["title"], row["lesson"], row["reads"]) == ("Words", "How long each token is.", ["query"])
+    (shown,) = ask_views("words", model="next", text=TEXT)
+    assert (shown["kind"], shown["series"]["letters"][0]) == ("bars", len(shown["labels"][0]))
 
 
 def test_a_panel() -> None:

@@ -11,6 +11,7 @@ from headlight_app.contract.request import Request
 from headlight_app.contract.state import HeadChoice, State
 from headlight_app.engine.job import EngineRequest
 from headlight_app.engine.requests import decode_request
+from headlight_app.explore.answers.analyses.table import ANALYSES
 from headlight_app.worker.serve import answer
 from headlight_app.worker.table import ANSWERS
 
@@ -54,6 +55,13 @@ def ask_worker(route: str, **fields: Any) -> tuple[dict[str, Any], bytes]:
     content = json.dumps(body(route, **fields)).encode()  # as JavaScript sends it
     decode_request(msgspec.json.Decoder(ANSWERS[route][0]), content)
     return unpack(answer(EngineRequest(route, content)))
+
+
+def ask_views(analysis: str, **fields: Any) -> list[dict[str, Any]]:
+    """The views of an analysis, as a page gets them."""
+    route = "long_analysis" if ANALYSES[analysis].is_long else "analysis"
+    meta, _ = ask_worker(route, analysis=analysis, **fields)
+    return [view for row in meta["rows"] for view in row["views"]]
 
 
 def ask_route(client: TestClient, route: str = "trace", **fields: Any) -> tuple[dict[str, Any], bytes]:

@@ -13,6 +13,7 @@ from headlight_app.contract.parts import (
     Catalogue,
     CodeSection,
     ExampleAnswer,
+    Fields,
     LayerHead,
     Metrics,
     Patches,
@@ -23,7 +24,7 @@ from headlight_app.contract.parts import (
 from headlight_app.contract.question import Index, NumberOrUnset, Position, Question, Text
 from headlight_app.contract.reply import FileAnswer
 from headlight_app.contract.request import Answer, Lane, OpenedRequest, QuestionRequest
-from headlight_app.contract.state import HeadChoice, Label, PatchKind, State
+from headlight_app.contract.state import DEFAULT_STATE, HeadChoice, Label, PatchKind, State
 from headlight_app.export.contract import ProgramAnswer
 
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
@@ -300,6 +301,29 @@ class StepCodeRequest(QuestionRequest[StepCodeAnswer], frozen=True, kw_only=True
 # --- layers ----------------------------------------------------------------------------------------------------------
 
 
+class AnalysisAnswer(Answer, frozen=True, kw_only=True):
+    """Rows of views, as in `headlight.views`; they are passed on unchanged."""
+
+    rows: tuple[Fields, ...]
+
+
+class AnalysisRequest(QuestionRequest[AnalysisAnswer], frozen=True, kw_only=True):
+    """What an analysis of the table shows; `choice` has the fields that its row reads."""
+
+    route: ClassVar[str] = "analysis"
+
+    analysis: Label
+    choice: State = DEFAULT_STATE
+
+
+class LongAnalysisRequest(AnalysisRequest, frozen=True, kw_only=True):
+    """The same for an analysis that takes seconds."""
+
+    route: ClassVar[str] = "long_analysis"
+    lane: ClassVar[Lane] = Lane.LONG
+    seconds: ClassVar[float] = 60.0
+
+
 class LensLossesAnswer(Struct, frozen=True, kw_only=True):
     """The extra loss of reading the model at each depth but the last, by two lenses, in `unit` of held-out texts.
 
@@ -352,23 +376,6 @@ class ResidualNormsRequest(QuestionRequest[ResidualNormsAnswer], frozen=True, kw
     """The norm of the residual stream after each layer at each token."""
 
     route: ClassVar[str] = "residual_norms"
-
-
-class ExpertsAnswer(Answer, frozen=True, kw_only=True):
-    """The `layers` that have experts, the number of `experts`, and how many are `chosen` for each token.
-
-    The numbers, float32 [layer token 2 chosen], are each token's experts, largest share first, and their shares.
-    """
-
-    layers: tuple[int, ...]
-    experts: int
-    chosen: int
-
-
-class ExpertsRequest(QuestionRequest[ExpertsAnswer], frozen=True, kw_only=True):
-    """The experts to which each layer sends each token."""
-
-    route: ClassVar[str] = "experts"
 
 
 class NegativeLogLikelihoodAnswer(Answer, frozen=True, kw_only=True):
@@ -623,42 +630,6 @@ class HeadRemovalRequest(TargetRequest[HeadRemovalAnswer], frozen=True, kw_only=
     head: Index = 0
 
 
-class TokenRanking(Struct, frozen=True, kw_only=True):
-    """A ranking of tokens by importance for an answer, and its result when tokens are deleted in its order."""
-
-    name: str
-    title: str
-    source: str
-    deletion_area: float
-    insertion_area: float
-
-
-class TokenRankingsAnswer(AnswerNumbers, frozen=True, kw_only=True):
-    """Tested rankings; the numbers of each are float32: scores [token], deletion [step], insertion [step].
-
-    A curve's value i is the answer's probability or score after `steps[i]` tokens are deleted or inserted; only those
-    in `can_go` are deleted.
-    `best_deletion` and `best_insertion` name the most faithful rankings, none if random order does as well.
-    """
-
-    text: str
-    preposition: str
-    token_text: str | None
-    rankings: tuple[TokenRanking, ...]
-    steps: tuple[int, ...]
-    can_go: tuple[int, ...]
-    best_deletion: tuple[str, ...]
-    best_insertion: tuple[str, ...]
-
-
-class TokenRankingsRequest(TargetRequest[TokenRankingsAnswer], frozen=True, kw_only=True):
-    """A test on this text: which ranking of the tokens explains the answer?"""
-
-    route: ClassVar[str] = "token_rankings"
-    lane: ClassVar[Lane] = Lane.LONG
-    seconds: ClassVar[float] = 60.0
-
-
 class AblatedHead(Struct, frozen=True, kw_only=True):
     """A head that is switched off, and the margin after that."""
 
@@ -795,6 +766,22 @@ class AttentionFunctionRow(Struct, frozen=True, kw_only=True):
     has_temperature: bool
 
 
+class AnalysisRow(Struct, frozen=True, kw_only=True):
+    """An analysis of the tab Layers: what it reads of the choice, and its lesson, empty if it depends on the model.
+
+    `has_views`: it is asked for by the route `analysis`, or `long_analysis` if it `is_long`; the page has code of its
+    own for the others. `of_likeliest`: it is about the likeliest answer.
+    """
+
+    name: str
+    title: str
+    lesson: str
+    reads: tuple[str, ...]
+    has_views: bool
+    is_long: bool
+    of_likeliest: bool
+
+
 class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
     """The page before the first answer.
 
@@ -813,11 +800,11 @@ class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
     reads_pair: bool
     reads_chat: bool
     has_feed_forward: bool
-    has_experts: bool
     writes_target: bool
     images: tuple[str, ...] | None
     hears: bool
     attention_functions: tuple[AttentionFunctionRow, ...]
+    analyses: tuple[AnalysisRow, ...]
     catalogue: Catalogue
 
 

@@ -25,7 +25,7 @@ from headlight_app.explore.contract import (
     HeadChart,
     SourceCodeRequest,
 )
-from headlight_app.explore.tabs import ANALYSES, TABS, analysis_section, tab_panel, tabs_json
+from headlight_app.explore.tabs import SECTIONS, TABS, analysis_section, tab_panel, tabs_json
 from headlight_app.export.page import shared_page
 from headlight_app.state.session import (
     apply_reports,
@@ -56,6 +56,7 @@ def instrument(key: str, styles: tuple[str, ...] = (), parts: tuple[tuple[str, s
     shared = (
         *(f"{DRAWING}/{name}.css" for name in ("styles/base", "heads/heads_tab")),
         *(f"{FRONTEND}/{name}.css" for name in ("tabs", "edits/edits")),
+        f"{DRAWING}/views/views.css",
         signal_gallery.STYLE,
         f"{FRONTEND}/picture/picture.css",
         export_menu.STYLE,
@@ -63,7 +64,7 @@ def instrument(key: str, styles: tuple[str, ...] = (), parts: tuple[tuple[str, s
     )
     export_parts = (read(f"{FRONTEND}/export/{name}.html") for name in ("numbers", "pages", "shell"))
     panels = "".join(tab_panel(name, read(tab.html)) for name, tab in TABS.items())
-    sections = "".join(analysis_section(name, row, read(row.html)) for name, row in ANALYSES.items())
+    sections = "".join(analysis_section(name, read(html)) for name, html in SECTIONS.items())
     return Component(
         key,
         html=f"{FRONTEND}/explore.html",
@@ -115,7 +116,7 @@ def _with_known_names(state: State, known: ExplorePageAnswer) -> State:
     """The state with unknown names, as in a link to another version, replaced by the defaults."""
     rows: dict[str, Collection[str]] = {
         "tab": TABS,
-        "analysis": ANALYSES,
+        "analysis": {row.name for row in known.analyses},
         "quantity": {row.name for row in known.catalogue.quantities},
     }
     unknown = (name for name, registry in rows.items() if getattr(state, name) not in registry)
@@ -130,7 +131,6 @@ def _known_data(known: ExplorePageAnswer) -> Data:
         **data.pop("catalogue"),
         "tabs": tabs_json(TABS),
         "terms": terms_json(),
-        "analyses": tabs_json({name: row for name, row in ANALYSES.items() if known.has_experts or not row.of_experts}),
     }
 
 

@@ -23,6 +23,7 @@ from headlight_app.explore.answers import (
     why,
 )
 from headlight_app.explore.answers import page as explore_page
+from headlight_app.explore.answers.analyses import answer as analysis
 from headlight_app.explore.answers.export import files as explore_files
 from headlight_app.export.answers import files, programs
 from headlight_app.export.contract import (
@@ -70,10 +71,10 @@ _ROWS = (
     row(explore.HeadAblationRequest, layer_analysis.answer_head_ablation),
     row(explore.CellLedgerRequest, why.answer_cell_ledger),
     row(explore.HeadRemovalRequest, why.answer_head_removal),
-    row(explore.TokenRankingsRequest, why.answer_token_rankings),
+    row(explore.AnalysisRequest, analysis.answer_analysis),
+    row(explore.LongAnalysisRequest, analysis.answer_long_analysis),
     row(explore.PatchingRequest, patching.answer_patching),
     row(explore.PatchingExampleRequest, exchanged_word.answer_patching_example),
-    row(explore.ExpertsRequest, layer_analysis.answer_experts),
     row(explore.HeadSearchRequest, layer_analysis.answer_head_search),
     row(explore.NeuronsRequest, neurons.answer_neurons),
     row(explore.NeuronRequest, neurons.answer_neuron),

@@ -26,6 +26,7 @@ class Array(Protocol):
 
 
 Numbers = Array | Sequence[Number]
+Pick = Mapping[str, str | int]  # the fields of the choice that a click changes, and their values
 
 
 def to_numpy(values: Numbers) -> np.ndarray:
@@ -33,17 +34,27 @@ def to_numpy(values: Numbers) -> np.ndarray:
     return np.array(values.tolist() if hasattr(values, "tolist") else values, float)
 
 
+@dataclass(frozen=True)
+class NumberTable:
+    """Numbers to be saved: the labels of each axis by its name, and an array of these axes."""
+
+    axes: Mapping[str, tuple[str, ...]]
+    values: Array
+
+
 @dataclass(frozen=True, kw_only=True)
 class View:
     """A title, what is shown below it, and a note.
 
-    `before` is a sign in front of it, "×", "=" or "→", if the views of a row form an equation.
+    `before` is a sign in front of it, "×", "=" or "→", if the views of a row form an equation. `tables` are the numbers
+    that are saved, by their titles, if they are others than those that are shown.
     """
 
     kind: ClassVar[str]
     title: str = ""
     note: str = ""
     before: str = ""
+    tables: Mapping[str, NumberTable] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -55,10 +66,16 @@ class TitledView(View):
 
 @dataclass(frozen=True)
 class MatrixView(TitledView):
-    """A matrix as a heat map with its numbers in the cells.
+    """A table of numbers, coloured as a heat map.
 
-    `colours` "weights" shade from 0 to 1, "signed" on both sides of 0, "none" not at all. `row_sums` adds a column of
-    sums; `marked` cells (row, column) are framed; `crossed` cells are forbidden by a mask.
+    `colours` "weights" shade from 0 to 1, "signed" on both sides of 0, "none" not at all; in "groups" each whole number
+    has its own colour. The longest colour is that of the largest number of all, or if `scaled_by` "row" of its row.
+    Numbers have `digits` decimal places; if that is None, as many as fit, and cells without a number are empty. `texts`
+    are written in the cells instead. `row_sums` adds a column of sums, `row_numbers` are columns of other numbers in
+    front. `marked` cells (row, column) are framed; `crossed` cells are forbidden by a mask.
+
+    The pointer and the screen reader say `details` of a cell, else its number, and the `row_notes` of its row. A click
+    on a cell chooses its row's and its column's pick.
     """
 
     kind: ClassVar[str] = "matrix"
@@ -68,11 +85,18 @@ class MatrixView(TitledView):
     columns: tuple[str, ...] = ()
     row_axis: str = ""
     column_axis: str = ""
-    colours: Literal["signed", "weights", "none"] = "signed"
+    colours: Literal["signed", "weights", "none", "groups"] = "signed"
+    scaled_by: Literal["all", "row"] = "all"
     row_sums: bool = False
+    row_numbers: Mapping[str, Numbers] = field(default_factory=dict)
     marked: tuple[tuple[int, int], ...] = ()
     crossed: Array | None = None
-    digits: int = 2
+    digits: int | None = 2
+    texts: tuple[tuple[str, ...], ...] = ()
+    details: tuple[tuple[str, ...], ...] = ()
+    row_notes: tuple[str, ...] = ()
+    row_picks: tuple[Pick, ...] = ()
+    column_picks: tuple[Pick, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,7 +152,10 @@ class BarsView(View):
 
 @dataclass(frozen=True)
 class LinesView(TitledView):
-    """One line for each of `series` over `x`; those in `broken` are dashed. `log_x`, `log_y`: logarithmic axes."""
+    """One line for each of `series` over `x`; those in `broken` are dashed. `log_x`, `log_y`: logarithmic axes.
+
+    `series_title` says what each line is of.
+    """
 
     kind: ClassVar[str] = "lines"
     x: Numbers
@@ -136,6 +163,7 @@ class LinesView(TitledView):
     x_title: str
     y_title: str
     _: KW_ONLY
+    series_title: str = "series"
     broken: tuple[str, ...] = ()
     log_x: bool = False
     log_y: bool = False

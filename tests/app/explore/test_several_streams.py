@@ -10,7 +10,7 @@ import pytest
 
 from headlight.checkpoints import save
 from headlight.errors import ConfigError
-from tests.app.asking import ask_worker
+from tests.app.asking import ask_views, ask_worker
 from tests.model import toys
 
 LAST = len(toys.traced(toys.decoder(**toys.STREAMS)).text.ids) - 1
@@ -57,6 +57,5 @@ def test_a_head_off_is_what_a_run_without_it_gives() -> None:
 def test_what_only_one_stream_has_is_refused_with_a_sentence_or_left_out() -> None:
     with pytest.raises(ConfigError, match="several residual streams side by side; information flow is not available"):
         ask("information_flow", query=LAST)
-    meta, _ = ask("token_rankings", query=LAST)
-    names = [ranking["name"] for ranking in meta["rankings"]]
-    assert "deletion" in names and "alti-logit" not in names
+    _, scores, *_ = ask_views("token_rankings", model="streams", text=toys.TEXT, query=LAST)
+    assert "Leave one out" in scores["rows"] and "ALTI-Logit" not in scores["rows"]

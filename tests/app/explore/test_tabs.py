@@ -14,7 +14,7 @@ from headlight_app.explore.answers.layer_analysis import MAX_LENS_TOKENS
 from headlight_app.explore.answers.neurons import MAX_LISTED
 from headlight_app.explore.answers.step_code import attention_step_code, prediction_step_code
 from headlight_app.inference.resolved_question import resolve
-from tests.app.asking import ask_worker, make_question
+from tests.app.asking import ask_views, ask_worker, make_question
 from tests.sampling import each_once
 
 SOURCES = Path(__file__).parents[3] / "model"
@@ -161,16 +161,24 @@ def test_a_click_masks_a_token_whose_truth_is_still_known() -> None:
 
 
 def test_each_token_goes_to_the_experts_with_the_largest_shares() -> None:
-    meta, numbers = ask("experts", "tags")
-    found = numbers.reshape(len(meta["layers"]), -1, 2, meta["chosen"])
+    (table,) = ask_views("experts", model="tags", text=TEXT)
+    experts, shares = (np.array(saved["values"]) for saved in table["tables"].values())
     traced = resolve(make_question("tags", TEXT)).trace_of("*.router_weights")
-    for layer, rows in zip(meta["layers"], found, strict=True):
-        shares = traced[f"encoder.{layer}.feed_forward.router_weights"]
-        chosen = rows[:, 0].astype(int)
-        assert np.take_along_axis(shares, chosen, 1) == pytest.approx(rows[:, 1])
-        assert rows[:, 1].sum(1) == pytest.approx(1) and (np.diff(rows[:, 1]) <= 0).all()
+    for layer, (chosen, told) in enumerate(zip(experts, shares, strict=True)):
+        expected = traced[f"encoder.{layer}.feed_forward.router_weights"]
+        assert np.take_along_axis(expected, chosen, 1) == pytest.approx(told)
+        assert told.sum(1) == pytest.approx(1) and (np.diff(told) <= 0).all()
+    assert table["texts"][1][2].startswith(" · ".join(map(str, experts[1, 2])))
+    assert table["details"][1][2].startswith(f"expert {experts[1, 2, 0]} × {shares[1, 2, 0]:.2g}, ")
+    assert table["column_picks"][2] == {"query": 2}
     with pytest.raises(HeadlightError, match="has no experts"):
-        ask("experts")
+        ask_views("experts", model="next", text=TEXT)
+
+
+def test_long_work_is_not_done_in_the_lane_of_keystrokes() -> None:
+    for analysis, sentence in (("token_rankings", "long_analysis"), ("logit_lens", "no views"), ("no_such", "Known:")):
+        with pytest.raises(HeadlightError, match=sentence):
+            ask("analysis", analysis=analysis)
 
 
 def test_the_stream_has_a_length_at_each_depth() -> None:

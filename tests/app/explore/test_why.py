@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headlight.analysis.faithfulness.rankings import RANKINGS
+from headlight.analysis.faithfulness.rankings import RANKINGS, Faithfulness
 from headlight.cli.why import sinks
 from headlight.errors import HeadlightError
 from headlight.rendering.html import choices_json
 from headlight_app.contract.state import State
+from headlight_app.explore.answers.analyses.table import ANALYSES
+from headlight_app.explore.answers.analyses.token_rankings import faithful
 from headlight_app.explore.answers.export.code import python_code, shell_code
-from headlight_app.explore.tabs import ANALYSES
 from headlight_app.inference.resolved_question import resolve
-from tests.app.asking import ask_worker, make_question
+from tests.app.asking import ask_views, ask_worker, make_question
 
 TEXT = "the cat sat on the mat"
 
@@ -76,16 +77,33 @@ def test_definitions_that_differ_from_a_papers_are_said_to_differ() -> None:
 
 
 def test_rankings_come_with_the_curves_that_test_them() -> None:
-    meta, numbers = ask("token_rankings")
-    names, steps = [row["name"] for row in meta["rankings"]], meta["steps"]
-    table = numbers.reshape(len(names), -1)
-    tokens = table.shape[1] - 2 * len(steps)
-    deletion, insertion = table[:, tokens : tokens + len(steps)], table[:, tokens + len(steps) :]
-    assert names[-1] == "random" and np.isnan(table[-1, :tokens]).all()
+    said, scores, *lines = ask_views("token_rankings", model="next", text=TEXT)
+    assert scores["rows"][-1] == "Random order" and set(scores["values"][-1]) == {"NaN"}
+    deletion, insertion = (np.array(list(each["series"].values())) for each in lines)
+    assert list(lines[0]["series"]) == scores["rows"] and lines[0]["broken"] == ["Random order"]
     assert np.ptp(deletion[:, 0]) < 1e-6 and np.allclose(deletion[:, 0], insertion[:, -1], atol=1e-6)
-    areas = {row["name"]: row["deletion_area"] for row in meta["rankings"]}
-    for name in meta["best_deletion"] or ["random"]:
-        assert areas[name] == pytest.approx(min(areas.values()), abs=1e-6)
+    steps = np.array(lines[0]["x"]) / lines[0]["x"][-1]
+    areas = scores["row_numbers"]
+    assert areas["deletion"] == pytest.approx(np.trapezoid(deletion, steps).tolist())
+    assert areas["insertion"] == pytest.approx(np.trapezoid(insertion, steps).tolist())
+    saved = scores["tables"]["Areas under the curves"]
+    assert np.array(saved["values"]).T.tolist() == list(areas.values()) and "stand on?" in said["text"]
+
+
+def test_the_most_faithful_rankings_are_named_and_those_that_random_order_beats() -> None:
+    def tested(deletion: float, insertion: float) -> Faithfulness:
+        steps = np.array([0, 1])
+        return Faithfulness(np.zeros(1), steps, steps, np.full(2, deletion), np.full(2, insertion))
+
+    random, useless = tested(0.5, 0.4), tested(0.6, 0.3)
+    best = tested(0.2, 0.8)
+    assert faithful({"weight": best, "random": random}) == "Most faithful here: Attention weight."
+    assert faithful({"weight": useless, "random": random}).startswith("No ranking beats random order here. In deletion")
+    both = faithful({"weight": tested(0.2, 0.3), "rollout": tested(0.6, 0.9), "random": random})
+    assert both.startswith("Most faithful in deletion: Attention weight; in insertion: Rollout. In deletion,")
+    assert both.endswith("no better than random order: Attention weight, Rollout.")
+    one = faithful({"weight": tested(0.2, 0.3), "random": random})
+    assert "in deletion: Attention weight; in insertion: random order." in one
 
 
 def test_programs_and_commands_explain_what_is_open() -> None:

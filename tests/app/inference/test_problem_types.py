@@ -11,7 +11,7 @@ from headlight.problem_types import PROBLEM_TYPES
 from headlight_app.explore.answers.export.worksheet import worksheet
 from headlight_app.explore.contract import ExportWorksheetRequest
 from headlight_app.inference.resolved_question import resolve
-from tests.app.asking import ask_worker, make_question, make_request
+from tests.app.asking import ask_views, ask_worker, make_question, make_request
 from tests.app.conftest import PROBLEMS, save_toys
 
 TEXT, OFF = "the cat sat on the mat", "encoder.1.self.weights[2]=set:0"
@@ -93,10 +93,10 @@ def test_the_steps_end_with_the_numbers_of_the_answer(model: str, last: str) -> 
 
 @pytest.mark.parametrize(("model", "meaning"), [(name, each) for name, each in MEANINGS.items() if name != "replaced"])
 def test_rankings_and_effects_are_of_the_answers_own_numbers(model: str, meaning: str) -> None:
-    meta, numbers = ask("token_rankings", model, token=0)
-    tokens = len(ask("trace", model)[0]["tokens"])
+    _, _, deletion, _ = ask_views("token_rankings", model=model, text=TEXT, target_token=0)
     expected = value(meaning, logits(model)[0])
-    assert meta["problem_type"] == meaning and numbers[tokens] == pytest.approx(expected, abs=1e-4)
+    assert [curve[0] for curve in deletion["series"].values()] == pytest.approx([expected] * 5, abs=1e-4)
+    assert deletion["y_title"].startswith("score of" if meaning == "regression" else "probability of")
     meta, effects = ask("label_effects", model, token=0)
     assert meta["problem_type"] == meaning and effects[0] == pytest.approx(logits(model)[0], abs=1e-4)
 

@@ -15,8 +15,9 @@ from headlight.lessons.place import Place
 from headlight.questions.kinds import Question
 from headlight.questions.marking import GIVE_UP, HINT
 from headlight_app.contract.state import DEFAULT_STATE
+from headlight_app.explore.answers.analyses.table import ANALYSES
 from headlight_app.explore.answers.quantities import QUANTITIES
-from headlight_app.explore.tabs import ANALYSES, TABS
+from headlight_app.explore.tabs import TABS
 from headlight_app.frame.main import PAGES
 from headlight_app.state.url import decode_state, encode_state
 from tests.app.asking import ask_route

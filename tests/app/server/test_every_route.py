@@ -42,7 +42,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "step_code": {"attention": "decoder.1.self"},
     "logit_lens": {},
     "residual_norms": {},
-    "experts": {},
+    "analysis": {"analysis": "experts"},
     "negative_log_likelihood": {},
     "logit_attribution": {},
     "logit_difference": {"other": 1},
@@ -52,7 +52,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "patching": {"other_text": "the dog sat on a mat", "token": 7, "query": 3},
     "cell_ledger": {"attention": "decoder.1.self", "head": 1, "query": 3, "key": 2},
     "head_removal": {"attention": "decoder.1.self", "head": 1},
-    "token_rankings": {},
+    "long_analysis": {"analysis": "token_rankings"},
     "head_search": {},
     "neurons": {},
     "neuron": {},
@@ -100,7 +100,13 @@ WITHOUT_A_MODEL = (
     *("link", "position_losses", "course_chapter", "lessons", "export_pdf", "frame", "models", "own_models", "warm_up"),
     *("check_image", "extract_upload", "download"),
 )
-TOYS = {"token_labels": "tags", "experts": "tags", "label_effects": "mood", "tasks_page": "mood", "beam_search": "both"}
+TOYS = {
+    "token_labels": "tags",
+    "analysis": "tags",
+    "label_effects": "mood",
+    "tasks_page": "mood",
+    "beam_search": "both",
+}
 # Their answers contain the folder, the date, or the progress within a time limit.
 VARY = (
     *("compare", "generate", "head_search", "compare_page", "model_card", "weight_report"),

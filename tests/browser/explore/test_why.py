@@ -25,8 +25,11 @@ def test_a_weight_leads_to_the_head_that_wrote_it_and_on_to_its_effect(shared_vi
     expect(page.get_by_test_id("removal-words")).to_contain_text("Without layer 1, head 1")
     expect(page.get_by_test_id("removal-ranked").locator("li").last).to_contain_text("Without the head")
     page.get_by_role("button", name="Which tokens count").click()
-    expect(page.get_by_test_id("rankings-words")).to_contain_text("Most faithful")
-    expect(page.get_by_test_id("rankings").get_by_role("row")).to_have_count(7)
+    expect(page.get_by_test_id("view-verdict")).to_contain_text("Most faithful")
+    scores = page.get_by_test_id("view-matrix")
+    expect(scores.get_by_role("row")).to_have_count(7)
+    scores.locator("td[data-row]").first.hover()
+    expect(page.get_by_test_id("view-note").first).to_contain_text("Attention weight, “<|endoftext|>”: +")
 
 
 def test_deleting_the_passage_that_was_copied_from_flips_the_word(shared_visitor: Visitor) -> None:

@@ -192,17 +192,17 @@ def test_what_stands_on_the_page_is_what_is_drawn_or_the_menu_says_why_not(
 
 def test_the_experts_of_each_token_are_a_figure_and_numbers(shared_visitor: Visitor, tmp_path: Path) -> None:
     page = menu(shared_visitor, "model=tags&text=the+cat+sat&tab=layers&analysis=experts", "the cat sat")
-    shown = page.get_by_test_id("experts").locator("td").filter(has_text="·").first.text_content()
+    cells = page.get_by_test_id("view-matrix").get_by_role("button")
+    shown, share = cells.first.inner_text().split("\n")
     drawn = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
     texts = {element.text for element in drawn.iter("{http://www.w3.org/2000/svg}text")}
-    assert shown in texts and any("share of the first expert" in (text or "") for text in texts)
+    assert {shown, share, "layer 0", "Experts of each token"} <= texts
     told = json.loads(download(page, "export-json", tmp_path).read_text())
     assert shown == " · ".join(f"{expert:g}" for expert in np.array(told["values"])[0, 0])
     page.keyboard.press("Escape")
-    cells = page.get_by_test_id("experts").get_by_role("button")
     cells.first.focus()
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_test_id("experts-reading")).to_contain_text("“the” in layer 0: expert")
+    expect(page.get_by_test_id("view-note")).to_contain_text("layer 0, “the”: expert")
     page.keyboard.press("Enter")
     wait_for_address(page, query="1")
 

@@ -218,8 +218,9 @@ test("a removed head and the rankings of tokens are told in words and numbers", 
   );
   page.click("analysis-token_rankings");
   await settle();
-  assert.ok(page.text("rankings-words"));
-  assert.equal(page.all("[data-testid=rankings] tr").length, 7);
+  assert.match(page.text("view-verdict"), /Which tokens does .* stand on\?/);
+  assert.equal(page.all("[data-testid=view-matrix] tr").length, 7);
+  assert.equal(page.all("[data-testid=view-lines]").length, 2);
 });
 
 test("a masked model has the analyses too", async () => {

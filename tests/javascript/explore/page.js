@@ -174,7 +174,6 @@ export function createPage(choice = {}, answer = {}) {
     reads_pair: false,
     reads_chat: false,
     has_feed_forward: true,
-    has_experts: false,
     writes_target: false,
     takes_focus: false,
   };

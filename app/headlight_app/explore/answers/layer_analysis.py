@@ -19,7 +19,7 @@ from headlight.analysis.lenses.tuned_lens import LensLosses, TunedLens, loss_uni
 from headlight.array_types import Float
 from headlight.cancellation import check_cancelled
 from headlight.config import Config
-from headlight.errors import ConfigError, TextError
+from headlight.errors import TextError
 from headlight.nn.output_heads import pooling_title
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.nn.transformer import Transformer, attention_at
@@ -32,8 +32,6 @@ from headlight.tracing.trace import Trace
 from headlight_app.contract.reply import Reply
 from headlight_app.explore.contract import (
     ComponentAnswer,
-    ExpertsAnswer,
-    ExpertsRequest,
     HeadAblationAnswer,
     HeadAblationRequest,
     HeadSearchAnswer,
@@ -160,22 +158,6 @@ def answer_residual_norms(request: ResidualNormsRequest) -> Reply[ResidualNormsA
     """The norm of the residual stream, [depth token]."""
     norms = logit_lens.residual_norms(extended_trace(resolve(request.question)))
     return Reply(ResidualNormsAnswer(depths=norms.shape[0], tokens=norms.shape[1]), norms.astype("<f4").tobytes())
-
-
-def answer_experts(request: ExpertsRequest) -> Reply[ExpertsAnswer]:
-    """The experts to which each layer sends each token, and their shares, [layer token 2 chosen]."""
-    resolved = resolve(request.question)
-    config, experts = resolved.config, resolved.config.experts
-    layers = config.expert_layers
-    if not layers:
-        raise ConfigError("This model has no experts: each layer has one feed-forward network for all tokens.")
-    paths = [f"{config.stacks[-1]}.{layer}.feed_forward.router_weights" for layer in layers]
-    traced = resolved.trace_of(*paths)
-    shares = np.stack([traced[path] for path in paths])
-    chosen = np.argsort(-shares, axis=-1, kind="stable")[..., : experts.per_token]
-    numbers = np.stack((chosen, np.take_along_axis(shares, chosen, axis=-1)), axis=2)
-    answer = ExpertsAnswer(layers=layers, experts=experts.count, chosen=experts.per_token)
-    return Reply(answer, numbers.astype("<f4").tobytes())
 
 
 def answer_negative_log_likelihood(request: NegativeLogLikelihoodRequest) -> Reply[NegativeLogLikelihoodAnswer]:

@@ -20,10 +20,13 @@ from headlight_app.contract.parts import Catalogue, ExampleAnswer
 from headlight_app.contract.reply import Reply
 from headlight_app.contract.request import OpenedRequest
 from headlight_app.contract.state import HeadChoice
+from headlight_app.explore.answers.analyses.row import Analysis
+from headlight_app.explore.answers.analyses.table import ANALYSES
 from headlight_app.explore.answers.head_view import SHOWN, HeadView, head_view
 from headlight_app.explore.answers.quantities import QUANTITIES, quantity_json
 from headlight_app.explore.answers.token_filter import Axis
 from headlight_app.explore.contract import (
+    AnalysisRow,
     AttentionFunctionRow,
     ChartAxis,
     ExploreChartsAnswer,
@@ -61,15 +64,20 @@ def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
         reads_chat=has_chat(entry, request.device),
         reads_pair=reads_pair(config) and not entry.shipped,  # no shipped model was trained on pairs
         has_feed_forward=config.has_feed_forward,
-        has_experts=config.experts.count > 0,
         writes_target=config.has_cross_attention and task_of(config).continues_text,
         images=tuple(shipped_image_names(config)) if config.reads_signal else None,
         hears=config.reads_sound,
         attention_functions=tuple(
             AttentionFunctionRow(name=name, has_temperature=row.has_temperature) for name, row in functions
         ),
+        analyses=tuple(_analysis_row(name, row) for name, row in ANALYSES.items() if row.exists(config)),
         catalogue=catalogue(config),
     )
+
+
+def _analysis_row(name: str, row: Analysis) -> AnalysisRow:
+    fields = {each: getattr(row, each) for each in ("title", "lesson", "reads", "is_long", "of_likeliest")}
+    return AnalysisRow(name=name, has_views=row.compute is not None, **fields)
 
 
 def catalogue(config: Config) -> Catalogue:

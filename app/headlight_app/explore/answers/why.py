@@ -9,11 +9,9 @@ import numpy as np
 
 from headlight.analysis import head_removal, ledger
 from headlight.analysis.attribution import attribute_logits
-from headlight.analysis.faithfulness import rankings
 from headlight.analysis.moved_values import KEEP as MOVED_KEEP
 from headlight.analysis.moved_values import moved_values
 from headlight.nn.transformer import attention_at
-from headlight.problem_types import problem_type_name
 from headlight.rendering.predictions import answer_place
 from headlight.tracing.trace import require_head
 from headlight_app.contract.reply import Reply
@@ -27,9 +25,6 @@ from headlight_app.explore.contract import (
     LogitDifferenceAnswer,
     LogitDifferenceRequest,
     NamedNumber,
-    TokenRanking,
-    TokenRankingsAnswer,
-    TokenRankingsRequest,
 )
 from headlight_app.inference.resolved_question import resolve
 
@@ -86,40 +81,6 @@ def answer_head_removal(request: HeadRemovalRequest) -> Reply[HeadRemovalAnswer]
         repairs_itself=found.repairs_itself,
     )
     return Reply(answer)
-
-
-def answer_token_rankings(request: TokenRankingsRequest) -> Reply[TokenRankingsAnswer]:
-    """The rankings of the tokens, each with its scores and its two curves."""
-    resolved = resolve(request.question)
-    position, token, _ = target_answer(resolved, request.query, request.token)
-    traced = resolved.trace_of(*rankings.KEEP)
-    found = rankings.compare_rankings(resolved.model, traced, position, token)
-    preposition, token_text = answer_place(traced, position)
-    best_deletion, best_insertion = rankings.most_faithful(found)
-    answer = TokenRankingsAnswer(
-        text=answer_text(traced, resolved.tokenizer, token),
-        preposition=preposition,
-        token_text=token_text,
-        rankings=tuple(_ranking(name, each) for name, each in found.items()),
-        steps=tuple(found["random"].steps.tolist()),
-        can_go=tuple(sorted(found["random"].order.tolist())),
-        best_deletion=best_deletion,
-        best_insertion=best_insertion,
-        problem_type=problem_type_name(traced.config),
-    )
-    numbers = [np.concatenate((each.scores, each.deletion, each.insertion)) for each in found.values()]
-    return Reply(answer, np.concatenate(numbers).astype("<f4").tobytes())
-
-
-def _ranking(name: str, found: rankings.Faithfulness) -> TokenRanking:
-    row = rankings.RANKINGS[name] if name != "random" else None
-    return TokenRanking(
-        name=name,
-        title=row.title if row else "Random order",
-        source=row.source if row else f"the mean of {rankings.RANDOM_ORDERS} orders",
-        deletion_area=found.deletion_area,
-        insertion_area=found.insertion_area,
-    )
 
 
 def _named(numbers: Mapping[str, float]) -> tuple[NamedNumber, ...]:

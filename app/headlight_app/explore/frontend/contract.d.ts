@@ -211,6 +211,20 @@ export interface StepCodeRequest extends QuestionRequest {
   attention?: string;
 }
 
+/** Rows of views, as in `headlight.views`; they are passed on unchanged. */
+export interface AnalysisAnswer {
+  rows: Record<string, unknown>[];
+}
+
+/** What an analysis of the table shows; `choice` has the fields that its row reads. */
+export interface AnalysisRequest extends QuestionRequest {
+  analysis: string;
+  choice?: Partial<State>;
+}
+
+/** The same for an analysis that takes seconds. */
+export type LongAnalysisRequest = AnalysisRequest;
+
 /** The extra loss of reading the model at each depth but the last, by two lenses, in `unit` of held-out texts. */
 export interface LensLossesAnswer {
   measured_on: string[];
@@ -248,16 +262,6 @@ export interface ResidualNormsAnswer {
 
 /** The norm of the residual stream after each layer at each token. */
 export type ResidualNormsRequest = QuestionRequest;
-
-/** The `layers` that have experts, the number of `experts`, and how many are `chosen` for each token. */
-export interface ExpertsAnswer {
-  layers: number[];
-  experts: number;
-  chosen: number;
-}
-
-/** The experts to which each layer sends each token. */
-export type ExpertsRequest = QuestionRequest;
 
 /** Surprisal of `count` tokens from `first` on; `shifted` if the true token of a position is the next one. */
 export interface NegativeLogLikelihoodAnswer {
@@ -425,30 +429,6 @@ export interface HeadRemovalRequest extends TargetRequest {
   head?: number;
 }
 
-/** A ranking of tokens by importance for an answer, and its result when tokens are deleted in its order. */
-export interface TokenRanking {
-  name: string;
-  title: string;
-  source: string;
-  deletion_area: number;
-  insertion_area: number;
-}
-
-/** Tested rankings; the numbers of each are float32: scores [token], deletion [step], insertion [step]. */
-export interface TokenRankingsAnswer extends AnswerNumbers {
-  text: string;
-  preposition: string;
-  token_text: string | null;
-  rankings: TokenRanking[];
-  steps: number[];
-  can_go: number[];
-  best_deletion: string[];
-  best_insertion: string[];
-}
-
-/** A test on this text: which ranking of the tokens explains the answer? */
-export type TokenRankingsRequest = TargetRequest;
-
 /** A head that is switched off, and the margin after that. */
 export interface AblatedHead {
   path: string;
@@ -543,6 +523,17 @@ export interface AttentionFunctionRow {
   has_temperature: boolean;
 }
 
+/** An analysis of the tab Layers: what it reads of the choice, and its lesson, empty if it depends on the model. */
+export interface AnalysisRow {
+  name: string;
+  title: string;
+  lesson: string;
+  reads: string[];
+  has_views: boolean;
+  is_long: boolean;
+  of_likeliest: boolean;
+}
+
 /** The page before the first answer. */
 export interface ExplorePageAnswer {
   examples: ExampleAnswer[];
@@ -553,11 +544,11 @@ export interface ExplorePageAnswer {
   reads_pair: boolean;
   reads_chat: boolean;
   has_feed_forward: boolean;
-  has_experts: boolean;
   writes_target: boolean;
   images: string[] | null;
   hears: boolean;
   attention_functions: AttentionFunctionRow[];
+  analyses: AnalysisRow[];
   catalogue: Catalogue;
 }
 
@@ -636,9 +627,10 @@ export interface ExploreRoutes {
   query_key_weights: { request: QueryKeyWeightsRequest; answer: QueryKeyWeightsAnswer };
   walkthrough: { request: WalkthroughRequest; answer: WalkthroughAnswer };
   step_code: { request: StepCodeRequest; answer: StepCodeAnswer };
+  analysis: { request: AnalysisRequest; answer: AnalysisAnswer };
+  long_analysis: { request: LongAnalysisRequest; answer: AnalysisAnswer };
   logit_lens: { request: LogitLensRequest; answer: LogitLensAnswer };
   residual_norms: { request: ResidualNormsRequest; answer: ResidualNormsAnswer };
-  experts: { request: ExpertsRequest; answer: ExpertsAnswer };
   negative_log_likelihood: { request: NegativeLogLikelihoodRequest; answer: NegativeLogLikelihoodAnswer };
   logit_attribution: { request: LogitAttributionRequest; answer: LogitAttributionAnswer };
   logit_difference: { request: LogitDifferenceRequest; answer: LogitDifferenceAnswer };
@@ -648,7 +640,6 @@ export interface ExploreRoutes {
   patching_example: { request: PatchingExampleRequest; answer: PatchingExampleAnswer };
   cell_ledger: { request: CellLedgerRequest; answer: CellLedgerAnswer };
   head_removal: { request: HeadRemovalRequest; answer: HeadRemovalAnswer };
-  token_rankings: { request: TokenRankingsRequest; answer: TokenRankingsAnswer };
   head_search: { request: HeadSearchRequest; answer: HeadSearchAnswer };
   neurons: { request: NeuronsRequest; answer: NeuronsAnswer };
   neuron: { request: NeuronRequest; answer: NeuronAnswer };

@@ -38,22 +38,11 @@ export interface TabRow {
   title: string;
 }
 
-/**
- * A row of ANALYSES in Python: whether the visitor chooses an answer or an attention, or it uses the likeliest answer.
- */
-export interface AnalysisRow extends TabRow {
-  has_target: boolean;
-  of_likeliest: boolean;
-  has_attention: boolean;
-  of_experts: boolean;
-}
-
 export interface ExploreCatalogue
   extends Catalogue,
     SharedPage,
     Omit<ExplorePageAnswer, "catalogue" | "default_attention"> {
   tabs: TabRow[];
-  analyses: AnalysisRow[];
   /** Terms explained in place. */
   terms: Record<string, Term>;
   /** The field names of a question. */

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from msgspec.structs import asdict
 
-from headlight.analysis.patching import RECEIVING_PARTS, Receiver
 from headlight.attention_groups import AttentionGroup
 from headlight.tasks import task_of
 from headlight.tracing.live_edits import is_patch
 from headlight.tracing.request import ATTENTION_BYTES_BUDGET, attention_bytes
 from headlight_app.contract.question import Question
 from headlight_app.contract.state import State
+from headlight_app.explore.answers.analyses.row import Program
+from headlight_app.explore.answers.analyses.table import ANALYSES
 from headlight_app.explore.answers.head_view import head_view, quantity_request
-from headlight_app.explore.answers.layer_analysis import target_answer
-from headlight_app.explore.answers.patching import other_answer, patch_of
 from headlight_app.explore.answers.quantities import (
     QUANTITIES,
     Expression,
@@ -38,7 +36,7 @@ from headlight_app.export.answers.programs import (
     run_call,
     used_names,
 )
-from headlight_app.inference.head_selection import selected_attention, selected_head, selected_heads
+from headlight_app.inference.head_selection import selected_attention, selected_heads
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
 
@@ -119,50 +117,21 @@ def shell_code(resolved: ResolvedQuestion, state: State) -> str:
     return "\n".join(lines) + "\n"
 
 
-@dataclass(frozen=True)
-class _Explanation:
-    """What the page explains besides the view: its lines of Python, and its command before the common options."""
-
-    python: tuple[str, ...]
-    command: tuple[str, ...]
-    keeps_patches: bool = True
-    more_inputs: tuple[str, ...] = ()
-
-
-def _explanations(resolved: ResolvedQuestion, state: State) -> Iterator[_Explanation]:
-    """The ledger of the chosen cell, and the open analysis."""
+def _explanations(resolved: ResolvedQuestion, state: State) -> Iterator[Program]:
+    """The ledger of the chosen cell, the similarity of two texts, and the open analysis."""
     group = selected_attention(resolved.config, state.attention)
     layer, head = selected_heads(state, group)[0]
-    path, analysis = group.path(layer), state.analysis if state.tab == "layers" else ""
     if len(state.pinned) == 1 and state.key >= 0 and len(state.heads) < 2:
-        cell = f"{path}[{head},{state.pinned[0]},{state.key}]"
+        cell = f"{group.path(layer)}[{head},{state.pinned[0]},{state.key}]"
         ledger = f'print(cell_ledger(model, trace, "{cell}").pairs()[:5])'
-        yield _Explanation(("", "from headlight import cell_ledger", ledger), ("ledger", f"--cell={cell}"))
+        yield Program(("", "from headlight import cell_ledger", ledger), ("ledger", f"--cell={cell}"))
     if state.task == "similar" and state.other_text.strip():
         yield _similarity(resolved, state.other_text)
-    if (
-        analysis not in ("logit_lens", "head_removal", "patching", "token_rankings")
-        or not task_of(resolved.config).predicts
-    ):
-        return
-    position, token, _ = target_answer(resolved, state.query, state.target_token)
-    place = (f"--position={position}", f"--answer={token}")
-    if analysis == "logit_lens":
-        yield from _lens(resolved, state, position)
-    elif analysis == "head_removal":
-        call = f'print(remove_head(model, trace, "{path}", {head}, {position}, {token}))'
-        yield _Explanation(
-            ("", "from headlight import remove_head", call), ("without", f"--head={path}[{head}]", *place)
-        )
-    elif analysis == "patching":
-        yield from _patching(resolved, state, group.stack, selected_head(state, group), (position, token))
-    else:
-        loop = f"for name, ranking in compare_rankings(model, trace, {position}, {token}).items():"
-        shown = "    print(name, ranking.deletion_area, ranking.insertion_area)"
-        yield _Explanation(("", "from headlight import compare_rankings", loop, shown), ("rankings", *place))
+    if state.tab == "layers" and state.analysis in ANALYSES and task_of(resolved.config).predicts:
+        yield from ANALYSES[state.analysis].programs(resolved, state)
 
 
-def _similarity(resolved: ResolvedQuestion, other: str) -> _Explanation:
+def _similarity(resolved: ResolvedQuestion, other: str) -> Program:
     """The contribution of each token pair to the cosine of two texts; the command does not support edits."""
     question = resolved.question
     folder = model_arguments(question).partition(", device=")[0]
@@ -175,50 +144,7 @@ def _similarity(resolved: ResolvedQuestion, other: str) -> _Explanation:
         f"similarity = sentence_similarity(model, {arguments})",
         "print(similarity.cosine, similarity.pairs)",
     )
-    return _Explanation(lines, () if question.edits else ("similarity",), more_inputs=(other,))
-
-
-def _patching(
-    resolved: ResolvedQuestion, state: State, stack: str, chosen: tuple[int, int], target: tuple[int, int]
-) -> Iterator[_Explanation]:
-    """The map of patches from the other text into the unpatched run."""
-    hears_nothing = state.patch in RECEIVING_PARTS and not chosen[0]  # as the page says
-    if hears_nothing or not state.patch_from.strip():
-        return
-    other = resolved.of_other_text(state.patch_from)
-    edits = tuple(edit for edit in resolved.question.edits if not is_patch(edit))
-    runs = ", ".join(map(run_call, (resolved.with_input(edits=edits, patch_from=""), other)))
-    position, token = target
-    answers = token, other_answer(other, position)
-    into = patch_of(resolved, stack, state.patch, "{}.{}".format(*chosen))
-    if isinstance(into, Receiver):
-        name, arguments, part, option = "path_patching", f"{str(into)!r}, {position}, {answers}", "", f"--into={into}"
-    else:
-        arguments = f"{position}, {answers}, {stack!r}"
-        name, part, option = "patching_map", f".{into}", f"--stack={stack}"
-    call = f"patching = {name}(model, {runs}, {arguments}){part}"
-    yield _Explanation(
-        ("", f"from headlight import {name}", call, "print(patching)"),
-        (
-            *("patching", f"--other={state.patch_from}", f"--position={position}"),
-            *("--answers", *map(str, answers), option),
-        ),
-        keeps_patches=False,
-    )
-
-
-def _lens(resolved: ResolvedQuestion, state: State, position: int) -> Iterator[_Explanation]:
-    """The likeliest answer after each layer, by the displayed lens."""
-    is_tuned = state.lens == "tuned" and resolved.tuned_lens is not None
-    folder = model_arguments(resolved.question).partition(", device=")[0]
-    reading = (
-        "from headlight.analysis.lenses.tuned_lens import read_tuned_lens",
-        f"lens = read_tuned_lens({folder}, model.config)",
-    )
-    call = f"print(logit_lens(model, trace, {position}{', lens' if is_tuned else ''}).argmax(-1))"
-    yield _Explanation(
-        ("", "from headlight.analysis.lenses.logit_lens import logit_lens", *(reading if is_tuned else ()), call), ()
-    )
+    return Program(lines, () if question.edits else ("similarity",), more_inputs=(other,))
 
 
 def _read_line(name: str, heads: list[tuple[int, int]], reduction: str) -> str:

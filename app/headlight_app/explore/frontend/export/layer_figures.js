@@ -4,8 +4,9 @@ import { formatShort, formatSigned } from "../../../ui/frontend/charts/charts.js
 import { CIVIDIS, colour, PURPLE_ORANGE } from "../../../ui/frontend/charts/colours.js";
 import { addBars, addLineChart } from "../../../ui/frontend/charts/figure_charts.js";
 import { addTable } from "../../../ui/frontend/charts/figure_table.js";
-import { addColourScale, addPanels, beginFigure, colourNames, titled } from "../../../ui/frontend/charts/shapes.js";
+import { addColourScale, colourNames, titled } from "../../../ui/frontend/charts/shapes.js";
 import { formatPercent } from "../../../ui/frontend/dom/dom.js";
+import { drawPanels, WIDEST_CHART } from "../../../ui/frontend/views/export/figures.js";
 
 /** @import { LineChart } from "../../../ui/frontend/charts/figure_charts.js" */
 /** @import { PrintedRow } from "../../../ui/frontend/charts/figure_table.js" */
@@ -24,29 +25,12 @@ import { formatPercent } from "../../../ui/frontend/dom/dom.js";
  * @property {string} words what the colour means @property {LensScale} [scale]
  */
 
-const WIDEST_CHART = 120; // millimetres
 /** @type {LensScale} */
 export const SHARES = { low: "0", high: "1", note: "square-root scale", most: null };
 
 /** The colour of a number. @param {LensScale} scale @param {number} number */
 export function shadeOf({ most }, number) {
   return most === null ? colour(Math.sqrt(number), CIVIDIS) : colour(0.5 + number / most / 2, PURPLE_ORANGE);
-}
-
-/** @param {((figure: Figure) => (box: Box) => number)[]} panels @param {boolean} signed @returns {ShownFigure["draw"]} */
-function drawPanels(panels, signed) {
-  return (width, title) => {
-    const { figure, y } = beginFigure(width, title, signed);
-    return {
-      figure,
-      y: addPanels(
-        figure,
-        y,
-        panels.map((panel) => panel(figure)),
-        1,
-      ),
-    };
-  };
 }
 
 /** @param {ShownLens} lens @returns {ShownFigure["draw"]} */

@@ -16,6 +16,12 @@ export function layerElement(page, name, type) {
   return findByTestId(page.view.panels.layers, name, type);
 }
 
+/** The row of the open analysis. @param {ExplorePage} page */
+export function activeAnalysis(page) {
+  const { analyses } = page.state.catalogue;
+  return analyses.find(({ name }) => name === page.state.choice.analysis) ?? analyses[0];
+}
+
 /**
  * The sections of the analyses, of which one is open.
  * @param {ExplorePage} page @returns {NodeListOf<HTMLElement>}

@@ -9,22 +9,23 @@ import { markTokens } from "../../../ui/frontend/heads/token_strip.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { urlPosition } from "../../../ui/frontend/state/token_selection.js";
 import * as analyses from "./analyses.js";
-import { answerPosition, layerElement, layerSections, showLayersMessage } from "./layer_panel.js";
+import analysisViews from "./analysis_views.js";
+import { activeAnalysis, answerPosition, layerElement, layerSections, showLayersMessage } from "./layer_panel.js";
 
 /** @import { AnalysisRow, ExplorePage, Tab } from "../types.js" */
 
 /** @type {Record<string, Tab>} */
 const ANALYSES = table({ ...analyses });
+const VIEWS = "views"; // the section of all analyses that have views
 
 export default /** @type {Tab} */ ({
   draw: drawLayers,
-  exported: async (page) => (await ANALYSES[activeAnalysis(page).name]?.exported?.(page)) ?? null,
+  exported: async (page) => (await tabOf(activeAnalysis(page))?.exported?.(page)) ?? null,
 });
 
-/** @param {ExplorePage} page */
-function activeAnalysis(page) {
-  const { analyses } = page.state.catalogue;
-  return analyses.find(({ name }) => name === page.state.choice.analysis) ?? analyses[0];
+/** @param {AnalysisRow} row @returns {Tab | undefined} */
+function tabOf({ name, has_views }) {
+  return has_views ? analysisViews : ANALYSES[name];
 }
 
 /** @param {ExplorePage} page @param {boolean} fresh */
@@ -33,14 +34,21 @@ function drawLayers(page, fresh) {
   const open = activeAnalysis(page);
   const place = layerElement(page, "analyses");
   drawChoices(place, "analysis", optionsOf(analyses), open.name, (analysis) => page.change({ analysis }));
-  for (const section of layerSections(page)) section.hidden = section.dataset.analysis !== open.name;
+  const lesson = layerElement(page, "layers-lesson");
+  lesson.textContent = open.lesson;
+  lesson.hidden = !open.lesson;
+  for (const section of layerSections(page)) {
+    section.hidden = section.dataset.analysis !== (open.has_views ? VIEWS : open.name);
+    section.ariaLabel = open.title;
+  }
   showLayersMessage(page, "");
   drawAnswerSelects(page, open);
-  ANALYSES[open.name]?.draw(page, fresh);
+  tabOf(open)?.draw(page, fresh);
 }
 
 /** @param {ExplorePage} page @param {AnalysisRow} analysis */
-function drawAnswerSelects(page, { has_target, of_likeliest, has_attention }) {
+function drawAnswerSelects(page, { reads, of_likeliest }) {
+  const [hasTarget, hasAttention] = [reads.includes("target_token"), reads.includes("attention")];
   const { tokens, predictions, attention_groups } = page.state.answer;
   const { target_token } = page.state.choice;
   const [query, targets, attention] = ["query", "target", "attention"].map((name) =>
@@ -50,12 +58,12 @@ function drawAnswerSelects(page, { has_target, of_likeliest, has_attention }) {
     page.change({ query: urlPosition(page, Number(value)), target_token: -1 }),
   );
   const ofWholeText = predictions[0]?.token_text === null;
-  const placeless = (has_target || of_likeliest) && ofWholeText;
+  const placeless = (hasTarget || of_likeliest) && ofWholeText;
   find(page.view.panels.layers, '[data-part="place"]').hidden = placeless;
   markTokens(page, { side: "text", position: placeless ? -1 : answerPosition(page) });
-  find(page.view.panels.layers, '[data-part="answers"]').hidden = !has_target || !predictions.length;
+  find(page.view.panels.layers, '[data-part="answers"]').hidden = !hasTarget || !predictions.length;
   fillSelect(targets, answerOptions(page), target_token, (value) => page.change({ target_token: Number(value) }));
-  find(page.view.panels.layers, '[data-part="attentions"]').hidden = !has_attention || attention_groups.length < 2;
+  find(page.view.panels.layers, '[data-part="attentions"]').hidden = !hasAttention || attention_groups.length < 2;
   fillSelect(attention, optionsOf(attention_groups), currentGroup(page)?.name, (name) =>
     page.change({ attention: name }),
   );

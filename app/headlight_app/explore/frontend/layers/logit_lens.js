@@ -4,6 +4,7 @@
 import { answerNumber, areScores, bestWord, formatScore, unitOf } from "../../../ui/frontend/charts/answer_numbers.js";
 import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { paintScale, readableInk, SIGNED_COLOURS, WEIGHT_COLOURS } from "../../../ui/frontend/charts/colours.js";
+import { onCellKey } from "../../../ui/frontend/dom/cell_keys.js";
 import {
   activeElement,
   createElement,
@@ -22,7 +23,6 @@ import { predictsFromImage } from "../../../ui/frontend/state/token_selection.js
 import { drawLens, SHARES, shadeOf } from "../export/layer_figures.js";
 import { runOf } from "../export/shown_run.js";
 import { askFloats } from "../server.js";
-import { onCellKey } from "./cell_table.js";
 import { answerPosition, layerElement, showLayersMessage } from "./layer_panel.js";
 import { drawResidualNorms, normChart, normTable } from "./residual_norms.js";
 import { drawSurprisal } from "./surprisal.js";

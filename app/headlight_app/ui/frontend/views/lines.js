@@ -11,10 +11,18 @@ import { createElement } from "../dom/dom.js";
 const [WIDTH, MARGIN] = [420, 6]; // pixels
 
 /** @param {LinesView} view */
-export function createLines({ x, series, x_title, y_title, broken, log_x, log_y }) {
+export function createLines(view) {
+  const names = Object.keys(view.series);
+  const figure = beginSheet(WIDTH, `${view.y_title} over ${view.x_title}: ${names.join(", ")}`);
+  const chart = { ...lineChart(view), hasLegend: false }; // the legend is HTML, so that its text can be copied
+  figure.height = addLineChart(figure, chart, { x: MARGIN, y: 0, width: WIDTH - 3 * MARGIN }) + MARGIN;
+  return createElement("div", "chart", [figureSheet(figure), createLegend(names, view.broken)]);
+}
+
+/** Lines as a chart of a figure. @param {LinesView} view */
+export function lineChart({ x, series, x_title, y_title, broken, log_x, log_y }) {
   const names = Object.keys(series);
-  const figure = beginSheet(WIDTH, `${y_title} over ${x_title}: ${names.join(", ")}`);
-  const chart = {
+  return {
     series: names.map((name) => ({ name, values: series[name].map(Number), isBroken: broken.includes(name) })),
     x: x.map(Number),
     xTitle: x_title,
@@ -23,10 +31,7 @@ export function createLines({ x, series, x_title, y_title, broken, log_x, log_y 
     isLogY: log_y,
     fromZero: true,
     parts: 5,
-    hasLegend: false, // the legend is HTML, so that its text can be copied
   };
-  figure.height = addLineChart(figure, chart, { x: MARGIN, y: 0, width: WIDTH - 3 * MARGIN }) + MARGIN;
-  return createElement("div", "chart", [figureSheet(figure), createLegend(names, broken)]);
 }
 
 /** The colour of each name. @param {string[]} names @param {string[]} [broken] */

@@ -1,34 +1,77 @@
-// A matrix as a heat map with the numbers in its cells.
+// A matrix as a heat map with the numbers, or texts, in its cells.
 
-import { divergingColour } from "../charts/charts.js";
-import { createElement, createHeading } from "../dom/dom.js";
+import { divergingColour, formatNumber, formatShort, formatSigned } from "../charts/charts.js";
+import { hexColour } from "../charts/colours.js";
+import { walkByKeys } from "../dom/cell_keys.js";
+import { createElement, createHeading, inlineText } from "../dom/dom.js";
 import { formatFixed, largestSize } from "./drawing/numbers.js";
 
-/** @import { MatrixView } from "./types.js" */
+/** @import { MatrixView, Pick, Picks } from "./types.js" */
 
-/** @param {MatrixView} view */
-export function createMatrix(view) {
+const GOLDEN_ANGLE = 137.5; // degrees between successive hues: a few groups have distinct colours
+const DIGITS = 3; // of the numbers in front of a row
+
+/** @param {MatrixView} view @param {Picks | undefined} picks @param {HTMLElement} note tells the cell under the pointer */
+export function createMatrix(view, picks, note) {
   const table = createElement("table", "heat");
   if (view.title) table.ariaLabel = view.title;
   const head = createHead(view);
   if (head) table.append(head);
-  const body = createElement("tbody", "", [...view.values.map((_, row) => createLine(view, row))]);
-  table.append(body);
+  const scales = scalesOf(view);
+  table.append(createElement("tbody", "", [...view.values.map((_, row) => createLine(view, row, scales[row]))]));
+  if (view.row_notes.length || view.details.length) tellCells(view, table, note);
+  if (picks && (view.row_picks.length || view.column_picks.length)) makeButtons(view, table, picks);
   return createElement("div", "scroll", [table]);
 }
 
+/** The number with the deepest colour, for each row. @param {MatrixView} view */
+export function scalesOf({ values, colours, scaled_by }) {
+  const all = colours === "weights" ? 1 : largestSize(values.flat());
+  return values.map((numbers) => (scaled_by === "row" ? largestSize(numbers) : all));
+}
+
+/** The colour of a group, as #rrggbb. @param {number} group */
+export function groupColour(group) {
+  const hue = (group * GOLDEN_ANGLE) % 360;
+  const channel = (/** @type {number} */ place) => {
+    const turned = (place + hue / 30) % 12;
+    return Math.round(255 * (0.5 - 0.375 * Math.max(-1, Math.min(turned - 3, 9 - turned, 1)))); // HSL: 75 %, 50 %
+  };
+  return hexColour([channel(0), channel(8), channel(4)]);
+}
+
+/** What is written in a cell. @param {MatrixView} view @param {number} row @param {number} column @param {number} scale */
+export function cellText({ values, texts, digits }, row, column, scale) {
+  const value = Number(values[row][column]);
+  if (texts.length) return texts[row][column];
+  if (digits !== null) return formatFixed(value, digits);
+  return Number.isNaN(value) ? "" : formatShort(value, scale);
+}
+
+/** A number in front of a row. @param {string | number} number */
+export function formatRowNumber(number) {
+  return formatNumber(Number(number), DIGITS);
+}
+
 /** @param {MatrixView} view */
-function createHead({ values, rows, columns, row_axis, column_axis, row_sums }) {
-  if (!columns.length && !row_sums && !column_axis) return null;
+function createHead({ values, rows, columns, row_axis, column_axis, row_sums, row_numbers }) {
+  const numbers = Object.keys(row_numbers);
+  if (!columns.length && !row_sums && !column_axis && !numbers.length) return null;
   const line = createElement("tr");
   if (rows.length) line.append(createElement("td", "axes", axes(row_axis, column_axis)));
   line.append(
+    ...numbers.map((name) => createHeading(name, "col")),
     ...values[0].map((_, column) =>
-      columns[column] ? createHeading(columns[column], "col") : createElement("td", "axes"),
+      columns[column] ? createName(columns[column], "col") : createElement("td", "axes"),
     ),
   );
   if (row_sums) line.append(createHeading("sum", "col"));
   return createElement("thead", "", [line]);
+}
+
+/** A name, which may be a token: isolated from the direction of the text around it. @param {string} name @param {"row" | "col"} scope */
+function createName(name, scope) {
+  return createHeading([createElement("bdi", "", inlineText(name))], scope);
 }
 
 /** @param {string} row @param {string} column */
@@ -36,32 +79,78 @@ function axes(row, column) {
   return [row && `${row} ↓`, column && `${column} →`].filter(Boolean).join(" ");
 }
 
-/** @param {MatrixView} view @param {number} row */
-function createLine(view, row) {
-  const { values, rows, row_sums, digits } = view;
+/** @param {MatrixView} view @param {number} row @param {number} scale */
+function createLine(view, row, scale) {
+  const { values, rows, row_sums, row_numbers, row_notes, digits } = view;
   const line = createElement("tr");
-  if (rows.length) line.append(createHeading(rows[row] ?? "", "row"));
-  line.append(...values[row].map((_, column) => createCell(view, row, column)));
+  const name = rows[row] ? createName(rows[row], "row") : createHeading("", "row");
+  if (row_notes[row]) name.title = row_notes[row];
+  if (rows.length) line.append(name);
+  line.append(
+    ...Object.values(row_numbers).map((numbers) => createElement("td", "figure", formatRowNumber(numbers[row]))),
+    ...values[row].map((_, column) => createCell(view, row, column, scale)),
+  );
   if (row_sums) {
     const sum = values[row].reduce((/** @type {number} */ total, value) => total + Number(value), 0);
-    line.append(createElement("td", "sum", formatFixed(Math.round(sum * 1e6) / 1e6, digits)));
+    line.append(createElement("td", "sum", formatFixed(Math.round(sum * 1e6) / 1e6, digits ?? DIGITS)));
   }
   return line;
 }
 
-/** @param {MatrixView} view @param {number} row @param {number} column */
-function createCell({ values, colours, crossed, marked, digits }, row, column) {
+/** @param {MatrixView} view @param {number} row @param {number} column @param {number} scale */
+function createCell(view, row, column, scale) {
+  const { values, colours, crossed, marked, details, row_notes } = view;
   const value = Number(values[row][column]);
-  const cell = createElement("td", "", formatFixed(value, digits));
+  const cell = createElement("td", "", cellText(view, row, column, scale));
+  Object.assign(cell.dataset, { row, column });
   if (crossed?.[row][column]) cell.classList.add("crossed");
-  else if (colours !== "none" && Number.isFinite(value)) {
-    const largest = colours === "weights" ? 1 : largestSize(values.flat());
-    cell.style.background = divergingColour(value / largest);
-  }
-  cell.title = String(value);
+  else if (colours !== "none" && Number.isFinite(value)) cell.style.background = shade(colours, value, scale);
+  if (!details.length && !row_notes.length) cell.title = String(value);
   cell.classList.toggle(
     "marked",
     marked.some(([markedRow, markedColumn]) => markedRow === row && markedColumn === column),
   );
   return cell;
+}
+
+/** @param {MatrixView["colours"]} colours @param {number} value @param {number} scale */
+function shade(colours, value, scale) {
+  if (colours !== "groups") return divergingColour(value / scale);
+  return `color-mix(in srgb, ${groupColour(value)} 28%, var(--surface))`;
+}
+
+/** A cell in words. @param {MatrixView} view @param {number} row @param {number} column */
+function cellWords({ values, rows, columns, details, row_notes }, row, column) {
+  const said = details.length ? details[row][column] : formatSigned(Number(values[row][column]));
+  const place = [rows[row], columns[column] && `“${inlineText(columns[column])}”`].filter(Boolean).join(", ");
+  return `${place}: ${said}${row_notes[row] ? ` (${row_notes[row]})` : ""}`;
+}
+
+/** The note tells the cell under the pointer, or the focus. @param {MatrixView} view @param {HTMLElement} table @param {HTMLElement} note */
+function tellCells(view, table, note) {
+  const tell = (/** @type {Event} */ event) => {
+    const cell = event.target instanceof Element ? event.target.closest("td") : null;
+    const isTold = cell?.textContent && cell.dataset.row;
+    note.textContent = isTold ? cellWords(view, Number(cell.dataset.row), Number(cell.dataset.column)) : view.note;
+  };
+  note.ariaLive = "off";
+  table.addEventListener("focusin", tell);
+  table.onmousemove = tell; // not mouseover, which a table under a resting pointer gets when it is drawn
+  table.onmouseleave = () => {
+    note.textContent = view.note;
+  };
+}
+
+/** Makes the cells buttons that choose. @param {MatrixView} view @param {HTMLTableElement} table @param {Picks} picks */
+function makeButtons(view, table, picks) {
+  table.role = "grid";
+  for (const cell of /** @type {NodeListOf<HTMLElement>} */ (table.querySelectorAll("td[data-row]"))) {
+    const [row, column] = [Number(cell.dataset.row), Number(cell.dataset.column)];
+    /** @type {Pick} */
+    const pick = { ...view.row_picks[row], ...view.column_picks[column] };
+    const button = createElement("button", picks.isChosen(pick) ? "chosen" : "", cell.textContent ?? "");
+    Object.assign(button, { tabIndex: -1, ariaLabel: cellWords(view, row, column), onclick: () => picks.choose(pick) });
+    cell.replaceChildren(button);
+  }
+  walkByKeys(table);
 }

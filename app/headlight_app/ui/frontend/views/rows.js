@@ -26,7 +26,7 @@ export function createRows(rows, surroundings, fold) {
 
 /** @param {ViewRow} row @param {Surroundings} surroundings */
 function createRow(row, surroundings) {
-  const element = createElement("div", "row");
+  const element = createElement("div", "view-row");
   if (row.title) element.append(createElement("h3", "", titleNodes(row.title)));
   if (row.text) element.append(createElement("p", "quiet", titleNodes(row.text)));
   const views = row.views.map((view) => createView(view, surroundings));

@@ -6,10 +6,21 @@ import type { ModelDiagramAnswer } from "../contract.js";
 /** A number in an answer: infinite ones and NaN are words that Number() parses. */
 export type Numeric = number | string;
 
+/** The fields of the choice that a click changes, and their values. */
+export type Pick = Record<string, string | number>;
+
+/** Numbers to be saved: the labels of each axis by its name. */
+export interface NumberTable {
+  axes: Record<string, string[]>;
+  values: unknown[];
+}
+
 interface CommonView {
   title: string;
   note: string;
   before: string;
+  /** The numbers that are saved, by their titles, if they are others than those that are shown. */
+  tables: Record<string, NumberTable>;
 }
 export interface MatrixView extends CommonView {
   kind: "matrix";
@@ -18,11 +29,18 @@ export interface MatrixView extends CommonView {
   columns: string[];
   row_axis: string;
   column_axis: string;
-  colours: "signed" | "weights" | "none";
+  colours: "signed" | "weights" | "none" | "groups";
+  scaled_by: "all" | "row";
   row_sums: boolean;
+  row_numbers: Record<string, Numeric[]>;
   marked: [number, number][];
   crossed: boolean[][] | null;
-  digits: number;
+  digits: number | null;
+  texts: string[][];
+  details: string[][];
+  row_notes: string[];
+  row_picks: Pick[];
+  column_picks: Pick[];
 }
 export interface HeatMapView extends CommonView {
   kind: "heat_map";
@@ -57,6 +75,7 @@ export interface LinesView extends CommonView {
   series: Record<string, Numeric[]>;
   x_title: string;
   y_title: string;
+  series_title: string;
   broken: string[];
   log_x: boolean;
   log_y: boolean;
@@ -164,9 +183,16 @@ export type Link = Record<string, string> | null;
 
 export type LinkTo = (link: ScreenLink) => HTMLAnchorElement;
 
-/** What surrounds views: the width in pixels, and the links from their parts to other screens and to Explore. */
+/** What a click on a part of a view does on a page, and whether the part is the chosen one. */
+export interface Picks {
+  choose(pick: Pick): void;
+  isChosen(pick: Pick): boolean;
+}
+
+/** What surrounds views: the width in pixels, the links from their parts to other screens and to Explore, and picks. */
 export interface Surroundings {
   width: number;
-  linkTo: LinkTo;
-  explore: Link;
+  linkTo?: LinkTo;
+  explore?: Link;
+  picks?: Picks;
 }

@@ -19,9 +19,11 @@ import { createEquations, createTable, createTokens, createVerdict } from "./tex
 
 /** @import { Surroundings, View } from "./types.js" */
 
-/** @type {{ [Kind in View["kind"]]: (view: Extract<View, { kind: Kind }>, surroundings: Surroundings) => Element }} */
+/** @typedef {(view: View, surroundings: Surroundings, note: HTMLElement) => Element} Draw the note may be told otherwise */
+
+/** @type {{ [Kind in View["kind"]]: (view: Extract<View, { kind: Kind }>, surroundings: Surroundings, note: HTMLElement) => Element }} */
 const DRAWINGS = table({
-  matrix: createMatrix,
+  matrix: (view, { picks }, note) => createMatrix(view, picks, note),
   heat_map: (view, { width }) => createHeatMap(view, width),
   moving_points: createMovingPoints,
   bars: createBars,
@@ -30,7 +32,7 @@ const DRAWINGS = table({
   points: createPoints,
   tokens: createTokens,
   table: createTable,
-  model_diagram: (view, { explore }) => createModelDiagram(view, explore),
+  model_diagram: (view, { explore }) => createModelDiagram(view, explore ?? null),
   claims: (view, { linkTo }) => createClaims(view, linkTo),
   image: createImage,
   graph: createGraph,
@@ -44,9 +46,10 @@ const DRAWINGS = table({
 export function createView(view, surroundings) {
   const figure = createElement("figure", `view-${view.kind}`, [], { testid: `view-${view.kind}` });
   if (view.title) figure.append(createElement("figcaption", "", titleNodes(view.title)));
-  const draw = /** @type {(view: View, surroundings: Surroundings) => Element} */ (DRAWINGS[view.kind]);
-  figure.append(draw(view, surroundings));
-  if (view.note) figure.append(createElement("p", "quiet note", view.note));
+  const note = createElement("p", "quiet note", view.note, { testid: "view-note" });
+  const draw = /** @type {Draw} */ (DRAWINGS[view.kind]);
+  figure.append(draw(view, surroundings, note));
+  if (view.note) figure.append(note);
   if (!view.before) return figure;
   return createElement("div", "joined", [createElement("span", "before", view.before), figure]);
 }

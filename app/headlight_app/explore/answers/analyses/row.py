@@ -1,0 +1,44 @@
+"""The row of an analysis: all that is said about it, what it depends on, and what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from headlight.config import Config
+from headlight.views.kinds import View
+from headlight.views.rows import Row
+from headlight_app.contract.state import State
+from headlight_app.inference.resolved_question import ResolvedQuestion
+
+Views = tuple[Row | View | str, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Lines of Python that compute an analysis, and its command before the common options, empty if there is none."""
+
+    python: tuple[str, ...]
+    command: tuple[str, ...] = ()
+    keeps_patches: bool = True
+    more_inputs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """One analysis of the tab Layers: a tab within it; `lesson` explains in a few sentences what it shows.
+
+    `reads` names the fields of the State on which it depends: the page offers a choice of the answer for
+    `target_token`, and of the attention for `attention`. `compute` returns what it shows; None if the page has code of
+    its own for it. It is computed in the lane for long work if it `is_long`. Models for which it does not `exist` do
+    not list it. `of_likeliest`: it analyses the likeliest answer. The lesson is empty if it depends on the model.
+    """
+
+    title: str
+    lesson: str = ""
+    reads: tuple[str, ...] = ()
+    compute: Callable[[ResolvedQuestion, State], Views] | None = None
+    is_long: bool = False
+    exists: Callable[[Config], bool] = lambda config: True
+    of_likeliest: bool = False
+    programs: Callable[[ResolvedQuestion, State], Iterator[Program]] = lambda resolved, state: iter(())

@@ -1,0 +1,170 @@
+// Views on the screen, as figures and as numbers, all from the same description.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import "../dom.js";
+
+/** @import { BarsView, LinesView, MatrixView, Pick, View } from "../../../app/headlight_app/ui/frontend/views/types.js" */
+
+const { createRows } = await import("../../../app/headlight_app/ui/frontend/views/rows.js");
+const { drawViews } = await import("../../../app/headlight_app/ui/frontend/views/export/figures.js");
+const { tablesOf } = await import("../../../app/headlight_app/ui/frontend/views/export/tables.js");
+
+const PLAIN = { note: "", before: "", tables: {} };
+/** @type {MatrixView} */
+const MATRIX = {
+  ...PLAIN,
+  kind: "matrix",
+  title: "Scores",
+  note: "Each row is a ranking.",
+  values: [
+    [0.5, -1],
+    ["NaN", 0.004],
+  ],
+  rows: ["one", "two"],
+  columns: [" cat", "sat"],
+  row_axis: "",
+  column_axis: "",
+  colours: "signed",
+  scaled_by: "row",
+  row_sums: false,
+  row_numbers: { area: [0.25, 0.75] },
+  marked: [],
+  crossed: null,
+  digits: null,
+  texts: [],
+  details: [],
+  row_notes: ["a paper", ""],
+  row_picks: [{ layer: 0 }, { layer: 1 }],
+  column_picks: [{ head: 3 }, { head: 4 }],
+};
+/** @type {LinesView} */
+const LINES = {
+  ...PLAIN,
+  kind: "lines",
+  title: "Deletion",
+  x: [0, 1],
+  series: { one: [0.5, 0.25], two: [0.5, "NaN"] },
+  x_title: "tokens",
+  y_title: "probability",
+  series_title: "ranking",
+  broken: ["two"],
+  log_x: false,
+  log_y: false,
+};
+/** @type {BarsView} */
+const BARS = {
+  ...PLAIN,
+  kind: "bars",
+  title: "Letters",
+  labels: ["the", "cat"],
+  series: { letters: [3, 3] },
+  high: null,
+  digits: 0,
+};
+
+/** @param {View[]} views */
+const rowsOf = (...views) => views.map((view) => ({ title: "", text: "", folded: false, views: [view] }));
+
+/** @param {MatrixView} matrix @param {(pick: Pick) => void} choose */
+function shown(matrix, choose = () => {}) {
+  const isChosen = (/** @type {Pick} */ pick) => pick.layer === 1 && pick.head === 4;
+  document.body.replaceChildren(
+    ...createRows(rowsOf(matrix), { width: 800, picks: { choose, isChosen } }, { isOpen: false }),
+  );
+  return /** @type {HTMLButtonElement[]} */ ([...document.querySelectorAll("td button")]);
+}
+
+const noteText = () => document.querySelector("[data-testid=view-note]")?.textContent;
+
+test("a cell chooses what its row and its column stand for, and the chosen one is the stop of the tab key", () => {
+  /** @type {Pick[]} */
+  const picked = [];
+  const cells = shown(MATRIX, (pick) => picked.push(pick));
+  assert.deepEqual(
+    cells.map((cell) => [cell.textContent, cell.className, cell.tabIndex]),
+    [
+      ["+0.50", "", -1],
+      ["−1.00", "", -1],
+      ["", "", -1],
+      ["+0.004", "chosen", 0],
+    ],
+  );
+  cells[1].click();
+  assert.deepEqual(picked, [{ layer: 0, head: 4 }]);
+  cells[3].focus();
+  cells[3].dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowUp", bubbles: true }));
+  assert.equal(document.activeElement, cells[1]);
+});
+
+test("the note tells the cell with the focus or under the pointer, with the source of its row", () => {
+  const cells = shown(MATRIX);
+  assert.equal(noteText(), "Each row is a ranking.");
+  cells[0].focus();
+  assert.equal(noteText(), "one, “cat”: +0.5 (a paper)");
+  cells[3].dispatchEvent(new MouseEvent("mousemove", { bubbles: true }));
+  assert.equal(noteText(), "two, “sat”: +0.004");
+  assert.equal(cells[3].ariaLabel, "two, “sat”: +0.004");
+  document.querySelector("table")?.dispatchEvent(new MouseEvent("mouseleave"));
+  assert.equal(noteText(), "Each row is a ranking.");
+  const texts = {
+    texts: [
+      ["3 · 5\n60 %", ""],
+      ["", ""],
+    ],
+    details: [
+      ["expert 3 × 0.6", ""],
+      ["", ""],
+    ],
+  };
+  const [first] = shown({ ...MATRIX, ...texts, colours: "groups" });
+  assert.equal(first.textContent, "3 · 5\n60 %");
+  first.focus();
+  assert.equal(noteText(), "one, “cat”: expert 3 × 0.6 (a paper)");
+});
+
+test("a matrix without picks has no buttons, and the exact number of a cell", () => {
+  const cells = shown({ ...MATRIX, row_picks: [], column_picks: [], row_notes: [], digits: 2 });
+  assert.deepEqual(cells, []);
+  const places = [...document.querySelectorAll("td[data-row]")];
+  assert.deepEqual(
+    places.map((cell) => [cell.textContent, /** @type {HTMLElement} */ (cell).title]),
+    [
+      ["0.50", "0.5"],
+      ["−1", "-1"],
+      ["NaN", "NaN"],
+      ["0.00", "0.004"],
+    ],
+  );
+});
+
+test("the figure has the texts and numbers of the screen", () => {
+  const { figure, y } = drawViews(rowsOf(MATRIX, LINES, BARS))(180, "Rankings");
+  const texts = figure.shapes.flatMap((shape) => (shape.kind === "text" ? [shape.text] : []));
+  for (const text of ["Scores", "one", "cat", "+0.50", "−1.00", "0.25", "Deletion", "tokens", "Letters", "the", "3"])
+    assert.ok(texts.includes(text), text);
+  assert.ok(y > 60 && figure.shapes.some((shape) => shape.kind === "polyline" && shape.dashed));
+  assert.equal(drawViews(rowsOf())(85, "Nothing").figure.shapes.length > 0, true);
+});
+
+test("the numbers of a view are those that are shown, unless it names others", () => {
+  const tables = tablesOf(rowsOf(MATRIX, LINES, BARS));
+  assert.deepEqual(Object.keys(tables), ["Scores", "Deletion", "Letters"]);
+  assert.deepEqual(tables.Scores.axes, ["row", "column"]);
+  assert.deepEqual(tables.Scores.labels, [
+    ["one", "two"],
+    [" cat", "sat"],
+  ]);
+  assert.deepEqual([...tables.Scores.values], [0.5, -1, NaN, Math.fround(0.004)]);
+  assert.deepEqual(
+    [tables.Deletion.axes, [...tables.Deletion.values]],
+    [
+      ["ranking", "tokens"],
+      [0.5, 0.25, 0.5, NaN],
+    ],
+  );
+  assert.deepEqual(tables.Letters.labels, [["letters"], ["the", "cat"]]);
+  const own = { Areas: { axes: { ranking: ["one", "two"] }, values: [0.25, 0.75] } };
+  const named = tablesOf(rowsOf({ ...MATRIX, tables: own }));
+  assert.deepEqual([Object.keys(named), [...named.Areas.values]], [["Areas"], [0.25, 0.75]]);
+});

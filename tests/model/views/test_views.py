@@ -1,0 +1,71 @@
+"""Views are plain values: numbers of any kind become the same JSON, and tokens are written as the page writes them."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headlight.views.encoding import plain
+from headlight.views.forms import bars
+from headlight.views.kinds import HeatMapView, LinesView, MatrixView, Numbers, NumberTable, Verdict, to_numpy
+from headlight.views.rows import as_rows, fold, row
+from headlight.views.words import numbered, quoted, quoted_in_line, visible
+
+NUMBERS: list[list[float]] = [[0.5, float("nan")], [float("inf"), -1.0]]
+
+
+@pytest.mark.parametrize("numbers", [np.array(NUMBERS), torch.tensor(NUMBERS)], ids=["array", "tensor"])
+def test_arrays_and_tensors_become_the_same_json(numbers: np.ndarray) -> None:
+    view = plain(MatrixView("Weights", numbers, tables={"Saved": NumberTable({"row": ("a", "b")}, numbers)}))
+    assert view["kind"] == "matrix" and view["title"] == "Weights"
+    assert view["values"] == view["tables"]["Saved"]["values"] == [[0.5, "NaN"], ["Infinity", -1]]
+    assert json.loads(json.dumps(view, allow_nan=False)) == view
+
+
+@pytest.mark.parametrize("numbers", [[1, 2.5], (1, 2.5), np.array([1, 2.5]), torch.tensor([1, 2.5])])
+def test_numbers_of_any_kind_are_the_same_array(numbers: Numbers) -> None:
+    assert to_numpy(numbers).tolist() == [1, 2.5]
+    assert plain(LinesView("", numbers, {"one": numbers}, "x", "y"))["series"] == {"one": [1, 2.5]}
+
+
+def test_a_heat_map_sends_the_digits_that_it_shows() -> None:
+    view = HeatMapView("", torch.tensor([[1 / 3, 2e-6]], requires_grad=True))
+    assert plain(view)["values"] == [[0.3333, 0.0]]
+
+
+def test_a_sentence_or_a_view_alone_is_a_row() -> None:
+    shown = bars("Letters", {"cat": 3, "a": 1})
+    first, second, *folded = as_rows(("It is so.", shown, *fold(row(shown, title="More"))))
+    assert first.views == (Verdict("It is so."),) and second.views == (shown,)
+    assert [(each.title, each.folded) for each in folded] == [("More", True)]
+
+
+@pytest.mark.parametrize(
+    ("token", "seen"),
+    [
+        (" cat", "·cat"),
+        ("New York", "New York"),
+        ("a  b", "a··b"),
+        (" ", "·"),
+        ("\n\t", "¶→"),
+        ("\x00", "\u2400"),
+        ("", "∅"),
+    ],
+)
+def test_white_space_of_a_token_is_visible(token: str, seen: str) -> None:
+    assert visible(token) == seen
+
+
+@given(st.text(max_size=8))
+def test_a_token_in_a_sentence_has_no_loose_space_and_does_not_turn_its_direction(token: str) -> None:
+    said = quoted(token)
+    assert said[0] == "\u2068" and said[-1] == "\u2069" and said[1:-1] == quoted_in_line(token)
+    assert said[2] != " " and min(said) >= " "
+
+
+def test_a_leading_space_is_not_quoted_but_a_space_is() -> None:
+    assert [quoted_in_line(token) for token in (" girl", " ", "  x")] == ["“girl”", "“·”", "“·x”"]
+    assert numbered(["the", "the", "=1"]) == ("0 the", "1 the", "2 =1")
