@@ -71,7 +71,6 @@ class UploadStore:
         self.uploads_dir: Path | None = None
         self.in_use: BaseFileLock | None = None
         self.checkpoints: dict[str, dict[str, VisitorCheckpoint]] = {}
-        self.sessions: dict[str, set[str]] = {}
         self.last_seen: dict[str, float] = {}
         self.reserved: dict[str, int] = {}  # bytes reserved for the upload being unpacked, by visitor
         self.lock = Lock()
@@ -140,21 +139,12 @@ class UploadStore:
             _delete(checkpoint.upload_dir)
         return checkpoint
 
-    def mark_seen(self, visitor: str, session: str) -> None:
-        """Record that a page session belongs to a visitor, if the visitor has checkpoints."""
-        with self.lock:
-            if visitor in self.checkpoints:
-                self.sessions.setdefault(visitor, set()).add(session)
-                self.last_seen[visitor] = time()
-
-    def sweep(self, is_alive: Callable[[str], bool], now: float | None = None) -> tuple[VisitorCheckpoint, ...]:
-        """Delete the checkpoints of visitors who had no live session for GRACE_SECONDS."""
+    def sweep(self, is_here: Callable[[str], bool], now: float | None = None) -> tuple[VisitorCheckpoint, ...]:
+        """Delete the checkpoints of visitors who have not been here for GRACE_SECONDS."""
         now, departed = time() if now is None else now, []
         with self.lock:
             for visitor in list(self.checkpoints):
-                live_sessions = {session for session in self.sessions.get(visitor, ()) if is_alive(session)}
-                self.sessions[visitor] = live_sessions
-                if live_sessions:
+                if is_here(visitor):
                     self.last_seen[visitor] = now
                 elif now - self.last_seen[visitor] > GRACE_SECONDS:
                     departed.append(self._pop_visitor(visitor))
@@ -176,7 +166,6 @@ class UploadStore:
             self.uploads_dir = self.in_use = None
 
     def _pop_visitor(self, visitor: str) -> list[VisitorCheckpoint]:
-        self.sessions.pop(visitor, None)
         self.last_seen.pop(visitor, None)
         return list(self.checkpoints.pop(visitor).values())
 

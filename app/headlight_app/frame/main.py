@@ -16,7 +16,7 @@ from headlight.errors import HeadlightError
 from headlight_app.access.page_turns import page_turn
 from headlight_app.access.presence import presence
 from headlight_app.access.settings import settings
-from headlight_app.access.uploads import UPLOAD_GONE, is_upload, upload_store
+from headlight_app.access.uploads import UPLOAD_GONE, is_upload
 from headlight_app.access.visitor import current_queue, current_visitor
 from headlight_app.compare import page as compare
 from headlight_app.contract.state import State
@@ -176,7 +176,6 @@ def _mark_visitor_present() -> None:
     context = get_script_run_ctx(suppress_warning=True)
     if context is not None:
         presence().mark_seen(current_visitor(), context.session_id)
-        upload_store().mark_seen(current_visitor(), context.session_id)
 
 
 def _show_page(page: ModuleType) -> None:

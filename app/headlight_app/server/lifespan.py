@@ -113,8 +113,8 @@ async def _sweep_forever(rooms: Rooms) -> None:
     while True:
         await asyncio.sleep(SWEEP_SECONDS)
         rooms.drop_expired()  # in the event loop's thread, like all other uses of `rooms`
+        await asyncio.to_thread(upload_store().sweep, presence().is_here)  # before those who left since are forgotten
         await asyncio.to_thread(presence().sweep, get_instance().is_active_session)
-        await asyncio.to_thread(upload_store().sweep, get_instance().is_active_session)
         await asyncio.to_thread(image_store().sweep, presence().is_here)
         await asyncio.to_thread(give_back_memory)  # of large questions and pictures
 

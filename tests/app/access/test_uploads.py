@@ -14,6 +14,7 @@ import pytest
 
 from headlight.errors import CheckpointError
 from headlight_app.access import uploads as subject
+from headlight_app.access.presence import Presence
 from headlight_app.access.uploads import (
     GRACE_SECONDS,
     MAX_PER_VISITOR,
@@ -200,30 +201,30 @@ def test_a_disk_that_fails_during_an_upload_gets_a_sentence(number: int, sentenc
 def test_who_has_left_is_swept_away_and_who_is_here_is_not(guests: UploadStore) -> None:
     for visitor in (ANNA, BEN):
         bring(guests, visitor)
-        guests.mark_seen(visitor, f"session of {visitor}")
-    here = {"session of anna", "session of ben"}
+    here = {ANNA, BEN}
     now = guests.last_seen[ANNA]
     assert guests.sweep(here.__contains__, now + 10 * GRACE_SECONDS) == ()
-    here.remove("session of anna")
+    here.remove(ANNA)
     assert guests.sweep(here.__contains__, now + 10.5 * GRACE_SECONDS) == (), "the page may be reloading"
     (gone,) = guests.sweep(here.__contains__, now + 12 * GRACE_SECONDS)
     assert gone.upload_dir is not None and not gone.upload_dir.exists()
     assert guests.owned_by(ANNA) == () and len(guests.owned_by(BEN)) == 1
 
 
+def test_whoever_rests_on_the_page_of_the_upload_keeps_it(guests: UploadStore) -> None:
+    """Nothing but the upload tells of the visitor, who opened the page before."""
+    present = Presence()
+    present.mark_seen(ANNA, "one")
+    bring(guests)
+    assert guests.sweep(present.is_here, guests.last_seen[ANNA] + 2 * GRACE_SECONDS) == ()
+
+
 def test_who_comes_back_in_time_finds_everything(guests: UploadStore) -> None:
     bring(guests)
-    guests.mark_seen(ANNA, "one")
     now = guests.last_seen[ANNA]
-    guests.sweep(lambda session: False, now + GRACE_SECONDS / 2)
-    guests.mark_seen(ANNA, "two")
-    assert guests.sweep(lambda session: session == "two", now + 3 * GRACE_SECONDS) == ()
-    assert guests.sessions[ANNA] == {"two"}
-
-
-def test_only_who_brought_something_is_remembered(guests: UploadStore) -> None:
-    guests.mark_seen(ANNA, "one")
-    assert not guests.sessions and not guests.last_seen
+    assert guests.sweep(lambda visitor: False, now + GRACE_SECONDS / 2) == ()
+    assert guests.sweep(lambda visitor: True, now + 3 * GRACE_SECONDS) == ()
+    assert guests.sweep(lambda visitor: False, now + 3.5 * GRACE_SECONDS) == ()
 
 
 def test_what_a_killed_server_left_is_deleted_and_a_running_ones_is_not(guests: UploadStore, tmp_path: Path) -> None:

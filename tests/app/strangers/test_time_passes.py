@@ -43,8 +43,8 @@ def test_uploads_and_rooms_end_as_time_passes_and_the_next_server_deletes_those_
             with leaves.open() as other:
                 gone = other.upload("gone.zip", checkpoint)
                 assert stored() == 2
-                room = leaves.ask("room_open", view={})["code"]
                 begun = time.monotonic()
+                room = leaves.ask("room_open", view={})["code"]
                 assert leaves.send("GET", f"/room/{room}", **HTML).headers["location"] == "../"
             wait_until(lambda: stored() == 1)
             assert time.monotonic() - begun > quick_server.GRACE_SECONDS
