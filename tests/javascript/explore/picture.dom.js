@@ -53,9 +53,12 @@ test("the parts are walked through by keys, and what is typed changes their name
   assert.equal(page.text("head-title"), "Layer 0 · Head 2");
   const name = () => page.get("part-input-decoder").ariaLabel;
   assert.equal(name(), "tokens → vectors + positions: 6 tokens become vectors with positions");
+  assert.equal(page.get("why").ariaBusy, "false");
   page.fill("sentence", "The cat ran and");
   await shown(page, "The cat ran and");
+  assert.equal(page.get("why").ariaBusy, "true", "the reasons are still those of the earlier text");
   await settle();
+  assert.equal(page.get("why").ariaBusy, "false");
   assert.equal(name(), "tokens → vectors + positions: 5 tokens become vectors with positions");
   const best = wordsOf(page.one(".candidate .token")).replace("·", "");
   assert.ok(page.text("part-prediction").includes(best));

@@ -35,8 +35,9 @@ export function drawWhy(page) {
   if (place.hidden) return;
   const asked = { query: prediction.position, token: first.id, other: second.id };
   const found = page.server.get("logit_difference", asked, PAUSE);
+  place.ariaBusy = String(!found);
   if (!found) {
-    place.hidden = !place.childElementCount; // the earlier reasons stay until the new ones have arrived
+    place.hidden = !place.childElementCount; // the earlier reasons stay, faded, until the new ones have arrived
     return;
   }
   place.hidden = Boolean(found.meta.error);
