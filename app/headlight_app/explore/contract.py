@@ -600,36 +600,6 @@ class CellLedgerRequest(QuestionRequest[CellLedgerAnswer], frozen=True, kw_only=
     key: Index = 0
 
 
-class HeadRemovalAnswer(Answer, frozen=True, kw_only=True):
-    """The logit of an answer with a head and without it; `direct`, `responses` and `norms` add up to the difference.
-
-    `self_repair` is the share of the direct effect that the later parts undo, None for a tiny one; `repairs_itself`
-    says whether that is more than a third.
-    """
-
-    text: str
-    preposition: str
-    token_text: str | None
-    before: float
-    after: float
-    direct: float
-    responses: tuple[NamedNumber, ...]
-    norms: float
-    self_repair: float | None
-    repairs_itself: bool
-
-
-class HeadRemovalRequest(TargetRequest[HeadRemovalAnswer], frozen=True, kw_only=True):
-    """How the logit of an answer changes without a head of an attention, and which parts change it."""
-
-    route: ClassVar[str] = "head_removal"
-    lane: ClassVar[Lane] = Lane.LONG
-    seconds: ClassVar[float] = 60.0
-
-    attention: Path = ""
-    head: Index = 0
-
-
 class AblatedHead(Struct, frozen=True, kw_only=True):
     """A head that is switched off, and the margin after that."""
 

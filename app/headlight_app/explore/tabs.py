@@ -53,7 +53,6 @@ SECTIONS = {
     "information_flow": f"{_LAYERS}/information_flow/information_flow.html",
     "head_ablation": f"{_LAYERS}/ablation/ablation.html",
     "patching": f"{_LAYERS}/patching/patching.html",
-    "head_removal": f"{_LAYERS}/ablation/head_removal.html",
     "head_search": f"{_LAYERS}/ablation/head_search.html",
 }
 

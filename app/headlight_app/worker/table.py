@@ -70,7 +70,6 @@ _ROWS = (
     row(explore.InformationFlowRequest, layer_analysis.answer_information_flow),
     row(explore.HeadAblationRequest, layer_analysis.answer_head_ablation),
     row(explore.CellLedgerRequest, why.answer_cell_ledger),
-    row(explore.HeadRemovalRequest, why.answer_head_removal),
     row(explore.AnalysisRequest, analysis.answer_analysis),
     row(explore.LongAnalysisRequest, analysis.answer_long_analysis),
     row(explore.PatchingRequest, patching.answer_patching),

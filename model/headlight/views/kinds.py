@@ -26,7 +26,7 @@ class Array(Protocol):
 
 
 Numbers = Array | Sequence[Number]
-Pick = Mapping[str, str | int]  # the fields of the choice that a click changes, and their values
+Pick = Mapping[str, str | int | tuple[()]]  # the fields of the choice that a click changes, and their values
 
 
 def to_numpy(values: Numbers) -> np.ndarray:
@@ -148,6 +148,23 @@ class BarsView(View):
     series: Mapping[str, Numbers]
     high: float | None = None
     digits: int = 2
+
+
+@dataclass(frozen=True)
+class ChangesView(TitledView):
+    """A change from one number to another, part by part: each bar begins where the previous one ended.
+
+    `start` and `end` are a name and a number; a click on the name of a part chooses its pick, if it has one. The
+    `marked` part stands out.
+    """
+
+    kind: ClassVar[str] = "changes"
+    parts: Mapping[str, Number]
+    start: tuple[str, Number]
+    end: tuple[str, Number]
+    _: KW_ONLY
+    picks: tuple[Pick, ...] = ()
+    marked: int | None = None
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
-"""Tokens in the words of a view."""
+"""Tokens and numbers in the words of a view, as the page writes them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import isfinite, isnan
 
 _LOOSE_SPACE = re.compile(r"(?<!\S) | (?!\S)")
 _SIGNS = {"\n": "¶", "\t": "→"}
@@ -29,3 +30,21 @@ def quoted(token: str) -> str:
 def numbered(tokens: Sequence[str]) -> tuple[str, ...]:
     """Names of tokens in a file: numbers distinguish equal ones, and keep a spreadsheet from reading a formula."""
     return tuple(f"{position} {token}" for position, token in enumerate(tokens))
+
+
+def three_digits(number: float) -> str:
+    """A number in three digits, with a real minus sign."""
+    if not isfinite(number):
+        return "–" if isnan(number) else "∞" if number > 0 else "−∞"
+    is_odd = number != 0 and not 0.001 <= abs(number) < 100_000
+    return f"{number:.2e}".replace("-", "−") if is_odd else f"{float(f'{number:.3g}'):.10g}".replace("-", "−")
+
+
+def signed(number: float) -> str:
+    """The same with its sign, for a summand."""
+    return f"{'+' if number > 0 else ''}{three_digits(number)}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage."""
+    return f"{100 * share:.1f} %".replace("-", "−")

@@ -48,7 +48,11 @@ def test_a_head_off_is_what_a_run_without_it_gives() -> None:
     [
         ("information_flow", {"query": LAST}, "layers of linear attention, .* information flow is not available"),
         ("logit_attribution", {"query": LAST}, "a decomposition of the residual stream is not available"),
-        ("head_removal", {"attention": "decoder.1.self", "head": 2, "query": LAST}, "a decomposition of the residual"),
+        (
+            "analysis",
+            {"analysis": "head_removal", "layer": 1, "head": 2, "query": LAST},
+            "a decomposition of the",
+        ),
         ("patching", {"other_text": OTHER, "patch": "direct_heads", "query": LAST}, "patching of a direct path is not"),
         ("head_view", {"layer": 1, "quantity": "rollout"}, "attention rollout is not available"),
         ("head_view", {"layer": 1, "quantity": "moved"}, "A gate changes what the heads of this model move"),

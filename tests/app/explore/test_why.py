@@ -9,15 +9,20 @@ import numpy as np
 import pytest
 
 from headlight.analysis.faithfulness.rankings import RANKINGS, Faithfulness
+from headlight.analysis.head_removal import HeadRemoval
+from headlight.analysis.residual_stream import components_of
 from headlight.cli.why import sinks
 from headlight.errors import HeadlightError
 from headlight.rendering.html import choices_json
+from headlight.views.words import quoted
 from headlight_app.contract.state import State
+from headlight_app.explore.answers.analyses.head_removal import part_title, removal_words
 from headlight_app.explore.answers.analyses.table import ANALYSES
 from headlight_app.explore.answers.analyses.token_rankings import faithful
 from headlight_app.explore.answers.export.code import python_code, shell_code
 from headlight_app.inference.resolved_question import resolve
 from tests.app.asking import ask_views, ask_worker, make_question
+from tests.model import toys
 
 TEXT = "the cat sat on the mat"
 
@@ -58,12 +63,43 @@ def test_a_cell_says_what_its_weight_carries() -> None:
 
 
 def test_the_parts_of_a_removal_make_the_whole_change() -> None:
-    meta, _ = ask("head_removal", attention="decoder.0.self", head=2)
-    responses = sum(response["value"] for response in meta["responses"])
-    assert meta["before"] + meta["direct"] + responses + meta["norms"] == pytest.approx(meta["after"], abs=1e-4)
-    assert all(not response["name"].startswith("decoder.0.self") for response in meta["responses"])
-    with pytest.raises(HeadlightError, match="no head 99"):
-        ask("head_removal", attention="decoder.0.self", head=99)
+    said, shown = ask_views("head_removal", model="next", text=TEXT, layer=0, head=2)
+    assert said["text"].startswith("Without layer 0, head 2 the logit of ")
+    direct, *others, norms = shown["parts"]
+    assert (direct, norms) == ("Layer 0, head 2: direct effect", "Norms")
+    assert all(not name.startswith("Layer 0, head") for name in others), "the heads beside it cannot respond"
+    assert shown["start"][1] + sum(shown["parts"].values()) == pytest.approx(shown["end"][1], abs=1e-4)
+    picks = dict(zip(shown["parts"], shown["picks"], strict=False))
+    assert picks["Layer 1, head 1"] == {
+        **{"tab": "heads", "attention": "decoder.self", "layer": 1, "head": 1, "heads": []},
+    }
+    assert picks["Layer 1, feed-forward"]["neuron"] == "1" and picks[direct] == {}
+    (saved,) = shown["tables"].values()
+    numbers = dict(zip(saved["axes"]["part"], np.array(saved["values"])[:, 0], strict=True))
+    whole = numbers.pop("whole change")
+    assert sum(numbers.values()) == pytest.approx(whole, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("after", "direct", "said"),
+    [
+        (2.5, -1.0, "self-repair: the rest undoes 50.0 % of that."),
+        (2.2, -1.0, "the rest undoes 20.0 % of that, too little to call it self-repair."),
+        (1.5, -1.0, "the rest adds 50.0 % to that."),
+        (1.5, 1e-4, "that is too little to say which share of it the rest undoes."),
+    ],
+)
+def test_an_effect_is_named_self_repair_from_a_third_on(after: float, direct: float, said: str) -> None:
+    found = HeadRemoval(before=3.0, after=after, direct=direct, responses={}, norms=0.0)
+    words = removal_words(found, "Layer 1, head 2", " girl")
+    assert words.startswith(f"Without layer 1, head 2 the logit of {quoted(' girl')} goes from 3 to {after:g} (−")
+    assert words.endswith(said)
+
+
+def test_every_part_of_a_model_has_a_title() -> None:
+    for config in (toys.both().config, toys.decoder(positional_encoding="learned").config):
+        titles = [part_title(part.path("decoder")) for part in components_of(config)]
+        assert len({*titles}) == len(titles) and not any("_" in title or "." in title for title in titles)
 
 
 def test_definitions_that_differ_from_a_papers_are_said_to_differ() -> None:

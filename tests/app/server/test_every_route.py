@@ -51,7 +51,6 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "patching_example": {},
     "patching": {"other_text": "the dog sat on a mat", "token": 7, "query": 3},
     "cell_ledger": {"attention": "decoder.1.self", "head": 1, "query": 3, "key": 2},
-    "head_removal": {"attention": "decoder.1.self", "head": 1},
     "long_analysis": {"analysis": "token_rankings"},
     "head_search": {},
     "neurons": {},

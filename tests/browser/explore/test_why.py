@@ -22,8 +22,8 @@ def test_a_weight_leads_to_the_head_that_wrote_it_and_on_to_its_effect(shared_vi
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 0 · Head 1")
     wait_for_address(page, pinned="4", key="3")  # this head's cell: "fan" looks at the previous word
     page = shared_visitor.go(f"{EXPLORE}&tab=layers&analysis=head_removal", "/explore")
-    expect(page.get_by_test_id("removal-words")).to_contain_text("Without layer 1, head 1")
-    expect(page.get_by_test_id("removal-ranked").locator("li").last).to_contain_text("Without the head")
+    expect(page.get_by_test_id("view-verdict")).to_contain_text("Without layer 1, head 1")
+    expect(page.get_by_test_id("view-changes").locator("li").last).to_contain_text("Without the head")
     page.get_by_role("button", name="Which tokens count").click()
     expect(page.get_by_test_id("view-verdict")).to_contain_text("Most faithful")
     scores = page.get_by_test_id("view-matrix")

@@ -5,10 +5,10 @@ import { test } from "node:test";
 import { resizedAxes, resizedTogether } from "../../../app/headlight_app/course/frontend/controls/matrix_table.js";
 import { ChangedInputs, encodeInputs, isInvalid } from "../../../app/headlight_app/course/frontend/inputs.js";
 import { screenRequest } from "../../../app/headlight_app/course/frontend/screen.js";
-import { placeNames } from "../../../app/headlight_app/ui/frontend/views/arrows.js";
-import { formatFixed, largestSize } from "../../../app/headlight_app/ui/frontend/views/drawing/numbers.js";
-import { namesTogether } from "../../../app/headlight_app/ui/frontend/views/moving_points.js";
-import { placeLabels } from "../../../app/headlight_app/ui/frontend/views/points.js";
+import { formatFixed, largestSize } from "../../../app/headlight_app/ui/frontend/views/numbers.js";
+import { placeNames } from "../../../app/headlight_app/ui/frontend/views/plane/arrows.js";
+import { namesTogether } from "../../../app/headlight_app/ui/frontend/views/plane/moving_points.js";
+import { placeLabels } from "../../../app/headlight_app/ui/frontend/views/plane/points.js";
 
 /** @import { MatrixControl, ScreenRow } from "../../../app/headlight_app/course/frontend/contract.js" */
 

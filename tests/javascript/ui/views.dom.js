@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "../dom.js";
 
-/** @import { BarsView, LinesView, MatrixView, Pick, View } from "../../../app/headlight_app/ui/frontend/views/types.js" */
+/** @import { BarsView, ChangesView, LinesView, MatrixView, Pick, View } from "../../../app/headlight_app/ui/frontend/views/types.js" */
 
 const { createRows } = await import("../../../app/headlight_app/ui/frontend/views/rows.js");
 const { drawViews } = await import("../../../app/headlight_app/ui/frontend/views/export/figures.js");
@@ -61,6 +61,18 @@ const BARS = {
   series: { letters: [3, 3] },
   high: null,
   digits: 0,
+};
+
+/** @type {ChangesView} */
+const CHANGES = {
+  ...PLAIN,
+  kind: "changes",
+  title: "From 1 to 0.5",
+  parts: { direct: -1, response: 0.5 },
+  start: ["With", 1],
+  end: ["Without", 0.5],
+  picks: [{}, { layer: 2, heads: [] }],
+  marked: 0,
 };
 
 /** @param {View[]} views */
@@ -136,6 +148,41 @@ test("a matrix without picks has no buttons, and the exact number of a cell", ()
       ["0.00", "0.004"],
     ],
   );
+});
+
+test("each change begins where the previous one ended, and opens its part", () => {
+  /** @type {Pick[]} */
+  const picked = [];
+  const picks = { choose: (/** @type {Pick} */ pick) => picked.push(pick), isChosen: () => false };
+  document.body.replaceChildren(...createRows(rowsOf(CHANGES), { width: 800, picks }, { isOpen: false }));
+  const items = [...document.querySelectorAll(".view-changes li")];
+  assert.deepEqual(
+    items.map((item) => [item.className, item.querySelector("output")?.textContent]),
+    [
+      ["total", "+1"],
+      ["chosen", "−1"],
+      ["", "+0.5"],
+      ["total", "+0.5"],
+    ],
+  );
+  const bars = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".view-changes i")]);
+  assert.deepEqual(
+    bars.map(({ className, style }) => [className, style.left, style.width]),
+    [
+      ["minus", "0%", "100%"],
+      ["plus", "0%", "50%"],
+    ],
+  );
+  const buttons = [...document.querySelectorAll("button")];
+  assert.deepEqual(
+    buttons.map((button) => button.textContent),
+    ["response"],
+  );
+  buttons[0].click();
+  assert.deepEqual(picked, [{ layer: 2, heads: [] }]);
+  const texts = drawViews(rowsOf(CHANGES))(85, "Change").figure.shapes.map((shape) => "text" in shape && shape.text);
+  for (const text of ["With", "direct", "−1", "+0.5"]) assert.ok(texts.includes(text), text);
+  assert.deepEqual([...tablesOf(rowsOf(CHANGES))["From 1 to 0.5"].values], [-1, 0.5]);
 });
 
 test("the figure has the texts and numbers of the screen", () => {

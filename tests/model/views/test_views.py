@@ -12,7 +12,7 @@ from headlight.views.encoding import plain
 from headlight.views.forms import bars
 from headlight.views.kinds import HeatMapView, LinesView, MatrixView, Numbers, NumberTable, Verdict, to_numpy
 from headlight.views.rows import as_rows, fold, row
-from headlight.views.words import numbered, quoted, quoted_in_line, visible
+from headlight.views.words import numbered, percent, quoted, quoted_in_line, signed, three_digits, visible
 
 NUMBERS: list[list[float]] = [[0.5, float("nan")], [float("inf"), -1.0]]
 
@@ -69,3 +69,24 @@ def test_a_token_in_a_sentence_has_no_loose_space_and_does_not_turn_its_directio
 def test_a_leading_space_is_not_quoted_but_a_space_is() -> None:
     assert [quoted_in_line(token) for token in (" girl", " ", "  x")] == ["“girl”", "“·”", "“·x”"]
     assert numbered(["the", "the", "=1"]) == ("0 the", "1 the", "2 =1")
+
+
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [
+        (0.0, "0"),
+        (0.41, "0.41"),
+        (-1234.5, "−1230"),
+        (2.0, "2"),
+        (0.00012, "1.20e−04"),
+        (float("nan"), "–"),
+        (float("-inf"), "−∞"),
+    ],
+)
+def test_numbers_in_words_have_three_digits_and_a_real_minus_sign(number: float, written: str) -> None:
+    assert three_digits(number) == written
+    assert signed(number) == (f"+{written}" if number > 0 else written)
+
+
+def test_shares_in_words_are_percentages() -> None:
+    assert [percent(share) for share in (0.5, 0.1234, -0.02)] == ["50.0 %", "12.3 %", "−2.0 %"]

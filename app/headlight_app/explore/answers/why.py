@@ -7,21 +7,16 @@ from dataclasses import asdict
 
 import numpy as np
 
-from headlight.analysis import head_removal, ledger
+from headlight.analysis import ledger
 from headlight.analysis.attribution import attribute_logits
 from headlight.analysis.moved_values import KEEP as MOVED_KEEP
 from headlight.analysis.moved_values import moved_values
-from headlight.nn.transformer import attention_at
-from headlight.rendering.predictions import answer_place
-from headlight.tracing.trace import require_head
 from headlight_app.contract.reply import Reply
-from headlight_app.explore.answers.layer_analysis import answer_text, extended_trace, target_answer
+from headlight_app.explore.answers.layer_analysis import extended_trace, target_answer
 from headlight_app.explore.contract import (
     CellLedgerAnswer,
     CellLedgerRequest,
     ComponentAnswer,
-    HeadRemovalAnswer,
-    HeadRemovalRequest,
     LogitDifferenceAnswer,
     LogitDifferenceRequest,
     NamedNumber,
@@ -58,29 +53,6 @@ def answer_cell_ledger(request: CellLedgerRequest) -> Reply[CellLedgerAnswer]:
         direction_share=None if np.isnan(moved.direction[place]) else float(moved.direction[place]),
     )
     return Reply(answer, found.parts.astype("<f4").tobytes())
-
-
-def answer_head_removal(request: HeadRemovalRequest) -> Reply[HeadRemovalAnswer]:
-    """How the logit of an answer changes without a head, largest responses first."""
-    resolved = resolve(request.question)
-    require_head(request.head, attention_at(resolved.model, request.attention)[0].heads)
-    position, token, _ = target_answer(resolved, request.query, request.token)
-    traced = resolved.trace_of(*head_removal.KEEP)
-    found = head_removal.remove_head(resolved.model, traced, request.attention, request.head, position, token)
-    preposition, token_text = answer_place(traced, position)
-    answer = HeadRemovalAnswer(
-        text=answer_text(traced, resolved.tokenizer, token),
-        preposition=preposition,
-        token_text=token_text,
-        before=found.before,
-        after=found.after,
-        direct=found.direct,
-        responses=_named(dict(sorted(found.responses.items(), key=lambda item: -abs(item[1])))),
-        norms=found.norms,
-        self_repair=found.self_repair,
-        repairs_itself=found.repairs_itself,
-    )
-    return Reply(answer)
 
 
 def _named(numbers: Mapping[str, float]) -> tuple[NamedNumber, ...]:

@@ -409,26 +409,6 @@ export interface CellLedgerRequest extends QuestionRequest {
   key?: number;
 }
 
-/** The logit of an answer with a head and without it; `direct`, `responses` and `norms` add up to the difference. */
-export interface HeadRemovalAnswer {
-  text: string;
-  preposition: string;
-  token_text: string | null;
-  before: number;
-  after: number;
-  direct: number;
-  responses: NamedNumber[];
-  norms: number;
-  self_repair: number | null;
-  repairs_itself: boolean;
-}
-
-/** How the logit of an answer changes without a head of an attention, and which parts change it. */
-export interface HeadRemovalRequest extends TargetRequest {
-  attention?: string;
-  head?: number;
-}
-
 /** A head that is switched off, and the margin after that. */
 export interface AblatedHead {
   path: string;
@@ -639,7 +619,6 @@ export interface ExploreRoutes {
   patching: { request: PatchingRequest; answer: PatchingAnswer };
   patching_example: { request: PatchingExampleRequest; answer: PatchingExampleAnswer };
   cell_ledger: { request: CellLedgerRequest; answer: CellLedgerAnswer };
-  head_removal: { request: HeadRemovalRequest; answer: HeadRemovalAnswer };
   head_search: { request: HeadSearchRequest; answer: HeadSearchAnswer };
   neurons: { request: NeuronsRequest; answer: NeuronsAnswer };
   neuron: { request: NeuronRequest; answer: NeuronAnswer };

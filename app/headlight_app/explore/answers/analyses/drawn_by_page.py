@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headlight_app.explore.answers.analyses.programs import lens_programs, patching_programs, removal_programs
+from headlight_app.explore.answers.analyses.programs import lens_programs, patching_programs
 from headlight_app.explore.answers.analyses.row import Analysis
 
 DRAWN_BY_PAGE = {
@@ -32,15 +32,6 @@ DRAWN_BY_PAGE = {
         "this restores.",
         reads=("query", "target_token", "attention", "layer", "head", "patch"),
         programs=patching_programs,
-    ),
-    "head_removal": Analysis(
-        "Without this head",
-        "The chosen head is switched off. The change in the answer's logit is the sum of the head's own "
-        "contribution, the responses of later heads and networks, and the effect of the norms. This does not show "
-        "why a part responds. The head's weights become 0; for self-repair, Rushing and Nanda (2024) put in its "
-        "output on another text instead.",
-        reads=("query", "target_token", "attention", "layer", "head"),
-        programs=removal_programs,
     ),
     "head_search": Analysis(
         "Change the answer",

@@ -11,19 +11,8 @@ from headlight_app.explore.answers.analyses.row import Program
 from headlight_app.explore.answers.layer_analysis import target_answer
 from headlight_app.explore.answers.patching import other_answer, patch_of
 from headlight_app.export.answers.programs import model_arguments, run_call
-from headlight_app.inference.head_selection import selected_attention, selected_head, selected_heads
+from headlight_app.inference.head_selection import selected_attention, selected_head
 from headlight_app.inference.resolved_question import ResolvedQuestion
-
-
-def removal_programs(resolved: ResolvedQuestion, state: State) -> Iterator[Program]:
-    """The effect of switching off the chosen head."""
-    group = selected_attention(resolved.config, state.attention)
-    layer, head = selected_heads(state, group)[0]
-    path = group.path(layer)
-    position, token, _ = target_answer(resolved, state.query, state.target_token)
-    call = f'print(remove_head(model, trace, "{path}", {head}, {position}, {token}))'
-    command = ("without", f"--head={path}[{head}]", f"--position={position}", f"--answer={token}")
-    yield Program(("", "from headlight import remove_head", call), command)
 
 
 def patching_programs(resolved: ResolvedQuestion, state: State) -> Iterator[Program]:

@@ -1,7 +1,6 @@
 // The modules of the analyses of the panel Layers that have no views, by the names of their rows in Python.
 
 export { default as head_ablation } from "./ablation/ablation.js";
-export { default as head_removal } from "./ablation/head_removal.js";
 export { default as head_search } from "./ablation/head_search.js";
 export { default as information_flow } from "./information_flow/information_flow.js";
 export { default as logit_attribution } from "./logit_attribution.js";

@@ -3,7 +3,7 @@
 import { HEAD_COLOURS } from "../charts/colours.js";
 import { createBar } from "../charts/track.js";
 import { createElement } from "../dom/dom.js";
-import { formatFixed, largestSize } from "./drawing/numbers.js";
+import { formatFixed, largestSize } from "./numbers.js";
 
 /** @import { BarsView } from "./types.js" */
 

@@ -7,7 +7,7 @@ import { addLinesBetween, addNames, cellAtPointer, longestName } from "../charts
 import { colourNames } from "../charts/shapes.js";
 import { figureSheet } from "../charts/svg.js";
 import { createElement } from "../dom/dom.js";
-import { largestSize } from "./drawing/numbers.js";
+import { largestSize } from "./numbers.js";
 
 /** @import { HeatmapLayout } from "../charts/heatmap.js" */
 /** @import { HeatMapView } from "./types.js" */

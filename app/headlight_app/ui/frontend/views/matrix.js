@@ -4,7 +4,7 @@ import { divergingColour, formatNumber, formatShort, formatSigned } from "../cha
 import { hexColour } from "../charts/colours.js";
 import { walkByKeys } from "../dom/cell_keys.js";
 import { createElement, createHeading, inlineText } from "../dom/dom.js";
-import { formatFixed, largestSize } from "./drawing/numbers.js";
+import { formatFixed, largestSize } from "./numbers.js";
 
 /** @import { MatrixView, Pick, Picks } from "./types.js" */
 

@@ -7,7 +7,7 @@ import type { ModelDiagramAnswer } from "../contract.js";
 export type Numeric = number | string;
 
 /** The fields of the choice that a click changes, and their values. */
-export type Pick = Record<string, string | number>;
+export type Pick = Record<string, string | number | never[]>;
 
 /** Numbers to be saved: the labels of each axis by its name. */
 export interface NumberTable {
@@ -68,6 +68,14 @@ export interface BarsView extends CommonView {
   series: Record<string, Numeric[]>;
   high: number | null;
   digits: number;
+}
+export interface ChangesView extends CommonView {
+  kind: "changes";
+  parts: Record<string, Numeric>;
+  start: [name: string, number: Numeric];
+  end: [name: string, number: Numeric];
+  picks: Pick[];
+  marked: number | null;
 }
 export interface LinesView extends CommonView {
   kind: "lines";
@@ -156,6 +164,7 @@ export type View =
   | HeatMapView
   | MovingPointsView
   | BarsView
+  | ChangesView
   | LinesView
   | ArrowsView
   | PointsView

@@ -3,8 +3,8 @@
 import { createElement } from "../dom/dom.js";
 import { table } from "../dom/table.js";
 import { titleNodes } from "../formulas/formula.js";
-import { createArrows } from "./arrows.js";
 import { createBars } from "./bars.js";
+import { createChanges } from "./changes.js";
 import { createClaims } from "./claims.js";
 import { createFile, createSound } from "./files.js";
 import { createGraph } from "./graph.js";
@@ -13,8 +13,9 @@ import { createImage } from "./image.js";
 import { createLines } from "./lines.js";
 import { createMatrix } from "./matrix.js";
 import { createModelDiagram } from "./model_diagram.js";
-import { createMovingPoints } from "./moving_points.js";
-import { createPoints } from "./points.js";
+import { createArrows } from "./plane/arrows.js";
+import { createMovingPoints } from "./plane/moving_points.js";
+import { createPoints } from "./plane/points.js";
 import { createEquations, createTable, createTokens, createVerdict } from "./texts.js";
 
 /** @import { Surroundings, View } from "./types.js" */
@@ -27,6 +28,7 @@ const DRAWINGS = table({
   heat_map: (view, { width }) => createHeatMap(view, width),
   moving_points: createMovingPoints,
   bars: createBars,
+  changes: (view, { picks }) => createChanges(view, picks),
   lines: createLines,
   arrows: createArrows,
   points: createPoints,

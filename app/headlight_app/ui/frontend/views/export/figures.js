@@ -6,20 +6,20 @@ import { addBars, addLineChart } from "../../charts/figure_charts.js";
 import { addTable } from "../../charts/figure_table.js";
 import { addColourScale, addPanels, beginFigure, colourNames, titled } from "../../charts/shapes.js";
 import { table } from "../../dom/table.js";
-import { formatFixed, largestSize } from "../drawing/numbers.js";
 import { lineChart } from "../lines.js";
 import { cellText, formatRowNumber, groupColour, scalesOf } from "../matrix.js";
+import { formatFixed, largestSize } from "../numbers.js";
 
 /** @import { Box, Figure, ShownFigure } from "../../types.js" */
-/** @import { BarsView, LinesView, MatrixView, View, ViewRow } from "../types.js" */
-/** @typedef {MatrixView | LinesView | BarsView} Drawn */
+/** @import { BarsView, ChangesView, LinesView, MatrixView, View, ViewRow } from "../types.js" */
+/** @typedef {MatrixView | LinesView | BarsView | ChangesView} Drawn */
 /** @typedef {(figure: Figure) => (box: Box) => number} Panel returns its bottom edge */
 
 export const WIDEST_CHART = 120; // millimetres
 const GROUP_SHADE = 0.28; // of a group's colour in white
 
 /** @type {{ [Kind in Drawn["kind"]]: (figure: Figure, view: Extract<Drawn, { kind: Kind }>, box: Box) => number }} */
-const FIGURES = table({ matrix: addMatrix, lines: addLines, bars: addViewBars });
+const FIGURES = table({ matrix: addMatrix, lines: addLines, bars: addViewBars, changes: addChanges });
 
 /** The views of some rows below each other, those that can be drawn. @param {ViewRow[]} rows @returns {ShownFigure["draw"]} */
 export function drawViews(rows) {
@@ -89,6 +89,14 @@ function addMatrixScale(figure, { colours, scaled_by }, scale, { x }, y) {
 /** @param {Figure} figure @param {LinesView} view @param {Box} box */
 function addLines(figure, view, box) {
   return addLineChart(figure, lineChart(view), { ...box, width: Math.min(box.width, WIDEST_CHART) });
+}
+
+/** @param {Figure} figure @param {ChangesView} view @param {Box} box */
+function addChanges(figure, { parts, start, end }, box) {
+  const rows = [start, ...Object.entries(parts), end].map(([label, value]) => ({ label, values: [Number(value)] }));
+  const changes = Object.values(parts).map(Number);
+  const ends = { least: Math.min(0, ...changes), most: Math.max(0, ...changes) };
+  return addBars(figure, { rows, kinds: [""], ...ends, format: formatSigned, missing: "" }, box);
 }
 
 /** @param {Figure} figure @param {BarsView} view @param {Box} box */

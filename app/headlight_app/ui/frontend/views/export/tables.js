@@ -22,6 +22,8 @@ function numbersOf(view) {
   if (Object.keys(view.tables).length) return view.tables;
   const title = view.title || "Numbers";
   if (view.kind === "matrix" || view.kind === "heat_map") return { [title]: matrixNumbers(view) };
+  if (view.kind === "changes")
+    return { [title]: { axes: { part: Object.keys(view.parts) }, values: Object.values(view.parts) } };
   if (view.kind === "bars") return { [title]: seriesNumbers(view.series, "series", { bar: view.labels }) };
   if (view.kind !== "lines") return {};
   return { [title]: seriesNumbers(view.series, view.series_title, { [view.x_title || "x"]: view.x.map(String) }) };

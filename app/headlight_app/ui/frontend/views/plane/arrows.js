@@ -1,13 +1,13 @@
 // Vectors in the plane.
 
-import { HEAD_COLOURS } from "../charts/colours.js";
-import { svg } from "../charts/svg.js";
-import { createElement } from "../dom/dom.js";
-import { createPlane, SIZE } from "./drawing/plane.js";
-import { createLegend } from "./lines.js";
+import { HEAD_COLOURS } from "../../charts/colours.js";
+import { svg } from "../../charts/svg.js";
+import { createElement } from "../../dom/dom.js";
+import { createLegend } from "../lines.js";
+import { createPlane, SIZE } from "./plane.js";
 import { isCovering, LETTER } from "./points.js";
 
-/** @import { ArrowsView } from "./types.js" */
+/** @import { ArrowsView } from "../types.js" */
 /** @import { Box } from "./points.js" */
 
 const STEPS = [0, 0.2, 0.4, 0.6, 0.8, 0.9, 1]; // along an arrow

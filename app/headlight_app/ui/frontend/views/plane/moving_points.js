@@ -1,13 +1,13 @@
 // Named points that move from frame to frame, with a slider and a button that plays them.
 
-import { HEAD_COLOURS } from "../charts/colours.js";
-import { svg } from "../charts/svg.js";
-import { createElement } from "../dom/dom.js";
-import { createPlane, LARGE } from "./drawing/plane.js";
-import { createLegend } from "./lines.js";
+import { HEAD_COLOURS } from "../../charts/colours.js";
+import { svg } from "../../charts/svg.js";
+import { createElement } from "../../dom/dom.js";
+import { createLegend } from "../lines.js";
+import { createPlane, LARGE } from "./plane.js";
 import { LETTER } from "./points.js";
 
-/** @import { MovingPointsView } from "./types.js" */
+/** @import { MovingPointsView } from "../types.js" */
 
 const FRAME_MILLISECONDS = 90;
 const GAP = 8; // pixels between a point and its name

@@ -1,12 +1,12 @@
 // Named points in the plane.
 
-import { HEAD_COLOURS } from "../charts/colours.js";
-import { svg } from "../charts/svg.js";
-import { createElement } from "../dom/dom.js";
-import { createPlane, LARGE, SIZE } from "./drawing/plane.js";
-import { createLegend } from "./lines.js";
+import { HEAD_COLOURS } from "../../charts/colours.js";
+import { svg } from "../../charts/svg.js";
+import { createElement } from "../../dom/dom.js";
+import { createLegend } from "../lines.js";
+import { createPlane, LARGE, SIZE } from "./plane.js";
 
-/** @import { PointsView } from "./types.js" */
+/** @import { PointsView } from "../types.js" */
 
 const [CROWDED, LONG] = [10, 16]; // above these numbers of names and of letters, the plane is larger
 export const LETTER = 7.5; // the width of a name's letter in pixels

@@ -1,8 +1,8 @@
 // The format of numbers in views.
 
-import { extentOf, formatNumber } from "../../charts/charts.js";
+import { extentOf, formatNumber } from "../charts/charts.js";
 
-/** @import { Numeric } from "../types.js" */
+/** @import { Numeric } from "./types.js" */
 
 const ROUNDING = 1e-6; // error of float32: a cosine of 0.9999999 counts as 1
 

@@ -1,0 +1,131 @@
+"""Without this head: its direct effect, the responses of later parts, and the effect of the norms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from headlight.analysis.head_removal import KEEP, HeadRemoval, remove_head
+from headlight.attention_groups import AttentionGroup, attention_groups
+from headlight.errors import ConfigError
+from headlight.tasks import task_of
+from headlight.views.kinds import ChangesView, NumberTable, Pick, Verdict
+from headlight.views.words import percent, quoted, signed, three_digits
+from headlight_app.contract.state import State
+from headlight_app.explore.answers.analyses.row import Analysis, Program, Views
+from headlight_app.explore.answers.layer_analysis import answer_text, target_answer
+from headlight_app.inference.head_selection import selected_attention, selected_heads
+from headlight_app.inference.resolved_question import ResolvedQuestion
+
+LISTED = 8  # responses
+_WRITER = re.compile(r"(\w+)\.(\d+)\.(\w+)(?:\[(\d+)\])?")  # a part of a layer, as in decoder.1.self[3]
+_OUTSIDE = {
+    "embedding": "Token embedding",
+    "position_embedding": "Added positions",
+    "bias": "Biases of embedding and answer",
+    "edit": "Edits of the stream",
+}
+_INSIDE = {"feed_forward": "feed-forward", "layer_embedding": "layer embedding", "bias": "biases"}
+
+
+def head_removal(resolved: ResolvedQuestion, state: State) -> Views:
+    """The change of the logit of an answer in words, and part by part, largest responses first."""
+    if not attention_groups(resolved.config):
+        raise ConfigError("This model has no layers, so it has no heads to turn off.")
+    if not task_of(resolved.config).predicts:
+        raise ConfigError("This model ends without a head, so there is no answer that its heads could change.")
+    group = selected_attention(resolved.config, state.attention)
+    layer, head = selected_heads(state, group)[0]
+    position, token, _ = target_answer(resolved, state.query, state.target_token)
+    found = remove_head(resolved.model, resolved.trace_of(*KEEP), group.path(layer), head, position, token)
+    title = part_title(f"{group.path(layer)}[{head}]")
+    answer = answer_text(resolved.trace, resolved.tokenizer, token)
+    return Verdict(removal_words(found, title, answer)), _changes(found, title, group)
+
+
+def part_title(path: str) -> str:
+    """The title of a part of the model that writes to the residual stream."""
+    parsed = _WRITER.fullmatch(path)
+    if not parsed:
+        return _OUTSIDE[path.rpartition(".")[2]]
+    _, layer, kind, head = parsed.groups()
+    if head is None:
+        return f"Layer {layer}, {_INSIDE[kind]}"
+    return f"Layer {layer}, {'cross ' if kind == 'cross' else ''}head {head}"
+
+
+def _pick(path: str, group: AttentionGroup) -> Pick:
+    """The choice that opens a head or a feed-forward; empty for other parts."""
+    parsed = _WRITER.fullmatch(path)
+    if not parsed:
+        return {}
+    stack, layer, kind, head = parsed.groups()
+    if kind == "feed_forward":
+        return {"tab": "layers", "analysis": "logit_attribution", "neuron": layer, "layer": int(layer)}
+    if head is None:
+        return {}
+    attention = group.name if (stack, kind) == (group.stack, group.kind) else f"{stack}.{kind}"
+    return {"tab": "heads", "attention": attention, "layer": int(layer), "head": int(head), "heads": ()}
+
+
+def removal_words(found: HeadRemoval, title: str, answer: str) -> str:
+    """The change, and whether later parts make up for the head."""
+    before, after, repair = found.before, found.after, found.self_repair
+    if repair is None:
+        rest = "that is too little to say which share of it the rest undoes."
+    elif found.repairs_itself:
+        rest = f"self-repair: the rest undoes {percent(repair)} of that."
+    elif repair >= 0:
+        rest = f"the rest undoes {percent(repair)} of that, too little to call it self-repair."
+    else:
+        rest = f"the rest adds {percent(-repair)} to that."
+    change = f"{three_digits(before)} to {three_digits(after)} ({signed(after - before)})"
+    return (
+        f"Without {title.replace('Layer', 'layer')} the logit of {quoted(answer)} goes from {change}. "
+        f"The head itself no longer adds {signed(-found.direct)}; {rest}"
+    )
+
+
+def _changes(found: HeadRemoval, title: str, group: AttentionGroup) -> ChangesView:
+    responses = dict(sorted(found.responses.items(), key=lambda item: -abs(item[1])))
+    listed, others = list(responses.items())[:LISTED], list(responses.values())[LISTED:]
+    rest = {f"All {len(others)} other responses": sum(others)} if others else {}
+    parts = {f"{title}: direct effect": found.direct, **{part_title(path): value for path, value in listed}, **rest}
+    saved = {"direct effect": found.direct, **responses, "norms": found.norms, "whole change": found.change}
+    return ChangesView(
+        "From the logit with the head to the logit without it",
+        parts | {"Norms": found.norms},
+        ("With the head", found.before),
+        ("Without the head", found.after),
+        picks=({}, *(_pick(path, group) for path, _ in listed)),
+        marked=0,
+        tables={
+            "Without a head": NumberTable(
+                {"part": tuple(saved), "number": ("change of the logit",)}, np.array(list(saved.values()))[:, None]
+            )
+        },
+    )
+
+
+def _programs(resolved: ResolvedQuestion, state: State) -> Iterator[Program]:
+    group = selected_attention(resolved.config, state.attention)
+    layer, head = selected_heads(state, group)[0]
+    path = group.path(layer)
+    position, token, _ = target_answer(resolved, state.query, state.target_token)
+    call = f'print(remove_head(model, trace, "{path}", {head}, {position}, {token}))'
+    command = ("without", f"--head={path}[{head}]", f"--position={position}", f"--answer={token}")
+    yield Program(("", "from headlight import remove_head", call), command)
+
+
+ANALYSIS = Analysis(
+    "Without this head",
+    "The chosen head is switched off. The change in the answer's logit is the sum of the head's own "
+    "contribution, the responses of later heads and networks, and the effect of the norms. This does not show "
+    "why a part responds. The head's weights become 0; for self-repair, Rushing and Nanda (2024) put in its "
+    "output on another text instead.",
+    reads=("query", "target_token", "attention", "layer", "head"),
+    compute=head_removal,
+    programs=_programs,
+)
