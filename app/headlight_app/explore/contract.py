@@ -739,8 +739,9 @@ class AttentionFunctionRow(Struct, frozen=True, kw_only=True):
 class AnalysisRow(Struct, frozen=True, kw_only=True):
     """An analysis of the tab Layers: what it reads of the choice, and its lesson, empty if it depends on the model.
 
-    `has_views`: it is asked for by the route `analysis`, or `long_analysis` if it `is_long`; the page has code of its
-    own for the others. `of_likeliest`: it is about the likeliest answer.
+    `has_views`: it is asked for by the route `analysis`, or `long_analysis` if it `is_long`, after `pause` milliseconds
+    without another choice; the page has code of its own for the others. `of_likeliest`: it is about the likeliest
+    answer.
     """
 
     name: str
@@ -749,6 +750,7 @@ class AnalysisRow(Struct, frozen=True, kw_only=True):
     reads: tuple[str, ...]
     has_views: bool
     is_long: bool
+    pause: int
     of_likeliest: bool
 
 

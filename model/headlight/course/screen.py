@@ -17,7 +17,7 @@ from headlight.views.rows import Row, as_rows
 
 READING_SPEED = 150  # words a minute, for a text that needs thought
 TRYING = 0.3  # minutes for each control
-ScreenRows = tuple[Row | View | str, ...]  # a picture or a sentence by itself is a row
+ScreenRows = tuple[Row | View | str, ...]  # a view or a sentence by itself is a row
 StateFields = dict[str, str]  # a link's parameters, as the page Explore reads them
 Compute = Callable[..., ScreenRows]
 Link = Callable[..., StateFields]  # takes the values of a screen's controls, by their names
@@ -51,7 +51,7 @@ def compare_link(one: Link, other: Link) -> Link:
 class Screen:
     """One idea: a title, a lesson of two or three sentences, the controls, and what is computed from them.
 
-    `compute` takes the controls' values by their names and returns rows of pictures. If it is a mapping of functions,
+    `compute` takes the controls' values by their names and returns rows of views. If it is a mapping of functions,
     the first control chooses one, and controls that this function does not take are hidden. `formulas` are LaTeX.
     `code` lists the functions and classes that ran; their source is shown. `explore` takes the same values (a model as
     its name) and returns the parameters of a link to the page Explore; `elsewhere` does so for other pages, by their

@@ -164,9 +164,9 @@ def _loss(scope: Scope) -> Value:
 
 
 def _picture(scope: Scope, title: str) -> Value:
-    """The numbers of a picture of the step's screen."""
-    pictures = [picture for row in scope.rows for picture in row.views]
-    drawn = [each for each in pictures if isinstance(each, MatrixView | HeatMapView | BarsView)]
+    """The numbers of a view of the step's screen."""
+    views = [view for row in scope.rows for view in row.views]
+    drawn = [each for each in views if isinstance(each, MatrixView | HeatMapView | BarsView)]
     found = next((each for each in drawn if each.title == title), None)
     if found is None:
         titles = ", ".join(f"“{each.title}”" for each in drawn) or "none with numbers; does the step have a `screen`?"

@@ -21,7 +21,7 @@ MAX_TOKENS, MAX_RUNS = 64, 80  # per text, per step: more would keep a class wai
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """A model, a text, edits, and parts that replace the model's own; or the pictures of a course screen.
+    """A model, a text, edits, and parts that replace the model's own; or the views of a course screen.
 
     `names` are the values of the lesson's `let` lines. Scopes made by `with_` share their runs.
     """

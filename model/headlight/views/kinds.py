@@ -1,6 +1,6 @@
 """The kinds of views: what a screen of the course or an analysis shows, as plain values of numbers and texts.
 
-The module named like its `kind` in app/headlight_app/ui/frontend/views draws it on the page and in figures.
+`DRAWINGS` of views.js in app/headlight_app/ui/frontend/views names the function that draws a kind on the page.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ class MatrixView(TitledView):
     """A table of numbers, coloured as a heat map.
 
     `colours` "weights" shade from 0 to 1, "signed" on both sides of 0, "none" not at all; in "groups" each whole number
-    has its own colour. The longest colour is that of the largest number of all, or if `scaled_by` "row" of its row.
+    has its own colour. The deepest colour is that of the largest number of all, or if `scaled_by` "row" of its row.
     Numbers have `digits` decimal places; if that is None, as many as fit, and cells without a number are empty. `texts`
     are written in the cells instead. `row_sums` adds a column of sums, `row_numbers` are columns of other numbers in
     front. `marked` cells (row, column) are framed; `crossed` cells are forbidden by a mask.
 
-    The pointer and the screen reader say `details` of a cell, else its number, and the `row_notes` of its row. A click
-    on a cell chooses its row's and its column's pick.
+    With `details` or `row_notes` the note tells the cell under the pointer: its details, else its number, and the note
+    of its row. A click on a cell chooses its row's and its column's pick; a screen reader hears the same words.
     """
 
     kind: ClassVar[str] = "matrix"
@@ -154,12 +154,12 @@ class BarsView(View):
 class ChangesView(TitledView):
     """A change from one number to another, part by part: each bar begins where the previous one ended.
 
-    `start` and `end` are a name and a number; a click on the name of a part chooses its pick, if it has one. The
-    `marked` part stands out.
+    `start`, `end` and the parts are a name and a number each; a click on the name of a part chooses its pick, if it has
+    one. The `marked` part stands out.
     """
 
     kind: ClassVar[str] = "changes"
-    parts: Mapping[str, Number]
+    parts: tuple[tuple[str, Number], ...]
     start: tuple[str, Number]
     end: tuple[str, Number]
     _: KW_ONLY

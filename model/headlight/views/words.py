@@ -27,6 +27,11 @@ def quoted(token: str) -> str:
     return f"{_FIRST_STRONG_ISOLATE}{quoted_in_line(token)}{_POP_ISOLATE}"
 
 
+def names(tokens: Sequence[str]) -> tuple[str, ...]:
+    """Tokens as names of rows or columns, where an empty name is none."""
+    return tuple(token or visible(token) for token in tokens)
+
+
 def numbered(tokens: Sequence[str]) -> tuple[str, ...]:
     """Names of tokens in a file: numbers distinguish equal ones, and keep a spreadsheet from reading a formula."""
     return tuple(f"{position} {token}" for position, token in enumerate(tokens))
@@ -36,8 +41,9 @@ def three_digits(number: float) -> str:
     """A number in three digits, with a real minus sign."""
     if not isfinite(number):
         return "–" if isnan(number) else "∞" if number > 0 else "−∞"
-    is_odd = number != 0 and not 0.001 <= abs(number) < 100_000
-    return f"{number:.2e}".replace("-", "−") if is_odd else f"{float(f'{number:.3g}'):.10g}".replace("-", "−")
+    if number and not 0.001 <= abs(number) < 100_000:
+        return re.sub(r"e([+-])0+", r"e\1", f"{number:.2e}").replace("-", "−")
+    return f"{float(f'{number:.3g}') + 0.0:.10g}".replace("-", "−")  # −0 is 0
 
 
 def signed(number: float) -> str:
@@ -46,5 +52,9 @@ def signed(number: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as a percentage."""
+    """A share as a percentage; one along a direction can be negative."""
+    if not isfinite(share):
+        return "–"
+    if abs(share) < 0.0005:
+        return "0 %" if share == 0 else "<0.1 %" if share > 0 else ">−0.1 %"
     return f"{100 * share:.1f} %".replace("-", "−")

@@ -49,7 +49,7 @@ def test_a_head_off_is_what_a_run_without_it_gives() -> None:
         ("information_flow", {"query": LAST}, "layers of linear attention, .* information flow is not available"),
         ("logit_attribution", {"query": LAST}, "a decomposition of the residual stream is not available"),
         (
-            "analysis",
+            "long_analysis",
             {"analysis": "head_removal", "layer": 1, "head": 2, "query": LAST},
             "a decomposition of the",
         ),

@@ -49,7 +49,7 @@ def test_the_parts_of_the_answer_add_up_to_it() -> None:
 def test_a_head_off_is_what_a_run_without_it_gives() -> None:
     _, changes = ask("head_ablation", attention="decoder.1.self", first=0, query=LAST)
     _, shown = ask_views("head_removal", model="streams", text=toys.TEXT, layer=1, head=2, query=LAST)
-    assert shown["start"][1] + sum(shown["parts"].values()) == pytest.approx(shown["end"][1], abs=1e-4)
+    assert shown["start"][1] + sum(dict(shown["parts"]).values()) == pytest.approx(shown["end"][1], abs=1e-4)
     assert len(changes) == 4 and np.isfinite(changes).all()
 
 

@@ -10,6 +10,7 @@ import pytest
 from headlight.errors import HeadlightError
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.views.words import three_digits
 from headlight_app.explore.answers.layer_analysis import MAX_LENS_TOKENS
 from headlight_app.explore.answers.neurons import MAX_LISTED
 from headlight_app.explore.answers.step_code import attention_step_code, prediction_step_code
@@ -169,7 +170,7 @@ def test_each_token_goes_to_the_experts_with_the_largest_shares() -> None:
         assert np.take_along_axis(expected, chosen, 1) == pytest.approx(told)
         assert told.sum(1) == pytest.approx(1) and (np.diff(told) <= 0).all()
     assert table["texts"][1][2].startswith(" · ".join(map(str, experts[1, 2])))
-    assert table["details"][1][2].startswith(f"expert {experts[1, 2, 0]} × {shares[1, 2, 0]:.2g}, ")
+    assert table["details"][1][2].startswith(f"expert {experts[1, 2, 0]} × {three_digits(shares[1, 2, 0])}, ")
     assert table["column_picks"][2] == {"query": 2}
     with pytest.raises(HeadlightError, match="has no experts"):
         ask_views("experts", model="next", text=TEXT)

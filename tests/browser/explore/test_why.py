@@ -29,7 +29,7 @@ def test_a_weight_leads_to_the_head_that_wrote_it_and_on_to_its_effect(shared_vi
     scores = page.get_by_test_id("view-matrix")
     expect(scores.get_by_role("row")).to_have_count(7)
     scores.locator("td[data-row]").first.hover()
-    expect(page.get_by_test_id("view-note").first).to_contain_text("Attention weight, “<|endoftext|>”: +")
+    expect(page.get_by_test_id("view-note").first).to_contain_text("Attention weight, \u2068“<|endoftext|>”\u2069: +")
 
 
 def test_deleting_the_passage_that_was_copied_from_flips_the_word(shared_visitor: Visitor) -> None:

@@ -202,7 +202,7 @@ def test_the_experts_of_each_token_are_a_figure_and_numbers(shared_visitor: Visi
     page.keyboard.press("Escape")
     cells.first.focus()
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_test_id("view-note")).to_contain_text("layer 0, “the”: expert")
+    expect(page.get_by_test_id("view-note")).to_contain_text("layer 0, \u2068“the”\u2069: expert")
     page.keyboard.press("Enter")
     wait_for_address(page, query="1")
 

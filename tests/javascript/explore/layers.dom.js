@@ -216,6 +216,7 @@ test("a removed head and the rankings of tokens are told in words and numbers", 
   page.click("analysis-token_rankings");
   await settle();
   assert.match(page.text("view-verdict"), /Which tokens does .* stand on\?/);
+  assert.equal(page.text("analysis-said"), page.text("view-verdict"));
   assert.equal(page.all("[data-testid=view-matrix] tr").length, 7);
   assert.equal(page.all("[data-testid=view-lines]").length, 2);
 });

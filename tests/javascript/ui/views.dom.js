@@ -42,7 +42,7 @@ const MATRIX = {
 const LINES = {
   ...PLAIN,
   kind: "lines",
-  title: "Deletion",
+  title: "Deletion: low is faithful",
   x: [0, 1],
   series: { one: [0.5, 0.25], two: [0.5, "NaN"] },
   x_title: "tokens",
@@ -68,7 +68,10 @@ const CHANGES = {
   ...PLAIN,
   kind: "changes",
   title: "From 1 to 0.5",
-  parts: { direct: -1, response: 0.5 },
+  parts: [
+    ["direct", -1],
+    ["response", 0.5],
+  ],
   start: ["With", 1],
   end: ["Without", 0.5],
   picks: [{}, { layer: 2, heads: [] }],
@@ -113,10 +116,10 @@ test("the note tells the cell with the focus or under the pointer, with the sour
   const cells = shown(MATRIX);
   assert.equal(noteText(), "Each row is a ranking.");
   cells[0].focus();
-  assert.equal(noteText(), "one, “cat”: +0.5 (a paper)");
+  assert.equal(noteText(), "one, \u2068“cat”\u2069: +0.5 (a paper)");
   cells[3].dispatchEvent(new MouseEvent("mousemove", { bubbles: true }));
-  assert.equal(noteText(), "two, “sat”: +0.004");
-  assert.equal(cells[3].ariaLabel, "two, “sat”: +0.004");
+  assert.equal(noteText(), "two, \u2068“sat”\u2069: +0.004");
+  assert.equal(cells[3].ariaLabel, "two, \u2068“sat”\u2069: +0.004");
   document.querySelector("table")?.dispatchEvent(new MouseEvent("mouseleave"));
   assert.equal(noteText(), "Each row is a ranking.");
   const texts = {
@@ -132,7 +135,7 @@ test("the note tells the cell with the focus or under the pointer, with the sour
   const [first] = shown({ ...MATRIX, ...texts, colours: "groups" });
   assert.equal(first.textContent, "3 · 5\n60 %");
   first.focus();
-  assert.equal(noteText(), "one, “cat”: expert 3 × 0.6 (a paper)");
+  assert.equal(noteText(), "one, \u2068“cat”\u2069: expert 3 × 0.6 (a paper)");
 });
 
 test("a matrix without picks has no buttons, and the exact number of a cell", () => {
@@ -160,7 +163,7 @@ test("each change begins where the previous one ended, and opens its part", () =
     items.map((item) => [item.className, item.querySelector("output")?.textContent]),
     [
       ["total", "+1"],
-      ["chosen", "−1"],
+      ["marked", "−1"],
       ["", "+0.5"],
       ["total", "+0.5"],
     ],
@@ -188,7 +191,19 @@ test("each change begins where the previous one ended, and opens its part", () =
 test("the figure has the texts and numbers of the screen", () => {
   const { figure, y } = drawViews(rowsOf(MATRIX, LINES, BARS))(180, "Rankings");
   const texts = figure.shapes.flatMap((shape) => (shape.kind === "text" ? [shape.text] : []));
-  for (const text of ["Scores", "one", "cat", "+0.50", "−1.00", "0.25", "Deletion", "tokens", "Letters", "the", "3"])
+  for (const text of [
+    "Scores",
+    "one",
+    "cat",
+    "+0.50",
+    "−1.00",
+    "0.25",
+    "Deletion: low is faithful",
+    "tokens",
+    "Letters",
+    "the",
+    "3",
+  ])
     assert.ok(texts.includes(text), text);
   assert.ok(y > 60 && figure.shapes.some((shape) => shape.kind === "polyline" && shape.dashed));
   assert.equal(drawViews(rowsOf())(85, "Nothing").figure.shapes.length > 0, true);
@@ -196,7 +211,7 @@ test("the figure has the texts and numbers of the screen", () => {
 
 test("the numbers of a view are those that are shown, unless it names others", () => {
   const tables = tablesOf(rowsOf(MATRIX, LINES, BARS));
-  assert.deepEqual(Object.keys(tables), ["Scores", "Deletion", "Letters"]);
+  assert.deepEqual(Object.keys(tables), ["Scores", "Deletion: low is faithful", "Letters"]);
   assert.deepEqual(tables.Scores.axes, ["row", "column"]);
   assert.deepEqual(tables.Scores.labels, [
     ["one", "two"],
@@ -204,13 +219,16 @@ test("the numbers of a view are those that are shown, unless it names others", (
   ]);
   assert.deepEqual([...tables.Scores.values], [0.5, -1, NaN, Math.fround(0.004)]);
   assert.deepEqual(
-    [tables.Deletion.axes, [...tables.Deletion.values]],
+    [tables["Deletion: low is faithful"].axes, [...tables["Deletion: low is faithful"].values]],
     [
       ["ranking", "tokens"],
       [0.5, 0.25, 0.5, NaN],
     ],
   );
   assert.deepEqual(tables.Letters.labels, [["letters"], ["the", "cat"]]);
+  for (const { name } of Object.values(tables)) assert.match(name, /^[A-Za-z0-9 _-]{1,80}$/); // as the server asks
+  const untitled = { ...MATRIX, title: "" };
+  assert.deepEqual(Object.keys(tablesOf(rowsOf(untitled, untitled))), ["Numbers", "Numbers (2)"]);
   const own = { Areas: { axes: { ranking: ["one", "two"] }, values: [0.25, 0.75] } };
   const named = tablesOf(rowsOf({ ...MATRIX, tables: own }));
   assert.deepEqual([Object.keys(named), [...named.Areas.values]], [["Areas"], [0.25, 0.75]]);

@@ -12,7 +12,7 @@ from headlight.views.encoding import plain
 from headlight.views.forms import bars
 from headlight.views.kinds import HeatMapView, LinesView, MatrixView, Numbers, NumberTable, Verdict, to_numpy
 from headlight.views.rows import as_rows, fold, row
-from headlight.views.words import numbered, percent, quoted, quoted_in_line, signed, three_digits, visible
+from headlight.views.words import names, numbered, percent, quoted, quoted_in_line, signed, three_digits, visible
 
 NUMBERS: list[list[float]] = [[0.5, float("nan")], [float("inf"), -1.0]]
 
@@ -68,6 +68,7 @@ def test_a_token_in_a_sentence_has_no_loose_space_and_does_not_turn_its_directio
 
 def test_a_leading_space_is_not_quoted_but_a_space_is() -> None:
     assert [quoted_in_line(token) for token in (" girl", " ", "  x")] == ["“girl”", "“·”", "“·x”"]
+    assert names(["", " a"]) == ("∅", " a")
     assert numbered(["the", "the", "=1"]) == ("0 the", "1 the", "2 =1")
 
 
@@ -78,7 +79,9 @@ def test_a_leading_space_is_not_quoted_but_a_space_is() -> None:
         (0.41, "0.41"),
         (-1234.5, "−1230"),
         (2.0, "2"),
-        (0.00012, "1.20e−04"),
+        (0.00012, "1.20e−4"),
+        (123456.0, "1.23e+5"),
+        (-0.0, "0"),
         (float("nan"), "–"),
         (float("-inf"), "−∞"),
     ],
@@ -89,4 +92,5 @@ def test_numbers_in_words_have_three_digits_and_a_real_minus_sign(number: float,
 
 
 def test_shares_in_words_are_percentages() -> None:
-    assert [percent(share) for share in (0.5, 0.1234, -0.02)] == ["50.0 %", "12.3 %", "−2.0 %"]
+    shares = (0.5, 0.1234, -0.02, 0.0, 0.0004, -0.0004, float("nan"))
+    assert list(map(percent, shares)) == ["50.0 %", "12.3 %", "−2.0 %", "0 %", "<0.1 %", ">−0.1 %", "–"]

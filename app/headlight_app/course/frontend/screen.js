@@ -1,4 +1,4 @@
-// One screen: its lesson, its controls, and the pictures that the server computes for them.
+// One screen: its lesson, its controls, and the views that the server computes for them.
 
 import { reportAnswer } from "../../room/frontend/answers.js";
 import { announce } from "../../ui/frontend/dom/announce.js";

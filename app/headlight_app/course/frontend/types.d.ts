@@ -47,5 +47,5 @@ export interface CourseData {
 export type Control = ScreenRow["controls"][number];
 export type RangeControl = NumberControl | SeedControl | PartControl;
 
-/** The answer of a screen: each row is one of `headlight.views.kinds`. */
+/** The answer of a screen: a row is a `Row` of `headlight.views.rows`. */
 export type ScreenAnswer = Omit<PlainScreenAnswer, "rows"> & { rows: ViewRow[] };

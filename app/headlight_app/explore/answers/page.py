@@ -76,7 +76,7 @@ def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
 
 
 def _analysis_row(name: str, row: Analysis) -> AnalysisRow:
-    fields = {each: getattr(row, each) for each in ("title", "lesson", "reads", "is_long", "of_likeliest")}
+    fields = {each: getattr(row, each) for each in ("title", "lesson", "reads", "is_long", "pause", "of_likeliest")}
     return AnalysisRow(name=name, has_views=row.compute is not None, **fields)
 
 

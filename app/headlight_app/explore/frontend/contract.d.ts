@@ -511,6 +511,7 @@ export interface AnalysisRow {
   reads: string[];
   has_views: boolean;
   is_long: boolean;
+  pause: number;
   of_likeliest: boolean;
 }
 

@@ -44,7 +44,7 @@ def residual(model: Checkpoint, text: str, layer: int, token: int) -> ScreenRows
     shown = min(SHOWN_CHANNELS, width)
     return (
         row(
-            *_sum_pictures(steps[first], network.config),
+            *_summands(steps[first], network.config),
             title=f"“{token_labels(trace.text)[at]}”: {steps[first][0]}",
             text=f"The first {shown} of {width} channels.",
             question=_question([step for step in steps if step[0].startswith(f"layer {layer},")], layer),
@@ -90,7 +90,7 @@ def _is_sum(step: Step) -> bool:
     return bool((after - before - added).abs().max() < TOLERANCE * after.abs().max())
 
 
-def _sum_pictures(step: Step, config: Config) -> tuple[MatrixView, ...]:
+def _summands(step: Step, config: Config) -> tuple[MatrixView, ...]:
     """x and f(x), and the new stream: their sum, or the result of the model's norms."""
     _, before, added, after = step
     columns = tuple(str(channel) for channel in range(SHOWN_CHANNELS))

@@ -7,7 +7,7 @@ import numpy as np
 from headlight.array_types import Float, Int
 from headlight.errors import ConfigError
 from headlight.views.kinds import MatrixView, NumberTable
-from headlight.views.words import numbered
+from headlight.views.words import names, numbered, three_digits
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.analyses.row import Analysis, Views
 from headlight_app.inference.resolved_question import ResolvedQuestion
@@ -33,7 +33,7 @@ def experts(resolved: ResolvedQuestion, state: State) -> Views:
         "Experts of each token",
         chosen[..., 0],
         rows=rows,
-        columns=tokens,
+        columns=names(tokens),
         colours="groups",
         texts=_cells(chosen, shares),
         details=_details(chosen, shares),
@@ -42,7 +42,8 @@ def experts(resolved: ResolvedQuestion, state: State) -> Views:
             "Expert of each token": NumberTable(axes, chosen),
             "Share of each expert": NumberTable(axes, shares),
         },
-        note="Each cell names the experts, the one with the largest share first, and below them its share.",
+        note="Each cell names the experts, the one with the largest share first, and below them its share; a click "
+        "selects its token.",
     )
     return (table,)
 
@@ -61,7 +62,7 @@ def _cells(chosen: Chosen, shares: Shares) -> tuple[tuple[str, ...], ...]:
 def _details(chosen: Chosen, shares: Shares) -> tuple[tuple[str, ...], ...]:
     return tuple(
         tuple(
-            ", ".join(f"expert {number} × {share:.2g}" for number, share in zip(*token, strict=True))
+            ", ".join(f"expert {number} × {three_digits(share)}" for number, share in zip(*token, strict=True))
             for token in zip(*layer, strict=True)
         )
         for layer in zip(chosen.tolist(), shares.tolist(), strict=True)

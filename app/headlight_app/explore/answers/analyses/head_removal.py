@@ -21,13 +21,7 @@ from headlight_app.inference.resolved_question import ResolvedQuestion
 
 LISTED = 8  # responses
 _WRITER = re.compile(r"(\w+)\.(\d+)\.(\w+)(?:\[(\d+)\])?")  # a part of a layer, as in decoder.1.self[3]
-_OUTSIDE = {
-    "embedding": "Token embedding",
-    "position_embedding": "Added positions",
-    "bias": "Biases of embedding and answer",
-    "edit": "Edits of the stream",
-}
-_INSIDE = {"feed_forward": "feed-forward", "layer_embedding": "layer embedding", "bias": "biases"}
+_SUBLAYERS = {"feed_forward": "feed-forward", "layer_embedding": "layer embedding"}
 
 
 def head_removal(resolved: ResolvedQuestion, state: State) -> Views:
@@ -45,23 +39,25 @@ def head_removal(resolved: ResolvedQuestion, state: State) -> Views:
     return Verdict(removal_words(found, title, answer)), _changes(found, title, group)
 
 
-def part_title(path: str) -> str:
-    """The title of a part of the model that writes to the residual stream."""
+def _parsed(path: str) -> tuple[str, str, str, str | None]:
+    """Stack, layer and kind of a part, and the head if it is one."""
     parsed = _WRITER.fullmatch(path)
-    if not parsed:
-        return _OUTSIDE[path.rpartition(".")[2]]
-    _, layer, kind, head = parsed.groups()
+    assert parsed, path
+    stack, layer, kind, head = parsed.groups()
+    return stack, layer, kind, head
+
+
+def part_title(path: str) -> str:
+    """The title of a head, or of another part of a layer that reads the stream."""
+    _, layer, kind, head = _parsed(path)
     if head is None:
-        return f"Layer {layer}, {_INSIDE[kind]}"
+        return f"Layer {layer}, {_SUBLAYERS[kind]}"
     return f"Layer {layer}, {'cross ' if kind == 'cross' else ''}head {head}"
 
 
 def _pick(path: str, group: AttentionGroup) -> Pick:
     """The choice that opens a head or a feed-forward; empty for other parts."""
-    parsed = _WRITER.fullmatch(path)
-    if not parsed:
-        return {}
-    stack, layer, kind, head = parsed.groups()
+    stack, layer, kind, head = _parsed(path)
     if kind == "feed_forward":
         return {"tab": "layers", "analysis": "logit_attribution", "neuron": layer, "layer": int(layer)}
     if head is None:
@@ -96,7 +92,7 @@ def _changes(found: HeadRemoval, title: str, group: AttentionGroup) -> ChangesVi
     saved = {"direct effect": found.direct, **responses, "norms": found.norms, "whole change": found.change}
     return ChangesView(
         "From the logit with the head to the logit without it",
-        parts | {"Norms": found.norms},
+        (*parts.items(), ("Norms", found.norms)),
         ("With the head", found.before),
         ("Without the head", found.after),
         picks=({}, *(_pick(path, group) for path, _ in listed)),
@@ -127,5 +123,7 @@ ANALYSIS = Analysis(
     "output on another text instead.",
     reads=("query", "target_token", "attention", "layer", "head"),
     compute=head_removal,
+    is_long=True,
+    pause=150,
     programs=_programs,
 )

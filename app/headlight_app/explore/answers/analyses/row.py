@@ -30,8 +30,9 @@ class Analysis:
 
     `reads` names the fields of the State on which it depends: the page offers a choice of the answer for
     `target_token`, and of the attention for `attention`. `compute` returns what it shows; None if the page has code of
-    its own for it. It is computed in the lane for long work if it `is_long`. Models for which it does not `exist` do
-    not list it. `of_likeliest`: it analyses the likeliest answer. The lesson is empty if it depends on the model.
+    its own for it. It is computed in the lane for long work if it `is_long`, and asked for after `pause` milliseconds
+    without another choice: not while one types, if it runs the model again. Models for which it does not `exist` do not
+    list it. `of_likeliest`: it analyses the likeliest answer. The lesson is empty if it depends on the model.
     """
 
     title: str
@@ -39,6 +40,7 @@ class Analysis:
     reads: tuple[str, ...] = ()
     compute: Callable[[ResolvedQuestion, State], Views] | None = None
     is_long: bool = False
+    pause: int = 0
     exists: Callable[[Config], bool] = lambda config: True
     of_likeliest: bool = False
     programs: Callable[[ResolvedQuestion, State], Iterator[Program]] = lambda resolved, state: iter(())

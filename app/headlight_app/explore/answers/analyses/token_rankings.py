@@ -11,7 +11,7 @@ from headlight.analysis.faithfulness.rankings import Faithfulness
 from headlight.problem_types import problem_type_of
 from headlight.views.kinds import LinesView, MatrixView, NumberTable, Verdict
 from headlight.views.rows import row
-from headlight.views.words import numbered, quoted, quoted_in_line
+from headlight.views.words import names, numbered, quoted, quoted_in_line
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.analyses.row import Analysis, Program, Views
 from headlight_app.explore.answers.layer_analysis import answer_text, target_answer
@@ -80,10 +80,10 @@ def _scores(found: Mapping[str, Faithfulness], tokens: Sequence[str]) -> MatrixV
     areas = {name: np.array([getattr(each, f"{name}_area") for each in found.values()]) for name in AREAS}
     titles = tuple(map(_title, found))
     return MatrixView(
-        "",
+        "Scores of the tokens",
         scores[:, shown],
         rows=titles,
-        columns=tuple(tokens[token] for token in shown),
+        columns=names([tokens[token] for token in shown]),
         row_notes=tuple(map(_source, found)),
         row_numbers=areas,
         scaled_by="row",
@@ -128,5 +128,6 @@ ANALYSIS = Analysis(
     reads=("query", "target_token"),
     compute=token_rankings,
     is_long=True,
+    pause=400,
     programs=_programs,
 )

@@ -102,18 +102,6 @@ export function drawRanked({ title, entries }) {
   return drawPanels([(figure) => titled(figure, title, (box) => addRanked(figure, entries, box))], false);
 }
 
-/** Curves, each chart with its title. @param {{ title: string, chart: LineChart }[]} charts @returns {ShownFigure["draw"]} */
-export function drawCharts(charts) {
-  return drawPanels(
-    charts.map(({ title, chart }) => (/** @type {Figure} */ figure) => {
-      return titled(figure, title, (/** @type {Box} */ box) =>
-        addLineChart(figure, chart, { ...box, width: Math.min(box.width, WIDEST_CHART) }),
-      );
-    }),
-    false,
-  );
-}
-
 /**
  * The probability of an answer after each step.
  * @param {{ label: string, share: number }[]} steps @returns {ShownFigure["draw"]}

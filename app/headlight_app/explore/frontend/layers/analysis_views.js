@@ -12,7 +12,7 @@ import { activeAnalysis, answerPosition, layerElement, markWaiting, showLayersMe
 /** @import { Pick, Picks, ViewRow } from "../../../ui/frontend/views/types.js" */
 /** @import { AnalysisAnswer, AnalysisRow, ExplorePage, ShownDrawing, Tab } from "../types.js" */
 
-const PAUSE = 400; // milliseconds without another choice, before long work is asked for
+const ISOLATES = /[\u2068\u2069]/g; // around tokens in a sentence
 
 export default /** @type {Tab} */ ({ draw: drawAnalysis, exported: exportAnalysis });
 
@@ -20,16 +20,33 @@ export default /** @type {Tab} */ ({ draw: drawAnalysis, exported: exportAnalysi
 function drawAnalysis(page) {
   const row = activeAnalysis(page);
   const place = layerElement(page, "analysis-views");
-  if (place.dataset.shown !== row.name) place.replaceChildren();
+  if (place.dataset.shown !== row.name) {
+    place.replaceChildren();
+    say(page, "");
+  }
   place.dataset.shown = row.name;
   const details = detailsOf(page, row);
   const { server } = page;
-  const found = row.is_long ? server.get("long_analysis", details, PAUSE) : server.get("analysis", details);
+  const found = row.is_long
+    ? server.get("long_analysis", details, row.pause)
+    : server.get("analysis", details, row.pause);
   markWaiting(place, !found);
   if (!found) return;
   if (found.meta.error) return showLayersMessage(page, found.meta.error);
   const surroundings = { width: place.clientWidth || innerWidth, picks: picksOf(page) };
   updateChildren(place, ...createRows(rowsOf(found.meta), surroundings, { isOpen: false }));
+  say(page, firstSentence(rowsOf(found.meta)));
+}
+
+/** Says a sentence to a screen reader, once. @param {ExplorePage} page @param {string} sentence */
+function say(page, sentence) {
+  const said = layerElement(page, "analysis-said");
+  if (said.textContent !== sentence) said.textContent = sentence;
+}
+
+/** @param {ViewRow[]} rows */
+function firstSentence(rows) {
+  return rows.flatMap(({ views }) => views.flatMap((view) => (view.kind === "verdict" ? [view.text] : [])))[0] ?? "";
 }
 
 /** The request: of the choice only what the analysis reads, so that other changes ask for nothing. @param {ExplorePage} page @param {AnalysisRow} row */
@@ -53,7 +70,7 @@ function picksOf(page) {
   const chosen = chosenNow(page);
   return {
     choose: (pick) => page.change(changeOf(page, pick)),
-    isChosen: (pick) => Object.entries(pick).every(([field, value]) => chosen[field] === value),
+    isChosen: (pick) => Object.entries(pick).every(([field, value]) => String(chosen[field]) === String(value)),
   };
 }
 
@@ -71,7 +88,7 @@ async function exportAnalysis(page) {
   const said = views.map((view) => (view.kind === "verdict" ? view.text : view.title));
   return {
     name: row.name.replaceAll("_", "-"),
-    shown: [row.title, ...said.filter(Boolean)].join("; "),
+    shown: [row.title, ...said.filter(Boolean)].join("; ").replace(ISOLATES, ""),
     sides: [runOf(page)],
     draw: drawViews(rows),
     tables: tablesOf(rows),

@@ -38,7 +38,9 @@ export function showLayersMessage(page, sentence) {
   const message = layerElement(page, "layers-silent");
   message.textContent = sentence;
   message.hidden = !sentence;
-  if (sentence) for (const section of layerSections(page)) section.hidden = true;
+  if (!sentence) return;
+  layerElement(page, "layers-lesson").hidden = true;
+  for (const section of layerSections(page)) section.hidden = true;
 }
 
 /**

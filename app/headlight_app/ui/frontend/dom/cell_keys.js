@@ -32,7 +32,7 @@ export function onCellKey(table, event) {
 function nextButton(table, row, column, [down, right]) {
   for (let distance = 1; ; distance++) {
     const cell = table.rows[row + distance * down]?.cells[column + distance * right];
-    if (!cell || column + distance * right < 1) return null;
+    if (!cell) return null;
     const button = cell.querySelector("button");
     if (button) return button;
   }

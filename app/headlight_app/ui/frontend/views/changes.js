@@ -8,20 +8,19 @@ import { createElement } from "../dom/dom.js";
 
 /** @param {ChangesView} view @param {Picks | undefined} picks */
 export function createChanges({ parts, start, end, picks: choices, marked }, picks) {
-  const names = Object.keys(parts);
-  const values = Object.values(parts).map(Number);
+  const values = parts.map(([, number]) => Number(number));
   const reached = [Number(start[1])];
   for (const value of values) reached.push(reached[reached.length - 1] + value);
   const [low, high] = [Math.min(...reached), Math.max(...reached)];
   const range = high - low || 1;
-  const items = names.map((name, place) => {
+  const items = parts.map(([name], place) => {
     const bar = createBar(values[place] < 0 ? "minus" : "plus", Math.abs(values[place]) / range);
     bar.style.left = `${(100 * (Math.min(reached[place], reached[place + 1]) - low)) / range}%`;
     const pick = choices[place] && Object.keys(choices[place]).length ? choices[place] : null;
-    return createItem(place === marked ? "chosen" : "", createName(name, pick, picks), [bar], values[place]);
+    return createItem(place === marked ? "marked" : "", createName(name, pick, picks), [bar], values[place]);
   });
-  const list = createElement("ol", "ranked from-each-other", [createTotal(start), ...items, createTotal(end)]);
-  list.style.setProperty("--zero", `${(100 * (reached[0] - low)) / range}%`);
+  const list = createElement("ol", "changes-list", [createTotal(start), ...items, createTotal(end)]);
+  list.style.setProperty("--start", `${(100 * (reached[0] - low)) / range}%`);
   return list;
 }
 
@@ -38,6 +37,6 @@ function createName(name, pick, picks) {
 
 /** @param {string} style @param {HTMLElement} name @param {HTMLElement[]} bars @param {number} number */
 function createItem(style, name, bars, number) {
-  const track = createElement("span", "track", bars);
+  const track = createElement("span", "bar-track", bars);
   return createElement("li", style, [name, track, createElement("output", "", formatSigned(number))]);
 }

@@ -21,7 +21,10 @@ export function createMatrix(view, picks, note) {
   table.append(createElement("tbody", "", [...view.values.map((_, row) => createLine(view, row, scales[row]))]));
   if (view.row_notes.length || view.details.length) tellCells(view, table, note);
   if (picks && (view.row_picks.length || view.column_picks.length)) makeButtons(view, table, picks);
-  return createElement("div", "scroll", [table]);
+  const frame = createElement("div", "scroll", [table]);
+  if (note.classList.contains("reading") && table.role !== "grid")
+    Object.assign(frame, { tabIndex: 0, role: "region", ariaLabel: view.title }); // so that keys can scroll it
+  return frame;
 }
 
 /** The number with the deepest colour, for each row. @param {MatrixView} view */
@@ -119,10 +122,12 @@ function shade(colours, value, scale) {
   return `color-mix(in srgb, ${groupColour(value)} 28%, var(--surface))`;
 }
 
-/** A cell in words. @param {MatrixView} view @param {number} row @param {number} column */
+/** A cell in words; its token is isolated from the direction of the text around it. @param {MatrixView} view @param {number} row @param {number} column */
 function cellWords({ values, rows, columns, details, row_notes }, row, column) {
   const said = details.length ? details[row][column] : formatSigned(Number(values[row][column]));
-  const place = [rows[row], columns[column] && `“${inlineText(columns[column])}”`].filter(Boolean).join(", ");
+  const place = [rows[row], columns[column] && `\u2068“${inlineText(columns[column])}”\u2069`]
+    .filter(Boolean)
+    .join(", ");
   return `${place}: ${said}${row_notes[row] ? ` (${row_notes[row]})` : ""}`;
 }
 
@@ -134,6 +139,7 @@ function tellCells(view, table, note) {
     note.textContent = isTold ? cellWords(view, Number(cell.dataset.row), Number(cell.dataset.column)) : view.note;
   };
   note.ariaLive = "off";
+  note.classList.add("reading");
   table.addEventListener("focusin", tell);
   table.onmousemove = tell; // not mouseover, which a table under a resting pointer gets when it is drawn
   table.onmouseleave = () => {

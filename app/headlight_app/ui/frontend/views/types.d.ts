@@ -71,7 +71,7 @@ export interface BarsView extends CommonView {
 }
 export interface ChangesView extends CommonView {
   kind: "changes";
-  parts: Record<string, Numeric>;
+  parts: [name: string, number: Numeric][];
   start: [name: string, number: Numeric];
   end: [name: string, number: Numeric];
   picks: Pick[];

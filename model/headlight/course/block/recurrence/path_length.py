@@ -140,7 +140,7 @@ def path_length(layers: int, distance: int, steps: int, seed: int) -> ScreenRows
         sizes[name] = parameter_count(made)
     return (
         row(
-            _recall_picture(distances, recall),
+            _recall_lines(distances, recall),
             title=f"After {steps} steps of training, each on the same batches",
             question=ask_largest(
                 f"Which network forgets most between distance 1 and {distance}?",
@@ -153,7 +153,7 @@ def path_length(layers: int, distance: int, steps: int, seed: int) -> ScreenRows
         ),
         _verdict(recall, distances),
         row(
-            _reach_picture(influences),
+            _reach_lines(influences),
             title="Before training: how much does the last output change with an earlier token?",
         ),
         _table(sizes, influences, layers, distance),
@@ -243,7 +243,7 @@ def _last_logits(network: nn.Module, ids: Tensor) -> Tensor:
     return logits
 
 
-def _recall_picture(distances: list[int], recall: dict[str, list[float]]) -> LinesView:
+def _recall_lines(distances: list[int], recall: dict[str, list[float]]) -> LinesView:
     return LinesView(
         "Symbols remembered (fraction of new rows)",
         distances,
@@ -254,7 +254,7 @@ def _recall_picture(distances: list[int], recall: dict[str, list[float]]) -> Lin
     )
 
 
-def _reach_picture(reach: dict[str, Tensor]) -> LinesView:
+def _reach_lines(reach: dict[str, Tensor]) -> LinesView:
     return LinesView(
         "Gradient of the last output by each token's vector",
         range(len(next(iter(reach.values())))),

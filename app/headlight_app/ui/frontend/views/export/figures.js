@@ -1,4 +1,4 @@
-// Views as figures for print: the kinds that have numbers.
+// Views as figures for print: matrices, lines, bars and changes.
 
 import { formatSigned } from "../../charts/charts.js";
 import { colour, PURPLE_ORANGE, tint } from "../../charts/colours.js";
@@ -76,14 +76,18 @@ function printedCell(view, row, column, scale) {
 }
 
 /** @param {Figure} figure @param {MatrixView} view @param {number} scale @param {Box} box @param {number} y */
-function addMatrixScale(figure, { colours, scaled_by }, scale, { x }, y) {
+function addMatrixScale(figure, { scaled_by }, scale, { x }, y) {
   const palette = colourNames(true);
   if (scaled_by === "row") {
     const words = "the largest number of the row, white at zero";
     return addColourScale(figure, { low: "−", high: "+", words, palette }, x, y);
   }
-  const low = colours === "weights" ? "" : formatSigned(-scale);
-  return addColourScale(figure, { low, high: formatSigned(scale), words: "white at zero", palette }, x, y);
+  return addColourScale(
+    figure,
+    { low: formatSigned(-scale), high: formatSigned(scale), words: "white at zero", palette },
+    x,
+    y,
+  );
 }
 
 /** @param {Figure} figure @param {LinesView} view @param {Box} box */
@@ -93,8 +97,8 @@ function addLines(figure, view, box) {
 
 /** @param {Figure} figure @param {ChangesView} view @param {Box} box */
 function addChanges(figure, { parts, start, end }, box) {
-  const rows = [start, ...Object.entries(parts), end].map(([label, value]) => ({ label, values: [Number(value)] }));
-  const changes = Object.values(parts).map(Number);
+  const rows = [start, ...parts, end].map(([label, value]) => ({ label, values: [Number(value)] }));
+  const changes = parts.map(([, number]) => Number(number));
   const ends = { least: Math.min(0, ...changes), most: Math.max(0, ...changes) };
   return addBars(figure, { rows, kinds: [""], ...ends, format: formatSigned, missing: "" }, box);
 }

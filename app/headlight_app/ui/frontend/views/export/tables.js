@@ -6,13 +6,21 @@ import { createTable } from "../../export/page_export.js";
 /** @import { HeatMapView, MatrixView, View, ViewRow } from "../types.js" */
 /** @typedef {{ axes: Record<string, string[]>, values: unknown[] }} Numbers */
 
-/** The tables of some rows, by their titles. @param {ViewRow[]} rows @returns {Record<string, Table>} */
+const LONGEST_NAME = 80; // characters
+const NO_NAME = /[^a-z0-9 _-]+/g; // in the name of a file
+
+/** The tables of some rows, by their titles; a repeated title gets a number. @param {ViewRow[]} rows @returns {Record<string, Table>} */
 export function tablesOf(rows) {
   const found = rows.flatMap((row) => row.views).flatMap((view) => Object.entries(numbersOf(view)));
+  const titles = found.map(([title], place) => {
+    const earlier = found.slice(0, place).filter(([other]) => other === title).length;
+    return earlier ? `${title} (${earlier + 1})` : title;
+  });
   return Object.fromEntries(
-    found.map(([title, { axes, values }]) => {
+    found.map(([, { axes, values }], place) => {
       const numbers = /** @type {unknown[]} */ (values.flat(Infinity)).map(Number);
-      return [title, createTable(title.toLowerCase(), axes, numbers)];
+      const name = titles[place].toLowerCase().replace(NO_NAME, "").slice(0, LONGEST_NAME) || "numbers";
+      return [titles[place], createTable(name, axes, numbers)];
     }),
   );
 }
@@ -23,7 +31,9 @@ function numbersOf(view) {
   const title = view.title || "Numbers";
   if (view.kind === "matrix" || view.kind === "heat_map") return { [title]: matrixNumbers(view) };
   if (view.kind === "changes")
-    return { [title]: { axes: { part: Object.keys(view.parts) }, values: Object.values(view.parts) } };
+    return {
+      [title]: { axes: { part: view.parts.map(([name]) => name) }, values: view.parts.map(([, number]) => number) },
+    };
   if (view.kind === "bars") return { [title]: seriesNumbers(view.series, "series", { bar: view.labels }) };
   if (view.kind !== "lines") return {};
   return { [title]: seriesNumbers(view.series, view.series_title, { [view.x_title || "x"]: view.x.map(String) }) };
