@@ -22,7 +22,7 @@ export function createMatrix(view, picks, note) {
   if (view.row_notes.length || view.details.length) tellCells(view, table, note);
   if (picks && (view.row_picks.length || view.column_picks.length)) makeButtons(view, table, picks);
   const frame = createElement("div", "scroll", [table]);
-  if (note.classList.contains("reading") && table.role !== "grid")
+  if (note.classList.contains("telling") && table.role !== "grid")
     Object.assign(frame, { tabIndex: 0, role: "region", ariaLabel: view.title }); // so that keys can scroll it
   return frame;
 }
@@ -139,7 +139,7 @@ function tellCells(view, table, note) {
     note.textContent = isTold ? cellWords(view, Number(cell.dataset.row), Number(cell.dataset.column)) : view.note;
   };
   note.ariaLive = "off";
-  note.classList.add("reading");
+  note.classList.add("telling");
   table.addEventListener("focusin", tell);
   table.onmousemove = tell; // not mouseover, which a table under a resting pointer gets when it is drawn
   table.onmouseleave = () => {
