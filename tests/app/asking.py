@@ -8,14 +8,14 @@ from starlette.testclient import TestClient
 
 from headlight_app.contract.question import Question, Variant
 from headlight_app.contract.request import Request
-from headlight_app.contract.state import HeadChoice, State
+from headlight_app.contract.state import State
 from headlight_app.engine.job import EngineRequest
 from headlight_app.engine.requests import decode_request
 from headlight_app.explore.answers.analyses.table import ANALYSES
 from headlight_app.worker.serve import answer
 from headlight_app.worker.table import ANSWERS
 
-PARTS: dict[str, type[msgspec.Struct]] = {"question": Question, "choice": HeadChoice, "state": State}
+PARTS: dict[str, type[msgspec.Struct]] = {"question": Question, "choice": State, "state": State}
 
 
 def body(route: str, **fields: Any) -> dict[str, Any]:
@@ -58,9 +58,9 @@ def ask_worker(route: str, **fields: Any) -> tuple[dict[str, Any], bytes]:
 
 
 def ask_views(analysis: str, **fields: Any) -> list[dict[str, Any]]:
-    """The views of an analysis, as a page gets them."""
+    """The views of an analysis, as a page gets them to save their numbers."""
     route = "long_analysis" if ANALYSES[analysis].is_long else "analysis"
-    meta, _ = ask_worker(route, analysis=analysis, **fields)
+    meta, _ = ask_worker(route, analysis=analysis, with_tables=True, **fields)
     return [view for row in meta["rows"] for view in row["views"]]
 
 

@@ -308,12 +308,16 @@ class AnalysisAnswer(Answer, frozen=True, kw_only=True):
 
 
 class AnalysisRequest(QuestionRequest[AnalysisAnswer], frozen=True, kw_only=True):
-    """What an analysis of the table shows; `choice` has the fields that its row reads."""
+    """What an analysis of the table shows; `choice` has the fields that its row reads.
+
+    `with_tables`: with the numbers to be saved, which are more than those that are shown.
+    """
 
     route: ClassVar[str] = "analysis"
 
     analysis: Label
     choice: State = DEFAULT_STATE
+    with_tables: bool = False
 
 
 class LongAnalysisRequest(AnalysisRequest, frozen=True, kw_only=True):
@@ -404,40 +408,18 @@ class ComponentAnswer(Struct, frozen=True, kw_only=True):
     head: int
 
 
-class PromotedToken(Struct, frozen=True, kw_only=True):
-    """A token, and the amount added to its logit."""
-
-    text: str
-    logit: float
-
-
-class PromotedTokens(Struct, frozen=True, kw_only=True):
-    """The tokens that the feed-forward of a layer promotes most, and suppresses most."""
-
-    layer: int
-    promoted: tuple[PromotedToken, ...]
-    suppressed: tuple[PromotedToken, ...]
-
-
-class LogitAttributionAnswer(AnswerNumbers, frozen=True, kw_only=True):
-    """The contribution of each component to the logit of an answer; `assumptions` lists the parts held fixed.
-
-    The answer is `text`; `preposition` and `token_text` name its position, as in Prediction.
-    """
+class LogitAttributionAnswer(Answer, frozen=True, kw_only=True):
+    """The contribution of each component to the logit of the answer `text`."""
 
     position: int
-    preposition: str
-    token_text: str | None
     token: int
     text: str
     logit: float
     components: tuple[ComponentAnswer, ...]
-    assumptions: tuple[str, ...]
-    promoted: tuple[PromotedTokens, ...]
 
 
 class LogitAttributionRequest(TargetRequest[LogitAttributionAnswer], frozen=True, kw_only=True):
-    """The contribution of each part to the logit of an answer, and the tokens that each feed-forward promotes."""
+    """The contribution of each part to the logit of an answer."""
 
     route: ClassVar[str] = "logit_attribution"
 
@@ -652,56 +634,6 @@ class HeadSearchRequest(QueryRequest[HeadSearchAnswer], frozen=True, kw_only=Tru
     search: HeadSearchState = HeadSearchState()
 
 
-class NeuronsAnswer(Answer, frozen=True, kw_only=True):
-    """The neurons that add most to an answer's logit or take most from it; `sum`, `bias` and `edit` make `total`.
-
-    Numbers for each neuron: its index, its activation there, and its contribution.
-    """
-
-    layer: int
-    position: int
-    token: int
-    text: str
-    path: str
-    count: int
-    sum: float
-    bias: float
-    edit: float
-    total: float
-
-
-class NeuronsRequest(TargetRequest[NeuronsAnswer], frozen=True, kw_only=True):
-    """The neurons of one feed-forward for an answer."""
-
-    route: ClassVar[str] = "neurons"
-
-    layer: Index = 0
-
-
-class NeuronAnswer(Answer, frozen=True, kw_only=True):
-    """One neuron: its contribution, and the tokens that its output vector promotes.
-
-    Numbers: its activation at each token.
-    """
-
-    layer: int
-    neuron: int
-    activation: float
-    answer_weight: float
-    contribution: float
-    promoted: tuple[PromotedToken, ...]
-    suppressed: tuple[PromotedToken, ...]
-
-
-class NeuronRequest(TargetRequest[NeuronAnswer], frozen=True, kw_only=True):
-    """Details of one neuron of a feed-forward."""
-
-    route: ClassVar[str] = "neuron"
-
-    layer: Index = 0
-    neuron: Index = 0
-
-
 # --- the picture -----------------------------------------------------------------------------------------------------
 
 
@@ -858,17 +790,6 @@ class ExportNumbersRequest(StateRequest[FileAnswer], frozen=True, kw_only=True):
 
     format: Format
     path: Path = ""
-
-
-class ExportNeuronsRequest(TargetRequest[FileAnswer], frozen=True, kw_only=True):
-    """A file of all neurons of a feed-forward: activation, weight towards an answer, contribution."""
-
-    route: ClassVar[str] = "export_neurons"
-    lane: ClassVar[Lane] = Lane.LONG
-    seconds: ClassVar[float] = 60.0
-
-    layer: Index = 0
-    format: Format
 
 
 class ExportPageRequest(StateRequest[FileAnswer], frozen=True, kw_only=True):

@@ -49,7 +49,6 @@ TABS: Registry[Tab] = Registry(
 _LAYERS = "explore/frontend/layers"
 SECTIONS = {
     "logit_lens": f"{_LAYERS}/logit_lens.html",
-    "logit_attribution": f"{_LAYERS}/logit_attribution.html",
     "information_flow": f"{_LAYERS}/information_flow/information_flow.html",
     "head_ablation": f"{_LAYERS}/ablation/ablation.html",
     "patching": f"{_LAYERS}/patching/patching.html",

@@ -26,7 +26,9 @@ class Array(Protocol):
 
 
 Numbers = Array | Sequence[Number]
-Pick = Mapping[str, str | int | tuple[()]]  # the fields of the choice that a click changes, and their values
+# The fields of the choice that a click changes, and their values; "toggle_edits" are edits to be made, or removed
+# if all are there already.
+Pick = Mapping[str, str | int | tuple[str, ...]]
 
 
 def to_numpy(values: Numbers) -> np.ndarray:
@@ -47,14 +49,14 @@ class View:
     """A title, what is shown below it, and a note.
 
     `before` is a sign in front of it, "×", "=" or "→", if the views of a row form an equation. `tables` are the numbers
-    that are saved, by their titles, if they are others than those that are shown.
+    that are saved, by their titles; None: those that are shown.
     """
 
     kind: ClassVar[str]
     title: str = ""
     note: str = ""
     before: str = ""
-    tables: Mapping[str, NumberTable] = field(default_factory=dict)
+    tables: Mapping[str, NumberTable] | None = None
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,9 @@ class MatrixView(TitledView):
     are written in the cells instead. `row_sums` adds a column of sums, `row_numbers` are columns of other numbers in
     front. `marked` cells (row, column) are framed; `crossed` cells are forbidden by a mask.
 
-    With `details` or `row_notes` the note tells the cell under the pointer: its details, else its number, and the note
-    of its row. A click on a cell chooses its row's and its column's pick; a screen reader hears the same words.
+    With `titles`, `details` or `row_notes` the note tells the cell under the pointer: its title, else its row and
+    column; its details, else its number; and the note of its row. A screen reader hears the same words. A click on a
+    cell chooses its own of `picks`, or else its column's, if that is not empty.
     """
 
     kind: ClassVar[str] = "matrix"
@@ -93,9 +96,10 @@ class MatrixView(TitledView):
     crossed: Array | None = None
     digits: int | None = 2
     texts: tuple[tuple[str, ...], ...] = ()
+    titles: tuple[tuple[str, ...], ...] = ()
     details: tuple[tuple[str, ...], ...] = ()
     row_notes: tuple[str, ...] = ()
-    row_picks: tuple[Pick, ...] = ()
+    picks: tuple[tuple[Pick, ...], ...] = ()
     column_picks: tuple[Pick, ...] = ()
 
 
@@ -152,7 +156,7 @@ class BarsView(View):
 
 @dataclass(frozen=True)
 class ChangesView(TitledView):
-    """A change from one number to another, part by part: each bar begins where the previous one ended.
+    """Parts of a sum as bars. With a `start` each bar begins where the previous one ended, otherwise at 0.
 
     `start`, `end` and the parts are a name and a number each; a click on the name of a part chooses its pick, if it has
     one. The `marked` part stands out.
@@ -160,8 +164,8 @@ class ChangesView(TitledView):
 
     kind: ClassVar[str] = "changes"
     parts: tuple[tuple[str, Number], ...]
-    start: tuple[str, Number]
-    end: tuple[str, Number]
+    start: tuple[str, Number] | None = None
+    end: tuple[str, Number] | None = None
     _: KW_ONLY
     picks: tuple[Pick, ...] = ()
     marked: int | None = None
@@ -219,20 +223,26 @@ class PointsView(View):
 
 @dataclass(frozen=True)
 class TokensView(TitledView):
-    """Tokens as chips; `shades` from 0 to 1 colour them, `below` is written under each (an id, a count)."""
+    """Tokens as chips, or with `as_text` as running text.
+
+    `shades` from 0 to 1 colour them, below 0 in the colour of negative numbers; `below` is written under each (an id, a
+    count). With `details` the note tells that of the token under the pointer.
+    """
 
     kind: ClassVar[str] = "tokens"
     tokens: tuple[str, ...]
     _: KW_ONLY
     shades: Numbers = ()
     below: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
+    as_text: bool = False
 
 
 @dataclass(frozen=True)
 class TableView(View):
     """A table of texts and numbers; the first column names the rows.
 
-    `addresses` are the web links of the last cell of each row, or empty.
+    `addresses` are the web links of the last cell of each row, or empty. A click on the name of a row chooses its pick.
     """
 
     kind: ClassVar[str] = "table"
@@ -241,6 +251,7 @@ class TableView(View):
     _: KW_ONLY
     digits: int = 4
     addresses: tuple[str, ...] = ()
+    picks: tuple[Pick, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -329,6 +340,32 @@ class FileView(View):
     file_name: str
     media_type: str
     text: str
+
+
+@dataclass(frozen=True)
+class ChoiceView(TitledView):
+    """Options of which one is chosen, or buttons: each with the pick that it makes.
+
+    The `form` of a slider goes through the options; its place is `chosen`, the place of the option that holds now.
+    """
+
+    kind: ClassVar[str] = "choice"
+    options: tuple[str, ...]
+    picks: tuple[Pick, ...]
+    _: KW_ONLY
+    form: Literal["buttons", "select", "slider"] = "buttons"
+    chosen: int | None = None
+
+
+@dataclass(frozen=True)
+class InputView(TitledView):
+    """A text to be typed, which becomes the `field` of the choice; `text` is its value now."""
+
+    kind: ClassVar[str] = "input"
+    field: str
+    text: str
+    _: KW_ONLY
+    placeholder: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

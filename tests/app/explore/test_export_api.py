@@ -54,25 +54,6 @@ def test_a_link_says_what_is_too_long_for_it(client: TestClient) -> None:
     assert meta["omitted"] == ["text"] and "layer=1" in meta["query"]
 
 
-def test_the_neurons_of_a_layer_come_as_a_file_that_says_what_they_add_to(client: TestClient) -> None:
-    asked = {"model": "next", "text": TEXT, "layer": 1, "query": 3}
-    neurons, listed = ask_route(client, "neurons", **asked)
-    first, activation, added = np.frombuffer(listed, "<f4")[:3]
-    meta, content = ask_route(client, "export_neurons", format="csv", **asked)
-    assert meta["name"] == "layer1-neurons.csv"
-    lines = content.decode().splitlines()
-    assert "# text: the cat sat on the mat" in lines
-    assert any(line.startswith("# shown: neurons of layer 1: contributions to the logit of") for line in lines)
-    table = [line for line in lines if not line.startswith("#")]
-    assert table[0] == '"neuron / number","activation","weight towards the answer","contribution"'
-    assert len(table) == 1 + neurons["count"]
-    number, *values = table[1 + int(first)].split(",")
-    assert int(number.strip('"')) == first
-    assert [float(values[0]), float(values[2])] == pytest.approx([activation, added])
-    document = json.loads(ask_route(client, "export_neurons", format="json", **asked)[1])
-    assert document["provenance"]["model"] and np.shape(document["values"]) == (neurons["count"], 3)
-
-
 @pytest.mark.parametrize("form", ["csv", "json", "npz"])
 def test_numbers_come_as_a_file(client: TestClient, form: str) -> None:
     meta, content = ask_route(

@@ -10,19 +10,17 @@ import pytest
 
 from headlight.analysis.faithfulness.rankings import RANKINGS, Faithfulness
 from headlight.analysis.head_removal import HeadRemoval
-from headlight.analysis.residual_stream import components_of
 from headlight.cli.why import sinks
 from headlight.errors import HeadlightError
 from headlight.rendering.html import choices_json
 from headlight.views.words import quoted
 from headlight_app.contract.state import State
-from headlight_app.explore.answers.analyses.head_removal import part_title, removal_words
+from headlight_app.explore.answers.analyses.head_removal import removal_words
 from headlight_app.explore.answers.analyses.table import ANALYSES
 from headlight_app.explore.answers.analyses.token_rankings import faithful
 from headlight_app.explore.answers.export.code import python_code, shell_code
 from headlight_app.inference.resolved_question import resolve
 from tests.app.asking import ask_views, ask_worker, make_question
-from tests.model import toys
 
 TEXT = "the cat sat on the mat"
 
@@ -95,13 +93,6 @@ def test_an_effect_is_named_self_repair_from_a_third_on(after: float, direct: fl
     words = removal_words(found, "Layer 1, head 2", " girl")
     assert words.startswith(f"Without layer 1, head 2 the logit of {quoted(' girl')} goes from 3 to {after:g} (−")
     assert words.endswith(said)
-
-
-def test_every_part_that_can_respond_has_a_title() -> None:
-    for config in (toys.both().config, toys.decoder(positional_encoding="learned").config):
-        responding = (part for part in components_of(config) if part.layer >= 0 and part.kind != "bias")
-        titles = [part_title(part.path("decoder")) for part in responding]
-        assert len({*titles}) == len(titles) and not any("_" in title or "." in title for title in titles)
 
 
 def test_definitions_that_differ_from_a_papers_are_said_to_differ() -> None:

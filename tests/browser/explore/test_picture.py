@@ -27,7 +27,7 @@ def test_a_click_on_a_part_opens_it(shared_visitor: Visitor) -> None:
     page = picture(shared_visitor, "&layer=1&head=2")
     expect(part(page, "heads-decoder.self-1")).to_have_attribute("aria-current", "true")
     part(page, "network-decoder-4").click()
-    expect(page.get_by_test_id("neurons-total")).to_contain_text("layer 4")
+    expect(page.get_by_role("heading", name="Neurons of layer 4’s feed-forward")).to_be_visible()
     expect(part(page, "network-decoder-4")).to_have_attribute("aria-current", "true")
     part(page, "prediction").click()
     expect(page.get_by_test_id("lens-reading")).to_contain_text("The answer")

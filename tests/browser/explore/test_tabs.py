@@ -165,45 +165,42 @@ def test_nine_tokens_fit_into_the_logit_lens_and_a_longer_text_is_read_a_window_
 
 def test_contributions_add_up_and_a_click_chooses_the_head(shared_visitor: Visitor) -> None:
     page = enter(shared_visitor, "tab=layers&analysis=logit_attribution")
-    total = page.get_by_test_id("shares-total")
+    total = page.get_by_test_id("view-verdict").first
     expect(total).to_contain_text("add up to")
     logit, together = re.findall(r"(?:is|to) (−?[\d.]+\d)", total.inner_text())
     assert logit == together
     before = total.inner_text()
-    page.get_by_test_id("shares").get_by_role("button", name=re.compile("^Layer 4, head 0")).click()
+    page.get_by_role("grid", name="All components").get_by_role("button", name=re.compile("^Layer 4, head 0")).click()
     wait_for_address(page, layer="4")
     page.get_by_test_id("layers-target").select_option(index=3)
     expect(total).not_to_have_text(before)
-    expect(page.get_by_test_id("promoted").locator("tr")).to_have_count(7)
+    expect(page.get_by_test_id("view-table").locator("tr")).to_have_count(7)
 
 
 def test_a_feed_forward_opens_its_neurons_and_one_of_them_is_switched_off(shared_visitor: Visitor) -> None:
     page = enter(shared_visitor, "tab=layers&analysis=logit_attribution")
-    page.get_by_test_id("feed-forward-5").click()
+    views, tokens = page.get_by_test_id("analysis-views"), page.get_by_test_id("view-tokens")
+    page.get_by_role("grid", name="All components").get_by_role("button", name=re.compile("^Layer 5, feed")).click()
     wait_for_address(page, neuron="5")
-    total, switch = page.get_by_test_id("neurons-total"), page.get_by_test_id("neuron-switch")
-    expect(total).to_contain_text(re.compile(r"layer 5 adds .* its 640 neurons"))
-    neurons = page.get_by_test_id("neurons-ranked").get_by_role("button", name=re.compile("^Neuron"))
+    expect(views).to_contain_text(re.compile(r"layer 5 adds .* its 640 neurons"))
+    neurons = page.get_by_test_id("view-changes").last.get_by_role("button", name=re.compile("^Neuron"))
     second = neurons.nth(1).inner_text()
     neurons.nth(1).click()
-    expect(page.get_by_test_id("neuron-title")).to_have_text(second)
+    expect(views.get_by_role("heading", name=second, exact=True)).to_be_visible()
     wait_for_address(page, neuron=f"5.{second.split()[1]}")
-    expect(page.get_by_test_id("neuron-promoted").locator("tr")).to_have_count(2)
-    expect(page.get_by_test_id("neuron-reading")).to_contain_text("Strongest at")
+    expect(tokens).to_contain_text("Strongest at")
+    switch = views.get_by_role("button", name=re.compile("^Switch neuron"))
     switch.click()
-    expect(switch).to_have_text("Switch on")
-    expect(page.get_by_test_id("neuron-reading")).to_have_text("It is 0 at every token.")
+    expect(switch).to_have_text(re.compile("on$"))
+    expect(tokens).to_contain_text("It is 0 at every token.")
     expect(page.get_by_test_id("latest")).to_contain_text(f"Layer 5, feed-forward: neuron {second.split()[1]} off")
     expect(page.get_by_test_id("predictions")).to_contain_text("with your changes")
     wait_for_address(page, edits=f"decoder.5.feed_forward.neurons[:,{second.split()[1]}]=set:0")
     page.keyboard.press("Control+z")
-    expect(switch).to_have_text("Switch off")
-    expect(page.get_by_test_id("neuron-reading")).to_contain_text("Strongest at")
-    with page.expect_download() as download:
-        page.get_by_test_id("neurons-csv").click()
-    assert download.value.suggested_filename == "layer5-neurons.csv"
-    page.get_by_test_id("neurons-close").click()
-    expect(page.get_by_test_id("neurons")).to_be_hidden()
+    expect(switch).to_have_text(re.compile("off$"))
+    expect(tokens).to_contain_text("Strongest at")
+    views.get_by_role("button", name="Close the neurons").click()
+    expect(tokens).to_be_hidden()
     wait_for_address(page, neuron=None)
 
 
@@ -375,8 +372,8 @@ def test_a_masked_model_has_the_tabs_too(shared_visitor: Visitor) -> None:
     page = shared_visitor.open(
         f"model=stories-masked&tab=layers&analysis=logit_attribution&text={quote('The dog barks at the [MASK].')}"
     )
-    expect(page.get_by_test_id("shares-total")).to_contain_text("add up to")
-    expect(page.get_by_test_id("conventions")).to_contain_text("the slope of each of its channels")
+    expect(page.get_by_test_id("analysis-views")).to_contain_text("add up to")
+    expect(page.get_by_test_id("analysis-views")).to_contain_text("the slope of each of its channels")
     page.get_by_test_id("analysis-logit_lens").click()
     expect(page.get_by_test_id("lens")).to_contain_text("original token")
 

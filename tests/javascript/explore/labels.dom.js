@@ -89,7 +89,7 @@ test("the layers show scores, in colours on both sides of zero", async () => {
   assert.ok(others.every((words) => !PERCENT.test(words)));
   page.click("analysis-logit_attribution");
   await settle();
-  assert.doesNotMatch(page.text("shares-total"), /changes no probability/);
+  assert.doesNotMatch(page.text("analysis-said"), /changes no probability/);
   page.click("analysis-head_ablation");
   await settle();
   page.click("ablate");

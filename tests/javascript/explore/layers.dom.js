@@ -81,49 +81,64 @@ test("a longer text is read a window at a time", async () => {
   assert.ok(/** @type {HTMLButtonElement} */ (page.get("lens-earlier")).disabled);
 });
 
+const HEAD_2_0 = "[aria-label='All components'] button[aria-label^='Layer 2, head 0']";
+const NETWORK_2 = "[aria-label='All components'] button[aria-label^='Layer 2, feed-forward']";
+/** @param {Opened} page @param {string} title of a view */
+const view = (page, title) =>
+  /** @type {HTMLElement} */ (
+    page.all("figure").find((figure) => wordsOf(/** @type {Element} */ (figure.firstElementChild)).startsWith(title))
+  );
+/** @param {Opened} page @param {RegExp} name */
+const button = (page, name) =>
+  /** @type {HTMLElement} */ (page.all(".rows button").find((one) => name.test(wordsOf(one))));
+
 test("contributions add up, and a click chooses the head", async () => {
   const page = await layers("logit_attribution");
-  const [, logit, together] = /is (−?[\d.]+\d).*add up to (−?[\d.]+\d)/.exec(page.text("shares-total")) ?? [];
+  const [, logit, together] = /is (−?[\d.]+\d).*add up to (−?[\d.]+\d)/.exec(page.text("analysis-said")) ?? [];
   assert.equal(logit, together);
-  const before = page.text("shares-total");
-  page.click(page.one("[data-testid=shares] button[aria-label^='Layer 2, head 0']"));
+  const before = page.text("analysis-said");
+  page.click(page.one(HEAD_2_0));
   await settle();
   assert.equal(page.reports.at(-1)?.layer, 2);
-  assert.ok(page.one("[data-testid=shares] button[aria-label^='Layer 2, head 0']").classList.contains("chosen"));
+  assert.ok(page.one(HEAD_2_0).classList.contains("chosen"));
   const targets = [.../** @type {HTMLSelectElement} */ (page.get("layers-target")).options];
   page.fill("layers-target", targets[3].value);
   await settle();
-  assert.notEqual(page.text("shares-total"), before);
-  assert.equal(page.all("[data-testid=promoted] tr").length, 4);
-  const total = page.all("[data-testid=ranked] li").at(-1);
+  assert.notEqual(page.text("analysis-said"), before);
+  assert.equal(view(page, "What each feed-forward promotes").querySelectorAll("tr").length, 4);
+  const total = view(page, "The largest").querySelector("li:last-child");
   assert.match(wordsOf(/** @type {Element} */ (total)), /^Together: the logit/);
 });
 
 test("a feed-forward opens its neurons, and one of them is switched off and on", async () => {
   const page = await layers("logit_attribution");
-  page.click("feed-forward-2");
+  page.click(page.one(NETWORK_2));
   await settle();
-  assert.match(page.text("neurons-total"), /layer 2 adds .* its [\d,]+ neurons/);
-  const neurons = page.all("[data-testid=neurons-ranked] button").filter((one) => /^Neuron/.test(wordsOf(one)));
+  assert.ok(page.one(NETWORK_2).closest("td")?.classList.contains("marked"));
+  assert.ok(page.all(".verdict").some((one) => /layer 2 adds .* its [\d,]+ neurons/.test(wordsOf(one))));
+  const neurons = page.all(".changes-list button").filter((one) => /^Neuron/.test(wordsOf(one)));
   const [, second] = neurons.map((one) => wordsOf(one).match(/\d+/)?.[0]);
   page.click(neurons[1]);
   await settle();
-  assert.equal(page.text("neuron-title"), `Neuron ${second}`);
+  assert.ok(page.all("h3").some((heading) => wordsOf(heading) === `Neuron ${second}`));
   assert.equal(page.reports.at(-1)?.neuron, `2.${second}`);
-  assert.equal(page.all("[data-testid=neuron-promoted] tr").length, 2);
-  assert.match(page.text("neuron-reading"), /Strongest at/);
-  page.click("neuron-switch");
+  assert.equal(view(page, "What its output vector writes").querySelectorAll("tr").length, 3);
+  const tokens = () => wordsOf(view(page, "Which tokens activate it"));
+  assert.match(tokens(), /Strongest at/);
+  page.hover(/** @type {HTMLElement} */ (view(page, "Which tokens activate it").querySelector("bdi")));
+  assert.doesNotMatch(tokens(), /Strongest at/);
+  page.click(button(page, /^Switch neuron/));
   await settle();
-  assert.equal(page.text("neuron-switch"), "Switch on");
-  assert.equal(page.text("neuron-reading"), "It is 0 at every token.");
+  assert.match(wordsOf(button(page, /^Switch neuron/)), /on$/);
+  assert.match(tokens(), /It is 0 at every token\./);
   assert.deepEqual(page.reports.at(-1)?.edits, [`decoder.2.feed_forward.neurons[:,${second}]=set:0`]);
   assert.match(page.text("latest"), new RegExp(`Layer 2, feed-forward: neuron ${second} off`));
-  page.click("neuron-switch");
+  page.click(button(page, /^Switch neuron/));
   await settle();
-  assert.match(page.text("neuron-reading"), /Strongest at/);
-  page.click("neurons-close");
+  assert.match(tokens(), /Strongest at/);
+  page.click(button(page, /^Close the neurons/));
   await settle();
-  assert.ok(!page.shows("neurons"));
+  assert.ok(!page.all(".verdict").some((one) => /neurons/.test(wordsOf(one))));
 });
 
 test("the flow of information is walked by keys, and a head is chosen in it", async () => {
@@ -227,7 +242,7 @@ test("a masked model has the analyses too", async () => {
     "positions-encoder-rope",
   );
   await settle();
-  assert.match(page.text("shares-total"), /add up to/);
+  assert.match(page.text("analysis-said"), /add up to/);
   page.click("analysis-logit_lens");
   await settle();
   assert.match(page.text("lens"), /original token/);
@@ -251,10 +266,10 @@ test("the query and the key of each picture are marked among the tokens", async 
 
 test("another text has another answer", async () => {
   const page = await layers("logit_attribution");
-  const before = page.text("shares-total");
+  const before = page.text("analysis-said");
   page.fill("sentence", "The cat");
   await shown(page, "The cat");
   await settle();
-  assert.notEqual(page.text("shares-total"), before);
+  assert.notEqual(page.text("analysis-said"), before);
   assert.equal(chosenIn(page, "layers-query"), "2");
 });

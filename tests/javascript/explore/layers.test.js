@@ -10,22 +10,16 @@ import {
   squareAt,
 } from "../../../app/headlight_app/explore/frontend/layers/information_flow/flow_layout.js";
 import { depthLabel } from "../../../app/headlight_app/explore/frontend/layers/layer_panel.js";
-import { tableOf } from "../../../app/headlight_app/explore/frontend/layers/logit_attribution.js";
 import {
   columnPosition,
   readCell,
   wholeColumns,
 } from "../../../app/headlight_app/explore/frontend/layers/logit_lens.js";
-import {
-  chosenNeuron,
-  neuronEntries,
-  strongestTokens,
-} from "../../../app/headlight_app/explore/frontend/layers/neurons.js";
 import { componentName } from "../../../app/headlight_app/explore/frontend/prediction/why.js";
 import { splitValues } from "../../../app/headlight_app/explore/frontend/walkthrough/walkthrough.js";
-import { createPage, token } from "./page.js";
+import { token } from "./page.js";
 
-/** @import { InformationFlowAnswer, LogitLensAnswer, NeuronsAnswer } from "../../../app/headlight_app/explore/frontend/types.js" */
+/** @import { InformationFlowAnswer, LogitLensAnswer } from "../../../app/headlight_app/explore/frontend/types.js" */
 
 /** @param {string} kind @param {number} layer @param {number} head @param {number} value */
 const part = (kind, layer, head, value) => ({ kind, layer, head, value });
@@ -57,27 +51,6 @@ test("each part has a name", () => {
   ]);
   assert.equal(componentName(part("cross", 1, 2, 0)), "Layer 1, cross head 2");
   assert.equal(componentName(part("layer_embedding", 1, -1, 0)), "Layer 1, layer embedding");
-});
-
-test("parts are in rows of layers; other rows appear only if they add something", () => {
-  const cell = (/** @type {typeof PARTS[number]} */ one) => ({ ...one, title: "", chosen: false });
-  const { columns, rows } = tableOf(PARTS, cell);
-  assert.deepEqual(columns, ["0", "1", "FF"]);
-  assert.deepEqual(
-    rows.map(({ label, cells }) => [label, ...cells.map((one) => one?.value)]),
-    [
-      ["token", 0],
-      ["L0", 1, -2, 3],
-      ["answer", 0.5],
-    ],
-  );
-  const biased = PARTS.map((one) => (one.kind === "bias" ? { ...one, value: 1 } : one));
-  assert.deepEqual(tableOf(biased, cell).columns, ["0", "1", "FF", "bias"]);
-  const attentionOnly = PARTS.filter(({ kind }) => kind !== "feed_forward");
-  assert.deepEqual(tableOf(attentionOnly, cell).columns, ["0", "1"]);
-  const embedded = tableOf([...PARTS, part("layer_embedding", 0, -1, 4)], cell);
-  assert.deepEqual(embedded.columns, ["0", "1", "FF", "LE"]);
-  assert.equal(embedded.rows[1].cells[3]?.value, 4);
 });
 
 const FLOW = {
@@ -203,40 +176,6 @@ test("each step of the walkthrough gets its own numbers", () => {
     split.map(({ values }) => values.map(({ numbers }) => [...numbers])),
     [[[1, 2], [3]], [[4, 5]]],
   );
-});
-
-test("the address opens the neurons of a layer, and one of them", () => {
-  const chosen = ["", "3", "3.120"].map((neuron) => chosenNeuron(createPage({ neuron }).page));
-  assert.deepEqual(chosen, [null, { layer: 3, neuron: null }, { layer: 3, neuron: 120 }]);
-});
-
-test("listed neurons, all others and the bias add up to the feed-forward", () => {
-  const meta = /** @type {NeuronsAnswer} */ ({ count: 1200, sum: 2.5, bias: 0.25, edit: 0, total: 2.75 });
-  /** @type {number[]} */
-  const picked = [];
-  const numbers = Float32Array.of(120, 2, 1.5, 7, -1, -0.5);
-  const entries = neuronEntries({ meta, numbers }, 7, (neuron) => picked.push(neuron));
-  assert.deepEqual(
-    entries.map(({ title, value }) => [title, value]),
-    [
-      ["Neuron 120", 1.5],
-      ["Neuron 7", -0.5],
-      ["All 1,198 others", 1.5],
-      ["Bias", 0.25],
-      ["Together: the feed-forward", 2.75],
-    ],
-  );
-  assert.deepEqual(
-    entries.map(({ chosen }) => Boolean(chosen)),
-    [false, true, false, false, false],
-  );
-  entries[0].pick?.();
-  assert.deepEqual(picked, [120]);
-});
-
-test("tokens are sorted by a neuron's absolute activation; those with zero are left out", () => {
-  assert.deepEqual(strongestTokens(Float32Array.of(0.5, -2, 0, 1, 0.25)), [1, 3, 0]);
-  assert.deepEqual(strongestTokens(new Float32Array(4)), []);
 });
 
 test("a table opens at its beginning if that shows the token, else at the edge of a column", () => {

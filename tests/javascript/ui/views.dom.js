@@ -10,7 +10,7 @@ const { createRows } = await import("../../../app/headlight_app/ui/frontend/view
 const { drawViews } = await import("../../../app/headlight_app/ui/frontend/views/export/figures.js");
 const { tablesOf } = await import("../../../app/headlight_app/ui/frontend/views/export/tables.js");
 
-const PLAIN = { note: "", before: "", tables: {} };
+const PLAIN = { note: "", before: "", tables: null };
 /** @type {MatrixView} */
 const MATRIX = {
   ...PLAIN,
@@ -33,10 +33,20 @@ const MATRIX = {
   crossed: null,
   digits: null,
   texts: [],
+  titles: [],
   details: [],
   row_notes: ["a paper", ""],
-  row_picks: [{ layer: 0 }, { layer: 1 }],
-  column_picks: [{ head: 3 }, { head: 4 }],
+  picks: [
+    [
+      { layer: 0, head: 3 },
+      { layer: 0, head: 4 },
+    ],
+    [
+      { layer: 1, head: 3 },
+      { layer: 1, head: 4 },
+    ],
+  ],
+  column_picks: [],
 };
 /** @type {LinesView} */
 const LINES = {
@@ -139,7 +149,7 @@ test("the note tells the cell with the focus or under the pointer, with the sour
 });
 
 test("a matrix without picks has no buttons, and the exact number of a cell", () => {
-  const cells = shown({ ...MATRIX, row_picks: [], column_picks: [], row_notes: [], digits: 2 });
+  const cells = shown({ ...MATRIX, picks: [], column_picks: [], row_notes: [], digits: 2 });
   assert.deepEqual(cells, []);
   const places = [...document.querySelectorAll("td[data-row]")];
   assert.deepEqual(

@@ -16,8 +16,6 @@ from headlight.tracing.trace import Trace
 from headlight.tracing.transformer_lens import native_path
 from headlight_app.contract.state import HeadChoice
 from headlight_app.explore.answers.head_view import SHOWN, head_view
-from headlight_app.explore.answers.layer_analysis import answer_text
-from headlight_app.explore.answers.neurons import AttributedNeurons
 from headlight_app.explore.answers.quantities import shown_quantity
 from headlight_app.export.answers.number_files import LabelledArray, require_size
 from headlight_app.inference.head_selection import selected_attention, selected_heads
@@ -47,20 +45,6 @@ def displayed_array(resolved: ResolvedQuestion, choice: HeadChoice, max_values: 
         tuple(heads),
         attention_group.name,
     )
-
-
-def neuron_array(resolved: ResolvedQuestion, asked: AttributedNeurons, max_values: int) -> LabelledArray:
-    """The neurons of a layer's feed-forward for an answer: activation, weight towards the answer, contribution."""
-    found, answer = asked.found, answer_text(asked.trace, resolved.tokenizer, asked.token)
-    values = np.stack((found.activations, found.answer_weights, found.contributions), axis=1).astype(np.float32)
-    require_size(values.size, max_values)
-    columns = ("activation", "weight towards the answer", "contribution")
-    description = (
-        f"neurons of layer {asked.layer}: contributions to the logit of “{answer}” at token {asked.position}; "
-        f"bias {found.bias:g}, edits {found.edit:g}, together {found.total:g}"
-    )
-    labels = (tuple(map(str, range(len(values)))), columns)
-    return LabelledArray(f"layer{asked.layer}-neurons", description, ("neuron", "number"), labels, values)
 
 
 @dataclass(frozen=True, eq=False)

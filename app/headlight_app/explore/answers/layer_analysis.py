@@ -24,11 +24,11 @@ from headlight.nn.output_heads import pooling_title
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.problem_types import problem_type_name, problem_type_of
-from headlight.rendering.predictions import answer_place
 from headlight.tasks import label_text, require_token_task, task_of
 from headlight.text.tokenizer import Tokenizer
 from headlight.tracing.inputs import encode_input
 from headlight.tracing.trace import Trace
+from headlight.views.words import quoted, signed
 from headlight_app.contract.reply import Reply
 from headlight_app.explore.contract import (
     ComponentAnswer,
@@ -46,8 +46,6 @@ from headlight_app.explore.contract import (
     LogitLensRequest,
     NegativeLogLikelihoodAnswer,
     NegativeLogLikelihoodRequest,
-    PromotedToken,
-    PromotedTokens,
     ResidualNormsAnswer,
     ResidualNormsRequest,
 )
@@ -185,35 +183,19 @@ def answer_negative_log_likelihood(request: NegativeLogLikelihoodRequest) -> Rep
 
 
 def answer_logit_attribution(request: LogitAttributionRequest) -> Reply[LogitAttributionAnswer]:
-    """The contribution of each part to the logit of a token, and the tokens that each feed-forward promotes."""
+    """The contribution of each part to the logit of a token."""
     resolved = resolve(request.question)
-    model, traced, tokenizer = resolved.model, extended_trace(resolved), resolved.tokenizer
-    attribution = logit_attribution.attribute_logits(model, traced, _position(request.query, traced))
-    position, token, logits_here = target_answer(resolved, request.query, request.token)
-    logits = attribution.logits(np.array([token]))[:, 0]
-    layers = [component.layer for component in attribution.components if component.kind == "feed_forward"]
-    promoted = attribution.vocabulary_logits("feed_forward")
-    preposition, token_text = answer_place(traced, position)
+    position, token, logits = target_answer(resolved, request.query, request.token)
+    attribution = logit_attribution.attribute_logits(resolved.model, extended_trace(resolved), position)
+    added = attribution.logits(np.array([token]))[:, 0]
     answer = LogitAttributionAnswer(
         position=position,
-        preposition=preposition,
-        token_text=token_text,
         token=token,
-        text=answer_text(traced, tokenizer, token),
-        logit=float(logits_here[token]),
+        text=answer_text(resolved.trace, resolved.tokenizer, token),
+        logit=float(logits[token]),
         components=tuple(ComponentAnswer(**asdict(component)) for component in attribution.components),
-        assumptions=tuple(attribution_assumptions(traced.config)),
-        promoted=tuple(
-            PromotedTokens(
-                layer=layer,
-                promoted=extreme_logits(row, 1, traced, tokenizer),
-                suppressed=extreme_logits(row, -1, traced, tokenizer),
-            )
-            for layer, row in zip(layers, promoted, strict=True)
-        ),
-        problem_type=problem_type_name(traced.config),
     )
-    return Reply(answer, logits.astype("<f4").tobytes())
+    return Reply(answer, added.astype("<f4").tobytes())
 
 
 def answer_information_flow(request: InformationFlowRequest) -> Reply[InformationFlowAnswer]:
@@ -298,30 +280,6 @@ def answer_head_search(request: HeadSearchRequest) -> Reply[HeadSearchAnswer]:
     return Reply(answer)
 
 
-def attribution_assumptions(config: Config) -> list[str]:
-    """The assumptions under which the contributions add up, as sentences for the page."""
-    sentences = []
-    if (
-        config.final_norm
-        or NORM_PLACEMENTS[config.norm_placement].output_is_normed
-        or NORM_PLACEMENTS[config.norm_placement].norm_after
-    ):
-        sentences.append("Norms are frozen: each part is divided by the scale that the whole stream has in this text.")
-    if config.has_several_streams:
-        sentences.append(
-            "The mixing weights and scales of the residual streams are frozen at their values in this text."
-        )
-    if task_of(config).fills_masks or (config.output_head_config.transform or "none") != "none":
-        sentences.append(
-            "The output head's transform is nonlinear; the slope of each of its channels is frozen at its value here."
-        )
-    if config.output_head_config.logit_soft_cap:
-        sentences.append("The logits are soft-capped; each part is scaled down like the whole.")
-    if config.has_cross_attention:
-        sentences.append("The encoder's contribution is included in the cross-attention heads that read it.")
-    return sentences
-
-
 def extended_trace(resolved: ResolvedQuestion) -> Trace:
     """A trace with the values that every question keeps and those that this tab needs."""
     return replace(resolved.trace, values={**resolved.trace_of(*KEEP_PATTERNS).values, **resolved.trace.values})
@@ -355,11 +313,10 @@ def answer_text(traced: Trace, tokenizer: Tokenizer, token: int) -> str:
     return label_text(traced.config, token) if task_of(traced.config).predicts_labels else tokenizer.token_text(token)
 
 
-def extreme_logits(row: np.ndarray, sign: int, traced: Trace, tokenizer: Tokenizer) -> tuple[PromotedToken, ...]:
-    """The largest numbers of a row (the smallest if `sign` is -1), with their tokens."""
-    signed, count = -sign * row, min(TOP_TOKENS, len(row))
-    extreme = np.argpartition(signed, count - 1)[:count]
-    ranked = extreme[np.argsort(signed[extreme], kind="stable")]
-    return tuple(
-        PromotedToken(text=answer_text(traced, tokenizer, int(token)), logit=float(row[token])) for token in ranked
-    )
+def promoted_words(row: np.ndarray, sign: int, resolved: ResolvedQuestion) -> str:
+    """The answers with the largest numbers of a row (the smallest if `sign` is -1), and these numbers."""
+    signed_row, count = -sign * row, min(TOP_TOKENS, len(row))
+    extreme = np.argpartition(signed_row, count - 1)[:count]
+    ranked = extreme[np.argsort(signed_row[extreme], kind="stable")]
+    texts = ((answer_text(resolved.trace, resolved.tokenizer, int(token)), float(row[token])) for token in ranked)
+    return ", ".join(f"{quoted(text)} {signed(number)}" for text, number in texts)

@@ -220,6 +220,7 @@ export interface AnalysisAnswer {
 export interface AnalysisRequest extends QuestionRequest {
   analysis: string;
   choice?: Partial<State>;
+  with_tables?: boolean;
 }
 
 /** The same for an analysis that takes seconds. */
@@ -282,33 +283,16 @@ export interface ComponentAnswer {
   head: number;
 }
 
-/** A token, and the amount added to its logit. */
-export interface PromotedToken {
-  text: string;
-  logit: number;
-}
-
-/** The tokens that the feed-forward of a layer promotes most, and suppresses most. */
-export interface PromotedTokens {
-  layer: number;
-  promoted: PromotedToken[];
-  suppressed: PromotedToken[];
-}
-
-/** The contribution of each component to the logit of an answer; `assumptions` lists the parts held fixed. */
-export interface LogitAttributionAnswer extends AnswerNumbers {
+/** The contribution of each component to the logit of the answer `text`. */
+export interface LogitAttributionAnswer {
   position: number;
-  preposition: string;
-  token_text: string | null;
   token: number;
   text: string;
   logit: number;
   components: ComponentAnswer[];
-  assumptions: string[];
-  promoted: PromotedTokens[];
 }
 
-/** The contribution of each part to the logit of an answer, and the tokens that each feed-forward promotes. */
+/** The contribution of each part to the logit of an answer. */
 export type LogitAttributionRequest = TargetRequest;
 
 /** The contribution of each component to the logit of one answer, minus its contribution to another's. */
@@ -449,42 +433,6 @@ export interface HeadSearchRequest extends QueryRequest {
   search?: Partial<HeadSearchState>;
 }
 
-/** The neurons that add most to an answer's logit or take most from it; `sum`, `bias` and `edit` make `total`. */
-export interface NeuronsAnswer {
-  layer: number;
-  position: number;
-  token: number;
-  text: string;
-  path: string;
-  count: number;
-  sum: number;
-  bias: number;
-  edit: number;
-  total: number;
-}
-
-/** The neurons of one feed-forward for an answer. */
-export interface NeuronsRequest extends TargetRequest {
-  layer?: number;
-}
-
-/** One neuron: its contribution, and the tokens that its output vector promotes. */
-export interface NeuronAnswer {
-  layer: number;
-  neuron: number;
-  activation: number;
-  answer_weight: number;
-  contribution: number;
-  promoted: PromotedToken[];
-  suppressed: PromotedToken[];
-}
-
-/** Details of one neuron of a feed-forward. */
-export interface NeuronRequest extends TargetRequest {
-  layer?: number;
-  neuron?: number;
-}
-
 /** The vectors of the tokens from `first` on, as they enter the first layer of a stack. */
 export interface InputVectorsAnswer extends ArraysAnswer {
   first: number;
@@ -575,12 +523,6 @@ export interface ExportNumbersRequest extends StateRequest {
   path?: string;
 }
 
-/** A file of all neurons of a feed-forward: activation, weight towards an answer, contribution. */
-export interface ExportNeuronsRequest extends TargetRequest {
-  layer?: number;
-  format: string;
-}
-
 /** All heads and the displayed view with its exact numbers, as one HTML file that works offline. */
 export interface ExportPageRequest extends StateRequest {
   view_key?: string;
@@ -621,11 +563,8 @@ export interface ExploreRoutes {
   patching_example: { request: PatchingExampleRequest; answer: PatchingExampleAnswer };
   cell_ledger: { request: CellLedgerRequest; answer: CellLedgerAnswer };
   head_search: { request: HeadSearchRequest; answer: HeadSearchAnswer };
-  neurons: { request: NeuronsRequest; answer: NeuronsAnswer };
-  neuron: { request: NeuronRequest; answer: NeuronAnswer };
   input_vectors: { request: InputVectorsRequest; answer: InputVectorsAnswer };
   export_numbers: { request: ExportNumbersRequest; answer: FileAnswer };
-  export_neurons: { request: ExportNeuronsRequest; answer: FileAnswer };
   export_page: { request: ExportPageRequest; answer: FileAnswer };
   export_worksheet: { request: ExportWorksheetRequest; answer: FileAnswer };
   export_code: { request: ExportCodeRequest; answer: ProgramAnswer };

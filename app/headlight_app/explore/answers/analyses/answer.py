@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from headlight.errors import InputError
 from headlight.views.encoding import plain
-from headlight.views.rows import as_rows
+from headlight.views.rows import Row, as_rows
 from headlight_app.contract.reply import Reply
 from headlight_app.explore.answers.analyses.table import ANALYSES
 from headlight_app.explore.contract import AnalysisAnswer, AnalysisRequest, LongAnalysisRequest
@@ -22,7 +24,12 @@ def answer_analysis(request: AnalysisRequest) -> Reply[AnalysisAnswer]:
     if analysis.is_long and not isinstance(request, LongAnalysisRequest):
         raise InputError(f"The analysis {request.analysis!r} is long work. Use the route long_analysis.")
     rows = as_rows(analysis.compute(resolve(request.question), request.choice))
-    return Reply(AnalysisAnswer(rows=tuple(map(plain, rows))))
+    sent = rows if request.with_tables else map(_without_tables, rows)
+    return Reply(AnalysisAnswer(rows=tuple(map(plain, sent))))
+
+
+def _without_tables(row: Row) -> Row:
+    return replace(row, views=tuple(replace(view, tables=None) for view in row.views))
 
 
 def answer_long_analysis(request: LongAnalysisRequest) -> Reply[AnalysisAnswer]:

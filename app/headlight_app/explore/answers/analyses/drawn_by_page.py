@@ -7,11 +7,6 @@ from headlight_app.explore.answers.analyses.row import Analysis
 
 DRAWN_BY_PAGE = {
     "logit_lens": Analysis("Logit lens", reads=("query", "lens"), programs=lens_programs),
-    "logit_attribution": Analysis(
-        "Logit attribution",
-        "Each head and each feed-forward writes to the residual stream and so adds to the logit of the answer.",
-        reads=("query", "target_token"),
-    ),
     "information_flow": Analysis(
         "Information flow",
         "Where the answer came from. A line shows a share of a token's residual stream: slanting lines are "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,17 +10,16 @@ from headlight.analysis.head_removal import KEEP, HeadRemoval, remove_head
 from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.errors import ConfigError
 from headlight.tasks import task_of
-from headlight.views.kinds import ChangesView, NumberTable, Pick, Verdict
+from headlight.views.kinds import ChangesView, NumberTable, Verdict
 from headlight.views.words import percent, quoted, signed, three_digits
 from headlight_app.contract.state import State
+from headlight_app.explore.answers.analyses.parts import opening_pick, part_of, part_title
 from headlight_app.explore.answers.analyses.row import Analysis, Program, Views
 from headlight_app.explore.answers.layer_analysis import answer_text, target_answer
 from headlight_app.inference.head_selection import selected_attention, selected_heads
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
 LISTED = 8  # responses
-_WRITER = re.compile(r"(\w+)\.(\d+)\.(\w+)(?:\[(\d+)\])?")  # a part of a layer, as in decoder.1.self[3]
-_SUBLAYERS = {"feed_forward": "feed-forward", "layer_embedding": "layer embedding"}
 
 
 def head_removal(resolved: ResolvedQuestion, state: State) -> Views:
@@ -34,36 +32,9 @@ def head_removal(resolved: ResolvedQuestion, state: State) -> Views:
     layer, head = selected_heads(state, group)[0]
     position, token, _ = target_answer(resolved, state.query, state.target_token)
     found = remove_head(resolved.model, resolved.trace_of(*KEEP), group.path(layer), head, position, token)
-    title = part_title(f"{group.path(layer)}[{head}]")
+    title = part_title(part_of(f"{group.path(layer)}[{head}]"))
     answer = answer_text(resolved.trace, resolved.tokenizer, token)
     return Verdict(removal_words(found, title, answer)), _changes(found, title, group)
-
-
-def _parsed(path: str) -> tuple[str, str, str, str | None]:
-    """Stack, layer and kind of a part, and the head if it is one."""
-    parsed = _WRITER.fullmatch(path)
-    assert parsed, path
-    stack, layer, kind, head = parsed.groups()
-    return stack, layer, kind, head
-
-
-def part_title(path: str) -> str:
-    """The title of a head, or of another part of a layer that reads the stream."""
-    _, layer, kind, head = _parsed(path)
-    if head is None:
-        return f"Layer {layer}, {_SUBLAYERS[kind]}"
-    return f"Layer {layer}, {'cross ' if kind == 'cross' else ''}head {head}"
-
-
-def _pick(path: str, group: AttentionGroup) -> Pick:
-    """The choice that opens a head or a feed-forward; empty for other parts."""
-    stack, layer, kind, head = _parsed(path)
-    if kind == "feed_forward":
-        return {"tab": "layers", "analysis": "logit_attribution", "neuron": layer, "layer": int(layer)}
-    if head is None:
-        return {}
-    attention = group.name if (stack, kind) == (group.stack, group.kind) else f"{stack}.{kind}"
-    return {"tab": "heads", "attention": attention, "layer": int(layer), "head": int(head), "heads": ()}
 
 
 def removal_words(found: HeadRemoval, title: str, answer: str) -> str:
@@ -88,14 +59,18 @@ def _changes(found: HeadRemoval, title: str, group: AttentionGroup) -> ChangesVi
     responses = dict(sorted(found.responses.items(), key=lambda item: -abs(item[1])))
     listed, others = list(responses.items())[:LISTED], list(responses.values())[LISTED:]
     rest = {f"All {len(others)} other responses": sum(others)} if others else {}
-    parts = {f"{title}: direct effect": found.direct, **{part_title(path): value for path, value in listed}, **rest}
+    parts = {
+        f"{title}: direct effect": found.direct,
+        **{part_title(part_of(path)): value for path, value in listed},
+        **rest,
+    }
     saved = {"direct effect": found.direct, **responses, "norms": found.norms, "whole change": found.change}
     return ChangesView(
         "From the logit with the head to the logit without it",
         (*parts.items(), ("Norms", found.norms)),
         ("With the head", found.before),
         ("Without the head", found.after),
-        picks=({}, *(_pick(path, group) for path, _ in listed)),
+        picks=({}, *(opening_pick(part_of(path), group.stack) for path, _ in listed)),
         marked=0,
         tables={
             "Without a head": NumberTable(

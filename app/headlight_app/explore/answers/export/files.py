@@ -11,16 +11,14 @@ from headlight.rendering.plots import COLOUR_RANGES
 from headlight.rendering.provenance import Provenance, provenance_json
 from headlight_app.contract.reply import FileAnswer, Reply
 from headlight_app.contract.state import State
-from headlight_app.explore.answers.arrays import displayed_array, neuron_array, value_array
+from headlight_app.explore.answers.arrays import displayed_array, value_array
 from headlight_app.explore.answers.export.code import python_code, shell_code
 from headlight_app.explore.answers.export.worksheet import worksheet
 from headlight_app.explore.answers.head_view import head_view
 from headlight_app.explore.answers.heads import head_view_reply, trace_reply
-from headlight_app.explore.answers.neurons import attributed_neurons
 from headlight_app.explore.answers.quantities import quantity_json, shown_quantity
 from headlight_app.explore.contract import (
     ExportCodeRequest,
-    ExportNeuronsRequest,
     ExportNumbersRequest,
     ExportPageRequest,
     ExportWorksheetRequest,
@@ -42,14 +40,6 @@ def answer_export_numbers(request: ExportNumbersRequest) -> Reply[FileAnswer]:
         array = displayed_array(resolved, request.state, file_format.max_values)
     made_from = question_provenance(resolved, array.description, array.heads, array.attention_group)
     return number_file(array, request.format, made_from)
-
-
-def answer_export_neurons(request: ExportNeuronsRequest) -> Reply[FileAnswer]:
-    """A file of all neurons of a feed-forward: activation, weight towards an answer, contribution."""
-    resolved, file_format = resolve(request.question), FILE_FORMATS[request.format]
-    asked = attributed_neurons(resolved, request.layer, request.query, request.token)
-    array = neuron_array(resolved, asked, file_format.max_values)
-    return number_file(array, request.format, question_provenance(resolved, array.description))
 
 
 def _view_provenance(resolved: ResolvedQuestion, state: State) -> Provenance:

@@ -47,16 +47,21 @@ function editSubject(edit) {
   return edit.slice(0, edit.indexOf("="));
 }
 
+/** @param {ExplorePage} page @param {string[]} wanted */
+export function toggleEdits(page, wanted) {
+  page.change({ edits: toggledEdits(page, wanted) });
+}
+
 /**
- * Makes the wanted edits, replacing others of the same values; removes them if all are there already.
+ * The edits with the wanted ones, which replace others of the same values; without them if all are there already.
  * @param {ExplorePage} page @param {string[]} wanted
  */
-export function toggleEdits(page, wanted) {
+export function toggledEdits(page, wanted) {
   const { edits } = page.state.choice;
   const there = wanted.every((edit) => edits.includes(edit));
   const subjects = wanted.map(editSubject);
   const others = edits.filter((edit) => !subjects.includes(editSubject(edit)));
-  page.change({ edits: there ? others : [...others, ...wanted] });
+  return there ? others : [...others, ...wanted];
 }
 
 /** @param {ExplorePage} page @param {string[]} wanted */

@@ -1,10 +1,13 @@
 // An analysis whose views are computed in Python: on the screen, as a figure, and as numbers.
 
 import { updateChildren } from "../../../ui/frontend/dom/dom.js";
+import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
+import { remembered } from "../../../ui/frontend/state/memory.js";
 import { urlPosition } from "../../../ui/frontend/state/token_selection.js";
 import { drawViews } from "../../../ui/frontend/views/export/figures.js";
 import { tablesOf } from "../../../ui/frontend/views/export/tables.js";
 import { createRows } from "../../../ui/frontend/views/rows.js";
+import { toggledEdits } from "../edits/edit_actions.js";
 import { runOf } from "../export/shown_run.js";
 import { askFloats } from "../server.js";
 import { activeAnalysis, answerPosition, layerElement, markWaiting, showLayersMessage } from "./layer_panel.js";
@@ -14,6 +17,13 @@ import { activeAnalysis, answerPosition, layerElement, markWaiting, showLayersMe
 
 const ISOLATES = /[\u2068\u2069]/g; // around tokens in a sentence
 
+const memory = remembered((/** @type {ExplorePage} */ _page) => ({
+  /** Kept from answer to answer. */
+  shown: { isOpen: false, controls: /** @type {Map<string, HTMLElement>} */ (new Map()) },
+  /** The titles of the rows when a part was clicked: a row that this opens is scrolled to. */
+  before: /** @type {string[] | null} */ (null),
+}));
+
 export default /** @type {Tab} */ ({ draw: drawAnalysis, exported: exportAnalysis });
 
 /** @param {ExplorePage} page */
@@ -22,6 +32,7 @@ function drawAnalysis(page) {
   const place = layerElement(page, "analysis-views");
   if (place.dataset.shown !== row.name) {
     place.replaceChildren();
+    memory(page).shown.controls.clear();
     say(page, "");
   }
   place.dataset.shown = row.name;
@@ -34,8 +45,18 @@ function drawAnalysis(page) {
   if (!found) return;
   if (found.meta.error) return showLayersMessage(page, found.meta.error);
   const surroundings = { width: place.clientWidth || innerWidth, picks: picksOf(page) };
-  updateChildren(place, ...createRows(rowsOf(found.meta), surroundings, { isOpen: false }));
-  say(page, firstSentence(rowsOf(found.meta)));
+  const rows = rowsOf(found.meta);
+  updateChildren(place, ...createRows(rows, surroundings, memory(page).shown));
+  scrollToOpened(page, rows, place);
+  say(page, firstSentence(rows));
+}
+
+/** @param {ExplorePage} page @param {ViewRow[]} rows @param {HTMLElement} place */
+function scrollToOpened(page, rows, place) {
+  const { before } = memory(page);
+  const opened = before ? rows.findIndex(({ title }) => title && !before.includes(title)) : -1;
+  memory(page).before = null;
+  if (opened >= 0) place.children[opened]?.scrollIntoView({ block: "nearest" });
 }
 
 /** Says a sentence to a screen reader, once. @param {ExplorePage} page @param {string} sentence */
@@ -55,9 +76,10 @@ function detailsOf(page, { name, reads }) {
   return { analysis: name, choice: Object.fromEntries(reads.map((field) => [field, chosen[field]])) };
 }
 
-/** The choice, with the position that `query` stands for. @param {ExplorePage} page @returns {Record<string, unknown>} */
+/** The choice, with the position and the attention that it stands for. @param {ExplorePage} page @returns {Record<string, unknown>} */
 function chosenNow(page) {
-  return { ...page.state.choice, query: answerPosition(page) };
+  const attention = currentGroup(page)?.name ?? "";
+  return { ...page.state.choice, query: answerPosition(page), attention };
 }
 
 /** @param {AnalysisAnswer} answer */
@@ -65,24 +87,44 @@ function rowsOf({ rows }) {
   return /** @type {ViewRow[]} */ (/** @type {unknown} */ (rows));
 }
 
+/** @param {Element} element */
+function wordsOf({ textContent }) {
+  return textContent ?? "";
+}
+
 /** @param {ExplorePage} page @returns {Picks} */
 function picksOf(page) {
   const chosen = chosenNow(page);
   return {
-    choose: (pick) => page.change(changeOf(page, pick)),
-    isChosen: (pick) => Object.entries(pick).every(([field, value]) => String(chosen[field]) === String(value)),
+    choose(pick) {
+      memory(page).before = [...layerElement(page, "analysis-views").querySelectorAll("h3")].map(wordsOf);
+      page.change(changeOf(page, pick));
+    },
+    isChosen: ({ toggle_edits = [], ...pick }) =>
+      isListed(page, toggle_edits) &&
+      Object.entries(pick).every(([field, value]) => String(chosen[field]) === String(value)),
   };
 }
 
+/** @param {ExplorePage} page @param {Pick[string]} edits */
+function isListed({ state }, edits) {
+  return Array.isArray(edits) && edits.every((edit) => state.choice.edits.includes(edit));
+}
+
 /** A pick as a change of the choice; another query unlocks the tokens. @param {ExplorePage} page @param {Pick} pick */
-function changeOf(page, pick) {
-  return "query" in pick ? { ...pick, query: urlPosition(page, Number(pick.query)), pinned: [] } : pick;
+function changeOf(page, { toggle_edits, ...pick }) {
+  return {
+    ...pick,
+    ...("query" in pick && { query: urlPosition(page, Number(pick.query)), pinned: [] }),
+    ...(Array.isArray(toggle_edits) && { edits: toggledEdits(page, toggle_edits) }),
+  };
 }
 
 /** @param {ExplorePage} page @returns {Promise<ShownDrawing>} */
 async function exportAnalysis(page) {
   const row = activeAnalysis(page);
-  const { meta } = await askFloats(page, row.is_long ? "long_analysis" : "analysis", detailsOf(page, row));
+  const asked = { ...detailsOf(page, row), with_tables: true };
+  const { meta } = await askFloats(page, row.is_long ? "long_analysis" : "analysis", asked);
   const rows = rowsOf(meta);
   const views = rows.flatMap((each) => each.views);
   const said = views.map((view) => (view.kind === "verdict" ? view.text : view.title));

@@ -42,7 +42,7 @@ export function createButton(className, content, testid, press) {
 }
 
 /**
- * Replaces the children; leading children that are the same stay untouched. Keeps the keyboard focus: the element that
+ * Replaces the children; those that are the same stay untouched. Keeps the keyboard focus: the element that
  * had it is found again by its test id, or else by its index; if it is gone, the first of its kind receives the focus.
  * @param {Element} parent @param {...Node} children
  */
@@ -55,10 +55,11 @@ export function updateChildren(parent, ...children) {
       : focused.localName
     : "";
   const place = focused ? [...parent.querySelectorAll(similar)].indexOf(focused) : -1;
-  let kept = 0;
-  while (kept < children.length && parent.childNodes[kept] === children[kept]) kept++;
-  while (parent.childNodes.length > kept) parent.lastChild?.remove();
-  parent.append(...children.slice(kept));
+  const wanted = new Set(children);
+  for (const child of [...parent.childNodes]) if (!wanted.has(child)) child.remove();
+  children.forEach((child, index) => {
+    if (parent.childNodes[index] !== child) parent.insertBefore(child, parent.childNodes[index] ?? null);
+  });
   if (!focused) return;
   if (parent.contains(focused)) return focused.focus({ preventScroll: true });
   const next = parent.querySelectorAll(similar)[place] || parent.querySelector(focused.localName);

@@ -1,4 +1,4 @@
-// A change from one number to another, part by part: each bar begins where the previous one ended.
+// Parts of a sum as bars; from a start on, each begins where the previous one ended.
 
 import { formatSigned } from "../charts/charts.js";
 import { createBar } from "../charts/track.js";
@@ -9,22 +9,25 @@ import { createElement } from "../dom/dom.js";
 /** @param {ChangesView} view @param {Picks | undefined} picks */
 export function createChanges({ parts, start, end, picks: choices, marked }, picks) {
   const values = parts.map(([, number]) => Number(number));
-  const reached = [Number(start[1])];
-  for (const value of values) reached.push(reached[reached.length - 1] + value);
+  const reached = [start ? Number(start[1]) : 0];
+  for (const value of values) reached.push(start ? reached[reached.length - 1] + value : value);
   const [low, high] = [Math.min(...reached), Math.max(...reached)];
   const range = high - low || 1;
   const items = parts.map(([name], place) => {
     const bar = createBar(values[place] < 0 ? "minus" : "plus", Math.abs(values[place]) / range);
-    bar.style.left = `${(100 * (Math.min(reached[place], reached[place + 1]) - low)) / range}%`;
+    const from = start ? reached[place] : 0;
+    bar.style.left = `${(100 * (Math.min(from, reached[place + 1]) - low)) / range}%`;
     const pick = choices[place] && Object.keys(choices[place]).length ? choices[place] : null;
-    return createItem(place === marked ? "marked" : "", createName(name, pick, picks), [bar], values[place]);
+    const isMarked = place === marked || (pick && picks?.isChosen(pick));
+    return createItem(isMarked ? "marked" : "", createName(name, pick, picks), [bar], values[place]);
   });
-  const list = createElement("ol", "changes-list", [createTotal(start), ...items, createTotal(end)]);
+  const totals = (/** @type {ChangesView["start"]} */ total) => (total ? [createTotal(total)] : []);
+  const list = createElement("ol", "changes-list", [...totals(start), ...items, ...totals(end)]);
   list.style.setProperty("--start", `${(100 * (reached[0] - low)) / range}%`);
   return list;
 }
 
-/** @param {ChangesView["start"]} total */
+/** @param {NonNullable<ChangesView["start"]>} total */
 function createTotal([name, number]) {
   return createItem("total", createName(name, null), [], Number(number));
 }

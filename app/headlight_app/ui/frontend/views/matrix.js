@@ -19,12 +19,17 @@ export function createMatrix(view, picks, note) {
   if (head) table.append(head);
   const scales = scalesOf(view);
   table.append(createElement("tbody", "", [...view.values.map((_, row) => createLine(view, row, scales[row]))]));
-  if (view.row_notes.length || view.details.length) tellCells(view, table, note);
-  if (picks && (view.row_picks.length || view.column_picks.length)) makeButtons(view, table, picks);
+  if (isTold(view)) tellCells(view, table, note);
+  if (picks && (view.picks.length || view.column_picks.length)) makeButtons(view, table, picks);
   const frame = createElement("div", "scroll", [table]);
   if (note.classList.contains("telling") && table.role !== "grid")
     Object.assign(frame, { tabIndex: 0, role: "region", ariaLabel: view.title }); // so that keys can scroll it
   return frame;
+}
+
+/** Whether the note tells the cell under the pointer. @param {MatrixView} view */
+function isTold({ titles, details, row_notes }) {
+  return [titles, details, row_notes].some((words) => words.length);
 }
 
 /** The number with the deepest colour, for each row. @param {MatrixView} view */
@@ -102,13 +107,13 @@ function createLine(view, row, scale) {
 
 /** @param {MatrixView} view @param {number} row @param {number} column @param {number} scale */
 function createCell(view, row, column, scale) {
-  const { values, colours, crossed, marked, details, row_notes } = view;
+  const { values, colours, crossed, marked } = view;
   const value = Number(values[row][column]);
   const cell = createElement("td", "", cellText(view, row, column, scale));
   Object.assign(cell.dataset, { row, column });
   if (crossed?.[row][column]) cell.classList.add("crossed");
   else if (colours !== "none" && Number.isFinite(value)) cell.style.background = shade(colours, value, scale);
-  if (!details.length && !row_notes.length) cell.title = String(value);
+  if (!isTold(view)) cell.title = String(value);
   cell.classList.toggle(
     "marked",
     marked.some(([markedRow, markedColumn]) => markedRow === row && markedColumn === column),
@@ -123,12 +128,11 @@ function shade(colours, value, scale) {
 }
 
 /** A cell in words; its token is isolated from the direction of the text around it. @param {MatrixView} view @param {number} row @param {number} column */
-function cellWords({ values, rows, columns, details, row_notes }, row, column) {
+function cellWords({ values, rows, columns, titles, details, row_notes }, row, column) {
   const said = details.length ? details[row][column] : formatSigned(Number(values[row][column]));
-  const place = [rows[row], columns[column] && `\u2068“${inlineText(columns[column])}”\u2069`]
-    .filter(Boolean)
-    .join(", ");
-  return `${place}: ${said}${row_notes[row] ? ` (${row_notes[row]})` : ""}`;
+  const names = [rows[row], columns[column] && `\u2068“${inlineText(columns[column])}”\u2069`];
+  const title = titles.length ? titles[row][column] : names.filter(Boolean).join(", ");
+  return `${title}: ${said}${row_notes[row] ? ` (${row_notes[row]})` : ""}`;
 }
 
 /** The note tells the cell under the pointer, or the focus. @param {MatrixView} view @param {HTMLElement} table @param {HTMLElement} note */
@@ -153,7 +157,8 @@ function makeButtons(view, table, picks) {
   for (const cell of /** @type {NodeListOf<HTMLElement>} */ (table.querySelectorAll("td[data-row]"))) {
     const [row, column] = [Number(cell.dataset.row), Number(cell.dataset.column)];
     /** @type {Pick} */
-    const pick = { ...view.row_picks[row], ...view.column_picks[column] };
+    const pick = view.picks[row]?.[column] ?? view.column_picks[column] ?? {};
+    if (!Object.keys(pick).length) continue;
     const button = createElement("button", picks.isChosen(pick) ? "chosen" : "", cell.textContent ?? "");
     Object.assign(button, { tabIndex: -1, ariaLabel: cellWords(view, row, column), onclick: () => picks.choose(pick) });
     cell.replaceChildren(button);

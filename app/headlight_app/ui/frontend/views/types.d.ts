@@ -6,8 +6,8 @@ import type { ModelDiagramAnswer } from "../contract.js";
 /** A number in an answer: infinite ones and NaN are words that Number() parses. */
 export type Numeric = number | string;
 
-/** The fields of the choice that a click changes, and their values. */
-export type Pick = Record<string, string | number | never[]>;
+/** The fields of the choice that a click changes, and their values; `toggle_edits` are made, or removed if all are there. */
+export type Pick = Record<string, string | number | string[]>;
 
 /** Numbers to be saved: the labels of each axis by its name. */
 export interface NumberTable {
@@ -19,8 +19,8 @@ interface CommonView {
   title: string;
   note: string;
   before: string;
-  /** The numbers that are saved, by their titles, if they are others than those that are shown. */
-  tables: Record<string, NumberTable>;
+  /** The numbers that are saved, by their titles; null: those that are shown. */
+  tables: Record<string, NumberTable> | null;
 }
 export interface MatrixView extends CommonView {
   kind: "matrix";
@@ -37,9 +37,10 @@ export interface MatrixView extends CommonView {
   crossed: boolean[][] | null;
   digits: number | null;
   texts: string[][];
+  titles: string[][];
   details: string[][];
   row_notes: string[];
-  row_picks: Pick[];
+  picks: Pick[][];
   column_picks: Pick[];
 }
 export interface HeatMapView extends CommonView {
@@ -72,8 +73,8 @@ export interface BarsView extends CommonView {
 export interface ChangesView extends CommonView {
   kind: "changes";
   parts: [name: string, number: Numeric][];
-  start: [name: string, number: Numeric];
-  end: [name: string, number: Numeric];
+  start: [name: string, number: Numeric] | null;
+  end: [name: string, number: Numeric] | null;
   picks: Pick[];
   marked: number | null;
 }
@@ -105,6 +106,8 @@ export interface TokensView extends CommonView {
   tokens: string[];
   shades: number[];
   below: string[];
+  details: string[];
+  as_text: boolean;
 }
 export interface TableView extends CommonView {
   kind: "table";
@@ -113,6 +116,7 @@ export interface TableView extends CommonView {
   digits: number;
   /** The web addresses of the last cells of the rows; empty, or "" for a row without one. */
   addresses: string[];
+  picks: Pick[];
 }
 export interface ModelDiagramView extends CommonView {
   kind: "model_diagram";
@@ -150,6 +154,19 @@ export interface FileView extends CommonView {
   media_type: string;
   text: string;
 }
+export interface ChoiceView extends CommonView {
+  kind: "choice";
+  options: string[];
+  picks: Pick[];
+  form: "buttons" | "select" | "slider";
+  chosen: number | null;
+}
+export interface InputView extends CommonView {
+  kind: "input";
+  field: string;
+  text: string;
+  placeholder: string;
+}
 export interface EquationsView extends CommonView {
   kind: "equations";
   lines: string[];
@@ -176,6 +193,8 @@ export type View =
   | GraphView
   | SoundView
   | FileView
+  | ChoiceView
+  | InputView
   | EquationsView
   | VerdictView;
 

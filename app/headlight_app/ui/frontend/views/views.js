@@ -6,6 +6,7 @@ import { titleNodes } from "../formulas/formula.js";
 import { createBars } from "./bars.js";
 import { createChanges } from "./changes.js";
 import { createClaims } from "./claims.js";
+import { drawControl, isControl } from "./controls.js";
 import { createFile, createSound } from "./files.js";
 import { createGraph } from "./graph.js";
 import { createHeatMap } from "./heat_map.js";
@@ -18,7 +19,10 @@ import { createMovingPoints } from "./plane/moving_points.js";
 import { createPoints } from "./plane/points.js";
 import { createEquations, createTable, createTokens, createVerdict } from "./texts.js";
 
-/** @import { Surroundings, View } from "./types.js" */
+/** @import { ChoiceView, InputView, Picks, Surroundings, View } from "./types.js" */
+
+/** @type {Picks} */
+const NO_PICKS = { choose: () => {}, isChosen: () => false };
 
 /** @typedef {(view: View, surroundings: Surroundings, note: HTMLElement) => Element} Draw the note may be told otherwise */
 
@@ -29,11 +33,13 @@ const DRAWINGS = table({
   moving_points: createMovingPoints,
   bars: createBars,
   changes: (view, { picks }) => createChanges(view, picks),
+  choice: createControl,
+  input: createControl,
   lines: createLines,
   arrows: createArrows,
   points: createPoints,
-  tokens: createTokens,
-  table: createTable,
+  tokens: (view, _, note) => createTokens(view, note),
+  table: (view, { picks }) => createTable(view, picks),
   model_diagram: (view, { explore }) => createModelDiagram(view, explore ?? null),
   claims: (view, { linkTo }) => createClaims(view, linkTo),
   image: createImage,
@@ -44,10 +50,25 @@ const DRAWINGS = table({
   verdict: createVerdict,
 });
 
+/** @param {ChoiceView | InputView} view @param {Surroundings} surroundings */
+function createControl(view, { picks = NO_PICKS }) {
+  const place = createElement("div", "control-place");
+  drawControl(place, view, picks);
+  return place;
+}
+
+/** Draws a row's controls again where they are. @param {HTMLElement} row @param {View[]} views @param {Surroundings} surroundings */
+export function redrawControls(row, views, { picks = NO_PICKS }) {
+  const places = /** @type {NodeListOf<HTMLElement>} */ (row.querySelectorAll(".control-place"));
+  views.filter(isControl).forEach((view, place) => {
+    drawControl(places[place], view, picks);
+  });
+}
+
 /** @param {View} view @param {Surroundings} surroundings */
 export function createView(view, surroundings) {
   const figure = createElement("figure", `view-${view.kind}`, [], { testid: `view-${view.kind}` });
-  if (view.title) figure.append(createElement("figcaption", "", titleNodes(view.title)));
+  if (view.title && !isControl(view)) figure.append(createElement("figcaption", "", titleNodes(view.title)));
   const note = createElement("p", "quiet note", view.note, { testid: "view-note" });
   const draw = /** @type {Draw} */ (DRAWINGS[view.kind]);
   figure.append(draw(view, surroundings, note));

@@ -97,7 +97,8 @@ function addLines(figure, view, box) {
 
 /** @param {Figure} figure @param {ChangesView} view @param {Box} box */
 function addChanges(figure, { parts, start, end }, box) {
-  const rows = [start, ...parts, end].map(([label, value]) => ({ label, values: [Number(value)] }));
+  const lines = [...(start ? [start] : []), ...parts, ...(end ? [end] : [])];
+  const rows = lines.map(([label, value]) => ({ label, values: [Number(value)] }));
   const changes = parts.map(([, number]) => Number(number));
   const ends = { least: Math.min(0, ...changes), most: Math.max(0, ...changes) };
   return addBars(figure, { rows, kinds: [""], ...ends, format: formatSigned, missing: "" }, box);

@@ -27,7 +27,7 @@ export function tablesOf(rows) {
 
 /** The tables of a view: its own, or else the numbers that it shows. @param {View} view @returns {Record<string, Numbers>} */
 function numbersOf(view) {
-  if (Object.keys(view.tables).length) return view.tables;
+  if (view.tables) return view.tables;
   const title = view.title || "Numbers";
   if (view.kind === "matrix" || view.kind === "heat_map") return { [title]: matrixNumbers(view) };
   if (view.kind === "changes")
