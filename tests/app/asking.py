@@ -58,9 +58,25 @@ def ask_worker(route: str, **fields: Any) -> tuple[dict[str, Any], bytes]:
 
 
 def ask_views(analysis: str, **fields: Any) -> list[dict[str, Any]]:
-    """The views of an analysis, as a page gets them to save their numbers."""
-    route = "long_analysis" if ANALYSES[analysis].is_long else "analysis"
-    meta, _ = ask_worker(route, analysis=analysis, with_tables=True, **fields)
+    """The views of an analysis at once and after seconds, as a page gets them to save their numbers."""
+    row = ANALYSES[analysis]
+    routes = {"analysis": row.compute, "long_analysis": row.compute_long}
+    answers = (ask_worker(route, analysis=analysis, with_tables=True, **fields) for route in routes if routes[route])
+    return [view for meta, _ in answers for view in _views_of(meta)]
+
+
+def ask_steps(analysis: str, **fields: Any) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
+    """The views of an analysis after its last step, by their kinds, and the answer of each step."""
+    answers: list[dict[str, Any]] = [{"progress": "", "done": 0}]
+    while answers[-1]["done"] < 1:
+        meta, _ = ask_worker(
+            "analysis_step", analysis=analysis, progress=answers[-1]["progress"], with_tables=True, **fields
+        )
+        answers.append(meta)
+    return {view["kind"]: view for view in _views_of(answers[-1])}, answers[1:]
+
+
+def _views_of(meta: dict[str, Any]) -> list[dict[str, Any]]:
     return [view for row in meta["rows"] for view in row["views"]]
 
 

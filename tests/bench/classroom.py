@@ -178,7 +178,7 @@ class Attacker:
         words = f"attack {number} " + STORY
         questions = (
             ("trace", {"text": words * 1_200}),
-            ("head_ablation", {"text": (words * 8)[:1_000], "attention": "decoder.0.self"}),
+            ("analysis_step", {"text": (words * 8)[:1_000], "analysis": "head_ablation"}),
             ("trace", {"text": (words * 8)[:1_000]}),
             ("information_flow", {"text": words, "threshold": 1e-4}),
         )

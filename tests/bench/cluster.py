@@ -101,7 +101,7 @@ def lines() -> Iterator[str]:
 
 def _stop(engine: Engine) -> float:
     """Seconds to close an engine whose workers have begun slow requests."""
-    asked = {"head_ablation": {"attention": "decoder.0.self"}, "trace": {}}
+    asked = {"analysis_step": {"analysis": "head_ablation"}, "trace": {}}
     for (route, fields), lane in zip(asked.items(), (Lane.LONG, Lane.SHORT), strict=True):
         content = json.dumps(body(route, model=MODEL, text=STORY, **fields)).encode()
         engine.submit("late", EngineRequest(route, content), lane=lane, seconds=PATIENCE)

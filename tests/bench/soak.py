@@ -33,8 +33,11 @@ MINUTE, ATTACK_SECONDS = 60.0, 5.0
 PATIENCE = 60_000.0  # milliseconds that a browser waits for a page
 # Fields that routes require besides a question; a route without its other fields answers with an error sentence.
 ASKED: Mapping[str, dict[str, object]] = {
-    **{name: {"attention": "decoder.1.self"} for name in ("head_ablation", "walkthrough", "step_code")},
+    **{name: {"attention": "decoder.1.self"} for name in ("walkthrough", "step_code")},
     "query_key_weights": {"query": 3, "key": 1},
+    "analysis": {"analysis": "logit_attribution"},
+    "long_analysis": {"analysis": "token_rankings"},
+    "analysis_step": {"analysis": "head_ablation"},
     "compare": {"sides": [{"model": MODEL, "text": STORY}, {"model": MODELS[1], "text": STORY}]},
 }
 

@@ -58,7 +58,9 @@ class Case:
 
 def _explore(name: str, text: str, subject: str = "", **choices: str) -> Case:
     asked = {"model": "stories-causal", "text": TEXTS[text], **choices}
-    act = {"head_ablation": _press("ablate", 8), "head_search": _press("search", 8)}.get(choices.get("analysis", ""))
+    act = {name: _press("analysis-start", 8) for name in ("head_ablation", "head_search")}.get(
+        choices.get("analysis", "")
+    )
     return Case(f"{name}, {text}", "/", asked, act or (lambda page: None), subject)
 
 

@@ -58,9 +58,11 @@ PLACES = {
     "logit attribution": Place("/", "tab=layers&analysis=logit_attribution", ".changes-list li"),
     "neurons": Place("/", "tab=layers&analysis=logit_attribution&neuron=5", ".shaded-text bdi"),
     "information flow": Place("/", "tab=layers&analysis=information_flow", '[data-testid="flow"]'),
-    "ablation": Place("/", "tab=layers&analysis=head_ablation", ".cells td button:visible", '[data-testid="ablate"]'),
-    "patching": Place("/", "tab=layers&analysis=patching", ".cells td button:visible"),
-    "head search": Place("/", "tab=layers&analysis=head_search", '[data-testid="search"]'),
+    "ablation": Place(
+        "/", "tab=layers&analysis=head_ablation", ".heat td button:visible", '[data-testid="analysis-start"]'
+    ),
+    "patching": Place("/", "tab=layers&analysis=patching", '[data-testid="analysis-views"] select'),
+    "head search": Place("/", "tab=layers&analysis=head_search", '[data-testid="analysis-start"]'),
     "vectors": Place("/", "tab=tokens", '[data-testid="vectors-canvas"]'),
     "sentences": Place("/tasks", "model=stories-masked&task=similar", ".task .cells td button:visible"),
     "classify": Place("/tasks", "model=sentiment", '[data-testid="class-tokens"] .chip'),

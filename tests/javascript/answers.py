@@ -24,7 +24,7 @@ import numpy as np
 from headlight_app.engine import client
 from headlight_app.engine.job import EngineRequest
 from headlight_app.engine.worker_process import ANSWER
-from headlight_app.explore.answers import layer_analysis
+from headlight_app.explore.answers.analyses import stepwise
 from headlight_app.worker.serve import outcome
 from tests.app.asking import unpack
 from tests.app.conftest import CHATS, PROBLEMS, LocalEngine, save_toys
@@ -91,7 +91,7 @@ def components(address: str) -> dict[str, Sent]:
 
 def answered(route: str, body: str) -> Sent:
     """The answer of a route: its JSON and, as base64, its numbers."""
-    with patch.object(layer_analysis, "SEARCH_SECONDS", math.inf):  # an answer does not depend on the machine's speed
+    with patch.object(stepwise, "STEP_SECONDS", math.inf):  # an answer does not depend on the machine's speed
         kind, content = outcome(EngineRequest(route, body.encode()))
     if kind != ANSWER:
         return {"meta": {"error": content.decode()}, "numbers": ""}

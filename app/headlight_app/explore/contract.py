@@ -21,10 +21,10 @@ from headlight_app.contract.parts import (
     Sound,
     Token,
 )
-from headlight_app.contract.question import Index, NumberOrUnset, Position, Question, Text
+from headlight_app.contract.question import Index, NumberOrUnset, Position, Question
 from headlight_app.contract.reply import FileAnswer
 from headlight_app.contract.request import Answer, Lane, OpenedRequest, QuestionRequest
-from headlight_app.contract.state import DEFAULT_STATE, HeadChoice, Label, PatchKind, State
+from headlight_app.contract.state import DEFAULT_STATE, HeadChoice, Label, State
 from headlight_app.export.contract import ProgramAnswer
 
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
@@ -35,6 +35,7 @@ Format = Annotated[str, Meta(max_length=20, description="the name of a file form
 MAX_VIEW_KEY_LENGTH = 20_000  # characters of the key that selects the view in a saved page
 MAX_FIGURE_LENGTH = 2 << 20  # characters of an SVG figure
 MAX_LINE_LENGTH = 20_000
+MAX_PROGRESS_LENGTH = 1_000_000  # characters: about 50,000 numbers of a map
 
 
 class QueryRequest(QuestionRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
@@ -307,25 +308,55 @@ class AnalysisAnswer(Answer, frozen=True, kw_only=True):
     rows: tuple[Fields, ...]
 
 
-class AnalysisRequest(QuestionRequest[AnalysisAnswer], frozen=True, kw_only=True):
-    """What an analysis of the table shows; `choice` has the fields that its row reads.
+class AnalysisPartRequest(QuestionRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
+    """A part of an analysis of the table; `choice` has the fields that its row reads.
 
     `with_tables`: with the numbers to be saved, which are more than those that are shown.
     """
-
-    route: ClassVar[str] = "analysis"
 
     analysis: Label
     choice: State = DEFAULT_STATE
     with_tables: bool = False
 
+    def images(self) -> tuple[str, ...]:
+        """The images of the question, and the one to patch from."""
+        return (*QuestionRequest.images(self), *filter(None, [self.choice.patch_from]))
 
-class LongAnalysisRequest(AnalysisRequest, frozen=True, kw_only=True):
-    """The same for an analysis that takes seconds."""
+    def texts(self) -> tuple[str, ...]:
+        """The texts of the question, and the one to patch from."""
+        return *QuestionRequest.texts(self), self.choice.patch_from
+
+
+class AnalysisRequest(AnalysisPartRequest[AnalysisAnswer], frozen=True, kw_only=True):
+    """What an analysis shows at once."""
+
+    route: ClassVar[str] = "analysis"
+
+
+class LongAnalysisRequest(AnalysisPartRequest[AnalysisAnswer], frozen=True, kw_only=True):
+    """What an analysis shows after seconds."""
 
     route: ClassVar[str] = "long_analysis"
     lane: ClassVar[Lane] = Lane.LONG
     seconds: ClassVar[float] = 60.0
+
+
+class AnalysisStepAnswer(AnalysisAnswer, frozen=True, kw_only=True):
+    """The views after a step; the next request sends `progress` back, until the share that is `done` is 1."""
+
+    progress: str
+    done: float
+    words: str
+
+
+class AnalysisStepRequest(AnalysisPartRequest[AnalysisStepAnswer], frozen=True, kw_only=True):
+    """The next step of an analysis that runs step by step; `progress` is empty at the first."""
+
+    route: ClassVar[str] = "analysis_step"
+    lane: ClassVar[Lane] = Lane.LONG
+    seconds: ClassVar[float] = 60.0
+
+    progress: Annotated[str, Meta(max_length=MAX_PROGRESS_LENGTH)] = ""
 
 
 class LensLossesAnswer(Struct, frozen=True, kw_only=True):
@@ -459,93 +490,6 @@ class InformationFlowRequest(QueryRequest[InformationFlowAnswer], frozen=True, k
     threshold: Annotated[float, Meta(gt=0, le=1, description="a number above 0 and at most 1")] = 0.04
 
 
-class HeadAblationAnswer(AnswerNumbers, frozen=True, kw_only=True):
-    """Results for `count` heads from `first` on.
-
-    `before` is the answer's log-probability with all heads, in bits, or its score.
-    """
-
-    first: int
-    count: int
-    heads: int
-    position: int
-    token: int
-    before: float
-    text: str
-
-
-class HeadAblationRequest(TargetRequest[HeadAblationAnswer], frozen=True, kw_only=True):
-    """The change of an answer without each head of an attention, from head `first` on.
-
-    In bits of its log-probability, or of its score.
-    """
-
-    route: ClassVar[str] = "head_ablation"
-    lane: ClassVar[Lane] = Lane.LONG
-    seconds: ClassVar[float] = 60.0
-
-    attention: Path = ""
-    first: Index = 0
-
-
-class PatchingAnswer(Answer, frozen=True, kw_only=True):
-    """Results for `count` of a layer's `patches`, from `first` on: float32 shares of the logit difference.
-
-    The logit difference is the logit of `other_answer`, the other text's answer, minus the logit of `answer`: `before`
-    without a patch, and `after` in the other text.
-    """
-
-    first: int
-    count: int
-    patches: int
-    position: int
-    answer: NamedAnswer
-    other_answer: NamedAnswer
-    before: float
-    after: float
-
-
-class PatchingRequest(TargetRequest[PatchingAnswer], frozen=True, kw_only=True):
-    """How much of another text's answer each patch of a layer restores, from patch `first` on.
-
-    `other_text` is the name of an image or a recording if the model reads those. If `patch` is queries, keys or values,
-    the heads of the layer are patched only into that input of the head `receiver`.
-    """
-
-    route: ClassVar[str] = "patching"
-    lane: ClassVar[Lane] = Lane.LONG
-    seconds: ClassVar[float] = 60.0
-
-    other_text: Text
-    patch: PatchKind = "heads"
-    receiver: Annotated[str, Meta(pattern=r"\A(\d{1,6}\.\d{1,6})?\Z", description="a head such as 4.6")] = ""
-    stack: Label = ""
-    layer: Index = 0
-    first: Index = 0
-
-    def images(self) -> tuple[str, ...]:
-        """The images of the question, and the other text if it names one."""
-        return (*TargetRequest.images(self), *filter(None, [self.other_text]))
-
-    def texts(self) -> tuple[str, ...]:
-        """The texts of the question, and the other text."""
-        return *TargetRequest.texts(self), self.other_text
-
-
-class PatchingExampleAnswer(Answer, frozen=True, kw_only=True):
-    """A text to patch from; empty if no example was found."""
-
-    text: str
-
-
-class PatchingExampleRequest(TargetRequest[PatchingExampleAnswer], frozen=True, kw_only=True):
-    """The current text with one word replaced by another of equally many tokens, so that the answer changes."""
-
-    route: ClassVar[str] = "patching_example"
-    lane: ClassVar[Lane] = Lane.LONG
-    seconds: ClassVar[float] = 30.0
-
-
 class NamedNumber(Struct, frozen=True, kw_only=True):
     """A number with a name, such as the path of a head."""
 
@@ -580,58 +524,6 @@ class CellLedgerRequest(QuestionRequest[CellLedgerAnswer], frozen=True, kw_only=
     head: Index = 0
     query: Index = 0
     key: Index = 0
-
-
-class AblatedHead(Struct, frozen=True, kw_only=True):
-    """A head that is switched off, and the margin after that."""
-
-    path: Path
-    head: Index
-    margin: Logit
-
-
-class AnswerLead(Struct, frozen=True, kw_only=True):
-    """The state of an answer: its log-probability, the lead of its logit, and the likeliest answer."""
-
-    log_probability: Logit
-    margin: Logit
-    likeliest: Index
-
-
-class HeadSearchState(Struct, frozen=True, kw_only=True):
-    """The progress of a search: `leads` are those before any head is off, and after each.
-
-    In the current round, `tested` heads have been tried, and `best` leaves the smallest margin.
-    """
-
-    heads: Annotated[tuple[AblatedHead, ...], Meta(max_length=100)] = ()
-    leads: Annotated[tuple[AnswerLead, ...], Meta(max_length=101)] = ()
-    tested: Index = 0
-    best: AblatedHead | None = None
-    stuck: bool = False
-
-
-class HeadSearchAnswer(AnswerNumbers, frozen=True, kw_only=True):
-    """The progress of a search: at most `most` of `heads` are switched off. `likeliest` is the current answer."""
-
-    search: HeadSearchState
-    position: int
-    heads: int
-    most: int
-    done: bool
-    changed: bool
-    text: str
-    likeliest: str
-
-
-class HeadSearchRequest(QueryRequest[HeadSearchAnswer], frozen=True, kw_only=True):
-    """Heads without which the likeliest answer changes; each request continues from the previous result."""
-
-    route: ClassVar[str] = "head_search"
-    lane: ClassVar[Lane] = Lane.LONG
-    seconds: ClassVar[float] = 60.0
-
-    search: HeadSearchState = HeadSearchState()
 
 
 # --- the picture -----------------------------------------------------------------------------------------------------
@@ -671,18 +563,21 @@ class AttentionFunctionRow(Struct, frozen=True, kw_only=True):
 class AnalysisRow(Struct, frozen=True, kw_only=True):
     """An analysis of the tab Layers: what it reads of the choice, and its lesson, empty if it depends on the model.
 
-    `has_views`: it is asked for by the route `analysis`, or `long_analysis` if it `is_long`, after `pause` milliseconds
-    without another choice; the page has code of its own for the others. `of_likeliest`: it is about the likeliest
-    answer.
+    `routes` are those that answer it: `analysis`, `long_analysis` after `pause` milliseconds without another choice,
+    and `analysis_step` once the button titled `start` is pressed; the page has code of its own for one without. With
+    the kinds of patches in `reads_head_of` it reads the chosen head too. `of_unpatched`: its steps are of the run
+    without patches. `of_likeliest`: it is about the likeliest answer.
     """
 
     name: str
     title: str
     lesson: str
     reads: tuple[str, ...]
-    has_views: bool
-    is_long: bool
+    reads_head_of: tuple[str, ...]
+    routes: tuple[str, ...]
     pause: int
+    start: str
+    of_unpatched: bool
     of_likeliest: bool
 
 

@@ -50,9 +50,6 @@ _LAYERS = "explore/frontend/layers"
 SECTIONS = {
     "logit_lens": f"{_LAYERS}/logit_lens.html",
     "information_flow": f"{_LAYERS}/information_flow/information_flow.html",
-    "head_ablation": f"{_LAYERS}/ablation/ablation.html",
-    "patching": f"{_LAYERS}/patching/patching.html",
-    "head_search": f"{_LAYERS}/ablation/head_search.html",
 }
 
 

@@ -13,10 +13,8 @@ from headlight_app.course.contract import ChapterRequest, RunRequest, ScreenRequ
 from headlight_app.engine.contract import CheckImageRequest
 from headlight_app.explore import contract as explore
 from headlight_app.explore.answers import (
-    exchanged_word,
     input_vectors,
     layer_analysis,
-    patching,
     step_code,
     walkthrough,
     why,
@@ -67,13 +65,10 @@ _ROWS = (
     row(explore.LogitAttributionRequest, layer_analysis.answer_logit_attribution),
     row(explore.LogitDifferenceRequest, why.answer_logit_difference),
     row(explore.InformationFlowRequest, layer_analysis.answer_information_flow),
-    row(explore.HeadAblationRequest, layer_analysis.answer_head_ablation),
     row(explore.CellLedgerRequest, why.answer_cell_ledger),
     row(explore.AnalysisRequest, analysis.answer_analysis),
     row(explore.LongAnalysisRequest, analysis.answer_long_analysis),
-    row(explore.PatchingRequest, patching.answer_patching),
-    row(explore.PatchingExampleRequest, exchanged_word.answer_patching_example),
-    row(explore.HeadSearchRequest, layer_analysis.answer_head_search),
+    row(explore.AnalysisStepRequest, analysis.answer_analysis_step),
     row(explore.InputVectorsRequest, input_vectors.answer_input_vectors),
     row(explore.ExploreChartsRequest, explore_page.answer_explore_charts),
     row(explore.SourceCodeRequest, explore_page.answer_source_code),

@@ -145,13 +145,18 @@ class MovingPointsView(View):
 
 @dataclass(frozen=True, kw_only=True)
 class BarsView(View):
-    """One labelled bar for each number; several `series` are drawn side by side. `high` fixes the longest bar."""
+    """One labelled bar for each number; several `series` are drawn side by side. `high` fixes the longest bar.
+
+    Shares are written `as_percent`. A click on a label chooses its pick, if it has one.
+    """
 
     kind: ClassVar[str] = "bars"
     labels: tuple[str, ...]
     series: Mapping[str, Numbers]
     high: float | None = None
     digits: int = 2
+    as_percent: bool = False
+    picks: tuple[Pick, ...] = ()
 
 
 @dataclass(frozen=True)

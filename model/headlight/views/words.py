@@ -17,9 +17,14 @@ def visible(text: str) -> str:
     return "".join(_SIGNS.get(sign, chr(0x2400 + ord(sign)) if sign < " " else sign) for sign in signs) or "∅"
 
 
+def in_line(token: str) -> str:
+    """A token without its leading space."""
+    return visible(token[1:] if re.match(r" .", token) else token)
+
+
 def quoted_in_line(token: str) -> str:
-    """A token in quotation marks, without its leading space."""
-    return f"“{visible(token[1:] if re.match(r' .', token) else token)}”"
+    """The same in quotation marks."""
+    return f"“{in_line(token)}”"
 
 
 def quoted(token: str) -> str:
@@ -37,13 +42,18 @@ def numbered(tokens: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{position} {token}" for position, token in enumerate(tokens))
 
 
-def three_digits(number: float) -> str:
-    """A number in three digits, with a real minus sign."""
+def digits(number: float, count: int) -> str:
+    """A number in so many digits, with a real minus sign."""
     if not isfinite(number):
         return "–" if isnan(number) else "∞" if number > 0 else "−∞"
     if number and not 0.001 <= abs(number) < 100_000:
-        return re.sub(r"e([+-])0+", r"e\1", f"{number:.2e}").replace("-", "−")
-    return f"{float(f'{number:.3g}') + 0.0:.10g}".replace("-", "−")  # −0 is 0
+        return re.sub(r"e([+-])0+", r"e\1", f"{number:.{count - 1}e}").replace("-", "−")
+    return f"{float(f'{number:.{count}g}') + 0.0:.10g}".replace("-", "−")  # −0 is 0
+
+
+def three_digits(number: float) -> str:
+    """A number in three digits."""
+    return digits(number, 3)
 
 
 def signed(number: float) -> str:

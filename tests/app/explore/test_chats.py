@@ -16,7 +16,7 @@ from headlight_app.explore.answers.head_view import head_view
 from headlight_app.inference.origin import question_provenance
 from headlight_app.inference.resolved_question import MAX_WEIGHTS_BYTES, resolve
 from headlight_app.state.url import decode_generated, decode_state, encode_generated, encode_state
-from tests.app.asking import ask_worker, make_question
+from tests.app.asking import ask_views, ask_worker, make_question
 from tests.app.conftest import CHATS, TOYS, save_toys
 from tests.app.explore.test_export_code import agree, executed, run_shell
 
@@ -79,7 +79,7 @@ def test_a_patch_takes_values_from_another_chat(toys: Path) -> None:
 
 
 def test_what_needs_places_in_the_typed_text_is_left_out() -> None:
-    assert ask_worker("patching_example", model="talk", text=TYPED, chat="1", query=-1, token=-1)[0]["text"] == ""
+    assert not any("Try" in str(view) for view in ask_views("patching", model="talk", text=TYPED, chat="1"))
     assert _texts(resolve(make_question("talk", TYPED, chat="1"))) == [
         "user: the cat sat", "assistant: on the mat", "user: the dog lay",
     ]  # fmt: skip

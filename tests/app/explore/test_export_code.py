@@ -21,7 +21,7 @@ from headlight_app.explore.answers.quantities import QUANTITIES
 from headlight_app.export.answers.programs import MODEL_PLACEHOLDER, MODELS_PLACEHOLDER
 from headlight_app.inference.context import answering
 from headlight_app.inference.resolved_question import resolve
-from tests.app.asking import ask_worker, make_question
+from tests.app.asking import ask_steps, ask_worker, make_question
 from tests.sampling import examples
 
 TEXT = "the cat sat on the mat"
@@ -153,11 +153,10 @@ def test_programs_make_the_map_of_patches_again(
     other, patch = "the dog sat on a mat", "decoder.0.residual[1]=from:B"
     state = State(tab="layers", analysis="patching", patch=kind, patch_from=other, target_token=7, layer=1, head=2)
     question = make_question("next", TEXT, edits=("decoder.0.self.scale=set:1", patch), patch_from=other)
-    made = [
-        ask_worker("patching", model="next", text=TEXT, edits=question.edits[:1], other_text=other, token=7, **more)
-        for more in ({"patch": kind, "layer": layer, "receiver": "1.2"} for layer in range(layers))
-    ]
-    wanted = np.stack([np.frombuffer(numbers, "<f4") for _, numbers in made])
+    choice = {"patch": kind, "patch_from": other, "target_token": 7, "layer": 1, "head": 2}
+    views, _ = ask_steps("patching", choice=choice, model="next", text=TEXT, edits=question.edits[:1])
+    wanted = np.array(views["matrix"]["values"])
+    assert len(wanted) == layers
     np.testing.assert_allclose(executed(python_code(resolve(question), state), toys, "patching"), wanted, atol=1e-5)
     capsys.readouterr()
     command = shlex.split(shell_code(resolve(question), state).splitlines()[-1])

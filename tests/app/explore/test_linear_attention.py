@@ -10,7 +10,7 @@ import pytest
 
 from headlight.checkpoints import save
 from headlight.errors import ConfigError
-from tests.app.asking import ask_worker
+from tests.app.asking import ask_steps, ask_worker
 from tests.model import toys
 
 OTHER = toys.TEXT.replace("cat", "dog")
@@ -39,7 +39,8 @@ def test_the_layers_of_attention_are_shown_and_predict_what_a_run_predicts() -> 
 
 
 def test_a_head_off_is_what_a_run_without_it_gives() -> None:
-    _, changes = ask("head_ablation", attention="decoder.1.self", first=0, query=LAST)
+    views, _ = ask_steps("head_ablation", model="hybrid", text=toys.TEXT, query=LAST)
+    changes = np.array(views["matrix"]["values"][1])
     assert len(changes) == 4 and np.isfinite(changes).all() and np.abs(changes).max() > 1e-3
 
 
@@ -53,7 +54,11 @@ def test_a_head_off_is_what_a_run_without_it_gives() -> None:
             {"analysis": "head_removal", "layer": 1, "head": 2, "query": LAST},
             "a decomposition of the",
         ),
-        ("patching", {"other_text": OTHER, "patch": "direct_heads", "query": LAST}, "patching of a direct path is not"),
+        (
+            "analysis_step",
+            {"analysis": "patching", "choice": {"patch_from": OTHER, "patch": "direct_heads", "query": LAST}},
+            "patching of a direct path is not",
+        ),
         ("head_view", {"layer": 1, "quantity": "rollout"}, "attention rollout is not available"),
         ("head_view", {"layer": 1, "quantity": "moved"}, "A gate changes what the heads of this model move"),
         ("trace", {"measure": "moved"}, "so only their weights can be shown"),

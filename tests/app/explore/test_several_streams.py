@@ -10,7 +10,7 @@ import pytest
 
 from headlight.checkpoints import save
 from headlight.errors import ConfigError
-from tests.app.asking import ask_views, ask_worker
+from tests.app.asking import ask_steps, ask_views, ask_worker
 from tests.model import toys
 
 LAST = len(toys.traced(toys.decoder(**toys.STREAMS)).text.ids) - 1
@@ -41,13 +41,13 @@ def test_the_last_depth_of_the_lens_is_the_answer_and_the_map_is_told() -> None:
 def test_the_parts_of_the_answer_add_up_to_it() -> None:
     meta, logits = ask("logit_attribution", query=LAST)
     assert logits.sum(dtype=np.float64) == pytest.approx(meta["logit"], abs=1e-4)
-    assert any(
-        sentence.startswith("The mixing weights and scales of the residual streams") for sentence in meta["assumptions"]
-    )
+    meta, _ = ask_worker("analysis", analysis="logit_attribution", model="streams", text=toys.TEXT, query=LAST)
+    assert "The mixing weights and scales of the residual streams" in meta["rows"][-1]["text"]
 
 
 def test_a_head_off_is_what_a_run_without_it_gives() -> None:
-    _, changes = ask("head_ablation", attention="decoder.1.self", first=0, query=LAST)
+    views, _ = ask_steps("head_ablation", model="streams", text=toys.TEXT, query=LAST)
+    changes = np.array(views["matrix"]["values"][1])
     _, shown = ask_views("head_removal", model="streams", text=toys.TEXT, layer=1, head=2, query=LAST)
     assert shown["start"][1] + sum(dict(shown["parts"]).values()) == pytest.approx(shown["end"][1], abs=1e-4)
     assert len(changes) == 4 and np.isfinite(changes).all()

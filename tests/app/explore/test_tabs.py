@@ -176,7 +176,7 @@ def test_each_token_goes_to_the_experts_with_the_largest_shares() -> None:
 
 
 def test_long_work_is_not_done_in_the_lane_of_keystrokes() -> None:
-    for analysis, sentence in (("token_rankings", "long_analysis"), ("logit_lens", "no views"), ("no_such", "Known:")):
+    for analysis, sentence in (("token_rankings", "no answer"), ("logit_lens", "no answer"), ("no_such", "Known:")):
         with pytest.raises(HeadlightError, match=sentence):
             ask("analysis", analysis=analysis)
 
@@ -206,7 +206,6 @@ def test_a_long_text_has_all_of_it_without_kept_weights_or_logits(monkeypatch: p
         "residual_norms": {},
         "logit_attribution": {"query": 3},
         "information_flow": {"threshold": 1e-4, "query": 3},
-        "head_ablation": {"attention": "decoder.0.self", "query": 3},
     }
     before = {route: ask(route, **edited, **body) for route, body in bodies.items()}
     monkeypatch.setattr("headlight_app.inference.resolved_question.MAX_WEIGHTS_BYTES", 0)
@@ -257,97 +256,6 @@ def test_the_flow_graph_comes_as_rows_of_numbers() -> None:
     assert (edges[edges[:, 1] == 1][:, 5] >= 0).all()
 
 
-@pytest.mark.parametrize("model", ["next", "masked", "mood"])
-def test_heads_taken_away_change_what_the_edit_changes(model: str) -> None:
-    stack = "decoder" if model == "next" else "encoder"
-    meta, numbers = ask("head_ablation", model, attention=f"{stack}.1.self", query=3)
-    assert (meta["first"], meta["count"], meta["heads"]) == (0, 4, 4)
-    for head in range(4):
-        row = (
-            resolve(make_question(model, TEXT, edits=(f"{stack}.1.self.weights[{head}]=set:0",)))
-            .logits(3)
-            .astype(float)
-        )
-        share = (row[meta["token"]] - np.log(np.exp(row).sum())) / np.log(2)
-        assert numbers[head] == pytest.approx(share - meta["before"], abs=1e-4)
-
-
-@pytest.mark.parametrize("model", ["next", "mood"])
-def test_a_patched_head_restores_what_the_edit_restores(model: str) -> None:
-    stack, other = "decoder" if model == "next" else "encoder", "the dog sat on a mat"
-    token = {"next": 7, "mood": 1}[model]  # not the answer of the other text
-    body: dict[str, Any] = {"other_text": other, "token": token, "query": 3}
-    for patch, path in (("heads", "self.weighted_values"), ("residual", "residual")):
-        meta, numbers = ask("patching", model, **body, patch=patch, layer=1)
-        assert (meta["answer"]["id"], len(numbers)) == (token, meta["patches"])
-        edit = f"{stack}.1.{path}[2]=from:B"
-        row = resolve(make_question(model, TEXT, edits=(edit,), patch_from=other)).logits(3).astype(float)
-        difference = row[meta["other_answer"]["id"]] - row[token]
-        assert numbers[2] == pytest.approx((difference - meta["before"]) / (meta["after"] - meta["before"]), abs=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("model", "body"),
-    [
-        ("stories-masked", {"text": "The boy was tired, so [MASK] went to bed.", "query": 7}),
-        ("sentiment", {"text": "brilliant actors, a dull script and far too long."}),
-        ("translate", {"text": "Le chat noir dort.", "source": "The black cat sleeps.", "query": 1}),
-    ],
-)
-def test_an_example_to_patch_from_exchanges_one_word_and_changes_the_answer(model: str, body: dict[str, Any]) -> None:
-    meta, _ = ask("patching_example", model, **body)
-    position = body.pop("query", -1)
-    asked = resolve(make_question(model, **body))
-    other = asked.of_other_text(meta["text"])
-    before, after = (each.trace.source or each.trace.text for each in (asked, other))
-    assert sum(one != two for one, two in zip(before.ids, after.ids, strict=True)) == 1
-    assert asked.logits(position).argmax() != other.logits(position).argmax()
-
-
-def test_the_example_for_a_story_is_another_word_that_the_model_expects_there() -> None:
-    assert ask("patching_example", "stories-causal", "A little boy named")[0]["text"] == "A little girl named"
-    assert ask("patching_example", "stories-causal", "named")[0]["text"] == ""
-
-
-def search(model: str = "next", **body: Any) -> dict[str, Any]:
-    """A search continued answer by answer until it is done."""
-    meta: dict[str, Any] = {"search": {}}
-    while not meta.get("done"):
-        meta, _ = ask("head_search", model, **body, search=meta["search"])
-    return meta
-
-
-@pytest.mark.parametrize(
-    ("model", "body"),
-    [("next", {"query": 3}), ("next", {"edits": [OFF]}), ("masked", {"masked_positions": [3], "query": 3}),
-     ("both", {"source": "the dog"}), ("mood", {})],
-)  # fmt: skip
-def test_the_heads_that_a_search_finds_are_edits_that_change_the_answer(model: str, body: dict[str, Any]) -> None:
-    found = search(model, **body)
-    edits, position = body.pop("edits", []), body.pop("query", -1)
-    body = {name: tuple(item) if isinstance(item, list) else item for name, item in body.items()}
-    heads = [f"{head['path']}.weights[{head['head']}]=set:0" for head in found["search"]["heads"]]
-    before, after = (
-        resolve(make_question(model, TEXT, edits=tuple(made), **body)).logits(position).astype(float)
-        for made in (edits, [*edits, *heads])
-    )
-    assert found["changed"] == (before.argmax() != after.argmax())
-    assert found["changed"] == (found["text"] != found["likeliest"])
-    shares = [np.exp(lead["log_probability"]) for lead in found["search"]["leads"]]
-    for logits, share in ((before, shares[0]), (after, shares[-1])):
-        assert share == pytest.approx((np.exp(logits) / np.exp(logits).sum())[before.argmax()], abs=1e-4)
-
-
-def test_a_search_hands_back_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    at_once = search()
-    monkeypatch.setattr("headlight_app.explore.answers.layer_analysis.SEARCH_SECONDS", 0)
-    first, _ = ask("head_search")
-    assert (first["done"], len(first["search"]["leads"]), first["search"]["tested"]) == (False, 1, 0)
-    second, _ = ask("head_search", search=first["search"])
-    assert (second["search"]["tested"], second["heads"]) == (4, 8)
-    assert search()["search"] == at_once["search"]
-
-
 @pytest.mark.parametrize(
     ("route", "model", "body", "said"),
     [
@@ -362,24 +270,6 @@ def test_a_search_hands_back_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch
         ("information_flow", "next", {"threshold": "many"}, "threshold"),
         ("information_flow", "next", {"threshold": True}, "threshold"),
         ("logit_attribution", "next", {"token": 10**6}, "no answer"),
-        ("head_ablation", "next", {"attention": "decoder.0.self", "first": 4}, "no heads"),
-        (
-            "head_ablation",
-            "next",
-            {"attention": "decoder.0.self", "first": -1},
-            "first is -1; expected a whole",
-        ),
-        ("head_ablation", "next", {"attention": 3}, "attention is 3; expected a path"),
-        ("patching", "next", {"other_text": " "}, "another text with equally many tokens"),
-        ("patching", "next", {"other_text": "a", "token": 7}, "have 7 and 2 tokens"),
-        ("patching", "next", {"other_text": "the dog sat on a mat", "token": 7, "layer": 2}, "no layer 2"),
-        ("patching", "next", {"other_text": "the dog sat on a mat", "token": 7, "first": 9}, "no patch 9"),
-        ("patching", "next", {"other_text": "the dog", "patch": "q", "receiver": "0.3"}, "layer 0 reads no earlier"),
-        ("patching", "next", {"other_text": "the dog", "patch": "k", "receiver": "1.9"}, "no head 9"),
-        ("patching", "next", {"other_text": "the dog", "patch": "v", "receiver": "1000.0"}, "no attention"),
-        ("patching", "next", {"other_text": "the dog", "patch": "v", "receiver": "one"}, "receiver is 'one'"),
-        ("head_search", "next", {"search": {"tested": "many"}}, "search.tested is 'many'"),
-        ("head_search", "next", {"search": {"heads": [{"path": "", "head": 1, "margin": 0}]}}, "weights"),
     ],
 )
 def test_what_cannot_be_answered_gets_a_sentence(route: str, model: str, body: dict[str, Any], said: str) -> None:

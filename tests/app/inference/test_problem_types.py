@@ -11,7 +11,7 @@ from headlight.problem_types import PROBLEM_TYPES
 from headlight_app.explore.answers.export.worksheet import worksheet
 from headlight_app.explore.contract import ExportWorksheetRequest
 from headlight_app.inference.resolved_question import resolve
-from tests.app.asking import ask_views, ask_worker, make_question, make_request
+from tests.app.asking import ask_steps, ask_views, ask_worker, make_question, make_request
 from tests.app.conftest import PROBLEMS, save_toys
 
 TEXT, OFF = "the cat sat on the mat", "encoder.1.self.weights[2]=set:0"
@@ -73,12 +73,13 @@ def test_the_last_row_of_the_lens_is_the_answer(model: str, meaning: str) -> Non
 
 @pytest.mark.parametrize(("model", "meaning"), MEANINGS.items())
 def test_a_head_off_changes_a_score_or_a_log_probability(model: str, meaning: str) -> None:
-    meta, numbers = ask("head_ablation", model, attention="encoder.1.self", token=0, query=0)
+    views, steps = ask_steps("head_ablation", model=model, text=TEXT, target_token=0, query=0)
+    change = views["matrix"]["values"][1][2]
     before, after = logits(model)[0], logits(model, edits=(OFF,))[0]
     if meaning == "multi-label":
         before, after = (-np.logaddexp(0, -each) / np.log(2) for each in (before, after))
-    assert meta["problem_type"] == meaning
-    assert (meta["before"], meta["before"] + numbers[2]) == pytest.approx((before, after), abs=1e-5)
+    assert change == pytest.approx(after - before, abs=1e-5)
+    assert ("bits" in views["matrix"]["title"], "%" in steps[-1]["words"]) == (2 * (meaning != "regression",))
 
 
 @pytest.mark.parametrize(("model", "last"), [("stars", "logits"), ("topics", "sigmoid"), ("replaced", "sigmoid")])
@@ -123,7 +124,7 @@ def test_two_models_are_compared_without_a_distance_between_scores() -> None:
 
 def test_a_search_of_heads_says_why_scores_have_none() -> None:
     with pytest.raises(Exception, match="scores, which do not take each other's place"):
-        ask("head_search", "stars")
+        ask_steps("head_search", model="stars", text=TEXT)
 
 
 def test_a_worksheet_calls_a_score_a_score() -> None:

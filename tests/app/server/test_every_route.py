@@ -42,17 +42,14 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "step_code": {"attention": "decoder.1.self"},
     "logit_lens": {},
     "residual_norms": {},
-    "analysis": {"analysis": "experts"},
+    "analysis": {"analysis": "logit_attribution"},
     "negative_log_likelihood": {},
     "logit_attribution": {},
     "logit_difference": {"other": 1},
     "information_flow": {},
-    "head_ablation": {"attention": "decoder.1.self"},
-    "patching_example": {},
-    "patching": {"other_text": "the dog sat on a mat", "token": 7, "query": 3},
+    "analysis_step": {"analysis": "head_ablation"},
     "cell_ledger": {"attention": "decoder.1.self", "head": 1, "query": 3, "key": 2},
     "long_analysis": {"analysis": "token_rankings"},
-    "head_search": {},
     "input_vectors": {},
     "explore_charts": {},
     "source_code": {},
@@ -105,7 +102,7 @@ TOYS = {
 }
 # Their answers contain the folder, the date, or the progress within a time limit.
 VARY = (
-    *("compare", "generate", "head_search", "compare_page", "model_card", "weight_report"),
+    *("compare", "generate", "analysis_step", "compare_page", "model_card", "weight_report"),
     *("export_origin", "export_code", "export_page", "export_program", "lesson_step"),
 )
 ROUTES = (*QUESTIONS, *SIDES, *NAMED, *INPUTS)

@@ -97,9 +97,7 @@ def worker_dies(newcomer: Newcomer, server: Server, typed: str) -> None:
     """Kill the workers while they read a text."""
     stranger = newcomer()
     question = {"model": "stories-causal", "text": f"{typed} " * 40}
-    asking = threading.Thread(
-        target=lambda: stranger.ask("head_ablation", question=question, attention="decoder.0.self")
-    )
+    asking = threading.Thread(target=lambda: stranger.ask("analysis_step", question=question, analysis="head_ablation"))
     asking.start()
     threading.Event().wait(0.3)
     for worker in [*descendants(server.pid)]:

@@ -1,11 +1,10 @@
 """The tabs "Step by step" and "Layers": by mouse, by keyboard, on a phone, from a link."""
 
 import re
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.explore.test_explore import say
 from tests.browser.rest import come_to_rest
@@ -220,32 +219,30 @@ def test_the_flow_graph_is_read_and_a_head_chosen_by_keyboard(shared_visitor: Vi
     expect(page.get_by_test_id("steps-head")).to_have_value(found[2])
 
 
+def cell(page: Page, name: str) -> Locator:
+    """A cell of the map that was computed step by step."""
+    return page.get_by_test_id("analysis-steps").get_by_role("button", name=re.compile(f"^{name}:")).first
+
+
 @pytest.mark.journey
 def test_all_heads_are_turned_off_in_turn_stopped_and_gone_on_with(shared_visitor: Visitor) -> None:
     page = enter(shared_visitor, "tab=layers&analysis=head_ablation")
-    asked: list[Route] = []
-
-    def answer_but_the_second(route: Route) -> None:
-        asked.append(route)
-        if len(asked) != 2:
-            route.continue_()
-
-    page.route("**/api/head_ablation", answer_but_the_second)
-    button = page.get_by_test_id("ablate")
+    page.route("**/api/analysis_step", lambda route: None, times=1)  # never answered
+    button, status = page.get_by_test_id("analysis-start"), page.get_by_test_id("analysis-status")
     button.click()
-    expect(page.get_by_test_id("ablate-status")).to_contain_text(re.compile("^8 of 48"))
+    expect(button).to_have_text("Stop")
     button.click()
-    expect(button).to_have_text("Go on")
+    expect(button).to_have_text("Switch off each head in turn")
     button.click()
     expect(button).to_have_text("Done")
-    assert len(asked) == 7  # only the stopped request was sent again
-    expect(page.get_by_test_id("ablate-status")).to_contain_text("48 of 48 heads")
-    expect(page.get_by_test_id("ablation-ranked").locator("li")).to_have_count(10)
-    page.get_by_test_id("ablation-5-2").hover()
-    expect(page.get_by_test_id("ablation-reading")).to_contain_text("Layer 5, head 2")
-    told = re.search(r"from ([\d.]+) % to ([\d.]+) %", page.get_by_test_id("ablation-reading").inner_text())
+    expect(status).to_contain_text("48 of 48 heads")
+    expect(page.get_by_test_id("view-changes").locator("li")).to_have_count(10)
+    cell(page, "Layer 5, head 2").hover()
+    note = page.get_by_test_id("view-matrix").get_by_test_id("view-note")
+    expect(note).to_contain_text("Layer 5, head 2")
+    told = re.search(r"from ([\d.]+) % to ([\d.]+) %", note.inner_text())
     assert told
-    page.get_by_test_id("ablation-5-2").click()
+    cell(page, "Layer 5, head 2").click()
     page.get_by_test_id("part-heads-decoder.self-5").press("Enter")
     page.get_by_test_id("head-switch").click()
     likeliest = page.get_by_test_id("predictions").locator(".candidate").filter(has_text=f"{told[2]} %")
@@ -253,39 +250,39 @@ def test_all_heads_are_turned_off_in_turn_stopped_and_gone_on_with(shared_visito
 
 
 @pytest.mark.journey
-def test_values_of_another_text_are_patched_in_turn_and_a_click_keeps_one(
-    shared_visitor: Visitor, tmp_path: Path
-) -> None:
+def test_values_of_another_text_are_patched_in_turn_and_a_click_keeps_one(shared_visitor: Visitor) -> None:
     boy, girl = "A little boy named", "A little girl named"
     page = shared_visitor.explore(f"model=stories-causal&text={quote(boy)}&tab=layers&analysis=patching", sentence=boy)
-    status, button = page.get_by_test_id("patch-status"), page.get_by_test_id("patch")
+    status, button = page.get_by_test_id("analysis-status"), page.get_by_test_id("analysis-start")
+    other = page.get_by_test_id("analysis-views").get_by_label("from the text")
     button.click()
     expect(status).to_contain_text("Type another text")
     page.get_by_role("button", name=f"Try: “{girl}”").click()
-    expect(page.get_by_test_id("patching-other")).to_have_value(girl)
-    page.get_by_test_id("patching-other").fill(f"{girl} big")
+    expect(other).to_have_value(girl)
+    other.fill(f"{girl} big")
     button.click()
     expect(status).to_contain_text("have 5 and 6 tokens")
-    page.get_by_test_id("patching-other").fill(girl)
+    other.fill(girl)
     button.click()
     expect(button).to_have_text("Done")
-    expect(status).to_contain_text("48 of 48 heads; the logit of Lily minus the logit of Tim")
-    page.get_by_test_id("patching-kind").select_option("residual")
+    expect(status).to_contain_text(
+        "48 of 48 heads; the logit of \u2068“Lily”\u2069 minus the logit of \u2068“Tim”\u2069"
+    )
+    page.get_by_label("put in place").select_option(label="a token's residual stream")
     button.click()
     expect(button).to_have_text("Done")
-    cell = page.get_by_test_id("patching-0-3")  # the only different token, before the first layer
-    expect(cell).to_have_text("+1.00")
+    only = cell(page, "Layer 0, token 3 girl")  # the only different token, before the first layer
+    expect(only).to_have_text("+1.00")
     first = page.get_by_test_id("predictions").locator(".candidate").first
     expect(first).to_contain_text("Tim")
-    cell.click()
+    only.click()
     expect(first).to_contain_text("Lily")
-    expect(cell).to_have_class("chosen")  # the map belongs to the run without patches, so it stays
+    expect(only).to_have_class("chosen")  # the map belongs to the run without patches, so it stays
     wait_for_address(page, patch="residual", patch_from=girl)
     page.get_by_test_id("export-menu-button").click()
     with page.expect_download() as saved:
         page.get_by_test_id("export-svg").click()
-    saved.value.save_as(tmp_path / "map.svg")
-    assert "+1.00" in (tmp_path / "map.svg").read_text(encoding="utf-8")
+    assert "+1.00" in saved.value.path().read_text(encoding="utf-8")
 
 
 def test_an_example_to_patch_from_is_sought_once_the_typing_pauses(shared_visitor: Visitor) -> None:
@@ -293,7 +290,7 @@ def test_an_example_to_patch_from_is_sought_once_the_typing_pauses(shared_visito
         "model=stories-causal&text=A+little&tab=layers&analysis=patching", sentence="A little"
     )
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/patching_example") else None)
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/long_analysis") else None)
     page.get_by_test_id("sentence").focus()
     page.keyboard.press("End")
     page.keyboard.type(" boy named", delay=80)
@@ -307,14 +304,14 @@ def test_the_map_of_what_a_head_hears_leads_from_head_to_head(shared_visitor: Vi
     page = shared_visitor.explore(
         f"model=stories-causal&text={quote(boy)}&tab=layers&analysis=patching&{chosen}", sentence=boy
     )
-    status, button = page.get_by_test_id("patch-status"), page.get_by_test_id("patch")
-    kind = page.get_by_test_id("patching-kind").locator("option:checked")
+    status, button = page.get_by_test_id("analysis-status"), page.get_by_test_id("analysis-start")
+    kind = page.get_by_label("put in place").locator("option:checked")
     expect(kind).to_have_text("a head's output, direct path to the values of layer 4, head 6")
     button.click()
     expect(status).to_contain_text("32 of 32 heads")  # of the earlier layers
-    page.get_by_test_id("patching-2-1").click()
+    cell(page, "Layer 2, head 1").click()
     expect(kind).to_have_text("a head's output, direct path to the values of layer 2, head 1")
-    expect(status).to_contain_text("16 heads")
+    expect(button).to_have_text("Patch each in turn")
     wait_for_address(page, patch="v", layer="2", head="1")
 
 
@@ -343,21 +340,21 @@ def test_heads_are_searched_until_the_answer_changes_stopped_and_gone_on_with(sh
     page = enter(shared_visitor, "tab=layers&analysis=head_search")
     best = page.get_by_test_id("predictions").locator(".candidate .token").first
     before = best.inner_text()
-    page.route("**/api/head_search", lambda route: None, times=1)  # never answered
-    button = page.get_by_test_id("search")
+    page.route("**/api/analysis_step", lambda route: None, times=1)  # never answered
+    button = page.get_by_test_id("analysis-start")
     button.click()
     expect(button).to_have_text("Stop")
     button.click()
     expect(button).to_have_text("Find the heads")
     button.click()
-    expect(page.get_by_test_id("search-outcome")).to_contain_text("the answer is")
-    expect(button).to_be_hidden()
-    rows = page.get_by_test_id("search-found").locator("li")
-    told = re.findall(r"([\d.]+) %", rows.last.inner_text())
-    steps = rows.count()
-    page.get_by_test_id("search-apply").click()
+    expect(page.get_by_test_id("view-verdict")).to_contain_text("the answer is")
+    expect(button).to_have_text("Done")
+    rows = page.get_by_test_id("view-bars").locator("li")
+    told = re.findall(r"([\d.]+) %", rows.last.locator(".bar-number").inner_text())
+    steps, apply = rows.count(), page.get_by_role("button", name="Switch these off")
+    apply.click()
     expect(best).not_to_have_text(before)
-    expect(page.get_by_test_id("search-applied")).to_be_visible()
+    expect(apply).to_have_attribute("aria-pressed", "true")
     expect(rows).to_have_count(steps)
     left = page.get_by_test_id("predictions").locator(".candidate").filter(has_text=before.lstrip("·")).first
     expect(left).to_contain_text(f"{told[-1]} %")
@@ -365,7 +362,7 @@ def test_heads_are_searched_until_the_answer_changes_stopped_and_gone_on_with(sh
     wait_for_address(page, edits=edits, analysis="head_search")
     page.get_by_test_id("undo").click()
     expect(best).to_have_text(before)
-    expect(page.get_by_test_id("search-apply")).to_be_visible()
+    expect(apply).to_have_attribute("aria-pressed", "false")
 
 
 def test_a_masked_model_has_the_tabs_too(shared_visitor: Visitor) -> None:

@@ -92,21 +92,21 @@ test("the layers show scores, in colours on both sides of zero", async () => {
   assert.doesNotMatch(page.text("analysis-said"), /changes no probability/);
   page.click("analysis-head_ablation");
   await settle();
-  page.click("ablate");
-  await until(() => page.text("ablate") === "Done");
-  page.hover("ablation-1-1");
-  assert.match(page.text("ablation-reading"), /^Layer 1, head 1 off: [+−]?[\d.e−]+, from −?[\d.]+ to −?[\d.]+$/);
-  assert.doesNotMatch(page.text("ablate-status"), PERCENT);
+  page.click("analysis-start");
+  await until(() => page.text("analysis-start") === "Done");
+  page.hover(page.one(".rows table button[aria-label^='Layer 1, head 1']"));
+  assert.match(page.text("view-note"), /^Layer 1, head 1: [+−]?[\d.e−]+, from −?[\d.]+ to −?[\d.]+$/);
+  assert.doesNotMatch(page.text("analysis-status"), PERCENT);
   const ranked = page
-    .all("[data-testid=ablation-ranked] li")
+    .all("[data-testid=view-changes] li")
     .map((row) => [/^−/.test(row.querySelector("output")?.textContent ?? ""), row.querySelector("i.minus") !== null]);
   assert.ok(
     ranked.some(([isNegative]) => isNegative) && ranked.every(([isNegative, isMinus]) => isNegative === isMinus),
   );
   page.click("analysis-head_search");
   await settle();
-  page.click("search");
-  await until(() => /scores, which do not take each other's place/.test(page.text("search-status")));
+  page.click("analysis-start");
+  await until(() => /scores, which do not take each other's place/.test(page.text("analysis-status")));
 });
 
 test("the steps end with the sigmoid, or with the scores", async () => {

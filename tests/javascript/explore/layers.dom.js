@@ -156,72 +156,79 @@ test("the flow of information is walked by keys, and a head is chosen in it", as
   );
 });
 
+/** A cell of the only table. @param {Opened} page @param {string} words its name begins with */
+const cell = (page, words) => page.one(`.rows table button[aria-label^='${words}']`);
+
 test("all heads are switched off in turn, stopped and gone on with", async () => {
-  /** @type {string[]} */
-  const asked = [];
+  let steps = 0;
   const { released, release } = holdAnswer();
   const page = await layers("head_ablation", {}, async (route, answer) => {
-    if (route === "head_ablation") asked.push(route);
-    if (asked.length === 2) await released;
-    return answer;
+    if (route !== "analysis_step") return answer;
+    steps++;
+    if (steps === 2) await released;
+    return steps === 1 ? { ...answer, meta: { ...answer.meta, done: 0.5 } } : answer;
   });
-  page.click("ablate");
-  await until(() => /of 12/.test(page.text("ablate-status")));
-  page.click("ablate");
-  await until(() => page.text("ablate") === "Go on");
+  page.click("analysis-start");
+  await until(() => /of 12/.test(page.text("analysis-status")) && steps === 2);
+  assert.equal(page.text("analysis-start"), "Stop");
+  page.click("analysis-start");
+  await until(() => page.text("analysis-start") === "Go on");
   release();
-  page.click("ablate");
-  await until(() => page.text("ablate") === "Done");
-  assert.match(page.text("ablate-status"), /12 of 12 heads/);
-  assert.equal(page.all("[data-testid=ablation-ranked] li").length, 10);
-  page.hover("ablation-2-1");
-  assert.match(page.text("ablation-reading"), /^Layer 2, head 1.*from [\d.]+ % to [\d.]+ %/);
+  page.click("analysis-start");
+  await until(() => page.text("analysis-start") === "Done");
+  assert.match(page.text("analysis-status"), /12 of 12 heads/);
+  assert.equal(view(page, "The largest changes").querySelectorAll("li").length, 10);
+  page.hover(cell(page, "Layer 2, head 1"));
+  assert.match(page.text("view-note"), /^Layer 2, head 1: .*from [\d.]+ % to [\d.]+ %/);
 });
 
 test("values of another text are patched in turn, and a click keeps one", async () => {
   const page = await layers("patching", { text: "The cat ran" });
-  page.click("patch");
+  const [kind, other] = ["select", "input[type=text]"].map((name) => page.one(`[data-testid=analysis-views] ${name}`));
+  page.click("analysis-start");
   await settle();
-  assert.match(page.text("patch-status"), /Type another text/);
-  page.fill("patching-other", "The dog ran and");
-  page.click("patch");
+  assert.match(page.text("analysis-status"), /Type another text/);
+  page.fill(other, "The dog ran and");
+  page.click("analysis-start");
   await settle();
-  assert.match(page.text("patch-status"), /have 4 and 5 tokens/);
-  page.fill("patching-other", "The dog ran");
-  page.fill("patching-kind", "residual");
-  page.click("patch");
-  await until(() => page.text("patch") === "Done");
-  const only = page.get("patching-0-2"); // the only different token, before the first layer
-  assert.equal(wordsOf(only), "+1.00");
-  page.click(only);
+  assert.match(page.text("analysis-status"), /have 4 and 5 tokens/);
+  page.fill(other, "The dog ran");
+  page.fill(kind, "5");
   await settle();
-  assert.equal(page.get("patching-0-2").className, "chosen"); // the map belongs to the run without patches, so it stays
+  assert.equal(page.reports.at(-1)?.patch, "residual");
+  page.click("analysis-start");
+  await until(() => page.text("analysis-start") === "Done");
+  const only = () => cell(page, "Layer 0, token 2"); // the only different token, before the first layer
+  assert.equal(wordsOf(only()), "+1.00");
+  page.click(only());
+  await settle();
+  assert.equal(only().className, "chosen"); // the map belongs to the run without patches, so it stays
   assert.equal(page.reports.at(-1)?.patch_from, "The dog ran");
   assert.match(page.text("latest"), /of the other text/);
+  assert.equal(page.one("[data-testid=analysis-views] select"), kind, "controls stay while others use them");
 });
 
 test("heads are searched until the answer changes, applied and undone", async () => {
   const page = await layers("head_search");
   const before = best(page);
-  page.click("search");
-  await until(() => /the answer is/.test(page.text("search-outcome")));
-  assert.ok(!page.shows("search"));
-  const rows = page.all("[data-testid=search-found] li");
-  const share = wordsOf(/** @type {Element} */ (rows.at(-1)))
-    .match(/([\d.]+) %/g)
-    ?.at(-1);
-  page.click("search-apply");
+  page.click("analysis-start");
+  await until(() => /the answer is/.test(page.text("analysis-said")));
+  assert.equal(page.text("analysis-start"), "Done");
+  const rows = () => [...view(page, "Probability of").querySelectorAll("li")];
+  const share = wordsOf(/** @type {Element} */ (rows().at(-1)?.querySelector(".bar-number")));
+  const found = rows().length;
+  page.click(button(page, /^Switch these off/));
   await settle();
   assert.notEqual(best(page), before);
-  assert.ok(page.shows("search-applied"));
-  assert.equal(page.all("[data-testid=search-found] li").length, rows.length);
+  assert.equal(button(page, /^Switch these off/).ariaPressed, "true");
+  assert.equal(rows().length, found);
   assert.ok(
-    page.all(".candidate").some((row) => wordsOf(row).includes(before) && wordsOf(row).includes(String(share))),
+    page.all(".candidate").some((row) => wordsOf(row).includes(before) && wordsOf(row).includes(share)),
   );
   page.click("undo");
   await settle();
   assert.equal(best(page), before);
-  assert.ok(page.shows("search-apply"));
+  assert.equal(button(page, /^Switch these off/).ariaPressed, "false");
 });
 
 test("a removed head and the rankings of tokens are told in words and numbers", async () => {

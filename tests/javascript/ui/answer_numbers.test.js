@@ -4,7 +4,6 @@ import "../dom.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { meaningsOf } from "../../../app/headlight_app/compare/frontend/predictions.js";
-import { outcomeWords } from "../../../app/headlight_app/explore/frontend/layers/ablation/head_search.js";
 import { announcedPrediction } from "../../../app/headlight_app/explore/frontend/prediction/announcement.js";
 import { tagOf } from "../../../app/headlight_app/tasks/frontend/export/labels.js";
 import {
@@ -14,8 +13,6 @@ import {
 } from "../../../app/headlight_app/ui/frontend/charts/answer_numbers.js";
 import { changeLabel } from "../../../app/headlight_app/ui/frontend/heads/predictions.js";
 import { wordsOf } from "../opened.js";
-
-/** @import { HeadSearchAnswer } from "../../../app/headlight_app/explore/frontend/contract.js" */
 
 const SCORE = /** @type {const} */ ({ problem_type: "regression" });
 const LABELS = /** @type {const} */ ({ problem_type: "multi-label" });
@@ -63,15 +60,6 @@ test("a label that excludes no other is named if it is likelier than not", () =>
   assert.deepEqual(tagOf(meta(0.2, ""), 0), { label: "", note: "replaced 20.0 %" });
   assert.deepEqual(tagOf(meta(0.2, "replaced"), 0), { label: "", note: "was replaced" });
   assert.deepEqual(tagOf(meta(0.7, ""), 0), { label: "replaced", note: "was –" });
-});
-
-test("a label that is not true any more is not replaced by another one", () => {
-  const found = /** @type {HeadSearchAnswer} */ ({
-    ...{ changed: true, text: "sport", likeliest: "sport", most: 10, ...LABELS },
-    search: { heads: [{ path: "encoder.1.self", head: 2, margin: -0.1 }], stuck: false },
-  });
-  const words = outcomeWords(found).map((word) => (typeof word === "string" ? word : word.textContent));
-  assert.equal(words.join(""), "Without this head the label sport has less than 50 %: the model no longer gives it.");
 });
 
 test("sides without a problem type have answers that exclude each other", () => {

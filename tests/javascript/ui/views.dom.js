@@ -71,6 +71,8 @@ const BARS = {
   series: { letters: [3, 3] },
   high: null,
   digits: 0,
+  as_percent: false,
+  picks: [],
 };
 
 /** @type {ChangesView} */

@@ -12,13 +12,10 @@ import numpy as np
 from headlight.cancellation import check_cancelled
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
-from headlight_app.contract.reply import Reply
 from headlight_app.explore.answers.layer_analysis import target_answer
-from headlight_app.explore.answers.patching import other_answer
-from headlight_app.explore.contract import PatchingExampleAnswer, PatchingExampleRequest
 from headlight_app.inference.examples import examples_for
 from headlight_app.inference.open_models import find_model
-from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
+from headlight_app.inference.resolved_question import ResolvedQuestion
 
 MAX_TRIED, MAX_PROCESSOR_SECONDS = 24, 2.0  # texts; each is a run of the model
 MAX_WORDS, WORDS_EACH = 16, 4  # words to replace, and the likeliest replacements for each
@@ -40,13 +37,12 @@ class _Word:
         return alike and _is_word(other) and other.casefold() != self.text.casefold()
 
 
-def answer_patching_example(request: PatchingExampleRequest) -> Reply[PatchingExampleAnswer]:
+def example_to_patch_from(resolved: ResolvedQuestion, query: int, token: int) -> str:
     """The current text with one word replaced; empty if no tried replacement changes the answer."""
-    resolved = resolve(request.question)
     # The tokens of a chat are of the text that its template made, not of the typed one.
     if resolved.config.reads_signal or resolved.question.chat or not task_of(resolved.config).predicts:
-        return Reply(PatchingExampleAnswer(text=""))
-    position, answer, _ = target_answer(resolved, request.query, request.token)
+        return ""
+    position, answer, _ = target_answer(resolved, query, token)
     ids = _read(resolved).ids
     deadline = thread_time() + MAX_PROCESSOR_SECONDS
     for text in islice(_exchanged_texts(resolved, position), MAX_TRIED):
@@ -56,8 +52,13 @@ def answer_patching_example(request: PatchingExampleRequest) -> Reply[PatchingEx
         other = resolved.of_other_text(text)
         changed = [one for one, two in zip(ids, _read(other).ids, strict=False) if one != two]
         if len(changed) == 1 and len(ids) == len(_read(other).ids) and other_answer(other, position) != answer:
-            return Reply(PatchingExampleAnswer(text=text))
-    return Reply(PatchingExampleAnswer(text=""))
+            return text
+    return ""
+
+
+def other_answer(other: ResolvedQuestion, position: int) -> int:
+    """The likeliest answer to the other text at a position, or at its end if it is shorter."""
+    return int(other.logits(min(position, len(other.trace.text.ids) - 1)).argmax())
 
 
 def _read(resolved: ResolvedQuestion) -> Encoded:

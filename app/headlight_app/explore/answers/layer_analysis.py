@@ -4,39 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from time import monotonic
 
-import msgspec
 import numpy as np
-import torch
 
 from headlight.analysis import ablation as head_ablation
 from headlight.analysis import attribution as logit_attribution
 from headlight.analysis import information_flow, residual_stream
-from headlight.analysis.ablation import HeadSearch
 from headlight.analysis.lenses import logit_lens
 from headlight.analysis.lenses.tuned_lens import LensLosses, TunedLens, loss_unit
 from headlight.array_types import Float
-from headlight.cancellation import check_cancelled
 from headlight.config import Config
 from headlight.errors import TextError
 from headlight.nn.output_heads import pooling_title
 from headlight.nn.stack import NORM_PLACEMENTS
-from headlight.nn.transformer import Transformer, attention_at
+from headlight.nn.transformer import Transformer
 from headlight.problem_types import problem_type_name, problem_type_of
 from headlight.tasks import label_text, require_token_task, task_of
 from headlight.text.tokenizer import Tokenizer
 from headlight.tracing.inputs import encode_input
 from headlight.tracing.trace import Trace
-from headlight.views.words import quoted, signed
+from headlight.views.words import digits, percent, quoted, signed
 from headlight_app.contract.reply import Reply
 from headlight_app.explore.contract import (
     ComponentAnswer,
-    HeadAblationAnswer,
-    HeadAblationRequest,
-    HeadSearchAnswer,
-    HeadSearchRequest,
-    HeadSearchState,
     InformationFlowAnswer,
     InformationFlowRequest,
     LensLossesAnswer,
@@ -60,8 +50,6 @@ MAX_MULTIPLICATIONS = 10**10  # multiplications for the logits of one answer
 # An edge's kind is sent as its index here.
 EDGE_KINDS = ("residual", "self", "cross", "feed_forward", "layer_embedding")
 HEADS_PER_EDGE = 3  # sent for each edge
-MAX_HEADS_OFF = 10  # maximum number of heads that a search switches off
-SEARCH_SECONDS = 0.5  # of search in one answer, so that its progress is visible
 NATS_PER_BIT = float(np.log(2))
 TUNED_LENS_EXPLANATION = (
     "Tuned: an affine map per layer, fitted so that the readout comes as close as possible to the model's own answer. "
@@ -220,66 +208,6 @@ def answer_information_flow(request: InformationFlowRequest) -> Reply[Informatio
     return Reply(answer, rows.tobytes())
 
 
-def answer_head_ablation(request: HeadAblationRequest) -> Reply[HeadAblationAnswer]:
-    """The change of an answer's log-probability (bits) or score without each head of an attention, from `first` on.
-
-    The answer has the heads of one batch; the next request starts at `first` + `count`.
-    """
-    resolved = resolve(request.question)
-    model, traced, tokenizer = resolved.model, extended_trace(resolved), resolved.tokenizer
-    head_ablation.require_prediction(model)
-    attention, first = request.attention, request.first
-    heads = attention_at(model, attention)[0].heads
-    position, token, logits = target_answer(resolved, request.query, request.token)
-    count = min(head_ablation.heads_per_batch(traced), heads - first)
-    found = head_ablation.ablate_heads(model, traced, attention, position, token, first, count)
-    problem_type = problem_type_of(model.config)
-    per_unit = NATS_PER_BIT if problem_type.is_probability else 1.0
-    before = float(problem_type.compared(torch.from_numpy(logits))[token]) / per_unit
-    answer = HeadAblationAnswer(
-        first=first,
-        count=count,
-        heads=heads,
-        position=position,
-        token=token,
-        before=before,
-        text=answer_text(traced, tokenizer, token),
-        problem_type=problem_type_name(model.config),
-    )
-    return Reply(answer, (found / per_unit - before).astype("<f4").tobytes())
-
-
-def answer_head_search(request: HeadSearchRequest) -> Reply[HeadSearchAnswer]:
-    """Heads without which the likeliest answer at `query` changes: a search continues for SEARCH_SECONDS.
-
-    The answer contains the search state, and the next request sends it back until the search is done.
-    """
-    resolved = resolve(request.question)
-    model, search = resolved.model, msgspec.convert(request.search, HeadSearch, from_attributes=True)
-    head_ablation.require_prediction(model)
-    position, token, _ = target_answer(resolved, request.query)
-    until = monotonic() + SEARCH_SECONDS
-    while not search.is_done(MAX_HEADS_OFF):
-        check_cancelled()
-        edited = resolved.with_input(edits=(*resolved.question.edits, *search.edits))
-        search = head_ablation.advance_search(model, edited.trace_of(*head_ablation.KEEP), search, position, token)
-        if monotonic() > until:
-            break
-    likeliest = search.leads[-1].likeliest if search.leads else token
-    answer = HeadSearchAnswer(
-        search=msgspec.convert(search, HeadSearchState, from_attributes=True),
-        position=position,
-        heads=len(head_ablation.all_heads(model)),
-        most=MAX_HEADS_OFF,
-        done=search.is_done(MAX_HEADS_OFF),
-        changed=search.is_changed,
-        text=answer_text(resolved.trace, resolved.tokenizer, token),
-        likeliest=answer_text(resolved.trace, resolved.tokenizer, likeliest),
-        problem_type=problem_type_name(model.config),
-    )
-    return Reply(answer)
-
-
 def extended_trace(resolved: ResolvedQuestion) -> Trace:
     """A trace with the values that every question keeps and those that this tab needs."""
     return replace(resolved.trace, values={**resolved.trace_of(*KEEP_PATTERNS).values, **resolved.trace.values})
@@ -311,6 +239,13 @@ def target_answer(resolved: ResolvedQuestion, query: int, token: int = -1) -> tu
 def answer_text(traced: Trace, tokenizer: Tokenizer, token: int) -> str:
     """The text of a token, or the name of a label."""
     return label_text(traced.config, token) if task_of(traced.config).predicts_labels else tokenizer.token_text(token)
+
+
+def answer_number(config: Config, number: float) -> str:
+    """The probability of an answer as a percentage, or its score."""
+    if problem_type_of(config).is_probability:
+        return percent(number)
+    return digits(number, max(4, len(str(int(abs(number))))))
 
 
 def promoted_words(row: np.ndarray, sign: int, resolved: ResolvedQuestion) -> str:

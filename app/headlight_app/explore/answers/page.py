@@ -76,8 +76,10 @@ def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
 
 
 def _analysis_row(name: str, row: Analysis) -> AnalysisRow:
-    fields = {each: getattr(row, each) for each in ("title", "lesson", "reads", "is_long", "pause", "of_likeliest")}
-    return AnalysisRow(name=name, has_views=row.compute is not None, **fields)
+    parts = {"analysis": row.compute, "long_analysis": row.compute_long, "analysis_step": row.step}
+    same = {*AnalysisRow.__struct_fields__} - {"name", "routes"}
+    fields = {each: getattr(row, each) for each in same}
+    return AnalysisRow(name=name, routes=tuple(route for route, part in parts.items() if part), **fields)
 
 
 def catalogue(config: Config) -> Catalogue:

@@ -216,15 +216,30 @@ export interface AnalysisAnswer {
   rows: Record<string, unknown>[];
 }
 
-/** What an analysis of the table shows; `choice` has the fields that its row reads. */
-export interface AnalysisRequest extends QuestionRequest {
+/** A part of an analysis of the table; `choice` has the fields that its row reads. */
+export interface AnalysisPartRequest extends QuestionRequest {
   analysis: string;
   choice?: Partial<State>;
   with_tables?: boolean;
 }
 
-/** The same for an analysis that takes seconds. */
-export type LongAnalysisRequest = AnalysisRequest;
+/** What an analysis shows at once. */
+export type AnalysisRequest = AnalysisPartRequest;
+
+/** What an analysis shows after seconds. */
+export type LongAnalysisRequest = AnalysisPartRequest;
+
+/** The views after a step; the next request sends `progress` back, until the share that is `done` is 1. */
+export interface AnalysisStepAnswer extends AnalysisAnswer {
+  progress: string;
+  done: number;
+  words: string;
+}
+
+/** The next step of an analysis that runs step by step; `progress` is empty at the first. */
+export interface AnalysisStepRequest extends AnalysisPartRequest {
+  progress?: string;
+}
 
 /** The extra loss of reading the model at each depth but the last, by two lenses, in `unit` of held-out texts. */
 export interface LensLossesAnswer {
@@ -320,53 +335,6 @@ export interface InformationFlowRequest extends QueryRequest {
   threshold?: number;
 }
 
-/** Results for `count` heads from `first` on. */
-export interface HeadAblationAnswer extends AnswerNumbers {
-  first: number;
-  count: number;
-  heads: number;
-  position: number;
-  token: number;
-  before: number;
-  text: string;
-}
-
-/** The change of an answer without each head of an attention, from head `first` on. */
-export interface HeadAblationRequest extends TargetRequest {
-  attention?: string;
-  first?: number;
-}
-
-/** Results for `count` of a layer's `patches`, from `first` on: float32 shares of the logit difference. */
-export interface PatchingAnswer {
-  first: number;
-  count: number;
-  patches: number;
-  position: number;
-  answer: NamedAnswer;
-  other_answer: NamedAnswer;
-  before: number;
-  after: number;
-}
-
-/** How much of another text's answer each patch of a layer restores, from patch `first` on. */
-export interface PatchingRequest extends TargetRequest {
-  other_text: string;
-  patch?: "direct_heads" | "heads" | "k" | "q" | "residual" | "v";
-  receiver?: string;
-  stack?: string;
-  layer?: number;
-  first?: number;
-}
-
-/** A text to patch from; empty if no example was found. */
-export interface PatchingExampleAnswer {
-  text: string;
-}
-
-/** The current text with one word replaced by another of equally many tokens, so that the answer changes. */
-export type PatchingExampleRequest = TargetRequest;
-
 /** A number with a name, such as the path of a head. */
 export interface NamedNumber {
   name: string;
@@ -393,46 +361,6 @@ export interface CellLedgerRequest extends QuestionRequest {
   key?: number;
 }
 
-/** A head that is switched off, and the margin after that. */
-export interface AblatedHead {
-  path: string;
-  head: number;
-  margin: number;
-}
-
-/** The state of an answer: its log-probability, the lead of its logit, and the likeliest answer. */
-export interface AnswerLead {
-  log_probability: number;
-  margin: number;
-  likeliest: number;
-}
-
-/** The progress of a search: `leads` are those before any head is off, and after each. */
-export interface HeadSearchState {
-  heads: AblatedHead[];
-  leads: AnswerLead[];
-  tested: number;
-  best: AblatedHead | null;
-  stuck: boolean;
-}
-
-/** The progress of a search: at most `most` of `heads` are switched off. `likeliest` is the current answer. */
-export interface HeadSearchAnswer extends AnswerNumbers {
-  search: HeadSearchState;
-  position: number;
-  heads: number;
-  most: number;
-  done: boolean;
-  changed: boolean;
-  text: string;
-  likeliest: string;
-}
-
-/** Heads without which the likeliest answer changes; each request continues from the previous result. */
-export interface HeadSearchRequest extends QueryRequest {
-  search?: Partial<HeadSearchState>;
-}
-
 /** The vectors of the tokens from `first` on, as they enter the first layer of a stack. */
 export interface InputVectorsAnswer extends ArraysAnswer {
   first: number;
@@ -457,9 +385,11 @@ export interface AnalysisRow {
   title: string;
   lesson: string;
   reads: string[];
-  has_views: boolean;
-  is_long: boolean;
+  reads_head_of: string[];
+  routes: string[];
   pause: number;
+  start: string;
+  of_unpatched: boolean;
   of_likeliest: boolean;
 }
 
@@ -552,17 +482,14 @@ export interface ExploreRoutes {
   step_code: { request: StepCodeRequest; answer: StepCodeAnswer };
   analysis: { request: AnalysisRequest; answer: AnalysisAnswer };
   long_analysis: { request: LongAnalysisRequest; answer: AnalysisAnswer };
+  analysis_step: { request: AnalysisStepRequest; answer: AnalysisStepAnswer };
   logit_lens: { request: LogitLensRequest; answer: LogitLensAnswer };
   residual_norms: { request: ResidualNormsRequest; answer: ResidualNormsAnswer };
   negative_log_likelihood: { request: NegativeLogLikelihoodRequest; answer: NegativeLogLikelihoodAnswer };
   logit_attribution: { request: LogitAttributionRequest; answer: LogitAttributionAnswer };
   logit_difference: { request: LogitDifferenceRequest; answer: LogitDifferenceAnswer };
   information_flow: { request: InformationFlowRequest; answer: InformationFlowAnswer };
-  head_ablation: { request: HeadAblationRequest; answer: HeadAblationAnswer };
-  patching: { request: PatchingRequest; answer: PatchingAnswer };
-  patching_example: { request: PatchingExampleRequest; answer: PatchingExampleAnswer };
   cell_ledger: { request: CellLedgerRequest; answer: CellLedgerAnswer };
-  head_search: { request: HeadSearchRequest; answer: HeadSearchAnswer };
   input_vectors: { request: InputVectorsRequest; answer: InputVectorsAnswer };
   export_numbers: { request: ExportNumbersRequest; answer: FileAnswer };
   export_page: { request: ExportPageRequest; answer: FileAnswer };

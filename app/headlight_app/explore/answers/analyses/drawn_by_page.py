@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
-from headlight_app.explore.answers.analyses.programs import lens_programs, patching_programs
-from headlight_app.explore.answers.analyses.row import Analysis
+from collections.abc import Iterator
+
+from headlight_app.contract.state import State
+from headlight_app.explore.answers.analyses.row import Analysis, Program
+from headlight_app.explore.answers.layer_analysis import target_answer
+from headlight_app.export.answers.programs import model_arguments
+from headlight_app.inference.resolved_question import ResolvedQuestion
+
+
+def lens_programs(resolved: ResolvedQuestion, state: State) -> Iterator[Program]:
+    """The likeliest answer after each layer, by the displayed lens."""
+    position, _, _ = target_answer(resolved, state.query, state.target_token)
+    is_tuned = state.lens == "tuned" and resolved.tuned_lens is not None
+    folder = model_arguments(resolved.question).partition(", device=")[0]
+    reading = (
+        "from headlight.analysis.lenses.tuned_lens import read_tuned_lens",
+        f"lens = read_tuned_lens({folder}, model.config)",
+    )
+    call = f"print(logit_lens(model, trace, {position}{', lens' if is_tuned else ''}).argmax(-1))"
+    imported = "from headlight.analysis.lenses.logit_lens import logit_lens"
+    yield Program(("", imported, *(reading if is_tuned else ()), call))
+
 
 DRAWN_BY_PAGE = {
     "logit_lens": Analysis("Logit lens", reads=("query", "lens"), programs=lens_programs),
@@ -13,26 +33,5 @@ DRAWN_BY_PAGE = {
         "attention, vertical lines the residual connection, squares the feed-forward. Click a line to select its "
         "head.",
         reads=("query",),
-    ),
-    "head_ablation": Analysis(
-        "Ablate all",
-        "Each head is switched off alone. The number is the change in the log-probability of the answer, in bits "
-        "(−1 halves the probability), or the change in its score.",
-        reads=("query", "target_token", "attention"),
-    ),
-    "patching": Analysis(
-        "Patching",
-        "Where does the model distinguish two texts? Each value in turn is replaced by its value for another text "
-        "with one different word. The number is the share of the logit difference between the two answers that "
-        "this restores.",
-        reads=("query", "target_token", "attention", "layer", "head", "patch"),
-        programs=patching_programs,
-    ),
-    "head_search": Analysis(
-        "Change the answer",
-        "Which heads does the answer depend on? Heads are switched off one by one, each time the head that reduces "
-        "the answer's lead most, until another answer is the likeliest. A smaller set may exist.",
-        reads=("query",),
-        of_likeliest=True,
     ),
 }

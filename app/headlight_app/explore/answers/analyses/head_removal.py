@@ -7,14 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from headlight.analysis.head_removal import KEEP, HeadRemoval, remove_head
-from headlight.attention_groups import AttentionGroup, attention_groups
-from headlight.errors import ConfigError
-from headlight.tasks import task_of
+from headlight.attention_groups import AttentionGroup
 from headlight.views.kinds import ChangesView, NumberTable, Verdict
 from headlight.views.words import percent, quoted, signed, three_digits
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.analyses.parts import opening_pick, part_of, part_title
 from headlight_app.explore.answers.analyses.row import Analysis, Program, Views
+from headlight_app.explore.answers.analyses.stepwise import require_heads
 from headlight_app.explore.answers.layer_analysis import answer_text, target_answer
 from headlight_app.inference.head_selection import selected_attention, selected_heads
 from headlight_app.inference.resolved_question import ResolvedQuestion
@@ -24,10 +23,7 @@ LISTED = 8  # responses
 
 def head_removal(resolved: ResolvedQuestion, state: State) -> Views:
     """The change of the logit of an answer in words, and part by part, largest responses first."""
-    if not attention_groups(resolved.config):
-        raise ConfigError("This model has no layers, so it has no heads to turn off.")
-    if not task_of(resolved.config).predicts:
-        raise ConfigError("This model ends without a head, so there is no answer that its heads could change.")
+    require_heads(resolved.config)
     group = selected_attention(resolved.config, state.attention)
     layer, head = selected_heads(state, group)[0]
     position, token, _ = target_answer(resolved, state.query, state.target_token)
@@ -97,8 +93,7 @@ ANALYSIS = Analysis(
     "why a part responds. The head's weights become 0; for self-repair, Rushing and Nanda (2024) put in its "
     "output on another text instead.",
     reads=("query", "target_token", "attention", "layer", "head"),
-    compute=head_removal,
-    is_long=True,
+    compute_long=head_removal,
     pause=150,
     programs=_programs,
 )

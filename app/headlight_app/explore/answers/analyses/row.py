@@ -15,6 +15,19 @@ Views = tuple[Row | View | str, ...]
 
 
 @dataclass(frozen=True)
+class Step:
+    """What is shown after a step of a long computation, and the `progress` from which the next step continues.
+
+    `done` is the share of the work that is done, 1 at the end, and `words` describe the progress.
+    """
+
+    views: Views
+    progress: str
+    done: float
+    words: str
+
+
+@dataclass(frozen=True)
 class Program:
     """Lines of Python that compute an analysis, and its command before the common options, empty if there is none."""
 
@@ -29,18 +42,25 @@ class Analysis:
     """One analysis of the tab Layers: a tab within it; `lesson` explains in a few sentences what it shows.
 
     `reads` names the fields of the State on which it depends: the page offers a choice of the answer for
-    `target_token`, and of the attention for `attention`. `compute` returns what it shows; None if the page has code of
-    its own for it. It is computed in the lane for long work if it `is_long`, and asked for after `pause` milliseconds
-    without another choice: not while one types, if it runs the model again. Models for which it does not `exist` do not
-    list it. `of_likeliest`: it analyses the likeliest answer. The lesson is empty if it depends on the model.
+    `target_token`, and of the attention for `attention`. With the kinds of patches in `reads_head_of` it depends on the
+    chosen head too. `compute` returns what it shows at once. `compute_long` returns more, computed in the lane for long
+    work, and asked for after `pause` milliseconds without another choice: not while one types, if it runs the model
+    again. `step` returns more step by step, once the button titled `start` is pressed; `of_unpatched`: the run without
+    patches, so that patches made by clicks do not change it. An analysis without all three is drawn by the page's own
+    code. Models for which it does not `exist` do not list it. `of_likeliest`: it analyses the likeliest answer. The
+    lesson is empty if it depends on the model.
     """
 
     title: str
     lesson: str = ""
     reads: tuple[str, ...] = ()
+    reads_head_of: tuple[str, ...] = ()
     compute: Callable[[ResolvedQuestion, State], Views] | None = None
-    is_long: bool = False
+    compute_long: Callable[[ResolvedQuestion, State], Views] | None = None
     pause: int = 0
+    start: str = ""
+    step: Callable[[ResolvedQuestion, State, str], Step] | None = None
+    of_unpatched: bool = False
     exists: Callable[[Config], bool] = lambda config: True
     of_likeliest: bool = False
     programs: Callable[[ResolvedQuestion, State], Iterator[Program]] = lambda resolved, state: iter(())

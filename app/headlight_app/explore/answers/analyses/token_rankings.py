@@ -126,8 +126,7 @@ ANALYSIS = Analysis(
     "token attends to it; Petsiuk et al. (2018) overwrite the input. The model never saw texts with such gaps "
     "in training.",
     reads=("query", "target_token"),
-    compute=token_rankings,
-    is_long=True,
+    compute_long=token_rankings,
     pause=400,
     programs=_programs,
 )

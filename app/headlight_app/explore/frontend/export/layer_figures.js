@@ -5,7 +5,6 @@ import { CIVIDIS, colour, PURPLE_ORANGE } from "../../../ui/frontend/charts/colo
 import { addBars, addLineChart } from "../../../ui/frontend/charts/figure_charts.js";
 import { addTable } from "../../../ui/frontend/charts/figure_table.js";
 import { addColourScale, colourNames, titled } from "../../../ui/frontend/charts/shapes.js";
-import { formatPercent } from "../../../ui/frontend/dom/dom.js";
 import { drawPanels, WIDEST_CHART } from "../../../ui/frontend/views/export/figures.js";
 
 /** @import { LineChart } from "../../../ui/frontend/charts/figure_charts.js" */
@@ -100,14 +99,4 @@ function addRanked(figure, entries, box) {
 /** Numbers as bars. @param {{ title: string, entries: RankedEntry[] }} ranked @returns {ShownFigure["draw"]} */
 export function drawRanked({ title, entries }) {
   return drawPanels([(figure) => titled(figure, title, (box) => addRanked(figure, entries, box))], false);
-}
-
-/**
- * The probability of an answer after each step.
- * @param {{ label: string, share: number }[]} steps @returns {ShownFigure["draw"]}
- */
-export function drawShares(steps) {
-  const rows = steps.map(({ label, share }) => ({ label, values: [share] }));
-  const chart = { rows, kinds: [""], most: 1, format: formatPercent, missing: "" };
-  return drawPanels([(figure) => (box) => addBars(figure, chart, box)], false);
 }

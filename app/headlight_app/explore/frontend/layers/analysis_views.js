@@ -1,21 +1,21 @@
 // An analysis whose views are computed in Python: on the screen, as a figure, and as numbers.
 
 import { updateChildren } from "../../../ui/frontend/dom/dom.js";
-import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
-import { urlPosition } from "../../../ui/frontend/state/token_selection.js";
 import { drawViews } from "../../../ui/frontend/views/export/figures.js";
 import { tablesOf } from "../../../ui/frontend/views/export/tables.js";
 import { createRows } from "../../../ui/frontend/views/rows.js";
-import { toggledEdits } from "../edits/edit_actions.js";
 import { runOf } from "../export/shown_run.js";
 import { askFloats } from "../server.js";
-import { activeAnalysis, answerPosition, layerElement, markWaiting, showLayersMessage } from "./layer_panel.js";
+import { askedQuestion, detailsOf, picksOf } from "./analysis_choice.js";
+import { drawRun, keepSteps, stepsOf } from "./analysis_steps.js";
+import { activeAnalysis, layerElement, markWaiting, showLayersMessage } from "./layer_panel.js";
 
-/** @import { Pick, Picks, ViewRow } from "../../../ui/frontend/views/types.js" */
-/** @import { AnalysisAnswer, AnalysisRow, ExplorePage, ShownDrawing, Tab } from "../types.js" */
+/** @import { ViewRow } from "../../../ui/frontend/views/types.js" */
+/** @import { AnalysisAnswer, AnalysisRow, ExplorePage, Found, ShownDrawing, Tab } from "../types.js" */
 
 const ISOLATES = /[\u2068\u2069]/g; // around tokens in a sentence
+const PLACES = ["analysis-views", "analysis-long", "analysis-steps"];
 
 const memory = remembered((/** @type {ExplorePage} */ _page) => ({
   /** Kept from answer to answer. */
@@ -29,34 +29,72 @@ export default /** @type {Tab} */ ({ draw: drawAnalysis, exported: exportAnalysi
 /** @param {ExplorePage} page */
 function drawAnalysis(page) {
   const row = activeAnalysis(page);
-  const place = layerElement(page, "analysis-views");
-  if (place.dataset.shown !== row.name) {
-    place.replaceChildren();
+  const [atOnce, later, stepwise] = PLACES.map((name) => layerElement(page, name));
+  if (atOnce.dataset.shown !== row.name) {
+    for (const place of [atOnce, later, stepwise]) place.replaceChildren();
     memory(page).shown.controls.clear();
     say(page, "");
   }
-  place.dataset.shown = row.name;
-  const details = detailsOf(page, row);
+  atOnce.dataset.shown = row.name;
   const { server } = page;
-  const found = row.is_long
-    ? server.get("long_analysis", details, row.pause)
-    : server.get("analysis", details, row.pause);
+  const details = detailsOf(page, row);
+  const isDrawn = row.routes.includes("analysis")
+    ? drawFound(page, atOnce, server.get("analysis", details))
+    : drawRows(page, atOnce, []);
+  if (!isDrawn) return;
+  if (!row.routes.includes("long_analysis")) drawRows(page, later, []);
+  else if (!drawFound(page, later, server.get("long_analysis", details, row.pause))) return;
+  drawRun(page, row);
+  drawRows(page, stepwise, stepsOf(page, row)?.rows ?? []);
+}
+
+/**
+ * Whether the analysis can be shown for this model.
+ * @param {ExplorePage} page @param {HTMLElement} place @param {Found<AnalysisAnswer> | null} found
+ */
+function drawFound(page, place, found) {
   markWaiting(place, !found);
-  if (!found) return;
-  if (found.meta.error) return showLayersMessage(page, found.meta.error);
-  const surroundings = { width: place.clientWidth || innerWidth, picks: picksOf(page) };
-  const rows = rowsOf(found.meta);
+  if (!found) return true;
+  if (!found.meta.error) return drawRows(page, place, rowsOf(found.meta));
+  showLayersMessage(page, found.meta.error);
+  return false;
+}
+
+/** @param {ExplorePage} page @param {HTMLElement} place @param {ViewRow[]} rows */
+function drawRows(page, place, rows) {
+  const surroundings = { width: place.clientWidth || innerWidth, picks: chosenHere(page) };
   updateChildren(place, ...createRows(rows, surroundings, memory(page).shown));
   scrollToOpened(page, rows, place);
-  say(page, firstSentence(rows));
+  const sentence = firstSentence(rows);
+  if (sentence) say(page, sentence);
+  return true;
+}
+
+/** The picks of the views; what one of them opens is scrolled to. @param {ExplorePage} page */
+function chosenHere(page) {
+  const picks = picksOf(page);
+  return {
+    ...picks,
+    choose(/** @type {Parameters<typeof picks.choose>[0]} */ pick) {
+      memory(page).before = PLACES.flatMap((name) => headingsOf(layerElement(page, name)));
+      keepSteps(page, activeAnalysis(page), pick);
+      picks.choose(pick);
+    },
+  };
+}
+
+/** @param {HTMLElement} place */
+function headingsOf(place) {
+  return [...place.querySelectorAll("h3")].map(({ textContent }) => textContent ?? "");
 }
 
 /** @param {ExplorePage} page @param {ViewRow[]} rows @param {HTMLElement} place */
 function scrollToOpened(page, rows, place) {
   const { before } = memory(page);
   const opened = before ? rows.findIndex(({ title }) => title && !before.includes(title)) : -1;
+  if (opened < 0) return;
   memory(page).before = null;
-  if (opened >= 0) place.children[opened]?.scrollIntoView({ block: "nearest" });
+  place.children[opened]?.scrollIntoView({ block: "nearest" });
 }
 
 /** Says a sentence to a screen reader, once. @param {ExplorePage} page @param {string} sentence */
@@ -70,69 +108,36 @@ function firstSentence(rows) {
   return rows.flatMap(({ views }) => views.flatMap((view) => (view.kind === "verdict" ? [view.text] : [])))[0] ?? "";
 }
 
-/** The request: of the choice only what the analysis reads, so that other changes ask for nothing. @param {ExplorePage} page @param {AnalysisRow} row */
-function detailsOf(page, { name, reads }) {
-  const chosen = chosenNow(page);
-  return { analysis: name, choice: Object.fromEntries(reads.map((field) => [field, chosen[field]])) };
-}
-
-/** The choice, with the position and the attention that it stands for. @param {ExplorePage} page @returns {Record<string, unknown>} */
-function chosenNow(page) {
-  const attention = currentGroup(page)?.name ?? "";
-  return { ...page.state.choice, query: answerPosition(page), attention };
-}
-
 /** @param {AnalysisAnswer} answer */
 function rowsOf({ rows }) {
   return /** @type {ViewRow[]} */ (/** @type {unknown} */ (rows));
 }
 
-/** @param {Element} element */
-function wordsOf({ textContent }) {
-  return textContent ?? "";
-}
-
-/** @param {ExplorePage} page @returns {Picks} */
-function picksOf(page) {
-  const chosen = chosenNow(page);
-  return {
-    choose(pick) {
-      memory(page).before = [...layerElement(page, "analysis-views").querySelectorAll("h3")].map(wordsOf);
-      page.change(changeOf(page, pick));
-    },
-    isChosen: ({ toggle_edits = [], ...pick }) =>
-      isListed(page, toggle_edits) &&
-      Object.entries(pick).every(([field, value]) => String(chosen[field]) === String(value)),
-  };
-}
-
-/** @param {ExplorePage} page @param {Pick[string]} edits */
-function isListed({ state }, edits) {
-  return Array.isArray(edits) && edits.every((edit) => state.choice.edits.includes(edit));
-}
-
-/** A pick as a change of the choice; another query unlocks the tokens. @param {ExplorePage} page @param {Pick} pick */
-function changeOf(page, { toggle_edits, ...pick }) {
-  return {
-    ...pick,
-    ...("query" in pick && { query: urlPosition(page, Number(pick.query)), pinned: [] }),
-    ...(Array.isArray(toggle_edits) && { edits: toggledEdits(page, toggle_edits) }),
-  };
-}
-
 /** @param {ExplorePage} page @returns {Promise<ShownDrawing>} */
 async function exportAnalysis(page) {
   const row = activeAnalysis(page);
-  const asked = { ...detailsOf(page, row), with_tables: true };
-  const { meta } = await askFloats(page, row.is_long ? "long_analysis" : "analysis", asked);
-  const rows = rowsOf(meta);
+  const rows = await rowsToSave(page, row);
   const views = rows.flatMap((each) => each.views);
   const said = views.map((view) => (view.kind === "verdict" ? view.text : view.title));
   return {
     name: row.name.replaceAll("_", "-"),
     shown: [row.title, ...said.filter(Boolean)].join("; ").replace(ISOLATES, ""),
-    sides: [runOf(page)],
+    sides: [{ ...runOf(page), question: askedQuestion(page, row) }],
     draw: drawViews(rows),
     tables: tablesOf(rows),
   };
+}
+
+/** All rows, with their numbers. @param {ExplorePage} page @param {AnalysisRow} row @returns {Promise<ViewRow[]>} */
+async function rowsToSave(page, row) {
+  const steps = stepsOf(page, row);
+  if (row.start && !steps?.rows.length)
+    throw new Error(`Nothing is computed yet: press “${row.start}” first, then save the result.`);
+  const asked = { ...detailsOf(page, row), with_tables: true };
+  const answers = [
+    row.routes.includes("analysis") && askFloats(page, "analysis", asked),
+    row.routes.includes("long_analysis") && askFloats(page, "long_analysis", asked),
+  ];
+  const found = await Promise.all(answers);
+  return [...found.flatMap((answer) => (answer ? rowsOf(answer.meta) : [])), ...(steps?.rows ?? [])];
 }

@@ -24,8 +24,8 @@ export default /** @type {Tab} */ ({
 });
 
 /** @param {AnalysisRow} row @returns {Tab | undefined} */
-function tabOf({ name, has_views }) {
-  return has_views ? analysisViews : ANALYSES[name];
+function tabOf({ name, routes }) {
+  return routes.length ? analysisViews : ANALYSES[name];
 }
 
 /** @param {ExplorePage} page @param {boolean} fresh */
@@ -38,7 +38,7 @@ function drawLayers(page, fresh) {
   lesson.textContent = open.lesson;
   lesson.hidden = !open.lesson;
   for (const section of layerSections(page)) {
-    section.hidden = section.dataset.analysis !== (open.has_views ? VIEWS : open.name);
+    section.hidden = section.dataset.analysis !== (open.routes.length ? VIEWS : open.name);
     section.ariaLabel = open.title;
   }
   showLayersMessage(page, "");

@@ -4,12 +4,12 @@ import { drawSigned } from "../../../explore/frontend/export/layer_figures.js";
 import { runOf } from "../../../explore/frontend/export/shown_run.js";
 import { drawCellTable, headWords, layerRows } from "../../../explore/frontend/layers/cell_table.js";
 import { markWaiting, selectHeadOf } from "../../../explore/frontend/layers/layer_panel.js";
-import { drawRankedBars } from "../../../explore/frontend/layers/ranked_bars.js";
 import { askFloats } from "../../../explore/frontend/server.js";
 import { formatSigned } from "../../../ui/frontend/charts/charts.js";
 import { activeElement, inlineText } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
+import { drawRankedBars } from "./ranked_bars.js";
 
 /** @import { ExplorePage, Found, RankedEntry, SentenceSimilarityAnswer, ShownDrawing, SimilarityHeadsAnswer, TableCell, TableRow } from "../types.js" */
 

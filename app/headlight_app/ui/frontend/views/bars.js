@@ -2,13 +2,14 @@
 
 import { HEAD_COLOURS } from "../charts/colours.js";
 import { createBar } from "../charts/track.js";
-import { createElement } from "../dom/dom.js";
+import { createElement, formatPercent } from "../dom/dom.js";
 import { formatFixed, largestSize } from "./numbers.js";
 
-/** @import { BarsView } from "./types.js" */
+/** @import { BarsView, Picks } from "./types.js" */
 
-/** @param {BarsView} view */
-export function createBars({ labels, series, high, digits }) {
+/** @param {BarsView} view @param {Picks} [picks] */
+export function createBars(view, picks) {
+  const { labels, series, high } = view;
   const named = Object.entries(series);
   const largest = high ?? largestSize(named.flatMap(([, values]) => values));
   const signed = named.some(([, values]) => values.some((value) => Number(value) < 0));
@@ -16,19 +17,30 @@ export function createBars({ labels, series, high, digits }) {
     ...labels.map((label, index) => {
       const bars = createElement("div", "bar-stack", [
         ...named.map(([name, values], place) =>
-          createLine(named.length > 1 ? name : "", Number(values[index]), largest, HEAD_COLOURS[place], signed, digits),
+          createLine(named.length > 1 ? name : "", Number(values[index]), largest, HEAD_COLOURS[place], signed, view),
         ),
       ]);
-      return createElement("li", "", [createElement("span", "bar-label", label), bars]);
+      return createElement("li", "", [createLabel(label, view.picks[index], picks), bars]);
     }),
   ]);
 }
 
+/** @param {string} label @param {BarsView["picks"][number] | undefined} pick @param {Picks} [picks] */
+function createLabel(label, pick, picks) {
+  if (!picks || !pick || !Object.keys(pick).length) return createElement("span", "bar-label", label);
+  return createElement("button", "bar-label", label, { onclick: () => picks.choose(pick) });
+}
+
+/** A number of the bars in words. @param {Pick<BarsView, "as_percent" | "digits">} view @param {number} number */
+export function barNumber({ as_percent, digits }, number) {
+  return as_percent ? formatPercent(number) : formatFixed(number, digits);
+}
+
 /**
  * @param {string} name @param {number} value @param {number} largest @param {string} colour @param {boolean} signed
- * whether bars may go to both sides @param {number} digits
+ * whether bars may go to both sides @param {BarsView} view
  */
-function createLine(name, value, largest, colour, signed, digits) {
+function createLine(name, value, largest, colour, signed, view) {
   const line = createElement("div", "bar-line");
   const share = Number.isFinite(value) ? Math.min(Math.abs(value) / largest, 1) : 1;
   const [room, zero] = signed ? [50, 50] : [100, 0];
@@ -36,6 +48,6 @@ function createLine(name, value, largest, colour, signed, digits) {
   bar.style.left = `${value < 0 ? zero - share * room : zero}%`;
   bar.style.background = colour;
   const track = createElement("span", "bar-track", [bar]);
-  line.append(track, createElement("span", "bar-number", `${name ? `${name} ` : ""}${formatFixed(value, digits)}`));
+  line.append(track, createElement("span", "bar-number", `${name ? `${name} ` : ""}${barNumber(view, value)}`));
   return line;
 }

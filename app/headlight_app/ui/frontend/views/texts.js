@@ -1,11 +1,11 @@
-// Tokens as chips, tables of texts, formulas with numbers in them, and verdicts.
+// Tokens, tables of texts, formulas with numbers in them, verdicts, and claims.
 
 import { formatNumber } from "../charts/charts.js";
 import { createElement, createHeading, inlineText, onHover, visibleText } from "../dom/dom.js";
 import { fitFormulas } from "../formulas/fit_formulas.js";
 import { createFormula } from "../formulas/formula.js";
 
-/** @import { EquationsView, Pick, Picks, TableView, TokensView, VerdictView } from "./types.js" */
+/** @import { ClaimsView, EquationsView, LinkTo, Pick, Picks, TableView, TokensView, VerdictView } from "./types.js" */
 
 const LONG_WORD = /\S{20,}/; // may break anywhere, or it would leave no room for the other columns
 
@@ -106,4 +106,16 @@ export function createVerdict({ text, good }) {
   const verdict = createElement("p", "verdict", `${sign}${text}`);
   if (good !== null) verdict.dataset.good = String(good);
   return verdict;
+}
+
+/** A list of common claims; a click on one opens what is right. @param {ClaimsView} view @param {LinkTo} [linkTo] on a page that has links to screens */
+export function createClaims({ claims }, linkTo) {
+  return createElement("ul", "claim-list", [
+    ...claims.map(({ said, right, links }) => {
+      const card = createElement("details");
+      const ways = createElement("p", "ways", linkTo ? links.map(linkTo) : []);
+      card.append(createElement("summary", "", `“${said}”`), createElement("p", "", right), ways);
+      return createElement("li", "", [card]);
+    }),
+  ]);
 }

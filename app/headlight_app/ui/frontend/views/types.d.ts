@@ -69,6 +69,8 @@ export interface BarsView extends CommonView {
   series: Record<string, Numeric[]>;
   high: number | null;
   digits: number;
+  as_percent: boolean;
+  picks: Pick[];
 }
 export interface ChangesView extends CommonView {
   kind: "changes";

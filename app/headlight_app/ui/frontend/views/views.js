@@ -5,7 +5,6 @@ import { table } from "../dom/table.js";
 import { titleNodes } from "../formulas/formula.js";
 import { createBars } from "./bars.js";
 import { createChanges } from "./changes.js";
-import { createClaims } from "./claims.js";
 import { drawControl, isControl } from "./controls.js";
 import { createFile, createSound } from "./files.js";
 import { createGraph } from "./graph.js";
@@ -17,7 +16,7 @@ import { createModelDiagram } from "./model_diagram.js";
 import { createArrows } from "./plane/arrows.js";
 import { createMovingPoints } from "./plane/moving_points.js";
 import { createPoints } from "./plane/points.js";
-import { createEquations, createTable, createTokens, createVerdict } from "./texts.js";
+import { createClaims, createEquations, createTable, createTokens, createVerdict } from "./texts.js";
 
 /** @import { ChoiceView, InputView, Picks, Surroundings, View } from "./types.js" */
 
@@ -31,7 +30,7 @@ const DRAWINGS = table({
   matrix: (view, { picks }, note) => createMatrix(view, picks, note),
   heat_map: (view, { width }) => createHeatMap(view, width),
   moving_points: createMovingPoints,
-  bars: createBars,
+  bars: (view, { picks }) => createBars(view, picks),
   changes: (view, { picks }) => createChanges(view, picks),
   choice: createControl,
   input: createControl,

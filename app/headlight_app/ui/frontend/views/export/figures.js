@@ -6,9 +6,10 @@ import { addBars, addLineChart } from "../../charts/figure_charts.js";
 import { addTable } from "../../charts/figure_table.js";
 import { addColourScale, addPanels, beginFigure, colourNames, titled } from "../../charts/shapes.js";
 import { table } from "../../dom/table.js";
+import { barNumber } from "../bars.js";
 import { lineChart } from "../lines.js";
 import { cellText, formatRowNumber, groupColour, scalesOf } from "../matrix.js";
-import { formatFixed, largestSize } from "../numbers.js";
+import { largestSize } from "../numbers.js";
 
 /** @import { Box, Figure, ShownFigure } from "../../types.js" */
 /** @import { BarsView, ChangesView, LinesView, MatrixView, View, ViewRow } from "../types.js" */
@@ -105,11 +106,12 @@ function addChanges(figure, { parts, start, end }, box) {
 }
 
 /** @param {Figure} figure @param {BarsView} view @param {Box} box */
-function addViewBars(figure, { labels, series, high, digits }, box) {
+function addViewBars(figure, view, box) {
+  const { labels, series, high } = view;
   const kinds = Object.keys(series);
   const rows = labels.map((label, place) => ({ label, values: kinds.map((kind) => Number(series[kind][place])) }));
   const values = rows.flatMap((row) => row.values);
   const ends = { least: Math.min(0, ...values), most: high ?? Math.max(0, largestSize(values)) };
-  const format = (/** @type {number} */ number) => formatFixed(number, digits);
+  const format = (/** @type {number} */ number) => barNumber(view, number);
   return addBars(figure, { rows, kinds, ...ends, format, missing: "" }, box);
 }

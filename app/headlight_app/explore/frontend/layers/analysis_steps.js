@@ -1,0 +1,102 @@
+// An analysis that runs step by step: until everything is done, the visitor stops it, or the question changes.
+
+import { askRoute, failureText, isAbort } from "../../../ui/frontend/server.js";
+import { remembered } from "../../../ui/frontend/state/memory.js";
+import { toggledEdits } from "../edits/edit_actions.js";
+import { askedQuestion, detailsOf } from "./analysis_choice.js";
+import { layerElement } from "./layer_panel.js";
+
+/** @import { Pick, ViewRow } from "../../../ui/frontend/views/types.js" */
+/** @import { AnalysisRow, AnalysisStepAnswer, ExplorePage } from "../types.js" */
+/** @typedef {{ answer: AnalysisStepAnswer | null, rows: ViewRow[], running: AbortController | null, problem: string }} Steps */
+
+const MOST_KEPT = 24; // of a page by request, so that undo restores earlier results
+
+const memory = remembered((/** @type {ExplorePage} */ _page) => /** @type {Map<string, Steps>} */ (new Map()));
+
+/** @param {ExplorePage} page @param {AnalysisRow} row @param {string[]} [edits] */
+function requestOf(page, row, edits) {
+  return { question: askedQuestion(page, row, edits), ...detailsOf(page, row), with_tables: true };
+}
+
+/** @param {ExplorePage} page @param {AnalysisRow} row @param {string[]} [edits] */
+function keyOf(page, row, edits) {
+  return JSON.stringify(requestOf(page, row, edits));
+}
+
+/** The steps that were taken for the question on the page. @param {ExplorePage} page @param {AnalysisRow} row */
+export function stepsOf(page, row) {
+  return row.start ? memory(page).get(keyOf(page, row)) : undefined;
+}
+
+/** Keeps the result on the page if a click on it makes edits. @param {ExplorePage} page @param {AnalysisRow} row @param {Pick} pick */
+export function keepSteps(page, row, { toggle_edits }) {
+  const steps = stepsOf(page, row);
+  if (steps && Array.isArray(toggle_edits))
+    keep(page, keyOf(page, row, toggledEdits(page, toggle_edits)), { ...steps, running: null });
+}
+
+/** @param {ExplorePage} page @param {string} key @param {Steps} steps */
+function keep(page, key, steps) {
+  const known = memory(page);
+  known.set(key, steps);
+  if (known.size > MOST_KEPT) known.delete(/** @type {string} */ (known.keys().next().value));
+}
+
+/** Draws the button, the progress, and a sentence about it. @param {ExplorePage} page @param {AnalysisRow} row */
+export function drawRun(page, row) {
+  layerElement(page, "analysis-run").hidden = !row.start;
+  if (!row.start) return;
+  const button = layerElement(page, "analysis-start", HTMLButtonElement);
+  const bar = layerElement(page, "analysis-progress", HTMLProgressElement);
+  const { answer, running, problem } = stepsOf(page, row) ?? begin();
+  const isDone = answer?.done === 1;
+  button.textContent = running ? "Stop" : isDone ? "Done" : answer ? "Go on" : row.start;
+  button.disabled = !running && isDone;
+  button.onclick = () => (running ? stop(page, row) : takeSteps(page, row));
+  bar.hidden = isDone || !(answer || running);
+  bar.value = answer?.done ?? 0;
+  const status = layerElement(page, "analysis-status");
+  const words = problem || answer?.words || "";
+  if (status.textContent !== words) status.textContent = words;
+}
+
+/** @returns {Steps} */
+function begin() {
+  return { answer: null, rows: [], running: null, problem: "" };
+}
+
+/** @param {ExplorePage} page @param {AnalysisRow} row */
+function stop(page, row) {
+  const steps = stepsOf(page, row);
+  steps?.running?.abort();
+  if (steps) steps.running = null;
+  page.view.redraw();
+}
+
+/** Requests step after step for the current choice, which the page may not show yet. @param {ExplorePage} page @param {AnalysisRow} row */
+async function takeSteps(page, row) {
+  const [request, key, running] = [requestOf(page, row), keyOf(page, row), new AbortController()];
+  const steps = stepsOf(page, row) ?? begin();
+  const isShown = () => key === keyOf(page, row);
+  const redraw = () => {
+    if (isShown() && page.state.choice.tab === "layers") page.view.redraw();
+  };
+  Object.assign(steps, { running, problem: "" });
+  keep(page, key, steps);
+  redraw();
+  try {
+    while (isShown() && !running.signal.aborted && steps.answer?.done !== 1) {
+      const asked = { ...request, progress: steps.answer?.progress ?? "" };
+      const { meta } = await askRoute(page.server.api, "analysis_step", asked, running.signal);
+      steps.answer = meta;
+      steps.rows = /** @type {ViewRow[]} */ (/** @type {unknown} */ (meta.rows));
+      redraw();
+    }
+  } catch (error) {
+    if (!isAbort(error)) steps.problem = failureText(error);
+  } finally {
+    if (steps.running === running) steps.running = null;
+    redraw();
+  }
+}
