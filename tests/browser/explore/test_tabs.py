@@ -271,7 +271,7 @@ def test_values_of_another_text_are_patched_in_turn_and_a_click_keeps_one(shared
     page.get_by_label("put in place").select_option(label="a token's residual stream")
     button.click()
     expect(button).to_have_text("Done")
-    only = cell(page, "Layer 0, token 3 girl")  # the only different token, before the first layer
+    only = cell(page, "Layer 0, token 3 boy")  # the only different token, before the first layer
     expect(only).to_have_text("+1.00")
     first = page.get_by_test_id("predictions").locator(".candidate").first
     expect(first).to_contain_text("Tim")

@@ -222,9 +222,7 @@ test("heads are searched until the answer changes, applied and undone", async ()
   assert.notEqual(best(page), before);
   assert.equal(button(page, /^Switch these off/).ariaPressed, "true");
   assert.equal(rows().length, found);
-  assert.ok(
-    page.all(".candidate").some((row) => wordsOf(row).includes(before) && wordsOf(row).includes(share)),
-  );
+  assert.ok(page.all(".candidate").some((row) => wordsOf(row).includes(before) && wordsOf(row).includes(share)));
   page.click("undo");
   await settle();
   assert.equal(best(page), before);

@@ -31,7 +31,10 @@ function drawAnalysis(page) {
   const row = activeAnalysis(page);
   const [atOnce, later, stepwise] = PLACES.map((name) => layerElement(page, name));
   if (atOnce.dataset.shown !== row.name) {
-    for (const place of [atOnce, later, stepwise]) place.replaceChildren();
+    for (const place of [atOnce, later, stepwise]) {
+      place.replaceChildren();
+      place.dataset.drawn = "";
+    }
     memory(page).shown.controls.clear();
     say(page, "");
   }
@@ -53,8 +56,12 @@ function drawAnalysis(page) {
  * @param {ExplorePage} page @param {HTMLElement} place @param {Found<AnalysisAnswer> | null} found
  */
 function drawFound(page, place, found) {
-  markWaiting(place, !found);
+  const { name, routes } = activeAnalysis(page);
+  const isFirst = place.dataset.drawn !== name && (place.dataset.testid === PLACES[0] || routes.length === 1);
+  if (isFirst) markWaiting(place, !found);
+  else place.ariaBusy = String(!found);
   if (!found) return true;
+  place.dataset.drawn = name;
   if (!found.meta.error) return drawRows(page, place, rowsOf(found.meta));
   showLayersMessage(page, found.meta.error);
   return false;
@@ -62,7 +69,7 @@ function drawFound(page, place, found) {
 
 /** @param {ExplorePage} page @param {HTMLElement} place @param {ViewRow[]} rows */
 function drawRows(page, place, rows) {
-  const surroundings = { width: place.clientWidth || innerWidth, picks: chosenHere(page) };
+  const surroundings = { width: place.parentElement?.clientWidth || innerWidth, picks: chosenHere(page) };
   updateChildren(place, ...createRows(rows, surroundings, memory(page).shown));
   scrollToOpened(page, rows, place);
   const sentence = firstSentence(rows);
