@@ -8,6 +8,7 @@ import gzip
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ FRAME = "frame"  # the name of the components around every page, as in the sideb
 # Files about small models: those whose labels do not exclude each other, or are scores, and one of chats.
 TOYS = {"labels": PROBLEMS, "chats": CHATS}
 # Not compared: the number of tokens read, which depends on earlier, cached questions; source code and its place.
+_DECIMAL = re.compile(r"([-+]?\d+\.\d+(?:e[-+]?\d+)?)")
 NOT_COMPARED = {"tokens_read", "location", "code"}
 RECORDED = "HEADLIGHT_RECORDS"  # the variable that tells the tests where to ask
 
@@ -121,7 +123,22 @@ def alike(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(alike, one, other))
     if isinstance(one, float) and isinstance(other, int | float):
         return math.isclose(one, other, rel_tol=1e-3, abs_tol=1e-4)
+    if isinstance(one, str) and isinstance(other, str):
+        return one == other or _alike_texts(one, other)
     return bool(one == other)
+
+
+def _alike_texts(one: str, other: str) -> bool:
+    """Whether two texts differ at most in the last digit of a number with decimal places."""
+    words, others = (_DECIMAL.split(each.replace("−", "-")) for each in (one, other))
+    numbers, other_numbers = words[1::2], others[1::2]
+    return words[::2] == others[::2] and all(map(_alike_decimals, numbers, other_numbers))
+
+
+def _alike_decimals(one: str, other: str) -> bool:
+    places = len(one.partition("e")[0].partition(".")[2])
+    size = 10.0 ** int(one.partition("e")[2] or 0)
+    return math.isclose(float(one), float(other), rel_tol=1e-3, abs_tol=1.01 * size * max(10.0**-places, 1e-4))
 
 
 def _is_row(value: Any) -> bool:

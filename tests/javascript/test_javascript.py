@@ -61,6 +61,14 @@ def test_a_further_row_is_no_difference_and_a_changed_one_is() -> None:
     assert not answers.alike(kept, {**more, "html": "<p>b</p>"})
 
 
+def test_a_number_in_a_text_may_differ_in_its_last_digit() -> None:
+    kept = "Layer 1, head 3: −0.123 bits, from 7.5 % to 6.9 %"
+    assert answers.alike(kept, "Layer 1, head 3: −0.124 bits, from 7.4 % to 6.9 %")
+    assert answers.alike("[-1.2345678e-05, 0.25]", "[-1.2345699e-05, 0.2500001]")
+    for other in (kept.replace("head 3", "head 4"), kept.replace("0.123", "0.133"), kept.replace("−", "+"), kept[:-1]):
+        assert not answers.alike(kept, other)
+
+
 @pytest.mark.parametrize("path", contract_types.FILES)
 def test_the_types_of_the_browser_are_those_of_the_contracts(path: str) -> None:
     written = (contract_types.PACKAGE / path).read_text(encoding="utf-8")
