@@ -35,7 +35,7 @@ Format = Annotated[str, Meta(max_length=20, description="the name of a file form
 MAX_VIEW_KEY_LENGTH = 20_000  # characters of the key that selects the view in a saved page
 MAX_FIGURE_LENGTH = 2 << 20  # characters of an SVG figure
 MAX_LINE_LENGTH = 20_000
-MAX_PROGRESS_LENGTH = 1_000_000  # characters: about 50,000 numbers of a map
+MAX_PROGRESS_LENGTH = 1_000_000  # characters: at least 60,000 numbers of a map
 
 
 class QueryRequest(QuestionRequest[A_co], Generic[A_co], frozen=True, kw_only=True):

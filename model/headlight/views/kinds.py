@@ -349,16 +349,16 @@ class FileView(View):
 
 @dataclass(frozen=True)
 class ChoiceView(TitledView):
-    """Options of which one is chosen, or buttons: each with the pick that it makes.
+    """Options with the pick that each makes, and `chosen`, the place of the one that holds now.
 
-    The `form` of a slider goes through the options; its place is `chosen`, the place of the option that holds now.
+    If `chosen` is None it is the option whose pick is the choice. Buttons of the form "actions" are never chosen.
     """
 
     kind: ClassVar[str] = "choice"
     options: tuple[str, ...]
     picks: tuple[Pick, ...]
     _: KW_ONLY
-    form: Literal["buttons", "select", "slider"] = "buttons"
+    form: Literal["buttons", "actions", "select", "slider"] = "buttons"
     chosen: int | None = None
 
 

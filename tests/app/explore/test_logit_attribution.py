@@ -83,8 +83,8 @@ def test_each_part_has_a_title_and_is_found_by_its_path() -> None:
 
 def test_what_a_network_promotes_stands_before_what_it_suppresses() -> None:
     table = attribution(query=3)["What each feed-forward promotes and suppresses here"]
-    assert table["columns"] == ["Layer", "Promoted", "Suppressed"]
-    assert [row[0] for row in table["rows"]] == ["0", "1"] and table["picks"][1] == {"neuron": "1"}
+    assert table["columns"] == ["", "Promoted", "Suppressed"]
+    assert [row[0] for row in table["rows"]] == ["Layer 0", "Layer 1"] and table["picks"][1] == {"neuron": "1"}
 
 
 @pytest.mark.parametrize(
@@ -125,16 +125,22 @@ def test_a_neuron_tells_what_it_promotes_and_which_tokens_activate_it() -> None:
     assert any(title.startswith("What its output vector writes") for title in views)
 
 
+def switches(**fields: Any) -> list[dict[str, Any]]:
+    """The picks of the buttons that switch a neuron off, or on again."""
+    views = ask_views("logit_attribution", model="next", text=TEXT, **fields)
+    return [pick for view in views if view["kind"] == "choice" for pick in view["picks"] if "toggle_edits" in pick]
+
+
 def test_a_neuron_that_is_switched_off_is_silent_and_the_answer_another() -> None:
     chosen = neuron_bars(query=3, neuron="1")["picks"][0]["neuron"]
     before = attribution(query=3, neuron=chosen)
-    (switch,) = (view for view in before.values() if view["kind"] == "choice")
-    assert switch["options"][0].startswith("Switch neuron") and switch["options"][0].endswith("off")
-    (edit,) = switch["picks"][0]["toggle_edits"]
+    (switch,) = switches(query=3, neuron=chosen)
+    (edit,) = switch["toggle_edits"]
+    assert before["Which tokens activate it"]["note"].startswith("Strongest")
     after = attribution(query=3, neuron=chosen, edits=[edit])
     assert not any(after["Which tokens activate it"]["shades"])
     assert after["Which tokens activate it"]["note"] == "It is 0 at every token."
-    assert after["choice"]["options"][0].endswith("on")
+    assert switches(query=3, neuron=chosen, edits=[edit]) == [switch]
     one, other = (resolve(make_question("next", TEXT, edits=edits)).logits(3) for edits in ((), (edit,)))
     assert not np.allclose(one, other)
 

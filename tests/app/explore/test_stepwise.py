@@ -184,7 +184,7 @@ def test_a_label_that_is_not_true_any_more_is_not_replaced_by_another_one(monkey
     assert outcome_words(question, search, "sport") == said
 
 
-@pytest.mark.parametrize("progress", ["no JSON", "{", [1, "two"], {"a": 1}, [0.0] * 9])
+@pytest.mark.parametrize("progress", ["no JSON", "{", "[" * 100_000, [1, "two"], {"a": 1}, [0.0] * 9])
 @pytest.mark.parametrize("analysis", ["head_ablation", "head_search"])
 def test_a_progress_that_was_never_sent_gets_a_sentence(analysis: str, progress: object) -> None:
     if analysis == "head_search" and progress == {"a": 1}:
@@ -193,9 +193,30 @@ def test_a_progress_that_was_never_sent_gets_a_sentence(analysis: str, progress:
         one_step(analysis, progress)
 
 
-def test_a_search_of_heads_that_do_not_exist_gets_a_sentence() -> None:
-    with pytest.raises(HeadlightError):
-        one_step("head_search", {"heads": [{"path": "", "head": 1, "margin": 0}]})
+LEAD = {"log_probability": -1, "margin": 1, "likeliest": 0}
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"heads": [{"path": "", "head": 1, "margin": 0}], "leads": [LEAD]},
+        {"heads": [{"path": "decoder.0.feed_forward", "head": 1, "margin": 0}], "leads": [LEAD]},
+        {"best": {"path": "decoder.77.self", "head": 1, "margin": 0}},
+        {"leads": [LEAD | {"likeliest": 10**9}]},
+        {"leads": [LEAD | {"log_probability": 1e300}]},
+        {"leads": [LEAD] * 3},
+        {"tested": -3},
+    ],
+)
+def test_the_state_of_a_search_that_cannot_be_gets_a_sentence(state: dict[str, Any]) -> None:
+    with pytest.raises(HeadlightError, match="Start it again"):
+        one_step("head_search", state)
+
+
+def test_numbers_beyond_any_change_of_an_answer_are_shown_as_they_are() -> None:
+    for number in (5_000, -5_000, float("inf"), float("nan")):
+        answer = one_step("head_ablation", [number])
+        assert answer["done"] == 1 and "%" in answer["words"]
 
 
 def test_without_heads_or_answers_nothing_can_be_started() -> None:

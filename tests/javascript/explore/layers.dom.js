@@ -110,6 +110,17 @@ test("contributions add up, and a click chooses the head", async () => {
   assert.match(wordsOf(/** @type {Element} */ (total)), /^Together: the logit/);
 });
 
+test("a table that is drawn anew stays where it was scrolled to", async () => {
+  const page = await layers("logit_attribution");
+  const table = page.one("[aria-label='All components']");
+  /** @type {HTMLElement} */ (table.parentElement).scrollLeft = 40;
+  page.click(page.one(HEAD_2_0));
+  await settle();
+  const later = page.one("[aria-label='All components']");
+  assert.notEqual(later, table, "another head is the chosen one");
+  assert.equal(later.parentElement?.scrollLeft, 40);
+});
+
 test("a feed-forward opens its neurons, and one of them is switched off and on", async () => {
   const page = await layers("logit_attribution");
   page.click(page.one(NETWORK_2));
@@ -127,13 +138,13 @@ test("a feed-forward opens its neurons, and one of them is switched off and on",
   assert.match(tokens(), /Strongest at/);
   page.hover(/** @type {HTMLElement} */ (view(page, "Which tokens activate it").querySelector("bdi")));
   assert.doesNotMatch(tokens(), /Strongest at/);
-  page.click(button(page, /^Switch neuron/));
+  page.click(button(page, /^Switch off neuron/));
   await settle();
-  assert.match(wordsOf(button(page, /^Switch neuron/)), /on$/);
+  assert.equal(button(page, /^Switch off neuron/).ariaPressed, "true");
   assert.match(tokens(), /It is 0 at every token\./);
   assert.deepEqual(page.reports.at(-1)?.edits, [`decoder.2.feed_forward.neurons[:,${second}]=set:0`]);
   assert.match(page.text("latest"), new RegExp(`Layer 2, feed-forward: neuron ${second} off`));
-  page.click(button(page, /^Switch neuron/));
+  page.click(button(page, /^Switch off neuron/));
   await settle();
   assert.match(tokens(), /Strongest at/);
   page.click(button(page, /^Close the neurons/));
@@ -202,10 +213,47 @@ test("values of another text are patched in turn, and a click keeps one", async 
   assert.equal(wordsOf(only()), "+1.00");
   page.click(only());
   await settle();
-  assert.equal(only().className, "chosen"); // the map belongs to the run without patches, so it stays
+  assert.equal(only().ariaPressed, "true"); // the map belongs to the run without patches, so it stays
   assert.equal(page.reports.at(-1)?.patch_from, "The dog ran");
   assert.match(page.text("latest"), /of the other text/);
   assert.equal(page.one("[data-testid=analysis-views] select"), kind, "controls stay while others use them");
+});
+
+test("a click on a cell leaves the run of the map going", async () => {
+  let steps = 0;
+  const { released, release } = holdAnswer();
+  const choice = { text: "The cat ran", patch_from: "The dog ran", patch: "residual" };
+  const page = await layers("patching", choice, async (route, answer) => {
+    if (route !== "analysis_step") return answer;
+    steps++;
+    if (steps === 2) await released;
+    return steps === 1 ? { ...answer, meta: { ...answer.meta, done: 0.5 } } : answer;
+  });
+  page.click("analysis-start");
+  await until(() => steps === 2);
+  page.click(cell(page, "Layer 0, token 2"));
+  await settle();
+  assert.equal(page.text("analysis-start"), "Stop");
+  release();
+  await until(() => page.text("analysis-start") === "Done");
+  assert.equal(cell(page, "Layer 0, token 2").ariaPressed, "true");
+});
+
+test("an example for an earlier text is offered no longer, and the controls name the chosen head", async () => {
+  let isHeld = false;
+  const { released, release } = holdAnswer();
+  const page = await layers("patching", { text: "The cat ran", layer: 2, head: 1 }, async (route, answer) => {
+    if (isHeld && route === "long_analysis") await released;
+    return answer;
+  });
+  assert.ok(button(page, /^Try: /));
+  assert.match(page.text("analysis-views"), /queries of layer 2, head 1/);
+  isHeld = true;
+  page.fill("sentence", "The cat");
+  await shown(page, "The cat");
+  await settle();
+  assert.equal(button(page, /^Try: /), undefined);
+  release();
 });
 
 test("heads are searched until the answer changes, applied and undone", async () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "../dom.js";
 
-/** @import { BarsView, ChangesView, LinesView, MatrixView, Pick, View } from "../../../app/headlight_app/ui/frontend/views/types.js" */
+/** @import { BarsView, ChangesView, ChoiceView, InputView, LinesView, MatrixView, Pick, View } from "../../../app/headlight_app/ui/frontend/views/types.js" */
 
 const { createRows } = await import("../../../app/headlight_app/ui/frontend/views/rows.js");
 const { drawViews } = await import("../../../app/headlight_app/ui/frontend/views/export/figures.js");
@@ -48,6 +48,18 @@ const MATRIX = {
   ],
   column_picks: [],
 };
+/** @type {ChoiceView} */
+const CHOICE = {
+  ...PLAIN,
+  kind: "choice",
+  title: "put in place",
+  options: ["heads", "queries"],
+  picks: [{ patch: "heads" }, { patch: "q" }],
+  form: "select",
+  chosen: null,
+};
+/** @type {InputView} */
+const INPUT = { ...PLAIN, kind: "input", title: "from", field: "patch_from", text: "", placeholder: "another text" };
 /** @type {LinesView} */
 const LINES = {
   ...PLAIN,
@@ -244,4 +256,44 @@ test("the numbers of a view are those that are shown, unless it names others", (
   const own = { Areas: { axes: { ranking: ["one", "two"] }, values: [0.25, 0.75] } };
   const named = tablesOf(rowsOf({ ...MATRIX, tables: own }));
   assert.deepEqual([Object.keys(named), [...named.Areas.values]], [["Areas"], [0.25, 0.75]]);
+});
+
+test("a row is drawn again only if it or what is chosen has changed, and controls never", () => {
+  const rows = [...rowsOf(MATRIX), ...rowsOf({ ...CHOICE }, { ...INPUT })];
+  const kept = { isOpen: false, controls: new Map(), drawn: new WeakMap(), key: "layer 0" };
+  const picks = { choose: () => {}, isChosen: (/** @type {Pick} */ pick) => pick.patch === "q" };
+  const drawn = () => createRows(rows, { width: 800, picks }, kept);
+  const [matrix, ...controls] = drawn();
+  assert.deepEqual(drawn(), [matrix, ...controls]);
+  kept.key = "layer 1";
+  const [later, ...laterControls] = drawn();
+  assert.notEqual(later, matrix);
+  assert.deepEqual(laterControls, controls);
+  assert.equal(controls[0].querySelector("select")?.value, "1");
+});
+
+test("controls choose, and show what is chosen; a text that is being typed stays", () => {
+  /** @type {Pick[]} */
+  const chosen = [];
+  const picks = { choose: (/** @type {Pick} */ pick) => chosen.push(pick), isChosen: () => false };
+  const kept = { isOpen: false, controls: new Map() };
+  const slider = { ...CHOICE, form: /** @type {const} */ ("slider"), chosen: 0 };
+  const draw = (/** @type {string} */ text) => {
+    const rows = rowsOf({ ...INPUT, text }, slider, { ...CHOICE, form: "buttons" });
+    document.body.replaceChildren(...createRows(rows, { width: 800, picks }, kept));
+  };
+  draw("The dog");
+  const [typed, range] = /** @type {HTMLInputElement[]} */ ([...document.querySelectorAll("input")]);
+  assert.deepEqual([typed.value, range.value, range.ariaValueText], ["The dog", "0", "heads"]);
+  typed.value = "The cat";
+  typed.onchange?.(new Event("change"));
+  range.value = "1";
+  range.oninput?.(new InputEvent("input"));
+  /** @type {HTMLElement} */ (document.querySelectorAll(".choices button")[1]).click();
+  assert.deepEqual(chosen, [{ patch_from: "The cat" }, { patch: "q" }, { patch: "q" }]);
+  assert.equal(range.ariaValueText, "queries");
+  typed.focus();
+  typed.value = "The cat is";
+  draw("The cat");
+  assert.equal(document.querySelector("input"), typed);
 });

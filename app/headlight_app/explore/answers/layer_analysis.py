@@ -1,9 +1,10 @@
-"""Answers for Layers: logit lens, logit attribution, information flow and head ablation."""
+"""Answers for Layers: logit lens, residual norms, logit attribution and information flow."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from math import isfinite
 
 import numpy as np
 
@@ -245,7 +246,7 @@ def answer_number(config: Config, number: float) -> str:
     """The probability of an answer as a percentage, or its score."""
     if problem_type_of(config).is_probability:
         return percent(number)
-    return digits(number, max(4, len(str(int(abs(number))))))
+    return digits(number, max(4, len(str(int(abs(number))))) if isfinite(number) else 4)
 
 
 def promoted_words(row: np.ndarray, sign: int, resolved: ResolvedQuestion) -> str:

@@ -38,7 +38,7 @@ def head_ablation(resolved: ResolvedQuestion, state: State, progress: str) -> St
 
     def value(change: float) -> str:
         after = before + change
-        return answer_number(resolved.config, 2.0**after if problem_type.is_probability else after)
+        return answer_number(resolved.config, 2.0 ** min(after, 0.0) if problem_type.is_probability else after)
 
     def batch(layer: int, first: int) -> list[float]:
         count = min(ablation.heads_per_batch(traced), group.heads - first)

@@ -12,6 +12,7 @@ from headlight.analysis import ablation
 from headlight.analysis.ablation import AblatedHead, HeadSearch
 from headlight.attention_groups import attention_groups
 from headlight.cancellation import check_cancelled
+from headlight.errors import InputError
 from headlight.problem_types import problem_type_name
 from headlight.views.kinds import BarsView, ChoiceView, Verdict
 from headlight.views.words import quoted
@@ -25,13 +26,16 @@ from headlight_app.explore.answers.layer_analysis import answer_text, target_ans
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
 MAX_HEADS_OFF = 10
+LARGEST = 1e9  # of a logit, or of a log-probability
 
 
 def head_search(resolved: ResolvedQuestion, state: State, progress: str) -> Step:
     """The answer's probability after each head that the search has found, and its result in a sentence."""
     stepwise.require_heads(resolved.config)
-    search, model = read_progress(progress, HeadSearch, HeadSearch()), resolved.model
-    position, token, _ = target_answer(resolved, state.query)
+    model = resolved.model
+    position, token, logits = target_answer(resolved, state.query)
+    search = read_progress(progress, HeadSearch, HeadSearch())
+    _require_possible(search, ablation.all_heads(model), len(logits))
     until = monotonic() + stepwise.STEP_SECONDS
     while not search.is_done(MAX_HEADS_OFF):
         check_cancelled()
@@ -45,6 +49,22 @@ def head_search(resolved: ResolvedQuestion, state: State, progress: str) -> Step
     words = "" if done else f"{_ordinal(len(search.heads) + 1)} head: {search.tested} of {heads} tried"
     views = _views(resolved, search, token, done=done) if search.leads else ()
     return Step(views, json.dumps(asdict(search)), 1.0 if done else share, words)
+
+
+def _require_possible(search: HeadSearch, heads: list[tuple[str, int]], answers: int) -> None:
+    """Raise InputError for the state of a search that this model cannot be in."""
+    named = [head for head in (*search.heads, search.best) if head is not None]
+    margins = [head.margin for head in named] + [lead.margin for lead in search.leads]
+    numbers = margins + [lead.log_probability for lead in search.leads]
+    is_possible = (
+        all((head.path, head.head) in heads for head in named)
+        and 0 <= search.tested <= len(heads)
+        and 0 <= len(search.leads) - len(search.heads) <= 1
+        and all(0 <= lead.likeliest < answers for lead in search.leads)
+        and all(abs(number) <= LARGEST for number in numbers)
+    )
+    if not is_possible:
+        raise InputError(stepwise.NO_PROGRESS)
 
 
 def _ordinal(number: int) -> str:

@@ -60,7 +60,7 @@ def logit_attribution(resolved: ResolvedQuestion, state: State) -> Views:
 
 def _total(resolved: ResolvedQuestion, position: int, answer: str, logit: float, total: float) -> Verdict:
     preposition, read = answer_place(resolved.trace, position)
-    place = preposition if read is None else f"{preposition} {quoted(read)}"
+    place = preposition if read is None else f"{preposition}{quoted(read)}"
     sum_words = f"is {three_digits(logit)}; all parts add up to {three_digits(total)}."
     excludes = " Adding the same amount to all logits changes no probability."
     rest = "" if problem_type_of(resolved.config).has_scores else excludes
@@ -138,9 +138,9 @@ def _promoted(resolved: ResolvedQuestion, found: LogitAttribution) -> Iterator[R
     logits = found.vocabulary_logits("feed_forward")
     yield row(
         TableView(
-            ("Layer", "Promoted", "Suppressed"),
+            ("", "Promoted", "Suppressed"),
             tuple(
-                (str(layer), *(promoted_words(line, sign, resolved) for sign in (1, -1)))
+                (f"Layer {layer}", *(promoted_words(line, sign, resolved) for sign in (1, -1)))
                 for layer, line in zip(layers, logits, strict=True)
             ),
             picks=tuple({"neuron": str(layer)} for layer in layers),

@@ -64,7 +64,7 @@ def neuron_rows(resolved: ResolvedQuestion, state: State) -> Iterator[Row]:
         yield row(_total(asked), _largest(asked, largest if neuron is None else neuron), title=title)
         yield from _one_neuron(resolved, asked, largest if neuron is None else neuron)
     except HeadlightError as error:
-        yield row(str(error), ChoiceView("", ("Close the neurons",), ({"neuron": ""},)), title=title)
+        yield row(str(error), _closing(), title=title)
 
 
 def attributed_neurons(resolved: ResolvedQuestion, layer: int, query: int, token: int) -> AttributedNeurons:
@@ -127,11 +127,13 @@ def _one_neuron(resolved: ResolvedQuestion, asked: AttributedNeurons, neuron: in
         text=f"Activation {three_digits(activation)} × {weight} = {signed(found.contributions[neuron])}",
     )
     edit = f"{asked.path}[:,{neuron}]=set:0"
-    is_off = edit in resolved.question.edits
     # The neuron is chosen too: one that is off would no longer be the largest, and another would be shown.
     switch: Pick = {"neuron": f"{asked.layer}.{neuron}", "toggle_edits": (edit,)}
-    name = f"Switch neuron {neuron} {'on' if is_off else 'off'}"
-    yield row(ChoiceView("", (name, "Close the neurons"), (switch, {"neuron": ""})))
+    yield row(ChoiceView("", (f"Switch off neuron {neuron}",), (switch,)), _closing())
+
+
+def _closing() -> ChoiceView:
+    return ChoiceView("", ("Close the neurons",), ({"neuron": ""},), form="actions")
 
 
 def _activations(asked: AttributedNeurons, neuron: int) -> TokensView:

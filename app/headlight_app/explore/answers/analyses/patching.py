@@ -81,7 +81,7 @@ def example(resolved: ResolvedQuestion, state: State) -> Views:
     if state.patch_from:
         return ()
     text = example_to_patch_from(resolved, state.query, state.target_token)
-    return (ChoiceView("", (f"Try: “{text}”",), ({"patch_from": text},)),) if text else ()
+    return (ChoiceView("", (f"Try: “{text}”",), ({"patch_from": text},), form="actions"),) if text else ()
 
 
 def patching(resolved: ResolvedQuestion, state: State, progress: str) -> Step:
@@ -110,7 +110,8 @@ def patching(resolved: ResolvedQuestion, state: State, progress: str) -> Step:
 
     here, there = (quoted(answer_text(runs.trace, resolved.tokenizer, answer)) for answer in runs.answers)
     return StepwiseMap(
-        f"Restored share of the difference, {_title(resolved, state.patch, chosen, group.kind)}",
+        f"Restored share of the difference, {_title(resolved, state.patch, chosen, group.kind)} from "
+        f"{quoted(state.patch_from)}",
         "The largest shares",
         kind.things,
         runs.layers(patch),

@@ -22,6 +22,8 @@ from headlight_app.explore.answers.analyses.row import Step
 
 STEP_SECONDS = 0.5  # of work in one answer, so that its progress is visible
 RANKED = 10  # of the largest numbers
+DIGITS = 7  # of a number that is sent back; those of float32
+NO_PROGRESS = "The progress is not one that this analysis has sent. Start it again."
 
 Progress = TypeVar("Progress")
 
@@ -40,8 +42,8 @@ def read_progress(text: str, kind: type[Progress], begin: Progress) -> Progress:
         return begin
     try:
         return msgspec.convert(json.loads(text), kind)
-    except (ValueError, msgspec.ValidationError) as error:
-        raise InputError("The progress is not one that this analysis has sent. Start it again.") from error
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
+        raise InputError(NO_PROGRESS) from error
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,12 @@ class StepwiseMap:
         """The map after half a second of work."""
         known, count = read_progress(progress, list[float], []), self.layers * len(self.columns)
         if len(known) > count:
-            raise InputError("The progress is of another map. Start it again.")
+            raise InputError(NO_PROGRESS)
         until = monotonic() + STEP_SECONDS
         while len(known) < count:
             check_cancelled()
-            known = [*known, *map(float, batch(*divmod(len(known), len(self.columns))))]
+            found = batch(*divmod(len(known), len(self.columns)))
+            known = [*known, *(float(f"{number:.{DIGITS}g}") for number in found)]
             if monotonic() > until:
                 break
         words = f"{len(known)} of {count} {self.things}; {self.words}"

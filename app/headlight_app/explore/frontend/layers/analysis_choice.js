@@ -10,12 +10,14 @@ import { answerPosition } from "./layer_panel.js";
 /** @import { AnalysisRow, ExplorePage } from "../types.js" */
 
 /**
- * The request: of the choice only what the analysis reads, so that other changes ask for nothing.
- * @param {ExplorePage} page @param {AnalysisRow} row
+ * The request: of the choice only what the analysis reads, so that other changes ask for nothing. The controls name the
+ * chosen head whether it is read or not.
+ * @param {ExplorePage} page @param {AnalysisRow} row @param {{ ofControls: boolean }} [part]
  */
-export function detailsOf(page, { name, reads, reads_head_of }) {
+export function detailsOf(page, { name, reads, reads_head_of }, { ofControls } = { ofControls: false }) {
   const chosen = chosenNow(page);
-  const head = reads_head_of.includes(page.state.choice.patch) ? ["layer", "head"] : [];
+  const isRead = reads_head_of.includes(page.state.choice.patch) || (ofControls && reads_head_of.length);
+  const head = isRead ? ["layer", "head"] : [];
   const choice = Object.fromEntries([...reads, ...head].map((field) => [field, chosen[field]]));
   return { analysis: name, choice };
 }

@@ -32,15 +32,18 @@ export function stepsOf(page, row) {
 /** Keeps the result on the page if a click on it makes edits. @param {ExplorePage} page @param {AnalysisRow} row @param {Pick} pick */
 export function keepSteps(page, row, { toggle_edits }) {
   const steps = stepsOf(page, row);
-  if (steps && Array.isArray(toggle_edits))
-    keep(page, keyOf(page, row, toggledEdits(page, toggle_edits)), { ...steps, running: null });
+  if (!steps || !Array.isArray(toggle_edits)) return;
+  const key = keyOf(page, row, toggledEdits(page, toggle_edits));
+  if (key !== keyOf(page, row)) keep(page, key, { ...steps, running: null });
 }
 
 /** @param {ExplorePage} page @param {string} key @param {Steps} steps */
 function keep(page, key, steps) {
   const known = memory(page);
+  known.delete(key); // so that it counts as the latest
   known.set(key, steps);
-  if (known.size > MOST_KEPT) known.delete(/** @type {string} */ (known.keys().next().value));
+  const resting = [...known].find(([, { running }]) => !running);
+  if (known.size > MOST_KEPT && resting) known.delete(resting[0]);
 }
 
 /** Draws the button, the progress, and a sentence about it. @param {ExplorePage} page @param {AnalysisRow} row */

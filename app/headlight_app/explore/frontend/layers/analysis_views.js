@@ -1,7 +1,9 @@
 // An analysis whose views are computed in Python: on the screen, as a figure, and as numbers.
 
 import { updateChildren } from "../../../ui/frontend/dom/dom.js";
+import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
+import { isControl } from "../../../ui/frontend/views/controls.js";
 import { drawViews } from "../../../ui/frontend/views/export/figures.js";
 import { tablesOf } from "../../../ui/frontend/views/export/tables.js";
 import { createRows } from "../../../ui/frontend/views/rows.js";
@@ -9,8 +11,9 @@ import { runOf } from "../export/shown_run.js";
 import { askFloats } from "../server.js";
 import { askedQuestion, detailsOf, picksOf } from "./analysis_choice.js";
 import { drawRun, keepSteps, stepsOf } from "./analysis_steps.js";
-import { activeAnalysis, layerElement, markWaiting, showLayersMessage } from "./layer_panel.js";
+import { activeAnalysis, answerPosition, layerElement, markWaiting, showLayersMessage } from "./layer_panel.js";
 
+/** @import { Drawn } from "../../../ui/frontend/views/rows.js" */
 /** @import { ViewRow } from "../../../ui/frontend/views/types.js" */
 /** @import { AnalysisAnswer, AnalysisRow, ExplorePage, Found, ShownDrawing, Tab } from "../types.js" */
 
@@ -19,7 +22,11 @@ const PLACES = ["analysis-views", "analysis-long", "analysis-steps"];
 
 const memory = remembered((/** @type {ExplorePage} */ _page) => ({
   /** Kept from answer to answer. */
-  shown: { isOpen: false, controls: /** @type {Map<string, HTMLElement>} */ (new Map()) },
+  shown: {
+    isOpen: false,
+    controls: /** @type {Map<string, HTMLElement>} */ (new Map()),
+    drawn: /** @type {WeakMap<ViewRow, Drawn>} */ (new WeakMap()),
+  },
   /** The titles of the rows when a part was clicked: a row that this opens is scrolled to. */
   before: /** @type {string[] | null} */ (null),
 }));
@@ -36,19 +43,21 @@ function drawAnalysis(page) {
       place.dataset.drawn = "";
     }
     memory(page).shown.controls.clear();
+    memory(page).before = null;
     say(page, "");
   }
   atOnce.dataset.shown = row.name;
   const { server } = page;
   const details = detailsOf(page, row);
   const isDrawn = row.routes.includes("analysis")
-    ? drawFound(page, atOnce, server.get("analysis", details))
+    ? drawFound(page, atOnce, server.get("analysis", detailsOf(page, row, { ofControls: true })))
     : drawRows(page, atOnce, []);
   if (!isDrawn) return;
   if (!row.routes.includes("long_analysis")) drawRows(page, later, []);
   else if (!drawFound(page, later, server.get("long_analysis", details, row.pause))) return;
   drawRun(page, row);
   drawRows(page, stepwise, stepsOf(page, row)?.rows ?? []);
+  if (atOnce.ariaBusy !== "true") memory(page).before = null;
 }
 
 /**
@@ -57,24 +66,36 @@ function drawAnalysis(page) {
  */
 function drawFound(page, place, found) {
   const { name, routes } = activeAnalysis(page);
-  const isFirst = place.dataset.drawn !== name && (place.dataset.testid === PLACES[0] || routes.length === 1);
-  if (isFirst) markWaiting(place, !found);
+  const isWhole = place.dataset.testid === PLACES[0] || routes.length === 1;
+  if (isWhole && place.dataset.drawn !== name) markWaiting(place, !found);
   else place.ariaBusy = String(!found);
-  if (!found) return true;
+  if (!found) return isWhole || drawRows(page, place, []); // what it offered was about another text
   place.dataset.drawn = name;
   if (!found.meta.error) return drawRows(page, place, rowsOf(found.meta));
+  if (!isWhole) return drawRows(page, place, []); // the rest of the analysis can be used without it
   showLayersMessage(page, found.meta.error);
   return false;
 }
 
 /** @param {ExplorePage} page @param {HTMLElement} place @param {ViewRow[]} rows */
 function drawRows(page, place, rows) {
-  const surroundings = { width: place.parentElement?.clientWidth || innerWidth, picks: chosenHere(page) };
-  updateChildren(place, ...createRows(rows, surroundings, memory(page).shown));
+  const width = place.parentElement?.clientWidth || innerWidth;
+  const key = JSON.stringify([width, page.state.choice, answerPosition(page)]);
+  const scrolled = framesOf(place).map(({ scrollLeft }) => scrollLeft);
+  const drawn = createRows(rows, { width, picks: chosenHere(page) }, Object.assign(memory(page).shown, { key }));
+  updateChildren(place, ...drawn);
+  framesOf(place).forEach((frame, index) => {
+    if (scrolled[index]) frame.scrollLeft = scrolled[index];
+  });
   scrollToOpened(page, rows, place);
   const sentence = firstSentence(rows);
   if (sentence) say(page, sentence);
   return true;
+}
+
+/** @param {HTMLElement} place */
+function framesOf(place) {
+  return [...place.querySelectorAll(".scroll")];
 }
 
 /** The picks of the views; what one of them opens is scrolled to. @param {ExplorePage} page */
@@ -125,14 +146,23 @@ async function exportAnalysis(page) {
   const row = activeAnalysis(page);
   const rows = await rowsToSave(page, row);
   const views = rows.flatMap((each) => each.views);
-  const said = views.map((view) => (view.kind === "verdict" ? view.text : view.title));
+  const told = views.filter((view) => !isControl(view));
+  const said = told.map((view) => (view.kind === "verdict" ? view.text : view.title));
+  const words = stepsOf(page, row)?.answer?.words ?? "";
   return {
     name: row.name.replaceAll("_", "-"),
-    shown: [row.title, ...said.filter(Boolean)].join("; ").replace(ISOLATES, ""),
-    sides: [{ ...runOf(page), question: askedQuestion(page, row) }],
+    shown: [row.title, ...said, words].filter(Boolean).join("; ").replace(ISOLATES, ""),
+    sides: [{ ...runOf(page), question: askedQuestion(page, row), ...attentionOf(page, row) }],
     draw: drawViews(rows),
     tables: tablesOf(rows),
   };
+}
+
+/** The attention that is analysed, if it can be chosen: patches are of self-attention. @param {ExplorePage} page @param {AnalysisRow} row */
+function attentionOf(page, { reads, of_unpatched }) {
+  const group = currentGroup(page);
+  if (!group || !reads.includes("attention")) return {};
+  return { attention_group: of_unpatched ? `${group.stack}.self` : group.name };
 }
 
 /** All rows, with their numbers. @param {ExplorePage} page @param {AnalysisRow} row @returns {Promise<ViewRow[]>} */
@@ -140,7 +170,7 @@ async function rowsToSave(page, row) {
   const steps = stepsOf(page, row);
   if (row.start && !steps?.rows.length)
     throw new Error(`Nothing is computed yet: press “${row.start}” first, then save the result.`);
-  const asked = { ...detailsOf(page, row), with_tables: true };
+  const asked = { ...detailsOf(page, row, { ofControls: true }), with_tables: true };
   const answers = [
     row.routes.includes("analysis") && askFloats(page, "analysis", asked),
     row.routes.includes("long_analysis") && askFloats(page, "long_analysis", asked),

@@ -1,7 +1,7 @@
 // Controls as views: options as buttons, as a select or as a slider, and a text to be typed.
 
 import { fillSelect, setValue } from "../charts/charts.js";
-import { activeElement, createElement, drawChoices } from "../dom/dom.js";
+import { activeElement, createElement, drawChoices, updateChildren } from "../dom/dom.js";
 
 /** @import { ChoiceView, InputView, Picks, View } from "./types.js" */
 
@@ -22,19 +22,33 @@ export function drawControl(place, view, picks) {
   const chosen = view.chosen ?? view.picks.findIndex((pick) => picks.isChosen(pick));
   const options = view.options.map((title, option) => /** @type {[string, string]} */ ([String(option), title]));
   if (view.form === "buttons") drawChoices(control, "option", options, String(chosen), choose);
+  else if (view.form === "actions") drawActions(control, options, choose);
   else if (view.form === "select") fillSelect(/** @type {HTMLSelectElement} */ (control), options, chosen, choose);
   else drawSlider(/** @type {HTMLInputElement} */ (control), view.options, chosen, choose);
 }
 
 /** @param {ChoiceView | InputView} view @returns {HTMLElement[]} */
 function createParts(view) {
-  if (view.kind === "choice" && view.form === "buttons")
-    return [createElement("div", "widget choices", [], { role: "group", ariaLabel: view.title })];
+  if (view.kind === "choice" && view.form === "actions") return [createElement("div", "widget actions")];
+  if (view.kind === "choice" && view.form === "buttons") {
+    const buttons = createElement("div", "widget choices");
+    if (view.title) Object.assign(buttons, { role: "group", ariaLabel: view.title });
+    return [buttons];
+  }
   const control =
     view.kind === "choice" && view.form === "select"
       ? createElement("select", "widget")
       : createElement("input", "widget", [], { type: view.kind === "input" ? "text" : "range" });
-  return [createElement("label", "", [view.title, control]), createElement("output")];
+  const isSlider = view.kind === "choice" && view.form === "slider";
+  return [createElement("label", "", [view.title, control]), ...(isSlider ? [createElement("output")] : [])];
+}
+
+/** @param {HTMLElement} place @param {[string, string][]} options @param {(option: string) => void} choose */
+function drawActions(place, options, choose) {
+  const buttons = options.map(([option, title]) =>
+    createElement("button", "small", title, { onclick: () => choose(option) }),
+  );
+  updateChildren(place, ...buttons);
 }
 
 /** @param {HTMLInputElement} input @param {InputView} view @param {Picks} picks */

@@ -159,8 +159,14 @@ function makeButtons(view, table, picks) {
     /** @type {Pick} */
     const pick = view.picks[row]?.[column] ?? view.column_picks[column] ?? {};
     if (!Object.keys(pick).length) continue;
-    const button = createElement("button", picks.isChosen(pick) ? "chosen" : "", cell.textContent ?? "");
-    Object.assign(button, { tabIndex: -1, ariaLabel: cellWords(view, row, column), onclick: () => picks.choose(pick) });
+    const isChosen = picks.isChosen(pick);
+    const button = createElement("button", isChosen ? "chosen" : "", cell.textContent ?? "");
+    Object.assign(button, {
+      tabIndex: -1,
+      ariaPressed: String(isChosen),
+      ariaLabel: cellWords(view, row, column),
+      onclick: () => picks.choose(pick),
+    });
     cell.replaceChildren(button);
   }
   walkByKeys(table);

@@ -5,8 +5,13 @@ import { titleNodes } from "../formulas/formula.js";
 import { isControl } from "./controls.js";
 import { createView, redrawControls } from "./views.js";
 
-/** @import { Surroundings, ViewRow } from "./types.js" */
-/** @typedef {{ isOpen: boolean, controls?: Map<string, HTMLElement> }} Kept from answer to answer: whether folded rows are open, and rows of controls */
+/** @import { Surroundings, View, ViewRow } from "./types.js" */
+/**
+ * Kept from answer to answer: whether folded rows are open, the rows of controls, and what was drawn of a row with the
+ * `key` of all that it depends on besides.
+ * @typedef {{ isOpen: boolean, key?: string, controls?: Map<string, HTMLElement>, drawn?: WeakMap<ViewRow, Drawn> }} Kept
+ */
+/** @typedef {{ key: string | undefined, element: HTMLElement }} Drawn */
 
 /**
  * Rows one below the other; folded rows are together under the heading of the first of them.
@@ -27,13 +32,24 @@ export function createRows(rows, surroundings, kept) {
 }
 
 /** @param {ViewRow} row @param {Surroundings} surroundings @param {Kept} kept */
-function createRow(row, surroundings, { controls }) {
-  if (!controls || !row.views.every(isControl)) return createNewRow(row, surroundings);
-  const key = JSON.stringify([row.title, row.text, ...row.views.map(({ kind, title }) => [kind, title])]);
+function createRow(row, surroundings, { key: chosen, controls, drawn }) {
+  if (!controls || !row.views.length || !row.views.every(isControl)) {
+    const known = drawn?.get(row);
+    if (known && known.key === chosen) return known.element;
+    const element = createNewRow(row, surroundings);
+    drawn?.set(row, { key: chosen, element });
+    return element;
+  }
+  const key = JSON.stringify([row.title, row.text, ...row.views.map(nameOf)]);
   const old = controls.get(key);
   if (old) redrawControls(old, row.views, surroundings);
   else controls.set(key, createNewRow(row, surroundings));
   return /** @type {HTMLElement} */ (controls.get(key));
+}
+
+/** What tells a control from others: buttons without a title are told by their own names. @param {View} view */
+function nameOf(view) {
+  return view.kind === "choice" ? [view.form, view.title, !view.title && view.options] : [view.kind, view.title];
 }
 
 /** @param {ViewRow} row @param {Surroundings} surroundings */

@@ -160,7 +160,7 @@ export interface ChoiceView extends CommonView {
   kind: "choice";
   options: string[];
   picks: Pick[];
-  form: "buttons" | "select" | "slider";
+  form: "buttons" | "actions" | "select" | "slider";
   chosen: number | null;
 }
 export interface InputView extends CommonView {
