@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.strangers import quick_server
+from tests.app.strangers.conftest import Newcomer
 from tests.app.strangers.visitor import HTML, Stranger
 from tests.browser.server import started
 from tests.zips import files_of, zipped
@@ -76,3 +77,9 @@ def answers(port: int) -> bool:
         except OSError:
             return False
     return True
+
+
+def test_a_page_keeps_for_many_runs_what_a_waiting_request_has_named(newcomer: Newcomer) -> None:
+    with newcomer().open() as page:
+        (begun,) = (each.new_session for each in page.run() if each.WhichOneof("type") == "new_session")
+    assert begun.config.max_cached_message_age > 10
