@@ -1,4 +1,4 @@
-"""Patching: values of this run are replaced one by one by those of another text; which of its answer is restored?"""
+"""Patching: values of this run are replaced one by one by those of another text; how much of its answer comes back?"""
 
 from __future__ import annotations
 
