@@ -134,7 +134,7 @@ def _groups(expected: Any, value: Any) -> Iterator[tuple[type, Mapping[str, Any]
             yield from _groups(get_args(expected)[0], item)
 
 
-def fault_sentence(kind: type, fault: str, values: Any, name: str) -> str:
+def fault_sentence(kind: object, fault: str, values: Any, name: str) -> str:
     """Turns msgspec's "Expected `int`, got `str` - at `$.layers`" into "layers is '2'; expected a whole number."."""
     path = match[1].replace("[...]", "") if (match := re.search(r"at `\$\.?([^`]*)`", fault)) else ""
     steps = re.findall(r"[^.\[\]]+", path)

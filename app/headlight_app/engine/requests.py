@@ -26,7 +26,7 @@ def decode_request(decoder: msgspec.json.Decoder[R], body: bytes) -> R:
         raise TextError(NO_JSON) from fault
 
 
-def _sentence(kind: type, fault: str, body: bytes) -> str:
+def _sentence(kind: object, fault: str, body: bytes) -> str:
     """The validation fault as a sentence, with the invalid value."""
     try:
         return fault_sentence(kind, fault, json.loads(body), "question")
