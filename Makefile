@@ -46,14 +46,15 @@ packages: .venv/test.stamp
 browser: .venv/test.stamp
 	@$(bin)/python -m tests.browser.chromium
 
-# A stamp is as old as the last installation; if pyproject.toml is newer, make installs again.
+# A stamp is as old as the last installation; if one of its files is newer, make installs again.
+constraints := --constraint tests/constraints.txt
 .venv/run.stamp: extras := .
 .venv/test.stamp: extras := .[test]
-.venv/%.stamp: pyproject.toml
+.venv/%.stamp: pyproject.toml tests/constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Headlight needs Python 3.11 or newer, and this one is " + sys.version.split()[0] + ". Name another: make $* PYTHON=python3.13")'
 	@test -x $(bin)/pip || $(PYTHON) -m venv .venv
 	@echo "Installing into .venv (the first time takes a few minutes) ..."
-	@$(bin)/pip install --quiet --disable-pip-version-check --editable '$(extras)'
+	@$(bin)/pip install --quiet --disable-pip-version-check $(constraints) --editable '$(extras)'
 	@touch $@
 
 .PHONY: run check test test-all packages browser $(checks)
