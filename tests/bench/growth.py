@@ -19,7 +19,8 @@ from tests.bench.classroom import STORY
 
 ACTIONS, STEP = 10_000, 1_000
 MODELS = ("stories-causal", "induction", "positions-decoder-rope", "entities")
-ROUTES = (*["trace"] * 12, "logit_lens", "walkthrough", "head_metrics", "generate", "residual_norms", "head_view")
+ROUTES = (*["trace"] * 12, "analysis", "walkthrough", "head_metrics", "generate", "layer_numbers", "head_view")
+MORE = {"walkthrough": {"attention": "decoder.0.self"}, "analysis": {"analysis": "logit_lens"}}
 MAX_CHARACTERS = 150
 
 
@@ -56,7 +57,7 @@ class Typist:
         else:
             self.text = f"{self.text} {draw.choice(STORY.split())}"[-MAX_CHARACTERS:]
         route = draw.choice(ROUTES)
-        more = {"attention": "decoder.0.self"} if route == "walkthrough" else {}
+        more = MORE.get(route, {})
         asked = json.dumps(body(route, model=self.model, text=self.text, edits=self.edits, **more)).encode()
         _, answer = outcome(EngineRequest(route, asked, visitor=self.name))
         assert b"Something went wrong" not in answer[:200], answer[:200]

@@ -54,7 +54,7 @@ PLACES = {
     "edits": Place("/", "edits=decoder.1.self.weights[3]%3Dset%3A0", ".edits li", ".changes.some"),
     "presenter": Place("/", "presenter=1", ".instrument.presenter .candidate"),
     "walkthrough": Place("/", "tab=walkthrough", ".values .value"),
-    "logit lens": Place("/", "tab=layers", ".logit_lens td button"),
+    "logit lens": Place("/", "tab=layers", ".heat.noted td button"),
     "logit attribution": Place("/", "tab=layers&analysis=logit_attribution", ".changes-list li"),
     "neurons": Place("/", "tab=layers&analysis=logit_attribution&neuron=5", ".shaded-text bdi"),
     "information flow": Place("/", "tab=layers&analysis=information_flow", '[data-testid="flow"]'),

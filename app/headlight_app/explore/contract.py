@@ -6,7 +6,6 @@ from typing import Annotated, ClassVar, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
-from headlight_app.contract.answer_numbers import AnswerNumbers
 from headlight_app.contract.arrays import ArraysAnswer
 from headlight_app.contract.parts import (
     AttentionGroupAnswer,
@@ -359,76 +358,26 @@ class AnalysisStepRequest(AnalysisPartRequest[AnalysisStepAnswer], frozen=True, 
     progress: Annotated[str, Meta(max_length=MAX_PROGRESS_LENGTH)] = ""
 
 
-class LensLossesAnswer(Struct, frozen=True, kw_only=True):
-    """The extra loss of reading the model at each depth but the last, by two lenses, in `unit` of held-out texts.
+class LayerColumn(Struct, frozen=True, kw_only=True):
+    """A column of texts beside the layers, `embedding` before the first. The title may have several lines."""
 
-    `bits_per_byte` is the loss of the model itself; `measured_on` names the texts.
-    """
-
-    measured_on: tuple[str, ...]
-    unit: str
-    bits_per_byte: float
-    logit_lens: tuple[float, ...]
-    tuned_lens: tuple[float, ...]
+    title: str
+    embedding: str
+    layers: tuple[str, ...]
+    align: Literal["start", "end"] = "end"
 
 
-class LogitLensAnswer(AnswerNumbers, frozen=True, kw_only=True):
-    """For each depth and column the likeliest answers, their numbers, the true token's rank and its surprisal.
+class LayerNumbersAnswer(Answer, frozen=True, kw_only=True):
+    """The columns, and `rule`, which says what they are; empty if there are none."""
 
-    A column is a token; if the model labels the whole text, one more column for the text comes first. A target is -1 if
-    the true token is unknown. `losses` is set if the model has a tuned lens.
-    """
-
-    first: int
-    count: int
-    columns: int
-    depths: int
-    top_k: int
-    targets: tuple[int, ...]
-    answer_texts: dict[int, str]
-    predicts_labels: bool
-    explanation: str
-    losses: LensLossesAnswer | None
+    columns: tuple[LayerColumn, ...]
+    rule: str
 
 
-class LogitLensRequest(QuestionRequest[LogitLensAnswer], frozen=True, kw_only=True):
-    """The logit lens, or the model's `tuned` one, for the tokens from `first` on."""
+class LayerNumbersRequest(TargetRequest[LayerNumbersAnswer], frozen=True, kw_only=True):
+    """What each layer predicts, and what its parts add to the logit of an answer."""
 
-    route: ClassVar[str] = "logit_lens"
-
-    first: Position = 0
-    tuned: bool = False
-
-
-class ResidualNormsAnswer(Answer, frozen=True, kw_only=True):
-    """The shape of the norms, float32 [depth token]."""
-
-    depths: int
-    tokens: int
-
-
-class ResidualNormsRequest(QuestionRequest[ResidualNormsAnswer], frozen=True, kw_only=True):
-    """The norm of the residual stream after each layer at each token."""
-
-    route: ClassVar[str] = "residual_norms"
-
-
-class NegativeLogLikelihoodAnswer(Answer, frozen=True, kw_only=True):
-    """Surprisal of `count` tokens from `first` on; `shifted` if the true token of a position is the next one."""
-
-    first: int
-    count: int
-    shifted: bool
-
-
-class NegativeLogLikelihoodRequest(QuestionRequest[NegativeLogLikelihoodAnswer], frozen=True, kw_only=True):
-    """The surprisal of each true token in bits, NaN if unknown, for as many tokens as can be computed quickly."""
-
-    route: ClassVar[str] = "negative_log_likelihood"
-    lane: ClassVar[Lane] = Lane.LONG
-    seconds: ClassVar[float] = 60.0
-
-    first: Position = 0
+    route: ClassVar[str] = "layer_numbers"
 
 
 class ComponentAnswer(Struct, frozen=True, kw_only=True):

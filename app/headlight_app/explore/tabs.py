@@ -48,7 +48,6 @@ TABS: Registry[Tab] = Registry(
 # answers/analyses/table.py; `layers/analyses.js` names their modules.
 _LAYERS = "explore/frontend/layers"
 SECTIONS = {
-    "logit_lens": f"{_LAYERS}/logit_lens.html",
     "information_flow": f"{_LAYERS}/information_flow/information_flow.html",
 }
 

@@ -15,6 +15,7 @@ from headlight_app.explore import contract as explore
 from headlight_app.explore.answers import (
     input_vectors,
     layer_analysis,
+    layer_numbers,
     step_code,
     walkthrough,
     why,
@@ -59,9 +60,7 @@ from headlight_app.worker.first_table import FIRST_ANSWERS, row
 _ROWS = (
     row(explore.WalkthroughRequest, walkthrough.answer_walkthrough),
     row(explore.StepCodeRequest, step_code.answer_step_code),
-    row(explore.LogitLensRequest, layer_analysis.answer_logit_lens),
-    row(explore.ResidualNormsRequest, layer_analysis.answer_residual_norms),
-    row(explore.NegativeLogLikelihoodRequest, layer_analysis.answer_negative_log_likelihood),
+    row(explore.LayerNumbersRequest, layer_numbers.answer_layer_numbers),
     row(explore.LogitAttributionRequest, layer_analysis.answer_logit_attribution),
     row(explore.LogitDifferenceRequest, why.answer_logit_difference),
     row(explore.InformationFlowRequest, layer_analysis.answer_information_flow),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+import numpy as np
+
 from headlight.questions.kinds import Number
 from headlight.views.kinds import Array, BarsView, HeatMapView, MatrixView, Numbers
 
@@ -62,3 +64,8 @@ def weights_map(
 def shape_text(shape: Sequence[int]) -> str:
     """A shape for a table, on one line: 36 × 192."""
     return "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}".join(f"{side:,}" for side in shape)
+
+
+def four_digits(values: np.ndarray) -> np.ndarray:
+    """Numbers in the digits that a drawing shows: more would only make the answer larger."""
+    return np.array([float(f"{value:.4g}") for value in values.ravel()]).reshape(values.shape)

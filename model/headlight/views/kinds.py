@@ -71,10 +71,12 @@ class MatrixView(TitledView):
     """A table of numbers, coloured as a heat map.
 
     `colours` "weights" shade from 0 to 1, "signed" on both sides of 0, "none" not at all; in "groups" each whole number
-    has its own colour. The deepest colour is that of the largest number of all, or if `scaled_by` "row" of its row.
-    Numbers have `digits` decimal places; if that is None, as many as fit, and cells without a number are empty. `texts`
-    are written in the cells instead. `row_sums` adds a column of sums, `row_numbers` are columns of other numbers in
-    front. `marked` cells (row, column) are framed; `crossed` cells are forbidden by a mask.
+    has its own colour. "shares" have the colours of attention maps, from 0 to 1 on a square-root scale. The deepest
+    colour is that of the largest number of all, or if `scaled_by` "row" of its row. With a `unit`, what the numbers
+    are, the colours are explained below. Numbers have `digits` decimal places; if that is None, as many as fit, and
+    cells without a number are empty. `texts` are written in the cells instead, and `cell_notes` beside them.
+    `row_sums` adds a column of sums, `row_numbers` are columns of other numbers in front. `marked` cells (row, column)
+    are framed; `crossed` cells are forbidden by a mask.
 
     With `titles`, `details` or `row_notes` the note tells the cell under the pointer: its title, else its row and
     column; its details, else its number; and the note of its row. A screen reader hears the same words. A click on a
@@ -88,7 +90,8 @@ class MatrixView(TitledView):
     columns: tuple[str, ...] = ()
     row_axis: str = ""
     column_axis: str = ""
-    colours: Literal["signed", "weights", "none", "groups"] = "signed"
+    colours: Literal["signed", "weights", "shares", "none", "groups"] = "signed"
+    unit: str = ""
     scaled_by: Literal["all", "row"] = "all"
     row_sums: bool = False
     row_numbers: Mapping[str, Numbers] = field(default_factory=dict)
@@ -96,6 +99,7 @@ class MatrixView(TitledView):
     crossed: Array | None = None
     digits: int | None = 2
     texts: tuple[tuple[str, ...], ...] = ()
+    cell_notes: tuple[tuple[str, ...], ...] = ()
     titles: tuple[tuple[str, ...], ...] = ()
     details: tuple[tuple[str, ...], ...] = ()
     row_notes: tuple[str, ...] = ()
@@ -180,7 +184,7 @@ class ChangesView(TitledView):
 class LinesView(TitledView):
     """One line for each of `series` over `x`; those in `broken` are dashed. `log_x`, `log_y`: logarithmic axes.
 
-    `series_title` says what each line is of.
+    `series_title` says what each line is of; `x_labels` name the places `x`. With `strong` lines the others are faint.
     """
 
     kind: ClassVar[str] = "lines"
@@ -190,7 +194,9 @@ class LinesView(TitledView):
     y_title: str
     _: KW_ONLY
     series_title: str = "series"
+    x_labels: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
+    strong: tuple[str, ...] = ()
     log_x: bool = False
     log_y: bool = False
 

@@ -10,7 +10,8 @@ import pytest
 
 from headlight.checkpoints import save
 from headlight.errors import ConfigError
-from tests.app.asking import ask_steps, ask_worker
+from headlight.views.words import in_line
+from tests.app.asking import ask_steps, ask_views, ask_worker
 from tests.model import toys
 
 OTHER = toys.TEXT.replace("cat", "dog")
@@ -33,9 +34,9 @@ def test_the_layers_of_attention_are_shown_and_predict_what_a_run_predicts() -> 
     meta, _ = ask("trace")
     assert [group["layers"] for group in meta["attention_groups"]] == [2]
     assert "the others, its layers 2, 4, are numbered from 0 here." in meta["notes"][0]
-    _, numbers = ask("logit_lens", first=LAST)
-    likeliest = numbers.reshape(3, 1, -1)[-1, -1, 0]
-    assert int(likeliest) == TRACE["logits"][LAST].argmax()
+    table, *_ = ask_views("logit_lens", model="hybrid", text=toys.TEXT, query=LAST)
+    wanted = int(TRACE["logits"][LAST].argmax())
+    assert len(table["rows"]) == 3 + 1 and table["texts"][2][-1] == in_line(toys.causal().token_text(wanted))
 
 
 def test_a_head_off_is_what_a_run_without_it_gives() -> None:

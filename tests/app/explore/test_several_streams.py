@@ -10,6 +10,7 @@ import pytest
 
 from headlight.checkpoints import save
 from headlight.errors import ConfigError
+from headlight.views.words import in_line
 from tests.app.asking import ask_steps, ask_views, ask_worker
 from tests.model import toys
 
@@ -28,13 +29,13 @@ def ask(route: str, **body: Any) -> tuple[dict[str, Any], np.ndarray]:
 
 
 def test_the_last_depth_of_the_lens_is_the_answer_and_the_map_is_told() -> None:
-    meta, numbers = ask("logit_lens", first=LAST)
-    likeliest = numbers.reshape(meta["depths"], meta["columns"], -1)[-1, -1, 0]
-    wanted = toys.traced(toys.decoder(**toys.STREAMS))["logits"][LAST].argmax()
-    assert meta["depths"] == 5 and int(likeliest) == wanted
+    meta, _ = ask("analysis", analysis="logit_lens", query=LAST)
+    (lens,) = (row for row in meta["rows"] if row["text"])
+    table = lens["views"][0]
+    wanted = int(toys.traced(toys.decoder(**toys.STREAMS))["logits"][LAST].argmax())
+    assert len(table["rows"]) == 5 + 1 and table["texts"][4][-1] == in_line(toys.causal().token_text(wanted))
     assert (
-        "each layer: the streams are merged into one; then the final norm and the language-model head"
-        in meta["explanation"]
+        "each layer: the streams are merged into one; then the final norm and the language-model head" in lens["text"]
     )
 
 

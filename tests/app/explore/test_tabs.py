@@ -1,6 +1,5 @@
 """Requests of the tabs "Steps" and "Layers": numbers of the trace, or a message if there are none."""
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from headlight.errors import HeadlightError
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.views.words import three_digits
-from headlight_app.explore.answers.layer_analysis import MAX_LENS_TOKENS
 from headlight_app.explore.answers.step_code import attention_step_code, prediction_step_code
 from headlight_app.inference.resolved_question import resolve
 from tests.app.asking import ask_views, ask_worker, make_question
@@ -108,58 +106,6 @@ def test_each_step_shows_the_lines_that_run(kernel: str, position: str) -> None:
                 assert source.read().splitlines()[int(line) - 1].strip() == piece.code.splitlines()[0].strip()
 
 
-def test_the_logit_lens_ends_with_the_prediction() -> None:
-    meta, numbers = ask("logit_lens")
-    rows = numbers.reshape(meta["depths"], meta["count"], 2 * meta["top_k"] + 2)
-    last = rows[-1, -1]
-    probabilities = resolve(make_question("next", TEXT)).trace_of("logits").probabilities(-1)
-    assert last[5:10] == pytest.approx(np.sort(probabilities)[::-1][:5], abs=1e-5)
-    assert int(last[0]) == int(probabilities.argmax())
-    assert meta["targets"][:-1] == list(resolve(make_question("next", TEXT)).trace.text.ids[1:])
-    assert all(str(int(token)) in meta["answer_texts"] for token in rows[..., :5].ravel())
-    assert rows[-1, -1, 10] == 0
-    assert math.isnan(rows[-1, -1, 11])
-    assert "the final norm and the language-model head" in meta["explanation"]
-
-
-@pytest.mark.parametrize(("model", "masked"), [("stories-causal", False), ("stories-masked", True)])
-def test_what_lenses_lose_is_said_to_be_of_masked_tokens(model: str, masked: bool) -> None:
-    meta, _ = ask_worker("logit_lens", model=model, text="The cat sat.")
-    assert ("masked tokens alone" in meta["losses"]["unit"]) == masked
-
-
-def test_the_logit_lens_of_a_classifier_ends_with_its_labels() -> None:
-    meta, numbers = ask("logit_lens", "mood")
-    assert (meta["columns"], meta["top_k"], meta["predicts_labels"]) == (meta["count"] + 1, 2, True)
-    rows = numbers.reshape(meta["depths"], meta["columns"], 2 * meta["top_k"] + 2)
-    shares = np.exp(resolve(make_question("mood", TEXT)).logits(0).astype(float))
-    shares /= shares.sum()
-    whole = dict(zip(rows[-1, 0, :2].astype(int), rows[-1, 0, 2:4], strict=True))
-    assert [whole[0], whole[1]] == pytest.approx(shares, abs=1e-5)
-    assert meta["answer_texts"] == {"0": "glad", "1": "sad"}
-    assert "The head reads the first token" in meta["explanation"]
-    assert "“whole text”" in meta["explanation"]
-
-
-def test_a_long_text_is_read_a_window_at_a_time() -> None:
-    text = "the cat sat " * 13
-    length = len(resolve(make_question("next", text)).trace.text.ids)
-    assert length > MAX_LENS_TOKENS
-    meta, numbers = ask("logit_lens", text=text, first=MAX_LENS_TOKENS)
-    assert (meta["first"], meta["count"]) == (MAX_LENS_TOKENS, length - MAX_LENS_TOKENS)
-    assert len(numbers) == meta["depths"] * meta["count"] * 12
-
-
-def test_a_click_masks_a_token_whose_truth_is_still_known() -> None:
-    plain, _ = ask("logit_lens", "masked")
-    meta, numbers = ask("logit_lens", "masked", masked_positions=[2])
-    assert meta["targets"] == plain["targets"]
-    assert meta["targets"][0] == meta["targets"][-1] == -1 < min(meta["targets"][1:-1])  # [CLS] and [SEP] are not words
-    assert ask("logit_lens", "masked", "the [MASK] sat")[0]["targets"][2] == -1
-    surprise = ask("negative_log_likelihood", "masked", masked_positions=[2])[1]
-    assert surprise[2] == pytest.approx(numbers.reshape(meta["depths"], -1, 12)[-1, 2, -1])
-
-
 def test_each_token_goes_to_the_experts_with_the_largest_shares() -> None:
     (table,) = ask_views("experts", model="tags", text=TEXT)
     experts, shares = (np.array(saved["values"]) for saved in table["tables"].values())
@@ -176,34 +122,15 @@ def test_each_token_goes_to_the_experts_with_the_largest_shares() -> None:
 
 
 def test_long_work_is_not_done_in_the_lane_of_keystrokes() -> None:
-    for analysis, sentence in (("token_rankings", "no answer"), ("logit_lens", "no answer"), ("no_such", "Known:")):
+    for analysis, sentence in (("token_rankings", "no answer"), ("head_removal", "no answer"), ("no_such", "Known:")):
         with pytest.raises(HeadlightError, match=sentence):
             ask("analysis", analysis=analysis)
-
-
-def test_the_stream_has_a_length_at_each_depth() -> None:
-    meta, numbers = ask("residual_norms")
-    rows = numbers.reshape(meta["depths"], meta["tokens"])
-    assert meta["depths"] == 3
-    assert (rows > 0).all()
-
-
-def test_the_surprise_of_a_text_is_that_of_its_tokens() -> None:
-    meta, numbers = ask("negative_log_likelihood")
-    traced = resolve(make_question("next", TEXT)).trace_of("logits")
-    assert (meta["first"], meta["count"], meta["shifted"]) == (0, len(traced.text.ids), True)
-    shares = [traced.probabilities(place)[token] for place, token in enumerate(traced.text.ids[1:])]
-    assert numbers[:-1] == pytest.approx(-np.log2(shares), abs=1e-4)
-    assert math.isnan(numbers[-1])
 
 
 def test_a_long_text_has_all_of_it_without_kept_weights_or_logits(monkeypatch: pytest.MonkeyPatch) -> None:
     edited: dict[str, Any] = {"edits": [OFF, "logits[3]=scale:2"]}
     bodies: dict[str, dict[str, Any]] = {
         "walkthrough": {"attention": "decoder.1.self", "query": 3},
-        "logit_lens": {},
-        "negative_log_likelihood": {},
-        "residual_norms": {},
         "logit_attribution": {"query": 3},
         "information_flow": {"threshold": 1e-4, "query": 3},
     }
@@ -214,15 +141,6 @@ def test_a_long_text_has_all_of_it_without_kept_weights_or_logits(monkeypatch: p
     for route, body in bodies.items():
         _, numbers = ask(route, **edited, **body)
         assert numbers == pytest.approx(before[route][1], abs=1e-5, nan_ok=True), route
-
-
-def test_where_logits_are_made_for_it_surprise_comes_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, whole_text = ask("negative_log_likelihood")
-    monkeypatch.setattr("headlight_app.inference.resolved_question.MAX_WEIGHTS_BYTES", 0)
-    monkeypatch.setattr("headlight_app.explore.answers.layer_analysis.MAX_MULTIPLICATIONS", 1)
-    meta, numbers = ask("negative_log_likelihood", first=2)
-    assert (meta["first"], meta["count"]) == (2, 1)
-    assert numbers == pytest.approx(whole_text[2:3], abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +177,6 @@ def test_the_flow_graph_comes_as_rows_of_numbers() -> None:
 @pytest.mark.parametrize(
     ("route", "model", "body", "said"),
     [
-        ("negative_log_likelihood", "mood", {}, "predicts no tokens"),
         ("logit_attribution", "mood", {}, "predicts at each token"),
         ("walkthrough", "next", {"attention": "decoder.9.self"}, "no attention"),
         ("walkthrough", "next", {"attention": "decoder.0.cross"}, "no attention"),

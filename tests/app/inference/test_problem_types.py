@@ -9,6 +9,7 @@ import pytest
 
 from headlight.problem_types import PROBLEM_TYPES
 from headlight_app.explore.answers.export.worksheet import worksheet
+from headlight_app.explore.answers.layer_analysis import answer_number
 from headlight_app.explore.contract import ExportWorksheetRequest
 from headlight_app.inference.resolved_question import resolve
 from tests.app.asking import ask_steps, ask_views, ask_worker, make_question, make_request
@@ -63,12 +64,13 @@ def test_labels_that_exclude_each_other_and_tokens_are_sent_as_before() -> None:
 
 @pytest.mark.parametrize(("model", "meaning"), MEANINGS.items())
 def test_the_last_row_of_the_lens_is_the_answer(model: str, meaning: str) -> None:
-    meta, numbers = ask("logit_lens", model)
-    cells = numbers.reshape(meta["depths"], meta["columns"], -1)
-    shown = dict(zip(cells[-1, 0, : meta["top_k"]].astype(int), cells[-1, 0, meta["top_k"] : -2], strict=True))
+    table, *_ = ask_views("logit_lens", model=model, text=TEXT)
     expected = value(meaning, logits(model))
-    assert meta["problem_type"] == meaning
-    assert [shown[label] for label in range(len(expected))] == pytest.approx(expected.tolist(), abs=1e-5)
+    (numbers,) = table["tables"].values()
+    assert numbers["values"][-1][0] == pytest.approx(expected.max(), abs=1e-5)
+    assert table["colours"] == ("signed" if meaning == "regression" else "shares")
+    config = resolve(make_question(model, TEXT)).config
+    assert all(answer_number(config, float(number)) in table["details"][-1][0] for number in expected)
 
 
 @pytest.mark.parametrize(("model", "meaning"), MEANINGS.items())

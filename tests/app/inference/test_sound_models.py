@@ -52,7 +52,10 @@ def test_a_sound_is_labelled_as_a_whole(client: TestClient) -> None:
     probabilities = resolve(make_question("hearer", image="melody")).trace_of("logits").probabilities(0)
     shown = {each["text"]: each["after"] for each in prediction["candidates"]}
     assert shown == pytest.approx(dict(zip(LABELS, probabilities.tolist(), strict=True)), abs=1e-6)
-    for route, asked in (("logit_lens", {}), ("long_analysis", {"analysis": "token_rankings"})):
+    for route, asked in (
+        ("analysis", {"analysis": "logit_lens"}),
+        ("long_analysis", {"analysis": "token_rankings"}),
+    ):
         meta, _ = ask(client, route, model="hearer", image="melody", **asked)
         assert "error" not in meta, route
 

@@ -44,16 +44,17 @@ def test_a_drawn_picture_is_chosen_and_a_patch_asked(shared_visitor: Visitor) ->
 
 def test_the_logit_lens_ends_with_the_label_and_reads_single_patches(shared_visitor: Visitor) -> None:
     page = shared_visitor.explore("model=seer&tab=layers", image="")
-    answer = page.locator('[data-testid^="lens-"][data-testid$="-whole"] bdi').last
+    table = page.get_by_test_id("view-matrix")
+    answer = table.locator('td[data-column="0"] bdi').last
     best = page.get_by_test_id("predictions").locator(".candidate .token").first
     expect(best).not_to_be_empty()
     wait_until(page, best.inner_text, lambda label: label == answer.text_content())
-    reading = page.get_by_test_id("lens-reading")
-    expect(reading).to_contain_text("The answer, whole image")
-    expect(page.get_by_test_id("lens-explanation")).to_contain_text("The head reads the")
-    page.get_by_test_id("lens-1-3").hover()
-    expect(reading).to_contain_text("After layer 0, at 0,2")
-    expect(page.get_by_test_id("lens-surprisal")).to_be_hidden()
+    reading = table.get_by_test_id("view-note")
+    expect(reading).to_contain_text("\u2068“whole image”\u2069: ")
+    expect(page.get_by_test_id("analysis-views")).to_contain_text("The head reads the")
+    table.locator('td[data-row="1"][data-column="4"] button').hover()
+    expect(reading).to_contain_text("after layer 0, \u2068“0,2”\u2069")
+    expect(page.get_by_test_id("view-tokens")).to_have_count(0)
 
 
 def test_a_link_shows_the_same_picture_and_patch(shared_visitor: Visitor) -> None:

@@ -21,6 +21,10 @@ HOLD = """() => {
   window.fetch = (...asked) => released.then(() => ask(...asked));
 }"""
 RELEASE = "window.release()"
+IN_SIGHT = """cell => {
+  const [own, frame] = [cell, cell.closest(".scroll")].map((each) => each.getBoundingClientRect());
+  return own.left >= frame.left && own.right <= frame.right;
+}"""
 
 
 def enter(visitor: Visitor, query: str) -> Page:
@@ -112,54 +116,65 @@ def test_the_numbers_of_a_step_can_be_pointed_at(shared_visitor: Visitor) -> Non
     assert first * second == pytest.approx(product, rel=0.01)
 
 
+def lens_cell(page: Page, depth: int, column: int) -> Locator:
+    """The button of a cell of the logit lens."""
+    return page.get_by_test_id("view-matrix").locator(f'td[data-row="{depth}"][data-column="{column}"] button')
+
+
 @pytest.mark.journey
 def test_the_logit_lens_ends_with_the_prediction_and_chooses_tokens(shared_visitor: Visitor) -> None:
     page = enter(shared_visitor, "tab=layers")
     best = page.get_by_test_id("predictions").locator(".candidate .token").first
-    expect(page.get_by_test_id("lens-reading")).to_contain_text("The answer")
+    reading = page.get_by_test_id("view-matrix").get_by_test_id("view-note")
+    expect(reading).to_contain_text("the answer")
     last = int(chosen(page.get_by_test_id("layers-query")))
-    said = page.get_by_test_id(f"lens-6-{last}").locator("bdi")
+    said = lens_cell(page, 6, last).locator("bdi")
     wait_until(page, lambda: best.inner_text().lstrip("·"), lambda word: word == said.text_content())
-    page.get_by_test_id("lens-3-2").hover()
-    expect(page.get_by_test_id("lens-reading")).to_contain_text("After layer 2")
-    page.get_by_test_id("lens-3-2").click()
+    lens_cell(page, 3, 2).hover()
+    expect(reading).to_contain_text("after layer 2")
+    lens_cell(page, 3, 2).click()
     expect(page.get_by_test_id("layers-query")).to_have_value("2")
-    expect(page.get_by_test_id("surprisal-reading")).to_contain_text("bits")
-    page.get_by_test_id("lens-3-2").press("ArrowDown")
-    expect(page.get_by_test_id("lens-reading")).to_contain_text("After layer 3")
+    expect(page.get_by_test_id("view-tokens")).to_contain_text("bits")
+    lens_cell(page, 3, 2).press("ArrowDown")
+    expect(reading).to_contain_text("after layer 3")
 
 
 def test_a_table_drawn_anew_under_a_resting_mouse_does_not_take_the_reading_from_the_keyboard(
     shared_visitor: Visitor,
 ) -> None:
     page = enter(shared_visitor, "tab=layers")
-    cell, reading = page.get_by_test_id("lens-3-2"), page.get_by_test_id("lens-reading")
-    expect(reading).to_contain_text("The answer")
+    cell, reading = lens_cell(page, 3, 2), page.get_by_test_id("view-matrix").get_by_test_id("view-note")
+    expect(reading).to_contain_text("the answer")
     page.evaluate(HOLD)
     cell.click()
+    expect(cell).to_have_class("chosen")
     cell.press("ArrowDown")
-    expect(reading).to_contain_text("After layer 3")
+    expect(reading).to_contain_text("after layer 3")
     cell.evaluate("cell => { cell.dataset.before = true; }")
     page.evaluate(RELEASE)
-    expect(page.locator('[data-testid="lens-3-2"][data-before]')).to_have_count(0)
+    expect(page.locator("[data-before]")).to_have_count(0)
     come_to_rest(page)  # by then a resting pointer has got its event
-    expect(reading).to_contain_text("After layer 3")
+    expect(reading).to_contain_text("after layer 3")
 
 
 def test_nine_tokens_fit_into_the_logit_lens_and_a_longer_text_is_read_a_window_at_a_time(
     shared_visitor: Visitor,
 ) -> None:
     page = shared_visitor.open("model=stories-causal&tab=layers&text=Once+upon+a+time+there+was+a+little")
-    expect(page.get_by_test_id("lens-6-8")).to_be_visible()
+    expect(lens_cell(page, 6, 8)).to_be_visible()
     too_wide = "table => table.parentElement.scrollWidth - table.parentElement.clientWidth"
-    wait_until(page, lambda: page.get_by_test_id("lens").evaluate(too_wide), lambda pixels: pixels <= 0)
+    table = page.get_by_test_id("view-matrix").locator("table")
+    wait_until(page, lambda: table.evaluate(too_wide), lambda pixels: pixels <= 0)
     say(page, "One two three. " * 20)
-    shown = page.get_by_test_id("lens-windows")
-    expect(shown).to_contain_text(re.compile(r"tokens \d\d to \d\d of \d\d"))
-    page.get_by_test_id("lens-earlier").click()
-    page.get_by_test_id("lens-earlier").click()
-    expect(shown).to_contain_text("tokens 0 to 31")
-    expect(page.get_by_test_id("lens-0-5")).to_be_visible()
+    shown = page.get_by_test_id("analysis-views")
+    expect(shown).to_contain_text(re.compile(r"Tokens 64 to \d\d of \d\d"))
+    earlier = page.get_by_role("button", name="Earlier tokens")
+    earlier.click()
+    expect(shown).to_contain_text("Tokens 32 to 63")
+    wait_until(page, lambda: lens_cell(page, 0, 31).evaluate(IN_SIGHT), bool)
+    earlier.click()
+    expect(shown).to_contain_text("Tokens 0 to 31")
+    expect(earlier).to_have_count(0)
 
 
 def test_contributions_add_up_and_a_click_chooses_the_head(shared_visitor: Visitor) -> None:
@@ -372,7 +387,7 @@ def test_a_masked_model_has_the_tabs_too(shared_visitor: Visitor) -> None:
     expect(page.get_by_test_id("analysis-views")).to_contain_text("add up to")
     expect(page.get_by_test_id("analysis-views")).to_contain_text("the slope of each of its channels")
     page.get_by_test_id("analysis-logit_lens").click()
-    expect(page.get_by_test_id("lens")).to_contain_text("original token")
+    expect(page.get_by_test_id("view-matrix")).to_contain_text("original token")
 
 
 def test_on_a_phone_nothing_is_wider_than_the_window(shared_visitor: Visitor) -> None:

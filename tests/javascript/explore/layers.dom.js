@@ -25,31 +25,36 @@ const best = (page) => wordsOf(page.one(".candidate .token")).replace(/^·/, "")
 /** @param {Opened} page @param {string} name */
 const chosenIn = (page, name) => /** @type {HTMLSelectElement} */ (page.get(name)).value;
 
+/** @param {Opened} page @param {number} depth @param {number} column */
+const lensCell = (page, depth, column) =>
+  page.one(`[data-testid=view-matrix] td[data-row="${depth}"][data-column="${column}"] button`);
+
 test("the logit lens ends with the prediction, and its cells are read and chosen", async () => {
   const page = await layers("logit_lens");
-  assert.match(page.text("lens-reading"), /^The answer/);
+  const reading = () => page.text("view-note");
+  assert.match(reading(), /^the answer/);
   const last = chips(page).length - 1;
   assert.equal(chosenIn(page, "layers-query"), String(last));
-  assert.equal(wordsOf(page.one(`[data-testid=lens-3-${last}] bdi`)), best(page));
-  assert.equal(page.all("[data-testid=lens] td.asked").length, 4);
-  assert.deepEqual(page.all("[data-testid=lens] th[scope=row]").map(wordsOf), [
+  assert.equal(wordsOf(lensCell(page, 3, last).children[0]), best(page));
+  assert.equal(page.all("[data-testid=view-matrix] td.marked").length, 4);
+  assert.deepEqual(page.all("[data-testid=view-matrix] th[scope=row]").map(wordsOf), [
     "embedding",
     "after layer 0",
     "after layer 1",
     "the answer",
     "true next token",
   ]);
-  page.hover("lens-2-2");
-  assert.match(page.text("lens-reading"), /^After layer 1/);
-  page.click("lens-2-2");
+  page.hover(lensCell(page, 2, 2));
+  assert.match(reading(), /^after layer 1/);
+  page.click(lensCell(page, 2, 2));
   await settle();
   assert.equal(chosenIn(page, "layers-query"), "2");
-  assert.match(page.text("surprisal-reading"), /bits/);
+  assert.match(wordsOf(page.one(".view-tokens .note")), /bits/);
   assert.ok(chips(page)[2].classList.contains("query"));
-  page.press("ArrowUp", "lens-2-2");
-  assert.equal(page.focused?.dataset.testid, "lens-1-2");
-  assert.match(page.text("lens-reading"), /^After layer 0/);
-  assert.equal(page.all("[data-testid=lens] button[tabindex='0']").length, 1);
+  page.press("ArrowUp", lensCell(page, 2, 2));
+  assert.equal(page.focused, lensCell(page, 1, 2));
+  assert.match(reading(), /^after layer 0/);
+  assert.equal(page.all("[data-testid=view-matrix] button[tabindex='0']").length, 1);
 });
 
 test("a table that is drawn anew leaves the reading to the keyboard", async () => {
@@ -60,25 +65,45 @@ test("a table that is drawn anew leaves the reading to the keyboard", async () =
     return answer;
   });
   isHeld = true;
-  const before = page.get("lens-2-2");
-  page.click(before);
+  page.click(lensCell(page, 2, 2));
+  const before = lensCell(page, 2, 2);
   page.press("ArrowUp", before);
   release();
   await settle();
-  assert.notEqual(page.get("lens-2-2"), before);
-  assert.equal(page.focused?.dataset.testid, "lens-1-2");
-  assert.match(page.text("lens-reading"), /^After layer 0/);
+  assert.notEqual(lensCell(page, 2, 2), before);
+  assert.equal(page.focused, lensCell(page, 1, 2));
+  assert.match(page.text("view-note"), /^after layer 0/);
+});
+
+test("what shows a text stays until the next text is answered, without leaps", async () => {
+  const { released, release } = holdAnswer();
+  let isHeld = false;
+  const page = await layers("logit_lens", {}, async (route, answer) => {
+    if (isHeld && route.endsWith("analysis")) await released;
+    return answer;
+  });
+  isHeld = true;
+  page.click(lensCell(page, 2, 2));
+  await until(() => lensCell(page, 2, 2).classList.contains("chosen"));
+  assert.equal(page.get("analysis-long").ariaBusy, "true");
+  assert.match(wordsOf(page.one(".view-tokens .note")), /bits/);
+  release();
 });
 
 test("a longer text is read a window at a time", async () => {
   const text = "The cat ran. ".repeat(10).trim();
   const page = await layers("logit_lens", { text });
-  assert.match(page.text("lens-windows"), /tokens 32 to \d+ of 4\d/);
-  page.click("lens-earlier");
+  const words = () => page.text("analysis-views");
+  assert.match(words(), /Tokens 32 to \d+ of 4\d/);
+  page.click(button(page, /Earlier tokens/));
   await settle();
-  assert.match(page.text("lens-windows"), /tokens 0 to 31/);
-  assert.ok(page.shows("lens-0-5"));
-  assert.ok(/** @type {HTMLButtonElement} */ (page.get("lens-earlier")).disabled);
+  assert.match(words(), /Tokens 0 to 31/);
+  assert.equal(chosenIn(page, "layers-query"), "31");
+  assert.ok(lensCell(page, 0, 5));
+  assert.ok(!page.all(".rows button").some((one) => /Earlier/.test(wordsOf(one))));
+  page.click(button(page, /Later tokens/));
+  await settle();
+  assert.match(words(), /Tokens 32 to/);
 });
 
 const HEAD_2_0 = "[aria-label='All components'] button[aria-label^='Layer 2, head 0']";
@@ -114,10 +139,11 @@ test("a table that is drawn anew stays where it was scrolled to", async () => {
   const page = await layers("logit_attribution");
   const table = page.one("[aria-label='All components']");
   /** @type {HTMLElement} */ (table.parentElement).scrollLeft = 40;
-  page.click(page.one(HEAD_2_0));
+  const targets = [.../** @type {HTMLSelectElement} */ (page.get("layers-target")).options];
+  page.fill("layers-target", targets[3].value);
   await settle();
   const later = page.one("[aria-label='All components']");
-  assert.notEqual(later, table, "another head is the chosen one");
+  assert.notEqual(later, table, "its numbers are those of another answer");
   assert.equal(later.parentElement?.scrollLeft, 40);
 });
 
@@ -299,7 +325,7 @@ test("a masked model has the analyses too", async () => {
   assert.match(page.text("analysis-said"), /add up to/);
   page.click("analysis-logit_lens");
   await settle();
-  assert.match(page.text("lens"), /original token/);
+  assert.match(page.text("view-matrix"), /original token/);
 });
 
 test("the query and the key of each picture are marked among the tokens", async () => {

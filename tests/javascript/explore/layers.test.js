@@ -10,16 +10,12 @@ import {
   squareAt,
 } from "../../../app/headlight_app/explore/frontend/layers/information_flow/flow_layout.js";
 import { depthLabel } from "../../../app/headlight_app/explore/frontend/layers/layer_panel.js";
-import {
-  columnPosition,
-  readCell,
-  wholeColumns,
-} from "../../../app/headlight_app/explore/frontend/layers/logit_lens.js";
+import { wholeColumns } from "../../../app/headlight_app/explore/frontend/layers/scrolling.js";
 import { componentName } from "../../../app/headlight_app/explore/frontend/prediction/why.js";
 import { splitValues } from "../../../app/headlight_app/explore/frontend/walkthrough/walkthrough.js";
 import { token } from "./page.js";
 
-/** @import { InformationFlowAnswer, LogitLensAnswer } from "../../../app/headlight_app/explore/frontend/types.js" */
+/** @import { InformationFlowAnswer } from "../../../app/headlight_app/explore/frontend/types.js" */
 
 /** @param {string} kind @param {number} layer @param {number} head @param {number} value */
 const part = (kind, layer, head, value) => ({ kind, layer, head, value });
@@ -126,29 +122,6 @@ test("the edge under the pointer is found; a feed-forward's square before its st
   const square = squareAt(feedforward, graph);
   assert.equal(edgeAt(graph, square.x, square.y), 2);
   assert.equal(edgeAt(graph, 5, 5), -1);
-});
-
-test("a cell of the logit lens has answers, shares and the rank of the true one", () => {
-  const meta = /** @type {LogitLensAnswer} */ ({
-    columns: 2,
-    top_k: 2,
-    answer_texts: /** @type {Record<number, string>} */ ({ 7: " sat", 8: " ran" }),
-  });
-  const numbers = Float32Array.of(...Array(6).fill(0), 8, 7, 0.5, 0.25, 2, 1.5, ...Array(12).fill(0));
-  const { answers, shares, rank } = readCell({ meta, numbers }, 0, 1);
-  assert.deepEqual([answers, [...shares], rank], [[" ran", " sat"], [0.5, 0.25], 2]);
-});
-
-test("a label of the whole text has the first column of the logit lens", () => {
-  const tokens = /** @type {LogitLensAnswer} */ ({ first: 32, count: 3, columns: 3 });
-  assert.deepEqual(
-    [0, 2].map((column) => columnPosition(tokens, column)),
-    [32, 34],
-  );
-  assert.deepEqual(
-    [0, 1, 3].map((column) => columnPosition({ ...tokens, columns: 4 }, column)),
-    [null, 32, 34],
-  );
 });
 
 test("each step of the walkthrough gets its own numbers", () => {

@@ -4,20 +4,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { COLOUR_RANGES } from "./page.js";
 
-/** @import { Found } from "../../../app/headlight_app/ui/frontend/types.js" */
-/** @import { LogitAttributionAnswer, LogitLensAnswer } from "../../../app/headlight_app/explore/frontend/types.js" */
+/** @import { LayerColumn } from "../../../app/headlight_app/explore/frontend/types.js" */
 /** @import { TextLine } from "../../../app/headlight_app/ui/frontend/export/contract.js" */
 /** @import { CellsShape } from "../../../app/headlight_app/ui/frontend/export/types.js" */
-/** @import { LayerColumn } from "../../../app/headlight_app/explore/frontend/export/overview_figure.js" */
 
 // Texts are measured on a canvas, which Node does not have.
 const canvas = { getContext: () => ({ measureText: (/** @type {string} */ text) => ({ width: 50 * text.length }) }) };
 Object.assign(globalThis, { document: { createElement: () => canvas } });
 const { createOverview } = await import("../../../app/headlight_app/explore/frontend/export/overview_figure.js");
 const { addFoot } = await import("../../../app/headlight_app/ui/frontend/charts/figure_text.js");
-const { addedLogits, lensNumbers, normNumbers } = await import(
-  "../../../app/headlight_app/explore/frontend/export/layer_numbers.js"
-);
 
 /** @type {LayerColumn[]} */
 const COLUMNS = [
@@ -90,65 +85,4 @@ test("without numbers the figure has only the heads", () => {
   const { maps, named } = overview({ columns: [] });
   assert.equal(maps.length, 5);
   assert.equal(named("embedding").length, 0);
-});
-
-test("the lens names the likeliest token after each layer, and the rank of the true one", () => {
-  const answer_texts = { 5: " cat", 7: " dog" };
-  const meta = {
-    first: 3,
-    count: 1,
-    columns: 1,
-    depths: 2,
-    top_k: 1,
-    targets: [7],
-    answer_texts,
-    predicts_labels: false,
-  };
-  const numbers = Float32Array.of(5, 0.25, 4, 0, 7, 0.5, 1, 0);
-  const { columns } = lensNumbers(
-    /** @type {Found<LogitLensAnswer>} */ ({ meta: { ...meta, explanation: "", losses: null }, numbers }),
-  );
-  assert.deepEqual(
-    columns.map(({ title, embedding, layers }) => [title, embedding, ...layers]),
-    [
-      ["likeliest\ntoken", "cat", "dog"],
-      ["p", "25.0 %", "50.0 %"],
-      ["rank of\n“dog”", "4", "1"],
-    ],
-  );
-  const labels = { ...meta, targets: [-1], predicts_labels: true, explanation: "", losses: null };
-  const ofLabels = lensNumbers({ meta: labels, numbers }).columns;
-  assert.deepEqual(
-    ofLabels.map(({ title }) => title),
-    ["likeliest\nlabel", "p"],
-  );
-});
-
-test("norms are those of the current token", () => {
-  const { columns } = normNumbers({ meta: { depths: 2, tokens: 2 }, numbers: Float32Array.of(1, 2, 3, 4) }, 1);
-  assert.deepEqual([columns[0].embedding, columns[0].layers], ["2.00", ["4.00"]]);
-});
-
-test("a layer's attention adds the sum of its heads", () => {
-  const part = (/** @type {string} */ kind, /** @type {number} */ layer, head = -1) => ({ kind, layer, head });
-  const components = [
-    part("embedding", -1),
-    part("self", 0, 0),
-    part("self", 0, 1),
-    part("feed_forward", 0),
-    part("self", 1, 0),
-  ];
-  const found = /** @type {Found<LogitAttributionAnswer>} */ ({
-    meta: /** @type {LogitAttributionAnswer} */ ({ components, text: " cat" }),
-    numbers: Float32Array.of(9, 0.5, 0.25, -1, 2),
-  });
-  const { columns, rules } = addedLogits(found);
-  assert.deepEqual(
-    columns.map(({ title, layers }) => [title, ...layers]),
-    [
-      ["attention\nadds", "+0.75", "+2.00"],
-      ["feed-\nforward\nadds", "−1.00", "+0.00"],
-    ],
-  );
-  assert.match(rules[0], /“cat”/);
 });

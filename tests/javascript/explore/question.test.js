@@ -55,14 +55,14 @@ test("other requests are about the answer on the screen, with details beside the
   const sent = requests(context);
   const { state } = createPage({ text: "The dog sits" });
   const server = new HttpServer("/api", state, () => {});
-  assert.equal(server.get("residual_norms", {}), null);
-  assert.equal(server.get("logit_lens", { first: 32 }), null);
+  assert.equal(server.get("input_vectors", {}), null);
+  assert.equal(server.get("layer_numbers", { query: 2 }), null);
   context.mock.timers.tick(1);
   const { question } = state.answer;
   assert.equal(question.text, "The dog sat");
   assert.deepEqual(sent(), [
-    ["/api/residual_norms", { question }],
-    ["/api/logit_lens", { question, first: 32 }],
+    ["/api/input_vectors", { question }],
+    ["/api/layer_numbers", { question, query: 2 }],
   ]);
 });
 

@@ -1,7 +1,6 @@
 // Written from headlight_app/explore/contract.py by app/contract_types.py.
 
 import type {
-  AnswerNumbers,
   ArraysAnswer,
   AttentionGroupAnswer,
   Catalogue,
@@ -241,55 +240,22 @@ export interface AnalysisStepRequest extends AnalysisPartRequest {
   progress?: string;
 }
 
-/** The extra loss of reading the model at each depth but the last, by two lenses, in `unit` of held-out texts. */
-export interface LensLossesAnswer {
-  measured_on: string[];
-  unit: string;
-  bits_per_byte: number;
-  logit_lens: number[];
-  tuned_lens: number[];
+/** A column of texts beside the layers, `embedding` before the first. The title may have several lines. */
+export interface LayerColumn {
+  title: string;
+  embedding: string;
+  layers: string[];
+  align: "end" | "start";
 }
 
-/** For each depth and column the likeliest answers, their numbers, the true token's rank and its surprisal. */
-export interface LogitLensAnswer extends AnswerNumbers {
-  first: number;
-  count: number;
-  columns: number;
-  depths: number;
-  top_k: number;
-  targets: number[];
-  answer_texts: Record<number, string>;
-  predicts_labels: boolean;
-  explanation: string;
-  losses: LensLossesAnswer | null;
+/** The columns, and `rule`, which says what they are; empty if there are none. */
+export interface LayerNumbersAnswer {
+  columns: LayerColumn[];
+  rule: string;
 }
 
-/** The logit lens, or the model's `tuned` one, for the tokens from `first` on. */
-export interface LogitLensRequest extends QuestionRequest {
-  first?: number;
-  tuned?: boolean;
-}
-
-/** The shape of the norms, float32 [depth token]. */
-export interface ResidualNormsAnswer {
-  depths: number;
-  tokens: number;
-}
-
-/** The norm of the residual stream after each layer at each token. */
-export type ResidualNormsRequest = QuestionRequest;
-
-/** Surprisal of `count` tokens from `first` on; `shifted` if the true token of a position is the next one. */
-export interface NegativeLogLikelihoodAnswer {
-  first: number;
-  count: number;
-  shifted: boolean;
-}
-
-/** The surprisal of each true token in bits, NaN if unknown, for as many tokens as can be computed quickly. */
-export interface NegativeLogLikelihoodRequest extends QuestionRequest {
-  first?: number;
-}
+/** What each layer predicts, and what its parts add to the logit of an answer. */
+export type LayerNumbersRequest = TargetRequest;
 
 /** A component that contributes to a logit: a head, a feed-forward, an embedding, biases. */
 export interface ComponentAnswer {
@@ -483,9 +449,7 @@ export interface ExploreRoutes {
   analysis: { request: AnalysisRequest; answer: AnalysisAnswer };
   long_analysis: { request: LongAnalysisRequest; answer: AnalysisAnswer };
   analysis_step: { request: AnalysisStepRequest; answer: AnalysisStepAnswer };
-  logit_lens: { request: LogitLensRequest; answer: LogitLensAnswer };
-  residual_norms: { request: ResidualNormsRequest; answer: ResidualNormsAnswer };
-  negative_log_likelihood: { request: NegativeLogLikelihoodRequest; answer: NegativeLogLikelihoodAnswer };
+  layer_numbers: { request: LayerNumbersRequest; answer: LayerNumbersAnswer };
   logit_attribution: { request: LogitAttributionRequest; answer: LogitAttributionAnswer };
   logit_difference: { request: LogitDifferenceRequest; answer: LogitDifferenceAnswer };
   information_flow: { request: InformationFlowRequest; answer: InformationFlowAnswer };

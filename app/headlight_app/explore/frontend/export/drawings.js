@@ -10,13 +10,13 @@ import { isOff } from "../../../ui/frontend/state/head_ablation.js";
 import { exactMatrix, fitColours, headCodes, matrixQuery } from "../../../ui/frontend/state/head_matrix.js";
 import { currentGroup, selectedHeads } from "../../../ui/frontend/state/head_selection.js";
 import { lineIndices } from "../../../ui/frontend/state/token_selection.js";
+import { answerPosition } from "../layers/layer_panel.js";
 import { askFloats } from "../server.js";
 import { drawHeads, rulesOf } from "./heads_figure.js";
-import { fetchLayerNumbers } from "./layer_numbers.js";
 import { createOverview } from "./overview_figure.js";
 import { runOf, shownSide } from "./shown_run.js";
 
-/** @import { AttentionGroup, ExplorePage, ShownFigure } from "../types.js" */
+/** @import { AttentionGroup, ExplorePage, LayerNumbersAnswer, ShownFigure } from "../types.js" */
 
 const MAX_FIGURE_CELLS = 1 << 20; // cells of all heads together, limited by the size of a PDF request
 
@@ -53,16 +53,28 @@ export async function allHeadsDrawing(page) {
   await loadPendingGroup(page); // the heads of a long text may not be loaded yet
   const group = currentGroup(page);
   if (group.pending) throw new Error("Not all heads are computed yet. Try again in a moment.");
-  const { columns, rules } = await fetchLayerNumbers(page);
+  const { columns, rule } = await layerNumbers(page, group);
   const range = currentColourRange(page);
   const { layers, heads } = group;
   const shown = { layers, heads, cells: headCells(page, group), range, high: gridHigh(page, group) };
   return {
     name: `all-heads-${group.name}`,
-    shown: [`${group.shows || "attention weights"} of all heads, ${range.description}`, ...rules].join("; "),
+    shown: [`${group.shows || "attention weights"} of all heads, ${range.description}`, rule]
+      .filter(Boolean)
+      .join("; "),
     sides: [{ ...runOf(page), attention_group: group.name }],
     draw: (width, title) => createOverview(shown, columns, { width, title }),
   };
+}
+
+/**
+ * The numbers of the stack that makes the prediction; an encoder's layers have none.
+ * @param {ExplorePage} page @param {AttentionGroup} group @returns {Promise<LayerNumbersAnswer>}
+ */
+async function layerNumbers(page, { stack }) {
+  if (stack !== page.state.answer.attention_groups[0].stack) return { columns: [], rule: "" };
+  const details = { query: answerPosition(page), token: page.state.choice.target_token };
+  return (await askFloats(page, "layer_numbers", details)).meta;
 }
 
 /**

@@ -5,12 +5,8 @@ import { addWords, LABEL_SIZE, PRINT_COLOURS, textWidth } from "../../../ui/fron
 import { addColourScale, beginFigure, cellGap, MARGIN } from "../../../ui/frontend/charts/shapes.js";
 import { beyondEnd, formatHigh } from "../../../ui/frontend/state/colour_range.js";
 
-/** @import { ColourRangeRow, Figure, Shape } from "../types.js" */
+/** @import { ColourRangeRow, Figure, LayerColumn, Shape } from "../types.js" */
 
-/**
- * A column of numbers; `embedding` is the entry before the first layer. A title may break at its line breaks.
- * @typedef {{ title: string, embedding: string, layers: string[], align: "start" | "end" }} LayerColumn
- */
 /**
  * The heads: the byte codes of each, or null if it is off, and the weight of the strongest colour.
  * @typedef {object} OverviewHeads

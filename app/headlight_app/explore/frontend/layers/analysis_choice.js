@@ -51,11 +51,11 @@ function isListed({ state }, edits) {
   return Array.isArray(edits) && edits.every((edit) => state.choice.edits.includes(edit));
 }
 
-/** A pick as a change of the choice; another query unlocks the tokens. @param {ExplorePage} page @param {Pick} pick */
+/** A pick as a change of the choice; another query unlocks the tokens, and its answer is the likeliest. @param {ExplorePage} page @param {Pick} pick */
 function changeOf(page, { toggle_edits, ...pick }) {
   return {
     ...pick,
-    ...("query" in pick && { query: urlPosition(page, Number(pick.query)), pinned: [] }),
+    ...("query" in pick && { query: urlPosition(page, Number(pick.query)), pinned: [], target_token: -1 }),
     ...(Array.isArray(toggle_edits) && { edits: toggledEdits(page, toggle_edits) }),
   };
 }

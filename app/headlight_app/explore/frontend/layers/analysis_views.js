@@ -12,6 +12,7 @@ import { askFloats } from "../server.js";
 import { askedQuestion, detailsOf, picksOf } from "./analysis_choice.js";
 import { drawRun, keepSteps, stepsOf } from "./analysis_steps.js";
 import { activeAnalysis, answerPosition, layerElement, markWaiting, showLayersMessage } from "./layer_panel.js";
+import { keepScrolled } from "./scrolling.js";
 
 /** @import { Drawn } from "../../../ui/frontend/views/rows.js" */
 /** @import { ViewRow } from "../../../ui/frontend/views/types.js" */
@@ -27,6 +28,8 @@ const memory = remembered((/** @type {ExplorePage} */ _page) => ({
     controls: /** @type {Map<string, HTMLElement>} */ (new Map()),
     drawn: /** @type {WeakMap<ViewRow, Drawn>} */ (new WeakMap()),
   },
+  /** The rows of each place. */
+  rows: /** @type {Map<HTMLElement, ViewRow[]>} */ (new Map()),
   /** The titles of the rows when a part was clicked: a row that this opens is scrolled to. */
   before: /** @type {string[] | null} */ (null),
 }));
@@ -43,6 +46,7 @@ function drawAnalysis(page) {
       place.dataset.drawn = "";
     }
     memory(page).shown.controls.clear();
+    memory(page).rows.clear();
     memory(page).before = null;
     say(page, "");
   }
@@ -69,7 +73,11 @@ function drawFound(page, place, found) {
   const isWhole = place.dataset.testid === PLACES[0] || routes.length === 1;
   if (isWhole && place.dataset.drawn !== name) markWaiting(place, !found);
   else place.ariaBusy = String(!found);
-  if (!found) return isWhole || drawRows(page, place, []); // what it offered was about another text
+  if (!found) {
+    const rows = memory(page).rows.get(place) ?? [];
+    const offers = rows.some((row) => row.views.some(isControl)); // about another text
+    return drawRows(page, place, isWhole || !offers ? rows : []);
+  }
   place.dataset.drawn = name;
   if (!found.meta.error) return drawRows(page, place, rowsOf(found.meta));
   if (!isWhole) return drawRows(page, place, []); // the rest of the analysis can be used without it
@@ -81,21 +89,13 @@ function drawFound(page, place, found) {
 function drawRows(page, place, rows) {
   const width = place.parentElement?.clientWidth || innerWidth;
   const key = JSON.stringify([width, page.state.choice, answerPosition(page)]);
-  const scrolled = framesOf(place).map(({ scrollLeft }) => scrollLeft);
+  memory(page).rows.set(place, rows);
   const drawn = createRows(rows, { width, picks: chosenHere(page) }, Object.assign(memory(page).shown, { key }));
-  updateChildren(place, ...drawn);
-  framesOf(place).forEach((frame, index) => {
-    if (scrolled[index]) frame.scrollLeft = scrolled[index];
-  });
+  keepScrolled(place, () => updateChildren(place, ...drawn));
   scrollToOpened(page, rows, place);
   const sentence = firstSentence(rows);
   if (sentence) say(page, sentence);
   return true;
-}
-
-/** @param {HTMLElement} place */
-function framesOf(place) {
-  return [...place.querySelectorAll(".scroll")];
 }
 
 /** The picks of the views; what one of them opens is scrolled to. @param {ExplorePage} page */

@@ -1,12 +1,10 @@
 // Shared by the panels of the tab "Layers": their elements, the position of the answer, and the selected head.
 
-import { createElement, onHover, visibleText } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { queryPosition } from "../../../ui/frontend/state/token_selection.js";
 
-/** @import { Hovered } from "../../../ui/frontend/dom/dom.js" */
-/** @import { ExplorePage, Token } from "../types.js" */
+/** @import { ExplorePage } from "../types.js" */
 
 /**
  * @template {HTMLElement} [T=HTMLElement]
@@ -58,17 +56,6 @@ export function markWaiting(words, waits) {
  */
 export function answerPosition(page) {
   return queryPosition(page, page.state.answer.tokens);
-}
-
-/**
- * A token of the running text, shaded by a share; hovering calls `hovered`.
- * @param {Pick<Token, "text">} token @param {number} share @param {string} title @param {Hovered} hovered
- */
-export function createLitToken({ text }, share, title, hovered) {
-  const span = createElement("bdi", "", visibleText(text).replace(/^·(?=.)/, " "), { title });
-  span.style.setProperty("--shade", `${Math.round(share * 100)}%`);
-  onHover(span, hovered);
-  return span;
 }
 
 /** The axis label of a depth of the residual stream: the number of the layer before it. @param {number} depth */

@@ -12,19 +12,32 @@ const [WIDTH, MARGIN] = [420, 6]; // pixels
 
 /** @param {LinesView} view */
 export function createLines(view) {
-  const names = Object.keys(view.series);
+  const names = namedLines(view);
   const figure = beginSheet(WIDTH, `${view.y_title} over ${view.x_title}: ${names.join(", ")}`);
   const chart = { ...lineChart(view), hasLegend: false }; // the legend is HTML, so that its text can be copied
   figure.height = addLineChart(figure, chart, { x: MARGIN, y: 0, width: WIDTH - 3 * MARGIN }) + MARGIN;
   return createElement("div", "chart", [figureSheet(figure), createLegend(names, view.broken)]);
 }
 
+/** The lines that are named: the strong ones, or all. @param {LinesView} view */
+function namedLines({ series, strong }) {
+  return strong.length ? strong : Object.keys(series);
+}
+
 /** Lines as a chart of a figure. @param {LinesView} view */
-export function lineChart({ x, series, x_title, y_title, broken, log_x, log_y }) {
-  const names = Object.keys(series);
+export function lineChart({ x, series, x_title, y_title, x_labels, broken, strong, log_x, log_y }) {
+  const lines = Object.entries(series).map(([name, values]) => {
+    const place = strong.indexOf(name);
+    const isBroken = broken.includes(name);
+    const line = { name, values: values.map(Number), isBroken };
+    if (!strong.length) return line;
+    return place < 0 ? { ...line, isFaint: true } : { ...line, stroke: HEAD_COLOURS[place % HEAD_COLOURS.length] };
+  });
   return {
-    series: names.map((name) => ({ name, values: series[name].map(Number), isBroken: broken.includes(name) })),
+    series: lines,
+    hasLegend: !strong.length,
     x: x.map(Number),
+    ...(x_labels.length && { labels: x_labels }),
     xTitle: x_title,
     yTitle: y_title,
     isLogX: log_x,

@@ -1,9 +1,10 @@
 // A matrix as a heat map with the numbers, or texts, in its cells.
 
 import { divergingColour, formatNumber, formatShort, formatSigned } from "../charts/charts.js";
-import { hexColour } from "../charts/colours.js";
+import { CIVIDIS, colour, hexColour, readableInk } from "../charts/colours.js";
 import { walkByKeys } from "../dom/cell_keys.js";
 import { createElement, createHeading, inlineText } from "../dom/dom.js";
+import { createColourLegend } from "./colour_legend.js";
 import { formatFixed, largestSize } from "./numbers.js";
 
 /** @import { MatrixView, Pick, Picks } from "./types.js" */
@@ -13,7 +14,7 @@ const DIGITS = 3; // of the numbers in front of a row
 
 /** @param {MatrixView} view @param {Picks | undefined} picks @param {HTMLElement} note tells the cell under the pointer */
 export function createMatrix(view, picks, note) {
-  const table = createElement("table", "heat");
+  const table = createElement("table", view.cell_notes.length ? "heat noted" : "heat");
   if (view.title) table.ariaLabel = view.title;
   const head = createHead(view);
   if (head) table.append(head);
@@ -24,7 +25,7 @@ export function createMatrix(view, picks, note) {
   const frame = createElement("div", "scroll", [table]);
   if (note.classList.contains("telling") && table.role !== "grid")
     Object.assign(frame, { tabIndex: 0, role: "region", ariaLabel: view.title }); // so that keys can scroll it
-  return frame;
+  return view.unit ? createElement("div", "", [frame, createColourLegend(scaleWords(view, scales[0]))]) : frame;
 }
 
 /** Whether the note tells the cell under the pointer. @param {MatrixView} view */
@@ -32,9 +33,26 @@ function isTold({ titles, details, row_notes }) {
   return [titles, details, row_notes].some((words) => words.length);
 }
 
+/**
+ * The ends of the colours, and what they mean.
+ * @param {MatrixView} view @param {number} scale @returns {{ low: string, high: string, words: string, signed: boolean }}
+ */
+export function scaleWords({ colours, scaled_by, unit }, scale) {
+  const [signed, prefix] = [colours !== "shares", unit && `${unit}, `];
+  if (!signed) return { low: "0", high: "1", words: `${prefix}on a square-root scale`, signed };
+  if (scaled_by === "row")
+    return { low: "−", high: "+", words: `${prefix}the largest number of the row, white at zero`, signed };
+  return { low: formatSigned(-scale), high: formatSigned(scale), words: `${prefix}white at zero`, signed };
+}
+
+/** The colour of a share. @param {number} share */
+export function shareColour(share) {
+  return colour(Math.sqrt(share), CIVIDIS);
+}
+
 /** The number with the deepest colour, for each row. @param {MatrixView} view */
 export function scalesOf({ values, colours, scaled_by }) {
-  const all = colours === "weights" ? 1 : largestSize(values.flat());
+  const all = colours === "weights" || colours === "shares" ? 1 : largestSize(values.flat());
   return values.map((numbers) => (scaled_by === "row" ? largestSize(numbers) : all));
 }
 
@@ -109,10 +127,11 @@ function createLine(view, row, scale) {
 function createCell(view, row, column, scale) {
   const { values, colours, crossed, marked } = view;
   const value = Number(values[row][column]);
-  const cell = createElement("td", "", cellText(view, row, column, scale));
+  const cell = createElement("td", "", cellParts(view, row, column, scale));
   Object.assign(cell.dataset, { row, column });
   if (crossed?.[row][column]) cell.classList.add("crossed");
   else if (colours !== "none" && Number.isFinite(value)) cell.style.background = shade(colours, value, scale);
+  if (colours === "shares" && Number.isFinite(value)) cell.style.color = readableInk(shareColour(value));
   if (!isTold(view)) cell.title = String(value);
   cell.classList.toggle(
     "marked",
@@ -121,8 +140,17 @@ function createCell(view, row, column, scale) {
   return cell;
 }
 
+/** What is written in a cell, and its note. @param {MatrixView} view @param {number} row @param {number} column @param {number} scale */
+function cellParts(view, row, column, scale) {
+  const text = cellText(view, row, column, scale);
+  if (!view.cell_notes.length) return text;
+  const note = view.cell_notes[row]?.[column];
+  return [createElement("bdi", "", text), ...(note ? [createElement("small", "", note)] : [])];
+}
+
 /** @param {MatrixView["colours"]} colours @param {number} value @param {number} scale */
 function shade(colours, value, scale) {
+  if (colours === "shares") return hexColour(shareColour(value));
   if (colours !== "groups") return divergingColour(value / scale);
   return `color-mix(in srgb, ${groupColour(value)} 28%, var(--surface))`;
 }
@@ -160,7 +188,7 @@ function makeButtons(view, table, picks) {
     const pick = view.picks[row]?.[column] ?? view.column_picks[column] ?? {};
     if (!Object.keys(pick).length) continue;
     const isChosen = picks.isChosen(pick);
-    const button = createElement("button", isChosen ? "chosen" : "", cell.textContent ?? "");
+    const button = createElement("button", isChosen ? "chosen" : "", [...cell.childNodes]);
     Object.assign(button, {
       tabIndex: -1,
       ariaPressed: String(isChosen),

@@ -29,7 +29,8 @@ export interface MatrixView extends CommonView {
   columns: string[];
   row_axis: string;
   column_axis: string;
-  colours: "signed" | "weights" | "none" | "groups";
+  colours: "signed" | "weights" | "shares" | "none" | "groups";
+  unit: string;
   scaled_by: "all" | "row";
   row_sums: boolean;
   row_numbers: Record<string, Numeric[]>;
@@ -37,6 +38,7 @@ export interface MatrixView extends CommonView {
   crossed: boolean[][] | null;
   digits: number | null;
   texts: string[][];
+  cell_notes: string[][];
   titles: string[][];
   details: string[][];
   row_notes: string[];
@@ -87,7 +89,9 @@ export interface LinesView extends CommonView {
   x_title: string;
   y_title: string;
   series_title: string;
+  x_labels: string[];
   broken: string[];
+  strong: string[];
   log_x: boolean;
   log_y: boolean;
 }

@@ -8,7 +8,7 @@ import { addColourScale, addPanels, beginFigure, colourNames, titled } from "../
 import { table } from "../../dom/table.js";
 import { barNumber } from "../bars.js";
 import { lineChart } from "../lines.js";
-import { cellText, formatRowNumber, groupColour, scalesOf } from "../matrix.js";
+import { cellText, formatRowNumber, groupColour, scalesOf, scaleWords, shareColour } from "../matrix.js";
 import { largestSize } from "../numbers.js";
 
 /** @import { Box, Figure, ShownFigure } from "../../types.js" */
@@ -64,31 +64,23 @@ function addMatrix(figure, view, box) {
     ],
   }));
   const y = addTable(figure, { columns, rows }, box) + 0.8;
-  return view.colours === "none" || view.colours === "groups" ? y : addMatrixScale(figure, view, scales[0], box, y);
+  if (view.colours === "none" || view.colours === "groups") return y;
+  const { signed, ...ends } = scaleWords(view, scales[0]);
+  return addColourScale(figure, { ...ends, palette: colourNames(signed) }, box.x, y);
 }
 
 /** @param {MatrixView} view @param {number} row @param {number} column @param {number} scale */
 function printedCell(view, row, column, scale) {
   const value = Number(view.values[row][column]);
-  const lines = cellText(view, row, column, scale).split("\n");
+  const lines = [
+    ...cellText(view, row, column, scale).split("\n"),
+    ...(view.cell_notes[row]?.slice(column, column + 1) ?? []),
+  ];
   if (!Number.isFinite(value) || view.colours === "none" || view.crossed?.[row][column]) return { lines };
   if (view.colours === "groups") return { lines, fill: tint(groupColour(value), GROUP_SHADE) };
-  return { lines, fill: colour(0.5 + value / scale / 2, PURPLE_ORANGE) };
-}
-
-/** @param {Figure} figure @param {MatrixView} view @param {number} scale @param {Box} box @param {number} y */
-function addMatrixScale(figure, { scaled_by }, scale, { x }, y) {
-  const palette = colourNames(true);
-  if (scaled_by === "row") {
-    const words = "the largest number of the row, white at zero";
-    return addColourScale(figure, { low: "−", high: "+", words, palette }, x, y);
-  }
-  return addColourScale(
-    figure,
-    { low: formatSigned(-scale), high: formatSigned(scale), words: "white at zero", palette },
-    x,
-    y,
-  );
+  const bold = view.marked.some(([markedRow, markedColumn]) => markedRow === row && markedColumn === column);
+  if (view.colours === "shares") return { lines, fill: shareColour(value), bold };
+  return { lines, fill: colour(0.5 + value / scale / 2, PURPLE_ORANGE), bold };
 }
 
 /** @param {Figure} figure @param {LinesView} view @param {Box} box */

@@ -1,0 +1,57 @@
+// Scrolled frames of views that are drawn anew: they stay where they are, and a newly chosen column comes into sight.
+
+const EDGE = 8; // pixels after the last column
+
+/**
+ * @param {HTMLElement} place
+ * @param {() => void} draw
+ */
+export function keepScrolled(place, draw) {
+  const before = framesOf(place).map((frame) => ({ left: frame.scrollLeft, chosen: chosenPlace(frame) }));
+  draw();
+  framesOf(place).forEach((frame, index) => {
+    const { left, chosen } = before[index] ?? { left: 0, chosen: "" };
+    if (left) frame.scrollLeft = left;
+    if (chosenPlace(frame) !== chosen) reveal(frame);
+  });
+}
+
+/** @param {HTMLElement} place */
+function framesOf(place) {
+  return [...place.querySelectorAll(".scroll")];
+}
+
+/** @param {Element} frame */
+function chosenCell(frame) {
+  return /** @type {HTMLElement | null | undefined} */ (frame.querySelector("td button.chosen")?.closest("td"));
+}
+
+/** @param {Element} frame */
+function chosenPlace(frame) {
+  const cell = chosenCell(frame);
+  return cell ? `${cell.dataset.row} ${cell.dataset.column}` : "";
+}
+
+/** Scrolls to the chosen column if it is out of sight. @param {Element} frame */
+function reveal(frame) {
+  const cell = chosenCell(frame);
+  if (!cell) return;
+  const cells = [...(cell.parentElement?.children ?? [])].map((each) => /** @type {HTMLElement} */ (each));
+  const [heading, ...columns] = cells.map(({ offsetLeft, offsetWidth }) => ({ left: offsetLeft, width: offsetWidth }));
+  const end = cell.offsetLeft + cell.offsetWidth + EDGE;
+  const isShown =
+    cell.offsetLeft - heading.width >= frame.scrollLeft && end - EDGE <= frame.scrollLeft + frame.clientWidth;
+  if (!isShown) frame.scrollLeft = wholeColumns(columns, heading.width, end, frame.clientWidth);
+}
+
+/**
+ * The scroll offset of a table that shows its columns up to `end`, none of them partly behind the row headings.
+ * @param {{ left: number }[]} columns @param {number} heading width of the row headings @param {number} end
+ * @param {number} width of the frame
+ */
+export function wholeColumns(columns, heading, end, width) {
+  const least = end - width;
+  if (least <= 0) return 0;
+  const first = columns.find(({ left }) => left - heading >= least) ?? columns[columns.length - 1];
+  return Math.max(first.left - heading - EDGE / 4, 0);
+}
