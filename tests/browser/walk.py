@@ -102,7 +102,6 @@ UNSAID = {
     "stBaseButton-secondary",
     "grow",
     "edits-as-text",
-    "flow-threshold",
     "choose-position",
 }
 

@@ -87,8 +87,8 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The state of the page. `text` and `source` are None until the visitor types.
 
     The tab Step by step shows `step`, the tab Layers shows `analysis`; there `lens` is the logit lens or the tuned
-    lens, `patch` is the kind of the patching map, and `neuron` opens the feed-forward of a layer ("3") or one
-    of its neurons ("3.120").
+    lens, `least_share` the percentage from which the information flow shows a share, `patch` is the kind of the
+    patching map, and `neuron` opens the feed-forward of a layer ("3") or one of its neurons ("3.120").
     """
 
     model: Name = ""
@@ -98,6 +98,7 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
     step: Label = ""
     analysis: Label = "logit_lens"
     lens: Annotated[str, one_of(("", "tuned"))] = ""
+    least_share: Annotated[int, Meta(ge=1, le=100)] = 4
     patch: PatchKind = "heads"
     neuron: Annotated[str, Meta(pattern=NEURON_PATTERN)] = ""
     token_ids: Flag = ""  # "1": shows the vocabulary id under each token

@@ -418,27 +418,6 @@ class LogitDifferenceRequest(TargetRequest[LogitDifferenceAnswer], frozen=True, 
     other: NumberOrUnset = -1
 
 
-class InformationFlowAnswer(Answer, frozen=True, kw_only=True):
-    """The shape of the edges: layer, kind, target, source, share, and the largest heads with their shares."""
-
-    position: int
-    edges: int
-    columns: int
-    edge_kinds: tuple[str, ...]
-    layers: int
-    threshold: float
-
-
-class InformationFlowRequest(QueryRequest[InformationFlowAnswer], frozen=True, kw_only=True):
-    """The edges of the flow graph to one token with a share of at least `threshold`."""
-
-    route: ClassVar[str] = "information_flow"
-    lane: ClassVar[Lane] = Lane.LONG
-    seconds: ClassVar[float] = 60.0
-
-    threshold: Annotated[float, Meta(gt=0, le=1, description="a number above 0 and at most 1")] = 0.04
-
-
 class NamedNumber(Struct, frozen=True, kw_only=True):
     """A number with a name, such as the path of a head."""
 

@@ -25,7 +25,7 @@ from headlight_app.explore.contract import (
     HeadChart,
     SourceCodeRequest,
 )
-from headlight_app.explore.tabs import SECTIONS, TABS, analysis_section, tab_panel, tabs_json
+from headlight_app.explore.tabs import TABS, tab_panel, tabs_json
 from headlight_app.export.page import shared_page
 from headlight_app.state.session import (
     apply_reports,
@@ -64,7 +64,6 @@ def instrument(key: str, styles: tuple[str, ...] = (), parts: tuple[tuple[str, s
     )
     export_parts = (read(f"{FRONTEND}/export/{name}.html") for name in ("numbers", "pages", "shell"))
     panels = "".join(tab_panel(name, read(tab.html)) for name, tab in TABS.items())
-    sections = "".join(analysis_section(name, read(html)) for name, html in SECTIONS.items())
     return Component(
         key,
         html=f"{FRONTEND}/explore.html",
@@ -73,7 +72,6 @@ def instrument(key: str, styles: tuple[str, ...] = (), parts: tuple[tuple[str, s
             signal_gallery.signal_gallery(),
             export_menu.export_menu(*export_parts),
             ("<!-- one panel for each tab -->", panels),
-            ("<!-- one section for each analysis -->", sections),
             *parts,
         ),
     )

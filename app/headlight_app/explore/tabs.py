@@ -44,14 +44,6 @@ TABS: Registry[Tab] = Registry(
 )
 
 
-# The HTML of the analyses that the page draws by code of its own, by the names of their rows in
-# answers/analyses/table.py; `layers/analyses.js` names their modules.
-_LAYERS = "explore/frontend/layers"
-SECTIONS = {
-    "information_flow": f"{_LAYERS}/information_flow/information_flow.html",
-}
-
-
 def tabs_json(tabs: Mapping[str, Tab]) -> list[Values]:
     """Tabs in the browser's format."""
     return [{"name": name, "title": tab.title} for name, tab in tabs.items()]
@@ -62,8 +54,3 @@ def tab_panel(tab: str, html: str) -> str:
     label = escape(TABS[tab].title)
     attributes = f'class="tab-panel {tab}-panel" data-testid="panel-{tab}" role="region" aria-label="{label}"'
     return f"<div {attributes} hidden>{html}</div>"
-
-
-def analysis_section(name: str, html: str) -> str:
-    """The HTML of one analysis."""
-    return f'<section class="{name}" data-analysis="{name}" hidden>{html}</section>'

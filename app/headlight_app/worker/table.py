@@ -63,7 +63,6 @@ _ROWS = (
     row(explore.LayerNumbersRequest, layer_numbers.answer_layer_numbers),
     row(explore.LogitAttributionRequest, layer_analysis.answer_logit_attribution),
     row(explore.LogitDifferenceRequest, why.answer_logit_difference),
-    row(explore.InformationFlowRequest, layer_analysis.answer_information_flow),
     row(explore.CellLedgerRequest, why.answer_cell_ledger),
     row(explore.AnalysisRequest, analysis.answer_analysis),
     row(explore.LongAnalysisRequest, analysis.answer_long_analysis),

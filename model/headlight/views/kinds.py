@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -333,6 +333,47 @@ class GraphView(View):
     edges: tuple[tuple[int, int], ...]
     shades: Numbers = ()
     marked: int | None = None
+
+
+class FlowEdge(NamedTuple):
+    """A share of the node of the column `target` in the next row that comes from the column `source` in this `row`.
+
+    `kind` names its FlowKind; `note` is told with it, and a click chooses its pick.
+    """
+
+    kind: str
+    row: int
+    source: int
+    target: int
+    share: float
+    note: str = ""
+    pick: Pick = {}
+
+
+@dataclass(frozen=True)
+class FlowKind:
+    """How edges are drawn, and what is told of one, with {row}, {source}, {target}, {share} and {note}."""
+
+    form: Literal["line", "second line", "stream", "square", "second square"]
+    words: str
+
+
+@dataclass(frozen=True)
+class FlowView(TitledView):
+    """Shares that flow from row to row of a grid, down to the column `end` of the last row, with `end_text` under it.
+
+    A column is a token, of the text or of the source, by its position there.
+    """
+
+    kind: ClassVar[str] = "flow"
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    edges: tuple[FlowEdge, ...]
+    _: KW_ONLY
+    kinds: Mapping[str, FlowKind]
+    tokens: tuple[tuple[Literal["text", "source"], int], ...]
+    end: int
+    end_text: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

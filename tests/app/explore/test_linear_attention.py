@@ -48,7 +48,11 @@ def test_a_head_off_is_what_a_run_without_it_gives() -> None:
 @pytest.mark.parametrize(
     ("route", "asked", "sentence"),
     [
-        ("information_flow", {"query": LAST}, "layers of linear attention, .* information flow is not available"),
+        (
+            "analysis",
+            {"analysis": "information_flow", "query": LAST},
+            "layers of linear attention, .* information flow is not available",
+        ),
         ("logit_attribution", {"query": LAST}, "a decomposition of the residual stream is not available"),
         (
             "long_analysis",

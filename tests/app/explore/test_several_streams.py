@@ -56,6 +56,6 @@ def test_a_head_off_is_what_a_run_without_it_gives() -> None:
 
 def test_what_only_one_stream_has_is_refused_with_a_sentence_or_left_out() -> None:
     with pytest.raises(ConfigError, match="several residual streams side by side; information flow is not available"):
-        ask("information_flow", query=LAST)
+        ask("analysis", analysis="information_flow", query=LAST)
     _, scores, *_ = ask_views("token_rankings", model="streams", text=toys.TEXT, query=LAST)
     assert "Leave one out" in scores["rows"] and "ALTI-Logit" not in scores["rows"]

@@ -132,7 +132,6 @@ def test_a_long_text_has_all_of_it_without_kept_weights_or_logits(monkeypatch: p
     bodies: dict[str, dict[str, Any]] = {
         "walkthrough": {"attention": "decoder.1.self", "query": 3},
         "logit_attribution": {"query": 3},
-        "information_flow": {"threshold": 1e-4, "query": 3},
     }
     before = {route: ask(route, **edited, **body) for route, body in bodies.items()}
     monkeypatch.setattr("headlight_app.inference.resolved_question.MAX_WEIGHTS_BYTES", 0)
@@ -164,16 +163,6 @@ def test_another_token_has_other_contributions() -> None:
     assert meta["components"] == likeliest["components"]
 
 
-def test_the_flow_graph_comes_as_rows_of_numbers() -> None:
-    meta, numbers = ask("information_flow", query=4, threshold=1e-4)
-    edges = numbers.reshape(meta["edges"], meta["columns"])
-    assert (edges[:, 2] <= 4).all()
-    assert (edges[:, 4] >= 1e-4 - 1e-6).all()
-    kinds = {meta["edge_kinds"][int(kind)] for kind in edges[:, 1]}
-    assert kinds == {"residual", "self", "feed_forward"}
-    assert (edges[edges[:, 1] == 1][:, 5] >= 0).all()
-
-
 @pytest.mark.parametrize(
     ("route", "model", "body", "said"),
     [
@@ -183,9 +172,6 @@ def test_the_flow_graph_comes_as_rows_of_numbers() -> None:
         ("walkthrough", "next", {"attention": "decoder.0.self", "head": 9}, "no head 9"),
         ("walkthrough", "next", {"attention": "decoder.0.self", "key": 99}, "no token 99"),
         ("step_code", "next", {}, "no attention"),
-        ("information_flow", "next", {"threshold": 0}, "threshold"),
-        ("information_flow", "next", {"threshold": "many"}, "threshold"),
-        ("information_flow", "next", {"threshold": True}, "threshold"),
         ("logit_attribution", "next", {"token": 10**6}, "no answer"),
     ],
 )

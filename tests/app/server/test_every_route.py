@@ -44,7 +44,6 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "analysis": {"analysis": "logit_attribution"},
     "logit_attribution": {},
     "logit_difference": {"other": 1},
-    "information_flow": {},
     "analysis_step": {"analysis": "head_ablation"},
     "cell_ledger": {"attention": "decoder.1.self", "head": 1, "query": 3, "key": 2},
     "long_analysis": {"analysis": "token_rankings"},

@@ -75,6 +75,7 @@ STATES = st.builds(
     step=WORDS.filter(lambda word: len(word) <= 40),
     key=st.integers(-1, 500),
     analysis=st.sampled_from(["logit_lens", "head_ablation"]),
+    least_share=st.integers(1, 100),
     neuron=st.sampled_from(["", "3", "3.120"]),
     token_ids=st.sampled_from(["", "1"]),
     edits=st.lists(EDITS, max_size=4).map(tuple),

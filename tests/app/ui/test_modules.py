@@ -2,8 +2,7 @@
 
 import re
 
-from headlight_app.explore.answers.analyses.drawn_by_page import DRAWN_BY_PAGE
-from headlight_app.explore.tabs import SECTIONS, TABS
+from headlight_app.explore.tabs import TABS
 from headlight_app.tasks.views import TASK_VIEWS
 from headlight_app.ui import modules
 
@@ -15,12 +14,10 @@ def test_a_browser_is_told_of_the_script_before_it_asks() -> None:
     assert told == [f"{modules.folder()}/{modules.SCRIPT}"]
 
 
-def test_every_panel_analysis_and_task_has_a_module_that_draws_it() -> None:
+def test_every_panel_and_task_has_a_module_that_draws_it() -> None:
     for table, rows in (
         (FRONTEND / "panels.js", TABS),
-        (FRONTEND / "layers" / "analyses.js", SECTIONS),
         (modules.ROOT / "tasks" / "frontend" / "main.js", TASK_VIEWS),
     ):
         drawn = re.findall(r"^(?:import|export { default as) (\w+)", table.read_text(encoding="utf-8"), re.MULTILINE)
         assert sorted(drawn) == sorted(rows), table.name
-    assert list(SECTIONS) == list(DRAWN_BY_PAGE)

@@ -221,7 +221,7 @@ def test_a_feed_forward_opens_its_neurons_and_one_of_them_is_switched_off(shared
 @pytest.mark.journey
 def test_the_flow_graph_is_read_and_a_head_chosen_by_keyboard(shared_visitor: Visitor) -> None:
     page = enter(shared_visitor, "tab=layers&analysis=information_flow")
-    graph, reading = page.get_by_test_id("flow"), page.get_by_test_id("flow-reading")
+    graph, reading = page.get_by_test_id("flow"), page.get_by_test_id("view-note")
     expect(reading).to_contain_text("shares")
     graph.press("ArrowRight")
     expect(reading).to_contain_text("takes")
@@ -343,7 +343,7 @@ def test_the_tokens_show_which_one_is_the_query_and_which_the_key(shared_visitor
     expect(query).to_have_attribute("data-position", "7")
     expect(key).to_have_count(0)
     page.get_by_test_id("analysis-information_flow").click()
-    expect(page.get_by_test_id("flow-reading")).to_contain_text("shares")
+    expect(page.get_by_test_id("view-note")).to_contain_text("shares")
     page.get_by_test_id("flow").press("ArrowRight")
     expect(key).to_have_count(1)
     page.get_by_test_id("part-heads-decoder.self-5").press("Enter")

@@ -180,9 +180,9 @@ test("a feed-forward opens its neurons, and one of them is switched off and on",
 
 test("the flow of information is walked by keys, and a head is chosen in it", async () => {
   const page = await layers("information_flow");
-  assert.match(page.text("flow-reading"), /shares/);
+  assert.match(page.text("view-note"), /shares/);
   page.press("ArrowRight", "flow");
-  const [, layer, head] = /Layer (\d+):.*?takes.*?head (\d+)/.exec(page.text("flow-reading")) ?? [];
+  const [, layer, head] = /Layer (\d+):.*?takes.*?head (\d+)/.exec(page.text("view-note")) ?? [];
   assert.ok(layer);
   assert.equal(page.all(".chip.key").length, 1);
   page.press("Enter", "flow");
@@ -191,6 +191,17 @@ test("the flow of information is walked by keys, and a head is chosen in it", as
     [page.reports.at(-1)?.layer, page.reports.at(-1)?.head].map((one) => one ?? 0),
     [Number(layer), Number(head)],
   );
+});
+
+test("a least share that is slid to is in the choice, and fewer lines are drawn", async () => {
+  const page = await layers("information_flow");
+  const lines = () => page.all("[data-testid=flow] path").length;
+  const before = lines();
+  page.fill(page.one(".rows input[type=range]"), "9");
+  await settle();
+  assert.equal(page.reports.at(-1)?.least_share, 12);
+  assert.ok(lines() < before && lines() > 0);
+  assert.match(page.text("analysis-long"), /at least 12 %/);
 });
 
 /** A cell of the only table. @param {Opened} page @param {string} words its name begins with */

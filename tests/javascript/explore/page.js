@@ -21,6 +21,7 @@ const CHOICE = {
   step: "",
   analysis: "",
   lens: "",
+  least_share: 4,
   patch: "heads",
   neuron: "",
   token_ids: "",

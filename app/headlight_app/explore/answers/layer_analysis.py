@@ -1,4 +1,4 @@
-"""Answers for Layers: logit attribution and information flow; the answers of a model in words."""
+"""Answers for Layers: logit attribution; the answers of a model in words."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from headlight.views.words import digits, percent, quoted, signed
 from headlight_app.contract.reply import Reply
 from headlight_app.explore.contract import (
     ComponentAnswer,
-    InformationFlowAnswer,
-    InformationFlowRequest,
     LogitAttributionAnswer,
     LogitAttributionRequest,
 )
@@ -31,9 +29,6 @@ from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 # All values the tab needs beyond those every question keeps: one forward pass for all of its plots.
 KEEP_PATTERNS = tuple(sorted({*logit_lens.KEEP, *residual_stream.KEEP, *information_flow.KEEP, *head_ablation.KEEP}))
 TOP_TOKENS = 5  # that a feed-forward promotes
-# An edge's kind is sent as its index here.
-EDGE_KINDS = ("residual", "self", "cross", "feed_forward", "layer_embedding")
-HEADS_PER_EDGE = 3  # sent for each edge
 NATS_PER_BIT = float(np.log(2))
 
 
@@ -53,41 +48,25 @@ def answer_logit_attribution(request: LogitAttributionRequest) -> Reply[LogitAtt
     return Reply(answer, added.astype("<f4").tobytes())
 
 
-def answer_information_flow(request: InformationFlowRequest) -> Reply[InformationFlowAnswer]:
-    """The edges of the flow graph to one token: layer, kind, target, source, share, and its largest heads' shares."""
-    resolved = resolve(request.question)
-    model, traced = resolved.model, extended_trace(resolved)
-    position = _position(request.query, traced)
-    edges = information_flow.information_flow(model, traced, position, request.threshold)
-    rows = np.full((len(edges), 5 + 2 * HEADS_PER_EDGE), -1, dtype="<f4")
-    for row, edge in zip(rows, edges, strict=True):
-        row[:5] = edge.layer, EDGE_KINDS.index(edge.kind), edge.target, edge.source, edge.importance
-        heads = [number for head in edge.heads[:HEADS_PER_EDGE] for number in head]
-        row[5 : 5 + len(heads)] = heads
-    answer = InformationFlowAnswer(
-        position=position,
-        edges=len(edges),
-        columns=rows.shape[1],
-        edge_kinds=EDGE_KINDS,
-        layers=traced.config.num_layers(traced.config.stacks[-1]),
-        threshold=request.threshold,
-    )
-    return Reply(answer, rows.tobytes())
-
-
 def extended_trace(resolved: ResolvedQuestion) -> Trace:
     """A trace with the values that every question keeps and those that this tab needs."""
     return replace(resolved.trace, values={**resolved.trace_of(*KEEP_PATTERNS).values, **resolved.trace.values})
 
 
-def _position(query: int, traced: Trace) -> int:
+def depth_labels(config: Config) -> tuple[str, ...]:
+    """The names on an axis of the depths of the residual stream: each is that of the layer before it."""
+    return ("emb.", *(f"L{layer}" for layer in range(config.num_layers(config.stacks[-1]))))
+
+
+def position_of(query: int, traced: Trace) -> int:
+    """The position that a query names; the last if it names none."""
     length = len(traced.text.ids)
     return query if 0 <= query < length else length - 1
 
 
 def target_answer(resolved: ResolvedQuestion, query: int, token: int = -1) -> tuple[int, int, np.ndarray]:
     """The position, the requested token (or label), and all logits there; token -1 is the likeliest."""
-    position = _position(query, resolved.trace)
+    position = position_of(query, resolved.trace)
     logits = resolved.logits(position)
     if token >= len(logits):
         raise TextError(f"There is no answer {token}; this model chooses among {len(logits):,}.")

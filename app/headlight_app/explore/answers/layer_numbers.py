@@ -15,7 +15,7 @@ from headlight.problem_types import problem_type_of
 from headlight.tasks import task_of
 from headlight.views.words import in_line, quoted_in_line
 from headlight_app.contract.reply import Reply
-from headlight_app.explore.answers.layer_analysis import answer_text, extended_trace, target_answer
+from headlight_app.explore.answers.layer_analysis import answer_text, extended_trace, position_of, target_answer
 from headlight_app.explore.answers.lens_cells import lens_cells
 from headlight_app.explore.contract import LayerColumn, LayerNumbersAnswer, LayerNumbersRequest
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
@@ -34,7 +34,7 @@ def answer_layer_numbers(request: LayerNumbersRequest) -> Reply[LayerNumbersAnsw
     """The numbers that this model has; a model without some of them has the others."""
     resolved = resolve(request.question)
     tokens = resolved.trace.text.token_texts
-    position = request.query if 0 <= request.query < len(tokens) else len(tokens) - 1
+    position = position_of(request.query, resolved.trace)
     parts: list[Callable[[], Found]] = [
         lambda: _lens(resolved, position),
         lambda: _norms(resolved, position),

@@ -286,21 +286,6 @@ export interface LogitDifferenceRequest extends TargetRequest {
   other?: number;
 }
 
-/** The shape of the edges: layer, kind, target, source, share, and the largest heads with their shares. */
-export interface InformationFlowAnswer {
-  position: number;
-  edges: number;
-  columns: number;
-  edge_kinds: string[];
-  layers: number;
-  threshold: number;
-}
-
-/** The edges of the flow graph to one token with a share of at least `threshold`. */
-export interface InformationFlowRequest extends QueryRequest {
-  threshold?: number;
-}
-
 /** A number with a name, such as the path of a head. */
 export interface NamedNumber {
   name: string;
@@ -452,7 +437,6 @@ export interface ExploreRoutes {
   layer_numbers: { request: LayerNumbersRequest; answer: LayerNumbersAnswer };
   logit_attribution: { request: LogitAttributionRequest; answer: LogitAttributionAnswer };
   logit_difference: { request: LogitDifferenceRequest; answer: LogitDifferenceAnswer };
-  information_flow: { request: InformationFlowRequest; answer: InformationFlowAnswer };
   cell_ledger: { request: CellLedgerRequest; answer: CellLedgerAnswer };
   input_vectors: { request: InputVectorsRequest; answer: InputVectorsAnswer };
   export_numbers: { request: ExportNumbersRequest; answer: FileAnswer };

@@ -169,18 +169,6 @@ export interface RankedEntry {
   chosen?: boolean;
 }
 
-/** A share of a token's residual stream. */
-export interface FlowEdge {
-  layer: number;
-  kind: string;
-  target: number;
-  source: number;
-  share: number;
-  heads: { head: number; share: number }[];
-  from: Point;
-  to: Point;
-}
-
 export interface Point {
   x: number;
   y: number;

@@ -75,6 +75,7 @@ export interface State extends HeadChoice {
   step: string;
   analysis: string;
   lens: string;
+  least_share: number;
   patch: "direct_heads" | "heads" | "k" | "q" | "residual" | "v";
   neuron: string;
   token_ids: string;

@@ -20,7 +20,7 @@ from headlight.views.words import in_line, names, numbered, quoted, quoted_in_li
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.analyses.row import Analysis, Program, Views
 from headlight_app.explore.answers.analyses.surprisal import surprisal
-from headlight_app.explore.answers.layer_analysis import extended_trace, target_answer
+from headlight_app.explore.answers.layer_analysis import depth_labels, extended_trace, position_of, target_answer
 from headlight_app.explore.answers.lens_cells import LensCells, lens_cells
 from headlight_app.export.answers.programs import model_arguments
 from headlight_app.inference.resolved_question import ResolvedQuestion
@@ -35,15 +35,14 @@ TUNED_LENS_EXPLANATION = (
 
 def logit_lens(resolved: ResolvedQuestion, state: State) -> Views:
     """The answers after each layer at a window of the tokens, the norms, and what the lenses lose."""
-    length = len(resolved.trace.text.ids)
-    asked = state.query if 0 <= state.query < length else length - 1
+    length, asked = len(resolved.trace.text.ids), position_of(state.query, resolved.trace)
     first = asked - asked % WINDOW
     window = slice(first, min(first + WINDOW, length))
     tuned = resolved.tuned_lens
     is_tuned = state.lens == "tuned" and tuned is not None
     cells = lens_cells(resolved, window, tuned if is_tuned else None)
     losses = tuned.losses if tuned else None
-    beside = surprisal(resolved) if _has_logits(resolved) else ()
+    beside = surprisal(resolved) if length <= WINDOW else ()
     return (
         *((row(_lenses()),) if losses else ()),
         *((_windows(window, length),) if length > WINDOW else ()),
@@ -57,12 +56,8 @@ def logit_lens(resolved: ResolvedQuestion, state: State) -> Views:
 
 
 def _late_surprisal(resolved: ResolvedQuestion, state: State) -> Views:
-    """The surprisal of a text whose logits are computed for it."""
-    return () if _has_logits(resolved) else surprisal(resolved)
-
-
-def _has_logits(resolved: ResolvedQuestion) -> bool:
-    return extended_trace(resolved).logits is not None
+    """The surprisal of a text longer than the table."""
+    return () if len(resolved.trace.text.ids) <= WINDOW else surprisal(resolved)
 
 
 def _lenses() -> ChoiceView:
@@ -162,7 +157,7 @@ def _norms(resolved: ResolvedQuestion, asked: int, window: slice) -> LinesView:
     """A line for each token of the window and for the first of the text; that of the asked token is strong."""
     traced = extended_trace(resolved)
     norms, tokens = residual_norms(traced).astype(float), traced.text.token_texts
-    depths = ("emb.", *(f"L{layer}" for layer in range(len(norms) - 1)))
+    depths = depth_labels(resolved.config)
     named = numbered(tokens)
     drawn = [*sorted({0, *range(window.start, window.stop)} - {asked}), asked]
     return LinesView(

@@ -46,9 +46,8 @@ class Analysis:
     chosen head too. `compute` returns what it shows at once. `compute_long` returns more, computed in the lane for long
     work, and asked for after `pause` milliseconds without another choice: not while one types, if it runs the model
     again. `step` returns more step by step, once the button titled `start` is pressed; `of_unpatched`: the run without
-    patches, so that patches made by clicks do not change it. An analysis with none of the three is drawn by the page's
-    own code. Models for which it does not `exist` do not list it. `of_likeliest`: it analyses the likeliest answer. The
-    lesson is empty if it depends on the model.
+    patches, so that patches made by clicks do not change it. Models for which it does not `exist` do not list it.
+    `of_likeliest`: it analyses the likeliest answer. The lesson is empty if it depends on the model.
     """
 
     title: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 
 from headlight.registry import Registry
-from headlight_app.explore.answers.analyses.drawn_by_page import DRAWN_BY_PAGE
 from headlight_app.explore.answers.analyses.row import Analysis
 
 NAMES = (
@@ -22,8 +21,6 @@ NAMES = (
 
 
 def _row(name: str) -> Analysis:
-    if name in DRAWN_BY_PAGE:
-        return DRAWN_BY_PAGE[name]
     found: Analysis = import_module(f"{__package__}.{name}").ANALYSIS
     return found
 

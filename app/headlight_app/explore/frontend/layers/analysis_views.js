@@ -1,6 +1,7 @@
 // An analysis whose views are computed in Python: on the screen, as a figure, and as numbers.
 
 import { updateChildren } from "../../../ui/frontend/dom/dom.js";
+import { markTokens } from "../../../ui/frontend/heads/token_strip.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { isControl } from "../../../ui/frontend/views/controls.js";
@@ -15,8 +16,8 @@ import { activeAnalysis, answerPosition, layerElement, markWaiting, showLayersMe
 import { keepScrolled } from "./scrolling.js";
 
 /** @import { Drawn } from "../../../ui/frontend/views/rows.js" */
-/** @import { ViewRow } from "../../../ui/frontend/views/types.js" */
-/** @import { AnalysisAnswer, AnalysisRow, ExplorePage, Found, ShownDrawing, Tab } from "../types.js" */
+/** @import { Surroundings, ViewRow } from "../../../ui/frontend/views/types.js" */
+/** @import { AnalysisAnswer, AnalysisRow, ExplorePage, Found, ShownDrawing } from "../types.js" */
 
 const ISOLATES = /[\u2068\u2069]/g; // around tokens in a sentence
 const PLACES = ["analysis-views", "analysis-long", "analysis-steps"];
@@ -34,10 +35,8 @@ const memory = remembered((/** @type {ExplorePage} */ _page) => ({
   before: /** @type {string[] | null} */ (null),
 }));
 
-export default /** @type {Tab} */ ({ draw: drawAnalysis, exported: exportAnalysis });
-
 /** @param {ExplorePage} page */
-function drawAnalysis(page) {
+export function drawAnalysis(page) {
   const row = activeAnalysis(page);
   const [atOnce, later, stepwise] = PLACES.map((name) => layerElement(page, name));
   if (atOnce.dataset.shown !== row.name) {
@@ -90,12 +89,21 @@ function drawRows(page, place, rows) {
   const width = place.parentElement?.clientWidth || innerWidth;
   const key = JSON.stringify([width, page.state.choice, answerPosition(page)]);
   memory(page).rows.set(place, rows);
-  const drawn = createRows(rows, { width, picks: chosenHere(page) }, Object.assign(memory(page).shown, { key }));
+  const surroundings = { width, picks: chosenHere(page), mark: marksOf(page) };
+  const drawn = createRows(rows, surroundings, Object.assign(memory(page).shown, { key }));
   keepScrolled(place, () => updateChildren(place, ...drawn));
   scrollToOpened(page, rows, place);
   const sentence = firstSentence(rows);
   if (sentence) say(page, sentence);
   return true;
+}
+
+/** Marks the tokens of a part that is pointed at, or else that of the answer. @param {ExplorePage} page @returns {Surroundings["mark"]} */
+function marksOf(page) {
+  return (query, key) => {
+    const [side, position] = query ?? ["text", answerPosition(page)];
+    markTokens(page, { side, position }, key && { side: key[0], position: key[1] });
+  };
 }
 
 /** The picks of the views; what one of them opens is scrolled to. @param {ExplorePage} page */
@@ -142,7 +150,7 @@ function rowsOf({ rows }) {
 }
 
 /** @param {ExplorePage} page @returns {Promise<ShownDrawing>} */
-async function exportAnalysis(page) {
+export async function exportAnalysis(page) {
   const row = activeAnalysis(page);
   const rows = await rowsToSave(page, row);
   const views = rows.flatMap((each) => each.views);

@@ -21,14 +21,6 @@ export function activeAnalysis(page) {
 }
 
 /**
- * The sections of the analyses, of which one is open.
- * @param {ExplorePage} page @returns {NodeListOf<HTMLElement>}
- */
-export function layerSections(page) {
-  return page.view.panels.layers.querySelectorAll("[data-analysis]");
-}
-
-/**
  * Shows a sentence instead of an analysis that this model does not support.
  * @param {ExplorePage} page @param {string} sentence
  */
@@ -36,9 +28,8 @@ export function showLayersMessage(page, sentence) {
   const message = layerElement(page, "layers-silent");
   message.textContent = sentence;
   message.hidden = !sentence;
-  if (!sentence) return;
-  layerElement(page, "layers-lesson").hidden = true;
-  for (const section of layerSections(page)) section.hidden = true;
+  layerElement(page, "analysis").hidden = Boolean(sentence);
+  if (sentence) layerElement(page, "layers-lesson").hidden = true;
 }
 
 /**
@@ -56,11 +47,6 @@ export function markWaiting(words, waits) {
  */
 export function answerPosition(page) {
   return queryPosition(page, page.state.answer.tokens);
-}
-
-/** The axis label of a depth of the residual stream: the number of the layer before it. @param {number} depth */
-export function depthLabel(depth) {
-  return depth === 0 ? "emb." : `L${depth - 1}`;
 }
 
 /**

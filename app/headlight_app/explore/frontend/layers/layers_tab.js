@@ -4,32 +4,18 @@ import { answerNumber, bestWord } from "../../../ui/frontend/charts/answer_numbe
 import { fillSelect, tokenOptions } from "../../../ui/frontend/charts/charts.js";
 import { drawChoices, inlineText, optionsOf } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
-import { table } from "../../../ui/frontend/dom/table.js";
 import { markTokens } from "../../../ui/frontend/heads/token_strip.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { urlPosition } from "../../../ui/frontend/state/token_selection.js";
-import * as analyses from "./analyses.js";
-import analysisViews from "./analysis_views.js";
-import { activeAnalysis, answerPosition, layerElement, layerSections, showLayersMessage } from "./layer_panel.js";
+import { drawAnalysis, exportAnalysis } from "./analysis_views.js";
+import { activeAnalysis, answerPosition, layerElement, showLayersMessage } from "./layer_panel.js";
 
 /** @import { AnalysisRow, ExplorePage, Tab } from "../types.js" */
 
-/** @type {Record<string, Tab>} */
-const ANALYSES = table({ ...analyses });
-const VIEWS = "views"; // the section of all analyses that have views
+export default /** @type {Tab} */ ({ draw: drawLayers, exported: exportAnalysis });
 
-export default /** @type {Tab} */ ({
-  draw: drawLayers,
-  exported: async (page) => (await tabOf(activeAnalysis(page))?.exported?.(page)) ?? null,
-});
-
-/** @param {AnalysisRow} row @returns {Tab | undefined} */
-function tabOf({ name, routes }) {
-  return routes.length ? analysisViews : ANALYSES[name];
-}
-
-/** @param {ExplorePage} page @param {boolean} fresh */
-function drawLayers(page, fresh) {
+/** @param {ExplorePage} page */
+function drawLayers(page) {
   const { analyses } = page.state.catalogue;
   const open = activeAnalysis(page);
   const place = layerElement(page, "analyses");
@@ -37,13 +23,10 @@ function drawLayers(page, fresh) {
   const lesson = layerElement(page, "layers-lesson");
   lesson.textContent = open.lesson;
   lesson.hidden = !open.lesson;
-  for (const section of layerSections(page)) {
-    section.hidden = section.dataset.analysis !== (open.routes.length ? VIEWS : open.name);
-    section.ariaLabel = open.title;
-  }
+  layerElement(page, "analysis").ariaLabel = open.title;
   showLayersMessage(page, "");
   drawAnswerSelects(page, open);
-  tabOf(open)?.draw(page, fresh);
+  drawAnalysis(page);
 }
 
 /** @param {ExplorePage} page @param {AnalysisRow} analysis */

@@ -1,6 +1,7 @@
 // Scrolled frames of views that are drawn anew: they stay where they are, and a newly chosen column comes into sight.
 
 const EDGE = 8; // pixels after the last column
+const MARGIN = 60; // pixels at the right of what a frame keeps in sight
 
 /**
  * @param {HTMLElement} place
@@ -23,18 +24,23 @@ function framesOf(place) {
 
 /** @param {Element} frame */
 function chosenCell(frame) {
-  return /** @type {HTMLElement | null | undefined} */ (frame.querySelector("td button.chosen")?.closest("td"));
+  const found = frame.querySelector("td.marked") ?? frame.querySelector("td button.chosen")?.closest("td");
+  return /** @type {HTMLElement | null | undefined} */ (found);
 }
 
 /** @param {Element} frame */
 function chosenPlace(frame) {
   const cell = chosenCell(frame);
+  const { insight } = /** @type {HTMLElement} */ (frame).dataset;
+  if (insight) return insight;
   return cell ? `${cell.dataset.row} ${cell.dataset.column}` : "";
 }
 
-/** Scrolls to the chosen column if it is out of sight. @param {Element} frame */
+/** Scrolls to the chosen or marked column, or what a frame names, if it is out of sight. @param {Element} frame */
 function reveal(frame) {
   const cell = chosenCell(frame);
+  const { insight } = /** @type {HTMLElement} */ (frame).dataset;
+  if (insight) frame.scrollLeft = Math.max(Number(insight) - frame.clientWidth + MARGIN, 0);
   if (!cell) return;
   const cells = [...(cell.parentElement?.children ?? [])].map((each) => /** @type {HTMLElement} */ (each));
   const [heading, ...columns] = cells.map(({ offsetLeft, offsetWidth }) => ({ left: offsetLeft, width: offsetWidth }));

@@ -197,6 +197,7 @@ export type View =
   | ClaimsView
   | ImageView
   | GraphView
+  | FlowView
   | SoundView
   | FileView
   | ChoiceView
@@ -224,9 +225,33 @@ export interface Picks {
 }
 
 /** What surrounds views: the width in pixels, the links from their parts to other screens and to Explore, and picks. */
+/** A token of the text or of the source. */
+export type TokenPlace = [side: "text" | "source", position: number];
+export type FlowEdge = [
+  kind: string,
+  row: number,
+  source: number,
+  target: number,
+  share: Numeric,
+  note: string,
+  pick: Pick,
+];
+export interface FlowView extends CommonView {
+  kind: "flow";
+  columns: string[];
+  rows: string[];
+  tokens: TokenPlace[];
+  kinds: Record<string, { form: "line" | "second line" | "stream" | "square" | "second square"; words: string }>;
+  edges: FlowEdge[];
+  end: number;
+  end_text: string;
+}
+
 export interface Surroundings {
   width: number;
   linkTo?: LinkTo;
   explore?: Link;
   picks?: Picks;
+  /** Marks two tokens that a part of a view is about, or those of the page again. */
+  mark?: (query: TokenPlace | null, key?: TokenPlace) => void;
 }

@@ -7,6 +7,7 @@ import { createBars } from "./bars.js";
 import { createChanges } from "./changes.js";
 import { drawControl, isControl } from "./controls.js";
 import { createFile, createSound } from "./files.js";
+import { createFlow } from "./flow/flow.js";
 import { createGraph } from "./graph.js";
 import { createHeatMap } from "./heat_map.js";
 import { createImage } from "./image.js";
@@ -43,6 +44,7 @@ const DRAWINGS = table({
   claims: (view, { linkTo }) => createClaims(view, linkTo),
   image: createImage,
   graph: createGraph,
+  flow: createFlow,
   sound: createSound,
   file: createFile,
   equations: createEquations,

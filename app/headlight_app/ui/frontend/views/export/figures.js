@@ -1,4 +1,4 @@
-// Views as figures for print: matrices, lines, bars and changes.
+// Views as figures for print: matrices, lines, bars, changes and flows.
 
 import { formatSigned } from "../../charts/charts.js";
 import { colour, PURPLE_ORANGE, tint } from "../../charts/colours.js";
@@ -7,20 +7,27 @@ import { addTable } from "../../charts/figure_table.js";
 import { addColourScale, addPanels, beginFigure, colourNames, titled } from "../../charts/shapes.js";
 import { table } from "../../dom/table.js";
 import { barNumber } from "../bars.js";
+import { addFlowDrawing } from "../flow/flow.js";
 import { lineChart } from "../lines.js";
 import { cellText, formatRowNumber, groupColour, scalesOf, scaleWords, shareColour } from "../matrix.js";
 import { largestSize } from "../numbers.js";
 
 /** @import { Box, Figure, ShownFigure } from "../../types.js" */
-/** @import { BarsView, ChangesView, LinesView, MatrixView, View, ViewRow } from "../types.js" */
-/** @typedef {MatrixView | LinesView | BarsView | ChangesView} Drawn */
+/** @import { BarsView, ChangesView, FlowView, LinesView, MatrixView, View, ViewRow } from "../types.js" */
+/** @typedef {MatrixView | LinesView | BarsView | ChangesView | FlowView} Drawn */
 /** @typedef {(figure: Figure) => (box: Box) => number} Panel returns its bottom edge */
 
 export const WIDEST_CHART = 120; // millimetres
 const GROUP_SHADE = 0.28; // of a group's colour in white
 
 /** @type {{ [Kind in Drawn["kind"]]: (figure: Figure, view: Extract<Drawn, { kind: Kind }>, box: Box) => number }} */
-const FIGURES = table({ matrix: addMatrix, lines: addLines, bars: addViewBars, changes: addChanges });
+const FIGURES = table({
+  matrix: addMatrix,
+  lines: addLines,
+  bars: addViewBars,
+  changes: addChanges,
+  flow: addFlowDrawing,
+});
 
 /** The views of some rows below each other, those that can be drawn. @param {ViewRow[]} rows @returns {ShownFigure["draw"]} */
 export function drawViews(rows) {
