@@ -492,9 +492,9 @@ class AnalysisRow(Struct, frozen=True, kw_only=True):
     """An analysis of the tab Layers: what it reads of the choice, and its lesson, empty if it depends on the model.
 
     `routes` are those that answer it: `analysis`, `long_analysis` after `pause` milliseconds without another choice,
-    and `analysis_step` once the button titled `start` is pressed; the page has code of its own for one without. With
-    the kinds of patches in `reads_head_of` it reads the chosen head too. `of_unpatched`: its steps are of the run
-    without patches. `of_likeliest`: it is about the likeliest answer.
+    and `analysis_step` once the button titled `start` is pressed. With the kinds of patches in `reads_head_of` it reads
+    the chosen head too. `of_unpatched`: its steps are of the run without patches. `of_likeliest`: it is about the
+    likeliest answer.
     """
 
     name: str

@@ -346,8 +346,8 @@ class FlowEdge(NamedTuple):
     source: int
     target: int
     share: float
-    note: str = ""
-    pick: Pick = {}
+    note: str
+    pick: Pick
 
 
 @dataclass(frozen=True)
@@ -398,7 +398,8 @@ class FileView(View):
 class ChoiceView(TitledView):
     """Options with the pick that each makes, and `chosen`, the place of the one that holds now.
 
-    If `chosen` is None it is the option whose pick is the choice. Buttons of the form "actions" are never chosen.
+    If `chosen` is None it is the option whose pick is the choice. Buttons of the form "actions" are never chosen; one
+    with an empty pick cannot be pressed.
     """
 
     kind: ClassVar[str] = "choice"

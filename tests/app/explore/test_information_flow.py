@@ -53,7 +53,6 @@ def test_tokens_of_the_source_have_columns_of_their_own_in_front() -> None:
     assert sides == sorted(sides) and set(sides) == {"source", "text"}
     crossing = [edge for edge in graph["edges"] if edge[KIND] == "cross"]
     assert crossing and all(sides[edge[SOURCE]] == "source" for edge in crossing)
-    assert all(graph["columns"][place].endswith(" (source)") == (side == "source") for place, side in enumerate(sides))
 
 
 def test_the_likeliest_answer_stands_under_the_last_node() -> None:
@@ -76,15 +75,16 @@ def test_the_shares_are_saved_in_full_under_the_names_of_their_tokens() -> None:
 
 
 def test_without_a_share_this_large_the_last_node_stands_alone() -> None:
-    graph = flow(least_share=100)
+    graph = flow(MODEL, least_share=100)
     assert graph["edges"] == [] and len(graph["columns"]) == 1 and "lower the least share" in graph["note"]
     assert next(iter(graph["tables"].values()))["values"] == []
 
 
-def test_a_share_between_the_steps_of_the_slider_gets_a_step() -> None:
-    meta, _ = ask_worker("analysis", analysis="information_flow", model="next", text=TEXT, least_share=13)
-    slider = meta["rows"][0]["views"][0]
-    assert {"least_share": 13} in slider["picks"] and "13 %" in slider["options"]
+def test_a_share_between_the_steps_of_the_slider_is_the_step_below() -> None:
+    slider, graph = ask_views("information_flow", model="next", text=TEXT, least_share=13)
+    assert slider["picks"][slider["chosen"]] == {"least_share": 12} and "at least 12 %" in graph["title"]
+    slider, _ = ask_views("information_flow", model="next", text=TEXT, least_share=12)
+    assert slider["chosen"] is None, "the page finds the one that is chosen"
 
 
 def test_a_long_text_has_the_same_flow_without_kept_weights(monkeypatch: pytest.MonkeyPatch) -> None:

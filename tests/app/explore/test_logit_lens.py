@@ -5,9 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.views.forms import four_digits
+from headlight.views.rows import as_rows
 from headlight.views.words import in_line, quoted
+from headlight_app.contract.state import State
 from headlight_app.explore.answers.analyses.logit_lens import WINDOW
 from headlight_app.explore.answers.analyses.surprisal import mean_words
+from headlight_app.explore.answers.analyses.table import ANALYSES
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 from tests.app.asking import ask_views, ask_worker, make_question
 
@@ -42,12 +46,12 @@ def test_the_last_row_is_the_prediction_and_the_true_tokens_stand_below() -> Non
     table = lens()["Logit lens"]
     question = resolved()
     probabilities = question.trace_of("logits").probabilities(-1)
-    assert table["rows"] == ["embedding", "after layer 0", "the answer", "true next token"]
+    assert table["rows"] == ["Embedding", "After layer 0", "The answer", "True next token"]
     assert saved(table, "Logit lens: probability of the likeliest")[-1, -1] == pytest.approx(probabilities.max())
     best = question.tokenizer.token_text(int(probabilities.argmax()))
     assert table["texts"][2][-1] == in_line(best) and table["details"][2][-1].startswith(quoted(best))
     assert table["texts"][3] == [*map(in_line, question.trace.text.token_texts[1:]), "?"]
-    assert table["note"] == f"the answer, {quoted(question.trace.text.token_texts[-1])}: {table['details'][2][-1]}"
+    assert table["note"] == f"The answer, {quoted(question.trace.text.token_texts[-1])}: {table['details'][2][-1]}"
     assert "the final norm and the language-model head" in explanation("next")
 
 
@@ -88,6 +92,7 @@ def test_a_classifier_has_a_column_for_the_whole_text() -> None:
     assert table["values"][-1][0] == pytest.approx(shares.max(), abs=1e-4)
     assert {part.split("”")[0][-4:].lstrip("“") for part in table["details"][-1][0].split(", ")} == {"glad", "sad"}
     assert {tuple(cell) for cell in table["marked"]} == {(depth, 0) for depth in range(3)}
+    assert table["note"].startswith("The answer, whole text: ")
     assert "The head reads the first token" in explanation("mood") and "“whole text”" in explanation("mood")
 
 
@@ -97,7 +102,7 @@ def test_a_long_text_is_read_a_window_at_a_time() -> None:
     assert length > WINDOW
     first, last = lens(text=text, query=3), lens(text=text)
     assert [len(views["Logit lens"]["columns"]) for views in (first, last)] == [WINDOW, length - WINDOW]
-    assert first[""]["picks"] == [{"query": WINDOW}] and last[""]["picks"] == [{"query": WINDOW - 1}]
+    assert first[""]["picks"] == [{}, {"query": WINDOW}] and last[""]["picks"] == [{"query": WINDOW - 1}, {}]
     assert last["Logit lens"]["column_picks"][0] == {"query": WINDOW}
     (file_names, *_) = last["Logit lens"]["tables"].values()
     assert file_names["axes"]["token"][0] == f"{WINDOW} {resolved(text=text).trace.text.token_texts[WINDOW]}"
@@ -118,7 +123,7 @@ def test_the_norm_of_the_asked_token_is_drawn_strong_and_last() -> None:
 def test_a_click_masks_a_token_whose_truth_is_still_known() -> None:
     plain, views = lens("masked")["Logit lens"], lens("masked", masked_positions=[2])
     masked = views["Logit lens"]
-    assert masked["rows"][-1] == "original token" and masked["texts"][-1] == plain["texts"][-1]
+    assert masked["rows"][-1] == "Original token" and masked["texts"][-1] == plain["texts"][-1]
     assert masked["texts"][-1][0] == masked["texts"][-1][-1] == "?", "[CLS] and [SEP] are no words"
     assert lens("masked", "the [MASK] sat")["Logit lens"]["texts"][-1][2] == "?"
     surprisal = views["How surprising each token was"]
@@ -143,6 +148,22 @@ def test_the_surprisal_of_a_token_is_that_of_the_prediction_before_it() -> None:
         f"{bits[1:].mean():.3g} bits; the geometric mean of the probabilities is {100 * 2 ** -bits[1:].mean():.1f} %."
     )
     assert mean in surprisal["note"]
+
+
+def test_the_surprisal_of_a_long_text_comes_later() -> None:
+    text = "the cat sat " * 13
+    row = ANALYSES["logit_lens"]
+    assert row.compute and row.compute_long
+    question = resolved(text=text)
+    at_once = [view.title for each in as_rows(row.compute(question, State(query=3))) for view in each.views]
+    assert "How surprising each token was" not in at_once
+    (late,) = as_rows(row.compute_long(question, State()))
+    assert late.views[0].title == "How surprising each token was"
+    assert row.compute_long(resolved(), State()) == ()
+
+
+def test_a_small_score_is_not_nothing() -> None:
+    assert four_digits(np.array([3.00001e-5, -0.0123456])).tolist() == [3e-5, -0.01235]
 
 
 def test_where_no_surprisal_is_known_there_is_no_mean() -> None:

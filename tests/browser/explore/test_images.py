@@ -50,10 +50,10 @@ def test_the_logit_lens_ends_with_the_label_and_reads_single_patches(shared_visi
     expect(best).not_to_be_empty()
     wait_until(page, best.inner_text, lambda label: label == answer.text_content())
     reading = table.get_by_test_id("view-note")
-    expect(reading).to_contain_text("\u2068“whole image”\u2069: ")
+    expect(reading).to_contain_text("The answer, whole image: ")
     expect(page.get_by_test_id("analysis-views")).to_contain_text("The head reads the")
     table.locator('td[data-row="1"][data-column="4"] button').hover()
-    expect(reading).to_contain_text("after layer 0, \u2068“0,2”\u2069")
+    expect(reading).to_contain_text("After layer 0, \u2068“0,2”\u2069")
     expect(page.get_by_test_id("view-tokens")).to_have_count(0)
 
 

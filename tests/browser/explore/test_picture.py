@@ -30,7 +30,7 @@ def test_a_click_on_a_part_opens_it(shared_visitor: Visitor) -> None:
     expect(page.get_by_role("heading", name="Neurons of layer 4’s feed-forward")).to_be_visible()
     expect(part(page, "network-decoder-4")).to_have_attribute("aria-current", "true")
     part(page, "prediction").click()
-    expect(page.get_by_test_id("view-matrix").get_by_test_id("view-note")).to_contain_text("the answer")
+    expect(page.get_by_test_id("view-matrix").get_by_test_id("view-note")).to_contain_text("The answer")
     part(page, "heads-decoder.self-3").locator("canvas").click(position={"x": 4, "y": 4})
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 3 · Head 0")
     page.get_by_test_id("inside-weights").click()

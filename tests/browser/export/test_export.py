@@ -173,7 +173,7 @@ def test_what_stands_on_the_page_is_what_is_drawn_or_the_menu_says_why_not(
     for shown, said in (
         ({"plot": "table"}, ".000"),
         ({"plot": "text"}, "What “mat” looks at"),
-        ({"tab": "layers", "analysis": "logit_lens"}, "true next token"),
+        ({"tab": "layers", "analysis": "logit_lens"}, "True next token"),
         ({"tab": "layers", "analysis": "logit_attribution"}, "Together: the logit"),
         ({"tab": "layers", "analysis": "information_flow"}, "emb."),
     ):

@@ -32,20 +32,20 @@ const lensCell = (page, depth, column) =>
 test("the logit lens ends with the prediction, and its cells are read and chosen", async () => {
   const page = await layers("logit_lens");
   const reading = () => page.text("view-note");
-  assert.match(reading(), /^the answer/);
+  assert.match(reading(), /^The answer/);
   const last = chips(page).length - 1;
   assert.equal(chosenIn(page, "layers-query"), String(last));
   assert.equal(wordsOf(lensCell(page, 3, last).children[0]), best(page));
   assert.equal(page.all("[data-testid=view-matrix] td.marked").length, 4);
   assert.deepEqual(page.all("[data-testid=view-matrix] th[scope=row]").map(wordsOf), [
-    "embedding",
-    "after layer 0",
-    "after layer 1",
-    "the answer",
-    "true next token",
+    "Embedding",
+    "After layer 0",
+    "After layer 1",
+    "The answer",
+    "True next token",
   ]);
   page.hover(lensCell(page, 2, 2));
-  assert.match(reading(), /^after layer 1/);
+  assert.match(reading(), /^After layer 1/);
   page.click(lensCell(page, 2, 2));
   await settle();
   assert.equal(chosenIn(page, "layers-query"), "2");
@@ -53,7 +53,7 @@ test("the logit lens ends with the prediction, and its cells are read and chosen
   assert.ok(chips(page)[2].classList.contains("query"));
   page.press("ArrowUp", lensCell(page, 2, 2));
   assert.equal(page.focused, lensCell(page, 1, 2));
-  assert.match(reading(), /^after layer 0/);
+  assert.match(reading(), /^After layer 0/);
   assert.equal(page.all("[data-testid=view-matrix] button[tabindex='0']").length, 1);
 });
 
@@ -72,10 +72,10 @@ test("a table that is drawn anew leaves the reading to the keyboard", async () =
   await settle();
   assert.notEqual(lensCell(page, 2, 2), before);
   assert.equal(page.focused, lensCell(page, 1, 2));
-  assert.match(page.text("view-note"), /^after layer 0/);
+  assert.match(page.text("view-note"), /^After layer 0/);
 });
 
-test("what shows a text stays until the next text is answered, without leaps", async () => {
+test("a token that is chosen is framed before the answer about it", async () => {
   const { released, release } = holdAnswer();
   let isHeld = false;
   const page = await layers("logit_lens", {}, async (route, answer) => {
@@ -85,9 +85,44 @@ test("what shows a text stays until the next text is answered, without leaps", a
   isHeld = true;
   page.click(lensCell(page, 2, 2));
   await until(() => lensCell(page, 2, 2).classList.contains("chosen"));
-  assert.equal(page.get("analysis-long").ariaBusy, "true");
-  assert.match(wordsOf(page.one(".view-tokens .note")), /bits/);
   release();
+});
+
+test("what shows an earlier text stays, faded, until the next text is answered", async () => {
+  const { released, release } = holdAnswer();
+  let isHeld = false;
+  const page = await layers("logit_lens", {}, async (route, answer) => {
+    if (isHeld && route.endsWith("analysis")) await released;
+    return answer;
+  });
+  const [table, words] = [page.one(".view-matrix table"), wordsOf(page.one(".view-tokens .note"))];
+  isHeld = true;
+  page.fill("sentence", `${TEXT} dog`);
+  await until(() => chips(page).length === 7);
+  await until(() => page.get("analysis-views").ariaBusy === "true");
+  assert.equal(page.one(".view-matrix table"), table, "nothing is drawn again while one types");
+  isHeld = false;
+  release();
+  await settle();
+  assert.notEqual(wordsOf(page.one(".view-tokens .note")), words);
+  assert.equal(page.get("analysis-views").ariaBusy, "false");
+});
+
+test("an analysis that takes long says that it is being computed, and why it is not there", async () => {
+  const { released, release } = holdAnswer();
+  const page = await layers("token_rankings", {}, async (route, answer) => {
+    if (route === "long_analysis") await released;
+    return answer;
+  });
+  assert.match(page.text("analysis-long"), /being computed/);
+  release();
+  await settle();
+  assert.match(page.text("analysis-long"), /stand on/);
+  const refused = await layers("information_flow", {}, (route, answer) =>
+    route === "long_analysis" ? { ...answer, meta: { ...answer.meta, error: "A gate changes what moves." } } : answer,
+  );
+  assert.match(refused.text("analysis-long"), /A gate changes/);
+  assert.ok(refused.shows("analysis-views"), "the slider can still be used");
 });
 
 test("a longer text is read a window at a time", async () => {
@@ -100,10 +135,15 @@ test("a longer text is read a window at a time", async () => {
   assert.match(words(), /Tokens 0 to 31/);
   assert.equal(chosenIn(page, "layers-query"), "31");
   assert.ok(lensCell(page, 0, 5));
-  assert.ok(!page.all(".rows button").some((one) => /Earlier/.test(wordsOf(one))));
+  assert.equal(button(page, /Earlier tokens/).ariaDisabled, "true");
+  page.click(button(page, /Earlier tokens/));
+  await settle();
+  assert.match(words(), /Tokens 0 to 31/);
+  button(page, /Later tokens/).focus();
   page.click(button(page, /Later tokens/));
   await settle();
   assert.match(words(), /Tokens 32 to/);
+  assert.match(wordsOf(/** @type {Element} */ (page.focused)), /Later tokens/, "the focus stays on the button");
 });
 
 const HEAD_2_0 = "[aria-label='All components'] button[aria-label^='Layer 2, head 0']";
@@ -336,7 +376,7 @@ test("a masked model has the analyses too", async () => {
   assert.match(page.text("analysis-said"), /add up to/);
   page.click("analysis-logit_lens");
   await settle();
-  assert.match(page.text("view-matrix"), /original token/);
+  assert.match(page.text("view-matrix"), /Original token/);
 });
 
 test("the query and the key of each picture are marked among the tokens", async () => {

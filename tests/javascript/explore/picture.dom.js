@@ -27,7 +27,7 @@ test("a click on a part opens it, and marks it as the open one", async () => {
   assert.deepEqual(current(), ["part-network-decoder-2"]);
   page.click("part-prediction");
   await settle();
-  assert.match(page.text("view-note"), /the answer/);
+  assert.match(page.text("view-note"), /The answer/);
   page.click("part-heads-decoder.self-2");
   await settle();
   assert.match(page.text("head-title"), /^Layer 2 · Head/);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "../dom.js";
 
-/** @import { BarsView, ChangesView, ChoiceView, InputView, LinesView, MatrixView, Pick, View } from "../../../app/headlight_app/ui/frontend/views/types.js" */
+/** @import { BarsView, ChangesView, ChoiceView, FlowView, InputView, LinesView, MatrixView, Pick, View } from "../../../app/headlight_app/ui/frontend/views/types.js" */
 
 const { createRows } = await import("../../../app/headlight_app/ui/frontend/views/rows.js");
 const { drawViews } = await import("../../../app/headlight_app/ui/frontend/views/export/figures.js");
@@ -77,6 +77,24 @@ const LINES = {
   strong: [],
   log_x: false,
   log_y: false,
+};
+/** @type {FlowView} */
+const FLOW = {
+  ...{ ...PLAIN, kind: "flow", title: "What flows", note: "2 shares", end: 1, end_text: "on 50 %" },
+  columns: ["The", "sat"],
+  rows: ["emb.", "L0"],
+  tokens: [
+    ["source", 0],
+    ["text", 2],
+  ],
+  kinds: {
+    cross: { form: "second line", words: "Layer {row}: {target} takes {share} from {source} ({note})" },
+    residual: { form: "stream", words: "Layer {row}: {target} keeps {share}" },
+  },
+  edges: [
+    ["cross", 0, 0, 1, 0.4, "head 1 25.0 %", { layer: 0, head: 1 }],
+    ["residual", 0, 1, 1, 0.5, "", {}],
+  ],
 };
 /** @type {BarsView} */
 const BARS = {
@@ -235,6 +253,79 @@ test("the figure has the texts and numbers of the screen", () => {
     assert.ok(texts.includes(text), text);
   assert.ok(y > 60 && figure.shapes.some((shape) => shape.kind === "polyline" && shape.dashed));
   assert.equal(drawViews(rowsOf())(85, "Nothing").figure.shapes.length > 0, true);
+});
+
+test("a figure explains its colours, notes each cell, and names a strong line among faint ones", () => {
+  /** @type {MatrixView} */
+  const lens = {
+    ...MATRIX,
+    ...{ colours: "shares", unit: "probability", row_numbers: {}, scaled_by: "all" },
+    values: [
+      [0.5, 0.25],
+      ["NaN", "NaN"],
+    ],
+    texts: [
+      ["sat", "ran"],
+      ["?", "?"],
+    ],
+    cell_notes: [["#1", "#2"]],
+    marked: [[0, 1]],
+  };
+  const norms = { ...LINES, strong: ["two"], x_labels: ["emb.", "L0"], broken: [], x_title: "" };
+  const { figure } = drawViews(rowsOf(lens, norms))(180, "Lens");
+  const texts = figure.shapes.flatMap((shape) => (shape.kind === "text" ? [shape.text] : []));
+  for (const text of ["sat", "#1", "ran", "#2", "?", "emb.", "L0"]) assert.ok(texts.includes(text), text);
+  assert.ok(texts.some((text) => /^1 +probability, on a square-root scale$/.test(text)));
+  const lines = figure.shapes.flatMap((shape) => (shape.kind === "polyline" && shape.opacity < 1 ? [shape] : []));
+  assert.equal(lines.length, 1, "the line that is not strong is faint");
+  assert.ok(!texts.includes("one") || texts.filter((text) => text === "one").length === 1, "no legend of faint lines");
+});
+
+test("a flow is a figure with its answer, and its edges are walked by keys on the screen", () => {
+  const { figure } = drawViews(rowsOf(FLOW))(120, "Flow");
+  const texts = figure.shapes.flatMap((shape) => (shape.kind === "text" ? [shape.text] : []));
+  for (const text of ["The (source)", "sat", "emb.", "L0", "on 50 %"]) assert.ok(texts.includes(text), text);
+  assert.equal(figure.shapes.filter(({ kind }) => kind === "curve").length, 2);
+  /** @type {unknown[]} */
+  const heard = [];
+  const picks = { choose: (/** @type {Pick} */ pick) => heard.push(pick), isChosen: () => false };
+  const mark = (/** @type {unknown[]} */ ...tokens) => heard.push(tokens);
+  document.body.replaceChildren(...createRows(rowsOf(FLOW), { width: 800, picks, mark }, { isOpen: false }));
+  const graph = /** @type {HTMLElement} */ (document.querySelector("[data-testid=flow]"));
+  const press = (/** @type {string} */ key) => graph.dispatchEvent(new KeyboardEvent("keydown", { key }));
+  press("ArrowRight");
+  assert.equal(
+    noteText(),
+    "Layer 0: \u2068“sat”\u2069 takes 40.0 % from \u2068“The”\u2069 of the source (head 1 25.0 %)",
+  );
+  press("Enter");
+  graph.dispatchEvent(new MouseEvent("mouseleave"));
+  assert.equal(noteText(), "2 shares");
+  assert.deepEqual(heard, [
+    [
+      ["text", 2],
+      ["source", 0],
+    ],
+    { layer: 0, head: 1 },
+    [null],
+  ]);
+});
+
+test("a cell that chooses nothing is read by the keyboard all the same, if it is told", () => {
+  /** @type {Pick[]} */
+  const picked = [];
+  const cells = shown({ ...MATRIX, picks: [], column_picks: [{}, { query: 1 }] }, (pick) => picked.push(pick));
+  assert.deepEqual(
+    cells.map((cell) => [cell.textContent, cell.ariaDisabled]),
+    [
+      ["+0.50", "true"],
+      ["−1.00", null],
+      ["+0.004", null],
+    ],
+  );
+  cells[0].click();
+  cells[1].click();
+  assert.deepEqual(picked, [{ query: 1 }]);
 });
 
 test("the numbers of a view are those that are shown, unless it names others", () => {

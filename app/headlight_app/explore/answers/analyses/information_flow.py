@@ -24,7 +24,7 @@ from headlight_app.explore.answers.layer_analysis import (
 from headlight_app.inference.attention_payload import predictions
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
-PERCENTAGES = (*range(1, 9), 10, 12, 15, 20, 25, 30, 35, 40, 50, 60, 70, 80)  # of the least share
+PERCENTAGES: tuple[int, ...] = (*range(1, 9), 10, 12, 15, 20, 25, 30, 35, 40, 50, 60, 70, 80)  # of the least share
 HEADS = 3  # told for each edge
 KINDS = {
     "residual": FlowKind("stream", "Layer {row}: {target} keeps {share} of its own stream from before attention"),
@@ -42,17 +42,24 @@ def least_shares(resolved: ResolvedQuestion, state: State) -> Views:
     """The slider of the least share. Raises ConfigError for a model of which no flow is known."""
     require_one_stream(resolved.config, "information flow")
     require_attention_alone(resolved.config, "information flow")
-    known = sorted({*PERCENTAGES, state.least_share})  # a percentage of an address may lie between the steps
-    picks = tuple({"least_share": percentage} for percentage in known)
-    return (ChoiceView("Least share", tuple(f"{percentage} %" for percentage in known), picks, form="slider"),)
+    chosen = PERCENTAGES.index(_least_share(state))
+    picks = tuple({"least_share": percentage} for percentage in PERCENTAGES)
+    options = tuple(f"{percentage} %" for percentage in PERCENTAGES)
+    between = None if state.least_share in PERCENTAGES else chosen
+    return (ChoiceView("Least share", options, picks, form="slider", chosen=between),)
+
+
+def _least_share(state: State) -> int:
+    """The chosen percentage; for one between the steps, which an address may have, the step below it."""
+    return max(percentage for percentage in PERCENTAGES if percentage <= state.least_share)
 
 
 def information_flow(resolved: ResolvedQuestion, state: State) -> Views:
     """The graph of all shares of at least a percentage."""
     traced = extended_trace(resolved)
     position = position_of(state.query, traced)
-    found = routes.information_flow(resolved.model, traced, position, state.least_share / 100)
-    return (_flow(resolved, traced, position, found, state.least_share),)
+    found = routes.information_flow(resolved.model, traced, position, _least_share(state) / 100)
+    return (_flow(resolved, traced, position, found, _least_share(state)),)
 
 
 def _flow(
@@ -63,7 +70,7 @@ def _flow(
     told = f"{len(found)} shares. Point at a line to read it; the arrow keys go through them."
     return FlowView(
         f"What flows to {quoted(texts['text'][position])}: shares of each residual stream of at least {least_share} %",
-        names([f"{in_line(texts[side][token])}{' (source)' * (side == 'source')}" for side, token in columns]),
+        names([in_line(texts[side][token]) for side, token in columns]),
         depth_labels(traced.config),
         tuple(_edge(edge, columns, traced.config.stacks[-1]) for edge in found),
         kinds={name: kind for name, kind in KINDS.items() if any(edge.kind == name for edge in found)},

@@ -14,7 +14,7 @@ from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.problem_types import problem_type_of
 from headlight.tasks import task_of
 from headlight.views.forms import four_digits
-from headlight.views.kinds import ChoiceView, LinesView, MatrixView, NumberTable, TableView
+from headlight.views.kinds import ChoiceView, LinesView, MatrixView, NumberTable, Pick, TableView
 from headlight.views.rows import Row, row
 from headlight.views.words import in_line, names, numbered, quoted, quoted_in_line, three_digits
 from headlight_app.contract.state import State
@@ -65,11 +65,13 @@ def _lenses() -> ChoiceView:
 
 
 def _windows(window: slice, length: int) -> Row:
-    """The buttons to the tokens before and after; they choose the last token of a window, or the first."""
-    around = {"‹ Earlier tokens": window.start - 1, "Later tokens ›": window.stop}
-    shown = {title: token for title, token in around.items() if 0 <= token < length}
-    buttons = ChoiceView("", tuple(shown), tuple({"query": token} for token in shown.values()), form="actions")
-    return row(buttons, text=f"Tokens {window.start} to {window.stop - 1} of {length}")
+    """The buttons to the tokens before and after."""
+    titles, tokens = ("‹ Earlier tokens", "Later tokens ›"), (window.start - 1, window.stop)
+    picks: tuple[Pick, ...] = tuple({"query": token} if 0 <= token < length else {} for token in tokens)
+    words = (
+        f"Tokens {window.start} to {window.stop - 1} of {length}. The buttons choose the token before or after them."
+    )
+    return row(ChoiceView("", titles, picks, form="actions"), text=words)
 
 
 def _table(cells: LensCells, lens: str, asked: int) -> MatrixView:
@@ -79,6 +81,7 @@ def _table(cells: LensCells, lens: str, asked: int) -> MatrixView:
     unit = "probability of the likeliest" if is_probability else "score of the highest"
     best, depths, columns = cells.numbers[..., 0], _depth_names(cells), _columns(cells)
     truth, marked = _truth(cells), 0 if cells.has_whole else asked - cells.first
+    place = columns[0] if cells.has_whole else quoted(columns[marked])
     unknown = np.full((len(truth), len(columns)), np.nan)
     axes = {"depth": depths, "token": tuple(_file_name(cells, column) for column in range(len(columns)))}
     tables = {f"{title}: {unit}": NumberTable(axes, best)}
@@ -86,9 +89,10 @@ def _table(cells: LensCells, lens: str, asked: int) -> MatrixView:
         tables |= {f"{title}: rank of the true token": NumberTable(axes, cells.ranks)}
     return MatrixView(
         title,
-        np.vstack((best.round(4), unknown)),
-        rows=(*depths, *truth),
+        np.vstack((four_digits(best), unknown)),
+        rows=tuple(f"{name[0].upper()}{name[1:]}" for name in (*depths, *truth)),
         columns=names(columns),
+        column_axis="after reading",
         colours="shares" if is_probability else "signed",
         unit=f"{unit} answer",
         texts=(*_each(cells, lambda depth, column: in_line(cells.text(depth, column))), *truth.values()),
@@ -96,7 +100,7 @@ def _table(cells: LensCells, lens: str, asked: int) -> MatrixView:
         details=(*_each(cells, lambda depth, column: _details(cells, depth, column)), *truth.values()),
         marked=tuple((depth, marked) for depth in range(len(depths))),
         column_picks=tuple({} if place is None else {"query": place} for place in cells.positions),
-        note=f"{depths[-1]}, {quoted(columns[marked])}: {_details(cells, len(depths) - 1, marked)}",
+        note=f"The answer, {place}: {_details(cells, len(depths) - 1, marked)}",
         tables=tables,
     )
 

@@ -74,7 +74,11 @@ export async function allHeadsDrawing(page) {
 async function layerNumbers(page, { stack }) {
   if (stack !== page.state.answer.attention_groups[0].stack) return { columns: [], rule: "" };
   const details = { query: answerPosition(page), token: page.state.choice.target_token };
-  return (await askFloats(page, "layer_numbers", details)).meta;
+  const none = { columns: [], rule: "" }; // the heads are a figure without them
+  return askFloats(page, "layer_numbers", details).then(
+    ({ meta }) => meta,
+    () => none,
+  );
 }
 
 /**

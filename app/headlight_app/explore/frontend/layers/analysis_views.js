@@ -5,7 +5,7 @@ import { markTokens } from "../../../ui/frontend/heads/token_strip.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { isControl } from "../../../ui/frontend/views/controls.js";
-import { drawViews } from "../../../ui/frontend/views/export/figures.js";
+import { drawViews, isDrawn } from "../../../ui/frontend/views/export/figures.js";
 import { tablesOf } from "../../../ui/frontend/views/export/tables.js";
 import { createRows } from "../../../ui/frontend/views/rows.js";
 import { runOf } from "../export/shown_run.js";
@@ -29,8 +29,8 @@ const memory = remembered((/** @type {ExplorePage} */ _page) => ({
     controls: /** @type {Map<string, HTMLElement>} */ (new Map()),
     drawn: /** @type {WeakMap<ViewRow, Drawn>} */ (new WeakMap()),
   },
-  /** The rows of each place. */
-  rows: /** @type {Map<HTMLElement, ViewRow[]>} */ (new Map()),
+  /** The rows of each place, and the question that they are about. */
+  rows: /** @type {Map<HTMLElement, { rows: ViewRow[], question: string }>} */ (new Map()),
   /** The titles of the rows when a part was clicked: a row that this opens is scrolled to. */
   before: /** @type {string[] | null} */ (null),
 }));
@@ -72,23 +72,31 @@ function drawFound(page, place, found) {
   const isWhole = place.dataset.testid === PLACES[0] || routes.length === 1;
   if (isWhole && place.dataset.drawn !== name) markWaiting(place, !found);
   else place.ariaBusy = String(!found);
-  if (!found) {
-    const rows = memory(page).rows.get(place) ?? [];
-    const offers = rows.some((row) => row.views.some(isControl)); // about another text
-    return drawRows(page, place, isWhole || !offers ? rows : []);
-  }
+  if (!found) return keepRows(page, place, isWhole);
   place.dataset.drawn = name;
   if (!found.meta.error) return drawRows(page, place, rowsOf(found.meta));
-  if (!isWhole) return drawRows(page, place, []); // the rest of the analysis can be used without it
+  if (!isWhole) return drawRows(page, place, [sentenceRow(found.meta.error)]); // the rest can be used without it
   showLayersMessage(page, found.meta.error);
   return false;
+}
+
+/**
+ * Until the answer has come, the earlier rows stay; of the same text they show at once what is chosen now. What a part of
+ * an analysis offers for another text goes.
+ * @param {ExplorePage} page @param {HTMLElement} place @param {boolean} isWhole
+ */
+function keepRows(page, place, isWhole) {
+  const { rows, question } = memory(page).rows.get(place) ?? { rows: [], question: "" };
+  if (question === JSON.stringify(page.state.answer.question)) return drawRows(page, place, rows);
+  const offers = !isWhole && rows.some((row) => row.views.some(isControl));
+  return offers ? drawRows(page, place, []) : true;
 }
 
 /** @param {ExplorePage} page @param {HTMLElement} place @param {ViewRow[]} rows */
 function drawRows(page, place, rows) {
   const width = place.parentElement?.clientWidth || innerWidth;
   const key = JSON.stringify([width, page.state.choice, answerPosition(page)]);
-  memory(page).rows.set(place, rows);
+  memory(page).rows.set(place, { rows, question: JSON.stringify(page.state.answer.question) });
   const surroundings = { width, picks: chosenHere(page), mark: marksOf(page) };
   const drawn = createRows(rows, surroundings, Object.assign(memory(page).shown, { key }));
   keepScrolled(place, () => updateChildren(place, ...drawn));
@@ -144,6 +152,11 @@ function firstSentence(rows) {
   return rows.flatMap(({ views }) => views.flatMap((view) => (view.kind === "verdict" ? [view.text] : [])))[0] ?? "";
 }
 
+/** @param {string} text @returns {ViewRow} */
+function sentenceRow(text) {
+  return { title: "", text, views: [], folded: false };
+}
+
 /** @param {AnalysisAnswer} answer */
 function rowsOf({ rows }) {
   return /** @type {ViewRow[]} */ (/** @type {unknown} */ (rows));
@@ -153,17 +166,21 @@ function rowsOf({ rows }) {
 export async function exportAnalysis(page) {
   const row = activeAnalysis(page);
   const rows = await rowsToSave(page, row);
-  const views = rows.flatMap((each) => each.views);
-  const told = views.filter((view) => !isControl(view));
-  const said = told.map((view) => (view.kind === "verdict" ? view.text : view.title));
   const words = stepsOf(page, row)?.answer?.words ?? "";
+  const said = new Set([row.title, ...rows.flatMap(captionsOf), words].filter(Boolean));
   return {
     name: row.name.replaceAll("_", "-"),
-    shown: [row.title, ...said, words].filter(Boolean).join("; ").replace(ISOLATES, ""),
+    shown: [...said].join("; ").replace(ISOLATES, ""),
     sides: [{ ...runOf(page), question: askedQuestion(page, row), ...attentionOf(page, row) }],
     draw: drawViews(rows),
     tables: tablesOf(rows),
   };
+}
+
+/** What is said of a row in a figure: of what it draws, and what it states. @param {ViewRow} row */
+function captionsOf({ title, text, views }) {
+  const said = views.flatMap((view) => (view.kind === "verdict" ? [view.text] : isDrawn(view) ? [view.title] : []));
+  return views.some(isDrawn) ? [title, ...said, text] : said;
 }
 
 /** The attention that is analysed, if it can be chosen: patches are of self-attention. @param {ExplorePage} page @param {AnalysisRow} row */

@@ -49,21 +49,12 @@ export function answerPosition(page) {
   return queryPosition(page, page.state.answer.tokens);
 }
 
-/**
- * Selects a head from any analysis of the tab.
- * @param {ExplorePage} page @param {number} layer @param {number} head
- * @param {string} [kind] of attention; the one that is chosen
- */
-export function selectHeadOf(page, layer, head, kind) {
-  const { attention_groups } = page.state.answer;
-  const group =
-    attention_groups.find((other) => kind && other.stack === attention_groups[0].stack && other.kind === kind) ||
-    currentGroup(page);
-  page.change({ attention: group.name, layer, head });
+/** Selects a head of the chosen attention. @param {ExplorePage} page @param {number} layer @param {number} head */
+export function selectHeadOf(page, layer, head) {
+  page.change({ attention: currentGroup(page).name, layer, head });
 }
 
-/** @param {ExplorePage} page @param {number} layer @param {number} head @param {string} [kind] */
-export function isCurrentHead(page, layer, head, kind) {
-  const { choice } = page.state;
-  return layer === choice.layer && head === choice.head && (!kind || currentGroup(page).kind === kind);
+/** @param {ExplorePage} page @param {number} layer @param {number} head */
+export function isCurrentHead({ state: { choice } }, layer, head) {
+  return layer === choice.layer && head === choice.head;
 }

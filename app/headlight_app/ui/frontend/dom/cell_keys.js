@@ -11,7 +11,7 @@ export function walkByKeys(table) {
 }
 
 /** @param {HTMLTableElement} table @param {KeyboardEvent} event */
-export function onCellKey(table, event) {
+function onCellKey(table, event) {
   const step = GRID_STEPS[event.key];
   const button = event.target instanceof HTMLElement ? event.target : null;
   const cell = button?.closest("td");

@@ -22,7 +22,7 @@ export function drawControl(place, view, picks) {
   const chosen = view.chosen ?? view.picks.findIndex((pick) => picks.isChosen(pick));
   const options = view.options.map((title, option) => /** @type {[string, string]} */ ([String(option), title]));
   if (view.form === "buttons") drawChoices(control, "option", options, String(chosen), choose);
-  else if (view.form === "actions") drawActions(control, options, choose);
+  else if (view.form === "actions") drawActions(control, view, options, choose);
   else if (view.form === "select") fillSelect(/** @type {HTMLSelectElement} */ (control), options, chosen, choose);
   else drawSlider(/** @type {HTMLInputElement} */ (control), view.options, chosen, choose);
 }
@@ -43,11 +43,18 @@ function createParts(view) {
   return [createElement("label", "", [view.title, control]), ...(isSlider ? [createElement("output")] : [])];
 }
 
-/** @param {HTMLElement} place @param {[string, string][]} options @param {(option: string) => void} choose */
-function drawActions(place, options, choose) {
-  const buttons = options.map(([option, title]) =>
-    createElement("button", "small", title, { onclick: () => choose(option) }),
-  );
+/**
+ * An action without a pick cannot be done now, but keeps the focus.
+ * @param {HTMLElement} place @param {ChoiceView} view @param {[string, string][]} options @param {(option: string) => void} choose
+ */
+function drawActions(place, { picks }, options, choose) {
+  const buttons = options.map(([option, title], action) => {
+    const isIdle = !Object.keys(picks[action]).length;
+    const button = createElement("button", "small", title);
+    if (isIdle) button.ariaDisabled = "true";
+    else button.onclick = () => choose(option);
+    return button;
+  });
   updateChildren(place, ...buttons);
 }
 

@@ -13,7 +13,8 @@ const [WIDTH, MARGIN] = [420, 6]; // pixels
 /** @param {LinesView} view */
 export function createLines(view) {
   const names = namedLines(view);
-  const figure = beginSheet(WIDTH, `${view.y_title} over ${view.x_title}: ${names.join(", ")}`);
+  const axes = [view.y_title, view.x_title].filter(Boolean).join(" over ");
+  const figure = beginSheet(WIDTH, `${axes}: ${names.join(", ")}`);
   const chart = { ...lineChart(view), hasLegend: false }; // the legend is HTML, so that its text can be copied
   figure.height = addLineChart(figure, chart, { x: MARGIN, y: 0, width: WIDTH - 3 * MARGIN }) + MARGIN;
   return createElement("div", "chart", [figureSheet(figure), createLegend(names, view.broken)]);

@@ -186,15 +186,13 @@ function makeButtons(view, table, picks) {
     const [row, column] = [Number(cell.dataset.row), Number(cell.dataset.column)];
     /** @type {Pick} */
     const pick = view.picks[row]?.[column] ?? view.column_picks[column] ?? {};
-    if (!Object.keys(pick).length) continue;
-    const isChosen = picks.isChosen(pick);
+    const hasPick = Object.keys(pick).length > 0;
+    if (!hasPick && !(isTold(view) && cell.textContent)) continue;
+    const isChosen = hasPick && picks.isChosen(pick);
     const button = createElement("button", isChosen ? "chosen" : "", [...cell.childNodes]);
-    Object.assign(button, {
-      tabIndex: -1,
-      ariaPressed: String(isChosen),
-      ariaLabel: cellWords(view, row, column),
-      onclick: () => picks.choose(pick),
-    });
+    Object.assign(button, { tabIndex: -1, ariaLabel: cellWords(view, row, column) });
+    if (hasPick) Object.assign(button, { ariaPressed: String(isChosen), onclick: () => picks.choose(pick) });
+    else button.ariaDisabled = "true"; // read by the keyboard all the same
     cell.replaceChildren(button);
   }
   walkByKeys(table);

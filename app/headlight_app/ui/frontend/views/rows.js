@@ -40,10 +40,12 @@ function createRow(row, surroundings, { key: chosen, controls, drawn }) {
     drawn?.set(row, { key: chosen, element });
     return element;
   }
-  const key = JSON.stringify([row.title, row.text, ...row.views.map(nameOf)]);
+  const key = JSON.stringify([row.title, ...row.views.map(nameOf)]);
   const old = controls.get(key);
-  if (old) redrawControls(old, row.views, surroundings);
-  else controls.set(key, createNewRow(row, surroundings));
+  if (old) {
+    redrawControls(old, row.views, surroundings);
+    old.querySelector(":scope > p.quiet")?.replaceChildren(...titleNodes(row.text));
+  } else controls.set(key, createNewRow(row, surroundings));
   return /** @type {HTMLElement} */ (controls.get(key));
 }
 

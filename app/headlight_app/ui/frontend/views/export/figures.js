@@ -17,7 +17,7 @@ import { largestSize } from "../numbers.js";
 /** @typedef {MatrixView | LinesView | BarsView | ChangesView | FlowView} Drawn */
 /** @typedef {(figure: Figure) => (box: Box) => number} Panel returns its bottom edge */
 
-export const WIDEST_CHART = 120; // millimetres
+const WIDEST_CHART = 120; // millimetres
 const GROUP_SHADE = 0.28; // of a group's colour in white
 
 /** @type {{ [Kind in Drawn["kind"]]: (figure: Figure, view: Extract<Drawn, { kind: Kind }>, box: Box) => number }} */
@@ -45,8 +45,8 @@ export function drawPanels(panels, signed) {
   };
 }
 
-/** @param {View} view @returns {view is Drawn} */
-function isDrawn(view) {
+/** Whether a view has a figure. @param {View} view @returns {view is Drawn} */
+export function isDrawn(view) {
   return view.kind in FIGURES;
 }
 

@@ -19,6 +19,8 @@ export function createFlow(view, { width, picks, mark }, note) {
   const figure = beginSheet(layout.width, view.title);
   addFlow(figure, view, layout);
   const [sheet, hotPlace] = [figureSheet(figure), svg("g", {})];
+  sheet.querySelector("title")?.remove(); // it would cover what the pointer is on
+  sheet.ariaHidden = "true";
   sheet.append(hotPlace);
   const box = createElement("div", "chart flow-graph", [sheet], { tabIndex: 0, role: "group", testid: "flow" });
   box.ariaLabel = `${view.title}. ${KEYS}`;
@@ -70,8 +72,9 @@ function picksOf(edge) {
 }
 
 /** @param {FlowView} view @param {FlowEdge} edge */
-export function describeEdge({ columns, kinds }, [kind, row, source, target, share, note]) {
-  const named = (/** @type {number} */ column) => `\u2068“${inlineText(columns[column])}”\u2069`;
+export function describeEdge({ columns, kinds, tokens }, [kind, row, source, target, share, note]) {
+  const named = (/** @type {number} */ column) =>
+    `\u2068“${inlineText(columns[column])}”\u2069${tokens[column][0] === "source" ? " of the source" : ""}`;
   /** @type {Record<string, string>} */
   const words = {
     row: String(row),

@@ -29,7 +29,7 @@ export function addHotEdge(figure, edge, layout) {
 }
 
 /** @param {Figure} figure @param {FlowView} view @param {FlowLayout} layout */
-function addLabels(figure, { columns, rows, end }, { top, x, y }) {
+function addLabels(figure, { columns, rows, tokens, end }, { top, x, y }) {
   const { size, ink, quiet } = figure.look;
   rows.forEach((name, row) => {
     addWords(figure, name, 4, y(row) + 0.35 * size, { anchor: "start", room: 4 * size, fill: quiet });
@@ -37,7 +37,8 @@ function addLabels(figure, { columns, rows, end }, { top, x, y }) {
   columns.forEach((name, column) => {
     const look = { bold: column === end, fill: column === end ? ink : quiet };
     const place = { anchor: /** @type {const} */ ("start"), turn: LABEL_TURN, room: 6.3 * size };
-    addWords(figure, inlineText(name), x(column) + 0.35 * size, top - 14, { ...place, ...look });
+    const words = `${inlineText(name)}${tokens[column][0] === "source" ? " (source)" : ""}`;
+    addWords(figure, words, x(column) + 0.35 * size, top - 14, { ...place, ...look });
   });
 }
 
