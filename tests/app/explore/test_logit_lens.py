@@ -10,8 +10,8 @@ from headlight.views.rows import as_rows
 from headlight.views.words import in_line, quoted
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.analyses.logit_lens import WINDOW
-from headlight_app.explore.answers.analyses.surprisal import mean_words
 from headlight_app.explore.answers.analyses.table import ANALYSES
+from headlight_app.explore.answers.lens.surprisal import mean_words
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 from tests.app.asking import ask_views, ask_worker, make_question
 
@@ -174,7 +174,7 @@ def test_a_long_text_has_all_of_it_without_kept_logits(monkeypatch: pytest.Monke
     edits = [OFF, "logits[3]=scale:2"]
     before = lens(edits=edits)
     monkeypatch.setattr("headlight_app.inference.resolved_question.MAX_WEIGHTS_BYTES", 0)
-    monkeypatch.setattr("headlight_app.explore.answers.analyses.surprisal.MAX_MULTIPLICATIONS", 1)
+    monkeypatch.setattr("headlight_app.explore.answers.lens.surprisal.MAX_MULTIPLICATIONS", 1)
     assert resolved(edits=tuple(edits)).trace.logits is None
     after = lens(edits=edits)
     for title, name in (

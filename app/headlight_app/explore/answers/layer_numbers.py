@@ -16,7 +16,7 @@ from headlight.tasks import task_of
 from headlight.views.words import in_line, quoted_in_line
 from headlight_app.contract.reply import Reply
 from headlight_app.explore.answers.layer_analysis import answer_text, extended_trace, position_of, target_answer
-from headlight_app.explore.answers.lens_cells import lens_cells
+from headlight_app.explore.answers.lens.cells import lens_cells
 from headlight_app.explore.contract import LayerColumn, LayerNumbersAnswer, LayerNumbersRequest
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 

@@ -19,9 +19,9 @@ from headlight.views.rows import Row, row
 from headlight.views.words import in_line, names, numbered, quoted, quoted_in_line, three_digits
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.analyses.row import Analysis, Program, Views
-from headlight_app.explore.answers.analyses.surprisal import surprisal
 from headlight_app.explore.answers.layer_analysis import depth_labels, extended_trace, position_of, target_answer
-from headlight_app.explore.answers.lens_cells import LensCells, lens_cells
+from headlight_app.explore.answers.lens.cells import LensCells, lens_cells
+from headlight_app.explore.answers.lens.surprisal import surprisal
 from headlight_app.export.answers.programs import model_arguments
 from headlight_app.inference.resolved_question import ResolvedQuestion
 

@@ -5,6 +5,7 @@ import { MAX_CELLS, maxPool } from "../../../ui/frontend/heads/thumbnails.js";
 import { loadPendingGroup } from "../../../ui/frontend/heads/zoom.js";
 import { fileName } from "../../../ui/frontend/plots/number_table.js";
 import { planeQuery } from "../../../ui/frontend/plots/query_key_plot.js";
+import { askRoute } from "../../../ui/frontend/server.js";
 import { currentColourRange, gridHigh } from "../../../ui/frontend/state/colour_range.js";
 import { isOff } from "../../../ui/frontend/state/head_ablation.js";
 import { exactMatrix, fitColours, headCodes, matrixQuery } from "../../../ui/frontend/state/head_matrix.js";
@@ -73,9 +74,13 @@ export async function allHeadsDrawing(page) {
  */
 async function layerNumbers(page, { stack }) {
   if (stack !== page.state.answer.attention_groups[0].stack) return { columns: [], rule: "" };
-  const details = { query: answerPosition(page), token: page.state.choice.target_token };
+  const asked = {
+    question: page.state.answer.question,
+    query: answerPosition(page),
+    token: page.state.choice.target_token,
+  };
   const none = { columns: [], rule: "" }; // the heads are a figure without them
-  return askFloats(page, "layer_numbers", details).then(
+  return askRoute(page.server.api, "layer_numbers", asked).then(
     ({ meta }) => meta,
     () => none,
   );

@@ -11,7 +11,7 @@ from headlight.tasks import task_of
 from headlight.views.kinds import NumberTable, TokensView
 from headlight.views.words import numbered, percent, three_digits
 from headlight_app.explore.answers.layer_analysis import NATS_PER_BIT, extended_trace
-from headlight_app.explore.answers.lens_cells import true_tokens
+from headlight_app.explore.answers.lens.cells import true_tokens
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
 FULL_SHADE = float(np.log2(1000))  # bits

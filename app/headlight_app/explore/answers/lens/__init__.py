@@ -1,0 +1,1 @@
+"""The logit lens at some tokens, and the surprisal of all."""
