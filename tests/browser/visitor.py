@@ -188,6 +188,11 @@ def shown_instrument(page: Page, **data: str) -> Locator:
     return found
 
 
+def in_analysis(page: Page, name: str) -> Locator:
+    """A part of the open analysis, not of what is explained above it."""
+    return page.get_by_test_id("analysis").get_by_test_id(name)
+
+
 def open_charts(page: Page) -> None:
     """Opens the charts of Explore, which are created on demand."""
     page.get_by_test_id("stMain").get_by_text("In numbers", exact=True).click()

@@ -404,56 +404,6 @@ class LogitAttributionRequest(TargetRequest[LogitAttributionAnswer], frozen=True
     route: ClassVar[str] = "logit_attribution"
 
 
-class LogitDifferenceAnswer(Answer, frozen=True, kw_only=True):
-    """The contribution of each component to the logit of one answer, minus its contribution to another's."""
-
-    components: tuple[ComponentAnswer, ...]
-
-
-class LogitDifferenceRequest(TargetRequest[LogitDifferenceAnswer], frozen=True, kw_only=True):
-    """The contribution of each part to the lead of one answer over another."""
-
-    route: ClassVar[str] = "logit_difference"
-
-    other: NumberOrUnset = -1
-
-
-class NamedNumber(Struct, frozen=True, kw_only=True):
-    """A number with a name, such as the path of a head."""
-
-    name: str
-    value: float
-
-
-class CellLedgerAnswer(Answer, frozen=True, kw_only=True):
-    """The score of a cell as it enters the softmax; float32 numbers follow, [query writer, key writer].
-
-    They and the `terms`, which belong to no pair of writers, add up to the score. `length_share` and `direction_share`
-    are the share of the head's output that the `weight` carries, by the length of the weighted value and by its
-    direction: the latter may be negative.
-    """
-
-    cell: str
-    score: float
-    query_writers: tuple[str, ...]
-    key_writers: tuple[str, ...]
-    terms: tuple[NamedNumber, ...]
-    weight: float
-    length_share: float
-    direction_share: float | None
-
-
-class CellLedgerRequest(QuestionRequest[CellLedgerAnswer], frozen=True, kw_only=True):
-    """The components that wrote the query and the key of a cell, and what each pair adds to its score."""
-
-    route: ClassVar[str] = "cell_ledger"
-
-    attention: Path = ""
-    head: Index = 0
-    query: Index = 0
-    key: Index = 0
-
-
 # --- the picture -----------------------------------------------------------------------------------------------------
 
 

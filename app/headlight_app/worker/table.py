@@ -12,16 +12,15 @@ from headlight_app.course.answers import screens
 from headlight_app.course.contract import ChapterRequest, RunRequest, ScreenRequest
 from headlight_app.engine.contract import CheckImageRequest
 from headlight_app.explore import contract as explore
+from headlight_app.explore.answers import analysis_answers as analysis
 from headlight_app.explore.answers import (
     input_vectors,
     layer_analysis,
     layer_numbers,
     step_code,
     walkthrough,
-    why,
 )
 from headlight_app.explore.answers import page as explore_page
-from headlight_app.explore.answers.analyses import answer as analysis
 from headlight_app.explore.answers.export import files as explore_files
 from headlight_app.export.answers import files, programs
 from headlight_app.export.contract import (
@@ -62,8 +61,6 @@ _ROWS = (
     row(explore.StepCodeRequest, step_code.answer_step_code),
     row(explore.LayerNumbersRequest, layer_numbers.answer_layer_numbers),
     row(explore.LogitAttributionRequest, layer_analysis.answer_logit_attribution),
-    row(explore.LogitDifferenceRequest, why.answer_logit_difference),
-    row(explore.CellLedgerRequest, why.answer_cell_ledger),
     row(explore.AnalysisRequest, analysis.answer_analysis),
     row(explore.LongAnalysisRequest, analysis.answer_long_analysis),
     row(explore.AnalysisStepRequest, analysis.answer_analysis_step),

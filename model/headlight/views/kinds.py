@@ -28,7 +28,7 @@ class Array(Protocol):
 Numbers = Array | Sequence[Number]
 # The fields of the choice that a click changes, and their values; "toggle_edits" are edits to be made, or removed
 # if all are there already.
-Pick = Mapping[str, str | int | tuple[str, ...]]
+Pick = Mapping[str, str | int | tuple[str, ...] | tuple[int, ...]]
 
 
 def to_numpy(values: Numbers) -> np.ndarray:
@@ -80,7 +80,7 @@ class MatrixView(TitledView):
 
     With `titles`, `details` or `row_notes` the note tells the cell under the pointer: its title, else its row and
     column; its details, else its number; and the note of its row. A screen reader hears the same words. A click on a
-    cell chooses its own of `picks`, or else its column's, if that is not empty.
+    cell chooses its own of `picks`, or else its column's, if that is not empty; one on the name of a row its own.
     """
 
     kind: ClassVar[str] = "matrix"
@@ -104,6 +104,7 @@ class MatrixView(TitledView):
     details: tuple[tuple[str, ...], ...] = ()
     row_notes: tuple[str, ...] = ()
     picks: tuple[tuple[Pick, ...], ...] = ()
+    row_picks: tuple[Pick, ...] = ()
     column_picks: tuple[Pick, ...] = ()
 
 

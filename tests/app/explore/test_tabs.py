@@ -158,9 +158,7 @@ def test_another_token_has_other_contributions() -> None:
     other, second = ask("logit_attribution", query=3, token=7)
     assert other["token"] == 7 != likeliest["token"]
     assert not np.allclose(first, second)
-    meta, difference = ask("logit_difference", query=3, other=7)
-    np.testing.assert_allclose(difference, first - second, atol=1e-5)
-    assert meta["components"] == likeliest["components"]
+    assert other["components"] == likeliest["components"]
 
 
 @pytest.mark.parametrize(

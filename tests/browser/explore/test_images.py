@@ -9,7 +9,15 @@ from tests.app.inference.test_images import photo
 from tests.browser.conftest import Visit
 from tests.browser.explore.test_explore import canvas, wait_until_repainted
 from tests.browser.rest import come_to_rest
-from tests.browser.visitor import Visitor, address, expect_to_fit, shown_instrument, wait_for_address, wait_until
+from tests.browser.visitor import (
+    Visitor,
+    address,
+    expect_to_fit,
+    in_analysis,
+    shown_instrument,
+    wait_for_address,
+    wait_until,
+)
 
 
 def click_patch(page: Page, row: float, column: float) -> None:
@@ -44,7 +52,7 @@ def test_a_drawn_picture_is_chosen_and_a_patch_asked(shared_visitor: Visitor) ->
 
 def test_the_logit_lens_ends_with_the_label_and_reads_single_patches(shared_visitor: Visitor) -> None:
     page = shared_visitor.explore("model=seer&tab=layers", image="")
-    table = page.get_by_test_id("view-matrix")
+    table = in_analysis(page, "view-matrix")
     answer = table.locator('td[data-column="0"] bdi').last
     best = page.get_by_test_id("predictions").locator(".candidate .token").first
     expect(best).not_to_be_empty()

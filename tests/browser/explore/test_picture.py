@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.explore.test_explore import say
-from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
+from tests.browser.visitor import Visitor, expect_to_fit, in_analysis, wait_for_address, wait_until
 
 SENTENCE = "The girl had a red ball"
 
@@ -30,7 +30,7 @@ def test_a_click_on_a_part_opens_it(shared_visitor: Visitor) -> None:
     expect(page.get_by_role("heading", name="Neurons of layer 4’s feed-forward")).to_be_visible()
     expect(part(page, "network-decoder-4")).to_have_attribute("aria-current", "true")
     part(page, "prediction").click()
-    expect(page.get_by_test_id("view-matrix").get_by_test_id("view-note")).to_contain_text("The answer")
+    expect(in_analysis(page, "view-matrix").get_by_test_id("view-note")).to_contain_text("The answer")
     part(page, "heads-decoder.self-3").locator("canvas").click(position={"x": 4, "y": 4})
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 3 · Head 0")
     page.get_by_test_id("inside-weights").click()
@@ -106,11 +106,11 @@ def test_an_encoder_decoder_has_a_row_for_each_stack(shared_visitor: Visitor) ->
 def test_a_clicked_weight_says_who_wrote_its_query_and_its_key(shared_visitor: Visitor) -> None:
     page = shared_visitor.open("model=stories-causal&text=Anna+and+Ben+had+a+red+ball.&layer=2&head=5&pinned=3&key=1")
     ledger = page.get_by_test_id("ledger")
-    expect(ledger).to_contain_text("Why Ben looks at Anna")
-    numbers = [float(text.replace("−", "-")) for text in ledger.locator("b").all_inner_texts()]
+    expect(ledger).to_contain_text("Why \u2068“Ben”\u2069 looks at \u2068“Anna”\u2069")
+    numbers = [float(text.replace("−", "-")) for text in ledger.locator("li:not(.total) output").all_inner_texts()]
     score = re.search(r"score (−?[0-9.]+)", ledger.inner_text())
     assert score and sum(numbers) == pytest.approx(float(score[1].replace("−", "-")), abs=0.05)
-    ledger.get_by_role("button", name="network of layer").first.click()
+    ledger.get_by_role("button", name=re.compile("^FF|feed-forward of layer")).first.click()
     expect(page).to_have_url(re.compile("tab=layers"))
     page.go_back()
     expect(ledger).to_be_visible()

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.explore.test_explore import say
 from tests.browser.rest import come_to_rest
 from tests.browser.test_accessibility import SCHEMES, wear
-from tests.browser.visitor import Visitor, shown_instrument, wait_for_address, wait_until
+from tests.browser.visitor import Visitor, in_analysis, shown_instrument, wait_for_address, wait_until
 
 SENTENCE = "The girl had a red ball. One day she lost her"
 TEXT = f"model=stories-causal&text={quote(SENTENCE)}"
@@ -118,14 +118,14 @@ def test_the_numbers_of_a_step_can_be_pointed_at(shared_visitor: Visitor) -> Non
 
 def lens_cell(page: Page, depth: int, column: int) -> Locator:
     """The button of a cell of the logit lens."""
-    return page.get_by_test_id("view-matrix").locator(f'td[data-row="{depth}"][data-column="{column}"] button')
+    return in_analysis(page, "view-matrix").locator(f'td[data-row="{depth}"][data-column="{column}"] button')
 
 
 @pytest.mark.journey
 def test_the_logit_lens_ends_with_the_prediction_and_chooses_tokens(shared_visitor: Visitor) -> None:
     page = enter(shared_visitor, "tab=layers")
     best = page.get_by_test_id("predictions").locator(".candidate .token").first
-    reading = page.get_by_test_id("view-matrix").get_by_test_id("view-note")
+    reading = in_analysis(page, "view-matrix").get_by_test_id("view-note")
     expect(reading).to_contain_text("The answer")
     last = int(chosen(page.get_by_test_id("layers-query")))
     said = lens_cell(page, 6, last).locator("bdi")
@@ -143,7 +143,7 @@ def test_a_table_drawn_anew_under_a_resting_mouse_does_not_take_the_reading_from
     shared_visitor: Visitor,
 ) -> None:
     page = enter(shared_visitor, "tab=layers")
-    cell, reading = lens_cell(page, 3, 2), page.get_by_test_id("view-matrix").get_by_test_id("view-note")
+    cell, reading = lens_cell(page, 3, 2), in_analysis(page, "view-matrix").get_by_test_id("view-note")
     expect(reading).to_contain_text("The answer")
     page.evaluate(HOLD)
     cell.click()
@@ -163,7 +163,7 @@ def test_nine_tokens_fit_into_the_logit_lens_and_a_longer_text_is_read_a_window_
     page = shared_visitor.open("model=stories-causal&tab=layers&text=Once+upon+a+time+there+was+a+little")
     expect(lens_cell(page, 6, 8)).to_be_visible()
     too_wide = "table => table.parentElement.scrollWidth - table.parentElement.clientWidth"
-    table = page.get_by_test_id("view-matrix").locator("table")
+    table = in_analysis(page, "view-matrix").locator("table")
     wait_until(page, lambda: table.evaluate(too_wide), lambda pixels: pixels <= 0)
     say(page, "One two three. " * 20)
     shown = page.get_by_test_id("analysis-views")
@@ -179,7 +179,7 @@ def test_nine_tokens_fit_into_the_logit_lens_and_a_longer_text_is_read_a_window_
 
 def test_contributions_add_up_and_a_click_chooses_the_head(shared_visitor: Visitor) -> None:
     page = enter(shared_visitor, "tab=layers&analysis=logit_attribution")
-    total = page.get_by_test_id("view-verdict").first
+    total = in_analysis(page, "view-verdict").first
     expect(total).to_contain_text("add up to")
     logit, together = re.findall(r"(?:is|to) (−?[\d.]+\d)", total.inner_text())
     assert logit == together
@@ -197,7 +197,7 @@ def test_a_feed_forward_opens_its_neurons_and_one_of_them_is_switched_off(shared
     page.get_by_role("grid", name="All components").get_by_role("button", name=re.compile("^Layer 5, feed")).click()
     wait_for_address(page, neuron="5")
     expect(views).to_contain_text(re.compile(r"layer 5 adds .* its 640 neurons"))
-    neurons = page.get_by_test_id("view-changes").last.get_by_role("button", name=re.compile("^Neuron"))
+    neurons = in_analysis(page, "view-changes").last.get_by_role("button", name=re.compile("^Neuron"))
     second = neurons.nth(1).inner_text()
     neurons.nth(1).click()
     expect(views.get_by_role("heading", name=second, exact=True)).to_be_visible()
@@ -251,9 +251,9 @@ def test_all_heads_are_turned_off_in_turn_stopped_and_gone_on_with(shared_visito
     button.click()
     expect(button).to_have_text("Done")
     expect(status).to_contain_text("48 of 48 heads")
-    expect(page.get_by_test_id("view-changes").locator("li")).to_have_count(10)
+    expect(in_analysis(page, "view-changes").locator("li")).to_have_count(10)
     cell(page, "Layer 5, head 2").hover()
-    note = page.get_by_test_id("view-matrix").get_by_test_id("view-note")
+    note = in_analysis(page, "view-matrix").get_by_test_id("view-note")
     expect(note).to_contain_text("Layer 5, head 2")
     told = re.search(r"from ([\d.]+) % to ([\d.]+) %", note.inner_text())
     assert told
@@ -362,9 +362,9 @@ def test_heads_are_searched_until_the_answer_changes_stopped_and_gone_on_with(sh
     button.click()
     expect(button).to_have_text("Find the heads")
     button.click()
-    expect(page.get_by_test_id("view-verdict")).to_contain_text("the answer is")
+    expect(in_analysis(page, "view-verdict")).to_contain_text("the answer is")
     expect(button).to_have_text("Done")
-    rows = page.get_by_test_id("view-bars").locator("li")
+    rows = in_analysis(page, "view-bars").locator("li")
     told = re.findall(r"([\d.]+) %", rows.last.locator(".bar-number").inner_text())
     steps, apply = rows.count(), page.get_by_role("button", name="Switch these off")
     apply.click()
@@ -387,7 +387,7 @@ def test_a_masked_model_has_the_tabs_too(shared_visitor: Visitor) -> None:
     expect(page.get_by_test_id("analysis-views")).to_contain_text("add up to")
     expect(page.get_by_test_id("analysis-views")).to_contain_text("the slope of each of its channels")
     page.get_by_test_id("analysis-logit_lens").click()
-    expect(page.get_by_test_id("view-matrix")).to_contain_text("Original token")
+    expect(in_analysis(page, "view-matrix")).to_contain_text("Original token")
 
 
 def test_on_a_phone_nothing_is_wider_than_the_window(shared_visitor: Visitor) -> None:

@@ -16,20 +16,23 @@ PASSAGES = "cat sun key moon\ndog key pan hat\nfox owl map jar\ncat sun"
 def test_a_weight_leads_to_the_head_that_wrote_it_and_on_to_its_effect(shared_visitor: Visitor) -> None:
     page = shared_visitor.explore(f"{EXPLORE}&pinned=11&key=4", sentence=WORDS)
     ledger = page.get_by_test_id("ledger")
-    expect(ledger.locator(".reasons li").first).to_contain_text("layer 0, head 1")
-    expect(ledger.get_by_role("table")).to_contain_text("L0 H1")
+    expect(ledger.get_by_role("listitem").first).to_contain_text("layer 0, head 1")
+    expect(ledger.get_by_role("grid")).to_contain_text("L0 H1")
     ledger.get_by_role("button", name="layer 0, head 1").first.click()
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 0 · Head 1")
     wait_for_address(page, pinned="4", key="3")  # this head's cell: "fan" looks at the previous word
     page = shared_visitor.go(f"{EXPLORE}&tab=layers&analysis=head_removal", "/explore")
-    expect(page.get_by_test_id("view-verdict")).to_contain_text("Without layer 1, head 1")
-    expect(page.get_by_test_id("view-changes").locator("li").last).to_contain_text("Without the head")
+    analysis = page.get_by_test_id("analysis")
+    expect(analysis.get_by_test_id("view-verdict")).to_contain_text("Without layer 1, head 1")
+    expect(analysis.get_by_test_id("view-changes").locator("li").last).to_contain_text("Without the head")
     page.get_by_role("button", name="Which tokens count").click()
-    expect(page.get_by_test_id("view-verdict")).to_contain_text("Most faithful")
-    scores = page.get_by_test_id("view-matrix")
+    expect(analysis.get_by_test_id("view-verdict")).to_contain_text("Most faithful")
+    scores = analysis.get_by_test_id("view-matrix")
     expect(scores.get_by_role("row")).to_have_count(7)
     scores.locator("td[data-row]").first.hover()
-    expect(page.get_by_test_id("view-note").first).to_contain_text("Attention weight, \u2068“<|endoftext|>”\u2069: +")
+    expect(analysis.get_by_test_id("view-note").first).to_contain_text(
+        "Attention weight, \u2068“<|endoftext|>”\u2069: +"
+    )
 
 
 def test_deleting_the_passage_that_was_copied_from_flips_the_word(shared_visitor: Visitor) -> None:

@@ -98,7 +98,7 @@ test("the layers show scores, in colours on both sides of zero", async () => {
   assert.match(page.text("view-note"), /^Layer 1, head 1: [+−]?[\d.e−]+, from −?[\d.]+ to −?[\d.]+$/);
   assert.doesNotMatch(page.text("analysis-status"), PERCENT);
   const ranked = page
-    .all("[data-testid=view-changes] li")
+    .all(".depths [data-testid=view-changes] li")
     .map((row) => [/^−/.test(row.querySelector("output")?.textContent ?? ""), row.querySelector("i.minus") !== null]);
   assert.ok(
     ranked.some(([isNegative]) => isNegative) && ranked.every(([isNegative, isMinus]) => isNegative === isMinus),

@@ -25,9 +25,12 @@ const best = (page) => wordsOf(page.one(".candidate .token")).replace(/^·/, "")
 /** @param {Opened} page @param {string} name */
 const chosenIn = (page, name) => /** @type {HTMLSelectElement} */ (page.get(name)).value;
 
+/** @param {Opened} page */
+const verdict = (page) => wordsOf(page.one(".depths [data-testid=view-verdict]"));
+
 /** @param {Opened} page @param {number} depth @param {number} column */
 const lensCell = (page, depth, column) =>
-  page.one(`[data-testid=view-matrix] td[data-row="${depth}"][data-column="${column}"] button`);
+  page.one(`.depths [data-testid=view-matrix] td[data-row="${depth}"][data-column="${column}"] button`);
 
 test("the logit lens ends with the prediction, and its cells are read and chosen", async () => {
   const page = await layers("logit_lens");
@@ -36,8 +39,8 @@ test("the logit lens ends with the prediction, and its cells are read and chosen
   const last = chips(page).length - 1;
   assert.equal(chosenIn(page, "layers-query"), String(last));
   assert.equal(wordsOf(lensCell(page, 3, last).children[0]), best(page));
-  assert.equal(page.all("[data-testid=view-matrix] td.marked").length, 4);
-  assert.deepEqual(page.all("[data-testid=view-matrix] th[scope=row]").map(wordsOf), [
+  assert.equal(page.all(".depths [data-testid=view-matrix] td.marked").length, 4);
+  assert.deepEqual(page.all(".depths [data-testid=view-matrix] th[scope=row]").map(wordsOf), [
     "Embedding",
     "After layer 0",
     "After layer 1",
@@ -54,7 +57,7 @@ test("the logit lens ends with the prediction, and its cells are read and chosen
   page.press("ArrowUp", lensCell(page, 2, 2));
   assert.equal(page.focused, lensCell(page, 1, 2));
   assert.match(reading(), /^After layer 0/);
-  assert.equal(page.all("[data-testid=view-matrix] button[tabindex='0']").length, 1);
+  assert.equal(page.all(".depths [data-testid=view-matrix] button[tabindex='0']").length, 1);
 });
 
 test("a table that is drawn anew leaves the reading to the keyboard", async () => {
@@ -95,12 +98,12 @@ test("what shows an earlier text stays, faded, until the next text is answered",
     if (isHeld && route.endsWith("analysis")) await released;
     return answer;
   });
-  const [table, words] = [page.one(".view-matrix table"), wordsOf(page.one(".view-tokens .note"))];
+  const [table, words] = [page.one(".depths .view-matrix table"), wordsOf(page.one(".view-tokens .note"))];
   isHeld = true;
   page.fill("sentence", `${TEXT} dog`);
   await until(() => chips(page).length === 7);
   await until(() => page.get("analysis-views").ariaBusy === "true");
-  assert.equal(page.one(".view-matrix table"), table, "nothing is drawn again while one types");
+  assert.equal(page.one(".depths .view-matrix table"), table, "nothing is drawn again while one types");
   isHeld = false;
   release();
   await settle();
@@ -192,8 +195,8 @@ test("a feed-forward opens its neurons, and one of them is switched off and on",
   page.click(page.one(NETWORK_2));
   await settle();
   assert.ok(page.one(NETWORK_2).closest("td")?.classList.contains("marked"));
-  assert.ok(page.all(".verdict").some((one) => /layer 2 adds .* its [\d,]+ neurons/.test(wordsOf(one))));
-  const neurons = page.all(".changes-list button").filter((one) => /^Neuron/.test(wordsOf(one)));
+  assert.ok(page.all(".depths .verdict").some((one) => /layer 2 adds .* its [\d,]+ neurons/.test(wordsOf(one))));
+  const neurons = page.all(".depths .changes-list button").filter((one) => /^Neuron/.test(wordsOf(one)));
   const [, second] = neurons.map((one) => wordsOf(one).match(/\d+/)?.[0]);
   page.click(neurons[1]);
   await settle();
@@ -215,7 +218,7 @@ test("a feed-forward opens its neurons, and one of them is switched off and on",
   assert.match(tokens(), /Strongest at/);
   page.click(button(page, /^Close the neurons/));
   await settle();
-  assert.ok(!page.all(".verdict").some((one) => /neurons/.test(wordsOf(one))));
+  assert.ok(!page.all(".depths .verdict").some((one) => /neurons/.test(wordsOf(one))));
 });
 
 test("the flow of information is walked by keys, and a head is chosen in it", async () => {
@@ -357,14 +360,17 @@ test("heads are searched until the answer changes, applied and undone", async ()
 
 test("a removed head and the rankings of tokens are told in words and numbers", async () => {
   const page = await layers("head_removal", { layer: 1, head: 1 });
-  assert.match(page.text("view-verdict"), /Without layer 1, head 1/);
-  assert.match(wordsOf(/** @type {Element} */ (page.all("[data-testid=view-changes] li").at(-1))), /Without the head/);
+  assert.match(verdict(page), /Without layer 1, head 1/);
+  assert.match(
+    wordsOf(/** @type {Element} */ (page.all(".depths [data-testid=view-changes] li").at(-1))),
+    /Without the head/,
+  );
   page.click("analysis-token_rankings");
   await settle();
-  assert.match(page.text("view-verdict"), /Which tokens does .* stand on\?/);
-  assert.equal(page.text("analysis-said"), page.text("view-verdict"));
-  assert.equal(page.all("[data-testid=view-matrix] tr").length, 7);
-  assert.equal(page.all("[data-testid=view-lines]").length, 2);
+  assert.match(verdict(page), /Which tokens does .* stand on\?/);
+  assert.equal(page.text("analysis-said"), verdict(page));
+  assert.equal(page.all(".depths [data-testid=view-matrix] tr").length, 7);
+  assert.equal(page.all(".depths [data-testid=view-lines]").length, 2);
 });
 
 test("a masked model has the analyses too", async () => {

@@ -48,6 +48,7 @@ const MATRIX = {
       { layer: 1, head: 4 },
     ],
   ],
+  row_picks: [],
   column_picks: [],
 };
 /** @type {ChoiceView} */
@@ -309,6 +310,19 @@ test("a flow is a figure with its answer, and its edges are walked by keys on th
     { layer: 0, head: 1 },
     [null],
   ]);
+});
+
+test("the name of a row chooses what the row stands for", () => {
+  /** @type {Pick[]} */
+  const picked = [];
+  shown({ ...MATRIX, picks: [], row_picks: [{ layer: 3 }, {}] }, (pick) => picked.push(pick));
+  const names = [...document.querySelectorAll("tbody th")].map((name) => name.querySelector("button"));
+  assert.deepEqual(
+    names.map((name) => name?.textContent),
+    ["one", undefined],
+  );
+  names[0]?.click();
+  assert.deepEqual(picked, [{ layer: 3 }]);
 });
 
 test("a cell that chooses nothing is read by the keyboard all the same, if it is told", () => {

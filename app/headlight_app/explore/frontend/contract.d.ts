@@ -276,42 +276,6 @@ export interface LogitAttributionAnswer {
 /** The contribution of each part to the logit of an answer. */
 export type LogitAttributionRequest = TargetRequest;
 
-/** The contribution of each component to the logit of one answer, minus its contribution to another's. */
-export interface LogitDifferenceAnswer {
-  components: ComponentAnswer[];
-}
-
-/** The contribution of each part to the lead of one answer over another. */
-export interface LogitDifferenceRequest extends TargetRequest {
-  other?: number;
-}
-
-/** A number with a name, such as the path of a head. */
-export interface NamedNumber {
-  name: string;
-  value: number;
-}
-
-/** The score of a cell as it enters the softmax; float32 numbers follow, [query writer, key writer]. */
-export interface CellLedgerAnswer {
-  cell: string;
-  score: number;
-  query_writers: string[];
-  key_writers: string[];
-  terms: NamedNumber[];
-  weight: number;
-  length_share: number;
-  direction_share: number | null;
-}
-
-/** The components that wrote the query and the key of a cell, and what each pair adds to its score. */
-export interface CellLedgerRequest extends QuestionRequest {
-  attention?: string;
-  head?: number;
-  query?: number;
-  key?: number;
-}
-
 /** The vectors of the tokens from `first` on, as they enter the first layer of a stack. */
 export interface InputVectorsAnswer extends ArraysAnswer {
   first: number;
@@ -436,8 +400,6 @@ export interface ExploreRoutes {
   analysis_step: { request: AnalysisStepRequest; answer: AnalysisStepAnswer };
   layer_numbers: { request: LayerNumbersRequest; answer: LayerNumbersAnswer };
   logit_attribution: { request: LogitAttributionRequest; answer: LogitAttributionAnswer };
-  logit_difference: { request: LogitDifferenceRequest; answer: LogitDifferenceAnswer };
-  cell_ledger: { request: CellLedgerRequest; answer: CellLedgerAnswer };
   input_vectors: { request: InputVectorsRequest; answer: InputVectorsAnswer };
   export_numbers: { request: ExportNumbersRequest; answer: FileAnswer };
   export_page: { request: ExportPageRequest; answer: FileAnswer };

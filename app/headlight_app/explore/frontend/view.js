@@ -9,8 +9,7 @@ import { showProblem } from "../../ui/frontend/questions.js";
 import { drawEdits } from "./edits/edit_list.js";
 import { drawPicture } from "./picture/picture.js";
 import { announcePrediction } from "./prediction/announcement.js";
-import { drawLedger } from "./prediction/ledger.js";
-import { drawWhy } from "./prediction/why.js";
+import { drawExplanations } from "./prediction/explanations.js";
 import { activeTab, drawActiveTab, markActiveTab } from "./tabs.js";
 import { drawTerms } from "./terms.js";
 
@@ -116,8 +115,7 @@ export function drawAnswer(page) {
 export function drawAround(page) {
   if (!page.state.latestAnswer) return;
   drawPicture(page);
-  drawWhy(page);
-  drawLedger(page);
+  drawExplanations(page);
 }
 
 /**
@@ -125,9 +123,9 @@ export function drawAround(page) {
  * @param {ExplorePage} page @param {string} route
  */
 export function drawArrival(page, route) {
-  const isAround = ["input_vectors", "logit_difference", "cell_ledger"].includes(route);
-  if (isAround) drawAround(page);
-  if (!isAround || (route === "input_vectors" && activeTab(page) === "tokens")) page.view.redraw();
+  if (route === "input_vectors") drawPicture(page);
+  if (route === "analysis") drawExplanations(page);
+  if (route !== "input_vectors" || activeTab(page) === "tokens") page.view.redraw();
 }
 
 /** Redraws without a request: the open tab, and the active edits. @param {ExplorePage} page */

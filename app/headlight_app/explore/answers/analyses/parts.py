@@ -34,6 +34,14 @@ def part_title(part: Component) -> str:
     return f"Layer {part.layer}, {_SUBLAYERS[part.kind]}"
 
 
+def part_name(part: Component) -> str:
+    """The same within a sentence: "layer 1, head 3", "the feed-forward of layer 1"."""
+    if part.kind == "feed_forward":
+        return f"the feed-forward of layer {part.layer}"
+    title = part_title(part)
+    return f"{title[0].lower()}{title[1:]}"
+
+
 def part_pick(part: Component, stack: str) -> Pick:
     """The choice that selects a head, or opens the neurons of a feed-forward; empty for other parts."""
     if part.kind == "feed_forward":

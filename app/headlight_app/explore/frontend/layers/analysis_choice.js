@@ -46,9 +46,9 @@ export function picksOf(page) {
   };
 }
 
-/** @param {ExplorePage} page @param {Pick[string]} edits */
+/** @param {ExplorePage} page @param {string[]} edits */
 function isListed({ state }, edits) {
-  return Array.isArray(edits) && edits.every((edit) => state.choice.edits.includes(edit));
+  return edits.every((edit) => state.choice.edits.includes(edit));
 }
 
 /** A pick as a change of the choice; another query unlocks the tokens, and its answer is the likeliest. @param {ExplorePage} page @param {Pick} pick */
@@ -56,6 +56,6 @@ function changeOf(page, { toggle_edits, ...pick }) {
   return {
     ...pick,
     ...("query" in pick && { query: urlPosition(page, Number(pick.query)), pinned: [], target_token: -1 }),
-    ...(Array.isArray(toggle_edits) && { edits: toggledEdits(page, toggle_edits) }),
+    ...(toggle_edits && { edits: toggledEdits(page, toggle_edits) }),
   };
 }

@@ -158,20 +158,31 @@ function sentenceRow(text) {
 }
 
 /** @param {AnalysisAnswer} answer */
-function rowsOf({ rows }) {
+export function rowsOf({ rows }) {
   return /** @type {ViewRow[]} */ (/** @type {unknown} */ (rows));
 }
 
 /** @param {ExplorePage} page @returns {Promise<ShownDrawing>} */
 export async function exportAnalysis(page) {
   const row = activeAnalysis(page);
+  const name = row.name.replaceAll("_", "-");
   const rows = await rowsToSave(page, row);
   const words = stepsOf(page, row)?.answer?.words ?? "";
-  const said = new Set([row.title, ...rows.flatMap(captionsOf), words].filter(Boolean));
+  const side = { question: askedQuestion(page, row), ...attentionOf(page, row) };
+  return drawingOf(page, name, rows, [row.title, words], side);
+}
+
+/**
+ * Rows as a figure and as numbers.
+ * @param {ExplorePage} page @param {string} name @param {ViewRow[]} rows @param {string[]} [words] said before and after
+ * @param {object} [side] what else is known of the run @returns {ShownDrawing}
+ */
+export function drawingOf(page, name, rows, [title, words] = ["", ""], side = {}) {
+  const said = new Set([title, ...rows.flatMap(captionsOf), words].filter(Boolean));
   return {
-    name: row.name.replaceAll("_", "-"),
+    name,
     shown: [...said].join("; ").replace(ISOLATES, ""),
-    sides: [{ ...runOf(page), question: askedQuestion(page, row), ...attentionOf(page, row) }],
+    sides: [{ ...runOf(page), ...side }],
     draw: drawViews(rows),
     tables: tablesOf(rows),
   };

@@ -21,7 +21,8 @@ export function createMatrix(view, picks, note) {
   const scales = scalesOf(view);
   table.append(createElement("tbody", "", [...view.values.map((_, row) => createLine(view, row, scales[row]))]));
   if (isTold(view)) tellCells(view, table, note);
-  if (picks && (view.picks.length || view.column_picks.length)) makeButtons(view, table, picks);
+  if (picks && [view.picks, view.row_picks, view.column_picks].some((some) => some.length))
+    makeButtons(view, table, picks);
   const frame = createElement("div", "scroll", [table]);
   if (note.classList.contains("telling") && table.role !== "grid")
     Object.assign(frame, { tabIndex: 0, role: "region", ariaLabel: view.title }); // so that keys can scroll it
@@ -195,5 +196,10 @@ function makeButtons(view, table, picks) {
     else button.ariaDisabled = "true"; // read by the keyboard all the same
     cell.replaceChildren(button);
   }
+  table.querySelectorAll("tbody th").forEach((name, row) => {
+    const pick = view.row_picks[row] ?? {};
+    if (Object.keys(pick).length)
+      name.replaceChildren(createElement("button", "", [...name.childNodes], { onclick: () => picks.choose(pick) }));
+  });
   walkByKeys(table);
 }

@@ -7,7 +7,7 @@ import type { ModelDiagramAnswer } from "../contract.js";
 export type Numeric = number | string;
 
 /** The fields of the choice that a click changes, and their values; `toggle_edits` are made, or removed if all are there. */
-export type Pick = Record<string, string | number | string[]>;
+export type Pick = Record<string, string | number | string[] | number[]> & { toggle_edits?: string[] };
 
 /** Numbers to be saved: the labels of each axis by its name. */
 export interface NumberTable {
@@ -43,6 +43,7 @@ export interface MatrixView extends CommonView {
   details: string[][];
   row_notes: string[];
   picks: Pick[][];
+  row_picks: Pick[];
   column_picks: Pick[];
 }
 export interface HeatMapView extends CommonView {

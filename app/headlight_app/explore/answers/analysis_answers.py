@@ -10,8 +10,9 @@ from headlight.errors import InputError
 from headlight.views.encoding import plain
 from headlight.views.rows import Row, as_rows
 from headlight_app.contract.reply import Reply
-from headlight_app.explore.answers.analyses.row import Views
+from headlight_app.explore.answers.analyses.row import Analysis, Views
 from headlight_app.explore.answers.analyses.table import ANALYSES
+from headlight_app.explore.answers.explanations.table import EXPLANATIONS
 from headlight_app.explore.contract import (
     AnalysisAnswer,
     AnalysisPartRequest,
@@ -27,22 +28,26 @@ Part = TypeVar("Part", bound=Callable[..., Any])
 
 def answer_analysis(request: AnalysisRequest) -> Reply[AnalysisAnswer]:
     """What an analysis shows at once. Raises HeadlightError."""
-    compute = _existing(request, ANALYSES[request.analysis].compute)
+    compute = _existing(request, _row(request).compute)
     return Reply(AnalysisAnswer(rows=_plain_rows(compute(resolve(request.question), request.choice), request)))
 
 
 def answer_long_analysis(request: LongAnalysisRequest) -> Reply[AnalysisAnswer]:
     """What an analysis shows after seconds."""
-    compute = _existing(request, ANALYSES[request.analysis].compute_long)
+    compute = _existing(request, _row(request).compute_long)
     return Reply(AnalysisAnswer(rows=_plain_rows(compute(resolve(request.question), request.choice), request)))
 
 
 def answer_analysis_step(request: AnalysisStepRequest) -> Reply[AnalysisStepAnswer]:
     """What an analysis shows after another step."""
-    take = _existing(request, ANALYSES[request.analysis].step)
+    take = _existing(request, _row(request).step)
     step = take(resolve(request.question), request.choice, request.progress)
     rows = _plain_rows(step.views, request)
     return Reply(AnalysisStepAnswer(rows=rows, progress=step.progress, done=step.done, words=step.words))
+
+
+def _row(request: AnalysisPartRequest[Any]) -> Analysis:
+    return (EXPLANATIONS if request.analysis in EXPLANATIONS else ANALYSES)[request.analysis]
 
 
 def _existing(request: AnalysisPartRequest[Any], part: Part | None) -> Part:

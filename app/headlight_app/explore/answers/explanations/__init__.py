@@ -1,0 +1,1 @@
+"""What the page explains beside its panels: an answer, and a weight."""

@@ -1,0 +1,10 @@
+"""What the page explains beside its panels, without a tab, by name."""
+
+from __future__ import annotations
+
+from headlight.registry import Registry
+from headlight_app.explore.answers.analyses.row import Analysis
+from headlight_app.explore.answers.explanations.ledger import LEDGER
+from headlight_app.explore.answers.explanations.why import WHY
+
+EXPLANATIONS: Registry[Analysis] = Registry("explanation", {"why": WHY, "ledger": LEDGER})
