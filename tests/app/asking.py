@@ -11,9 +11,8 @@ from headlight_app.contract.request import Request
 from headlight_app.contract.state import State
 from headlight_app.engine.job import EngineRequest
 from headlight_app.engine.requests import decode_request
-from headlight_app.explore.answers.analyses.table import ANALYSES
 from headlight_app.worker.serve import answer
-from headlight_app.worker.table import ANSWERS
+from headlight_app.worker.table import ANALYSIS, ANSWERS
 
 PARTS: dict[str, type[msgspec.Struct]] = {"question": Question, "choice": State, "state": State}
 
@@ -59,7 +58,7 @@ def ask_worker(route: str, **fields: Any) -> tuple[dict[str, Any], bytes]:
 
 def ask_views(analysis: str, **fields: Any) -> list[dict[str, Any]]:
     """The views of an analysis at once and after seconds, as a page gets them to save their numbers."""
-    row = ANALYSES[analysis]
+    row = ANALYSIS.row(analysis)
     routes = {"analysis": row.compute, "long_analysis": row.compute_long}
     answers = (ask_worker(route, analysis=analysis, with_tables=True, **fields) for route in routes if routes[route])
     return [view for meta, _ in answers for view in _views_of(meta)]

@@ -104,7 +104,7 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
     token_ids: Flag = ""  # "1": shows the vocabulary id under each token
     disabled_edits: Edits = ()  # edits that are listed but not applied
     task: Label = ""  # of Tasks, with the beam width of its search
-    beam_width: Annotated[int, Meta(ge=1, le=MAX_BEAMS)] = 1
+    beam_width: Annotated[int, Meta(ge=1, le=MAX_BEAMS, description=f"a number from 1 to {MAX_BEAMS}")] = 1
     sampling: Encoded = ""  # of Generate
     generated: Encoded = ""
     blend: Literal["head", "layer", "all"] = "head"  # whose attention Generate shows: a head's, or a mean

@@ -322,8 +322,8 @@ class AnalysisPartRequest(QuestionRequest[A_co], Generic[A_co], frozen=True, kw_
         return (*QuestionRequest.images(self), *filter(None, [self.choice.patch_from]))
 
     def texts(self) -> tuple[str, ...]:
-        """The texts of the question, and the one to patch from."""
-        return *QuestionRequest.texts(self), self.choice.patch_from
+        """The texts of the question, the one to patch from, and the one to compare with."""
+        return *QuestionRequest.texts(self), self.choice.patch_from, self.choice.other_text
 
 
 class AnalysisRequest(AnalysisPartRequest[AnalysisAnswer], frozen=True, kw_only=True):

@@ -73,6 +73,7 @@ def instrument(key: str, styles: tuple[str, ...] = (), parts: tuple[tuple[str, s
             export_menu.export_menu(*export_parts),
             ("<!-- one panel for each tab -->", panels),
             *parts,
+            ("<!-- an analysis -->", read(f"{FRONTEND}/analysis/analysis.html")),
         ),
     )
 

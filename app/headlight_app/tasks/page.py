@@ -25,7 +25,9 @@ COMPONENT = instrument(
     parts=(
         (
             "<!-- the answer to a task -->",
-            "".join(view_section(name, view, read(view.html)) for name, view in TASK_VIEWS.items()),
+            "".join(
+                view_section(name, view, read(view.html) if view.html else "") for name, view in TASK_VIEWS.items()
+            ),
         ),
     ),
 )

@@ -17,6 +17,7 @@ from headlight_app.state.requirement import Requirement
 class TaskView(Tab):
     """One task: `lesson` describes its view; `suits` selects the models that do it.
 
+    Its `html` is empty if its answer is all views: `answers/table.py` has the function that computes these.
     `words` completes "a model that ", and `example` names a model to open if there is none. `attention` is the kind of
     attention that connects answer and text: the page opens with it. Of several models, `preferred` is opened.
     """
@@ -75,7 +76,7 @@ TASK_VIEWS: Registry[TaskView] = Registry(
     {
         "classify": TaskView(
             "Classify",
-            f"{_FOLDER}/classify.html",
+            "",
             "One label for the whole text. Each token and each head is left out in turn: the label rests on those "
             "without which it loses most.",
             "labels whole texts",
@@ -85,7 +86,7 @@ TASK_VIEWS: Registry[TaskView] = Registry(
         ),
         "tag": TaskView(
             "Tag",
-            f"{_FOLDER}/tag.html",
+            "",
             "One label for each token. What a word is depends on the words around it, so change a neighbour and see.",
             "labels each token",
             "a classifier of tokens, such as a BERT fine-tuned to find names,",
@@ -133,7 +134,7 @@ TASK_VIEWS: Registry[TaskView] = Registry(
         ),
         "similar": TaskView(
             "Compare sentences",
-            f"{_FOLDER}/similarity/similar.html",
+            "",
             "A sentence encoder pools the last hidden states of a text's tokens into one vector, and two texts are as "
             "similar as the cosine of their vectors. That cosine is a sum over pairs of tokens.",
             "makes a vector from a sentence",
@@ -151,9 +152,10 @@ def views_json() -> list[dict[str, str]]:
 
 
 def view_section(name: str, view: TaskView, html: str) -> str:
-    """The HTML of a task's view, beginning with its lesson."""
+    """The HTML of a task's view: its lesson, what is drawn by hand, and the place of its views."""
     attributes = f'class="panel task {name}" data-testid="task-{name}" aria-label="{view.title}"'
-    return f'<section {attributes} hidden><p class="explain">{escape(view.lesson)}</p>{html}</section>'
+    lesson = f'<p class="explain">{escape(view.lesson)}</p>'
+    return f"<section {attributes} hidden>{lesson}{html}<!-- an analysis --></section>"
 
 
 def views_of(config: Config) -> list[str]:

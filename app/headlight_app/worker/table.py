@@ -12,7 +12,6 @@ from headlight_app.course.answers import screens
 from headlight_app.course.contract import ChapterRequest, RunRequest, ScreenRequest
 from headlight_app.engine.contract import CheckImageRequest
 from headlight_app.explore import contract as explore
-from headlight_app.explore.answers import analysis_answers as analysis
 from headlight_app.explore.answers import (
     input_vectors,
     layer_analysis,
@@ -21,6 +20,9 @@ from headlight_app.explore.answers import (
     walkthrough,
 )
 from headlight_app.explore.answers import page as explore_page
+from headlight_app.explore.answers.analyses.table import ANALYSES
+from headlight_app.explore.answers.analysis_answers import AnalysisAnswers
+from headlight_app.explore.answers.explanations.table import EXPLANATIONS
 from headlight_app.explore.answers.export import files as explore_files
 from headlight_app.export.answers import files, programs
 from headlight_app.export.contract import (
@@ -44,26 +46,21 @@ from headlight_app.models.contract import (
 )
 from headlight_app.positions.answers import profile
 from headlight_app.positions.contract import PositionLossesRequest, PositionProfileRequest
-from headlight_app.tasks.answers import beams, labels, sentences
+from headlight_app.tasks.answers import labels
 from headlight_app.tasks.answers import page as tasks_page
-from headlight_app.tasks.contract import (
-    BeamSearchRequest,
-    LabelEffectsRequest,
-    SentenceSimilarityRequest,
-    SimilarityHeadsRequest,
-    TasksPageRequest,
-    TokenLabelsRequest,
-)
+from headlight_app.tasks.answers.table import TASK_ANALYSES
+from headlight_app.tasks.contract import TasksPageRequest, TokenLabelsRequest
 from headlight_app.worker.first_table import FIRST_ANSWERS, row
 
+ANALYSIS = AnalysisAnswers((ANALYSES, EXPLANATIONS, TASK_ANALYSES))
 _ROWS = (
     row(explore.WalkthroughRequest, walkthrough.answer_walkthrough),
     row(explore.StepCodeRequest, step_code.answer_step_code),
     row(explore.LayerNumbersRequest, layer_numbers.answer_layer_numbers),
     row(explore.LogitAttributionRequest, layer_analysis.answer_logit_attribution),
-    row(explore.AnalysisRequest, analysis.answer_analysis),
-    row(explore.LongAnalysisRequest, analysis.answer_long_analysis),
-    row(explore.AnalysisStepRequest, analysis.answer_analysis_step),
+    row(explore.AnalysisRequest, ANALYSIS.at_once),
+    row(explore.LongAnalysisRequest, ANALYSIS.long),
+    row(explore.AnalysisStepRequest, ANALYSIS.step),
     row(explore.InputVectorsRequest, input_vectors.answer_input_vectors),
     row(explore.ExploreChartsRequest, explore_page.answer_explore_charts),
     row(explore.SourceCodeRequest, explore_page.answer_source_code),
@@ -73,10 +70,6 @@ _ROWS = (
     row(explore.ExportCodeRequest, explore_files.answer_export_code),
     row(TasksPageRequest, tasks_page.answer_tasks_page),
     row(TokenLabelsRequest, labels.answer_token_labels),
-    row(SentenceSimilarityRequest, sentences.answer_sentence_similarity),
-    row(SimilarityHeadsRequest, sentences.answer_similarity_heads),
-    row(LabelEffectsRequest, labels.answer_label_effects),
-    row(BeamSearchRequest, beams.answer_beam_search),
     row(ComparePageRequest, compare_page.answer_compare_page),
     row(CompareRequest, comparison.answer_compare),
     row(GeneratePageRequest, generate_page.answer_generate_page),

@@ -26,9 +26,11 @@ class Array(Protocol):
 
 
 Numbers = Array | Sequence[Number]
-# The fields of the choice that a click changes, and their values; "toggle_edits" are edits to be made, or removed
-# if all are there already.
+# The fields of the choice that a click changes, and their values; "variant.pooling" is a field of its variant, and
+# "toggle_edits" are edits to be made, or removed if all are there already.
 Pick = Mapping[str, str | int | tuple[str, ...] | tuple[int, ...]]
+# A token of the page, by its position there.
+TokenPlace = tuple[Literal["text", "source"], int]
 
 
 def to_numpy(values: Numbers) -> np.ndarray:
@@ -72,11 +74,11 @@ class MatrixView(TitledView):
 
     `colours` "weights" shade from 0 to 1, "signed" on both sides of 0, "none" not at all; in "groups" each whole number
     has its own colour. "shares" have the colours of attention maps, from 0 to 1 on a square-root scale. The deepest
-    colour is that of the largest number of all, or if `scaled_by` "row" of its row. With a `unit`, what the numbers
-    are, the colours are explained below. Numbers have `digits` decimal places; if that is None, as many as fit, and
-    cells without a number are empty. `texts` are written in the cells instead, and `cell_notes` beside them.
-    `row_sums` adds a column of sums, `row_numbers` are columns of other numbers in front. `marked` cells (row, column)
-    are framed; `crossed` cells are forbidden by a mask.
+    colour is that of the largest number of all, or if `scaled_by` "row" of its row, and never of one below
+    `least_scale`. With a `unit`, what the numbers are, the colours are explained below. Numbers have `digits` decimal
+    places; if that is None, as many as fit, and cells without a number are empty. `texts` are written in the cells
+    instead, and `cell_notes` beside them. `row_sums` adds a column of sums, `row_numbers` are columns of other numbers
+    in front. `marked` cells (row, column) are framed; `crossed` cells are forbidden by a mask.
 
     With `titles`, `details` or `row_notes` the note tells the cell under the pointer: its title, else its row and
     column; its details, else its number; and the note of its row. A screen reader hears the same words. A click on a
@@ -93,6 +95,7 @@ class MatrixView(TitledView):
     colours: Literal["signed", "weights", "shares", "none", "groups"] = "signed"
     unit: str = ""
     scaled_by: Literal["all", "row"] = "all"
+    least_scale: float = 0.0
     row_sums: bool = False
     row_numbers: Mapping[str, Numbers] = field(default_factory=dict)
     marked: tuple[tuple[int, int], ...] = ()
@@ -152,16 +155,19 @@ class MovingPointsView(View):
 class BarsView(View):
     """One labelled bar for each number; several `series` are drawn side by side. `high` fixes the longest bar.
 
-    Shares are written `as_percent`. A click on a label chooses its pick, if it has one.
+    The series `compared`, what the others are compared with, is grey. Shares are written `as_percent`. A click on a
+    label chooses its pick, if it has one. The `marked` one stands out.
     """
 
     kind: ClassVar[str] = "bars"
     labels: tuple[str, ...]
     series: Mapping[str, Numbers]
+    compared: str = ""
     high: float | None = None
     digits: int = 2
     as_percent: bool = False
     picks: tuple[Pick, ...] = ()
+    marked: int | None = None
 
 
 @dataclass(frozen=True)
@@ -237,16 +243,23 @@ class PointsView(View):
 class TokensView(TitledView):
     """Tokens as chips, or with `as_text` as running text.
 
-    `shades` from 0 to 1 colour them, below 0 in the colour of negative numbers; `below` is written under each (an id, a
-    count). With `details` the note tells that of the token under the pointer.
+    `shades` from 0 to 1 colour them, below 0 in the colour of negative numbers; `labels` and below them `below` are
+    written under each (an id, a count). A token has the colour of its group of `groups`, if that is not negative;
+    `group_titles` explain these. With `details` the note tells that of the token under the pointer. `places` are those
+    of the tokens on the page, which marks the one under the pointer; a click on a token chooses its pick.
     """
 
     kind: ClassVar[str] = "tokens"
     tokens: tuple[str, ...]
     _: KW_ONLY
     shades: Numbers = ()
+    labels: tuple[str, ...] = ()
     below: tuple[str, ...] = ()
+    groups: tuple[int, ...] = ()
+    group_titles: tuple[str, ...] = ()
     details: tuple[str, ...] = ()
+    places: tuple[TokenPlace, ...] = ()
+    picks: tuple[Pick, ...] = ()
     as_text: bool = False
 
 
@@ -372,9 +385,27 @@ class FlowView(TitledView):
     edges: tuple[FlowEdge, ...]
     _: KW_ONLY
     kinds: Mapping[str, FlowKind]
-    tokens: tuple[tuple[Literal["text", "source"], int], ...]
+    tokens: tuple[TokenPlace, ...]
     end: int
     end_text: str = ""
+
+
+class TreeNode(NamedTuple):
+    """A node of a tree: the place of its parent in the step before, and its text; without one it only goes on."""
+
+    parent: int
+    text: str
+
+
+@dataclass(frozen=True)
+class TreeView(TitledView):
+    """Texts that branch from step to step. The way to the first node of the last step stands out.
+
+    Nodes that lead to none of the last step are faint.
+    """
+
+    kind: ClassVar[str] = "tree"
+    steps: tuple[tuple[TreeNode, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -413,13 +444,17 @@ class ChoiceView(TitledView):
 
 @dataclass(frozen=True)
 class InputView(TitledView):
-    """A text to be typed, which becomes the `field` of the choice; `text` is its value now."""
+    """A text to be typed, which becomes the `field` of the choice; `text` is its value now.
+
+    It does so at each letter if it is `live`, otherwise once it is complete.
+    """
 
     kind: ClassVar[str] = "input"
     field: str
     text: str
     _: KW_ONLY
     placeholder: str = ""
+    live: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,9 @@ from headlight_app.explore.answers.export.worksheet import worksheet
 from headlight_app.explore.answers.layer_analysis import answer_number
 from headlight_app.explore.contract import ExportWorksheetRequest
 from headlight_app.inference.resolved_question import resolve
+from headlight_app.tasks.answers.classify import label_effects
+from headlight_app.tasks.answers.labels import LabelShares, likeliest
+from headlight_app.tasks.answers.tag import NONE, below
 from tests.app.asking import ask_steps, ask_views, ask_worker, make_question, make_request
 from tests.app.conftest import PROBLEMS, save_toys
 
@@ -100,8 +103,11 @@ def test_rankings_and_effects_are_of_the_answers_own_numbers(model: str, meaning
     expected = value(meaning, logits(model)[0])
     assert [curve[0] for curve in deletion["series"].values()] == pytest.approx([expected] * 5, abs=1e-4)
     assert deletion["y_title"].startswith("score of" if meaning == "regression" else "probability of")
-    meta, effects = ask("label_effects", model, token=0)
-    assert meta["problem_type"] == meaning and effects[0] == pytest.approx(logits(model)[0], abs=1e-4)
+    effects = label_effects(resolve(make_question(model, TEXT)), 0)
+    assert effects.all == pytest.approx(logits(model)[0], abs=1e-4)
+    shown = ask_views("classify", model=model, text=TEXT, target_token=0)[0]
+    assert shown["as_percent"] == (meaning != "regression")
+    assert shown["series"]["now"][shown["marked"]] == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_token_without_a_label_is_said_to_have_none() -> None:
@@ -112,6 +118,18 @@ def test_a_token_without_a_label_is_said_to_have_none() -> None:
     assert [label["after"] for (label,) in meta["labels"]] == pytest.approx(
         value("multi-label", np.array(numbers)).tolist(), abs=1e-5
     )
+
+
+def test_a_label_that_excludes_no_other_is_named_if_it_is_likelier_than_not() -> None:
+    def shown(after: float, before: float) -> tuple[str, str]:
+        resolved = resolve(make_question("replaced", TEXT))
+        shares = LabelShares(np.array([[before]], "<f4"), np.array([[after]], "<f4"))
+        return likeliest(resolved, shares.after[0]) or NONE, below(resolved, shares, 0)
+
+    assert shown(0.7, 0.8) == ("replaced", "70.0 %")
+    assert shown(0.2, 0.1) == (NONE, "replaced 20.0 %")
+    assert shown(0.2, 0.7) == (NONE, "was replaced")
+    assert shown(0.7, 0.2) == ("replaced", "was –")
 
 
 def test_two_models_are_compared_without_a_distance_between_scores() -> None:

@@ -53,10 +53,6 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "export_worksheet": {"figure": "<svg/>", "link": "http://room/?layer=1", "line": "next"},
     "export_code": {},
     "token_labels": {},
-    "label_effects": {},
-    "beam_search": {"source": "the dog lay"},
-    "sentence_similarity": {"other_text": "the dog sat"},
-    "similarity_heads": {"other_text": "the dog sat"},
     "generate": {},
     "copying": {"position": 7, "token": 20},
     "position_profile": {"length": 8},
@@ -91,9 +87,7 @@ WITHOUT_A_MODEL = (
 TOYS = {
     "token_labels": "tags",
     "analysis": "tags",
-    "label_effects": "mood",
     "tasks_page": "mood",
-    "beam_search": "both",
 }
 # Their answers contain the folder, the date, or the progress within a time limit.
 VARY = (

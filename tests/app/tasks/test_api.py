@@ -13,13 +13,17 @@ from headlight import run
 from headlight.errors import ConfigError, HeadlightError, TextError
 from headlight.generation.generate import beam_search
 from headlight.nn.output_heads import SequenceClassifier
+from headlight.problem_types import softmax
 from headlight.tasks import label_text
+from headlight.views.words import percent, quoted
 from headlight_app.contract.state import MAX_BEAMS
 from headlight_app.engine.requests import decode_request
+from headlight_app.explore.contract import LongAnalysisRequest
 from headlight_app.inference.open_models import open_checkpoint
 from headlight_app.inference.resolved_question import resolve
-from headlight_app.tasks.contract import BeamSearchRequest
-from tests.app.asking import ask_worker, body, make_question
+from headlight_app.tasks.answers.classify import Effects, label_effects
+from headlight_app.tasks.answers.tag import label_kinds
+from tests.app.asking import ask_views, ask_worker, body, make_question
 
 NUMBERS, OFF = "17 4 99 4", "encoder.2.self.weights=set:0"
 
@@ -43,9 +47,8 @@ def test_labels_are_those_of_the_edited_model_beside_those_as_trained() -> None:
     assert found["changed"] and all(labels[0]["before"] != labels[0]["after"] for labels in found["labels"])
 
 
-def effects(model: str = "mood", **fields: Any) -> tuple[dict[str, Any], np.ndarray]:
-    meta, numbers = ask_worker("label_effects", model=model, text="the cat sat", **fields)
-    return meta, np.frombuffer(numbers, "<f4")
+def effects(model: str = "mood", token: int = -1, **fields: Any) -> Effects:
+    return label_effects(resolve(make_question(model, "the cat sat", **fields)), token)
 
 
 def log_odds(logits: np.ndarray, label: int) -> float:
@@ -54,39 +57,55 @@ def log_odds(logits: np.ndarray, label: int) -> float:
 
 
 def test_a_label_loses_what_it_loses_without_each_token_and_each_head() -> None:
-    meta, numbers = effects(token=1)
+    found = effects(token=1)
     checkpoint = open_checkpoint("mood")
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
 
     def without(*edits: str) -> float:
         return log_odds(run(model, tokenizer, "the cat sat", edits)["logits"], 1)
 
-    count = len(meta["positions"])
-    assert (meta["text"], meta["layers"], meta["heads"]) == ("sad", 2, 4)
-    assert len(numbers) == 1 + count + meta["layers"] * meta["heads"]
-    assert numbers[0] == pytest.approx(without(), abs=1e-4)
-    for position, number in zip(meta["positions"], numbers[1:], strict=False):
+    assert (found.label, found.heads.shape) == (1, (2, 4))
+    assert found.all == pytest.approx(without(), abs=1e-4)
+    for position, number in zip(found.positions, found.tokens, strict=True):
         # With first-token pooling, hiding a token means masking it for all others.
         assert number == pytest.approx(without(f"encoder.*.self.mask[:,:,{position}]=set:0"), abs=1e-4)
-    for head, number in enumerate(numbers[1 + count :]):
-        edit = f"encoder.{head // 4}.self.weights[{head % 4}]=set:0"
-        assert number == pytest.approx(without(edit), abs=1e-4)
+    for (layer, head), number in np.ndenumerate(found.heads):
+        assert number == pytest.approx(without(f"encoder.{layer}.self.weights[{head}]=set:0"), abs=1e-4)
 
 
 def test_the_likeliest_label_is_meant_where_none_is_chosen_and_edits_hold() -> None:
     edit = "encoder.0.self.weights[1]=set:0"
-    meta, numbers = effects(edits=[edit])
+    found = effects(edits=(edit,))
     checkpoint = open_checkpoint("mood")
     logits = run(checkpoint.model, checkpoint.tokenizer, "the cat sat", [edit])["logits"]
-    assert meta["label"] == logits.argmax()
-    assert numbers[0] == pytest.approx(log_odds(logits, meta["label"]), abs=1e-4)
+    assert found.label == logits.argmax()
+    assert found.all == pytest.approx(log_odds(logits, found.label), abs=1e-4)
 
 
 def test_a_certain_label_still_loses_something_without_each_token() -> None:
     """Its probability rounds to 1, with and without any token."""
-    _, numbers = effects(token=1, edits=["logits=scale:1000"])
+    found = effects(token=1, edits=("logits=scale:1000",))
+    numbers = np.array([found.all, *found.tokens, *found.heads.ravel()])
     assert np.abs(numbers).max() > 40
     assert len(set(numbers.round(3).tolist())) == len(numbers)
+
+
+def test_the_views_of_a_label_have_its_losses() -> None:
+    found = effects(token=1)
+    bars, poolings, tokens, heads = ask_views("classify", model="mood", text="the cat sat", choice={"target_token": 1})
+    assert (bars["labels"], bars["marked"], bars["picks"][1]) == (["glad", "sad"], 1, {"target_token": 1})
+    assert poolings["picks"][0] == {"variant.pooling": ""} and "as trained" in poolings["options"][0]
+    lost = found.all - found.tokens
+    assert [token.strip() for token in tokens["tokens"]] == ["the", "cat", "sat"]
+    assert np.sign(tokens["shades"]).tolist() == np.sign(lost).tolist()
+    table = tokens["tables"]["What each token adds"]
+    assert np.array(table["values"])[:, 0] == pytest.approx(lost, abs=1e-5)
+    np.testing.assert_allclose(np.array(table["values"])[:, 1], 1 / (1 + np.exp(-found.tokens)), atol=1e-5)
+    assert np.array(heads["values"]) == pytest.approx(found.all - found.heads, abs=1e-5)
+    assert heads["picks"][1][2] == {"attention": "encoder.self", "layer": 1, "head": 2}
+    assert heads["titles"][1][2] == "Without layer 1, head 2"
+    share = 100 / (1 + np.exp(-found.heads[1, 2]))
+    assert f"has {share:.1f} % instead of" in heads["details"][1][2]
 
 
 def test_another_pooling_is_another_label_and_means_nothing_to_a_model_without_one() -> None:
@@ -102,67 +121,123 @@ def test_another_pooling_is_another_label_and_means_nothing_to_a_model_without_o
 
 def test_only_a_label_of_the_whole_text_rests_on_tokens() -> None:
     with pytest.raises(ConfigError, match="does not label whole texts"):
-        effects(model="tags")
+        ask_views("classify", model="tags", text="the cat sat")
 
 
 def test_a_model_that_labels_no_tokens_says_so() -> None:
     with pytest.raises(TextError, match="does not label tokens"):
         ask("token_labels", model="mood", text="the dog")
+    with pytest.raises(TextError, match="does not label tokens"):
+        ask_views("tag", model="mood", text="the dog")
+
+
+def test_each_token_has_its_label_and_where_it_looked() -> None:
+    edit = "encoder.0.self.weights=set:0"
+    (view,) = ask_views("tag", model="tags", text="the dog sat", edits=[edit], choice={"layer": 1, "head": 2})
+    resolved = resolve(make_question("tags", "the dog sat", edits=(edit,)))
+    names, logits = resolved.config.labels, resolved.value("logits")
+    places = [place for _, place in view["places"]]
+    labels = [names[int(logits[place].argmax())] for place in places]
+    assert view["labels"] == labels and view["picks"] == [{"query": place} for place in places]
+    before = resolved.as_trained.value("logits")
+    for place, label, note in zip(places, labels, view["below"], strict=True):
+        was = names[int(before[place].argmax())]
+        assert (note == f"was {was}") == (was != label)
+    weights = resolved.trace["encoder.1.self.weights"][2]
+    most = resolved.trace.text.token_texts[int(weights[places[0]].argmax())]
+    assert (
+        f"In layer 1, head 2 it looked at {quoted(most)} {percent(float(weights[places[0]].max()))}"
+        in (view["details"][0])
+    )
+    for name, logits_of in (("", logits), (" as trained", before)):
+        shares = np.array(view["tables"][f"Label probabilities{name}"]["values"])
+        np.testing.assert_allclose(shares, softmax(logits_of), atol=1e-6)
+
+
+def test_labels_of_a_kind_share_a_colour_and_o_has_none() -> None:
+    assert label_kinds(["O", "B-PER", "I-PER", "B-LOC", "NOUN"]) == ["PER", "LOC", "NOUN"]
 
 
 @pytest.mark.parametrize("width", [1, 3])
 def test_the_beams_are_those_of_the_search(width: int) -> None:
-    source = "third of March 2021"
-    found = ask("beam_search", model="dates", source=source, text="ignored", beam_width=width)
+    source, edits = "third of March 2021", ["encoder.0.self.weights[0]=set:0"]
+    fields = {"source": source, "text": "ignored", "choice": {"beam_width": width}}
+    views = {view["kind"]: view for view in ask_views("translate", model="dates", edits=edits, **fields)}
     checkpoint = open_checkpoint("dates")
-    expected = list(beam_search(checkpoint.model, checkpoint.tokenizer, "", source=source, beams=width, steps=64))
-    assert found["texts"][0] == "2021-03-03"
-    assert [len(beams) for beams in found["steps"]] == [len(beams) for beams in expected]
-    for rank, beam in enumerate(expected[-1]):
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    expected = list(beam_search(model, tokenizer, "", edits, source=source, beams=width, steps=64))
+    final = expected[-1]
+    texts = [tokenizer.decode(beam.tokens[:-1] if beam.is_finished else beam.tokens) for beam in final]
+    assert [row[0] for row in views["table"]["rows"]] == texts
+    assert views["table"]["picks"] == [{"text": text} for text in texts]
+    numbers = np.array(views["table"]["tables"]["Beams"]["values"])
+    assert numbers[:, 1] == pytest.approx([beam.log_probability for beam in final])
+    if width == 1:
+        assert "tree" not in views
+        return
+    steps = views["tree"]["steps"]
+    assert [len(nodes) for nodes in steps] == [len(kept) for kept in expected]
+    for rank, beam in enumerate(final):
         tokens, place = [], rank
-        for beams in reversed(found["steps"]):
-            tokens.append(beams[place]["token"])
-            place = beams[place]["parent"]
-        written = [token for token in reversed(tokens) if token]
-        assert written == [checkpoint.tokenizer.token_text(token) for token in beam.tokens]
+        for nodes in reversed(steps):
+            place, token = nodes[place]
+            tokens.append(token)
+        assert [token for token in reversed(tokens) if token] == [tokenizer.token_text(id) for id in beam.tokens]
+
+
+def test_greedy_writing_without_changes_stands_on_the_page_already() -> None:
+    (widths,) = ask_views("translate", model="dates", source="4/3/1987", text="")
+    assert widths["picks"][1] == {"beam_width": 2}
 
 
 def test_a_search_writes_under_the_edits_and_keeps_to_its_limits() -> None:
     asked = {"model": "dates", "source": "4/3/1987", "edits": ["decoder.*.cross.weights=set:0"]}
-    edited = ask("beam_search", **asked, beam_width=MAX_BEAMS)
-    assert len(edited["steps"][-1]) == MAX_BEAMS
-    assert edited["texts"][0] != "1987-04-03"
-    too_wide = msgspec.json.encode(body("beam_search", **asked, beam_width=MAX_BEAMS + 1))
+    _, _, table = ask_views("translate", **asked, choice={"beam_width": MAX_BEAMS})
+    assert len(table["rows"]) == MAX_BEAMS
+    assert table["rows"][0][0] != "1987-04-03"
+    too_wide = msgspec.json.encode(
+        body("long_analysis", analysis="translate", **asked, choice={"beam_width": MAX_BEAMS + 1})
+    )
     with pytest.raises(TextError, match="beam_width is 9; expected a number from 1 to 8"):
-        decode_request(msgspec.json.Decoder(BeamSearchRequest), too_wide)
+        decode_request(msgspec.json.Decoder(LongAnalysisRequest), too_wide)
 
 
 def test_a_model_that_writes_nothing_has_no_beams() -> None:
     with pytest.raises(TextError, match="does not continue a text"):
-        ask("beam_search", model="mood", text="the dog", beam_width=2)
+        ask_views("translate", model="mood", text="the dog", choice={"beam_width": 2})
 
 
 ONE, OTHER = "the cat sat on the mat", "the dog lay on the rug"
 
 
+def compared(**fields: Any) -> dict[str, dict[str, Any]]:
+    """The views of two compared sentences, by their titles."""
+    choice = {"other_text": fields.pop("other_text", OTHER)}
+    views = ask_views("similar", **{"model": "masked", "text": ONE, **fields}, choice=choice)
+    return {view["title"] or view["kind"]: view for view in views}
+
+
 @pytest.mark.parametrize("edits", [[], ["encoder.0.self.weights[1]=set:0"]])
 def test_pairs_of_tokens_sum_to_the_cosine_of_the_means(edits: list[str]) -> None:
-    meta, numbers = ask_worker("sentence_similarity", model="masked", text=ONE, other_text=OTHER, edits=edits)
+    views = compared(edits=edits)
     one, other = (resolve(make_question("masked", text, edits=tuple(edits))).trace for text in (ONE, OTHER))
-    assert (meta["tokens"], meta["other_tokens"]) == (list(one.text.token_texts), list(other.text.token_texts))
     means = [trace["encoder.final_residual"].astype(float).mean(0) for trace in (one, other)]
-    assert meta["cosine"] == pytest.approx(means[0] @ means[1] / np.prod([np.linalg.norm(mean) for mean in means]))
-    assert np.frombuffer(numbers, "<f4").sum(dtype=float) == pytest.approx(meta["cosine"], abs=1e-5)
-    assert (meta["pooling"], meta["is_told"]) == ("mean", False)
+    cosine = means[0] @ means[1] / np.prod([np.linalg.norm(mean) for mean in means])
+    assert views["verdict"]["text"] == f"Cosine {cosine:.4f}"
+    pairs = views["What each pair of tokens adds to the cosine"]
+    assert np.array(pairs["values"]).sum() == pytest.approx(cosine, abs=1e-5)
+    assert np.array(pairs["values"]).shape == (len(one.text.ids), len(other.text.ids))
+    largest = views["The largest pairs"]
+    assert sum(part for _, part in largest["parts"]) == pytest.approx(cosine, abs=1e-5) == largest["end"][1]
+    assert abs(largest["parts"][0][1]) == pytest.approx(np.abs(pairs["values"]).max())
 
 
 def test_a_heads_effect_on_the_cosine_is_that_of_switching_it_off() -> None:
-    texts = {"model": "masked", "text": ONE, "other_text": OTHER}
-    meta, numbers = ask_worker("similarity_heads", **texts)
-    assert (meta["layers"], meta["heads"]) == (2, 4)
-    for place, without in enumerate(np.frombuffer(numbers, "<f4")):
-        edit = f"encoder.{place // 4}.self.weights[{place % 4}]=set:0"
-        assert without == pytest.approx(ask("sentence_similarity", **texts, edits=[edit])["cosine"], abs=1e-5)
+    heads = compared()["The change of the cosine without each head"]
+    assert np.array(heads["values"]).shape == (2, 4)
+    for layer, head in ((0, 1), (1, 3)):
+        off = compared(edits=[f"encoder.{layer}.self.weights[{head}]=set:0"])
+        assert off["verdict"]["text"] == f"Cosine {heads['details'][layer][head]}"
 
 
 def test_pooling_is_that_of_the_models_own_files(toys: Path) -> None:
@@ -172,18 +247,24 @@ def test_pooling_is_that_of_the_models_own_files(toys: Path) -> None:
     try:
         (folder / "modules.json").write_text(json.dumps(rows))
         (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}))
-        meta, numbers = ask_worker("sentence_similarity", model="masked", text=ONE, other_text=OTHER)
+        meta = ask("analysis", analysis="similar", model="masked", text=ONE, choice={"other_text": OTHER})
     finally:
         shutil.rmtree(folder / "1_Pooling")
         (folder / "modules.json").unlink()
-    assert (meta["pooling"], meta["normalized"], meta["is_told"]) == ("cls", True, True)
-    pairs = np.frombuffer(numbers, "<f4")
-    assert pairs[0] == pytest.approx(meta["cosine"], abs=1e-5) and not pairs[1:].any()
+    _, verdict, pairs = meta["rows"]
+    assert verdict["text"] == "Pooling specified in the model's files: cls, vectors of length 1."
+    values = np.array(pairs["views"][0]["values"])
+    assert verdict["views"][0]["text"] == f"Cosine {values[0, 0]:.4f}" and not values.ravel()[1:].any()
 
 
-@pytest.mark.parametrize(
-    ("model", "other", "said"), [("masked", " ", "Type two sentences"), ("both", OTHER, "reads one text")]
-)
-def test_sentences_that_cannot_be_compared_get_a_sentence(model: str, other: str, said: str) -> None:
-    with pytest.raises(HeadlightError, match=said):
-        ask("sentence_similarity", model=model, text=ONE, source=ONE, other_text=other)
+def test_sentences_that_cannot_be_compared_get_a_sentence_and_keep_their_box() -> None:
+    field, verdict = compared(other_text=" ").values()
+    assert (field["field"], field["text"]) == ("other_text", " ") and "Type two sentences" in verdict["text"]
+    with pytest.raises(HeadlightError, match="reads one text"):
+        compared(model="both", source=ONE)
+
+
+def test_until_a_second_sentence_is_typed_it_is_another_example() -> None:
+    example = compared(other_text="")["and"]["text"]
+    assert example and example != ONE
+    assert compared(other_text="", text=example)["and"]["text"] not in ("", example)

@@ -1,6 +1,5 @@
 """The Tasks page: type, see the answer, and see its source tokens."""
 
-import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -89,36 +88,38 @@ def test_a_target_is_written_again_and_its_lines_follow(shared_visitor: Visitor)
 
 def test_beams_are_shown_exported_and_one_is_taken(shared_visitor: Visitor, tmp_path: Path) -> None:
     page = tasks(shared_visitor, "model=dates&source=4/3/1987")
-    page.get_by_test_id("beam-width").select_option("3")
-    expect(page.get_by_test_id("beam-0")).to_have_text("1987-04-03")
-    words, beams = exported(page, tmp_path, "Beams")
-    assert {"Beams", "</s>"} <= words and any(text.startswith("1. 1987-04-03") for text in words)
-    assert beams.shape == (3, 3) and list(beams[:, 0]) == sorted(beams[:, 0], reverse=True)
-    second = page.get_by_test_id("beam-1")
-    text = second.inner_text()
-    second.click()
+    views = page.get_by_test_id("task-translate").get_by_test_id("analysis")
+    views.get_by_label("Decoding").select_option(label="3 beams")
+    beams = views.get_by_test_id("view-table").get_by_role("button")
+    expect(beams.first).to_have_text("1987-04-03")
+    words, numbers = exported(page, tmp_path, "Beams")
+    assert {"The tree of beams", "</s>", "1987-04-03", "log probability"} <= words
+    assert numbers.shape == (3, 3) and list(numbers[:, 0]) == sorted(numbers[:, 0], reverse=True)
+    text = beams.nth(1).inner_text()
+    beams.nth(1).click()
     expect(page.get_by_test_id("sentence")).to_have_value(text)
     wait_for_address(page, beam_width="3", text=text)
     page.reload()
-    expect(page.get_by_test_id("beam-1")).to_have_attribute("aria-pressed", "true")
+    expect(beams.nth(1)).to_have_attribute("aria-pressed", "true")
 
 
 @pytest.mark.journey
 def test_a_label_rests_on_tokens_and_heads(shared_visitor: Visitor, tmp_path: Path) -> None:
     page = tasks_of(shared_visitor, "model=mood&text=the+cat+sat", "task-classify")
     view = page.get_by_test_id("task-classify")
-    expect(page.get_by_test_id("class-tokens").locator(".chip bdi")).to_have_text(["the", "cat", "sat"])
-    page.get_by_test_id("class-label-1").click()
-    expect(page.get_by_test_id("class-title")).to_have_text("What “sad” rests on")
-    page.get_by_test_id("class-tokens").locator(".chip").nth(1).hover()
-    expect(page.get_by_test_id("class-reading")).to_contain_text("Without cat “sad” has")
-    view.get_by_test_id("class-head-1-0").click()
+    tokens = view.get_by_test_id("view-tokens")
+    expect(tokens.locator(".chip bdi")).to_have_text(["the", "cat", "sat"])
+    view.get_by_role("button", name="sad").click()
+    expect(view.get_by_role("heading")).to_have_text("What “sad” rests on")
+    tokens.locator(".chip").nth(1).hover()
+    expect(tokens.get_by_test_id("view-note")).to_contain_text("“cat”\u2069: without it \u2068“sad”\u2069 has")
+    view.get_by_role("button", name="Without layer 1, head 0").click()
     expect(page.get_by_test_id("head-title")).to_contain_text("Layer 1 · Head 0")
     wait_for_address(page, task="classify", target_token="1", layer="1", head="0")
     words, effects = exported(page, tmp_path, "What each token adds")
-    assert {"Label of the text", "glad", "sad", "cat", "What “sad” rests on: each token"} <= words
+    assert {"Label of the text", "glad", "sad", "cat", "Each token", "Each head"} <= words
     assert effects.shape == (3, 2) and ((effects[:, 1] > 0) & (effects[:, 1] < 1)).all()
-    page.get_by_test_id("class-pooling").select_option("mean")
+    view.get_by_label("Pooling").select_option(label="Mean of all tokens")
     expect(page.get_by_test_id("instrument")).to_contain_text("Pooling: Mean of all tokens instead of First token.")
     wait_for_address(page, pooling="mean")
     expect(page.get_by_test_id("variant-pooling")).to_have_value("mean")
@@ -128,13 +129,14 @@ def test_each_token_is_tagged_and_a_task_opens_a_model_that_does_it(shared_visit
     page = tasks_of(shared_visitor, "model=mood&text=the+cat+sat", "task-classify")
     page.get_by_test_id("stButtonGroup").get_by_text("Tag", exact=True).click()
     wait_for_address(page, model="entities", task="tag", text=None)
-    tagged = page.get_by_test_id("tagged").locator(".chip")
+    view = page.get_by_test_id("task-tag").get_by_test_id("view-tokens")
+    tagged, note = view.locator(".chip"), view.get_by_test_id("view-note")
     expect(tagged.first).to_be_visible()
     page.get_by_test_id("sentence").fill("the dog sat")
     expect(tagged.locator("bdi")).to_have_text(["the", "dog", "sat"])
     tagged.nth(1).hover()
-    expect(page.get_by_test_id("tag-reading")).to_contain_text("dog is ")
-    expect(page.get_by_test_id("tag-reading")).to_contain_text("it looked at")
+    expect(note).to_contain_text("“dog”\u2069: ")
+    expect(note).to_contain_text("it looked at")
     words, shares = exported(page, tmp_path, "Label probabilities")
     assert {"the", "dog", "sat", "PER"} <= words
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-5)
@@ -196,22 +198,25 @@ def test_two_sentences_are_compared_while_one_types_and_a_head_is_switched_off(
     shared_visitor: Visitor, tmp_path: Path
 ) -> None:
     page = tasks_of(shared_visitor, "model=stories-masked&task=similar&text=The+red+ball", "task-similar")
-    cosine, other = page.get_by_test_id("similar-verdict"), page.get_by_test_id("similar-other")
+    view = page.get_by_test_id("task-similar")
+    cosine, other = view.get_by_test_id("view-verdict"), view.get_by_role("textbox", name="and")
     other.fill("The red ball")
     expect(cosine).to_have_text("Cosine 1.0000")
     other.fill("The blue ball")
-    expect(page.get_by_test_id("similar-2-2")).to_have_accessible_name(re.compile("“red” and “blue”: "))
-    expect(page.get_by_test_id("similar-pooling")).to_contain_text("not trained for sentence vectors")
+    expect(cosine).not_to_have_text("Cosine 1.0000")
+    view.get_by_test_id("view-matrix").first.locator('td[data-row="2"][data-column="2"]').hover()
+    expect(view.get_by_test_id("view-note").first).to_contain_text("“red” and “blue”: ")
+    expect(view).to_contain_text("not trained for sentence vectors")
     wait_for_address(page, task="similar", other_text="The blue ball")
     words, pairs = exported(page, tmp_path, "Pairs of tokens")
     assert {"[CLS]", "red", "blue", "Cosine"} <= words
     assert abs(pairs.sum() - float(cosine.inner_text().split()[1])) < 1e-4
-    reading = page.get_by_test_id("similar-heads-reading")
-    expect(reading).to_have_attribute("aria-busy", "false")  # until then the heads belong to the earlier sentence
-    head = page.get_by_test_id("similar-head-5-1")
+    heads = view.get_by_test_id("analysis-long")
+    expect(heads).to_have_attribute("aria-busy", "false")  # until then the heads belong to the earlier sentence
+    head = heads.get_by_role("button", name="Without layer 5, head 1")
     head.hover()
-    expect(reading).to_contain_text("Without layer 5, head 1: ")
-    without = reading.inner_text().split(": ")[1]
+    expect(heads.get_by_test_id("view-note")).to_contain_text("Without layer 5, head 1: ")
+    without = heads.get_by_test_id("view-note").inner_text().split(": ")[1]
     head.click()
     page.get_by_test_id("head-switch").click()
     expect(cosine).to_have_text(f"Cosine {without}")

@@ -120,30 +120,37 @@ test("the steps end with the sigmoid, or with the scores", async () => {
 });
 
 test("a label of a text rests on tokens by its own number", async () => {
+  const inTask = (/** @type {Opened} */ page, /** @type {string} */ selector) =>
+    page.all(`.task:not([hidden]) ${selector}`);
+  const wordsIn = (/** @type {Opened} */ page, /** @type {string} */ selector) =>
+    inTask(page, selector).map(wordsOf).join(" ");
   const stars = await tasks("stars", "classify");
-  assert.doesNotMatch(stars.text("class-labels"), PERCENT);
-  assert.match(stars.text("class-reading"), /the score of “.+” falls/);
-  const lost = stars.all("[data-testid=class-tokens] .chip small").map(wordsOf);
+  await until(() => inTask(stars, ".token-chips .chip").length);
+  assert.doesNotMatch(wordsIn(stars, ".view-bars"), PERCENT);
+  assert.match(wordsIn(stars, ".view-row"), /its score falls/);
+  const lost = inTask(stars, ".token-chips small").map(wordsOf);
   assert.ok(
     lost.every((words) => /^[+−]0\.0\d+$|^[+−][\d.]+e−\d$/.test(words)),
     lost.join(" "),
   );
-  stars.hover(stars.all("[data-testid=class-tokens] .chip")[0]);
-  assert.match(stars.text("class-reading"), /has −?[\d.]+ instead of −?[\d.]+\.$/);
+  const note = ".view-tokens [data-testid=view-note]";
+  stars.hover(inTask(stars, ".token-chips .chip")[0]);
+  assert.match(wordsIn(stars, note), /has −?[\d.]+ instead of −?[\d.]+$/);
   const topics = await tasks("topics", "classify");
-  assert.match(topics.text("class-labels"), /the sigmoid of its score/);
-  topics.hover(topics.all("[data-testid=class-tokens] .chip")[0]);
-  const [, share] = /instead of ([\d.]+ %)/.exec(topics.text("class-reading")) ?? [];
-  assert.equal(share, wordsOf(topics.one("[data-testid=class-labels] .number")));
+  await until(() => inTask(topics, ".token-chips .chip").length);
+  assert.match(wordsIn(topics, ".view-bars"), /the sigmoid of its score/);
+  topics.hover(inTask(topics, ".token-chips .chip")[0]);
+  const [, share] = /instead of ([\d.]+ %)/.exec(wordsIn(topics, note)) ?? [];
+  assert.equal(share, wordsOf(inTask(topics, ".bar-number")[0]));
 });
 
 test("a token has a label only if it is likelier than not", async () => {
   const page = await tasks("replaced", "tag");
-  const found = page.all("[data-testid=tagged] .chip .output").map(wordsOf);
-  for (const words of found) {
+  await until(() => page.all(".token-chips .chip").length);
+  const found = page.all(".token-chips .chip").map((chip) => [...chip.querySelectorAll("b, small")].map(wordsOf));
+  for (const [label, words] of found) {
     const share = Number.parseFloat(words.match(/([\d.]+) %/)?.[1] ?? "");
-    assert.equal(words.startsWith("replaced"), share >= 50);
-    assert.equal(words.startsWith("–"), share < 50);
+    assert.equal(label, share >= 50 ? "replaced" : "–");
   }
-  assert.ok(found.some((words) => words.startsWith("–")) && found.some((words) => words.startsWith("replaced")));
+  assert.ok(found.some(([label]) => label === "–") && found.some(([label]) => label === "replaced"));
 });

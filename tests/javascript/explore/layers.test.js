@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { wholeColumns } from "../../../app/headlight_app/explore/frontend/layers/scrolling.js";
+import { wholeColumns } from "../../../app/headlight_app/explore/frontend/analysis/scrolling.js";
 import { splitValues } from "../../../app/headlight_app/explore/frontend/walkthrough/walkthrough.js";
 
 test("each step of the walkthrough gets its own numbers", () => {

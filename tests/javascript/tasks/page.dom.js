@@ -58,42 +58,56 @@ test("a target is written again step by step, and each token looks at its source
   assert.equal(page.text("write-count"), "8 of 10 tokens written");
 });
 
+/** A part of the views of the open task. @param {Opened} page @param {string} selector */
+const inViews = (page, selector) => page.one(`.task:not([hidden]) .analysis ${selector}`);
+const note = (/** @type {Opened} */ page, /** @type {string} */ kind) =>
+  wordsOf(inViews(page, `.view-${kind} [data-testid=view-note]`));
+
 test("beams are listed by their probability, and one is taken", async () => {
   const page = await tasks("dates", "translate", { source: "4/3/1987", text: "1987-04-03", beam_width: 1 });
-  page.fill("beam-width", "3");
-  await settle();
-  assert.equal(page.text("beam-0"), "1987-04-03");
-  const second = page.text("beam-1");
-  page.click("beam-1");
+  assert.equal(page.all(".task:not([hidden]) .view-table").length, 0);
+  page.fill(inViews(page, ".view-choice select"), "2");
+  await until(() => page.all(".task:not([hidden]) .view-table th button").length);
+  const beams = () => page.all(".task:not([hidden]) .view-table th button");
+  assert.equal(wordsOf(beams()[0]), "1987-04-03");
+  const second = wordsOf(beams()[1]);
+  page.click(beams()[1]);
   await settle();
   assert.equal(/** @type {HTMLTextAreaElement} */ (page.get("sentence")).value, second);
-  assert.equal(page.get("beam-1").ariaPressed, "true");
+  assert.equal(beams()[1].ariaPressed, "true");
   assert.equal(page.reports.at(-1)?.text, second);
+  assert.equal(page.reports.at(-1)?.beam_width, 3);
 });
 
 test("a label rests on tokens and heads", async () => {
   const page = await tasks("sentiment", "classify", { text: "a dull film" });
-  await until(() => chips(page, "[data-testid=class-tokens] .chip").length === 3);
-  assert.deepEqual(pieces(chips(page, "[data-testid=class-tokens] .chip")), ["a", "dull", "film"]);
-  page.click("class-label-1");
+  const tokens = () => chips(page, ".task:not([hidden]) .token-chips .chip");
+  await until(() => tokens().length === 3);
+  assert.deepEqual(pieces(tokens()), ["a", "dull", "film"]);
+  page.click(page.all(".task:not([hidden]) button.bar-label")[1]);
   await settle();
-  const label = /What “(.+)” rests on/.exec(page.text("class-title"))?.[1];
-  assert.ok(label);
-  page.hover(chips(page, "[data-testid=class-tokens] .chip")[1]);
-  assert.match(page.text("class-reading"), new RegExp(`Without dull “${label}” has`));
-  page.click(page.one("[data-testid=class-head-1-0]"));
+  assert.match(wordsOf(inViews(page, "h3")), /What “positive” rests on/);
+  page.hover(tokens()[1]);
+  assert.match(note(page, "tokens"), /^\u2068“dull”\u2069: without it \u2068“positive”\u2069 has .* instead of/);
+  page.click(inViews(page, ".view-matrix td[data-row='1'][data-column='0'] button"));
   await settle();
   assert.match(page.text("head-title"), /Layer 1 · Head 0/);
   assert.equal(page.reports.at(-1)?.target_token, 1);
+  page.fill(inViews(page, ".view-choice select"), "0");
+  await settle();
+  assert.equal(page.reports.at(-1)?.variant.pooling, "first");
 });
 
 test("each token is tagged, and says what it looked at", async () => {
   const page = await tasks("entities", "tag", { text: "Anna lives in Paris" });
-  const tagged = () => chips(page, "[data-testid=tagged] .chip");
+  const tagged = () => chips(page, ".task:not([hidden]) .token-chips .chip");
   await until(() => tagged().length > 3);
   page.hover(tagged()[0]);
-  assert.match(page.text("tag-reading"), / is .*it looked at/);
-  assert.equal(page.get("tagged").querySelectorAll("script").length, 0);
+  assert.match(note(page, "tokens"), /%.*it looked at/);
+  page.leave(tagged()[0]);
+  page.click(tagged()[2]);
+  await settle();
+  assert.ok(tagged()[2].classList.contains("query"));
   page.fill("sentence", "Paris");
   await settle();
   assert.ok(tagged().length < 4);
@@ -101,18 +115,25 @@ test("each token is tagged, and says what it looked at", async () => {
 
 test("two sentences are compared, pair by pair and head by head", async () => {
   const page = await tasks("positions-encoder-rope", "similar", { text: "The cat ran", other_text: "The cat ran" });
-  assert.equal(page.text("similar-verdict"), "Cosine 1.0000");
-  page.fill("similar-other", "The dog ran");
+  const verdict = () => wordsOf(inViews(page, ".verdict"));
+  await until(() => page.all(".task:not([hidden]) .verdict").length);
+  assert.equal(verdict(), "Cosine 1.0000");
+  const box = inViews(page, ".view-input input");
+  page.fill(box, "The dog ran");
   await settle();
-  assert.notEqual(page.text("similar-verdict"), "Cosine 1.0000");
-  assert.match(page.get("similar-2-2").ariaLabel ?? "", /^“cat” and “dog”: /);
-  assert.match(page.text("similar-pooling"), /not trained for sentence vectors/);
-  await until(() => page.get("similar-heads-reading").ariaBusy === "false");
-  page.hover("similar-head-2-1");
-  const without = /Without layer 2, head 1: (.+)/.exec(page.text("similar-heads-reading"))?.[1];
-  page.click("similar-head-2-1");
+  assert.equal(inViews(page, ".view-input input"), box, "the box stays while one types");
+  assert.notEqual(verdict(), "Cosine 1.0000");
+  page.hover(inViews(page, ".view-matrix td[data-row='2'][data-column='2']"));
+  assert.match(note(page, "matrix"), /^“cat” and “dog”: /);
+  assert.match(wordsOf(inViews(page, ".view-row:has(.verdict)")), /not trained for sentence vectors/);
+  const heads = "[data-testid=analysis-long] .view-matrix";
+  await until(() => page.all(`.task:not([hidden]) ${heads}`).length);
+  page.hover(inViews(page, `${heads} td[data-row='2'][data-column='1'] button`));
+  const reading = wordsOf(inViews(page, `${heads} [data-testid=view-note]`));
+  const without = /Without layer 2, head 1: (.+)/.exec(reading)?.[1];
+  page.click(inViews(page, `${heads} td[data-row='2'][data-column='1'] button`));
   await settle();
   page.click("head-switch");
   await settle();
-  assert.equal(page.text("similar-verdict"), `Cosine ${without}`);
+  assert.equal(verdict(), `Cosine ${without}`);
 });

@@ -3,11 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pointedWords } from "../../../app/headlight_app/tasks/frontend/alignment.js";
-import { survivors } from "../../../app/headlight_app/tasks/frontend/beam_tree.js";
-import { readEffects } from "../../../app/headlight_app/tasks/frontend/classify.js";
-import { numberOf } from "../../../app/headlight_app/tasks/frontend/export/classification.js";
 import { readText, sortedOutputs } from "../../../app/headlight_app/tasks/frontend/sort.js";
-import { labelKinds, legendText } from "../../../app/headlight_app/tasks/frontend/tag.js";
 
 /** @param {string[]} answers @param {string[]} [asTrained] */
 function labelled(answers, asTrained = answers) {
@@ -44,43 +40,6 @@ test("nothing is right or wrong if the model did not read numbers", () => {
   const { outputs, right } = sortedOutputs(["[UNK]", "4"], labelled(["4", "4"]));
   assert.equal(right, 0);
   assert.ok(outputs.every(({ wrong }) => !wrong));
-});
-
-test("labels of the same kind share a colour, and O has none", () => {
-  assert.deepEqual(labelKinds(["O", "B-PER", "I-PER", "B-LOC", "NOUN"]), ["PER", "LOC", "NOUN"]);
-  assert.deepEqual(["PER", "NOUN"].map(legendText), ["PER: person", "NOUN"]);
-});
-
-test("a label's numbers are for the text, each token and each head", () => {
-  const meta = { label: 1, text: "sad", positions: [1, 2], layers: 2, heads: 2 };
-  const effects = readEffects(meta, Float32Array.of(0, 1, 2, 3, 4, 5, 6));
-  assert.equal(numberOf({}, effects.all), 0.5);
-  assert.deepEqual(
-    [...effects.tokens],
-    [
-      [1, 1],
-      [2, 2],
-    ],
-  );
-  assert.deepEqual(effects.heads, [
-    [3, 4],
-    [5, 6],
-  ]);
-});
-
-test("the tree distinguishes surviving beams from abandoned ones", () => {
-  /** @param {number} parent */
-  const beam = (parent) => ({ parent, token: "a", log_probability: -1, score: -1, finished: false });
-  const steps = [
-    [beam(0), beam(0), beam(0)],
-    [beam(1), beam(0), beam(1)],
-    [beam(0), beam(2)],
-  ];
-  assert.deepEqual(survivors(steps), [
-    ["", "best", ""],
-    ["best", "", "kept"],
-    ["best", "kept"],
-  ]);
 });
 
 test("a token that hardly any output looks at is not said to be looked at for one", () => {

@@ -5,7 +5,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { meaningsOf } from "../../../app/headlight_app/compare/frontend/predictions.js";
 import { announcedPrediction } from "../../../app/headlight_app/explore/frontend/prediction/announcement.js";
-import { tagOf } from "../../../app/headlight_app/tasks/frontend/export/labels.js";
 import {
   answerNumber,
   createAnswerTrack,
@@ -46,20 +45,6 @@ test("a score is read aloud as a score", () => {
   const candidates = [{ text: "stars", id: 0, before: -1.5, after: 4.25 }];
   const prediction = { position: 0, title: "Label", preposition: "", token_text: null, candidates, ...SCORE };
   assert.equal(announcedPrediction(prediction, true), "Label: stars 4.25, before −1.5");
-});
-
-test("a label that excludes no other is named if it is likelier than not", () => {
-  const meta = (/** @type {number} */ after, /** @type {string} */ was) => ({
-    ...LABELS,
-    labels: [[{ text: "replaced", id: 0, before: 0.5, after }]],
-    as_trained: [was],
-    changed: true,
-    names: ["replaced"],
-  });
-  assert.deepEqual(tagOf(meta(0.7, "replaced"), 0), { label: "replaced", note: "70.0 %" });
-  assert.deepEqual(tagOf(meta(0.2, ""), 0), { label: "", note: "replaced 20.0 %" });
-  assert.deepEqual(tagOf(meta(0.2, "replaced"), 0), { label: "", note: "was replaced" });
-  assert.deepEqual(tagOf(meta(0.7, ""), 0), { label: "replaced", note: "was –" });
 });
 
 test("sides without a problem type have answers that exclude each other", () => {

@@ -56,7 +56,8 @@ test("numbers are short, with a true minus sign, and can be infinite", () => {
   const short = (/** @type {number[]} */ numbers, /** @type {number} */ most) =>
     numbers.map((number) => formatShort(number, most));
   assert.deepEqual(short([0.5, -0.126, 0.001], 0.5), ["+0.50", "−0.13", "·"]);
-  assert.deepEqual(short([0.02, -0.0012, 0.0001, 0], 0.02), ["+0.02", "−0.0012", "·", "·"], "small, beside small ones");
+  assert.deepEqual(short([0.02, -0.0012, 0.0001, 0], 0.02), ["+0.020", "−0.001", "·", "·"], "small ones");
+  assert.deepEqual(short([2e-6, -3e-8, 1e-9], 2e-6), ["+2.00e−6", "−3.00e−8", "·"], "tiny ones");
 });
 
 test("a scale includes all finite numbers and zero", () => {

@@ -4,10 +4,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "../dom.js";
 
-/** @import { BarsView, ChangesView, ChoiceView, FlowView, InputView, LinesView, MatrixView, Pick, View } from "../../../app/headlight_app/ui/frontend/views/types.js" */
+/** @import { BarsView, ChangesView, ChoiceView, FlowView, InputView, LinesView, MatrixView, Pick, TokenPlace, TokensView, TreeNode, TreeView, View } from "../../../app/headlight_app/ui/frontend/views/types.js" */
 
 const { createRows } = await import("../../../app/headlight_app/ui/frontend/views/rows.js");
 const { drawViews } = await import("../../../app/headlight_app/ui/frontend/views/export/figures.js");
+const { survivors } = await import("../../../app/headlight_app/ui/frontend/views/graphs/tree.js");
 const { tablesOf } = await import("../../../app/headlight_app/ui/frontend/views/export/tables.js");
 
 const PLAIN = { note: "", before: "", tables: null };
@@ -28,6 +29,7 @@ const MATRIX = {
   colours: "signed",
   unit: "",
   scaled_by: "row",
+  least_scale: 0,
   row_sums: false,
   row_numbers: { area: [0.25, 0.75] },
   marked: [],
@@ -62,7 +64,15 @@ const CHOICE = {
   chosen: null,
 };
 /** @type {InputView} */
-const INPUT = { ...PLAIN, kind: "input", title: "from", field: "patch_from", text: "", placeholder: "another text" };
+const INPUT = {
+  ...PLAIN,
+  kind: "input",
+  title: "from",
+  field: "patch_from",
+  text: "",
+  placeholder: "another text",
+  live: false,
+};
 /** @type {LinesView} */
 const LINES = {
   ...PLAIN,
@@ -104,10 +114,43 @@ const BARS = {
   title: "Letters",
   labels: ["the", "cat"],
   series: { letters: [3, 3] },
+  compared: "",
   high: null,
   digits: 0,
   as_percent: false,
   picks: [],
+  marked: 1,
+};
+/** @type {TokensView} */
+const TOKENS = {
+  ...{ ...PLAIN, kind: "tokens", title: "Each token", note: "Point at a token." },
+  tokens: ["An", " dull"],
+  shades: [-0.5, 1],
+  labels: ["O", "PER"],
+  below: ["90 %", "was O"],
+  groups: [-1, 0],
+  group_titles: ["PER: person"],
+  details: ["O 90 %", "PER 60 %"],
+  places: [
+    ["text", 1],
+    ["text", 2],
+  ],
+  picks: [{ query: 1 }, { query: 2 }],
+  as_text: false,
+};
+/** @type {TreeView} */
+const TREE = {
+  ...{ ...PLAIN, kind: "tree", title: "The tree of beams" },
+  steps: [
+    [
+      [0, "on"],
+      [0, "one"],
+    ],
+    [
+      [1, "two"],
+      [0, ""],
+    ],
+  ],
 };
 
 /** @type {ChangesView} */
@@ -149,7 +192,7 @@ test("a cell chooses what its row and its column stand for, and the chosen one i
       ["+0.50", "", -1],
       ["−1.00", "", -1],
       ["", "", -1],
-      ["+0.004", "chosen", 0],
+      ["+0.0040", "chosen", 0],
     ],
   );
   cells[1].click();
@@ -233,6 +276,88 @@ test("each change begins where the previous one ended, and opens its part", () =
   const texts = drawViews(rowsOf(CHANGES))(85, "Change").figure.shapes.map((shape) => "text" in shape && shape.text);
   for (const text of ["With", "direct", "−1", "+0.5"]) assert.ok(texts.includes(text), text);
   assert.deepEqual([...tablesOf(rowsOf(CHANGES))["From 1 to 0.5"].values], [-1, 0.5]);
+});
+
+test("tokens are read by pointer and keys, marked on the page, and chosen", () => {
+  /** @type {Pick[]} */
+  const picked = [];
+  /** @type {(TokenPlace | null)[]} */
+  const marked = [];
+  const picks = {
+    choose: (/** @type {Pick} */ pick) => picked.push(pick),
+    isChosen: (/** @type {Pick} */ pick) => pick.query === 2,
+  };
+  const surroundings = { width: 800, picks, mark: (/** @type {TokenPlace | null} */ place) => marked.push(place) };
+  document.body.replaceChildren(...createRows(rowsOf(TOKENS), surroundings, { isOpen: false }));
+  const chips = /** @type {HTMLButtonElement[]} */ ([...document.querySelectorAll(".token-chips button")]);
+  assert.deepEqual(
+    chips.map((chip) => [chip.textContent, chip.tabIndex, chip.matches(".query"), chip.matches(".grouped")]),
+    [
+      ["AnO90 %", 0, false, false],
+      ["·dullPERwas O", -1, true, true],
+    ],
+  );
+  assert.ok(chips[0].classList.contains("minus"));
+  assert.equal(document.querySelector(".kinds")?.textContent, "PER: person");
+  chips[1].dispatchEvent(new MouseEvent("mousemove"));
+  assert.equal(noteText(), "\u2068“dull”\u2069: PER 60 %");
+  chips[1].dispatchEvent(new MouseEvent("mouseleave"));
+  assert.equal(noteText(), "Point at a token.");
+  assert.deepEqual(marked, [["text", 2], null]);
+  chips[0].focus();
+  chips[0].dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
+  assert.equal(document.activeElement, chips[1]);
+  chips[0].click();
+  assert.deepEqual(picked, [{ query: 1 }]);
+});
+
+test("tokens, a tree and a table are in the figure", () => {
+  /** @type {View} */
+  const table = {
+    ...PLAIN,
+    kind: "table",
+    title: "",
+    columns: ["text", "score"],
+    rows: [["one two", -0.5]],
+    digits: 4,
+    addresses: [],
+    picks: [],
+  };
+  const { figure } = drawViews(rowsOf(TOKENS, TREE, table))(180, "All");
+  const texts = figure.shapes.flatMap((shape) => (shape.kind === "text" ? [shape.text] : []));
+  for (const text of ["dull", "PER", "was O", "PER: person", "on", "two", "one two", "score", "−0.5"])
+    assert.ok(texts.includes(text), text);
+  assert.ok(figure.shapes.some((shape) => shape.kind === "curve"));
+});
+
+test("a tree distinguishes the way to the first of its ends, to others, and to none", () => {
+  /** @type {(parent: number) => TreeNode} */
+  const node = (parent) => [parent, "a"];
+  const steps = [
+    [node(0), node(0), node(0)],
+    [node(1), node(0), node(1)],
+    [node(0), node(2)],
+  ];
+  assert.deepEqual(survivors(steps), [
+    ["", "best", ""],
+    ["best", "", "kept"],
+    ["best", "kept"],
+  ]);
+});
+
+test("a bar that is marked, the least scale of colours, and a text that is live", () => {
+  /** @type {Pick[]} */
+  const picked = [];
+  const picks = { choose: (/** @type {Pick} */ pick) => picked.push(pick), isChosen: () => false };
+  const faint = { ...MATRIX, scaled_by: /** @type {const} */ ("all"), unit: "log odds", least_scale: 4 };
+  const rows = rowsOf(BARS, faint, { ...INPUT, live: true });
+  document.body.replaceChildren(...createRows(rows, { width: 800, picks }, { isOpen: false }));
+  assert.equal(document.querySelector(".bar-label.marked")?.textContent, "cat");
+  assert.match(document.querySelector(".view-matrix")?.textContent ?? "", /−4.*\+4/);
+  const input = /** @type {HTMLInputElement} */ (document.querySelector(".view-input input"));
+  input.value = "a";
+  input.dispatchEvent(new Event("input"));
+  assert.deepEqual(picked, [{ patch_from: "a" }]);
 });
 
 test("the figure has the texts and numbers of the screen", () => {
@@ -334,7 +459,7 @@ test("a cell that chooses nothing is read by the keyboard all the same, if it is
     [
       ["+0.50", "true"],
       ["−1.00", null],
-      ["+0.004", null],
+      ["+0.0040", null],
     ],
   );
   cells[0].click();

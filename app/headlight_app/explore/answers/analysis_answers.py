@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from headlight.errors import InputError
+from headlight.registry import Registry
 from headlight.views.encoding import plain
 from headlight.views.rows import Row, as_rows
 from headlight_app.contract.reply import Reply
 from headlight_app.explore.answers.analyses.row import Analysis, Views
-from headlight_app.explore.answers.analyses.table import ANALYSES
-from headlight_app.explore.answers.explanations.table import EXPLANATIONS
 from headlight_app.explore.contract import (
     AnalysisAnswer,
     AnalysisPartRequest,
@@ -26,28 +25,32 @@ from headlight_app.inference.resolved_question import resolve
 Part = TypeVar("Part", bound=Callable[..., Any])
 
 
-def answer_analysis(request: AnalysisRequest) -> Reply[AnalysisAnswer]:
-    """What an analysis shows at once. Raises HeadlightError."""
-    compute = _existing(request, _row(request).compute)
-    return Reply(AnalysisAnswer(rows=_plain_rows(compute(resolve(request.question), request.choice), request)))
+@dataclass(frozen=True)
+class AnalysisAnswers:
+    """The answers of the analyses of some tables."""
 
+    tables: tuple[Registry[Analysis], ...]
 
-def answer_long_analysis(request: LongAnalysisRequest) -> Reply[AnalysisAnswer]:
-    """What an analysis shows after seconds."""
-    compute = _existing(request, _row(request).compute_long)
-    return Reply(AnalysisAnswer(rows=_plain_rows(compute(resolve(request.question), request.choice), request)))
+    def at_once(self, request: AnalysisRequest) -> Reply[AnalysisAnswer]:
+        """What an analysis shows at once. Raises HeadlightError."""
+        compute = _existing(request, self.row(request.analysis).compute)
+        return Reply(AnalysisAnswer(rows=_plain_rows(compute(resolve(request.question), request.choice), request)))
 
+    def long(self, request: LongAnalysisRequest) -> Reply[AnalysisAnswer]:
+        """What an analysis shows after seconds."""
+        compute = _existing(request, self.row(request.analysis).compute_long)
+        return Reply(AnalysisAnswer(rows=_plain_rows(compute(resolve(request.question), request.choice), request)))
 
-def answer_analysis_step(request: AnalysisStepRequest) -> Reply[AnalysisStepAnswer]:
-    """What an analysis shows after another step."""
-    take = _existing(request, _row(request).step)
-    step = take(resolve(request.question), request.choice, request.progress)
-    rows = _plain_rows(step.views, request)
-    return Reply(AnalysisStepAnswer(rows=rows, progress=step.progress, done=step.done, words=step.words))
+    def step(self, request: AnalysisStepRequest) -> Reply[AnalysisStepAnswer]:
+        """What an analysis shows after another step."""
+        take = _existing(request, self.row(request.analysis).step)
+        step = take(resolve(request.question), request.choice, request.progress)
+        rows = _plain_rows(step.views, request)
+        return Reply(AnalysisStepAnswer(rows=rows, progress=step.progress, done=step.done, words=step.words))
 
-
-def _row(request: AnalysisPartRequest[Any]) -> Analysis:
-    return (EXPLANATIONS if request.analysis in EXPLANATIONS else ANALYSES)[request.analysis]
+    def row(self, name: str) -> Analysis:
+        """The row of an analysis. Raises UnknownNameError."""
+        return next((table for table in self.tables if name in table), self.tables[0])[name]
 
 
 def _existing(request: AnalysisPartRequest[Any], part: Part | None) -> Part:

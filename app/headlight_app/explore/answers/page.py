@@ -70,12 +70,13 @@ def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
         attention_functions=tuple(
             AttentionFunctionRow(name=name, has_temperature=row.has_temperature) for name, row in functions
         ),
-        analyses=tuple(_analysis_row(name, row) for name, row in ANALYSES.items() if row.exists(config)),
+        analyses=tuple(analysis_row(name, row) for name, row in ANALYSES.items() if row.exists(config)),
         catalogue=catalogue(config),
     )
 
 
-def _analysis_row(name: str, row: Analysis) -> AnalysisRow:
+def analysis_row(name: str, row: Analysis) -> AnalysisRow:
+    """What the page knows of an analysis."""
     parts = {"analysis": row.compute, "long_analysis": row.compute_long, "analysis_step": row.step}
     same = {*AnalysisRow.__struct_fields__} - {"name", "routes"}
     fields = {each: getattr(row, each) for each in same}

@@ -15,8 +15,9 @@ import type {
   View,
   Words,
 } from "../../ui/frontend/types.js";
+import type { Surroundings } from "../../ui/frontend/views/types.js";
 import type { Packed } from "../../ui/frontend/wire.js";
-import type { ExplorePageAnswer, StepAnswer, StepValueAnswer, TraceAnswer } from "./contract.js";
+import type { AnalysisRow, ExplorePageAnswer, StepAnswer, StepValueAnswer, TraceAnswer } from "./contract.js";
 import type { ExploreState } from "./state.js";
 import type { exploreElements } from "./view.js";
 
@@ -115,6 +116,15 @@ export interface Tab {
   exported?(page: ExplorePage): Promise<ShownDrawing | null>;
 }
 
+/** Where an analysis is drawn, and which. */
+export interface AnalysisPanel {
+  root: HTMLElement;
+  row: AnalysisRow;
+  /** Shows a sentence in place of the analysis; returns whether it does. */
+  refuse(sentence: string): boolean;
+  mark: Surroundings["mark"];
+}
+
 /** A control that makes edits, and shows which are active. */
 export interface Control {
   element: HTMLElement;
@@ -136,37 +146,6 @@ export interface EditTarget {
 export interface Menu {
   title: Words;
   controls: Control[];
-}
-
-/** A number in a table; null if not known yet. */
-export interface TableCell {
-  value: number | null;
-  title: string;
-  chosen: boolean;
-  layer: number;
-  head: number;
-  kind?: string;
-  testid?: string;
-}
-
-export interface TableRow {
-  label: string;
-  cells: (TableCell | undefined)[];
-}
-
-export interface TableActions {
-  /** The largest absolute value, which has the strongest colour. */
-  most: number;
-  read(cell: TableCell | null): void;
-  pick(cell: TableCell): void;
-}
-
-export interface RankedEntry {
-  title: string;
-  value: number;
-  pick?: () => void;
-  total?: boolean;
-  chosen?: boolean;
 }
 
 export interface Point {

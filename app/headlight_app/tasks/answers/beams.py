@@ -1,50 +1,119 @@
-"""The answer of the beam search on Tasks."""
+"""Translate: the beams of a search as a tree, and the texts that it found."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from headlight.cancellation import check_cancelled
 from headlight.generation.generate import LENGTH_PENALTY, Hypothesis, beam_search
 from headlight.text.tokenizer import Tokenizer
-from headlight_app.contract.reply import Reply
-from headlight_app.inference.resolved_question import resolve
-from headlight_app.tasks.contract import Beam, BeamSearchAnswer, BeamSearchRequest
+from headlight.views.kinds import ChoiceView, NumberTable, TableView, TreeNode, TreeView
+from headlight.views.rows import row
+from headlight_app.contract.state import State
+from headlight_app.explore.answers.analyses.row import Analysis, Views
+from headlight_app.inference.resolved_question import ResolvedQuestion
 
 MAX_STEPS = 64  # tokens that a search writes
+WIDTHS = (1, 2, 3, 4, 6, 8)
+NOTHING = "(nothing)"
+
+Beams = tuple[Hypothesis, ...]
 
 
-def answer_beam_search(request: BeamSearchRequest) -> Reply[BeamSearchAnswer]:
-    """The beams kept after each step, each with the index of its parent, and the final texts.
+def widths(resolved: ResolvedQuestion, state: State) -> Views:
+    """How many beams are kept."""
+    titles = tuple("Greedy" if width == 1 else f"{width} beams" for width in WIDTHS)
+    return (row(ChoiceView("Decoding", titles, tuple({"beam_width": width} for width in WIDTHS), form="select")),)
 
-    The search ignores the question's text, but applies its edits and variant.
-    """
-    resolved = resolve(request.question)
-    edits, width = resolved.question.edits, request.beam_width
-    steps: list[tuple[Beam, ...]] = []
-    kept: tuple[Hypothesis, ...] = (Hypothesis(),)
-    search = beam_search(
+
+def beams(resolved: ResolvedQuestion, state: State) -> Views:
+    """The tree of a search, and its texts; nothing if the page shows what the trained model writes greedily."""
+    width = state.beam_width
+    if width == 1 and not resolved.is_changed:
+        return ()
+    steps = search(resolved, width)
+    return (
+        row(
+            *([_tree(steps, resolved.tokenizer)] if width > 1 else []),
+            _ranking(steps, resolved.tokenizer),
+            title="What the model writes with these changes" if resolved.is_changed else "Beams",
+            text=_rule(width) if width > 1 else "",
+        ),
+    )
+
+
+def search(resolved: ResolvedQuestion, width: int) -> list[Beams]:
+    """The beams kept after each step, the best first. It ignores the text, but keeps to the edits and the variant."""
+    edits, found = resolved.question.edits, []
+    for kept in beam_search(
         resolved.model, resolved.tokenizer, "", edits, source=resolved.source, beams=width, steps=MAX_STEPS
-    )
-    for beams in search:
+    ):
         check_cancelled()
-        steps.append(tuple(_beam(beam, kept, resolved.tokenizer) for beam in beams))
-        kept = beams
-    texts = tuple(_written_text(beam, resolved.tokenizer) for beam in kept)
-    return Reply(BeamSearchAnswer(steps=tuple(steps), texts=texts, length_penalty=LENGTH_PENALTY))
+        found.append(kept)
+    return found
 
 
-def _beam(beam: Hypothesis, previous: Sequence[Hypothesis], tokenizer: Tokenizer) -> Beam:
-    """A beam as its parent plus one token; a beam that was already finished is its own parent, without a token."""
-    rests = beam in previous
-    return Beam(
-        parent=previous.index(beam) if rests else [one.tokens for one in previous].index(beam.tokens[:-1]),
-        token="" if rests else tokenizer.token_text(beam.tokens[-1]),
-        log_probability=beam.log_probability,
-        score=beam.score(LENGTH_PENALTY),
-        finished=beam.is_finished,
+def _rule(width: int) -> str:
+    return (
+        f"After each token the {width} likeliest beginnings are kept. The score is the log probability of all tokens "
+        f"over ((5 + length) / 6) to the power of {LENGTH_PENALTY}, so that a longer text may win."
     )
 
 
-def _written_text(beam: Hypothesis, tokenizer: Tokenizer) -> str:
-    return tokenizer.decode(beam.tokens[:-1] if beam.is_finished else beam.tokens)
+def _tree(steps: Sequence[Beams], tokenizer: Tokenizer) -> TreeView:
+    earlier = ((Hypothesis(),), *steps)
+    nodes = tuple(
+        tuple(_node(beam, before, tokenizer) for beam in kept) for before, kept in zip(earlier, steps, strict=False)
+    )
+    note = "The best one is strong; the list has the final ones, the best first."
+    return TreeView("The tree of beams", nodes, note=note, tables={"Beams after each step": _step_table(steps, nodes)})
+
+
+def _node(beam: Hypothesis, before: Beams, tokenizer: Tokenizer) -> TreeNode:
+    """A beam as its parent and one token; one that was already finished goes on without a token."""
+    if beam in before:
+        return TreeNode(before.index(beam), "")
+    return TreeNode([one.tokens for one in before].index(beam.tokens[:-1]), tokenizer.token_text(beam.tokens[-1]))
+
+
+def _step_table(steps: Sequence[Beams], nodes: Sequence[Sequence[TreeNode]]) -> NumberTable:
+    flat = [
+        (f"step {step} beam {rank} {node.text}", node.parent, *_numbers(beam))
+        for step, kept in enumerate(steps)
+        for rank, (beam, node) in enumerate(zip(kept, nodes[step], strict=True))
+    ]
+    axes = {
+        "beam": tuple(name for name, *_ in flat),
+        "number": ("continues beam", "score", "log probability", "ended"),
+    }
+    return NumberTable(axes, np.array([numbers for _, *numbers in flat], float))
+
+
+def _numbers(beam: Hypothesis) -> tuple[float, float, float]:
+    return beam.score(LENGTH_PENALTY), beam.log_probability, float(beam.is_finished)
+
+
+def _ranking(steps: Sequence[Beams], tokenizer: Tokenizer) -> TableView:
+    final = steps[-1] if steps else ()
+    texts = [tokenizer.decode(beam.tokens[:-1] if beam.is_finished else beam.tokens) for beam in final]
+    names = tuple(f"{rank} {text}" for rank, text in enumerate(texts))
+    axes = {"beam": names, "number": ("score", "log probability", "ended")}
+    return TableView(
+        ("text", "score", "log probability", ""),
+        tuple(
+            (text or NOTHING, round(beam.score(LENGTH_PENALTY), 2), round(beam.log_probability, 2), _ending(beam))
+            for text, beam in zip(texts, final, strict=True)
+        ),
+        picks=tuple({"text": text} for text in texts),
+        note="A click on a text makes it the target.",
+        tables={"Beams": NumberTable(axes, np.array([_numbers(beam) for beam in final], float).reshape(-1, 3))},
+    )
+
+
+def _ending(beam: Hypothesis) -> str:
+    return "" if beam.is_finished else "not ended"
+
+
+TRANSLATE = Analysis("Translate", reads=("beam_width",), compute=widths, compute_long=beams, pause=150)

@@ -8,15 +8,15 @@ from msgspec.structs import asdict, replace
 from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.checkpoints import CatalogEntry
 from headlight.errors import HeadlightError
-from headlight.nn.output_heads import POOLINGS
 from headlight_app.contract.question import Question
 from headlight_app.contract.reply import Reply
-from headlight_app.explore.answers.page import page_answer
+from headlight_app.explore.answers.page import analysis_row, page_answer
 from headlight_app.inference.examples import opening_examples
 from headlight_app.inference.head_selection import clearest_alignment
 from headlight_app.inference.open_models import ModelLocation, find_model, open_model
 from headlight_app.inference.resolved_question import resolve
-from headlight_app.tasks.contract import PoolingRow, TasksPageAnswer, TasksPageRequest
+from headlight_app.tasks.answers.table import TASK_ANALYSES
+from headlight_app.tasks.contract import TasksPageAnswer, TasksPageRequest
 from headlight_app.tasks.views import TASK_VIEWS
 
 
@@ -26,8 +26,7 @@ def answer_tasks_page(request: TasksPageRequest) -> Reply[TasksPageAnswer]:
     shared, one_box = page_answer(request), request.task != "similar"
     answer = TasksPageAnswer(
         **asdict(replace(shared, reads_pair=shared.reads_pair and one_box, reads_chat=shared.reads_chat and one_box)),
-        poolings=tuple(PoolingRow(name=name, title=pooling.title) for name, pooling in POOLINGS.items()),
-        trained_pooling=entry.config.pooling,
+        task_analyses=tuple(analysis_row(name, row) for name, row in TASK_ANALYSES.items()),
     )
     groups = [group for group in attention_groups(entry.config) if (group.kind, group.queries) == (kind, "text")]
     if not groups:

@@ -1,25 +1,15 @@
 // Translate: the source, the target token by token, and the cross-attention between them.
 
-import { askFloats } from "../../explore/frontend/server.js";
-import { fillSelect } from "../../ui/frontend/charts/charts.js";
 import { findByTestId } from "../../ui/frontend/dom/elements.js";
 import { remembered } from "../../ui/frontend/state/memory.js";
 import { chooseQuery } from "../../ui/frontend/state/token_selection.js";
 import { drawAlignment, markAlignment } from "./alignment.js";
 import { exactWeights } from "./alignment_weights.js";
-import { beamsQuery, drawBeams, showsBeams } from "./beams.js";
 import { exportedAlignment } from "./export/alignment.js";
-import { withBeams } from "./export/beams.js";
 
-/** @import { Option } from "../../ui/frontend/charts/charts.js" */
 /** @import { ExplorePage } from "../../explore/frontend/types.js" */
 
 const PACE = 600; // milliseconds for a token
-/** @type {Option[]} */
-const BEAM_WIDTHS = [
-  [1, "Greedy"],
-  ...[2, 3, 4, 6, 8].map((width) => /** @type {Option} */ ([width, `${width} beams`])),
-];
 
 const memory = remembered((/** @type {ExplorePage} */ _) => ({ timer: 0 }));
 
@@ -33,11 +23,6 @@ export default {
     if (!alignment) return;
     drawAlignment(page, part(page, "translate-alignment"), alignment);
     drawSteps(page, writtenUpTo(page), alignment.outputs.length);
-    const { beam_width: width } = page.state.choice;
-    fillSelect(findByTestId(page.view.elements.root, "beam-width", HTMLSelectElement), BEAM_WIDTHS, width, (value) =>
-      page.change({ beam_width: Number(value) }),
-    );
-    drawBeams(page, part(page, "beams"));
   },
 
   /** @param {ExplorePage} page */
@@ -50,9 +35,7 @@ export default {
     const alignment = writtenAlignment(page);
     if (!alignment) throw new Error("Nothing is written yet, so there is nothing to export.");
     const written = { ...alignment, outputs: alignment.outputs.filter(({ ahead }) => !ahead) };
-    const drawing = exportedAlignment("translate", written, await exactWeights(page, alignment.attention));
-    const beams = await searchedBeams(page);
-    return beams ? withBeams(drawing, beams) : drawing;
+    return exportedAlignment("translate", written, await exactWeights(page, alignment.attention));
   },
 };
 
@@ -66,11 +49,6 @@ function writtenAlignment(page) {
     .slice(1) // without the start token
     .map(({ text }, query) => ({ text, query, note: "", wrong: false, ahead: query > step }));
   return { attention: cross.name, inputs: source_tokens, outputs, verb: "was written looking at" };
-}
-
-/** The beams that the page shows; null if it shows none. @param {ExplorePage} page */
-async function searchedBeams(page) {
-  return showsBeams(page) ? (await askFloats(page, "beam_search", beamsQuery(page))).meta : null;
 }
 
 /** The query that predicted the last shown token. @param {ExplorePage} page */

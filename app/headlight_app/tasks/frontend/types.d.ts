@@ -1,13 +1,12 @@
 // Data from Python for the page Tasks besides Explore's, and the data that its views draw.
 
 import type { ExploreData, TabRow } from "../../explore/frontend/types.js";
-import type { Meaning } from "../../ui/frontend/charts/answer_numbers.js";
 import type { TasksPageAnswer } from "./contract.js";
 
 export type * from "../../explore/frontend/types.js";
 export type * from "./contract.js";
 
-export interface TasksData extends ExploreData, Pick<TasksPageAnswer, "poolings" | "trained_pooling"> {
+export interface TasksData extends ExploreData, Pick<TasksPageAnswer, "task_analyses"> {
   task_views: TabRow[];
 }
 
@@ -34,12 +33,4 @@ export interface Alignment {
 export interface AlignmentWeights {
   at(query: number, key: number): number;
   title: string;
-}
-
-/** The log-odds of a label: for the text, without each token (by position), and without each head of each layer. */
-export interface Effects extends Meaning {
-  label: string;
-  all: number;
-  tokens: Map<number, number>;
-  heads: number[][];
 }

@@ -11,7 +11,7 @@ import { isOff } from "../../../ui/frontend/state/head_ablation.js";
 import { exactMatrix, fitColours, headCodes, matrixQuery } from "../../../ui/frontend/state/head_matrix.js";
 import { currentGroup, selectedHeads } from "../../../ui/frontend/state/head_selection.js";
 import { lineIndices } from "../../../ui/frontend/state/token_selection.js";
-import { answerPosition } from "../layers/layer_panel.js";
+import { answerPosition } from "../analysis/analysis_choice.js";
 import { askFloats } from "../server.js";
 import { drawHeads, rulesOf } from "./heads_figure.js";
 import { createOverview } from "./overview_figure.js";

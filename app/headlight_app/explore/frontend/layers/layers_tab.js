@@ -7,12 +7,16 @@ import { find } from "../../../ui/frontend/dom/elements.js";
 import { markTokens } from "../../../ui/frontend/heads/token_strip.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { urlPosition } from "../../../ui/frontend/state/token_selection.js";
-import { drawAnalysis, exportAnalysis } from "./analysis_views.js";
-import { activeAnalysis, answerPosition, layerElement, showLayersMessage } from "./layer_panel.js";
+import { answerPosition } from "../analysis/analysis_choice.js";
+import { drawAnalysis, exportAnalysis } from "../analysis/analysis_views.js";
+import { activeAnalysis, layerElement, showLayersMessage } from "./layer_panel.js";
 
-/** @import { AnalysisRow, ExplorePage, Tab } from "../types.js" */
+/** @import { AnalysisPanel, AnalysisRow, ExplorePage, Tab } from "../types.js" */
 
-export default /** @type {Tab} */ ({ draw: drawLayers, exported: exportAnalysis });
+export default /** @type {Tab} */ ({
+  draw: drawLayers,
+  exported: (page) => exportAnalysis(page, activeAnalysis(page)),
+});
 
 /** @param {ExplorePage} page */
 function drawLayers(page) {
@@ -26,7 +30,20 @@ function drawLayers(page) {
   layerElement(page, "analysis").ariaLabel = open.title;
   showLayersMessage(page, "");
   drawAnswerSelects(page, open);
-  drawAnalysis(page);
+  drawAnalysis(page, {
+    root: page.view.panels.layers,
+    row: open,
+    refuse: (sentence) => showLayersMessage(page, sentence),
+    mark: marksOf(page),
+  });
+}
+
+/** Marks the tokens of a part that is pointed at, or else that of the answer. @param {ExplorePage} page @returns {AnalysisPanel["mark"]} */
+function marksOf(page) {
+  return (query, key) => {
+    const [side, position] = query ?? ["text", answerPosition(page)];
+    markTokens(page, { side, position }, key && { side: key[0], position: key[1] });
+  };
 }
 
 /** @param {ExplorePage} page @param {AnalysisRow} analysis */

@@ -5,8 +5,8 @@ import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { chosenKey } from "../../../ui/frontend/state/token_selection.js";
 import { createRows } from "../../../ui/frontend/views/rows.js";
-import { picksOf } from "../layers/analysis_choice.js";
-import { drawingOf, rowsOf } from "../layers/analysis_views.js";
+import { picksOf } from "../analysis/analysis_choice.js";
+import { drawingOf, rowsOf } from "../analysis/analysis_views.js";
 import { askFloats } from "../server.js";
 
 /** @import { ExplorePage, ShownDrawing } from "../types.js" */

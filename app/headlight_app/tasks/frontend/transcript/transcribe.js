@@ -1,16 +1,19 @@
 // Transcribe: the tokens of a transcript, each with the span of the recording that the alignment heads look at.
 
-import { drawRanked } from "../../../explore/frontend/export/layer_figures.js";
 import { runOf } from "../../../explore/frontend/export/shown_run.js";
+import { addBars } from "../../../ui/frontend/charts/figure_charts.js";
+import { titled } from "../../../ui/frontend/charts/shapes.js";
 import { createElement, inlineText, onHover, updateChildren } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 import { activeQueries, lockQuery, setHover } from "../../../ui/frontend/state/token_selection.js";
+import { drawPanels } from "../../../ui/frontend/views/export/figures.js";
 import { askWeights, knownWeights, shownHeads } from "../alignment_weights.js";
 
-/** @import { AttentionGroup, ExplorePage, ShownDrawing } from "../types.js" */
+/** @import { AttentionGroup, Box, ExplorePage, Figure, ShownDrawing } from "../types.js" */
 /** @typedef {{ text: string, query: number, from: number, to: number }} Span in seconds, of the token that a query wrote */
 
+const TITLE = "When each token was heard";
 const OUTSIDE = 0.25; // share of a token's weights before its span, and also after it
 
 /** @param {ExplorePage} page @param {string} name */
@@ -36,14 +39,13 @@ export default {
     const heard = alignment(page);
     if (!heard) throw new Error("This model does not read recordings.");
     const spans = spansOf(page, heard, await askWeights(page, heard.group.name, heard.heads, "mean"));
-    const entries = spans.map(({ text, from, to }) => ({ title: inlineText(text), value: (from + to) / 2 }));
     return {
       name: "transcript",
       shown: `the middle of the span of the recording that each written token looks at, in seconds. ${heard.words}`,
       sides: [runOf(page)],
-      draw: drawRanked({ title: "When each token was heard (seconds)", entries }),
+      draw: drawPanels([(figure) => titled(figure, TITLE, (box) => addMiddles(figure, spans, box))], false),
       tables: {
-        "When each token was heard": createTable(
+        [TITLE]: createTable(
           "transcript",
           { token: numbered(spans), second: ["from", "to"] },
           spans.flatMap(({ from, to }) => [from, to]),
@@ -52,6 +54,14 @@ export default {
     };
   },
 };
+
+/** @param {Figure} figure @param {Span[]} spans @param {Box} box */
+function addMiddles(figure, spans, box) {
+  const rows = spans.map(({ text, from, to }) => ({ label: inlineText(text), values: [(from + to) / 2] }));
+  const most = Math.max(0, ...rows.flatMap(({ values }) => values));
+  const format = (/** @type {number} */ seconds) => `${seconds.toFixed(2)} s`;
+  return addBars(figure, { rows, kinds: [""], most, format, missing: "" }, box);
+}
 
 /** The alignment heads that the checkpoint lists, else the shown heads. @param {ExplorePage} page */
 function alignment(page) {

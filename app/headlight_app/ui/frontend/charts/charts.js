@@ -36,14 +36,18 @@ export function formatSigned(number) {
   return `${number > 0 ? "+" : ""}${formatNumber(number, 3)}`;
 }
 
+const TINY = 1e-4; // the largest number of a table whose numbers need too many decimal places
+
 /**
- * Two decimal places, for a table cell, or three digits if two places would show nothing of `most`; "·" for much smaller
- * numbers. @param {number} number @param {number} [most] the largest number of the table
+ * A number in a table cell, with as many decimal places as the others of the table: two, or more if two would show
+ * nothing of `most`; "·" for a number that they do not show. If all are tiny, each has three digits.
+ * @param {number} number @param {number} [most] the largest number of the table
  */
 export function formatShort(number, most = 1) {
-  const isSmall = most < 0.05;
-  if (Math.abs(number) < (isSmall ? most / 100 : 0.005)) return "·";
-  return isSmall ? formatSigned(number) : `${number > 0 ? "+" : "−"}${Math.abs(number).toFixed(2)}`;
+  if (most < TINY) return Math.abs(number) < most / 100 ? "·" : formatSigned(number);
+  const places = most < 0.05 ? 1 - Math.floor(Math.log10(most)) : 2;
+  if (Math.abs(number) < 0.5 * 10 ** -places) return "·";
+  return `${number > 0 ? "+" : "−"}${Math.abs(number).toFixed(places)}`;
 }
 
 /** A colour on either side of zero: orange above it, blue below, strongest at 1 and -1. @param {number} share */

@@ -7,20 +7,26 @@ import { formatFixed, largestSize } from "./numbers.js";
 
 /** @import { BarsView, Picks } from "./types.js" */
 
+const GREY = "color-mix(in srgb, var(--ink) 40%, var(--surface))";
+
 /** @param {BarsView} view @param {Picks} [picks] */
 export function createBars(view, picks) {
-  const { labels, series, high } = view;
+  const { labels, series, high, compared } = view;
   const named = Object.entries(series);
+  const coloured = Object.keys(series).filter((name) => name !== compared);
+  const colourOf = (/** @type {string} */ name) => HEAD_COLOURS[coloured.indexOf(name)] ?? GREY;
   const largest = high ?? largestSize(named.flatMap(([, values]) => values));
   const signed = named.some(([, values]) => values.some((value) => Number(value) < 0));
   return createElement("ul", "bar-list", [
     ...labels.map((label, index) => {
       const bars = createElement("div", "bar-stack", [
-        ...named.map(([name, values], place) =>
-          createLine(named.length > 1 ? name : "", Number(values[index]), largest, HEAD_COLOURS[place], signed, view),
+        ...named.map(([name, values]) =>
+          createLine(named.length > 1 ? name : "", Number(values[index]), largest, colourOf(name), signed, view),
         ),
       ]);
-      return createElement("li", "", [createLabel(label, view.picks[index], picks), bars]);
+      const name = createLabel(label, view.picks[index], picks);
+      if (index === view.marked) name.classList.add("marked");
+      return createElement("li", "", [name, bars]);
     }),
   ]);
 }

@@ -59,9 +59,9 @@ function drawActions(place, { picks }, options, choose) {
 }
 
 /** @param {HTMLInputElement} input @param {InputView} view @param {Picks} picks */
-function drawInput(input, { field, text, placeholder }, picks) {
+function drawInput(input, { field, text, placeholder, live }, picks) {
   Object.assign(input, { placeholder, spellcheck: false, autocomplete: "off" });
-  input.onchange = () => picks.choose({ [field]: input.value });
+  input[live ? "oninput" : "onchange"] = () => picks.choose({ [field]: input.value });
   if (activeElement(input) !== input) setValue(input, text);
 }
 

@@ -52,9 +52,10 @@ export function shareColour(share) {
 }
 
 /** The number with the deepest colour, for each row. @param {MatrixView} view */
-export function scalesOf({ values, colours, scaled_by }) {
-  const all = colours === "weights" || colours === "shares" ? 1 : largestSize(values.flat());
-  return values.map((numbers) => (scaled_by === "row" ? largestSize(numbers) : all));
+export function scalesOf({ values, colours, scaled_by, least_scale }) {
+  const largest = (/** @type {MatrixView["values"][number]} */ numbers) => Math.max(largestSize(numbers), least_scale);
+  const all = colours === "weights" || colours === "shares" ? 1 : largest(values.flat());
+  return values.map((numbers) => (scaled_by === "row" ? largest(numbers) : all));
 }
 
 /** The colour of a group, as #rrggbb. @param {number} group */

@@ -1,58 +1,13 @@
-// Tokens, tables of texts, formulas with numbers in them, verdicts, and claims.
+// Tables of texts, formulas with numbers in them, verdicts, and claims.
 
 import { formatNumber } from "../charts/charts.js";
-import { createElement, createHeading, inlineText, onHover, visibleText } from "../dom/dom.js";
+import { createElement, createHeading, inlineText } from "../dom/dom.js";
 import { fitFormulas } from "../formulas/fit_formulas.js";
 import { createFormula } from "../formulas/formula.js";
 
-/** @import { ClaimsView, EquationsView, LinkTo, Pick, Picks, TableView, TokensView, VerdictView } from "./types.js" */
+/** @import { ClaimsView, EquationsView, LinkTo, Pick, Picks, TableView, VerdictView } from "./types.js" */
 
 const LONG_WORD = /\S{20,}/; // may break anywhere, or it would leave no room for the other columns
-
-/** @param {TokensView} view @param {HTMLElement} note tells the token under the pointer */
-export function createTokens(view, note) {
-  const { tokens, below } = view;
-  if (view.as_text) return createRunningText(view, note);
-  return createElement("ol", "token-list", [
-    ...tokens.map((token, index) => {
-      const chip = createElement("bdi", "chip", visibleText(token));
-      shadeToken(chip, view, index);
-      const item = createElement("li", "", [chip]);
-      if (below.length) item.append(createElement("span", "quiet", below[index]));
-      return item;
-    }),
-  ]);
-}
-
-/** @param {HTMLElement} token @param {TokensView} view @param {number} index */
-function shadeToken(token, { shades }, index) {
-  if (!shades.length) return;
-  token.style.setProperty("--shade", `${Math.round(Math.min(Math.abs(shades[index]), 1) * 100)}%`);
-  token.classList.toggle("minus", shades[index] < 0);
-}
-
-/** @param {TokensView} view @param {HTMLElement} note */
-function createRunningText(view, note) {
-  note.ariaLive = "off";
-  note.classList.add("telling");
-  const spans = view.tokens.map((token, index) => {
-    const span = createElement("bdi", "", visibleText(token).replace(/^·(?=.)/, " "));
-    shadeToken(span, view, index);
-    const detail = view.details[index];
-    if (detail === undefined) return span;
-    span.title = detail;
-    onHover(span, {
-      read: () => {
-        note.textContent = `\u2068“${inlineText(token)}”\u2069: ${detail}`;
-      },
-      left: () => {
-        note.textContent = view.note;
-      },
-    });
-    return span;
-  });
-  return createElement("p", "shaded-text", spans);
-}
 
 /** @param {TableView} view @param {Picks} [picks] */
 export function createTable({ columns, rows, digits, addresses, picks: choices }, picks) {
@@ -82,7 +37,9 @@ export function createTable({ columns, rows, digits, addresses, picks: choices }
 /** @param {string} name @param {Pick | undefined} pick @param {Picks} [picks] */
 function createRowName(name, pick, picks) {
   if (!pick || !picks) return name;
-  return [createElement("button", "", name, { onclick: () => picks.choose(pick) })];
+  const button = createElement("button", "", name, { onclick: () => picks.choose(pick), dir: "auto" });
+  button.ariaPressed = String(picks.isChosen(pick));
+  return [button];
 }
 
 /** Makes the content of a cell an external link, in a new tab. @param {Element | null} cell @param {string} address */

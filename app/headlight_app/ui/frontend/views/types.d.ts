@@ -32,6 +32,7 @@ export interface MatrixView extends CommonView {
   colours: "signed" | "weights" | "shares" | "none" | "groups";
   unit: string;
   scaled_by: "all" | "row";
+  least_scale: number;
   row_sums: boolean;
   row_numbers: Record<string, Numeric[]>;
   marked: [number, number][];
@@ -70,10 +71,12 @@ export interface BarsView extends CommonView {
   kind: "bars";
   labels: string[];
   series: Record<string, Numeric[]>;
+  compared: string;
   high: number | null;
   digits: number;
   as_percent: boolean;
   picks: Pick[];
+  marked: number | null;
 }
 export interface ChangesView extends CommonView {
   kind: "changes";
@@ -112,9 +115,20 @@ export interface TokensView extends CommonView {
   kind: "tokens";
   tokens: string[];
   shades: number[];
+  labels: string[];
   below: string[];
+  groups: number[];
+  group_titles: string[];
   details: string[];
+  places: TokenPlace[];
+  picks: Pick[];
   as_text: boolean;
+}
+/** The place of a node's parent in the step before, and its text. */
+export type TreeNode = [parent: number, text: string];
+export interface TreeView extends CommonView {
+  kind: "tree";
+  steps: TreeNode[][];
 }
 export interface TableView extends CommonView {
   kind: "table";
@@ -173,6 +187,7 @@ export interface InputView extends CommonView {
   field: string;
   text: string;
   placeholder: string;
+  live: boolean;
 }
 export interface EquationsView extends CommonView {
   kind: "equations";
@@ -193,6 +208,7 @@ export type View =
   | ArrowsView
   | PointsView
   | TokensView
+  | TreeView
   | TableView
   | ModelDiagramView
   | ClaimsView

@@ -8,16 +8,18 @@ import { createChanges } from "./changes.js";
 import { drawControl, isControl } from "./controls.js";
 import { createFile, createSound } from "./files.js";
 import { createFlow } from "./flow/flow.js";
-import { createGraph } from "./graph.js";
+import { createGraph } from "./graphs/graph.js";
+import { createModelDiagram } from "./graphs/model_diagram.js";
+import { createTree } from "./graphs/tree.js";
 import { createHeatMap } from "./heat_map.js";
 import { createImage } from "./image.js";
 import { createLines } from "./lines.js";
 import { createMatrix } from "./matrix.js";
-import { createModelDiagram } from "./model_diagram.js";
 import { createArrows } from "./plane/arrows.js";
 import { createMovingPoints } from "./plane/moving_points.js";
 import { createPoints } from "./plane/points.js";
-import { createClaims, createEquations, createTable, createTokens, createVerdict } from "./texts.js";
+import { createClaims, createEquations, createTable, createVerdict } from "./texts.js";
+import { createTokens } from "./tokens.js";
 
 /** @import { ChoiceView, InputView, Picks, Surroundings, View } from "./types.js" */
 
@@ -38,7 +40,8 @@ const DRAWINGS = table({
   lines: createLines,
   arrows: createArrows,
   points: createPoints,
-  tokens: (view, _, note) => createTokens(view, note),
+  tokens: createTokens,
+  tree: createTree,
   table: (view, { picks }) => createTable(view, picks),
   model_diagram: (view, { explore }) => createModelDiagram(view, explore ?? null),
   claims: (view, { linkTo }) => createClaims(view, linkTo),

@@ -1,24 +1,35 @@
-// Views as figures for print: matrices, lines, bars, changes and flows.
+// Views as figures for print: those of numbers, of tokens and of tables.
 
-import { formatSigned } from "../../charts/charts.js";
-import { colour, PURPLE_ORANGE, tint } from "../../charts/colours.js";
+import { formatNumber, formatSigned } from "../../charts/charts.js";
+import { colour, hexColour, PURPLE_ORANGE, readableInk, tint } from "../../charts/colours.js";
 import { addBars, addLineChart } from "../../charts/figure_charts.js";
 import { addTable } from "../../charts/figure_table.js";
+import {
+  addLines as addTextLines,
+  LABEL_SIZE,
+  LINE_HEIGHT,
+  PRINT_COLOURS,
+  textWidth,
+} from "../../charts/figure_text.js";
+import { addTokens } from "../../charts/figure_tokens.js";
 import { addColourScale, addPanels, beginFigure, colourNames, titled } from "../../charts/shapes.js";
 import { table } from "../../dom/table.js";
 import { barNumber } from "../bars.js";
 import { addFlowDrawing } from "../flow/flow.js";
+import { addTreeDrawing } from "../graphs/tree.js";
 import { lineChart } from "../lines.js";
 import { cellText, formatRowNumber, groupColour, scalesOf, scaleWords, shareColour } from "../matrix.js";
 import { largestSize } from "../numbers.js";
+import { colourOfGroup } from "../tokens.js";
 
 /** @import { Box, Figure, ShownFigure } from "../../types.js" */
-/** @import { BarsView, ChangesView, FlowView, LinesView, MatrixView, View, ViewRow } from "../types.js" */
-/** @typedef {MatrixView | LinesView | BarsView | ChangesView | FlowView} Drawn */
+/** @import { BarsView, ChangesView, FlowView, LinesView, MatrixView, TableView, TokensView, TreeView, View, ViewRow } from "../types.js" */
+/** @typedef {MatrixView | LinesView | BarsView | ChangesView | FlowView | TokensView | TableView | TreeView} Drawn */
 /** @typedef {(figure: Figure) => (box: Box) => number} Panel returns its bottom edge */
 
 const WIDEST_CHART = 120; // millimetres
 const GROUP_SHADE = 0.28; // of a group's colour in white
+const TOKEN_SHADE = 0.4; // of the same behind a token
 
 /** @type {{ [Kind in Drawn["kind"]]: (figure: Figure, view: Extract<Drawn, { kind: Kind }>, box: Box) => number }} */
 const FIGURES = table({
@@ -27,6 +38,9 @@ const FIGURES = table({
   bars: addViewBars,
   changes: addChanges,
   flow: addFlowDrawing,
+  tokens: addViewTokens,
+  table: addViewTable,
+  tree: addTreeDrawing,
 });
 
 /** The views of some rows below each other, those that can be drawn. @param {ViewRow[]} rows @returns {ShownFigure["draw"]} */
@@ -113,4 +127,47 @@ function addViewBars(figure, view, box) {
   const ends = { least: Math.min(0, ...values), most: high ?? Math.max(0, largestSize(values)) };
   const format = (/** @type {number} */ number) => barNumber(view, number);
   return addBars(figure, { rows, kinds, ...ends, format, missing: "" }, box);
+}
+
+/** @param {Figure} figure @param {TokensView} view @param {Box} box */
+function addViewTokens(figure, view, box) {
+  const y = addGroups(figure, view.group_titles, box);
+  const chips = view.tokens.map((text, index) => {
+    const beneath = [view.labels[index], view.below[index]].filter((words) => words !== undefined);
+    return { text, beneath, ...tokenColours(view, index) };
+  });
+  return addTokens(figure, chips, { ...box, y }) + 1;
+}
+
+/** @param {TokensView} view @param {number} index */
+function tokenColours({ shades, groups }, index) {
+  const group = colourOfGroup(groups[index]);
+  if (group) return { fill: hexColour(tint(group, TOKEN_SHADE)) };
+  if (!shades.length) return { fill: PRINT_COLOURS.paper };
+  const ground = colour(0.5 + Math.max(-1, Math.min(shades[index], 1)) / 2, PURPLE_ORANGE);
+  const isDark = readableInk(ground) === "#fff";
+  return { fill: hexColour(ground), ink: isDark ? PRINT_COLOURS.paper : PRINT_COLOURS.ink };
+}
+
+/** The colours of groups, and what they are. @param {Figure} figure @param {string[]} titles @param {Box} box */
+function addGroups(figure, titles, { x: left, y, width }) {
+  let x = left;
+  titles.forEach((title, group) => {
+    const long = textWidth(title, LABEL_SIZE) + 8;
+    if (x > left && x + long > left + width) [x, y] = [left, y + LABEL_SIZE * LINE_HEIGHT];
+    const fill = hexColour(tint(colourOfGroup(group), TOKEN_SHADE));
+    figure.shapes.push({ kind: "rectangle", x, y: y + 0.8, width: 2.2, height: 2.2, fill });
+    addTextLines(figure, [title], x + 3.2, y);
+    x += long;
+  });
+  return titles.length ? y + LABEL_SIZE * LINE_HEIGHT : y;
+}
+
+/** @param {Figure} figure @param {TableView} view @param {Box} box */
+function addViewTable(figure, { columns, rows, digits }, box) {
+  const texts = rows.map((cells) =>
+    cells.map((cell) => (typeof cell === "number" ? formatNumber(cell, digits) : String(cell))),
+  );
+  const printed = texts.map(([label, ...cells]) => ({ label, cells: cells.map((cell) => ({ lines: [cell] })) }));
+  return addTable(figure, { columns: columns.slice(1), rows: printed }, box) + 1;
 }

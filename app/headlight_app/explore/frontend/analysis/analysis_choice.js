@@ -1,13 +1,22 @@
 // What an analysis reads of the page's choice, and what a click on one of its views changes.
 
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
-import { urlPosition } from "../../../ui/frontend/state/token_selection.js";
+import { queryPosition, urlPosition } from "../../../ui/frontend/state/token_selection.js";
 import { toggledEdits } from "../edits/edit_actions.js";
 import { isPatch } from "../edits/edit_text.js";
-import { answerPosition } from "./layer_panel.js";
 
 /** @import { Pick, Picks } from "../../../ui/frontend/views/types.js" */
 /** @import { AnalysisRow, ExplorePage } from "../types.js" */
+
+const OF_VARIANT = "variant."; // before the fields of the variant
+
+/**
+ * The position of the chosen answer, always a position in the text, whatever attention is shown.
+ * @param {ExplorePage} page
+ */
+export function answerPosition(page) {
+  return queryPosition(page, page.state.answer.tokens);
+}
 
 /**
  * The request: of the choice only what the analysis reads, so that other changes ask for nothing. The controls name the
@@ -32,14 +41,19 @@ export function askedQuestion(page, { of_unpatched }, edits = page.state.answer.
 /** The choice, with the position and the attention that it stands for. @param {ExplorePage} page @returns {Record<string, unknown>} */
 function chosenNow(page) {
   const attention = currentGroup(page)?.name ?? "";
-  return { ...page.state.choice, query: answerPosition(page), attention };
+  const { choice } = page.state;
+  const variant = Object.entries(choice.variant).map(([name, value]) => [`variant.${name}`, value]);
+  return { ...choice, ...Object.fromEntries(variant), query: answerPosition(page), attention };
 }
 
 /** @param {ExplorePage} page @returns {Picks} */
 export function picksOf(page) {
   const chosen = chosenNow(page);
   return {
-    choose: (pick) => page.change(changeOf(page, pick)),
+    choose(pick) {
+      if ("text" in pick) page.state.writesTarget = false;
+      page.change(changeOf(page, pick));
+    },
     isChosen: ({ toggle_edits = [], ...pick }) =>
       isListed(page, toggle_edits) &&
       Object.entries(pick).every(([field, value]) => String(chosen[field]) === String(value)),
@@ -51,11 +65,20 @@ function isListed({ state }, edits) {
   return edits.every((edit) => state.choice.edits.includes(edit));
 }
 
-/** A pick as a change of the choice; another query unlocks the tokens, and its answer is the likeliest. @param {ExplorePage} page @param {Pick} pick */
+/**
+ * A pick as a change of the choice; another query unlocks the tokens, and its answer is the likeliest, as that of another
+ * text is.
+ * @param {ExplorePage} page @param {Pick} pick
+ */
 function changeOf(page, { toggle_edits, ...pick }) {
+  const variant = Object.entries(pick).filter(([field]) => field.startsWith(OF_VARIANT));
+  const other = Object.entries(pick).filter(([field]) => !field.startsWith(OF_VARIANT));
+  const changed = variant.map(([field, value]) => [field.slice(OF_VARIANT.length), value]);
   return {
-    ...pick,
+    ...Object.fromEntries(other),
     ...("query" in pick && { query: urlPosition(page, Number(pick.query)), pinned: [], target_token: -1 }),
+    ...("text" in pick && { query: -1, pinned: [], masked_positions: [], target_token: -1 }),
+    ...(variant.length && { variant: { ...page.state.choice.variant, ...Object.fromEntries(changed) } }),
     ...(toggle_edits && { edits: toggledEdits(page, toggle_edits) }),
   };
 }

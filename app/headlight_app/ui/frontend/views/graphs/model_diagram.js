@@ -1,12 +1,12 @@
 // The diagram of a model, laid out for the available width.
 
-import { createElement } from "../dom/dom.js";
-import { layoutDiagram } from "../model_diagram/diagram_layout.js";
-import { drawDiagram } from "../model_diagram/diagram_svg.js";
-import { entranceChoice } from "../model_diagram/entrances.js";
+import { createElement } from "../../dom/dom.js";
+import { layoutDiagram } from "../../model_diagram/diagram_layout.js";
+import { drawDiagram } from "../../model_diagram/diagram_svg.js";
+import { entranceChoice } from "../../model_diagram/entrances.js";
 
-/** @import { DiagramChoice, DiagramPlace } from "../model_diagram/types.js" */
-/** @import { Link, ModelDiagramView } from "./types.js" */
+/** @import { DiagramChoice, DiagramPlace } from "../../model_diagram/types.js" */
+/** @import { Link, ModelDiagramView } from "../types.js" */
 
 const FONT_SIZE = 15; // pixels of the page's font at which the diagram's has its normal size
 

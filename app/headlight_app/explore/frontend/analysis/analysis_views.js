@@ -1,7 +1,7 @@
 // An analysis whose views are computed in Python: on the screen, as a figure, and as numbers.
 
 import { updateChildren } from "../../../ui/frontend/dom/dom.js";
-import { markTokens } from "../../../ui/frontend/heads/token_strip.js";
+import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { isControl } from "../../../ui/frontend/views/controls.js";
@@ -10,19 +10,18 @@ import { tablesOf } from "../../../ui/frontend/views/export/tables.js";
 import { createRows } from "../../../ui/frontend/views/rows.js";
 import { runOf } from "../export/shown_run.js";
 import { askFloats } from "../server.js";
-import { askedQuestion, detailsOf, picksOf } from "./analysis_choice.js";
+import { answerPosition, askedQuestion, detailsOf, picksOf } from "./analysis_choice.js";
 import { drawRun, keepSteps, stepsOf } from "./analysis_steps.js";
-import { activeAnalysis, answerPosition, layerElement, markWaiting, showLayersMessage } from "./layer_panel.js";
 import { keepScrolled } from "./scrolling.js";
 
 /** @import { Drawn } from "../../../ui/frontend/views/rows.js" */
-/** @import { Surroundings, ViewRow } from "../../../ui/frontend/views/types.js" */
-/** @import { AnalysisAnswer, AnalysisRow, ExplorePage, Found, ShownDrawing } from "../types.js" */
+/** @import { ViewRow } from "../../../ui/frontend/views/types.js" */
+/** @import { AnalysisAnswer, AnalysisPanel, AnalysisRow, ExplorePage, Found, ShownDrawing } from "../types.js" */
 
 const ISOLATES = /[\u2068\u2069]/g; // around tokens in a sentence
 const PLACES = ["analysis-views", "analysis-long", "analysis-steps"];
 
-const memory = remembered((/** @type {ExplorePage} */ _page) => ({
+const memory = remembered((/** @type {HTMLElement} */ _root) => ({
   /** Kept from answer to answer. */
   shown: {
     isOpen: false,
@@ -35,93 +34,103 @@ const memory = remembered((/** @type {ExplorePage} */ _page) => ({
   before: /** @type {string[] | null} */ (null),
 }));
 
-/** @param {ExplorePage} page */
-export function drawAnalysis(page) {
-  const row = activeAnalysis(page);
-  const [atOnce, later, stepwise] = PLACES.map((name) => layerElement(page, name));
+/** @param {ExplorePage} page @param {AnalysisPanel} panel */
+export function drawAnalysis(page, panel) {
+  const { row, root } = panel;
+  const [atOnce, later, stepwise] = PLACES.map((name) => findByTestId(root, name));
   if (atOnce.dataset.shown !== row.name) {
     for (const place of [atOnce, later, stepwise]) {
       place.replaceChildren();
       place.dataset.drawn = "";
     }
-    memory(page).shown.controls.clear();
-    memory(page).rows.clear();
-    memory(page).before = null;
-    say(page, "");
+    memory(root).shown.controls.clear();
+    memory(root).rows.clear();
+    memory(root).before = null;
+    say(panel, "");
   }
   atOnce.dataset.shown = row.name;
   const { server } = page;
   const details = detailsOf(page, row);
   const isDrawn = row.routes.includes("analysis")
-    ? drawFound(page, atOnce, server.get("analysis", detailsOf(page, row, { ofControls: true })))
-    : drawRows(page, atOnce, []);
+    ? drawFound(page, panel, atOnce, server.get("analysis", detailsOf(page, row, { ofControls: true })))
+    : drawRows(page, panel, atOnce, []);
   if (!isDrawn) return;
-  if (!row.routes.includes("long_analysis")) drawRows(page, later, []);
-  else if (!drawFound(page, later, server.get("long_analysis", details, row.pause))) return;
-  drawRun(page, row);
-  drawRows(page, stepwise, stepsOf(page, row)?.rows ?? []);
-  if (atOnce.ariaBusy !== "true") memory(page).before = null;
+  if (!row.routes.includes("long_analysis")) drawRows(page, panel, later, []);
+  else if (!drawFound(page, panel, later, server.get("long_analysis", details, row.pause))) return;
+  drawRun(page, panel);
+  drawRows(page, panel, stepwise, stepsOf(page, row)?.rows ?? []);
+  if (atOnce.ariaBusy !== "true") memory(root).before = null;
 }
 
 /**
  * Whether the analysis can be shown for this model.
- * @param {ExplorePage} page @param {HTMLElement} place @param {Found<AnalysisAnswer> | null} found
+ * @param {ExplorePage} page @param {AnalysisPanel} panel @param {HTMLElement} place @param {Found<AnalysisAnswer> | null} found
  */
-function drawFound(page, place, found) {
-  const { name, routes } = activeAnalysis(page);
+function drawFound(page, panel, place, found) {
+  const { name, routes } = panel.row;
   const isWhole = place.dataset.testid === PLACES[0] || routes.length === 1;
   if (isWhole && place.dataset.drawn !== name) markWaiting(place, !found);
   else place.ariaBusy = String(!found);
-  if (!found) return keepRows(page, place, isWhole);
+  if (!found) return keepRows(page, panel, place, isWhole);
   place.dataset.drawn = name;
-  if (!found.meta.error) return drawRows(page, place, rowsOf(found.meta));
-  if (!isWhole) return drawRows(page, place, [sentenceRow(found.meta.error)]); // the rest can be used without it
-  showLayersMessage(page, found.meta.error);
+  if (!found.meta.error) return drawRows(page, panel, place, rowsOf(found.meta));
+  if (!isWhole) return drawRows(page, panel, place, [sentenceRow(found.meta.error)]); // the rest can be used without it
+  if (!panel.refuse(found.meta.error)) drawProblem(page, panel, place, found.meta.error);
   return false;
+}
+
+/**
+ * The sentence below the controls, with which the cause may be removed.
+ * @param {ExplorePage} page @param {AnalysisPanel} panel @param {HTMLElement} place @param {string} sentence
+ */
+function drawProblem(page, panel, place, sentence) {
+  const known = memory(panel.root).rows.get(place)?.rows ?? [];
+  const controls = known.filter(({ views }) => views.length && views.every(isControl));
+  drawRows(page, panel, place, [...controls, sentenceRow(sentence)]);
+  drawRows(page, panel, findByTestId(panel.root, PLACES[1]), []);
 }
 
 /**
  * Until the answer has come, the earlier rows stay; of the same text they show at once what is chosen now. What a part of
  * an analysis offers for another text goes.
- * @param {ExplorePage} page @param {HTMLElement} place @param {boolean} isWhole
+ * @param {ExplorePage} page @param {AnalysisPanel} panel @param {HTMLElement} place @param {boolean} isWhole
  */
-function keepRows(page, place, isWhole) {
-  const { rows, question } = memory(page).rows.get(place) ?? { rows: [], question: "" };
-  if (question === JSON.stringify(page.state.answer.question)) return drawRows(page, place, rows);
+function keepRows(page, panel, place, isWhole) {
+  const { rows, question } = memory(panel.root).rows.get(place) ?? { rows: [], question: "" };
+  if (question === JSON.stringify(page.state.answer.question)) return drawRows(page, panel, place, rows);
   const offers = !isWhole && rows.some((row) => row.views.some(isControl));
-  return offers ? drawRows(page, place, []) : true;
+  return offers ? drawRows(page, panel, place, []) : true;
 }
 
-/** @param {ExplorePage} page @param {HTMLElement} place @param {ViewRow[]} rows */
-function drawRows(page, place, rows) {
+/** @param {ExplorePage} page @param {AnalysisPanel} panel @param {HTMLElement} place @param {ViewRow[]} rows */
+function drawRows(page, panel, place, rows) {
+  const { rows: known, shown } = memory(panel.root);
   const width = place.parentElement?.clientWidth || innerWidth;
   const key = JSON.stringify([width, page.state.choice, answerPosition(page)]);
-  memory(page).rows.set(place, { rows, question: JSON.stringify(page.state.answer.question) });
-  const surroundings = { width, picks: chosenHere(page), mark: marksOf(page) };
-  const drawn = createRows(rows, surroundings, Object.assign(memory(page).shown, { key }));
+  known.set(place, { rows, question: JSON.stringify(page.state.answer.question) });
+  const surroundings = { width, picks: chosenHere(page, panel), mark: panel.mark };
+  const drawn = createRows(rows, surroundings, Object.assign(shown, { key }));
   keepScrolled(place, () => updateChildren(place, ...drawn));
-  scrollToOpened(page, rows, place);
+  scrollToOpened(panel, rows, place);
   const sentence = firstSentence(rows);
-  if (sentence) say(page, sentence);
+  if (sentence) say(panel, sentence);
   return true;
 }
 
-/** Marks the tokens of a part that is pointed at, or else that of the answer. @param {ExplorePage} page @returns {Surroundings["mark"]} */
-function marksOf(page) {
-  return (query, key) => {
-    const [side, position] = query ?? ["text", answerPosition(page)];
-    markTokens(page, { side, position }, key && { side: key[0], position: key[1] });
-  };
+/** Marks a text that waits for an answer, with a message if it is still empty. @param {HTMLElement} words @param {boolean} waits */
+function markWaiting(words, waits) {
+  words.ariaBusy = String(waits);
+  if (waits && !words.hasChildNodes()) words.textContent = "This is being computed …";
 }
 
-/** The picks of the views; what one of them opens is scrolled to. @param {ExplorePage} page */
-function chosenHere(page) {
+/** The picks of the views; what one of them opens is scrolled to. @param {ExplorePage} page @param {AnalysisPanel} panel */
+function chosenHere(page, { root, row }) {
   const picks = picksOf(page);
   return {
     ...picks,
     choose(/** @type {Parameters<typeof picks.choose>[0]} */ pick) {
-      memory(page).before = PLACES.flatMap((name) => headingsOf(layerElement(page, name)));
-      keepSteps(page, activeAnalysis(page), pick);
+      memory(root).before = PLACES.flatMap((name) => headingsOf(findByTestId(root, name)));
+      keepSteps(page, row, pick);
       picks.choose(pick);
     },
   };
@@ -132,18 +141,18 @@ function headingsOf(place) {
   return [...place.querySelectorAll("h3")].map(({ textContent }) => textContent ?? "");
 }
 
-/** @param {ExplorePage} page @param {ViewRow[]} rows @param {HTMLElement} place */
-function scrollToOpened(page, rows, place) {
-  const { before } = memory(page);
+/** @param {AnalysisPanel} panel @param {ViewRow[]} rows @param {HTMLElement} place */
+function scrollToOpened({ root }, rows, place) {
+  const { before } = memory(root);
   const opened = before ? rows.findIndex(({ title }) => title && !before.includes(title)) : -1;
   if (opened < 0) return;
-  memory(page).before = null;
+  memory(root).before = null;
   place.children[opened]?.scrollIntoView({ block: "nearest" });
 }
 
-/** Says a sentence to a screen reader, once. @param {ExplorePage} page @param {string} sentence */
-function say(page, sentence) {
-  const said = layerElement(page, "analysis-said");
+/** Says a sentence to a screen reader, once. @param {AnalysisPanel} panel @param {string} sentence */
+function say({ root }, sentence) {
+  const said = findByTestId(root, "analysis-said");
   if (said.textContent !== sentence) said.textContent = sentence;
 }
 
@@ -162,9 +171,8 @@ export function rowsOf({ rows }) {
   return /** @type {ViewRow[]} */ (/** @type {unknown} */ (rows));
 }
 
-/** @param {ExplorePage} page @returns {Promise<ShownDrawing>} */
-export async function exportAnalysis(page) {
-  const row = activeAnalysis(page);
+/** @param {ExplorePage} page @param {AnalysisRow} row @returns {Promise<ShownDrawing>} */
+export async function exportAnalysis(page, row) {
   const name = row.name.replaceAll("_", "-");
   const rows = await rowsToSave(page, row);
   const words = stepsOf(page, row)?.answer?.words ?? "";

@@ -1,13 +1,13 @@
 // An analysis that runs step by step: until everything is done, the visitor stops it, or the question changes.
 
+import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { askRoute, failureText, isAbort } from "../../../ui/frontend/server.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { toggledEdits } from "../edits/edit_actions.js";
 import { askedQuestion, detailsOf } from "./analysis_choice.js";
-import { layerElement } from "./layer_panel.js";
 
 /** @import { Pick, ViewRow } from "../../../ui/frontend/views/types.js" */
-/** @import { AnalysisRow, AnalysisStepAnswer, ExplorePage } from "../types.js" */
+/** @import { AnalysisPanel, AnalysisRow, AnalysisStepAnswer, ExplorePage } from "../types.js" */
 /** @typedef {{ answer: AnalysisStepAnswer | null, rows: ViewRow[], running: AbortController | null, problem: string }} Steps */
 
 const MOST_KEPT = 24; // of a page by request, so that undo restores earlier results
@@ -46,20 +46,20 @@ function keep(page, key, steps) {
   if (known.size > MOST_KEPT && resting) known.delete(resting[0]);
 }
 
-/** Draws the button, the progress, and a sentence about it. @param {ExplorePage} page @param {AnalysisRow} row */
-export function drawRun(page, row) {
-  layerElement(page, "analysis-run").hidden = !row.start;
+/** Draws the button, the progress, and a sentence about it. @param {ExplorePage} page @param {AnalysisPanel} panel */
+export function drawRun(page, { root, row }) {
+  findByTestId(root, "analysis-run").hidden = !row.start;
   if (!row.start) return;
-  const button = layerElement(page, "analysis-start", HTMLButtonElement);
-  const bar = layerElement(page, "analysis-progress", HTMLProgressElement);
+  const button = findByTestId(root, "analysis-start", HTMLButtonElement);
+  const bar = findByTestId(root, "analysis-progress", HTMLProgressElement);
   const { answer, running, problem } = stepsOf(page, row) ?? begin();
   const isDone = answer?.done === 1;
   button.textContent = running ? "Stop" : isDone ? "Done" : answer ? "Go on" : row.start;
   button.disabled = !running && isDone;
-  button.onclick = () => (running ? stop(page, row) : takeSteps(page, row));
+  button.onclick = () => (running ? stop(page, row) : takeSteps(page, row, root));
   bar.hidden = isDone || !(answer || running);
   bar.value = answer?.done ?? 0;
-  const status = layerElement(page, "analysis-status");
+  const status = findByTestId(root, "analysis-status");
   const words = problem || answer?.words || "";
   if (status.textContent !== words) status.textContent = words;
 }
@@ -77,13 +77,13 @@ function stop(page, row) {
   page.view.redraw();
 }
 
-/** Requests step after step for the current choice, which the page may not show yet. @param {ExplorePage} page @param {AnalysisRow} row */
-async function takeSteps(page, row) {
+/** Requests step after step for the current choice, which the page may not show yet. @param {ExplorePage} page @param {AnalysisRow} row @param {HTMLElement} root */
+async function takeSteps(page, row, root) {
   const [request, key, running] = [requestOf(page, row), keyOf(page, row), new AbortController()];
   const steps = stepsOf(page, row) ?? begin();
   const isShown = () => key === keyOf(page, row);
   const redraw = () => {
-    if (isShown() && page.state.choice.tab === "layers") page.view.redraw();
+    if (isShown() && !root.hidden) page.view.redraw();
   };
   Object.assign(steps, { running, problem: "" });
   keep(page, key, steps);

@@ -1,10 +1,10 @@
 // Nodes joined by edges, each coloured by its share.
 
-import { divergingColour } from "../charts/charts.js";
-import { createSheet, svg } from "../charts/svg.js";
-import { createElement } from "../dom/dom.js";
+import { divergingColour } from "../../charts/charts.js";
+import { createSheet, svg } from "../../charts/svg.js";
+import { createElement } from "../../dom/dom.js";
 
-/** @import { GraphView } from "./types.js" */
+/** @import { GraphView } from "../types.js" */
 
 const [UNIT, MARGIN, RADIUS] = [72, 34, 23]; // pixels: length of an edge, margin of the graph, radius of a node
 

@@ -1,0 +1,115 @@
+"""Compare sentences: the cosine of two sentences' vectors, each token pair's part of it, and each head's effect."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headlight.analysis.sentences.pooling import is_sentence_encoder, read_sentence_pooling
+from headlight.analysis.sentences.similarity import Similarity, cosines_without_heads, sentence_similarity
+from headlight.attention_groups import attention_groups
+from headlight.views.kinds import ChangesView, InputView, MatrixView, NumberTable
+from headlight.views.rows import Row, row
+from headlight.views.words import in_line, names, numbered, quoted_in_line
+from headlight_app.contract.state import State
+from headlight_app.explore.answers.analyses.row import Analysis, Views
+from headlight_app.inference.examples import opening_examples
+from headlight_app.inference.open_models import find_model
+from headlight_app.inference.resolved_question import ResolvedQuestion
+
+LISTED = 8  # pairs
+TWO = "Type two sentences: their vectors are compared."
+UNTRAINED = (
+    "This model was not trained for sentence vectors, and its files specify no pooling: its vectors are the means of "
+    "all tokens' last hidden states."
+)
+
+
+def similar(resolved: ResolvedQuestion, state: State) -> Views:
+    """The second sentence, the cosine, and what each pair of tokens adds to it. Raises HeadlightError."""
+    other = other_text(resolved, state)
+    second = row(InputView("and", "other_text", other, live=True))
+    if not (resolved.question.text.strip() and other.strip()):
+        return second, TWO
+    found = compare(resolved, other)
+    return second, row(f"Cosine {found.cosine:.4f}", text=_pooling(resolved, found)), _pairs(found)
+
+
+def other_text(resolved: ResolvedQuestion, state: State) -> str:
+    """The second sentence; until one is typed, another example of the model."""
+    if state.other_text:
+        return state.other_text
+    question = resolved.question
+    examples = (one.text for one in opening_examples(find_model(question.model), question.device))
+    return next((text for text in examples if text != question.text), "")
+
+
+def compare(resolved: ResolvedQuestion, other: str) -> Similarity:
+    """Both sentences, read with the edits of the question."""
+    pooling = read_sentence_pooling(resolved.location.folder, resolved.question.model)
+    texts, edits = (resolved.question.text, other), resolved.question.edits
+    return sentence_similarity(resolved.model, resolved.tokenizer, *texts, pooling, edits)
+
+
+def _pooling(resolved: ResolvedQuestion, found: Similarity) -> str:
+    if not is_sentence_encoder(resolved.location.folder):
+        return UNTRAINED
+    length = ", vectors of length 1" * found.pooling.normalized
+    return f"Pooling specified in the model's files: {found.pooling.mode}{length}."
+
+
+def _pairs(found: Similarity) -> Row:
+    one, other = (trace.text.token_texts for trace in found.traces)
+    pairs = found.pairs.astype(float)
+    titles = tuple(tuple(f"{quoted_in_line(token)} and {quoted_in_line(each)}" for each in other) for token in one)
+    axes = {"token": numbered(one), "other_token": numbered(other)}
+    matrix = MatrixView(
+        "What each pair of tokens adds to the cosine",
+        pairs,
+        rows=tuple(map(in_line, names(one))),
+        columns=tuple(map(in_line, names(other))),
+        digits=None,
+        titles=titles,
+        unit="part of the cosine",
+        note="Orange makes the sentences more similar, blue less. All cells together are the cosine.",
+        tables={"Pairs of tokens": NumberTable(axes, pairs)},
+    )
+    flat, named = pairs.ravel(), [title for line in titles for title in line]
+    order = [int(place) for place in np.argsort(-np.abs(flat), kind="stable")[:LISTED] if flat[place]]
+    left = len(flat) - len(order)
+    rest = ((f"All {left} other pairs", found.cosine - flat[order].sum()),) if left else ()
+    parts = (*((named[place], flat[place]) for place in order), *rest)
+    return row(matrix, ChangesView("The largest pairs", parts, end=("Cosine", found.cosine), tables={}))
+
+
+def without_heads(resolved: ResolvedQuestion, state: State) -> Views:
+    """The change of the cosine with each head switched off in both sentences."""
+    other = other_text(resolved, state)
+    group = next(iter(attention_groups(resolved.config)), None)
+    if group is None or not (resolved.question.text.strip() and other.strip()):
+        return ()
+    found = compare(resolved, other)
+    cosines = np.full((group.layers, group.heads), np.nan)
+    for effect in cosines_without_heads(resolved.model, found):
+        cosines[int(effect.path.split(".")[1]), effect.head] = effect.cosine
+    layers, heads = (range(count) for count in cosines.shape)
+    axes = {"layer": tuple(map(str, layers)), "head": tuple(map(str, heads))}
+    return (
+        MatrixView(
+            "The change of the cosine without each head",
+            cosines - found.cosine,
+            rows=tuple(f"L{layer}" for layer in layers),
+            columns=tuple(f"H{head}" for head in heads),
+            digits=None,
+            titles=tuple(tuple(f"Without layer {layer}, head {head}" for head in heads) for layer in layers),
+            details=tuple(tuple(f"{cosine:.4f}" for cosine in line) for line in cosines),
+            picks=tuple(
+                tuple({"attention": group.name, "layer": layer, "head": head} for head in heads) for layer in layers
+            ),
+            note="Each head is off in both sentences. Blue: they are less similar without it. "
+            "A click chooses the head.",
+            tables={"Without each head": NumberTable(axes, cosines - found.cosine)},
+        ),
+    )
+
+
+SIMILAR = Analysis("Compare sentences", reads=("other_text",), compute=similar, compute_long=without_heads, pause=120)

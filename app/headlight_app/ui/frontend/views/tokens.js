@@ -1,0 +1,113 @@
+// Tokens as chips with words below them, or as running text; the note tells the one under the pointer.
+
+import { HEAD_COLOURS } from "../charts/colours.js";
+import { createChip, createElement, inlineText, listenToChip, onHover, visibleText } from "../dom/dom.js";
+
+/** @import { Surroundings, TokensView } from "./types.js" */
+
+/** @param {TokensView} view @param {Surroundings} surroundings @param {HTMLElement} note */
+export function createTokens(view, surroundings, note) {
+  if (view.details.length) {
+    note.ariaLive = "off";
+    note.classList.add("telling");
+  }
+  if (view.as_text) return createRunningText(view, note);
+  if (view.details.length || view.picks.length) return createChips(view, surroundings, note);
+  return createElement("ol", "token-list", [
+    ...view.tokens.map((token, index) => {
+      const chip = createElement("bdi", "chip", visibleText(token));
+      shadeToken(chip, view, index);
+      const item = createElement("li", "", [chip]);
+      if (view.below.length) item.append(createElement("span", "quiet", view.below[index]));
+      return item;
+    }),
+  ]);
+}
+
+/** The colour of a group of tokens, as #rrggbb; none if it is negative. @param {number | undefined} group */
+export function colourOfGroup(group) {
+  return group === undefined || group < 0 ? "" : HEAD_COLOURS[group % HEAD_COLOURS.length];
+}
+
+/** @param {HTMLElement} token @param {TokensView} view @param {number} index */
+function shadeToken(token, { shades, groups }, index) {
+  const colour = colourOfGroup(groups[index]);
+  token.classList.toggle("grouped", Boolean(colour));
+  if (colour) token.style.setProperty("--tint", colour);
+  if (!shades.length) return;
+  token.style.setProperty("--shade", `${Math.round(Math.min(Math.abs(shades[index]), 1) * 100)}%`);
+  token.classList.toggle("minus", shades[index] < 0);
+}
+
+/** Chips that the pointer and the arrow keys read. @param {TokensView} view @param {Surroundings} surroundings @param {HTMLElement} note */
+function createChips(view, surroundings, note) {
+  const chips = view.tokens.map((_, index) => createReadChip(view, surroundings, note, index));
+  const list = createElement("div", "token-chips", chips, { role: "group", ariaLabel: view.title || "Tokens" });
+  const legend = view.group_titles.map((title, group) => {
+    const entry = createElement("span", "kind", title);
+    entry.style.setProperty("--tint", colourOfGroup(group));
+    return entry;
+  });
+  return legend.length ? createElement("div", "", [createElement("p", "kinds", legend), list]) : list;
+}
+
+/** @param {TokensView} view @param {Surroundings} surroundings @param {HTMLElement} note @param {number} index */
+function createReadChip(view, { picks, mark }, note, index) {
+  const [text, pick, place] = [view.tokens[index], view.picks[index], view.places[index]];
+  const chip = createChip({ text, special: false, masked: false }, index === 0);
+  const words = [view.labels[index], view.below[index]];
+  if (words[0]) chip.append(createElement("b", "", words[0]));
+  if (words[1]) chip.append(createElement("small", "", words[1]));
+  shadeToken(chip, view, index);
+  if (place) chip.dataset.place = place.join(" ");
+  if (pick && picks) {
+    chip.classList.toggle("query", picks.isChosen(pick));
+    chip.onclick = () => picks.choose(pick);
+  }
+  listenToChip(chip, {
+    read: () => {
+      if (view.details[index]) note.textContent = noteOf(text, view.details[index]);
+      if (place) mark?.(place);
+    },
+    left: () => {
+      note.textContent = view.note;
+      mark?.(null);
+    },
+  });
+  return chip;
+}
+
+/** Marks the chips of a token that is pointed at elsewhere. @param {ParentNode} root @param {string} side @param {number[]} positions */
+export function markChips(root, side, positions) {
+  for (const chip of /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll(".token-chips .chip[data-place]"))) {
+    const [of, position] = (chip.dataset.place ?? "").split(" ");
+    if (of === side) chip.classList.toggle("query", positions.includes(Number(position)));
+  }
+}
+
+/** @param {string} token @param {string} detail */
+function noteOf(token, detail) {
+  return `\u2068“${inlineText(token)}”\u2069: ${detail}`;
+}
+
+/** @param {TokensView} view @param {HTMLElement} note */
+function createRunningText(view, note) {
+  note.classList.add("telling");
+  const spans = view.tokens.map((token, index) => {
+    const span = createElement("bdi", "", visibleText(token).replace(/^·(?=.)/, " "));
+    shadeToken(span, view, index);
+    const detail = view.details[index];
+    if (detail === undefined) return span;
+    span.title = detail;
+    onHover(span, {
+      read: () => {
+        note.textContent = noteOf(token, detail);
+      },
+      left: () => {
+        note.textContent = view.note;
+      },
+    });
+    return span;
+  });
+  return createElement("p", "shaded-text", spans);
+}
