@@ -389,6 +389,55 @@ ANALYSIS = Analysis("Words", "How long each token is.", reads=("query",), comput
             ),
         ),
     ),
+    "task view": Addition(
+        PAGE,
+        "| a task of the page |",
+        (
+            Insertion(
+                "app/headlight_app/tasks/views.py",
+                '        "similar": TaskView(',
+                """\
+        "letters": TaskView(
+            "Letters",
+            "",
+            "How many letters each token has.",
+            "reads words",
+            "a model that fills gaps",
+            lambda config: config.reads_text and task_of(config).fills_masks,
+        ),
+""",
+                named="a row in `TASK_VIEWS`",
+            ),
+            Insertion(
+                "app/headlight_app/tasks/answers/letters.py",
+                "",
+                '''\
+"""Letters: how many each token has."""
+
+from headlight.views.kinds import TokensView
+from headlight_app.contract.state import State
+from headlight_app.explore.answers.analyses.row import Analysis, Views
+from headlight_app.inference.resolved_question import ResolvedQuestion
+
+
+def letters(resolved: ResolvedQuestion, state: State) -> Views:
+    """The tokens, and the number of letters below each."""
+    tokens = resolved.trace.text.token_texts
+    return (TokensView("Letters", tuple(tokens), below=tuple(str(len(token.strip())) for token in tokens)),)
+
+
+ANALYSIS = Analysis("Letters", compute=letters)
+''',
+                named="a file in `tasks/answers`",
+            ),
+            Insertion(
+                "app/headlight_app/tasks/answers/table.py",
+                '    "similar",',
+                '    "letters",\n',
+                named="its name in `table.py`",
+            ),
+        ),
+    ),
     "panel": Addition(
         PAGE,
         "| a panel of Explore |",

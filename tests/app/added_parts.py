@@ -201,6 +201,15 @@ def test_an_analysis() -> None:
     assert (shown["kind"], shown["series"]["letters"][0]) == ("bars", len(shown["labels"][0]))
 
 
+def test_a_task_of_the_page() -> None:
+    data = component_data(alone("tasks", model="masked", task="letters").main)
+    assert data["state"]["task"] == "letters"
+    assert {"name": "letters", "title": "Letters"} in data["task_views"]
+    assert named(data["task_analyses"], "letters")["routes"] == ["analysis"]
+    (shown,) = ask_views("letters", model="masked", text=TEXT)
+    assert shown["below"] == [str(len(token.strip())) for token in shown["tokens"]]
+
+
 def test_a_panel() -> None:
     data = explore(tab="notes")
     assert data["state"]["tab"] == "notes"

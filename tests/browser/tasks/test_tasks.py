@@ -138,7 +138,7 @@ def test_each_token_is_tagged_and_a_task_opens_a_model_that_does_it(shared_visit
     expect(note).to_contain_text("“dog”\u2069: ")
     expect(note).to_contain_text("it looked at")
     words, shares = exported(page, tmp_path, "Label probabilities")
-    assert {"the", "dog", "sat", "PER"} <= words
+    assert {"the", "dog", "sat", "PER: person"} <= words
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-5)
 
 

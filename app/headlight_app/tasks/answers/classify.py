@@ -195,4 +195,4 @@ def _instead(resolved: ResolvedQuestion, found: Effects, without: float) -> str:
     return f"{quoted(label_text(resolved.config, found.label))} has {now} instead of {before}"
 
 
-CLASSIFY = Analysis("Classify", reads=("target_token",), compute=labels, compute_long=effects, pause=120)
+ANALYSIS = Analysis("Classify", reads=("target_token",), compute=labels, compute_long=effects, pause=120)

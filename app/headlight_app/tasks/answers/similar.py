@@ -112,4 +112,4 @@ def without_heads(resolved: ResolvedQuestion, state: State) -> Views:
     )
 
 
-SIMILAR = Analysis("Compare sentences", reads=("other_text",), compute=similar, compute_long=without_heads, pause=120)
+ANALYSIS = Analysis("Compare sentences", reads=("other_text",), compute=similar, compute_long=without_heads, pause=120)

@@ -72,9 +72,10 @@ def below(resolved: ResolvedQuestion, found: LabelShares, place: int) -> str:
 
 
 def _ranked(resolved: ResolvedQuestion, shares: Float[np.ndarray, " label"]) -> str:
-    best = np.argsort(-shares, kind="stable")[:NAMED]
-    numbers = (f"{label_text(resolved.config, int(one))} {answer_number(resolved.config, shares[one])}" for one in best)
-    return ", ".join(numbers)
+    ranked = ((int(label), float(shares[label])) for label in np.argsort(-shares, kind="stable")[:NAMED])
+    return ", ".join(
+        f"{label_text(resolved.config, label)} {answer_number(resolved.config, share)}" for label, share in ranked
+    )
 
 
 def _looked(resolved: ResolvedQuestion, state: State) -> list[str]:
@@ -104,4 +105,4 @@ def label_tables(resolved: ResolvedQuestion, found: LabelShares) -> dict[str, Nu
     return tables | ({f"{name} as trained": NumberTable(axes, found.before)} if resolved.is_changed else {})
 
 
-TAG = Analysis("Tag", reads=("attention", "layer", "head"), compute=tag)
+ANALYSIS = Analysis("Tag", reads=("attention", "layer", "head"), compute=tag)

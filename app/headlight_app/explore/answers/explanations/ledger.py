@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from headlight.views.rows import row
 from headlight.views.words import percent, quoted, three_digits
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.analyses.parts import opening_pick, part_name, part_of
-from headlight_app.explore.answers.analyses.row import Analysis, Views
-from headlight_app.inference.head_selection import encoded_text, selected_attention
+from headlight_app.explore.answers.analyses.row import Analysis, Program, Views
+from headlight_app.inference.head_selection import encoded_text, selected_attention, selected_heads
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
 LISTED = 5  # pairs
@@ -29,7 +29,7 @@ HELP = "Rows wrote the query, columns the key; orange adds to the score. Click a
 
 def ledger(resolved: ResolvedQuestion, state: State) -> Views:
     """The ledger of the clicked weight of the chosen head, if one is. Raises EditError for one that does not exist."""
-    if len(state.pinned) != 1 or state.key < 0:
+    if not _is_clicked(state):
         return ()
     group = selected_attention(resolved.config, state.attention)
     cell = Cell(group.path(state.layer), state.head, state.pinned[0], state.key)
@@ -140,4 +140,24 @@ def own_cell(resolved: ResolvedQuestion, path: str, token: int) -> Pick:
     return {**pick, "pinned": (token,), "key": int(weights[part.head, token].argmax())}
 
 
-LEDGER = Analysis("Why a head looks at a token", reads=("attention", "layer", "head", "pinned", "key"), compute=ledger)
+def programs(resolved: ResolvedQuestion, state: State) -> Iterator[Program]:
+    """The same ledger in Python, and as a command."""
+    if not _is_clicked(state):
+        return
+    group = selected_attention(resolved.config, state.attention)
+    layer, head = selected_heads(state, group)[0]
+    cell = f"{group.path(layer)}[{head},{state.pinned[0]},{state.key}]"
+    lines = ("", "from headlight import cell_ledger", f'print(cell_ledger(model, trace, "{cell}").pairs()[:5])')
+    yield Program(lines, ("ledger", f"--cell={cell}"))
+
+
+def _is_clicked(state: State) -> bool:
+    return len(state.pinned) == 1 and state.key >= 0 and len(state.heads) < 2
+
+
+LEDGER = Analysis(
+    "Why a head looks at a token",
+    reads=("attention", "layer", "head", "pinned", "key"),
+    compute=ledger,
+    programs=programs,
+)

@@ -15,6 +15,7 @@ from headlight_app.contract.question import Question
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.analyses.row import Program
 from headlight_app.explore.answers.analyses.table import ANALYSES
+from headlight_app.explore.answers.explanations.table import EXPLANATIONS
 from headlight_app.explore.answers.head_view import head_view, quantity_request
 from headlight_app.explore.answers.quantities import (
     QUANTITIES,
@@ -119,12 +120,8 @@ def shell_code(resolved: ResolvedQuestion, state: State) -> str:
 
 def _explanations(resolved: ResolvedQuestion, state: State) -> Iterator[Program]:
     """The ledger of the chosen cell, the similarity of two texts, and the open analysis."""
-    group = selected_attention(resolved.config, state.attention)
-    layer, head = selected_heads(state, group)[0]
-    if len(state.pinned) == 1 and state.key >= 0 and len(state.heads) < 2:
-        cell = f"{group.path(layer)}[{head},{state.pinned[0]},{state.key}]"
-        ledger = f'print(cell_ledger(model, trace, "{cell}").pairs()[:5])'
-        yield Program(("", "from headlight import cell_ledger", ledger), ("ledger", f"--cell={cell}"))
+    for row in EXPLANATIONS.values():
+        yield from row.programs(resolved, state)
     if state.task == "similar" and state.other_text.strip():
         yield _similarity(resolved, state.other_text)
     if state.tab == "layers" and state.analysis in ANALYSES and task_of(resolved.config).predicts:

@@ -116,4 +116,4 @@ def _ending(beam: Hypothesis) -> str:
     return "" if beam.is_finished else "not ended"
 
 
-TRANSLATE = Analysis("Translate", reads=("beam_width",), compute=widths, compute_long=beams, pause=150)
+ANALYSIS = Analysis("Translate", reads=("beam_width",), compute=widths, compute_long=beams, pause=150)
