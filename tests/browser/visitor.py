@@ -174,7 +174,7 @@ def expect_to_fit(page: Page, *parts: str) -> None:
     for part in parts:
         wait_until(
             page,
-            page.get_by_test_id(part).bounding_box,
+            page.get_by_test_id(part).filter(visible=True).bounding_box,
             lambda box: box is not None and box["x"] >= 0 and box["x"] + box["width"] <= width,
         )
 

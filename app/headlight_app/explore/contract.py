@@ -441,10 +441,10 @@ class AttentionFunctionRow(Struct, frozen=True, kw_only=True):
 class AnalysisRow(Struct, frozen=True, kw_only=True):
     """An analysis of the tab Layers: what it reads of the choice, and its lesson, empty if it depends on the model.
 
-    `routes` are those that answer it: `analysis`, `long_analysis` after `pause` milliseconds without another choice,
-    and `analysis_step` once the button titled `start` is pressed. With the kinds of patches in `reads_head_of` it reads
-    the chosen head too. `of_unpatched`: its steps are of the run without patches. `of_likeliest`: it is about the
-    likeliest answer.
+    `routes` are those that answer it: `analysis` after `pause_at_once` milliseconds without another choice,
+    `long_analysis` after `pause`, and `analysis_step` once the button titled `start` is pressed. With the kinds of
+    patches in `reads_head_of` it reads the chosen head too. `of_unpatched`: its steps are of the run without patches.
+    `of_likeliest`: it is about the likeliest answer.
     """
 
     name: str
@@ -453,6 +453,7 @@ class AnalysisRow(Struct, frozen=True, kw_only=True):
     reads: tuple[str, ...]
     reads_head_of: tuple[str, ...]
     routes: tuple[str, ...]
+    pause_at_once: int
     pause: int
     start: str
     of_unpatched: bool

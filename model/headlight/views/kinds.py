@@ -155,8 +155,9 @@ class MovingPointsView(View):
 class BarsView(View):
     """One labelled bar for each number; several `series` are drawn side by side. `high` fixes the longest bar.
 
-    The series `compared`, what the others are compared with, is grey. Shares are written `as_percent`. A click on a
-    label chooses its pick, if it has one. The `marked` one stands out.
+    The series `compared`, what the others are compared with, is grey. Shares are written `as_percent`, other numbers
+    with `digits` decimal places, or if that is None with four digits in all. A lone number has a bar only if `high`
+    says how much it is. A click on a label chooses its pick, if it has one. The `marked` one stands out.
     """
 
     kind: ClassVar[str] = "bars"
@@ -164,7 +165,7 @@ class BarsView(View):
     series: Mapping[str, Numbers]
     compared: str = ""
     high: float | None = None
-    digits: int = 2
+    digits: int | None = 2
     as_percent: bool = False
     picks: tuple[Pick, ...] = ()
     marked: int | None = None

@@ -12,7 +12,7 @@ from headlight.analysis.ledger import KEEP, Cell, cell_ledger
 from headlight.analysis.residual_stream import Component
 from headlight.errors import HeadlightError
 from headlight.views.words import quoted
-from headlight_app.explore.answers.analyses.parts import part_name, part_of
+from headlight_app.explore.answers.analyses.parts import part_name, part_of, part_pick, part_title
 from headlight_app.explore.answers.explanations.ledger import largest_lines, own_cell, short_name
 from headlight_app.explore.answers.explanations.why import favour_words, likelihood_words, reasons
 from headlight_app.inference.resolved_question import resolve
@@ -149,3 +149,15 @@ def test_writers_have_short_and_long_names() -> None:
     assert [part_name(part_of(path)) for path in paths] == [
         *("layer 0, head 3", "the feed-forward of layer 2", "layer 1, biases", "added positions", "token embedding"),
     ]
+
+
+def test_the_distance_between_two_tokens_is_a_writer_without_a_stack() -> None:
+    """Disentangled attention has it on both sides of the ledger."""
+    part = part_of("relative_position")
+    assert (part_title(part), short_name(part), part_pick(part, "encoder")) == (
+        "Relative position",
+        "relative position",
+        {},
+    )
+    question = resolve(make_question("next", TEXT))
+    assert own_cell(question, "relative_position", 2) == {}

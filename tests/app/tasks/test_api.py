@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from headlight import run
-from headlight.errors import ConfigError, HeadlightError, TextError
+from headlight.errors import ConfigError, TextError
 from headlight.generation.generate import beam_search
 from headlight.nn.output_heads import SequenceClassifier
 from headlight.problem_types import softmax
@@ -19,9 +20,10 @@ from headlight.views.words import percent, quoted
 from headlight_app.contract.state import MAX_BEAMS
 from headlight_app.engine.requests import decode_request
 from headlight_app.explore.contract import LongAnalysisRequest
+from headlight_app.inference.attention_payload import predictions
 from headlight_app.inference.open_models import open_checkpoint
 from headlight_app.inference.resolved_question import resolve
-from headlight_app.tasks.answers.classify import Effects, label_effects
+from headlight_app.tasks.answers.classify import Effects, label_bars, label_effects
 from headlight_app.tasks.answers.tag import label_kinds
 from tests.app.asking import ask_views, ask_worker, body, make_question
 
@@ -108,6 +110,21 @@ def test_the_views_of_a_label_have_its_losses() -> None:
     assert f"has {share:.1f} % instead of" in heads["details"][1][2]
 
 
+def test_a_text_without_a_token_to_leave_out_still_has_its_label_and_heads() -> None:
+    assert [view["kind"] for view in ask_views("classify", model="mood", text=" ")] == ["bars", "choice", "matrix"]
+
+
+def test_a_label_beyond_those_that_are_listed_marks_none_of_them() -> None:
+    resolved = resolve(make_question("mood", "the cat sat"))
+    (shown,) = predictions(resolved, -1)
+    listed = replace(shown, candidates=shown.candidates[:1])
+    assert [label_bars(resolved, listed, chosen).marked for chosen in (-1, listed.candidates[0].id, 1)] == [
+        0,
+        0,
+        None if listed.candidates[0].id != 1 else 0,
+    ]
+
+
 def test_another_pooling_is_another_label_and_means_nothing_to_a_model_without_one() -> None:
     resolved = resolve(make_question("mood", "the cat sat", pooling="mean"))
     hidden = resolved.value("encoder.final_residual").mean(0)
@@ -152,6 +169,16 @@ def test_each_token_has_its_label_and_where_it_looked() -> None:
     for name, logits_of in (("", logits), (" as trained", before)):
         shares = np.array(view["tables"][f"Label probabilities{name}"]["values"])
         np.testing.assert_allclose(shares, softmax(logits_of), atol=1e-6)
+
+
+def test_several_heads_are_read_as_one_and_another_attention_leaves_the_last_layer() -> None:
+    for fields, where in (
+        ({"heads": ["0.1", "1.2"], "head_reduction": "max"}, "In the max of 2 heads it looked at"),
+        ({"attention": "decoder.cross"}, "In the mean of 4 heads it looked at"),
+    ):
+        (view,) = ask_views("tag", model="tags", text="the dog sat", choice=fields)
+        assert where in view["details"][0]
+    assert view["title"] == "The likeliest label of each token, and its probability"
 
 
 def test_labels_of_a_kind_share_a_colour_and_o_has_none() -> None:
@@ -252,16 +279,21 @@ def test_pooling_is_that_of_the_models_own_files(toys: Path) -> None:
         shutil.rmtree(folder / "1_Pooling")
         (folder / "modules.json").unlink()
     _, verdict, pairs = meta["rows"]
-    assert verdict["text"] == "Pooling specified in the model's files: cls, vectors of length 1."
+    assert verdict["text"].endswith("Pooling specified in the model's files: cls, vectors of length 1.")
     values = np.array(pairs["views"][0]["values"])
+    assert [name for name, _ in pairs["views"][1]["parts"]] == ["“the” and “the”"], "no other pair adds anything"
     assert verdict["views"][0]["text"] == f"Cosine {values[0, 0]:.4f}" and not values.ravel()[1:].any()
 
 
 def test_sentences_that_cannot_be_compared_get_a_sentence_and_keep_their_box() -> None:
     field, verdict = compared(other_text=" ").values()
     assert (field["field"], field["text"]) == ("other_text", " ") and "Type two sentences" in verdict["text"]
-    with pytest.raises(HeadlightError, match="reads one text"):
-        compared(model="both", source=ONE)
+    for problem, fields in (
+        ("reads one text", {"model": "both", "source": ONE}),
+        ("tokens", {"other_text": "the cat " * 200}),
+    ):
+        field, verdict = compared(**fields).values()
+        assert field["text"] == fields.get("other_text", OTHER) and problem in verdict["text"]
 
 
 def test_until_a_second_sentence_is_typed_it_is_another_example() -> None:

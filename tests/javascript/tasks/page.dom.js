@@ -108,6 +108,7 @@ test("each token is tagged, and says what it looked at", async () => {
   page.click(tagged()[2]);
   await settle();
   assert.ok(tagged()[2].classList.contains("query"));
+  assert.match(note(page, "tokens"), /%.*it looked at/, "the chosen token stays told");
   page.fill("sentence", "Paris");
   await settle();
   assert.ok(tagged().length < 4);
@@ -124,7 +125,7 @@ test("two sentences are compared, pair by pair and head by head", async () => {
   assert.equal(inViews(page, ".view-input input"), box, "the box stays while one types");
   assert.notEqual(verdict(), "Cosine 1.0000");
   page.hover(inViews(page, ".view-matrix td[data-row='2'][data-column='2']"));
-  assert.match(note(page, "matrix"), /^“cat” and “dog”: /);
+  assert.match(note(page, "matrix"), /^cat, \u2068“dog”\u2069: /);
   assert.match(wordsOf(inViews(page, ".view-row:has(.verdict)")), /not trained for sentence vectors/);
   const heads = "[data-testid=analysis-long] .view-matrix";
   await until(() => page.all(`.task:not([hidden]) ${heads}`).length);
@@ -136,4 +137,18 @@ test("two sentences are compared, pair by pair and head by head", async () => {
   page.click("head-switch");
   await settle();
   assert.equal(verdict(), `Cosine ${without}`);
+});
+
+test("a model without layers shows its labels all the same", async () => {
+  const page = await open({
+    module: "tasks/frontend/main.js",
+    address: "tasks?model=entities&task=tag",
+    component: "tasks",
+    choice: { task: "tag", text: "Anna lives in Paris" },
+    change: (route, answer) =>
+      route === "trace" ? { ...answer, meta: { ...answer.meta, attention_groups: [] } } : answer,
+  });
+  await until(() => chips(page, ".task:not([hidden]) .token-chips .chip").length > 3);
+  page.hover(chips(page, ".task:not([hidden]) .token-chips .chip")[0]);
+  assert.match(note(page, "tokens"), /%/);
 });

@@ -9,6 +9,7 @@ import "../dom.js";
 const { createRows } = await import("../../../app/headlight_app/ui/frontend/views/rows.js");
 const { drawViews } = await import("../../../app/headlight_app/ui/frontend/views/export/figures.js");
 const { survivors } = await import("../../../app/headlight_app/ui/frontend/views/graphs/tree.js");
+const { markChips } = await import("../../../app/headlight_app/ui/frontend/views/tokens.js");
 const { tablesOf } = await import("../../../app/headlight_app/ui/frontend/views/export/tables.js");
 
 const PLAIN = { note: "", before: "", tables: null };
@@ -302,8 +303,13 @@ test("tokens are read by pointer and keys, marked on the page, and chosen", () =
   chips[1].dispatchEvent(new MouseEvent("mousemove"));
   assert.equal(noteText(), "\u2068“dull”\u2069: PER 60 %");
   chips[1].dispatchEvent(new MouseEvent("mouseleave"));
-  assert.equal(noteText(), "Point at a token.");
+  assert.equal(noteText(), "\u2068“dull”\u2069: PER 60 %", "the chosen one");
   assert.deepEqual(marked, [["text", 2], null]);
+  assert.ok(document.querySelector("[data-testid=view-note]")?.matches(".pointed"), "read to whoever uses keys");
+  markChips(document.body, "text", [1]);
+  assert.equal(noteText(), "\u2068“An”\u2069: O 90 %", "a token that is pointed at elsewhere");
+  markChips(document.body, "text", []);
+  assert.equal(noteText(), "Point at a token.");
   chips[0].focus();
   chips[0].dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
   assert.equal(document.activeElement, chips[1]);
@@ -325,7 +331,7 @@ test("tokens, a tree and a table are in the figure", () => {
   };
   const { figure } = drawViews(rowsOf(TOKENS, TREE, table))(180, "All");
   const texts = figure.shapes.flatMap((shape) => (shape.kind === "text" ? [shape.text] : []));
-  for (const text of ["dull", "PER", "was O", "PER: person", "on", "two", "one two", "score", "−0.5"])
+  for (const text of ["dull", "PER", "was O", "PER: person", "on", "two", "one two   score −0.5"])
     assert.ok(texts.includes(text), text);
   assert.ok(figure.shapes.some((shape) => shape.kind === "curve"));
 });
@@ -358,6 +364,12 @@ test("a bar that is marked, the least scale of colours, and a text that is live"
   input.value = "a";
   input.dispatchEvent(new Event("input"));
   assert.deepEqual(picked, [{ patch_from: "a" }]);
+  const told = { ...MATRIX, picks: [], column_picks: [], row_notes: ["", ""] };
+  const lone = { ...BARS, labels: ["stars"], series: { now: [0.0072] }, digits: null, marked: null };
+  assert.equal(shown(told).length, 3, "cells that are told are reached by keys");
+  document.body.replaceChildren(...createRows(rowsOf(lone), { width: 800 }, { isOpen: false }));
+  assert.equal(document.querySelector(".bar-number")?.textContent, "0.0072");
+  assert.equal(document.querySelectorAll(".bar-track i").length, 0, "nothing says how much a lone score is");
 });
 
 test("the figure has the texts and numbers of the screen", () => {

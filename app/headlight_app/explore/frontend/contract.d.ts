@@ -302,6 +302,7 @@ export interface AnalysisRow {
   reads: string[];
   reads_head_of: string[];
   routes: string[];
+  pause_at_once: number;
   pause: number;
   start: string;
   of_unpatched: boolean;

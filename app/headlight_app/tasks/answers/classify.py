@@ -73,24 +73,27 @@ def _without_heads(resolved: ResolvedQuestion, path: str) -> Float[np.ndarray, "
 def labels(resolved: ResolvedQuestion, state: State) -> Views:
     """The labels of the text, the one that is explained marked, and the poolings to choose from."""
     require_text_classifier(resolved.model)
-    (shown,) = predictions(resolved, state.query)
-    return _label_bars(resolved, shown, state.target_token), row(_poolings(resolved))
+    bars = (label_bars(resolved, shown, state.target_token) for shown in predictions(resolved, state.query))
+    return *bars, row(_poolings(resolved))
 
 
-def _label_bars(resolved: ResolvedQuestion, shown: Prediction, chosen: int) -> View:
+def label_bars(resolved: ResolvedQuestion, shown: Prediction, chosen: int) -> BarsView:
+    """A bar for each label; the chosen one is marked, or else the likeliest."""
     is_probability = problem_type_of(resolved.config).is_probability
     names = tuple(in_line(label.text) for label in shown.candidates)
     before, after = (
         np.array(each) for each in zip(*((one.before, one.after) for one in shown.candidates), strict=True)
     )
     both = np.stack([before, after], axis=1)
-    marked = next((place for place, one in enumerate(shown.candidates) if one.id == chosen), 0)
+    ids = [label.id for label in shown.candidates]
+    marked = 0 if chosen < 0 else ids.index(chosen) if chosen in ids else None
     return BarsView(
         title="Label of the text",
         labels=names,
         series={"as trained": both[:, 0], "now": both[:, 1]} if resolved.is_changed else {"now": both[:, 1]},
         compared="as trained",
         high=1.0 if is_probability else None,
+        digits=2 if is_probability else None,
         as_percent=is_probability,
         picks=tuple({"target_token": label.id} for label in shown.candidates),
         marked=marked,
@@ -126,7 +129,10 @@ def effects(resolved: ResolvedQuestion, state: State) -> Views:
     label = label_text(resolved.config, found.label)
     falls = "log odds fall" if problem_type_of(resolved.config).is_probability else "score falls"
     words = f"By how much its {falls} without each. {NOTE}"
-    views = (_of_tokens(resolved, found), *([_of_heads(resolved, found)] if found.heads.size else []))
+    views = (
+        *([_of_tokens(resolved, found)] if found.positions else []),
+        *([_of_heads(resolved, found)] if found.heads.size else []),
+    )
     return (row(*views, title=f"What {quoted_in_line(label)} rests on", text=words),)
 
 
@@ -143,7 +149,7 @@ def _of_tokens(resolved: ResolvedQuestion, found: Effects) -> View:
     return TokensView(
         "Each token",
         tuple(tokens[place] for place in found.positions),
-        shades=lost / max(_least(resolved, LEAST_OF_TOKENS), *np.abs(lost)),
+        shades=lost / max(_least(resolved, LEAST_OF_TOKENS), np.abs(lost).max(initial=0.0)),
         below=tuple(_lost_text(resolved, each) for each in lost),
         details=tuple(f"without it {_instead(resolved, found, each)}" for each in found.tokens),
         places=tuple(("text", place) for place in found.positions),

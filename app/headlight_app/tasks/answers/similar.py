@@ -7,9 +7,10 @@ import numpy as np
 from headlight.analysis.sentences.pooling import is_sentence_encoder, read_sentence_pooling
 from headlight.analysis.sentences.similarity import Similarity, cosines_without_heads, sentence_similarity
 from headlight.attention_groups import attention_groups
+from headlight.errors import HeadlightError
 from headlight.views.kinds import ChangesView, InputView, MatrixView, NumberTable
 from headlight.views.rows import Row, row
-from headlight.views.words import in_line, names, numbered, quoted_in_line
+from headlight.views.words import in_line, names, numbered, quoted, quoted_in_line
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.analyses.row import Analysis, Views
 from headlight_app.inference.examples import opening_examples
@@ -17,6 +18,7 @@ from headlight_app.inference.open_models import find_model
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
 LISTED = 8  # pairs
+PAUSE = 120  # milliseconds; the intermediate texts of fast typing are not read
 TWO = "Type two sentences: their vectors are compared."
 UNTRAINED = (
     "This model was not trained for sentence vectors, and its files specify no pooling: its vectors are the means of "
@@ -25,13 +27,17 @@ UNTRAINED = (
 
 
 def similar(resolved: ResolvedQuestion, state: State) -> Views:
-    """The second sentence, the cosine, and what each pair of tokens adds to it. Raises HeadlightError."""
+    """The second sentence, the cosine, and what each pair of tokens adds to it."""
     other = other_text(resolved, state)
     second = row(InputView("and", "other_text", other, live=True))
     if not (resolved.question.text.strip() and other.strip()):
         return second, TWO
-    found = compare(resolved, other)
-    return second, row(f"Cosine {found.cosine:.4f}", text=_pooling(resolved, found)), _pairs(found)
+    try:
+        found = compare(resolved, other)
+    except HeadlightError as error:  # such as a second sentence that is too long; its box stays
+        return second, str(error)
+    words = f"With {quoted(other)}. {_pooling(resolved, found)}"
+    return second, row(f"Cosine {found.cosine:.4f}", text=words), _pairs(found)
 
 
 def other_text(resolved: ResolvedQuestion, state: State) -> str:
@@ -60,7 +66,6 @@ def _pooling(resolved: ResolvedQuestion, found: Similarity) -> str:
 def _pairs(found: Similarity) -> Row:
     one, other = (trace.text.token_texts for trace in found.traces)
     pairs = found.pairs.astype(float)
-    titles = tuple(tuple(f"{quoted_in_line(token)} and {quoted_in_line(each)}" for each in other) for token in one)
     axes = {"token": numbered(one), "other_token": numbered(other)}
     matrix = MatrixView(
         "What each pair of tokens adds to the cosine",
@@ -68,17 +73,24 @@ def _pairs(found: Similarity) -> Row:
         rows=tuple(map(in_line, names(one))),
         columns=tuple(map(in_line, names(other))),
         digits=None,
-        titles=titles,
+        row_notes=("",) * len(one),
         unit="part of the cosine",
         note="Orange makes the sentences more similar, blue less. All cells together are the cosine.",
         tables={"Pairs of tokens": NumberTable(axes, pairs)},
     )
-    flat, named = pairs.ravel(), [title for line in titles for title in line]
+    return row(matrix, ChangesView("The largest pairs", _largest(found), end=("Cosine", found.cosine), tables={}))
+
+
+def _largest(found: Similarity) -> tuple[tuple[str, float], ...]:
+    """The pairs that add most, and the sum of all others."""
+    one, other = (tuple(map(quoted_in_line, trace.text.token_texts)) for trace in found.traces)
+    flat = found.pairs.astype(float).ravel()
     order = [int(place) for place in np.argsort(-np.abs(flat), kind="stable")[:LISTED] if flat[place]]
-    left = len(flat) - len(order)
+    left = np.count_nonzero(flat) - len(order)
     rest = ((f"All {left} other pairs", found.cosine - flat[order].sum()),) if left else ()
-    parts = (*((named[place], flat[place]) for place in order), *rest)
-    return row(matrix, ChangesView("The largest pairs", parts, end=("Cosine", found.cosine), tables={}))
+    places = (divmod(place, len(other)) for place in order)
+    named = (f"{one[token]} and {other[each]}" for token, each in places)
+    return (*zip(named, flat[order], strict=True), *rest)
 
 
 def without_heads(resolved: ResolvedQuestion, state: State) -> Views:
@@ -87,7 +99,10 @@ def without_heads(resolved: ResolvedQuestion, state: State) -> Views:
     group = next(iter(attention_groups(resolved.config)), None)
     if group is None or not (resolved.question.text.strip() and other.strip()):
         return ()
-    found = compare(resolved, other)
+    try:
+        found = compare(resolved, other)
+    except HeadlightError:  # said above
+        return ()
     cosines = np.full((group.layers, group.heads), np.nan)
     for effect in cosines_without_heads(resolved.model, found):
         cosines[int(effect.path.split(".")[1]), effect.head] = effect.cosine
@@ -112,4 +127,11 @@ def without_heads(resolved: ResolvedQuestion, state: State) -> Views:
     )
 
 
-ANALYSIS = Analysis("Compare sentences", reads=("other_text",), compute=similar, compute_long=without_heads, pause=120)
+ANALYSIS = Analysis(
+    "Compare sentences",
+    reads=("other_text",),
+    compute=similar,
+    pause_at_once=PAUSE,
+    compute_long=without_heads,
+    pause=PAUSE,
+)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headlight.array_types import Float
-from headlight.attention_groups import attention_groups
+from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.problem_types import problem_type_of
 from headlight.tasks import label_text
 from headlight.views.kinds import NumberTable, TokensView
@@ -16,7 +16,7 @@ from headlight.views.words import numbered, percent, quoted
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.analyses.row import Analysis, Views
 from headlight_app.explore.answers.layer_analysis import answer_number
-from headlight_app.inference.head_selection import selected_head
+from headlight_app.inference.head_selection import selected_heads
 from headlight_app.inference.resolved_question import ResolvedQuestion
 from headlight_app.tasks.answers.labels import LabelShares, label_shares, likeliest
 
@@ -35,9 +35,12 @@ def tag(resolved: ResolvedQuestion, state: State) -> Views:
     now = [likeliest(resolved, row) for row in found.after]
     tokens = resolved.trace.text.token_texts
     looked = _looked(resolved, state)
+    best, unit = (
+        ("likeliest", "probability") if problem_type_of(resolved.config).is_probability else ("highest", "score")
+    )
     return (
         TokensView(
-            "",
+            f"The {best} label of each token, and its {unit}",
             tuple(tokens[place] for place in shown),
             labels=tuple(now[place] or NONE for place in shown),
             below=tuple(below(resolved, found, place) for place in shown),
@@ -79,17 +82,26 @@ def _ranked(resolved: ResolvedQuestion, shares: Float[np.ndarray, " label"]) -> 
 
 
 def _looked(resolved: ResolvedQuestion, state: State) -> list[str]:
-    """Where each token looked in the chosen head; empty texts for a model without attention."""
+    """Where each token looked in the shown heads; empty texts if there are none, or a long text's are not kept."""
     tokens = resolved.trace.text.token_texts
     group = next(iter(attention_groups(resolved.config)), None)
-    if group is None:
+    heads = _shown_heads(group, state) if group else []
+    kept = [resolved.trace.values.get(f"{group.path(layer)}.weights") for layer, _ in heads] if group else []
+    if not kept or any(weights is None for weights in kept):
         return [""] * len(tokens)
-    layer, head = selected_head(state, group)
-    weights = resolved.trace_of(f"{group.path(layer)}.weights")[f"{group.path(layer)}.weights"][head].astype(float)
-    return [
-        f". In layer {layer}, head {head} it looked at {looked}" if (looked := _largest(row, tokens)) else ""
-        for row in weights
-    ]
+    reduction = "mean" if state.head_reduction == "mean" else "max"
+    each = np.stack([weights[head] for weights, (_, head) in zip(kept, heads, strict=True) if weights is not None])
+    weights = getattr(each.astype(float), reduction)(0)
+    layer, head = heads[0]
+    where = f"layer {layer}, head {head}" if len(heads) == 1 else f"the {reduction} of {len(heads)} heads"
+    return [f". In {where} it looked at {looked}" if (looked := _largest(row, tokens)) else "" for row in weights]
+
+
+def _shown_heads(group: AttentionGroup, state: State) -> list[tuple[int, int]]:
+    """The selected heads, or if another attention is shown all of the last layer."""
+    if state.attention in ("", group.name):
+        return selected_heads(state, group)
+    return [(group.layers - 1, head) for head in range(group.heads)]
 
 
 def _largest(weights: Float[np.ndarray, " key"], tokens: Sequence[str]) -> str:
@@ -105,4 +117,4 @@ def label_tables(resolved: ResolvedQuestion, found: LabelShares) -> dict[str, Nu
     return tables | ({f"{name} as trained": NumberTable(axes, found.before)} if resolved.is_changed else {})
 
 
-ANALYSIS = Analysis("Tag", reads=("attention", "layer", "head"), compute=tag)
+ANALYSIS = Analysis("Tag", reads=("attention", "layer", "head", "heads", "head_reduction"), compute=tag)

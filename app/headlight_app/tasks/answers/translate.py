@@ -67,8 +67,9 @@ def _tree(steps: Sequence[Beams], tokenizer: Tokenizer) -> TreeView:
     nodes = tuple(
         tuple(_node(beam, before, tokenizer) for beam in kept) for before, kept in zip(earlier, steps, strict=False)
     )
-    note = "The best one is strong; the list has the final ones, the best first."
-    return TreeView("The tree of beams", nodes, note=note, tables={"Beams after each step": _step_table(steps, nodes)})
+    return TreeView(
+        "The tree of beams, the best one strong", nodes, tables={"Beams after each step": _step_table(steps, nodes)}
+    )
 
 
 def _node(beam: Hypothesis, before: Beams, tokenizer: Tokenizer) -> TreeNode:
@@ -106,6 +107,7 @@ def _ranking(steps: Sequence[Beams], tokenizer: Tokenizer) -> TableView:
             (text or NOTHING, round(beam.score(LENGTH_PENALTY), 2), round(beam.log_probability, 2), _ending(beam))
             for text, beam in zip(texts, final, strict=True)
         ),
+        title="The texts, the best first",
         picks=tuple({"text": text} for text in texts),
         note="A click on a text makes it the target.",
         tables={"Beams": NumberTable(axes, np.array([_numbers(beam) for beam in final], float).reshape(-1, 3))},

@@ -5,6 +5,7 @@ import { defineInstrument } from "../../explore/frontend/main.js";
 import { addScaled } from "../../ui/frontend/charts/shapes.js";
 import { findByTestId } from "../../ui/frontend/dom/elements.js";
 import { table } from "../../ui/frontend/dom/table.js";
+import { currentGroup } from "../../ui/frontend/state/head_selection.js";
 import { activeQueries, setHover } from "../../ui/frontend/state/token_selection.js";
 import { markChips } from "../../ui/frontend/views/tokens.js";
 import describe from "./describe.js";
@@ -47,14 +48,23 @@ function createTaskView(page, place, { task_views: rows, task_analyses }) {
   };
 }
 
-/** What is pointed at in the views is marked in the heads. @param {ExplorePage} page @param {HTMLElement} root @param {AnalysisRow} row @returns {AnalysisPanel} */
+/** What is pointed at in the views is marked in the heads, if these have it as a query. @param {ExplorePage} page @param {HTMLElement} root @param {AnalysisRow} row @returns {AnalysisPanel} */
 function panelOf(page, root, row) {
-  return { root, row, refuse: () => false, mark: (query) => setHover(page, query && { query: query[1], key: null }) };
+  return {
+    root,
+    row,
+    refuse: () => false,
+    mark: (query) => {
+      if (!query) setHover(page, null);
+      else if (currentGroup(page)?.queries === query[0]) setHover(page, { query: query[1], key: null });
+    },
+  };
 }
 
 /** Marks the chips of the active tokens. @param {ExplorePage} page @param {HTMLElement | undefined} root */
 function markTokens(page, root) {
-  if (root) markChips(root, "text", activeQueries(page));
+  const group = currentGroup(page); // a model without layers has none
+  if (root && group) markChips(root, group.queries, activeQueries(page));
 }
 
 /** Two drawings, one below the other. @param {ShownDrawing} one @param {ShownDrawing} other @returns {ShownDrawing} */

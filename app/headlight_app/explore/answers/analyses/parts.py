@@ -7,12 +7,13 @@ import re
 from headlight.analysis.residual_stream import Component
 from headlight.views.kinds import Pick
 
-_PATH = re.compile(r"\w+\.(?:(\d+)\.)?(\w+)(?:\[(\d+)\])?")  # as in decoder.1.self[3]
+_PATH = re.compile(r"(?:\w+\.)?(?:(\d+)\.)?(\w+)(?:\[(\d+)\])?")  # as in decoder.1.self[3]
 _OUTSIDE = {
     "embedding": "Token embedding",
     "positions": "Added positions",
     "bias": "Biases of embedding and answer",
     "edit": "Edits of the stream",
+    "relative_position": "Relative position",
 }
 _SUBLAYERS = {"feed_forward": "feed-forward", "layer_embedding": "layer embedding", "bias": "biases"}
 

@@ -43,11 +43,12 @@ class Analysis:
 
     `reads` names the fields of the State on which it depends: the page offers a choice of the answer for
     `target_token`, and of the attention for `attention`. With the kinds of patches in `reads_head_of` it depends on the
-    chosen head too. `compute` returns what it shows at once. `compute_long` returns more, computed in the lane for long
-    work, and asked for after `pause` milliseconds without another choice: not while one types, if it runs the model
-    again. `step` returns more step by step, once the button titled `start` is pressed; `of_unpatched`: the run without
-    patches, so that patches made by clicks do not change it. Models for which it does not `exist` do not list it.
-    `of_likeliest`: it analyses the likeliest answer. The lesson is empty if it depends on the model.
+    chosen head too. `compute` returns what it shows at once, or `pause_at_once` milliseconds after the last choice.
+    `compute_long` returns more, computed in the lane for long work, and asked for after `pause` milliseconds: not while
+    one types, if it runs the model again. `step` returns more step by step, once the button titled `start` is pressed;
+    `of_unpatched`: the run without patches, so that patches made by clicks do not change it. Models for which it does
+    not `exist` do not list it. `of_likeliest`: it analyses the likeliest answer. The lesson is empty if it depends on
+    the model.
     """
 
     title: str
@@ -55,6 +56,7 @@ class Analysis:
     reads: tuple[str, ...] = ()
     reads_head_of: tuple[str, ...] = ()
     compute: Callable[[ResolvedQuestion, State], Views] | None = None
+    pause_at_once: int = 0
     compute_long: Callable[[ResolvedQuestion, State], Views] | None = None
     pause: int = 0
     start: str = ""

@@ -52,7 +52,12 @@ export function drawAnalysis(page, panel) {
   const { server } = page;
   const details = detailsOf(page, row);
   const isDrawn = row.routes.includes("analysis")
-    ? drawFound(page, panel, atOnce, server.get("analysis", detailsOf(page, row, { ofControls: true })))
+    ? drawFound(
+        page,
+        panel,
+        atOnce,
+        server.get("analysis", detailsOf(page, row, { ofControls: true }), row.pause_at_once),
+      )
     : drawRows(page, panel, atOnce, []);
   if (!isDrawn) return;
   if (!row.routes.includes("long_analysis")) drawRows(page, panel, later, []);
@@ -106,7 +111,8 @@ function keepRows(page, panel, place, isWhole) {
 function drawRows(page, panel, place, rows) {
   const { rows: known, shown } = memory(panel.root);
   const width = place.parentElement?.clientWidth || innerWidth;
-  const key = JSON.stringify([width, page.state.choice, answerPosition(page)]);
+  const { other_text: _, patch_from: __, ...choice } = page.state.choice; // no part of a view is chosen by these
+  const key = JSON.stringify([width, choice, answerPosition(page)]);
   known.set(place, { rows, question: JSON.stringify(page.state.answer.question) });
   const surroundings = { width, picks: chosenHere(page, panel), mark: panel.mark };
   const drawn = createRows(rows, surroundings, Object.assign(shown, { key }));
@@ -199,7 +205,7 @@ export function drawingOf(page, name, rows, [title, words] = ["", ""], side = {}
 /** What is said of a row in a figure: of what it draws, and what it states. @param {ViewRow} row */
 function captionsOf({ title, text, views }) {
   const said = views.flatMap((view) => (view.kind === "verdict" ? [view.text] : isDrawn(view) ? [view.title] : []));
-  return views.some(isDrawn) ? [title, ...said, text] : said;
+  return said.length ? [title, ...said, text] : [];
 }
 
 /** The attention that is analysed, if it can be chosen: patches are of self-attention. @param {ExplorePage} page @param {AnalysisRow} row */

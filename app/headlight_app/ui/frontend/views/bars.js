@@ -1,5 +1,6 @@
 // Bars to the right of their labels, with their numbers; several series are below each other.
 
+import { formatScore } from "../charts/answer_numbers.js";
 import { HEAD_COLOURS } from "../charts/colours.js";
 import { createBar } from "../charts/track.js";
 import { createElement, formatPercent } from "../dom/dom.js";
@@ -25,7 +26,8 @@ export function createBars(view, picks) {
         ),
       ]);
       const name = createLabel(label, view.picks[index], picks);
-      if (index === view.marked) name.classList.add("marked");
+      name.classList.toggle("marked", index === view.marked);
+      if (name instanceof HTMLButtonElement && view.marked !== null) name.ariaPressed = String(index === view.marked);
       return createElement("li", "", [name, bars]);
     }),
   ]);
@@ -39,7 +41,8 @@ function createLabel(label, pick, picks) {
 
 /** A number of the bars in words. @param {Pick<BarsView, "as_percent" | "digits">} view @param {number} number */
 export function barNumber({ as_percent, digits }, number) {
-  return as_percent ? formatPercent(number) : formatFixed(number, digits);
+  if (as_percent) return formatPercent(number);
+  return digits === null ? formatScore(number) : formatFixed(number, digits);
 }
 
 /**
@@ -48,12 +51,13 @@ export function barNumber({ as_percent, digits }, number) {
  */
 function createLine(name, value, largest, colour, signed, view) {
   const line = createElement("div", "bar-line");
+  const isAlone = view.high === null && view.labels.length === 1 && Object.keys(view.series).length === 1;
   const share = Number.isFinite(value) ? Math.min(Math.abs(value) / largest, 1) : 1;
   const [room, zero] = signed ? [50, 50] : [100, 0];
   const bar = createBar("", (share * room) / 100);
   bar.style.left = `${value < 0 ? zero - share * room : zero}%`;
   bar.style.background = colour;
-  const track = createElement("span", "bar-track", [bar]);
+  const track = createElement("span", "bar-track", isAlone ? [] : [bar]);
   line.append(track, createElement("span", "bar-number", `${name ? `${name} ` : ""}${barNumber(view, value)}`));
   return line;
 }

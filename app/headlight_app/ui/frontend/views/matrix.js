@@ -21,8 +21,8 @@ export function createMatrix(view, picks, note) {
   const scales = scalesOf(view);
   table.append(createElement("tbody", "", [...view.values.map((_, row) => createLine(view, row, scales[row]))]));
   if (isTold(view)) tellCells(view, table, note);
-  if (picks && [view.picks, view.row_picks, view.column_picks].some((some) => some.length))
-    makeButtons(view, table, picks);
+  const chooses = [view.picks, view.row_picks, view.column_picks].some((some) => some.length);
+  if (picks && (chooses || isTold(view))) makeButtons(view, table, picks);
   const frame = createElement("div", "scroll", [table]);
   if (note.classList.contains("telling") && table.role !== "grid")
     Object.assign(frame, { tabIndex: 0, role: "region", ariaLabel: view.title }); // so that keys can scroll it
@@ -181,7 +181,7 @@ function tellCells(view, table, note) {
   };
 }
 
-/** Makes the cells buttons that choose. @param {MatrixView} view @param {HTMLTableElement} table @param {Picks} picks */
+/** Makes the cells buttons that are read, and choose. @param {MatrixView} view @param {HTMLTableElement} table @param {Picks} picks */
 function makeButtons(view, table, picks) {
   table.role = "grid";
   for (const cell of /** @type {NodeListOf<HTMLElement>} */ (table.querySelectorAll("td[data-row]"))) {

@@ -9,7 +9,8 @@ import { createChip, createElement, inlineText, listenToChip, onHover, visibleTe
 export function createTokens(view, surroundings, note) {
   if (view.details.length) {
     note.ariaLive = "off";
-    note.classList.add("telling");
+    note.classList.add("telling", "pointed");
+    note.dataset.rest = view.note;
   }
   if (view.as_text) return createRunningText(view, note);
   if (view.details.length || view.picks.length) return createChips(view, surroundings, note);
@@ -60,28 +61,43 @@ function createReadChip(view, { picks, mark }, note, index) {
   if (words[1]) chip.append(createElement("small", "", words[1]));
   shadeToken(chip, view, index);
   if (place) chip.dataset.place = place.join(" ");
+  if (view.details[index]) chip.dataset.words = noteOf(text, view.details[index]);
   if (pick && picks) {
     chip.classList.toggle("query", picks.isChosen(pick));
+    if (chip.matches(".query")) tellChip(chip, note);
     chip.onclick = () => picks.choose(pick);
   }
   listenToChip(chip, {
     read: () => {
-      if (view.details[index]) note.textContent = noteOf(text, view.details[index]);
+      tellChip(chip, note);
       if (place) mark?.(place);
     },
     left: () => {
-      note.textContent = view.note;
+      tellChip(chip.parentElement?.querySelector(".chip.query"), note);
       mark?.(null);
     },
   });
   return chip;
 }
 
-/** Marks the chips of a token that is pointed at elsewhere. @param {ParentNode} root @param {string} side @param {number[]} positions */
+/**
+ * The note tells a chip, or else what it says at rest.
+ * @param {Element | null | undefined} chip @param {HTMLElement | null | undefined} note
+ */
+function tellChip(chip, note) {
+  const words = chip instanceof HTMLElement ? chip.dataset.words : "";
+  if (note && note.dataset.rest !== undefined) note.textContent = words || note.dataset.rest;
+}
+
+/** Marks and tells the chips of tokens that are active on the page. @param {ParentNode} root @param {string} side @param {number[]} positions */
 export function markChips(root, side, positions) {
-  for (const chip of /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll(".token-chips .chip[data-place]"))) {
-    const [of, position] = (chip.dataset.place ?? "").split(" ");
-    if (of === side) chip.classList.toggle("query", positions.includes(Number(position)));
+  for (const list of root.querySelectorAll(".token-chips")) {
+    const chips = /** @type {NodeListOf<HTMLElement>} */ (list.querySelectorAll(`.chip[data-place^="${side} "]`));
+    for (const chip of chips)
+      chip.classList.toggle("query", positions.includes(Number(chip.dataset.place?.split(" ")[1])));
+    /** @type {HTMLElement | null | undefined} */
+    const note = list.closest("figure")?.querySelector("[data-testid=view-note]");
+    if (chips.length) tellChip(list.querySelector(".chip.query"), note);
   }
 }
 
@@ -92,7 +108,6 @@ function noteOf(token, detail) {
 
 /** @param {TokensView} view @param {HTMLElement} note */
 function createRunningText(view, note) {
-  note.classList.add("telling");
   const spans = view.tokens.map((token, index) => {
     const span = createElement("bdi", "", visibleText(token).replace(/^·(?=.)/, " "));
     shadeToken(span, view, index);

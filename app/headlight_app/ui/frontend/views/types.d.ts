@@ -73,7 +73,7 @@ export interface BarsView extends CommonView {
   series: Record<string, Numeric[]>;
   compared: string;
   high: number | null;
-  digits: number;
+  digits: number | null;
   as_percent: boolean;
   picks: Pick[];
   marked: number | null;

@@ -10,6 +10,7 @@ import {
   LINE_HEIGHT,
   PRINT_COLOURS,
   textWidth,
+  wrapText,
 } from "../../charts/figure_text.js";
 import { addTokens } from "../../charts/figure_tokens.js";
 import { addColourScale, addPanels, beginFigure, colourNames, titled } from "../../charts/shapes.js";
@@ -163,11 +164,13 @@ function addGroups(figure, titles, { x: left, y, width }) {
   return titles.length ? y + LABEL_SIZE * LINE_HEIGHT : y;
 }
 
-/** @param {Figure} figure @param {TableView} view @param {Box} box */
-function addViewTable(figure, { columns, rows, digits }, box) {
-  const texts = rows.map((cells) =>
-    cells.map((cell) => (typeof cell === "number" ? formatNumber(cell, digits) : String(cell))),
-  );
-  const printed = texts.map(([label, ...cells]) => ({ label, cells: cells.map((cell) => ({ lines: [cell] })) }));
-  return addTable(figure, { columns: columns.slice(1), rows: printed }, box) + 1;
+/** A line for each row, wrapped. @param {Figure} figure @param {TableView} view @param {Box} box */
+function addViewTable(figure, { columns, rows, digits }, { x, y, width }) {
+  const written = (/** @type {string | number} */ cell) =>
+    typeof cell === "number" ? formatNumber(cell, digits) : cell;
+  const lines = rows.flatMap(([name, ...cells]) => {
+    const facts = cells.map((cell, place) => [columns[place + 1], written(cell)].filter(Boolean).join(" "));
+    return wrapText(`${name}   ${facts.filter(Boolean).join(", ")}`, LABEL_SIZE, width);
+  });
+  return addTextLines(figure, lines, x, y) + 1;
 }
