@@ -281,7 +281,7 @@ def test_pooling_is_that_of_the_models_own_files(toys: Path) -> None:
     _, verdict, pairs = meta["rows"]
     assert verdict["text"].endswith("Pooling specified in the model's files: cls, vectors of length 1.")
     values = np.array(pairs["views"][0]["values"])
-    assert [name for name, _ in pairs["views"][1]["parts"]] == ["“the” and “the”"], "no other pair adds anything"
+    assert [name for name, _ in pairs["views"][1]["parts"]] == ["“[CLS]” and “[CLS]”"], "no other pair adds anything"
     assert verdict["views"][0]["text"] == f"Cosine {values[0, 0]:.4f}" and not values.ravel()[1:].any()
 
 
