@@ -428,7 +428,7 @@ def letters(resolved: ResolvedQuestion, state: State) -> Views:
 
 ANALYSIS = Analysis("Letters", compute=letters)
 ''',
-                named="a file in `tasks/answers`",
+                named="a file of its name in `tasks/answers`",
             ),
             Insertion(
                 "app/headlight_app/tasks/answers/table.py",

@@ -439,7 +439,7 @@ class AttentionFunctionRow(Struct, frozen=True, kw_only=True):
 
 
 class AnalysisRow(Struct, frozen=True, kw_only=True):
-    """An analysis of the tab Layers: what it reads of the choice, and its lesson, empty if it depends on the model.
+    """An analysis: what it reads of the choice, and its lesson, empty if it depends on the model.
 
     `routes` are those that answer it: `analysis` after `pause_at_once` milliseconds without another choice,
     `long_analysis` after `pause`, and `analysis_step` once the button titled `start` is pressed. With the kinds of

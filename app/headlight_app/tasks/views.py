@@ -17,7 +17,7 @@ from headlight_app.state.requirement import Requirement
 class TaskView(Tab):
     """One task: `lesson` describes its view; `suits` selects the models that do it.
 
-    Its `html` is empty if its answer is all views: `answers/table.py` has the function that computes these.
+    Its `html` is empty if its answer is all views: the file of its name in `answers` computes these.
     `words` completes "a model that ", and `example` names a model to open if there is none. `attention` is the kind of
     attention that connects answer and text: the page opens with it. Of several models, `preferred` is opened.
     """

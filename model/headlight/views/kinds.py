@@ -76,9 +76,9 @@ class MatrixView(TitledView):
     has its own colour. "shares" have the colours of attention maps, from 0 to 1 on a square-root scale. The deepest
     colour is that of the largest number of all, or if `scaled_by` "row" of its row, and never of one below
     `least_scale`. With a `unit`, what the numbers are, the colours are explained below. Numbers have `digits` decimal
-    places; if that is None, as many as fit, and cells without a number are empty. `texts` are written in the cells
-    instead, and `cell_notes` beside them. `row_sums` adds a column of sums, `row_numbers` are columns of other numbers
-    in front. `marked` cells (row, column) are framed; `crossed` cells are forbidden by a mask.
+    places; if that is None two, or more if all are small, and cells without a number are empty. `texts` are written in
+    the cells instead, and `cell_notes` beside them. `row_sums` adds a column of sums, `row_numbers` are columns of
+    other numbers in front. `marked` cells (row, column) are framed; `crossed` cells are forbidden by a mask.
 
     With `titles`, `details` or `row_notes` the note tells the cell under the pointer: its title, else its row and
     column; its details, else its number; and the note of its row. A screen reader hears the same words. A click on a
@@ -246,8 +246,9 @@ class TokensView(TitledView):
 
     `shades` from 0 to 1 colour them, below 0 in the colour of negative numbers; `labels` and below them `below` are
     written under each (an id, a count). A token has the colour of its group of `groups`, if that is not negative;
-    `group_titles` explain these. With `details` the note tells that of the token under the pointer. `places` are those
-    of the tokens on the page, which marks the one under the pointer; a click on a token chooses its pick.
+    `group_titles` explain these. With `details` the note tells that of the token under the pointer, or of the chosen
+    one. `places` are those of the tokens on the page, which marks the one under the pointer; a click on a token chooses
+    its pick.
     """
 
     kind: ClassVar[str] = "tokens"

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace as replace_field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from headlight_app.inference.attention_payload import predictions
 from headlight_app.inference.open_models import open_checkpoint
 from headlight_app.inference.resolved_question import resolve
 from headlight_app.tasks.answers.classify import Effects, label_bars, label_effects
+from headlight_app.tasks.answers.similar import compare, largest_pairs
 from headlight_app.tasks.answers.tag import label_kinds
 from tests.app.asking import ask_views, ask_worker, body, make_question
 
@@ -173,7 +175,7 @@ def test_each_token_has_its_label_and_where_it_looked() -> None:
 
 def test_several_heads_are_read_as_one_and_another_attention_leaves_the_last_layer() -> None:
     for fields, where in (
-        ({"heads": ["0.1", "1.2"], "head_reduction": "max"}, "In the max of 2 heads it looked at"),
+        ({"heads": ["0.1", "1.2"], "head_reduction": "max"}, "In the largest weights of 2 heads it looked at"),
         ({"attention": "decoder.cross"}, "In the mean of 4 heads it looked at"),
     ):
         (view,) = ask_views("tag", model="tags", text="the dog sat", choice=fields)
@@ -250,7 +252,7 @@ def test_pairs_of_tokens_sum_to_the_cosine_of_the_means(edits: list[str]) -> Non
     one, other = (resolve(make_question("masked", text, edits=tuple(edits))).trace for text in (ONE, OTHER))
     means = [trace["encoder.final_residual"].astype(float).mean(0) for trace in (one, other)]
     cosine = means[0] @ means[1] / np.prod([np.linalg.norm(mean) for mean in means])
-    assert views["verdict"]["text"] == f"Cosine {cosine:.4f}"
+    assert views["verdict"]["text"].startswith(f"Cosine {cosine:.4f} with")
     pairs = views["What each pair of tokens adds to the cosine"]
     assert np.array(pairs["values"]).sum() == pytest.approx(cosine, abs=1e-5)
     assert np.array(pairs["values"]).shape == (len(one.text.ids), len(other.text.ids))
@@ -264,7 +266,7 @@ def test_a_heads_effect_on_the_cosine_is_that_of_switching_it_off() -> None:
     assert np.array(heads["values"]).shape == (2, 4)
     for layer, head in ((0, 1), (1, 3)):
         off = compared(edits=[f"encoder.{layer}.self.weights[{head}]=set:0"])
-        assert off["verdict"]["text"] == f"Cosine {heads['details'][layer][head]}"
+        assert off["verdict"]["text"].startswith(f"Cosine {heads['details'][layer][head]} with")
 
 
 def test_pooling_is_that_of_the_models_own_files(toys: Path) -> None:
@@ -279,10 +281,10 @@ def test_pooling_is_that_of_the_models_own_files(toys: Path) -> None:
         shutil.rmtree(folder / "1_Pooling")
         (folder / "modules.json").unlink()
     _, verdict, pairs = meta["rows"]
-    assert verdict["text"].endswith("Pooling specified in the model's files: cls, vectors of length 1.")
+    assert verdict["text"] == ("Pooling specified in the model's files: cls, vectors of length 1.")
     values = np.array(pairs["views"][0]["values"])
     assert [name for name, _ in pairs["views"][1]["parts"]] == ["“[CLS]” and “[CLS]”"], "no other pair adds anything"
-    assert verdict["views"][0]["text"] == f"Cosine {values[0, 0]:.4f}" and not values.ravel()[1:].any()
+    assert verdict["views"][0]["text"].startswith(f"Cosine {values[0, 0]:.4f} with") and not values.ravel()[1:].any()
 
 
 def test_sentences_that_cannot_be_compared_get_a_sentence_and_keep_their_box() -> None:
@@ -294,6 +296,12 @@ def test_sentences_that_cannot_be_compared_get_a_sentence_and_keep_their_box() -
     ):
         field, verdict = compared(**fields).values()
         assert field["text"] == fields.get("other_text", OTHER) and problem in verdict["text"]
+
+
+def test_the_one_pair_that_is_left_is_not_counted() -> None:
+    found = compare(resolve(make_question("masked", ONE)), OTHER)
+    few = replace_field(found, pairs=found.pairs.ravel()[:9][None], cosine=float(found.pairs.ravel()[:9].sum()))
+    assert largest_pairs(few)[-1][0] == "The other pair"
 
 
 def test_until_a_second_sentence_is_typed_it_is_another_example() -> None:

@@ -370,6 +370,9 @@ test("a bar that is marked, the least scale of colours, and a text that is live"
   document.body.replaceChildren(...createRows(rowsOf(lone), { width: 800 }, { isOpen: false }));
   assert.equal(document.querySelector(".bar-number")?.textContent, "0.0072");
   assert.equal(document.querySelectorAll(".bar-track i").length, 0, "nothing says how much a lone score is");
+  const printed = drawViews(rowsOf(lone))(180, "Stars").figure.shapes;
+  assert.ok(!printed.some((shape) => shape.kind === "rectangle"), "nor in a figure");
+  assert.ok(printed.some((shape) => shape.kind === "text" && shape.text === "stars   0.0072"));
 });
 
 test("the figure has the texts and numbers of the screen", () => {

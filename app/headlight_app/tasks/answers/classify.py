@@ -41,7 +41,7 @@ class Effects:
 
 
 def label_effects(resolved: ResolvedQuestion, label: int) -> Effects:
-    """What a label of the whole text rests on; -1 is the likeliest. Raises ConfigError for a model without such."""
+    """What a label of the whole text rests on; -1 is the likeliest. Raises ConfigError for other models."""
     model, traced = resolved.model, extended_trace(resolved)
     require_text_classifier(model)
     _, label, logits = target_answer(resolved, -1, label)
@@ -78,7 +78,7 @@ def labels(resolved: ResolvedQuestion, state: State) -> Views:
 
 
 def label_bars(resolved: ResolvedQuestion, shown: Prediction, chosen: int) -> BarsView:
-    """A bar for each label; the chosen one is marked, or else the likeliest."""
+    """A bar for each candidate. The chosen label is marked if it is among them; if none is chosen, the likeliest."""
     is_probability = problem_type_of(resolved.config).is_probability
     names = tuple(in_line(label.text) for label in shown.candidates)
     before, after = (

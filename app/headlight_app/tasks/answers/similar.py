@@ -36,8 +36,8 @@ def similar(resolved: ResolvedQuestion, state: State) -> Views:
         found = compare(resolved, other)
     except HeadlightError as error:  # such as a second sentence that is too long; its box stays
         return second, str(error)
-    words = f"With {quoted(other)}. {_pooling(resolved, found)}"
-    return second, row(f"Cosine {found.cosine:.4f}", text=words), _pairs(found)
+    verdict = row(f"Cosine {found.cosine:.4f} with {quoted(other)}", text=_pooling(resolved, found))
+    return second, verdict, _pairs(found)
 
 
 def other_text(resolved: ResolvedQuestion, state: State) -> str:
@@ -78,16 +78,20 @@ def _pairs(found: Similarity) -> Row:
         note="Orange makes the sentences more similar, blue less. All cells together are the cosine.",
         tables={"Pairs of tokens": NumberTable(axes, pairs)},
     )
-    return row(matrix, ChangesView("The largest pairs", _largest(found), end=("Cosine", found.cosine), tables={}))
+    return row(matrix, ChangesView("The largest pairs", largest_pairs(found), end=("Cosine", found.cosine), tables={}))
 
 
-def _largest(found: Similarity) -> tuple[tuple[str, float], ...]:
+def largest_pairs(found: Similarity) -> tuple[tuple[str, float], ...]:
     """The pairs that add most, and the sum of all others."""
     one, other = (tuple(map(quoted_in_line, trace.text.token_texts)) for trace in found.traces)
     flat = found.pairs.astype(float).ravel()
     order = [int(place) for place in np.argsort(-np.abs(flat), kind="stable")[:LISTED] if flat[place]]
     left = np.count_nonzero(flat) - len(order)
-    rest = ((f"All {left} other pairs", found.cosine - flat[order].sum()),) if left else ()
+    rest = (
+        ((f"All {left} other pairs" if left > 1 else "The other pair", found.cosine - flat[order].sum()),)
+        if left
+        else ()
+    )
     places = (divmod(place, len(other)) for place in order)
     named = (f"{one[token]} and {other[each]}" for token, each in places)
     return (*zip(named, flat[order], strict=True), *rest)

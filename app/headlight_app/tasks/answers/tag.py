@@ -35,12 +35,11 @@ def tag(resolved: ResolvedQuestion, state: State) -> Views:
     now = [likeliest(resolved, row) for row in found.after]
     tokens = resolved.trace.text.token_texts
     looked = _looked(resolved, state)
-    best, unit = (
-        ("likeliest", "probability") if problem_type_of(resolved.config).is_probability else ("highest", "score")
-    )
+    is_probability = problem_type_of(resolved.config).is_probability
+    title = "The likeliest label of each token, and its probability"
     return (
         TokensView(
-            f"The {best} label of each token, and its {unit}",
+            title if is_probability else "The label with the highest score for each token, and that score",
             tuple(tokens[place] for place in shown),
             labels=tuple(now[place] or NONE for place in shown),
             below=tuple(below(resolved, found, place) for place in shown),
@@ -82,23 +81,23 @@ def _ranked(resolved: ResolvedQuestion, shares: Float[np.ndarray, " label"]) -> 
 
 
 def _looked(resolved: ResolvedQuestion, state: State) -> list[str]:
-    """Where each token looked in the shown heads; empty texts if there are none, or a long text's are not kept."""
+    """Where each token looked in the shown heads; empty texts if there are none, or if their weights are not kept."""
     tokens = resolved.trace.text.token_texts
     group = next(iter(attention_groups(resolved.config)), None)
     heads = _shown_heads(group, state) if group else []
     kept = [resolved.trace.values.get(f"{group.path(layer)}.weights") for layer, _ in heads] if group else []
     if not kept or any(weights is None for weights in kept):
         return [""] * len(tokens)
-    reduction = "mean" if state.head_reduction == "mean" else "max"
+    reduction, name = ("mean", "mean") if state.head_reduction == "mean" else ("max", "largest weights")
     each = np.stack([weights[head] for weights, (_, head) in zip(kept, heads, strict=True) if weights is not None])
     weights = getattr(each.astype(float), reduction)(0)
     layer, head = heads[0]
-    where = f"layer {layer}, head {head}" if len(heads) == 1 else f"the {reduction} of {len(heads)} heads"
+    where = f"layer {layer}, head {head}" if len(heads) == 1 else f"the {name} of {len(heads)} heads"
     return [f". In {where} it looked at {looked}" if (looked := _largest(row, tokens)) else "" for row in weights]
 
 
 def _shown_heads(group: AttentionGroup, state: State) -> list[tuple[int, int]]:
-    """The selected heads, or if another attention is shown all of the last layer."""
+    """The selected heads; all heads of the last layer if another attention is shown."""
     if state.attention in ("", group.name):
         return selected_heads(state, group)
     return [(group.layers - 1, head) for head in range(group.heads)]

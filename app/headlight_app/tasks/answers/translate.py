@@ -29,7 +29,7 @@ def widths(resolved: ResolvedQuestion, state: State) -> Views:
 
 
 def beams(resolved: ResolvedQuestion, state: State) -> Views:
-    """The tree of a search, and its texts; nothing if the page shows what the trained model writes greedily."""
+    """The tree of a search, and its texts; nothing for a greedy search of the unchanged model."""
     width = state.beam_width
     if width == 1 and not resolved.is_changed:
         return ()

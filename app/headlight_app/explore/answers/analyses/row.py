@@ -39,16 +39,18 @@ class Program:
 
 @dataclass(frozen=True)
 class Analysis:
-    """One analysis of the tab Layers: a tab within it; `lesson` explains in a few sentences what it shows.
+    """One analysis: a tab within Layers, the answer to a task, or an explanation beside the panels.
+
+    `lesson` explains in a few sentences what it shows.
 
     `reads` names the fields of the State on which it depends: the page offers a choice of the answer for
     `target_token`, and of the attention for `attention`. With the kinds of patches in `reads_head_of` it depends on the
     chosen head too. `compute` returns what it shows at once, or `pause_at_once` milliseconds after the last choice.
-    `compute_long` returns more, computed in the lane for long work, and asked for after `pause` milliseconds: not while
-    one types, if it runs the model again. `step` returns more step by step, once the button titled `start` is pressed;
-    `of_unpatched`: the run without patches, so that patches made by clicks do not change it. Models for which it does
-    not `exist` do not list it. `of_likeliest`: it analyses the likeliest answer. The lesson is empty if it depends on
-    the model.
+    `compute_long` returns more, computed in the lane for long work, and asked for after `pause` milliseconds without
+    another choice, so that an analysis that runs the model again is not asked for while one types. `step` returns more
+    step by step, once the button titled `start` is pressed; `of_unpatched`: the run without patches, so that patches
+    made by clicks do not change it. Models for which it does not `exist` do not list it. `of_likeliest`: it analyses
+    the likeliest answer. The lesson is empty if it depends on the model.
     """
 
     title: str

@@ -12,6 +12,7 @@ from headlight.analysis.moved_values import MovedValues, moved_values
 from headlight.analysis.residual_stream import Component
 from headlight.array_types import Float
 from headlight.attention_groups import AttentionGroup
+from headlight.errors import counted
 from headlight.views.kinds import ChangesView, MatrixView, NumberTable, Pick
 from headlight.views.rows import row
 from headlight.views.words import percent, quoted, three_digits
@@ -71,7 +72,11 @@ def _pairs(resolved: ResolvedQuestion, found: Ledger) -> ChangesView:
     pairs = [(found.query_writers[place // width], found.key_writers[place % width]) for place in order]
     others = [name.replace("_", " ") for name, value in found.terms.items() if name != "rounding" and value]
     left = len(parts) - len(order)
-    rest = ((", ".join([f"{left} other pairs", *others]), found.score - parts[order].sum()),) if left or others else ()
+    rest = (
+        ((", ".join([*([counted(left, "other pair")] if left else []), *others]), found.score - parts[order].sum()),)
+        if left or others
+        else ()
+    )
     named = (" × ".join(part_name(part_of(path)) for path in pair) for pair in pairs)
     return ChangesView(
         "The largest pairs",

@@ -111,7 +111,7 @@ function keepRows(page, panel, place, isWhole) {
 function drawRows(page, panel, place, rows) {
   const { rows: known, shown } = memory(panel.root);
   const width = place.parentElement?.clientWidth || innerWidth;
-  const { other_text: _, patch_from: __, ...choice } = page.state.choice; // no part of a view is chosen by these
+  const { other_text: _, patch_from: __, ...choice } = page.state.choice; // only controls show these, and controls are drawn again in any case
   const key = JSON.stringify([width, choice, answerPosition(page)]);
   known.set(place, { rows, question: JSON.stringify(page.state.answer.question) });
   const surroundings = { width, picks: chosenHere(page, panel), mark: panel.mark };
@@ -181,6 +181,8 @@ export function rowsOf({ rows }) {
 export async function exportAnalysis(page, row) {
   const name = row.name.replaceAll("_", "-");
   const rows = await rowsToSave(page, row);
+  if (!rows.some(({ views }) => views.some(isDrawn)))
+    throw new Error(sentencesOf(rows) || "There is nothing to save here.");
   const words = stepsOf(page, row)?.answer?.words ?? "";
   const side = { question: askedQuestion(page, row), ...attentionOf(page, row) };
   return drawingOf(page, name, rows, [row.title, words], side);
@@ -206,6 +208,11 @@ export function drawingOf(page, name, rows, [title, words] = ["", ""], side = {}
 function captionsOf({ title, text, views }) {
   const said = views.flatMap((view) => (view.kind === "verdict" ? [view.text] : isDrawn(view) ? [view.title] : []));
   return said.length ? [title, ...said, text] : [];
+}
+
+/** What is said in place of views. @param {ViewRow[]} rows */
+function sentencesOf(rows) {
+  return rows.flatMap(({ views }) => views.flatMap((view) => (view.kind === "verdict" ? [view.text] : []))).join(" ");
 }
 
 /** The attention that is analysed, if it can be chosen: patches are of self-attention. @param {ExplorePage} page @param {AnalysisRow} row */

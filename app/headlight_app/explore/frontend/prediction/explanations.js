@@ -36,7 +36,7 @@ function draw(page, name, choice, pause) {
   place.hidden = !place.childElementCount;
 }
 
-/** A prediction of the whole text has no two tokens that it could be between. @param {ExplorePage} page */
+/** Null for a prediction of the whole text, which is not explained here, and for a lone candidate. @param {ExplorePage} page */
 function whyChoice(page) {
   const [prediction] = page.state.answer.predictions;
   const isKnown = prediction?.candidates.length > 1 && prediction.token_text !== null;

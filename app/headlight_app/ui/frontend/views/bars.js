@@ -33,6 +33,11 @@ export function createBars(view, picks) {
   ]);
 }
 
+/** Whether there is one number, of which nothing says how much it is. @param {BarsView} view */
+export function isAlone({ high, labels, series }) {
+  return high === null && labels.length === 1 && Object.keys(series).length === 1;
+}
+
 /** @param {string} label @param {BarsView["picks"][number] | undefined} pick @param {Picks} [picks] */
 function createLabel(label, pick, picks) {
   if (!picks || !pick || !Object.keys(pick).length) return createElement("span", "bar-label", label);
@@ -51,13 +56,12 @@ export function barNumber({ as_percent, digits }, number) {
  */
 function createLine(name, value, largest, colour, signed, view) {
   const line = createElement("div", "bar-line");
-  const isAlone = view.high === null && view.labels.length === 1 && Object.keys(view.series).length === 1;
   const share = Number.isFinite(value) ? Math.min(Math.abs(value) / largest, 1) : 1;
   const [room, zero] = signed ? [50, 50] : [100, 0];
   const bar = createBar("", (share * room) / 100);
   bar.style.left = `${value < 0 ? zero - share * room : zero}%`;
   bar.style.background = colour;
-  const track = createElement("span", "bar-track", isAlone ? [] : [bar]);
+  const track = createElement("span", "bar-track", isAlone(view) ? [] : [bar]);
   line.append(track, createElement("span", "bar-number", `${name ? `${name} ` : ""}${barNumber(view, value)}`));
   return line;
 }

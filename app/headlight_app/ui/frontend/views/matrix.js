@@ -181,7 +181,7 @@ function tellCells(view, table, note) {
   };
 }
 
-/** Makes the cells buttons that are read, and choose. @param {MatrixView} view @param {HTMLTableElement} table @param {Picks} picks */
+/** Makes a button of each cell that can be read or chosen. @param {MatrixView} view @param {HTMLTableElement} table @param {Picks} picks */
 function makeButtons(view, table, picks) {
   table.role = "grid";
   for (const cell of /** @type {NodeListOf<HTMLElement>} */ (table.querySelectorAll("td[data-row]"))) {

@@ -1,4 +1,4 @@
-// Tokens as chips with words below them, or as running text; the note tells the one under the pointer.
+// Tokens as chips with words below them, or as running text; the note tells the one under the pointer, or else the chosen one.
 
 import { HEAD_COLOURS } from "../charts/colours.js";
 import { createChip, createElement, inlineText, listenToChip, onHover, visibleText } from "../dom/dom.js";
@@ -81,7 +81,7 @@ function createReadChip(view, { picks, mark }, note, index) {
 }
 
 /**
- * The note tells a chip, or else what it says at rest.
+ * Writes the words of a chip into the note, or the note's own without one.
  * @param {Element | null | undefined} chip @param {HTMLElement | null | undefined} note
  */
 function tellChip(chip, note) {
@@ -89,7 +89,7 @@ function tellChip(chip, note) {
   if (note && note.dataset.rest !== undefined) note.textContent = words || note.dataset.rest;
 }
 
-/** Marks and tells the chips of tokens that are active on the page. @param {ParentNode} root @param {string} side @param {number[]} positions */
+/** Marks the chips of the tokens that are active on the page, and tells the first of them. @param {ParentNode} root @param {string} side @param {number[]} positions */
 export function markChips(root, side, positions) {
   for (const list of root.querySelectorAll(".token-chips")) {
     const chips = /** @type {NodeListOf<HTMLElement>} */ (list.querySelectorAll(`.chip[data-place^="${side} "]`));

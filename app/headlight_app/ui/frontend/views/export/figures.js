@@ -15,7 +15,7 @@ import {
 import { addTokens } from "../../charts/figure_tokens.js";
 import { addColourScale, addPanels, beginFigure, colourNames, titled } from "../../charts/shapes.js";
 import { table } from "../../dom/table.js";
-import { barNumber } from "../bars.js";
+import { barNumber, isAlone } from "../bars.js";
 import { addFlowDrawing } from "../flow/flow.js";
 import { addTreeDrawing } from "../graphs/tree.js";
 import { lineChart } from "../lines.js";
@@ -121,6 +121,10 @@ function addChanges(figure, { parts, start, end }, box) {
 
 /** @param {Figure} figure @param {BarsView} view @param {Box} box */
 function addViewBars(figure, view, box) {
+  if (isAlone(view)) {
+    const [number] = Object.values(view.series)[0].map(Number);
+    return addTextLines(figure, [`${view.labels[0]}   ${barNumber(view, number)}`], box.x, box.y);
+  }
   const { labels, series, high } = view;
   const kinds = Object.keys(series);
   const rows = labels.map((label, place) => ({ label, values: kinds.map((kind) => Number(series[kind][place])) }));
