@@ -294,7 +294,7 @@ export interface AttentionFunctionRow {
   has_temperature: boolean;
 }
 
-/** An analysis of the tab Layers: what it reads of the choice, and its lesson, empty if it depends on the model. */
+/** An analysis: what it reads of the choice, and its lesson, empty if it depends on the model. */
 export interface AnalysisRow {
   name: string;
   title: string;
