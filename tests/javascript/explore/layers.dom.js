@@ -410,3 +410,24 @@ test("another text has another answer", async () => {
   assert.notEqual(page.text("analysis-said"), before);
   assert.equal(chosenIn(page, "layers-query"), "2");
 });
+
+test("an explanation that arrives leaves what is pointed at in the open panel", async () => {
+  const held = holdAnswer();
+  const page = await explore(
+    { text: TEXT, tab: "layers", analysis: "information_flow" },
+    MODEL,
+    async (route, answer) => {
+      if (route === "analysis" && JSON.stringify(answer.meta).includes("Largest parts of the difference"))
+        await held.released;
+      return answer;
+    },
+  );
+  await until(() => page.all("[data-testid=flow]").length);
+  page.press("ArrowRight", page.get("flow"));
+  const marked = () => page.all(".chip.key").length;
+  assert.equal(marked(), 1);
+  held.release();
+  await settle();
+  assert.ok(page.shows("why"));
+  assert.equal(marked(), 1);
+});

@@ -57,7 +57,7 @@ class Explore {
     this.state = new ExploreState(data.state, data, data.settings);
     this.view = createView(this, place, createAnswerView(this));
     this.#asking = new Questions(data.api);
-    this.server = new HttpServer(data.api, this.state, (route) => drawArrival(this, route));
+    this.server = new HttpServer(data.api, this.state, (route, details) => drawArrival(this, route, details));
     const { elements } = this.view;
     const isWaiting = () => elements.root.classList.contains("waiting");
     this.#address = new AddressBar(() => this.#linked());

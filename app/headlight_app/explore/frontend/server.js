@@ -23,7 +23,7 @@ export class HttpServer {
 
   /**
    * @param {string} api address of the routes @param {ExploreState} state
-   * @param {(route: string) => void} onArrival called when the answer to a `get` has arrived
+   * @param {(route: string, details: object) => void} onArrival called when the answer to a `get` has arrived
    */
   constructor(api, state, onArrival) {
     this.api = api;
@@ -104,7 +104,7 @@ export class HttpServer {
         () => {}, // the displayed question already reports a server that does not answer
       );
       entry.found = { meta, numbers: meta.error ? new Float32Array() : readFloats(buffer, start) };
-      if (answer === this.#state.latestAnswer) this.#onArrival(route);
+      if (answer === this.#state.latestAnswer) this.#onArrival(route, details);
     } catch {
       known.delete(key); // requested again with the next change
     }

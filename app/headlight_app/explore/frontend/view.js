@@ -9,7 +9,7 @@ import { showProblem } from "../../ui/frontend/questions.js";
 import { drawEdits } from "./edits/edit_list.js";
 import { drawPicture } from "./picture/picture.js";
 import { announcePrediction } from "./prediction/announcement.js";
-import { drawExplanations } from "./prediction/explanations.js";
+import { drawExplanations, isExplanation } from "./prediction/explanations.js";
 import { activeTab, drawActiveTab, markActiveTab } from "./tabs.js";
 import { drawTerms } from "./terms.js";
 
@@ -120,12 +120,14 @@ export function drawAround(page) {
 
 /**
  * Redraws only the parts that show a newly arrived result about the answer.
- * @param {ExplorePage} page @param {string} route
+ * @param {ExplorePage} page @param {string} route @param {object} details of the request
  */
-export function drawArrival(page, route) {
+export function drawArrival(page, route, details) {
   if (route === "input_vectors") drawPicture(page);
-  if (route === "analysis") drawExplanations(page);
-  if (route !== "input_vectors" || activeTab(page) === "tokens") page.view.redraw();
+  const explains = isExplanation(details);
+  if (explains)
+    drawExplanations(page); // the open panel keeps what is pointed at there
+  else if (route !== "input_vectors" || activeTab(page) === "tokens") page.view.redraw();
 }
 
 /** Redraws without a request: the open tab, and the active edits. @param {ExplorePage} page */

@@ -13,6 +13,11 @@ import { askFloats } from "../server.js";
 
 const [WHY_PAUSE, LEDGER_PAUSE] = [900, 300]; // milliseconds without another choice
 
+/** Whether a request is for an explanation. @param {object} details */
+export function isExplanation(details) {
+  return "analysis" in details && ["why", "ledger"].includes(String(details.analysis));
+}
+
 /** @param {ExplorePage} page */
 export function drawExplanations(page) {
   draw(page, "why", whyChoice(page), WHY_PAUSE);
