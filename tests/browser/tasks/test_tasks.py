@@ -65,7 +65,7 @@ def exported(page: Page, folder: Path, numbers: str) -> tuple[set[str], np.ndarr
     return {element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")}, values
 
 
-def test_a_target_is_written_again_and_its_lines_follow(shared_visitor: Visitor) -> None:
+def test_a_target_is_written_again_and_its_lines_follow(shared_visitor: Visitor, tmp_path: Path) -> None:
     page = tasks(shared_visitor, "model=dates")
     view = page.get_by_test_id("task-translate")
     written = view.locator(".outputs .chip:visible")
@@ -84,6 +84,8 @@ def test_a_target_is_written_again_and_its_lines_follow(shared_visitor: Visitor)
     expect(count).to_have_text("8 of 10 tokens written")
     page.get_by_test_id("source").fill("4/3/1987")
     expect(written.locator("bdi")).to_have_text(list("1987-04-03"))
+    words, weights = exported(page, tmp_path, "Alignment weights")
+    assert {"read", "answer"} <= words and weights.shape == (10, 9), "also where there are no beams"
 
 
 def test_beams_are_shown_exported_and_one_is_taken(shared_visitor: Visitor, tmp_path: Path) -> None:

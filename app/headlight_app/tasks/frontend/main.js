@@ -69,7 +69,6 @@ function markTokens(page, root) {
 
 /** Two drawings, one below the other. @param {ShownDrawing} one @param {ShownDrawing} other @returns {ShownDrawing} */
 function below(one, other) {
-  if (!Object.keys(other.tables).length) return one;
   return {
     ...one,
     shown: [one.shown, other.shown].filter(Boolean).join("; "),

@@ -177,12 +177,15 @@ export function rowsOf({ rows }) {
   return /** @type {ViewRow[]} */ (/** @type {unknown} */ (rows));
 }
 
-/** @param {ExplorePage} page @param {AnalysisRow} row @returns {Promise<ShownDrawing>} */
+/** @param {ExplorePage} page @param {AnalysisRow} row @returns {Promise<ShownDrawing | null>} */
 export async function exportAnalysis(page, row) {
   const name = row.name.replaceAll("_", "-");
   const rows = await rowsToSave(page, row);
-  if (!rows.some(({ views }) => views.some(isDrawn)))
-    throw new Error(sentencesOf(rows) || "There is nothing to save here.");
+  if (!rows.some(({ views }) => views.some(isDrawn))) {
+    const sentences = sentencesOf(rows);
+    if (sentences) throw new Error(sentences);
+    return null; // there are only controls
+  }
   const words = stepsOf(page, row)?.answer?.words ?? "";
   const side = { question: askedQuestion(page, row), ...attentionOf(page, row) };
   return drawingOf(page, name, rows, [row.title, words], side);
