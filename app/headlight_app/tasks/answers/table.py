@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
-from headlight.registry import Registry
-from headlight_app.explore.answers.analyses.row import Analysis
+from headlight_app.explore.answers.analyses.row import table_of
 
 NAMES = (
     "classify",
@@ -13,11 +10,4 @@ NAMES = (
     "translate",
     "similar",
 )
-
-
-def _row(name: str) -> Analysis:
-    found: Analysis = import_module(f"{__package__}.{name}").ANALYSIS
-    return found
-
-
-TASK_ANALYSES: Registry[Analysis] = Registry("task", {name: _row(name) for name in NAMES})
+TASK_ANALYSES = table_of("task", __package__, NAMES)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 
 from headlight.config import Config
+from headlight.registry import Registry
 from headlight.views.kinds import View
 from headlight.views.rows import Row
 from headlight_app.contract.state import State
@@ -67,3 +69,8 @@ class Analysis:
     exists: Callable[[Config], bool] = lambda config: True
     of_likeliest: bool = False
     programs: Callable[[ResolvedQuestion, State], Iterator[Program]] = lambda resolved, state: iter(())
+
+
+def table_of(kind: str, package: str, names: Sequence[str]) -> Registry[Analysis]:
+    """The analyses of a package: the module of each name has its row, `ANALYSIS`."""
+    return Registry(kind, {name: import_module(f"{package}.{name}").ANALYSIS for name in names})

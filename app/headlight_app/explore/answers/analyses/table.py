@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
-from headlight.registry import Registry
-from headlight_app.explore.answers.analyses.row import Analysis
+from headlight_app.explore.answers.analyses.row import table_of
 
 NAMES = (
     "logit_lens",
@@ -18,11 +15,4 @@ NAMES = (
     "experts",
     "head_search",
 )
-
-
-def _row(name: str) -> Analysis:
-    found: Analysis = import_module(f"{__package__}.{name}").ANALYSIS
-    return found
-
-
-ANALYSES: Registry[Analysis] = Registry("analysis", {name: _row(name) for name in NAMES})
+ANALYSES = table_of("analysis", __package__, NAMES)
