@@ -77,6 +77,20 @@ test("a curve goes from its first number to its last, and several have a legend"
   assert.ok(end > 42 && end < 70);
 });
 
+test("a chart over a logarithmic axis has finite places, wherever its values are", () => {
+  for (const values of [
+    [3, 8],
+    [7, 90],
+    [5, 5],
+    [0, NaN],
+  ]) {
+    const { figure } = beginFigure(85, "");
+    const chart = { series: [{ name: "norm", values }], x: [0, 1], labels: ["embedding", "layer 0"], yTitle: "norm" };
+    addLineChart(figure, { ...chart, isLogY: true }, BOX);
+    for (const shape of figure.shapes) assert.ok(endsOf(shape).every(Number.isFinite), `${values}: ${shape.kind}`);
+  }
+});
+
 test("a curve is interrupted at NaN", () => {
   const { figure } = beginFigure(85, "");
   const series = [{ name: "loss", values: [3, 2, NaN, 1, 0] }];

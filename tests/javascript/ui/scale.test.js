@@ -28,6 +28,13 @@ test("values are between the ends of their axis, and so are the marks", () => {
   assert.deepEqual([powers.low, powers.place(10), powers.marks], [1, 10, [1, 10, 100, 1000]]);
 });
 
+test("a logarithmic axis without two powers of ten has other round numbers", () => {
+  const { marks, place } = createScale([3, 8], 0, 10, { isLog: true });
+  assert.deepEqual(marks, [3, 4, 5, 6, 7, 8]);
+  assert.ok(place(4) > 2.9 && place(8) === 10);
+  assert.deepEqual(createScale([7, 90], 0, 10, { isLog: true }).marks, [20, 40, 60, 80]);
+});
+
 test("an axis of one value, or of none, has a length", () => {
   for (const values of [[3], [], [NaN]])
     for (const isLog of [false, true]) {

@@ -37,8 +37,10 @@ export function createScale(values, start, end, { isLog = false, fromZero = fals
   const to = isLog ? Math.log10 : (/** @type {number} */ value) => value;
   const [low, high] = rangeOf(values, isLog, fromZero);
   const share = (/** @type {number} */ value) => (to(value) - to(low)) / (to(high) - to(low));
-  const all = isLog ? powersOfTen(low, high) : ticks(low, high, parts);
-  const marks = all.filter((mark) => share(mark) >= -ROUNDING && share(mark) <= 1 + ROUNDING);
+  const within = (/** @type {number} */ mark) => share(mark) >= -ROUNDING && share(mark) <= 1 + ROUNDING;
+  const powers = isLog ? powersOfTen(low, high).filter(within) : [];
+  // Between 3 and 8 there is no power of ten, and one alone says nothing of the distances.
+  const marks = powers.length < 2 ? ticks(low, high, isLog ? 2 * parts : parts).filter(within) : powers;
   return { low, high, marks, place: (value) => start + share(value) * (end - start) };
 }
 
