@@ -81,8 +81,9 @@ def discount_table(
 def discounts(counts: Int[np.ndarray, " entry"]) -> Float[np.ndarray, " three"]:
     """The discounts D1, D2 and D3+ for entries seen once, twice, and three times or more.
 
-    Chen and Goodman 1999, equation 26, from the numbers of entries seen one to four times; if one of these numbers is
-    zero (toy texts), the single discount of Ney et al. 1994 for all.
+    Chen and Goodman 1999, equation 26, from the numbers of entries seen one to four times. In toy texts one of these
+    numbers is zero, or a discount is not positive, which would leave nothing to unseen tokens: then all three are the
+    single discount of Ney et al. 1994.
     """
     once, twice, thrice, four = (float(np.count_nonzero(counts == number)) for number in (1, 2, 3, 4))
     if not once or not twice:
@@ -90,6 +91,5 @@ def discounts(counts: Int[np.ndarray, " entry"]) -> Float[np.ndarray, " three"]:
     one = once / (once + 2 * twice)
     if not thrice or not four:
         return np.full(3, one)
-    several = [1 - 2 * one * twice / once, 2 - 3 * one * thrice / twice, 3 - 4 * one * four / thrice]
-    bounded: np.ndarray = np.clip(several, 0.0, [1.0, 2.0, 3.0])
-    return bounded
+    several = np.array([1 - 2 * one * twice / once, 2 - 3 * one * thrice / twice, 3 - 4 * one * four / thrice])
+    return several if several.min() > 0 else np.full(3, one)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headlight.data.corpus import TokenizedText
@@ -76,6 +76,7 @@ def test_the_discounts_match_a_hand_calculation() -> None:
     assert discounts(np.array([5])) == pytest.approx([0.5, 0.5, 0.5])
 
 
+@example([0, 0, 0, 0, 0, 1, 0, 2, 1, 3, 0, 3, 0, 3, 0], [3], 2)  # equation 26 gives a negative discount
 @given(texts, short, st.integers(1, 4))
 def test_probabilities_sum_to_one(ids: list[int], context: list[int], order: int) -> None:
     probability = counted(ids, order=order).distribution(array(context))
