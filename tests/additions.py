@@ -399,7 +399,6 @@ ANALYSIS = Analysis("Words", "How long each token is.", reads=("query",), comput
                 """\
         "letters": TaskView(
             "Letters",
-            "",
             "How many letters each token has.",
             "reads words",
             "a model that fills gaps",

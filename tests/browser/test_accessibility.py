@@ -67,7 +67,7 @@ PLACES = {
     "sentences": Place("/tasks", "model=stories-masked&task=similar", ".task .heat td button:visible"),
     "classify": Place("/tasks", "model=sentiment", ".task .token-chips .chip:visible"),
     "tag": Place("/tasks", "model=entities", ".task .token-chips .chip:visible"),
-    "sort": Place("/tasks", "model=sort", '[data-testid="sort-verdict"]:not(:empty)'),
+    "sort": Place("/tasks", "model=sort", ".task .verdict:visible"),
     "translate": Place("/tasks", "model=dates&beam_width=3", ".task .facts th button"),
     "describe": Place("/tasks", "model=caption", '[data-testid="tokens"] .chip'),
     "compare": Place("/compare", "", ".answers .candidate", menus=("export-menu-button",)),

@@ -442,9 +442,9 @@ class AnalysisRow(Struct, frozen=True, kw_only=True):
     """An analysis: what it reads of the choice, and its lesson, empty if it depends on the model.
 
     `routes` are those that answer it: `analysis` after `pause_at_once` milliseconds without another choice,
-    `long_analysis` after `pause`, and `analysis_step` once the button titled `start` is pressed. With the kinds of
-    patches in `reads_head_of` it reads the chosen head too. `of_unpatched`: its steps are of the run without patches.
-    `of_likeliest`: it is about the likeliest answer.
+    `long_analysis`, which reads `long_reads`, after `pause`, and `analysis_step` once the button titled `start` is
+    pressed. With the kinds of patches in `reads_head_of` it reads the chosen head too. `of_unpatched`: its steps are of
+    the run without patches. `of_likeliest`: it is about the likeliest answer.
     """
 
     name: str
@@ -452,6 +452,7 @@ class AnalysisRow(Struct, frozen=True, kw_only=True):
     lesson: str
     reads: tuple[str, ...]
     reads_head_of: tuple[str, ...]
+    long_reads: tuple[str, ...]
     routes: tuple[str, ...]
     pause_at_once: int
     pause: int

@@ -14,7 +14,6 @@ from headlight_app.state.requirement import Requirement
 from headlight_app.state.session import change_state, current_state
 from headlight_app.tasks.contract import TasksPageRequest
 from headlight_app.tasks.views import TASK_VIEWS, view_section, views_json, views_of
-from headlight_app.ui.component import read
 
 TITLE, ICON, PATH = "Tasks", ":material/task_alt:", "tasks"
 TEXTS = "_texts_of_tasks"  # the texts typed for each task; the next task starts with its own example
@@ -25,9 +24,7 @@ COMPONENT = instrument(
     parts=(
         (
             "<!-- the answer to a task -->",
-            "".join(
-                view_section(name, view, read(view.html) if view.html else "") for name, view in TASK_VIEWS.items()
-            ),
+            "".join(view_section(name, view) for name, view in TASK_VIEWS.items()),
         ),
     ),
 )

@@ -9,19 +9,19 @@ from html import escape
 from headlight.config import Config
 from headlight.registry import Registry
 from headlight.tasks import has_number_labels, task_of
-from headlight_app.explore.tabs import Tab
 from headlight_app.state.requirement import Requirement
 
 
 @dataclass(frozen=True)
-class TaskView(Tab):
+class TaskView:
     """One task: `lesson` describes its view; `suits` selects the models that do it.
 
-    Its `html` is empty if its answer is all views: the file of its name in `answers` computes these.
-    `words` completes "a model that ", and `example` names a model to open if there is none. `attention` is the kind of
-    attention that connects answer and text: the page opens with it. Of several models, `preferred` is opened.
+    The file of its name in `answers` computes its views. `words` completes "a model that ", and `example` names a model
+    to open if there is none. `attention` is the kind of attention that connects answer and text: the page opens with
+    it. Of several models, `preferred` is opened.
     """
 
+    title: str
     lesson: str
     words: str
     example: str
@@ -69,14 +69,11 @@ def _embeds(config: Config) -> bool:
     return config.reads_text and not config.has_cross_attention and (task.fills_masks or not task.predicts)
 
 
-_FOLDER = "tasks/frontend"
-
 TASK_VIEWS: Registry[TaskView] = Registry(
     "task of the page",
     {
         "classify": TaskView(
             "Classify",
-            "",
             "One label for the whole text. Each token and each head is left out in turn: the label rests on those "
             "without which it loses most.",
             "labels whole texts",
@@ -86,7 +83,6 @@ TASK_VIEWS: Registry[TaskView] = Registry(
         ),
         "tag": TaskView(
             "Tag",
-            "",
             "One label for each token. What a word is depends on the words around it, so change a neighbour and see.",
             "labels each token",
             "a classifier of tokens, such as a BERT fine-tuned to find names,",
@@ -94,7 +90,6 @@ TASK_VIEWS: Registry[TaskView] = Registry(
         ),
         "sort": TaskView(
             "Sort",
-            f"{_FOLDER}/sort.html",
             "Each token predicts the number that belongs in its place. Lines lead from each answer to the tokens that "
             "it looked at.",
             "sorts numbers",
@@ -103,7 +98,6 @@ TASK_VIEWS: Registry[TaskView] = Registry(
         ),
         "translate": TaskView(
             "Translate",
-            f"{_FOLDER}/translate.html",
             "The decoder writes one token after another and looks at the source for each: lines lead from a token to "
             "the source tokens that it looked at.",
             "reads a source and writes a target",
@@ -114,7 +108,6 @@ TASK_VIEWS: Registry[TaskView] = Registry(
         ),
         "describe": TaskView(
             "Describe",
-            f"{_FOLDER}/describe.html",
             "The decoder writes one word after another and looks at the picture for each. Above each word is the "
             "picture, bright where the weights of that step are large.",
             "describes images",
@@ -124,7 +117,6 @@ TASK_VIEWS: Registry[TaskView] = Registry(
         ),
         "transcribe": TaskView(
             "Transcribe",
-            f"{_FOLDER}/transcript/transcribe.html",
             "The decoder writes one token after another and listens to a part of the recording for each: some heads "
             "follow it from token to token.",
             "transcribes recordings",
@@ -134,7 +126,6 @@ TASK_VIEWS: Registry[TaskView] = Registry(
         ),
         "similar": TaskView(
             "Compare sentences",
-            "",
             "A sentence encoder pools the last hidden states of a text's tokens into one vector, and two texts are as "
             "similar as the cosine of their vectors. That cosine is a sum over pairs of tokens.",
             "makes a vector from a sentence",
@@ -151,11 +142,11 @@ def views_json() -> list[dict[str, str]]:
     return [{"name": name, "title": view.title} for name, view in TASK_VIEWS.items()]
 
 
-def view_section(name: str, view: TaskView, html: str) -> str:
-    """The HTML of a task's view: its lesson, what is drawn by hand, and the place of its views."""
+def view_section(name: str, view: TaskView) -> str:
+    """The HTML of a task: its lesson, and the place of its views."""
     attributes = f'class="panel task {name}" data-testid="task-{name}" aria-label="{view.title}"'
     lesson = f'<p class="explain">{escape(view.lesson)}</p>'
-    return f"<section {attributes} hidden>{lesson}{html}<!-- an analysis --></section>"
+    return f"<section {attributes} hidden>{lesson}<!-- an analysis --></section>"
 
 
 def views_of(config: Config) -> list[str]:

@@ -46,10 +46,9 @@ from headlight_app.models.contract import (
 )
 from headlight_app.positions.answers import profile
 from headlight_app.positions.contract import PositionLossesRequest, PositionProfileRequest
-from headlight_app.tasks.answers import labels
 from headlight_app.tasks.answers import page as tasks_page
 from headlight_app.tasks.answers.table import TASK_ANALYSES
-from headlight_app.tasks.contract import TasksPageRequest, TokenLabelsRequest
+from headlight_app.tasks.contract import TasksPageRequest
 from headlight_app.worker.first_table import FIRST_ANSWERS, row
 
 ANALYSIS = AnalysisAnswers((ANALYSES, EXPLANATIONS, TASK_ANALYSES))
@@ -69,7 +68,6 @@ _ROWS = (
     row(explore.ExportWorksheetRequest, explore_files.answer_export_worksheet),
     row(explore.ExportCodeRequest, explore_files.answer_export_code),
     row(TasksPageRequest, tasks_page.answer_tasks_page),
-    row(TokenLabelsRequest, labels.answer_token_labels),
     row(ComparePageRequest, compare_page.answer_compare_page),
     row(CompareRequest, comparison.answer_compare),
     row(GeneratePageRequest, generate_page.answer_generate_page),

@@ -323,8 +323,9 @@ class ModelDiagramView(View):
 class ImageView(TitledView):
     """An image under a grid of `rows` x `columns` patches; `source` is the image's URL (`png_url`).
 
-    With `shades` it is drawn once for each of them, and a patch is as bright as its number; `marked` patches are
-    framed.
+    With `shades`, names and numbers, it is drawn once for each of them, and a patch is as bright as its number;
+    `marked` patches are framed. `places` are the tokens of the page that these drawings are of: the one that is pointed
+    at is marked there, and a click on a drawing chooses its pick.
     """
 
     kind: ClassVar[str] = "image"
@@ -332,8 +333,51 @@ class ImageView(TitledView):
     rows: int
     columns: int
     _: KW_ONLY
-    shades: Mapping[str, Numbers] = field(default_factory=dict)
+    shades: tuple[tuple[str, Numbers], ...] = ()
     marked: tuple[int, ...] = ()
+    places: tuple[TokenPlace, ...] = ()
+    picks: tuple[Pick, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpansView(View):
+    """A span from one number to another for each label, in `unit`, of a whole that is as long as `high`.
+
+    `places` and `picks` are those of the labels, as in a TokensView.
+    """
+
+    kind: ClassVar[str] = "spans"
+    labels: tuple[str, ...]
+    spans: tuple[tuple[Number, Number], ...]
+    high: float
+    unit: str
+    places: tuple[TokenPlace, ...] = ()
+    picks: tuple[Pick, ...] = ()
+
+
+@dataclass(frozen=True)
+class AlignmentView(TitledView):
+    """What was read and an answer as two rows of tokens, with a line between them for each weight.
+
+    `weights` are those from each token of the answer to each that was read, or none; `lines`: whether they are drawn as
+    lines. `notes` are written under the answer's tokens; those that are `wrong` are struck through. With `written`, the
+    later ones are not written yet. The note tells the token under the pointer, with `verb` between it and what it
+    looked at. `places` and `picks` are those of the answer's tokens, `read_places` those of what was read.
+    """
+
+    kind: ClassVar[str] = "alignment"
+    read: tuple[str, ...]
+    answer: tuple[str, ...]
+    weights: Array
+    _: KW_ONLY
+    verb: str
+    lines: bool = True
+    notes: tuple[str, ...] = ()
+    wrong: tuple[int, ...] = ()
+    written: int | None = None
+    read_places: tuple[TokenPlace, ...] = ()
+    places: tuple[TokenPlace, ...] = ()
+    picks: tuple[Pick, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -433,14 +477,14 @@ class ChoiceView(TitledView):
     """Options with the pick that each makes, and `chosen`, the place of the one that holds now.
 
     If `chosen` is None it is the option whose pick is the choice. Buttons of the form "actions" are never chosen; one
-    with an empty pick cannot be pressed.
+    with an empty pick cannot be pressed. The form "steps" goes through the options, one by one or by itself.
     """
 
     kind: ClassVar[str] = "choice"
     options: tuple[str, ...]
     picks: tuple[Pick, ...]
     _: KW_ONLY
-    form: Literal["buttons", "actions", "select", "slider"] = "buttons"
+    form: Literal["buttons", "actions", "select", "slider", "steps"] = "buttons"
     chosen: int | None = None
 
 

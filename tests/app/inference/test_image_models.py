@@ -19,7 +19,8 @@ from headlight_app.contract.state import State
 from headlight_app.explore.answers.export.code import python_code, shell_code
 from headlight_app.explore.answers.head_view import head_view as made_view
 from headlight_app.inference.resolved_question import resolve
-from tests.app.asking import make_question
+from headlight_app.tasks.answers.shown_weights import NOTHING_WRITTEN
+from tests.app.asking import ask_views, make_question
 from tests.app.explore.test_export_code import executed, run_shell
 from tests.app.inference.signal_models import LABELS, READS, ask, bring
 from tests.app.inference.test_images import photo
@@ -257,3 +258,19 @@ def test_programs_make_the_numbers_of_a_caption(
     np.testing.assert_allclose(executed(python_code(resolve(question), state), seers), shown, atol=1e-6)
     numbers = run_shell(shell_code(resolve(question), state), seers, tmp_path)
     np.testing.assert_allclose(numbers["cross_attention"][1, 2], shown, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_each_word_of_a_caption_has_the_patches_that_its_step_looked_at(name: str) -> None:
+    drawing = shipped_image_names(toys.captioner().config)[1]
+    asked = {"model": name, "image": drawing, "text": "the cat"}
+    (view,) = ask_views("describe", **asked, choice={"layer": 1, "head": 0})
+    trace = resolve(make_question(name, "the cat", image=drawing)).trace
+    looks = trace["decoder.1.cross.weights"][0][:2, len(WRITERS[name]) :]
+    assert [word for word, _ in view["shades"]] == ["the", "cat"] and view["rows"] * view["columns"] == looks.shape[1]
+    for found in ([numbers for _, numbers in view["shades"]], view["tables"]["Where each word looked"]["values"]):
+        np.testing.assert_allclose(found, looks, atol=1e-6, err_msg="the step before wrote the word")
+    (other,) = ask_views("describe", **asked, choice={"attention": "decoder.self"})
+    assert other["title"] == "Where each word looked: the mean of the heads of layer 1"
+    (nothing,) = ask_views("describe", **asked | {"text": ""})
+    assert nothing["text"] == NOTHING_WRITTEN

@@ -13,7 +13,7 @@ from headlight_app.explore.answers.layer_analysis import answer_number
 from headlight_app.explore.contract import ExportWorksheetRequest
 from headlight_app.inference.resolved_question import resolve
 from headlight_app.tasks.answers.classify import label_effects
-from headlight_app.tasks.answers.labels import LabelShares, likeliest
+from headlight_app.tasks.answers.labels import LabelShares, label_shares, likeliest
 from headlight_app.tasks.answers.tag import NONE, below
 from tests.app.asking import ask_steps, ask_views, ask_worker, make_question, make_request
 from tests.app.conftest import PROBLEMS, save_toys
@@ -111,13 +111,14 @@ def test_rankings_and_effects_are_of_the_answers_own_numbers(model: str, meaning
 
 
 def test_a_token_without_a_label_is_said_to_have_none() -> None:
-    meta, _ = ask("token_labels", "replaced", every_label=True)
-    numbers = [logits("replaced", position)[0] for position in range(len(meta["labels"]))]
+    resolved = resolve(make_question("replaced", TEXT))
+    shares = label_shares(resolved)
+    numbers = [logits("replaced", position)[0] for position in range(len(shares.after))]
     assert min(numbers) < 0 < max(numbers), "some tokens are replaced, some are not"
-    assert meta["as_trained"] == ["replaced" if number >= 0 else "" for number in numbers]
-    assert [label["after"] for (label,) in meta["labels"]] == pytest.approx(
-        value("multi-label", np.array(numbers)).tolist(), abs=1e-5
-    )
+    assert [likeliest(resolved, row) for row in shares.before] == [
+        "replaced" if number >= 0 else "" for number in numbers
+    ]
+    assert shares.after[:, 0] == pytest.approx(value("multi-label", np.array(numbers)), abs=1e-5)
 
 
 def test_a_label_that_excludes_no_other_is_named_if_it_is_likelier_than_not() -> None:

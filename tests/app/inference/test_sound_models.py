@@ -2,6 +2,7 @@
 
 import base64
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +10,17 @@ import pytest
 from starlette.testclient import TestClient
 
 from headlight.rendering.html import show_trace
+from headlight.sound.frames import EncodedSound
 from headlight.vision.shipped_images import shipped_image_names
 from headlight_app.contract.state import HeadChoice, State
 from headlight_app.explore.answers.export.code import python_code, shell_code
 from headlight_app.explore.answers.head_view import head_view
+from headlight_app.inference import resolved_question
 from headlight_app.inference.attention_payload import notes
 from headlight_app.inference.resolved_question import resolve
-from tests.app.asking import make_question
+from headlight_app.tasks.answers.shown_weights import attention_of_kind, combined_weights
+from headlight_app.tasks.answers.transcribe import listening_heads, middle_half
+from tests.app.asking import ask_views, make_question
 from tests.app.inference.signal_models import LABELS, ask, bring
 from tests.app.pages import component_data, open_app
 from tests.model import toys
@@ -139,3 +144,39 @@ def test_a_saved_page_holds_the_spectrogram(tmp_path: Path) -> None:
     assert len(view.columns.labels) == FRAMES
     page = show_trace(resolved.trace).document()
     assert '"sound"' in page.replace("\\", "") or "frames_read" in page
+
+
+def test_each_token_of_a_transcript_has_the_span_that_alignment_heads_heard() -> None:
+    (view,) = ask_views("transcribe", model="listener", text=TEXT, image="melody")
+    resolved = resolve(make_question("listener", TEXT, image="melody"))
+    sound, group = resolved.trace.source, attention_of_kind(resolved.config, "cross")
+    assert isinstance(sound, EncodedSound) and group is not None and group.aligned == ((1, 2),)
+    weights = resolved.trace["decoder.1.cross.weights"][2]
+    assert view["title"] == "When each token was heard: the alignment head" and view["labels"] == ["the", "cat"]
+    assert view["places"] == [["text", 0], ["text", 1]], "a token is heard by the step that wrote it"
+    for (start, end), place in zip(view["spans"], view["places"], strict=True):
+        first, last = middle_half(weights[place[1], : sound.read_count].astype(float))
+        assert [start, end] == pytest.approx([first * sound.frame_seconds, (last + 1) * sound.frame_seconds])
+
+
+def test_a_checkpoint_without_alignment_heads_is_heard_with_the_shown_or_the_last_heads() -> None:
+    resolved = resolve(make_question("listener", TEXT, image="melody"))
+    listed = attention_of_kind(resolved.config, "cross")
+    assert listed is not None
+    group = replace(listed, aligned=())
+    weights = {layer: resolved.trace[f"decoder.{layer}.cross.weights"] for layer in range(group.layers)}
+    shown = combined_weights(resolved, group, listening_heads(group, State(layer=0, head=1)), range(HEARD))
+    assert shown.heads == "layer 0, head 1" and np.array_equal(shown.values, weights[0][1][:, :HEARD])
+    other = combined_weights(resolved, group, listening_heads(group, State(attention="decoder.self", layer=0)))
+    assert other.heads == "the mean of the heads of layer 1"
+    assert other.values == pytest.approx(weights[1].mean(0), abs=1e-6)
+
+
+def test_a_recording_so_long_that_its_weights_are_not_kept_is_heard_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (kept,) = ask_views("transcribe", model="listener", text=TEXT, image="melody")
+    monkeypatch.setattr(resolved_question, "MAX_WEIGHTS_BYTES", 0)
+    assert resolve(make_question("listener", f"{TEXT} sat", image="melody")).is_long
+    (long,) = ask_views("transcribe", model="listener", text=f"{TEXT} sat", image="melody")
+    assert np.array(long["spans"])[:2] == pytest.approx(np.array(kept["spans"]))

@@ -52,7 +52,6 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "export_page": {},
     "export_worksheet": {"figure": "<svg/>", "link": "http://room/?layer=1", "line": "next"},
     "export_code": {},
-    "token_labels": {},
     "generate": {},
     "copying": {"position": 7, "token": 20},
     "position_profile": {"length": 8},
@@ -85,7 +84,6 @@ WITHOUT_A_MODEL = (
     *("check_image", "extract_upload", "download"),
 )
 TOYS = {
-    "token_labels": "tags",
     "analysis": "tags",
     "tasks_page": "mood",
 }

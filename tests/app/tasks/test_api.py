@@ -1,6 +1,7 @@
 """The views of the Tasks page get what the model computes."""
 
 import json
+import re
 import shutil
 from dataclasses import replace as replace_field
 from pathlib import Path
@@ -24,9 +25,13 @@ from headlight_app.explore.contract import LongAnalysisRequest
 from headlight_app.inference.attention_payload import predictions
 from headlight_app.inference.open_models import open_checkpoint
 from headlight_app.inference.resolved_question import resolve
+from headlight_app.tasks.answers.alignment import TOO_MANY, alignment
 from headlight_app.tasks.answers.classify import Effects, label_bars, label_effects
+from headlight_app.tasks.answers.shown_weights import NOT_KEPT, NOTHING_WRITTEN, ShownWeights
 from headlight_app.tasks.answers.similar import compare, largest_pairs
+from headlight_app.tasks.answers.sort import answer_note, read_words, wrong_places
 from headlight_app.tasks.answers.tag import label_kinds
+from headlight_app.tasks.answers.transcribe import middle_half
 from tests.app.asking import ask_views, ask_worker, body, make_question
 
 NUMBERS, OFF = "17 4 99 4", "encoder.2.self.weights=set:0"
@@ -36,19 +41,99 @@ def ask(route: str, **fields: Any) -> dict[str, Any]:
     return ask_worker(route, **fields)[0]
 
 
-def test_every_token_of_sort_gets_its_number() -> None:
-    found = ask("token_labels", model="sort", text=NUMBERS)
-    assert [labels[0]["text"] for labels in found["labels"]] == ["4", "4", "17", "99"] == found["as_trained"]
-    assert not found["changed"]
+def sorted_views(text: str = NUMBERS, **fields: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The alignment of a text's numbers, and the verdict."""
+    lines, verdict = ask_views("sort", model="sort", text=text, **fields)
+    return lines, verdict
+
+
+def test_every_token_of_sort_gets_its_number_and_what_it_looked_at() -> None:
+    lines, verdict = sorted_views(choice={"layer": 2, "head": 1})
+    assert (lines["answer"], lines["wrong"]) == (["4", "4", "17", "99"], [])
+    assert (verdict["text"], verdict["good"]) == ("All 4 numbers are in order.", True)
+    weights = resolve(make_question("sort", NUMBERS)).trace["encoder.2.self.weights"][1]
+    assert np.array(lines["weights"]) == pytest.approx(weights, abs=1e-6)
+    assert np.array(lines["tables"]["Alignment weights"]["values"]) == pytest.approx(weights, abs=1e-6)
+    assert lines["title"] == "Attention weights from the answer to what was read: layer 2, head 1"
+    assert lines["note"] == "Point at a token to see only its lines."
 
 
 def test_labels_are_those_of_the_edited_model_beside_those_as_trained() -> None:
-    found = ask("token_labels", model="sort", text=NUMBERS, edits=[OFF])
+    lines, verdict = sorted_views(edits=[OFF], choice={"layer": 2, "head": 1})
     checkpoint = open_checkpoint("sort")
-    edited = run(checkpoint.model, checkpoint.tokenizer, NUMBERS, [OFF])["logits"].argmax(-1)
-    expected = [label_text(checkpoint.model.config, int(label)) for label in edited]
-    assert [labels[0]["text"] for labels in found["labels"]] == expected != found["as_trained"]
-    assert found["changed"] and all(labels[0]["before"] != labels[0]["after"] for labels in found["labels"])
+    edited = run(checkpoint.model, checkpoint.tokenizer, NUMBERS, [OFF])["logits"]
+    now = [label_text(checkpoint.model.config, int(label)) for label in edited.argmax(-1)]
+    trained = ["4", "4", "17", "99"]
+    assert lines["answer"] == now != trained
+    wrong = [place for place, (one, other) in enumerate(zip(now, trained, strict=True)) if one != other]
+    assert lines["wrong"] == wrong
+    assert [lines["notes"][place] for place in wrong] == [f"was {trained[place]}" for place in wrong]
+    assert verdict["text"] == f"{4 - len(wrong)} of 4 places are right. The others are marked."
+    assert lines["note"] == "All weights are 0: layer 2, head 1."
+    for name, logits in (("", edited), (" as trained", run(checkpoint.model, checkpoint.tokenizer, NUMBERS)["logits"])):
+        shares = np.array(verdict["tables"][f"Label probabilities{name}"]["values"])
+        np.testing.assert_allclose(shares, softmax(logits), atol=1e-6)
+
+
+def test_a_right_answer_has_its_probability_and_one_that_a_change_made_wrong_what_it_was() -> None:
+    trained, _ = sorted_views()
+    logits = resolve(make_question("sort", NUMBERS)).value("logits")
+    assert trained["notes"] == [percent(float(share)) for share in softmax(logits).max(-1)]
+    changed, _ = sorted_views(edits=["encoder.0.self.weights[1]=set:0"])
+    wanted = ["4", "4", "17", "99"]
+    for place, (note, answer) in enumerate(zip(changed["notes"], changed["answer"], strict=True)):
+        assert (place in changed["wrong"]) == (answer != wanted[place])
+        assert note.startswith("was ") == (answer != wanted[place])
+
+
+def test_a_note_says_what_an_answer_was_or_should_be() -> None:
+    assert answer_note("3", "4", "5", "90 %") == "was 3"
+    assert (answer_note("4", "4", "5", "90 %"), answer_note("4", "4", "", "90 %")) == ("not 5", "90 %")
+
+
+def test_a_sorted_answer_is_compared_with_the_numbers_in_order() -> None:
+    assert wrong_places(["17", "4", "99", "4"], ["4", "04", "99", "99"]) == [2], "labels may have leading zeros"
+    assert wrong_places(["[UNK]", "4"], ["4", "4"]) is None, "nothing is right or wrong if not all are numbers"
+
+
+def test_a_note_reports_the_tokens_if_they_differ_from_the_typed_numbers() -> None:
+    assert re.search(r"not the numbers you typed.* read 1, 5, 0, 2\.$", read_words("1.5 0.2", ["1", "5", "0", "2"]))
+    assert read_words("9 100", ["9", "[UNK]"]).endswith("read 9, [UNK], where [UNK] is unknown text.")
+    assert read_words(" 3  17\n4 ", ["3", "17", "4"]) == ""
+
+
+def test_a_long_answer_has_no_lines_and_a_very_long_one_only_its_numbers() -> None:
+    for count, has_lines, has_weights in ((40, True, True), (41, False, True), (129, False, False)):
+        tokens = tuple(map(str, range(count)))
+        view = alignment(ShownWeights(np.eye(count), "layer 0, head 0"), tokens, tokens, "looks at")
+        assert view.tables is not None
+        assert (view.lines, view.note == TOO_MANY) == (has_lines, not has_lines)
+        assert bool(np.asarray(view.weights).size) == has_weights
+        assert np.array_equal(np.asarray(view.tables["Alignment weights"].values), np.eye(count))
+    without = alignment(None, ("1",), ("1",), "looks at")
+    assert (without.answer, without.note, without.tables) == (("1",), NOT_KEPT, None)
+
+
+def test_a_target_is_shown_up_to_the_chosen_step() -> None:
+    fields: dict[str, Any] = {"model": "dates", "source": "March 5 1987", "text": "1987-03-05"}
+    steps, lines, _ = ask_views("translate", **fields, choice={"query": 6})
+    assert steps["options"][steps["chosen"]] == "7 of 10 tokens written" and lines["written"] == 7
+    assert steps["picks"][-2:] == [{"query": 8}, {"query": 10}], "the query after the last token is the whole target"
+    assert "".join(lines["answer"]) == "1987-03-05"
+    resolved = resolve(make_question("dates", "1987-03-05", source="March 5 1987"))
+    weights = resolved.trace["decoder.0.cross.weights"][0][:10]
+    assert np.array(lines["weights"]) == pytest.approx(weights, abs=1e-6)
+    assert len(lines["tables"]["Alignment weights"]["values"]) == 7, "the numbers are those of the figure"
+    assert [pick["query"] for pick in lines["picks"]] == [0, 1, 2, 3, 4, 5, 10, 7, 8, 9]
+    whole, _, _ = ask_views("translate", **fields)
+    assert whole["options"][whole["chosen"]] == "10 tokens written"
+    nothing, _ = ask_views("translate", model="dates", source="March 5 1987", text="")
+    assert nothing["text"] == NOTHING_WRITTEN
+
+
+def test_a_span_is_the_middle_half_of_the_weights_however_sharp_they_are() -> None:
+    rows = ([0, 0, 1, 0], [0.25, 0.25, 0.25, 0.25], [0.1, 0.4, 0, 0.4, 0.1], [0, 0, 0])
+    assert [middle_half(np.array(row, float)) for row in rows] == [(2, 2), (0, 2), (1, 3), (0, 0)]
 
 
 def effects(model: str = "mood", token: int = -1, **fields: Any) -> Effects:
@@ -145,7 +230,7 @@ def test_only_a_label_of_the_whole_text_rests_on_tokens() -> None:
 
 def test_a_model_that_labels_no_tokens_says_so() -> None:
     with pytest.raises(TextError, match="does not label tokens"):
-        ask("token_labels", model="mood", text="the dog")
+        ask_views("sort", model="mood", text="the dog")
     with pytest.raises(TextError, match="does not label tokens"):
         ask_views("tag", model="mood", text="the dog")
 
@@ -176,7 +261,7 @@ def test_each_token_has_its_label_and_where_it_looked() -> None:
 def test_several_heads_are_read_as_one_and_another_attention_leaves_the_last_layer() -> None:
     for fields, where in (
         ({"heads": ["0.1", "1.2"], "head_reduction": "max"}, "In the largest weights of 2 heads it looked at"),
-        ({"attention": "decoder.cross"}, "In the mean of 4 heads it looked at"),
+        ({"attention": "decoder.cross"}, "In the mean of the heads of layer 1 it looked at"),
     ):
         (view,) = ask_views("tag", model="tags", text="the dog sat", choice=fields)
         assert where in view["details"][0]
@@ -215,13 +300,13 @@ def test_the_beams_are_those_of_the_search(width: int) -> None:
 
 
 def test_greedy_writing_without_changes_stands_on_the_page_already() -> None:
-    (widths,) = ask_views("translate", model="dates", source="4/3/1987", text="")
+    *_, widths = ask_views("translate", model="dates", source="4/3/1987", text="1987-04-03")
     assert widths["picks"][1] == {"beam_width": 2}
 
 
 def test_a_search_writes_under_the_edits_and_keeps_to_its_limits() -> None:
     asked = {"model": "dates", "source": "4/3/1987", "edits": ["decoder.*.cross.weights=set:0"]}
-    _, _, table = ask_views("translate", **asked, choice={"beam_width": MAX_BEAMS})
+    *_, table = ask_views("translate", **asked, choice={"beam_width": MAX_BEAMS})
     assert len(table["rows"]) == MAX_BEAMS
     assert table["rows"][0][0] != "1987-04-03"
     too_wide = msgspec.json.encode(

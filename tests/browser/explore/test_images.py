@@ -152,11 +152,11 @@ def test_a_caption_is_written_for_a_drawing_and_each_word_looks_at_it(model: str
 
 def test_describe_shows_for_each_word_where_it_looked(shared_visitor: Visitor) -> None:
     page = shared_visitor.open("model=captioner&task=describe", path="/tasks")
-    looks = page.get_by_test_id("described").locator(".look")
+    looks = page.get_by_test_id("task-describe").locator(".image-drawing")
     expect(looks.first).to_be_visible()
     page.get_by_test_id("sentence").fill("the cat")
-    expect(looks.locator("bdi")).to_have_text(["the", "cat"])
+    expect(looks.locator(".readout")).to_have_text(["the", "cat"])
     looks.first.click()
     expect(looks.first).to_have_attribute("aria-pressed", "true")
     wait_for_address(page, task="describe", text="the cat", pinned="0")
-    expect_to_fit(page, "described")
+    expect_to_fit(page, "view-image")

@@ -41,9 +41,10 @@ def test_each_written_token_has_the_span_that_alignment_heads_listen_to(
     shared_visitor: Visitor, tmp_path: Path
 ) -> None:
     page = shared_visitor.open("model=listener&task=transcribe&text=the+cat", path="/tasks")
-    rows = page.get_by_test_id("transcript").locator("li")
+    view = page.get_by_test_id("view-spans")
+    rows = view.locator("li")
     expect(rows.locator("bdi")).to_have_text(["the", "cat"])
-    expect(page.get_by_test_id("transcript-reading")).to_contain_text("the alignment head over")
+    expect(view).to_contain_text("When each token was heard: the alignment head")
     page.get_by_test_id("export-menu-button").click()
     page.get_by_test_id("export-which").select_option("When each token was heard")
     with np.load(download(page, "export-npz", tmp_path)) as file:
@@ -52,7 +53,7 @@ def test_each_written_token_has_the_span_that_alignment_heads_listen_to(
     for row, (start, end) in enumerate(spans):
         expect(rows.nth(row).locator(".number")).to_have_text(f"{start:.2f}–{end:.2f} s")
     rows.first.get_by_role("button").click()
-    expect(rows.first).to_have_class("hot")
+    expect(rows.first).to_have_class("query")
 
 
 def test_generate_plays_the_recording_and_takes_another_or_ones_own(visitor: Visitor) -> None:

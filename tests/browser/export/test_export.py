@@ -29,9 +29,9 @@ PROJECTORS = ((1280, 720), (1366, 768), (1920, 1080))
 ANSWERS_OF_TASKS = {
     "sentiment": "view-tokens",
     "entities": "view-tokens",
-    "sort": "sort-alignment",
-    "translate": "translate-alignment",
-    "caption": "described",
+    "sort": "view-alignment",
+    "translate": "view-alignment",
+    "caption": "view-image",
 }
 
 

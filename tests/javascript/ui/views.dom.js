@@ -4,12 +4,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "../dom.js";
 
-/** @import { BarsView, ChangesView, ChoiceView, FlowView, InputView, LinesView, MatrixView, Pick, TokenPlace, TokensView, TreeNode, TreeView, View } from "../../../app/headlight_app/ui/frontend/views/types.js" */
+/** @import { AlignmentView, BarsView, ChangesView, ChoiceView, FlowView, InputView, LinesView, MatrixView, Pick, SpansView, TokenPlace, TokensView, TreeNode, TreeView, View } from "../../../app/headlight_app/ui/frontend/views/types.js" */
 
 const { createRows } = await import("../../../app/headlight_app/ui/frontend/views/rows.js");
 const { drawViews } = await import("../../../app/headlight_app/ui/frontend/views/export/figures.js");
 const { survivors } = await import("../../../app/headlight_app/ui/frontend/views/graphs/tree.js");
-const { markChips } = await import("../../../app/headlight_app/ui/frontend/views/tokens.js");
+const { markPlaces } = await import("../../../app/headlight_app/ui/frontend/views/tokens/places.js");
+const { markAlignments } = await import("../../../app/headlight_app/ui/frontend/views/tokens/alignment.js");
+const { createElement } = await import("../../../app/headlight_app/ui/frontend/dom/dom.js");
+const { drawControl } = await import("../../../app/headlight_app/ui/frontend/views/controls.js");
 const { tablesOf } = await import("../../../app/headlight_app/ui/frontend/views/export/tables.js");
 
 const PLAIN = { note: "", before: "", tables: null };
@@ -306,15 +309,189 @@ test("tokens are read by pointer and keys, marked on the page, and chosen", () =
   assert.equal(noteText(), "\u2068“dull”\u2069: PER 60 %", "the chosen one");
   assert.deepEqual(marked, [["text", 2], null]);
   assert.ok(document.querySelector("[data-testid=view-note]")?.matches(".pointed"), "read to whoever uses keys");
-  markChips(document.body, "text", [1]);
+  markPlaces(document.body, "text", [1]);
   assert.equal(noteText(), "\u2068“An”\u2069: O 90 %", "a token that is pointed at elsewhere");
-  markChips(document.body, "text", []);
+  markPlaces(document.body, "text", []);
   assert.equal(noteText(), "Point at a token.");
   chips[0].focus();
   chips[0].dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
   assert.equal(document.activeElement, chips[1]);
   chips[0].click();
   assert.deepEqual(picked, [{ query: 1 }]);
+});
+
+/** @type {AlignmentView} */
+const ALIGNMENT = {
+  ...{ ...PLAIN, kind: "alignment", title: "", note: "Weights: layer 1, head 0." },
+  read: ["the", "dog"],
+  answer: ["le", "chien"],
+  weights: [
+    [0.003, 0.997],
+    [0.001, 0.002],
+  ],
+  verb: "looks at",
+  lines: true,
+  notes: ["", "not chat"],
+  wrong: [1],
+  written: null,
+  read_places: [
+    ["source", 0],
+    ["source", 1],
+  ],
+  places: [
+    ["text", 0],
+    ["text", 1],
+  ],
+  picks: [{ query: 0 }, { query: 1 }],
+};
+
+test("an answer beside what was read tells what each token looked at, and by which it was looked at", () => {
+  /** @type {unknown[]} */
+  const marked = [];
+  const picks = { choose: () => {}, isChosen: () => false };
+  const mark = (/** @type {unknown} */ query, /** @type {unknown} */ key) => marked.push([query, key]);
+  document.body.replaceChildren(...createRows(rowsOf(ALIGNMENT), { width: 800, picks, mark }, { isOpen: false }));
+  const [the, dog, le, chien] = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".two-sides .chip")]);
+  assert.deepEqual([chien.matches(".wrong"), chien.textContent], [true, "chiennot chat"]);
+  const told = (/** @type {HTMLElement} */ chip) => {
+    chip.dispatchEvent(new MouseEvent("mousemove"));
+    const words = noteText();
+    chip.dispatchEvent(new MouseEvent("mouseleave"));
+    return words;
+  };
+  assert.equal(told(le), "le looks at dog 99.7 %.");
+  assert.equal(told(chien), "chien looks at no token with more than 0.5 %.");
+  assert.equal(told(the), "the was hardly looked at.");
+  assert.equal(told(dog), "dog was looked at for le 99.7 %.");
+  assert.equal(noteText(), "Weights: layer 1, head 0.");
+  assert.deepEqual(marked.at(-2), [null, ["source", 1]]);
+  markAlignments(document.body, ["text", 0], null);
+  assert.equal(noteText(), "le looks at dog 99.7 %.");
+  markAlignments(document.body, null, null);
+  assert.equal(noteText(), "Weights: layer 1, head 0.");
+  const { figure } = drawViews(rowsOf(ALIGNMENT))(180, "Alignment");
+  const texts = figure.shapes.flatMap((shape) => (shape.kind === "text" ? [shape.text] : []));
+  for (const text of ["read", "answer", "the", "chien not chat"]) assert.ok(texts.includes(text), text);
+  assert.equal(figure.shapes.filter((shape) => shape.kind === "curve").length, 1);
+});
+
+test("an alignment that is too large has no lines, and at last only its tokens", () => {
+  const note = "Too many tokens for lines; the map below shows the weights.";
+  const many = { ...ALIGNMENT, lines: false, note };
+  document.body.replaceChildren(...createRows(rowsOf(many), { width: 800 }, { isOpen: false }));
+  assert.equal(document.querySelector(".two-sides svg"), null);
+  markAlignments(document.body, ["text", 0], null);
+  assert.equal(noteText(), "le looks at dog 99.7 %.");
+  const shapesOf = (/** @type {View} */ view) => drawViews(rowsOf(view))(180, "Alignment").figure.shapes;
+  assert.deepEqual(
+    shapesOf(many).filter((shape) => shape.kind === "curve"),
+    [],
+  );
+  const without = { ...many, weights: [] };
+  document.body.replaceChildren(...createRows(rowsOf(without), { width: 800 }, { isOpen: false }));
+  markAlignments(document.body, ["text", 0], null);
+  assert.equal(noteText(), note);
+  const isSaid = (/** @type {View} */ view, /** @type {string} */ words) =>
+    shapesOf(view).some((shape) => shape.kind === "text" && shape.text === words);
+  assert.ok(isSaid(without, note), "their weights are nowhere");
+  assert.ok(isSaid({ ...without, tables: {} }, "Too many tokens for a figure; the numbers have the weights."));
+});
+
+test("what is not written yet is hidden, and steps are taken one by one or by themselves", async () => {
+  document.body.replaceChildren(...createRows(rowsOf({ ...ALIGNMENT, written: 1 }), { width: 800 }, { isOpen: false }));
+  assert.equal(document.querySelectorAll(".chip.ahead").length, 1);
+  /** @type {Pick[]} */
+  const picked = [];
+  /** @type {ChoiceView} */
+  const steps = {
+    ...{ ...PLAIN, kind: "choice", title: "Written so far", form: "steps", chosen: 1 },
+    options: ["1 of 3", "2 of 3", "3"],
+    picks: [{ query: 0 }, { query: 1 }, { query: 3 }],
+  };
+  const picks = { choose: (/** @type {Pick} */ pick) => picked.push(pick), isChosen: () => false };
+  document.body.replaceChildren(...createRows(rowsOf(steps), { width: 800, picks }, { isOpen: false }));
+  const [back, play, on] = document.querySelectorAll("button");
+  assert.equal(document.querySelector(".steps")?.textContent, "◀Go on▶2 of 3");
+  back.click();
+  on.click();
+  play.click();
+  assert.deepEqual(picked, [{ query: 0 }, { query: 1 }, { query: 3 }], "each from the one before, drawn or not");
+  play.click();
+  assert.equal(play.textContent, "Go on");
+});
+
+test("steps are counted from the page's choice, not from the answer, and stop at another text", ({ mock }) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  /** @type {ChoiceView} */
+  const steps = {
+    ...{ ...PLAIN, kind: "choice", title: "Written so far", form: "steps", chosen: 2 },
+    options: ["1 of 3", "2 of 3", "3"],
+    picks: [{ query: 0 }, { query: 1 }, { query: 3 }],
+  };
+  let [query, subject] = [3, "one text"];
+  const picks = {
+    choose: (/** @type {Pick} */ pick) => {
+      query = Number(pick.query);
+    },
+    isChosen: (/** @type {Pick} */ pick) => pick.query === query,
+    subject: () => subject,
+  };
+  const place = createElement("div");
+  document.body.replaceChildren(place);
+  const draw = () => drawControl(place, steps, picks);
+  draw();
+  const [back, play] = place.querySelectorAll("button");
+  const goBack = () => {
+    for (const _ of "ab") {
+      back.click();
+      draw(); // with the view of the earlier answer
+    }
+  };
+  goBack();
+  assert.deepEqual([query, place.querySelector("span")?.textContent], [0, "1 of 3"]);
+  play.click();
+  mock.timers.tick(700);
+  assert.equal(query, 3);
+  draw();
+  goBack();
+  play.click();
+  assert.equal(query, 1);
+  subject = "another text";
+  mock.timers.tick(5000);
+  assert.equal(query, 1);
+});
+
+test("spans have their places on the screen and in the figure", () => {
+  /** @type {SpansView} */
+  const spans = {
+    ...{ ...PLAIN, kind: "spans", title: "When each token was heard", high: 4, unit: "s" },
+    labels: ["a", "b"],
+    spans: [
+      [0, 1],
+      [1, 3],
+    ],
+    places: [
+      ["text", 0],
+      ["text", 1],
+    ],
+    picks: [{ pinned: [0] }, { pinned: [1] }],
+  };
+  document.body.replaceChildren(...createRows(rowsOf(spans), { width: 800 }, { isOpen: false }));
+  const bars = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".when i")]);
+  assert.deepEqual(
+    bars.map(({ style }) => [style.left, style.width]),
+    [
+      ["0%", "25%"],
+      ["25%", "50%"],
+    ],
+  );
+  markPlaces(document.body, "text", [1]);
+  assert.equal(document.querySelector(".span-list .query")?.textContent, "b1.00–3.00 s");
+  const { shapes } = drawViews(rowsOf(spans))(85, "Spans").figure;
+  assert.ok(shapes.some((shape) => "text" in shape && shape.text === "1.00–3.00 s"));
+  const [first, second] = shapes.filter((shape) => shape.kind === "rectangle" && shape.fill !== undefined).slice(-2);
+  assert.ok(first.kind === "rectangle" && second.kind === "rectangle");
+  assert.ok(Math.abs(second.x - first.x - first.width) < 1e-9 && Math.abs(second.width - 2 * first.width) < 1e-9);
 });
 
 test("tokens, a tree and a table are in the figure", () => {

@@ -126,7 +126,7 @@ def test_a_caption_is_read_from_the_patches() -> None:
     words, looks = (picture for row in rows[:2] for picture in row.views)
     assert isinstance(words, TokensView) and " ".join(words.tokens[:8]) == "a yellow square right of a red triangle"
     assert isinstance(looks, ImageView) and len(looks.shades) == len(words.tokens)
-    assert all(len(tensor(each)) == looks.rows * looks.columns for each in looks.shades.values())
+    assert all(len(tensor(each)) == looks.rows * looks.columns for _, each in looks.shades)
 
 
 @pytest.mark.parametrize("channels", [1, 3])

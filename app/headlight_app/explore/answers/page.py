@@ -78,9 +78,10 @@ def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
 def analysis_row(name: str, row: Analysis) -> AnalysisRow:
     """What the page knows of an analysis."""
     parts = {"analysis": row.compute, "long_analysis": row.compute_long, "analysis_step": row.step}
-    same = {*AnalysisRow.__struct_fields__} - {"name", "routes"}
+    same = {*AnalysisRow.__struct_fields__} - {"name", "routes", "long_reads"}
     fields = {each: getattr(row, each) for each in same}
-    return AnalysisRow(name=name, routes=tuple(route for route, part in parts.items() if part), **fields)
+    routes = tuple(route for route, part in parts.items() if part)
+    return AnalysisRow(name=name, routes=routes, long_reads=row.long_reads or row.reads, **fields)
 
 
 def catalogue(config: Config) -> Catalogue:

@@ -301,6 +301,7 @@ export interface AnalysisRow {
   lesson: string;
   reads: string[];
   reads_head_of: string[];
+  long_reads: string[];
   routes: string[];
   pause_at_once: number;
   pause: number;

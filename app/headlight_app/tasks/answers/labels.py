@@ -8,18 +8,11 @@ import numpy as np
 
 from headlight.array_types import Float
 from headlight.errors import TextError
-from headlight.problem_types import problem_type_name, problem_type_of
+from headlight.problem_types import problem_type_of
 from headlight.tasks import label_text, task_of
-from headlight_app.contract.parts import Candidate
-from headlight_app.contract.reply import Reply
-from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
-from headlight_app.tasks.contract import (
-    TokenLabelsAnswer,
-    TokenLabelsRequest,
-)
-
-LABELS_PER_TOKEN = 3
-MAX_LABELS = 1 << 18  # of all tokens together, in an export
+from headlight.views.kinds import NumberTable
+from headlight.views.words import numbered
+from headlight_app.inference.resolved_question import ResolvedQuestion
 
 
 class LabelShares(NamedTuple):
@@ -29,39 +22,16 @@ class LabelShares(NamedTuple):
     after: Float[np.ndarray, "token label"]
 
 
-def answer_token_labels(request: TokenLabelsRequest) -> Reply[TokenLabelsAnswer]:
-    """The likeliest labels of every token, with their probabilities in the trained and in the changed model."""
-    resolved = resolve(request.question)
-    before, after = label_shares(resolved)
-    wanted = MAX_LABELS // len(after) if request.every_label else LABELS_PER_TOKEN
-    count = min(wanted, after.shape[1])
-    order = np.argsort(-after, axis=1, kind="stable")[:, :count]
-    answer = TokenLabelsAnswer(
-        labels=tuple(
-            tuple(
-                Candidate(
-                    id=int(label),
-                    text=label_text(resolved.config, int(label)),
-                    before=float(before[position, label]),
-                    after=float(after[position, label]),
-                )
-                for label in labels
-            )
-            for position, labels in enumerate(order)
-        ),
-        as_trained=tuple(likeliest(resolved, row) for row in before),
-        changed=resolved.is_changed,
-        names=resolved.config.labels,
-        problem_type=problem_type_name(resolved.config),
-    )
-    return Reply(answer)
-
-
 def likeliest(resolved: ResolvedQuestion, shares: Float[np.ndarray, " label"]) -> str:
     """The likeliest label of a token; empty if labels do not exclude each other and none is likelier than not."""
-    problem_type, label = problem_type_of(resolved.config), int(shares.argmax())
+    problem_type = problem_type_of(resolved.config)
     can_have_none = problem_type.is_probability and problem_type.has_scores
-    return "" if can_have_none and shares[label] < 0.5 else label_text(resolved.config, label)
+    return "" if can_have_none and shares.max() < 0.5 else best_label(resolved, shares)
+
+
+def best_label(resolved: ResolvedQuestion, shares: Float[np.ndarray, " label"]) -> str:
+    """The label of a token with the largest number."""
+    return label_text(resolved.config, int(shares.argmax()))
 
 
 def label_shares(resolved: ResolvedQuestion) -> LabelShares:
@@ -75,3 +45,11 @@ def label_shares(resolved: ResolvedQuestion) -> LabelShares:
 
 def _numbers(resolved: ResolvedQuestion) -> Float[np.ndarray, "token label"]:
     return problem_type_of(resolved.config).values(resolved.value("logits"))
+
+
+def label_tables(resolved: ResolvedQuestion, found: LabelShares) -> dict[str, NumberTable]:
+    """The numbers of every label of every token."""
+    axes = {"token": numbered(resolved.trace.text.token_texts), "label": tuple(resolved.config.labels)}
+    name = "Label probabilities" if problem_type_of(resolved.config).is_probability else "Label scores"
+    tables = {name: NumberTable(axes, found.after)}
+    return tables | ({f"{name} as trained": NumberTable(axes, found.before)} if resolved.is_changed else {})

@@ -7,7 +7,10 @@ from headlight_app.explore.answers.analyses.row import table_of
 NAMES = (
     "classify",
     "tag",
+    "sort",
     "translate",
+    "describe",
+    "transcribe",
     "similar",
 )
 TASK_ANALYSES = table_of("task", __package__, NAMES)

@@ -8,17 +8,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from headlight.array_types import Float
-from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.problem_types import problem_type_of
 from headlight.tasks import label_text
-from headlight.views.kinds import NumberTable, TokensView
-from headlight.views.words import numbered, percent, quoted
+from headlight.views.kinds import TokensView
+from headlight.views.words import percent, quoted
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.analyses.row import Analysis, Views
 from headlight_app.explore.answers.layer_analysis import answer_number
-from headlight_app.inference.head_selection import selected_heads
 from headlight_app.inference.resolved_question import ResolvedQuestion
-from headlight_app.tasks.answers.labels import LabelShares, label_shares, likeliest
+from headlight_app.tasks.answers.labels import LabelShares, label_shares, label_tables, likeliest
+from headlight_app.tasks.answers.shown_weights import READS, attention_of_kind, shown_weights
 
 OUTSIDE = "O"  # the label of tokens outside of entities, as in CoNLL 2003
 NONE = "–"  # of a token without a label
@@ -83,24 +82,12 @@ def _ranked(resolved: ResolvedQuestion, shares: Float[np.ndarray, " label"]) -> 
 def _looked(resolved: ResolvedQuestion, state: State) -> list[str]:
     """Where each token looked in the shown heads; empty texts if there are none, or if their weights are not kept."""
     tokens = resolved.trace.text.token_texts
-    group = next(iter(attention_groups(resolved.config)), None)
-    heads = _shown_heads(group, state) if group else []
-    kept = [resolved.trace.values.get(f"{group.path(layer)}.weights") for layer, _ in heads] if group else []
-    if not kept or any(weights is None for weights in kept):
+    shown = shown_weights(resolved, attention_of_kind(resolved.config, "self"), state)
+    if shown is None:
         return [""] * len(tokens)
-    reduction, name = ("mean", "mean") if state.head_reduction == "mean" else ("max", "largest weights")
-    each = np.stack([weights[head] for weights, (_, head) in zip(kept, heads, strict=True) if weights is not None])
-    weights = getattr(each.astype(float), reduction)(0)
-    layer, head = heads[0]
-    where = f"layer {layer}, head {head}" if len(heads) == 1 else f"the {name} of {len(heads)} heads"
-    return [f". In {where} it looked at {looked}" if (looked := _largest(row, tokens)) else "" for row in weights]
-
-
-def _shown_heads(group: AttentionGroup, state: State) -> list[tuple[int, int]]:
-    """The selected heads; all heads of the last layer if another attention is shown."""
-    if state.attention in ("", group.name):
-        return selected_heads(state, group)
-    return [(group.layers - 1, head) for head in range(group.heads)]
+    return [
+        f". In {shown.heads} it looked at {looked}" if (looked := _largest(row, tokens)) else "" for row in shown.values
+    ]
 
 
 def _largest(weights: Float[np.ndarray, " key"], tokens: Sequence[str]) -> str:
@@ -108,12 +95,4 @@ def _largest(weights: Float[np.ndarray, " key"], tokens: Sequence[str]) -> str:
     return ", ".join(f"{quoted(tokens[key])} {percent(weights[key])}" for key in best if weights[key] >= LITTLE)
 
 
-def label_tables(resolved: ResolvedQuestion, found: LabelShares) -> dict[str, NumberTable]:
-    """The numbers of every label of every token."""
-    axes = {"token": numbered(resolved.trace.text.token_texts), "label": tuple(resolved.config.labels)}
-    name = "Label probabilities" if problem_type_of(resolved.config).is_probability else "Label scores"
-    tables = {name: NumberTable(axes, found.after)}
-    return tables | ({f"{name} as trained": NumberTable(axes, found.before)} if resolved.is_changed else {})
-
-
-ANALYSIS = Analysis("Tag", reads=("attention", "layer", "head", "heads", "head_reduction"), compute=tag)
+ANALYSIS = Analysis("Tag", reads=READS, compute=tag)

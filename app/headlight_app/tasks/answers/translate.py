@@ -1,4 +1,4 @@
-"""Translate: the beams of a search as a tree, and the texts that it found."""
+"""Translate: the target, token by token, with what each looked at; and the beams of a search."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import numpy as np
 from headlight.cancellation import check_cancelled
 from headlight.generation.generate import LENGTH_PENALTY, Hypothesis, beam_search
 from headlight.text.tokenizer import Tokenizer
-from headlight.views.kinds import ChoiceView, NumberTable, TableView, TreeNode, TreeView
-from headlight.views.rows import row
+from headlight.views.kinds import ChoiceView, NumberTable, Pick, TableView, TreeNode, TreeView
+from headlight.views.rows import Row, row
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.analyses.row import Analysis, Views
 from headlight_app.inference.resolved_question import ResolvedQuestion
+from headlight_app.tasks.answers.alignment import alignment
+from headlight_app.tasks.answers.shown_weights import NOTHING_WRITTEN, READS, attention_of_kind, shown_weights
 
 MAX_STEPS = 64  # tokens that a search writes
 WIDTHS = (1, 2, 3, 4, 6, 8)
@@ -22,10 +24,43 @@ NOTHING = "(nothing)"
 Beams = tuple[Hypothesis, ...]
 
 
-def widths(resolved: ResolvedQuestion, state: State) -> Views:
-    """How many beams are kept."""
+def written(resolved: ResolvedQuestion, state: State) -> Views:
+    """The target up to the chosen step, with lines to what each of its tokens looked at, and the number of beams.
+
+    A click on the token of the chosen step shows the whole target again.
+    """
+    source, answer = resolved.trace.source, tuple(resolved.trace.text.token_texts[1:])  # without the start token
+    group = attention_of_kind(resolved.config, "cross")
+    if group is None or source is None:
+        return (_widths(),)
+    if not answer:
+        return NOTHING_WRITTEN, _widths()
+    last = len(answer) - 1
+    step = state.query if 0 <= state.query <= last else last
+    shown = alignment(
+        shown_weights(resolved, group, state),
+        tuple(source.token_texts),
+        answer,
+        "was written looking at",
+        written=step + 1,
+        read_places=tuple(("source", place) for place in range(len(source.ids))),
+        places=tuple(("text", query) for query in range(len(answer))),
+        picks=tuple({"query": len(answer) if query == step < last else query} for query in range(len(answer))),
+    )
+    return row(_steps(len(answer), step)), shown, _widths()
+
+
+def _steps(count: int, step: int) -> ChoiceView:
+    """The steps of writing; the query after the last token stands for the whole target."""
+    whole = "1 token written" if count == 1 else f"{count} tokens written"
+    titles = (*(f"{done} of {count} tokens written" for done in range(1, count)), whole)
+    picks: tuple[Pick, ...] = (*({"query": query} for query in range(count - 1)), {"query": count})
+    return ChoiceView("Written so far", titles, picks, form="steps", chosen=step)
+
+
+def _widths() -> Row:
     titles = tuple("Greedy" if width == 1 else f"{width} beams" for width in WIDTHS)
-    return (row(ChoiceView("Decoding", titles, tuple({"beam_width": width} for width in WIDTHS), form="select")),)
+    return row(ChoiceView("Decoding", titles, tuple({"beam_width": width} for width in WIDTHS), form="select"))
 
 
 def beams(resolved: ResolvedQuestion, state: State) -> Views:
@@ -118,4 +153,11 @@ def _ending(beam: Hypothesis) -> str:
     return "" if beam.is_finished else "not ended"
 
 
-ANALYSIS = Analysis("Translate", reads=("beam_width",), compute=widths, compute_long=beams, pause=150)
+ANALYSIS = Analysis(
+    "Translate",
+    reads=(*READS, "query", "beam_width"),
+    long_reads=("beam_width",),
+    compute=written,
+    compute_long=beams,
+    pause=150,
+)

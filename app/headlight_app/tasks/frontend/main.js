@@ -1,85 +1,78 @@
-// Tasks: the page Explore, with the task's own view of the answer above the tabs.
+// Tasks: the page Explore, with the views of the task's answer above the tabs.
 
 import { drawAnalysis, exportAnalysis } from "../../explore/frontend/analysis/analysis_views.js";
 import { defineInstrument } from "../../explore/frontend/main.js";
-import { addScaled } from "../../ui/frontend/charts/shapes.js";
 import { findByTestId } from "../../ui/frontend/dom/elements.js";
-import { table } from "../../ui/frontend/dom/table.js";
 import { currentGroup } from "../../ui/frontend/state/head_selection.js";
 import { activeQueries, setHover } from "../../ui/frontend/state/token_selection.js";
-import { markChips } from "../../ui/frontend/views/tokens.js";
-import describe from "./describe.js";
-import sort from "./sort.js";
-import transcribe from "./transcript/transcribe.js";
-import translate from "./translate.js";
+import { markAlignments } from "../../ui/frontend/views/tokens/alignment.js";
+import { markPlaces } from "../../ui/frontend/views/tokens/places.js";
 
-/** @import { AnalysisPanel, AnalysisRow, ExplorePage, ShownDrawing, Tab, TasksData } from "./types.js" */
-
-/** The modules of the tasks that are drawn by hand, or in part. @type {Record<string, Tab>} */
-const TASK_VIEWS = table({ sort, translate, describe, transcribe });
+/** @import { TokenPlace } from "../../ui/frontend/views/types.js" */
+/** @import { AnalysisPanel, AnalysisRow, ExplorePage, Tab, TasksData } from "./types.js" */
 
 /** @param {ExplorePage} page @param {HTMLElement} place @param {TasksData} data @returns {Tab} */
 function createTaskView(page, place, { task_views: rows, task_analyses }) {
   const panels = new Map(rows.map(({ name }) => [name, findByTestId(place, `task-${name}`)]));
   const shown = () => {
     const { task } = page.state.choice;
-    const analysis = task_analyses.find(({ name }) => name === task);
-    return { view: TASK_VIEWS[task], root: panels.get(task), analysis };
+    return { root: panels.get(task), row: task_analyses.find(({ name }) => name === task) };
   };
   return {
-    draw: (_, fresh) => {
+    draw: () => {
       for (const [name, panel] of panels) panel.hidden = name !== page.state.choice.task;
-      const { view, root, analysis } = shown();
-      view?.draw(page, fresh);
-      if (root && analysis) drawAnalysis(page, panelOf(page, root, analysis));
+      const { root, row } = shown();
+      if (!root || !row) return;
+      drawAnalysis(page, panelOf(page, root, row));
       markTokens(page, root);
     },
     markPointer: () => {
-      const { view, root } = shown();
-      view?.markPointer?.(page);
-      markTokens(page, root);
+      const { root } = shown();
+      if (root) markTokens(page, root);
     },
     exported: async () => {
-      const { view, analysis } = shown();
-      const drawn = (await view?.exported?.(page)) ?? null;
-      const views = analysis && (await exportAnalysis(page, analysis));
-      return drawn && views ? below(drawn, views) : (drawn ?? views ?? null);
+      const { row } = shown();
+      return row ? exportAnalysis(page, row, {}) : null;
     },
   };
 }
 
-/** What is pointed at in the views is marked in the heads, if these have it as a query. @param {ExplorePage} page @param {HTMLElement} root @param {AnalysisRow} row @returns {AnalysisPanel} */
+/** What is pointed at in the views is marked in the heads, if these have it. @param {ExplorePage} page @param {HTMLElement} root @param {AnalysisRow} row @returns {AnalysisPanel} */
 function panelOf(page, root, row) {
   return {
     root,
     row,
     refuse: () => false,
-    mark: (query) => {
-      if (!query) setHover(page, null);
-      else if (currentGroup(page)?.queries === query[0]) setHover(page, { query: query[1], key: null });
+    mark: (query, key) => {
+      const group = currentGroup(page); // a model without layers has none
+      if (!query && !key) setHover(page, null);
+      else if (group && (!query || query[0] === group.queries) && (!key || key[0] === group.keys))
+        setHover(page, { query: query?.[1] ?? null, key: key?.[1] ?? null });
     },
   };
 }
 
-/** Marks the chips of the active tokens. @param {ExplorePage} page @param {HTMLElement | undefined} root */
+/** Marks the active tokens in the views. @param {ExplorePage} page @param {HTMLElement} root */
 function markTokens(page, root) {
-  const group = currentGroup(page); // a model without layers has none
-  if (root && group) markChips(root, group.queries, activeQueries(page));
+  const group = currentGroup(page);
+  if (!group) return;
+  markPlaces(root, group.queries, activeQueries(page));
+  const { pointer } = page.state;
+  const key = pointer?.key ?? null;
+  markAlignments(root, pointer ? placeOf(group.queries, pointer.query) : chosenPlace(page), placeOf(group.keys, key));
 }
 
-/** Two drawings, one below the other. @param {ShownDrawing} one @param {ShownDrawing} other @returns {ShownDrawing} */
-function below(one, other) {
-  return {
-    ...one,
-    shown: [one.shown, other.shown].filter(Boolean).join("; "),
-    draw: (width, heading) => {
-      const { figure, y } = one.draw(width, heading);
-      const second = other.draw(width, "");
-      addScaled(figure, second.figure, 1, { x: 0, y });
-      return { figure, y: y + second.y };
-    },
-    tables: { ...one.tables, ...other.tables },
-  };
+/** The token that was chosen: the only locked one, else a chosen query. @param {ExplorePage} page */
+function chosenPlace(page) {
+  const { pinned, query } = page.state.choice;
+  return pinned.length === 1
+    ? placeOf(currentGroup(page).queries, pinned[0])
+    : placeOf("text", query < 0 ? null : query);
+}
+
+/** @param {"text" | "source"} side @param {number | null} position @returns {TokenPlace | null} */
+function placeOf(side, position) {
+  return position === null ? null : [side, position];
 }
 
 export default defineInstrument(createTaskView);

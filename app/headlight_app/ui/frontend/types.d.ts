@@ -7,7 +7,6 @@ import type { GenerateRoutes } from "../../generate/frontend/contract.js";
 import type { LessonRoutes } from "../../lesson/frontend/contract.js";
 import type { PositionsRoutes } from "../../positions/frontend/contract.js";
 import type { RoomRoutes } from "../../room/frontend/contract.js";
-import type { TasksRoutes } from "../../tasks/frontend/contract.js";
 import type {
   AttentionGroupAnswer,
   Catalogue,
@@ -152,8 +151,7 @@ export type Routes = CompareRoutes &
   ExportRoutes &
   GenerateRoutes &
   PositionsRoutes &
-  RoomRoutes &
-  TasksRoutes;
+  RoomRoutes;
 
 /** The routes that make files. */
 export type FileRoute = {

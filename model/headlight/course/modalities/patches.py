@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-from io import BytesIO
-
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import fold, unfold
@@ -21,8 +17,9 @@ from headlight.questions.kinds import Question
 from headlight.views.forms import shape_text
 from headlight.views.kinds import HeatMapView, ImageView, TableView
 from headlight.views.rows import row
-from headlight.vision.image import decode_image, process_image, require_pillow
+from headlight.vision.image import decode_image, process_image
 from headlight.vision.shipped_images import all_shipped_image_names, shipped_image
+from headlight.vision.urls import png_url
 
 
 def _title(name: str) -> str:
@@ -34,16 +31,6 @@ def _title(name: str) -> str:
 PICTURE = ChoiceControl(
     "Picture", "yellow-square-right-red-triangle", {name: _title(name) for name in all_shipped_image_names()}
 )
-
-
-def png_url(rgb: Shaped[np.ndarray, "pixel_row pixel_column 3"]) -> str:
-    """The pixels, as bytes, in a data URL of a PNG file. Raises ImageError if Pillow is missing."""
-    require_pillow()
-    from PIL import Image
-
-    file = BytesIO()
-    Image.fromarray(rgb).save(file, "PNG")
-    return f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
 
 
 IMAGE_SIDE = 96  # pixels of each resized image: divisible by many grids
@@ -121,7 +108,7 @@ def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Scree
                 source,
                 count,
                 count,
-                shades={name: head.weights[patch]},
+                shades=((name, head.weights[patch]),),
                 marked=(patch,),
             ),
             ImageView(

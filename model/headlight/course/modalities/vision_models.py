@@ -10,7 +10,7 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl
-from headlight.course.modalities.patches import PATCH, PICTURE, cut_into_patches, png_url
+from headlight.course.modalities.patches import PATCH, PICTURE, cut_into_patches
 from headlight.course.requirements import require_index, require_part
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import HEAD, LAYER
@@ -26,6 +26,7 @@ from headlight.views.rows import Row, row
 from headlight.vision.image import decode_image, process_image
 from headlight.vision.patches import EncodedImage
 from headlight.vision.shipped_images import shipped_image
+from headlight.vision.urls import png_url
 
 MOST_WORDS = 12  # words of a caption
 SHOWN_PATCHES, SHOWN_CHANNELS = 64, 128
@@ -88,7 +89,7 @@ def show_vision_model(model: Checkpoint, picture: str, layer: int, patch: int) -
                 grid.patch_rows,
                 grid.patch_columns,
                 note=BRIGHTNESS,
-                shades={f"head {head}": each for head, each in enumerate(looks)},
+                shades=tuple((f"head {head}", each) for head, each in enumerate(looks)),
                 marked=(patch,),
             ),
             title="Patches look at patches",
@@ -203,7 +204,7 @@ def show_caption(model: Checkpoint, picture: str, layer: int, head: int) -> Scre
                 source.patch_rows,
                 source.patch_columns,
                 note=BRIGHTNESS,
-                shades={name: look[source.first_patch :] for name, look in zip(names, looks, strict=True)},
+                shades=tuple((name, look[source.first_patch :]) for name, look in zip(names, looks, strict=True)),
             ),
             question=ask_largest(
                 "For which word does this head give the largest weight to a single patch?",

@@ -49,7 +49,8 @@ class Analysis:
     `target_token`, and of the attention for `attention`. With the kinds of patches in `reads_head_of` it depends on the
     chosen head too. `compute` returns what it shows at once, or `pause_at_once` milliseconds after the last choice.
     `compute_long` returns more, computed in the lane for long work, and asked for after `pause` milliseconds without
-    another choice, so that an analysis that runs the model again is not asked for while one types. `step` returns more
+    another choice, so that an analysis that runs the model again is not asked for while one types; it depends on
+    `long_reads`, or without them on the same fields. `step` returns more
     step by step, once the button titled `start` is pressed; `of_unpatched`: the run without patches, so that patches
     made by clicks do not change it. Models for which it does not `exist` do not list it. `of_likeliest`: it analyses
     the likeliest answer. The lesson is empty if it depends on the model.
@@ -59,6 +60,7 @@ class Analysis:
     lesson: str = ""
     reads: tuple[str, ...] = ()
     reads_head_of: tuple[str, ...] = ()
+    long_reads: tuple[str, ...] = ()
     compute: Callable[[ResolvedQuestion, State], Views] | None = None
     pause_at_once: int = 0
     compute_long: Callable[[ResolvedQuestion, State], Views] | None = None

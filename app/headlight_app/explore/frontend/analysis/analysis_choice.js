@@ -1,7 +1,7 @@
 // What an analysis reads of the page's choice, and what a click on one of its views changes.
 
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
-import { queryPosition, urlPosition } from "../../../ui/frontend/state/token_selection.js";
+import { lockedQuery, queryPosition, urlPosition } from "../../../ui/frontend/state/token_selection.js";
 import { toggledEdits } from "../edits/edit_actions.js";
 import { isPatch } from "../edits/edit_text.js";
 
@@ -19,15 +19,15 @@ export function answerPosition(page) {
 }
 
 /**
- * The request: of the choice only what the analysis reads, so that other changes ask for nothing. The controls name the
- * chosen head whether it is read or not.
- * @param {ExplorePage} page @param {AnalysisRow} row @param {{ ofControls: boolean }} [part]
+ * The request: of the choice only what the analysis, or its long part, reads, so that other changes ask for nothing. The
+ * controls name the chosen head whether it is read or not.
+ * @param {ExplorePage} page @param {AnalysisRow} row @param {{ ofControls?: boolean, isLong?: boolean }} [part]
  */
-export function detailsOf(page, { name, reads, reads_head_of }, { ofControls } = { ofControls: false }) {
+export function detailsOf(page, { name, reads, long_reads, reads_head_of }, { ofControls, isLong } = {}) {
   const chosen = chosenNow(page);
   const isRead = reads_head_of.includes(page.state.choice.patch) || (ofControls && reads_head_of.length);
   const head = isRead ? ["layer", "head"] : [];
-  const choice = Object.fromEntries([...reads, ...head].map((field) => [field, chosen[field]]));
+  const choice = Object.fromEntries([...(isLong ? long_reads : reads), ...head].map((field) => [field, chosen[field]]));
   return { analysis: name, choice };
 }
 
@@ -50,6 +50,7 @@ function chosenNow(page) {
 export function picksOf(page) {
   const chosen = chosenNow(page);
   return {
+    subject: () => JSON.stringify([page.state.choice.text, page.state.choice.source, page.state.choice.task]),
     choose(pick) {
       if ("text" in pick) page.state.writesTarget = false;
       page.change(changeOf(page, pick));
@@ -66,11 +67,12 @@ function isListed({ state }, edits) {
 }
 
 /**
- * A pick as a change of the choice; another query unlocks the tokens, and its answer is the likeliest, as that of another
- * text is.
+ * A pick as a change of the choice. One that only locks a token unlocks it if it is picked again. Another query unlocks
+ * the tokens, and its answer is the likeliest, as that of another text is.
  * @param {ExplorePage} page @param {Pick} pick
  */
 function changeOf(page, { toggle_edits, ...pick }) {
+  if (Array.isArray(pick.pinned) && Object.keys(pick).length === 1) return lockedQuery(page, Number(pick.pinned[0]));
   const variant = Object.entries(pick).filter(([field]) => field.startsWith(OF_VARIANT));
   const other = Object.entries(pick).filter(([field]) => !field.startsWith(OF_VARIANT));
   const changed = variant.map(([field, value]) => [field.slice(OF_VARIANT.length), value]);

@@ -7,6 +7,7 @@ import { remembered } from "../../../ui/frontend/state/memory.js";
 import { isControl } from "../../../ui/frontend/views/controls.js";
 import { drawViews, isDrawn } from "../../../ui/frontend/views/export/figures.js";
 import { tablesOf } from "../../../ui/frontend/views/export/tables.js";
+import { decodeImages } from "../../../ui/frontend/views/image.js";
 import { createRows } from "../../../ui/frontend/views/rows.js";
 import { runOf } from "../export/shown_run.js";
 import { askFloats } from "../server.js";
@@ -50,7 +51,7 @@ export function drawAnalysis(page, panel) {
   }
   atOnce.dataset.shown = row.name;
   const { server } = page;
-  const details = detailsOf(page, row);
+  const details = detailsOf(page, row, { isLong: true });
   const isDrawn = row.routes.includes("analysis")
     ? drawFound(
         page,
@@ -113,10 +114,12 @@ function drawRows(page, panel, place, rows) {
   const width = place.parentElement?.clientWidth || innerWidth;
   const { other_text: _, patch_from: __, ...choice } = page.state.choice; // only controls show these, and controls are drawn again in any case
   const key = JSON.stringify([width, choice, answerPosition(page)]);
-  known.set(place, { rows, question: JSON.stringify(page.state.answer.question) });
+  const question = JSON.stringify(page.state.answer.question);
+  const isSame = known.get(place)?.question === question;
+  known.set(place, { rows, question });
   const surroundings = { width, picks: chosenHere(page, panel), mark: panel.mark };
   const drawn = createRows(rows, surroundings, Object.assign(shown, { key }));
-  keepScrolled(place, () => updateChildren(place, ...drawn));
+  keepScrolled(place, () => updateChildren(place, ...drawn), isSame);
   scrollToOpened(panel, rows, place);
   const sentence = firstSentence(rows);
   if (sentence) say(panel, sentence);
@@ -177,17 +180,25 @@ export function rowsOf({ rows }) {
   return /** @type {ViewRow[]} */ (/** @type {unknown} */ (rows));
 }
 
-/** @param {ExplorePage} page @param {AnalysisRow} row @returns {Promise<ShownDrawing | null>} */
-export async function exportAnalysis(page, row) {
+/**
+ * The views as a figure and as numbers; null if there are only controls.
+ * @param {ExplorePage} page @param {AnalysisRow} row
+ * @param {object} [side] what is known of the run besides its question @returns {Promise<ShownDrawing | null>}
+ */
+export async function exportAnalysis(
+  page,
+  row,
+  side = { question: askedQuestion(page, row), ...attentionOf(page, row) },
+) {
   const name = row.name.replaceAll("_", "-");
   const rows = await rowsToSave(page, row);
   if (!rows.some(({ views }) => views.some(isDrawn))) {
     const sentences = sentencesOf(rows);
     if (sentences) throw new Error(sentences);
-    return null; // there are only controls
+    return null;
   }
+  await decodeImages(rows.flatMap(({ views }) => views));
   const words = stepsOf(page, row)?.answer?.words ?? "";
-  const side = { question: askedQuestion(page, row), ...attentionOf(page, row) };
   return drawingOf(page, name, rows, [row.title, words], side);
 }
 
@@ -230,11 +241,11 @@ async function rowsToSave(page, row) {
   const steps = stepsOf(page, row);
   if (row.start && !steps?.rows.length)
     throw new Error(`Nothing is computed yet: press “${row.start}” first, then save the result.`);
-  const asked = { ...detailsOf(page, row, { ofControls: true }), with_tables: true };
-  const answers = [
-    row.routes.includes("analysis") && askFloats(page, "analysis", asked),
-    row.routes.includes("long_analysis") && askFloats(page, "long_analysis", asked),
-  ];
-  const found = await Promise.all(answers);
+  const found = await Promise.all(
+    /** @type {const} */ (["analysis", "long_analysis"]).map((route) => {
+      const details = detailsOf(page, row, { ofControls: true, isLong: route === "long_analysis" });
+      return row.routes.includes(route) && askFloats(page, route, { ...details, with_tables: true });
+    }),
+  );
   return [...found.flatMap((answer) => (answer ? rowsOf(answer.meta) : [])), ...(steps?.rows ?? [])];
 }

@@ -1,25 +1,30 @@
-// Scrolled frames of views that are drawn anew: they stay where they are, and a newly chosen column comes into sight.
+// Scrolled frames and lists of views that are drawn anew: they stay where they are, and a newly chosen column comes into sight.
 
 const EDGE = 8; // pixels after the last column
 const MARGIN = 60; // pixels at the right of what a frame keeps in sight
 
 /**
- * @param {HTMLElement} place
- * @param {() => void} draw
+ * @param {HTMLElement} place @param {() => void} draw @param {boolean} isSame whether it is about the same text: a list
+ * of another begins at its top
  */
-export function keepScrolled(place, draw) {
-  const before = framesOf(place).map((frame) => ({ left: frame.scrollLeft, chosen: chosenPlace(frame) }));
+export function keepScrolled(place, draw, isSame) {
+  const before = framesOf(place).map((frame) => ({
+    left: frame.scrollLeft,
+    top: frame.scrollTop,
+    chosen: chosenPlace(frame),
+  }));
   draw();
   framesOf(place).forEach((frame, index) => {
-    const { left, chosen } = before[index] ?? { left: 0, chosen: "" };
+    const { left, top, chosen } = before[index] ?? { left: 0, top: 0, chosen: "" };
     if (left) frame.scrollLeft = left;
+    if (top && isSame) frame.scrollTop = top;
     if (chosenPlace(frame) !== chosen) reveal(frame);
   });
 }
 
 /** @param {HTMLElement} place */
 function framesOf(place) {
-  return [...place.querySelectorAll(".scroll")];
+  return [...place.querySelectorAll(".scroll, .span-list")];
 }
 
 /** @param {Element} frame */

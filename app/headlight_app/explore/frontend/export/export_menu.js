@@ -62,7 +62,7 @@ export function createExportMenu(page, place) {
  */
 async function shownView(page) {
   const hasHeads = Boolean(currentGroup(page));
-  const answer = await page.view.exportAnswer();
+  const { drawing: answer, why: noAnswer } = await tried(async () => page.view.exportAnswer());
   const { drawing: tab, why } = await openTab(page);
   const picture = hasHeads && activeTab(page) === "heads" ? () => headsDrawing(page) : tab && (() => tab);
   const ledger = activeTab(page) === "heads" && hasHeads ? await ledgerDrawing(page).catch(() => null) : null;
@@ -77,7 +77,7 @@ async function shownView(page) {
       ...(hasHeads && { [ALL_HEADS]: () => allHeadsDrawing(page) }),
     },
     tables: Object.assign({}, ...[answer, tab, ledger].map((each) => each && explained(each.tables, each.shown))),
-    note: why,
+    note: [noAnswer, why].filter(Boolean).join(" "),
   };
 }
 
@@ -87,10 +87,15 @@ async function shownView(page) {
  */
 async function openTab(page) {
   if (activeTab(page) === "heads") return { drawing: null, why: "" };
+  const { drawing, why } = await tried(() => exportOpenTab(page));
+  const steps = "Steps are formulas and values, not a figure. Save a value as numbers, by its path.";
+  return { drawing, why: drawing || why ? why : steps };
+}
+
+/** @param {() => Promise<ShownDrawing | null>} draw */
+async function tried(draw) {
   try {
-    const drawing = await exportOpenTab(page);
-    const why = "Steps are formulas and values, not a figure. Save a value as numbers, by its path.";
-    return { drawing, why: drawing ? "" : why };
+    return { drawing: await draw(), why: "" };
   } catch (error) {
     return { drawing: null, why: error instanceof Error ? error.message : String(error) };
   }

@@ -29,11 +29,6 @@ export function formatScore(number) {
   return formatNumber(number, Math.max(DIGITS, Math.trunc(Math.abs(number)).toString().length));
 }
 
-/** The word for a number. @param {Meaning} meaning */
-export function unitOf(meaning) {
-  return areScores(meaning) ? "score" : "probability";
-}
-
 /** The word for the answer with the largest number. @param {Meaning} meaning */
 export function bestWord(meaning) {
   return areScores(meaning) ? "highest" : "likeliest";

@@ -14,7 +14,7 @@ import { createScale, formatMark, ticks } from "./scale.js";
  * @property {boolean} [fromZero] whether the axis includes 0 @property {number} [parts] approximate, of the axes
  * @property {boolean} [hasLegend]
  */
-/** @typedef {{ label: string, values: (number | null)[] }} Bars values up to `most`, one for each kind of bar */
+/** @typedef {{ label: string, values: (number | null)[], starts?: number[] }} Bars values up to `most`, one for each kind of bar */
 
 const CHART_HEIGHT = 17.4; // in font sizes
 const MAP_HEIGHT = 26; // of a map that is not square, in font sizes
@@ -148,28 +148,32 @@ function addDots(figure, points, fill) {
 }
 
 /**
- * Bars in rows: a label, a bar for each value (none for null), and the numbers. Bars begin at zero; `least` is negative
- * if some values are. Returns the bottom edge.
+ * Bars in rows: a label, a bar for each value (none for null), and the numbers. Bars begin at zero, unless a row has
+ * `starts`; `least` is negative if some values are. Returns the bottom edge.
  * @param {Figure} figure
- * @param {{ rows: Bars[], kinds: string[], least?: number, most: number, format: (value: number) => string, missing: string }} chart
+ * @param {{ rows: Bars[], kinds: string[], least?: number, most: number, format: (value: number, start: number) => string, missing: string }} chart
  * @param {Box} box
  */
 export function addBars(figure, { rows, kinds, least = 0, most, format, missing }, box) {
   const { size, quiet } = figure.look;
-  const numbers = rows.map(({ values }) => values.map((value) => (value === null ? missing : format(value))));
+  const numbers = rows.map(({ values, starts }) =>
+    values.map((value, kind) => (value === null ? missing : format(value, starts?.[kind] ?? 0))),
+  );
   const names = rows.map((row) => textWidth(row.label, size));
   const label = Math.min(Math.max(...names, 2.6 * size) + 0.65 * size, box.width * MOST_NAME);
   const column = Math.max(...numbers.flat().map((text) => textWidth(text, size)), 1.7 * size) + 0.65 * size;
   const track = box.width - label - column * kinds.length;
   const height = size * LINE_HEIGHT + 0.26 * size;
   const unit = track / (most - least || 1);
-  rows.forEach(({ label: name, values }, row) => {
+  rows.forEach(({ label: name, values, starts }, row) => {
     const y = box.y + row * height;
     const base = y + size * 1.1;
     addWords(figure, name, box.x, base, { anchor: "start", room: label - 0.4 * size });
     values.forEach((value, kind) => {
       const thick = (height - 0.4 * size) / values.length;
-      const [from, to] = [Math.max(Math.min(value ?? 0, 0), least), Math.min(Math.max(value ?? 0, 0), most)];
+      const start = starts?.[kind] ?? 0;
+      const reached = value ?? start;
+      const [from, to] = [Math.max(Math.min(reached, start), least), Math.min(Math.max(reached, start), most)];
       const width = Math.max((to - from) * unit, value === null ? 0 : figure.look.thin);
       const place = {
         x: box.x + label + (from - least) * unit,

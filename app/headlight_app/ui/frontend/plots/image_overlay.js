@@ -40,7 +40,7 @@ function patchesOf(page) {
 }
 
 /** The image on the screen; null until it is loaded, which redraws the page. @param {Page} page */
-export function loadedImage(page) {
+function loadedImage(page) {
   const { image: photo } = patchesOf(page);
   const name = photo ? "" : page.server.imageName();
   const known = memory(page);
@@ -132,7 +132,7 @@ function drawImageOverlay(page, matrix, width, canvas) {
  * Draws the part of an image that its patches cover.
  * @param {CanvasRenderingContext2D} context @param {Drawable} image @param {Patches} patches @param {Rectangle} place
  */
-export function drawCoveredPart(context, image, { region: [left, top, right, bottom] }, place) {
+function drawCoveredPart(context, image, { region: [left, top, right, bottom] }, place) {
   const [across, down] = imageSize(image);
   context.drawImage(image, left * across, top * down, (right - left) * across, (bottom - top) * down, ...place);
 }

@@ -115,19 +115,24 @@ export function setHover(page, place) {
  * @param {Page} page @param {number} position @param {boolean} [more] @param {number | null} [key]
  */
 export function lockQuery(page, position, more = false, key = null) {
+  page.change({ ...lockedQuery(page, position, more), ...(key === null ? {} : { key }) });
+}
+
+/** The change that locks or unlocks a query. @param {Page} page @param {number} position @param {boolean} [more] */
+export function lockedQuery(page, position, more = false) {
   const { pinned, query } = page.state.choice;
   const has = pinned.includes(position);
   const others = pinned.filter((place) => place !== position);
   const added = [...pinned, position].sort((one, other) => one - other);
   const after = more ? (has ? others : added) : has && !others.length ? [] : [position];
   /** @type {Partial<DisplayChoice>} */
-  const patch = { pinned: after, ...(key === null ? {} : { key }) };
-  if (currentGroup(page).queries !== "source") {
+  const patch = { pinned: after };
+  if (currentGroup(page)?.queries !== "source") {
     const place = after.includes(position) ? position : (after.at(-1) ?? defaultQuery(page));
     const asked = urlPosition(page, place);
     if (asked !== query) patch.query = asked;
   }
-  page.change(patch);
+  return patch;
 }
 
 /** Sets the query of the prediction; -1 in the address is the last token. @param {Page} page @param {number} query */

@@ -1,9 +1,19 @@
-// Controls as views: options as buttons, as a select or as a slider, and a text to be typed.
+// Controls as views: options as buttons, as a select, as a slider or as steps, and a text to be typed.
 
 import { fillSelect, setValue } from "../charts/charts.js";
 import { activeElement, createElement, drawChoices, updateChildren } from "../dom/dom.js";
+import { remembered } from "../state/memory.js";
 
 /** @import { ChoiceView, InputView, Picks, View } from "./types.js" */
+
+const PACE = 600; // milliseconds for a step
+const memory = remembered((/** @type {HTMLElement} */ _place) => ({
+  timer: 0,
+  chosen: 0,
+  options: 0,
+  picks: /** @type {Picks | null} */ (null),
+  choose: /** @type {(option: number) => void} */ (() => {}),
+}));
 
 /** @param {View} view @returns {view is ChoiceView | InputView} */
 export function isControl(view) {
@@ -19,17 +29,25 @@ export function drawControl(place, view, picks) {
   const control = /** @type {HTMLElement} */ (place.querySelector(".widget"));
   if (view.kind === "input") return drawInput(/** @type {HTMLInputElement} */ (control), view, picks);
   const choose = (/** @type {string | number} */ option) => picks.choose(view.picks[Number(option)]);
-  const chosen = view.chosen ?? view.picks.findIndex((pick) => picks.isChosen(pick));
+  const chosen = chosenOption(view, picks);
   const options = view.options.map((title, option) => /** @type {[string, string]} */ ([String(option), title]));
   if (view.form === "buttons") drawChoices(control, "option", options, String(chosen), choose);
   else if (view.form === "actions") drawActions(control, view, options, choose);
   else if (view.form === "select") fillSelect(/** @type {HTMLSelectElement} */ (control), options, chosen, choose);
+  else if (view.form === "steps") drawSteps(control, view, picks, choose);
   else drawSlider(/** @type {HTMLInputElement} */ (control), view.options, chosen, choose);
+}
+
+/** A step is chosen as soon as it is taken, before the answer that has it. @param {ChoiceView} view @param {Picks} picks */
+function chosenOption({ form, chosen, picks: options }, picks) {
+  const found = options.findIndex((pick) => picks.isChosen(pick));
+  return form === "steps" && found >= 0 ? found : (chosen ?? found);
 }
 
 /** @param {ChoiceView | InputView} view @returns {HTMLElement[]} */
 function createParts(view) {
   if (view.kind === "choice" && view.form === "actions") return [createElement("div", "widget actions")];
+  if (view.kind === "choice" && view.form === "steps") return [createStepButtons(view)];
   if (view.kind === "choice" && view.form === "buttons") {
     const buttons = createElement("div", "widget choices");
     if (view.title) Object.assign(buttons, { role: "group", ariaLabel: view.title });
@@ -63,6 +81,66 @@ function drawInput(input, { field, text, placeholder, live }, picks) {
   Object.assign(input, { placeholder, spellcheck: false, autocomplete: "off" });
   input[live ? "oninput" : "onchange"] = () => picks.choose({ [field]: input.value });
   if (activeElement(input) !== input) setValue(input, text);
+}
+
+/** @param {ChoiceView} view */
+function createStepButtons({ title }) {
+  const button = (/** @type {string} */ text, /** @type {string} */ name) =>
+    createElement("button", "small", text, { ariaLabel: name, title: name });
+  const parts = [button("◀", "One step back"), createElement("button", "small play"), button("▶", "One step on")];
+  return createElement("div", "widget steps", [...parts, createElement("span", "quiet")], {
+    role: "group",
+    ariaLabel: title,
+  });
+}
+
+/**
+ * Steps back and on, and all of them in turn, from the first after the last.
+ * @param {HTMLElement} place @param {ChoiceView} view @param {Picks} picks @param {(option: number) => void} choose
+ */
+function drawSteps(place, view, picks, choose) {
+  const state = memory(place);
+  const { options } = view;
+  const chosen = chosenOption(view, picks);
+  const [back, play, on] = place.querySelectorAll("button");
+  const last = options.length - 1;
+  Object.assign(state, { chosen, choose, picks, options: options.length });
+  const goTo = (/** @type {number} */ step) => {
+    stop(place);
+    state.chosen = Math.max(0, Math.min(step, state.options - 1)); // a second click may precede the next drawing
+    state.choose(state.chosen);
+  };
+  back.onclick = () => goTo(state.chosen - 1);
+  on.onclick = () => goTo(state.chosen + 1);
+  play.onclick = () => (state.timer ? stop(place) : start(place));
+  back.disabled = chosen < 1;
+  on.disabled = chosen >= last;
+  play.textContent = state.timer ? "Pause" : chosen < last ? "Go on" : "From the start";
+  const words = place.querySelector("span");
+  if (words) words.textContent = options[chosen] ?? "";
+}
+
+/** @param {HTMLElement} place */
+function start(place) {
+  const state = memory(place);
+  const { options } = state;
+  const subject = state.picks?.subject?.();
+  const tick = (/** @type {number} */ step) => {
+    const isSame = state.options === options && state.picks?.subject?.() === subject;
+    if (!place.isConnected || !isSame || step >= options) return stop(place);
+    state.timer = window.setTimeout(() => tick(step + 1), PACE);
+    state.choose(step);
+  };
+  tick(state.chosen < options - 1 ? state.chosen + 1 : 0);
+}
+
+/** @param {HTMLElement} place */
+function stop(place) {
+  const state = memory(place);
+  clearTimeout(state.timer);
+  state.timer = 0;
+  const play = place.querySelector(".play");
+  if (play) play.textContent = state.chosen < state.options - 1 ? "Go on" : "From the start";
 }
 
 /** @param {HTMLInputElement} slider @param {string[]} options @param {number} chosen @param {(option: number) => void} choose */

@@ -1,26 +1,93 @@
 // An image under a grid of patches, unchanged or with each patch as bright as its number.
 
 import { shadePatch } from "../charts/colours.js";
+import { addWords, LABEL_SIZE, LINE_HEIGHT, PRINT_COLOURS } from "../charts/figure_text.js";
 import { cellAtPointer } from "../charts/heatmap.js";
-import { createElement, formatPercent, hidpiContext } from "../dom/dom.js";
+import { createElement, formatPercent, hidpiContext, onHover } from "../dom/dom.js";
+import { remembered } from "../state/memory.js";
 
-/** @import { ImageView } from "./types.js" */
+/** @import { Box, Figure } from "../export/types.js" */
+/** @import { ImageView, Surroundings, View } from "./types.js" */
 
 const [ALONE, ONE_OF_MANY] = [264, 132]; // maximal pixels of the longer side; a patch has a whole number of pixels
+const [SIDE, WIDE] = [24, 110]; // in a figure: maximal millimetres of a drawing, and from which width on six fit
 const MARK = "#ffb224"; // visible on bright and dark pixels, inside a black line
 
-/** @param {ImageView} view */
-export function createImage(view) {
-  const looks = Object.entries(view.shades);
+const memory = remembered((/** @type {ImageView} */ _view) => ({ image: new Image() }));
+
+/** @param {ImageView} view @param {Surroundings} surroundings */
+export function createImage(view, surroundings) {
+  const { shades } = view;
   const image = new Image();
-  const drawings = (looks.length ? looks : [/** @type {const} */ (["", []])]).map(([name, numbers]) =>
-    createDrawing(view, image, name, numbers.map(Number), looks.length > 1 ? ONE_OF_MANY : ALONE),
+  /** @type {ImageView["shades"]} */
+  const looks = shades.length ? shades : [["", []]];
+  const drawings = looks.map(([name, numbers]) =>
+    createDrawing(view, image, name, numbers.map(Number), shades.length > 1 ? ONE_OF_MANY : ALONE),
   );
-  image.onload = () => {
-    for (const { draw } of drawings) draw();
+  drawings.forEach(({ element }, place) => {
+    listenTo(element, view, surroundings, place);
+  });
+  const draw = () => {
+    for (const drawing of drawings) drawing.draw();
   };
+  image.onload = draw;
   image.src = view.source;
+  if (image.complete) draw(); // it was drawn before
   return createElement("div", "image-list", [...drawings.map(({ element }) => element)]);
+}
+
+/** Decodes the images of some views, so that figures can draw them at once. @param {View[]} views */
+export async function decodeImages(views) {
+  for (const view of views) {
+    if (view.kind !== "image") continue;
+    const { image } = memory(view);
+    image.src = view.source;
+    await image.decode();
+  }
+}
+
+/** Each drawing with its name below it. Returns the bottom edge. @param {Figure} figure @param {ImageView} view @param {Box} box */
+export function addImages(figure, view, box) {
+  /** @type {ImageView["shades"]} */
+  const looks = view.shades.length ? view.shades : [["", []]];
+  const across = box.width > WIDE ? 6 : 3;
+  const room = box.width / across;
+  let [x, y, bottom] = [box.x, box.y, box.y];
+  for (const [name, numbers] of looks) {
+    if (x + room > box.x + box.width + 0.01) [x, y] = [box.x, bottom + 1];
+    bottom = Math.max(bottom, addPicture(figure, view, [name, numbers.map(Number)], { x, y, width: room - 2 }));
+    x += room;
+  }
+  return bottom;
+}
+
+/** @param {Figure} figure @param {ImageView} view @param {[name: string, numbers: number[]]} look @param {Box} box */
+function addPicture(figure, view, [name, numbers], { x: left, y, width: room }) {
+  const { rows, columns } = view;
+  const canvas = createElement("canvas");
+  const side = Math.max(1, Math.floor(ONE_OF_MANY / Math.max(rows, columns)));
+  drawPatches(canvas, memory(view).image, view, numbers, side);
+  const width = Math.min(room, SIDE, (SIDE * columns) / rows);
+  const [x, height] = [left + (room - width) / 2, (width * rows) / columns];
+  const png = canvas.toDataURL("image/png").split(",")[1];
+  figure.shapes.push({ kind: "image", x, y, rotation: 0, left: 0, top: 0, width, height, png });
+  figure.shapes.push({ kind: "rectangle", x, y, width, height, stroke: PRINT_COLOURS.line, stroke_width: 0.15 });
+  const base = y + height + LABEL_SIZE * 1.2;
+  if (name) addWords(figure, name, left + room / 2, base, { anchor: "middle", room, bold: true });
+  return y + height + LABEL_SIZE * LINE_HEIGHT;
+}
+
+/** A drawing marks its token, and chooses its pick. @param {HTMLElement} element @param {ImageView} view @param {Surroundings} surroundings @param {number} index */
+function listenTo(element, { places, picks }, { picks: choices, mark }, index) {
+  const [place, pick] = [places[index], picks[index]];
+  if (place) {
+    element.dataset.place = place.join(" ");
+    onHover(element, { read: () => mark?.(place), left: () => mark?.(null) });
+  }
+  if (pick && choices) {
+    element.ariaPressed = String(!place && choices.isChosen(pick)); // that of a token follows what is active
+    element.onclick = () => choices.choose(pick);
+  }
 }
 
 /**
@@ -32,14 +99,14 @@ function createDrawing(view, image, name, numbers, longest) {
   const side = Math.max(1, Math.floor(longest / Math.max(rows, columns)));
   const canvas = createElement("canvas", "", [], { role: "img", ariaLabel: describe(view, name, numbers) });
   Object.assign(canvas.style, { width: `${columns * side}px`, height: `${rows * side}px` });
-  const readout = createElement("span", "quiet readout", name || "\u00a0");
+  const readout = createElement("bdi", "quiet readout", name || "\u00a0");
   canvas.addEventListener("mousemove", (event) => {
     readout.textContent = tell(view, numbers, patchAt(canvas, event, rows, columns)) || name || "\u00a0";
   });
   canvas.onmouseleave = () => {
     readout.textContent = name || "\u00a0";
   };
-  const element = createElement("div", "image-drawing", [canvas, readout]);
+  const element = createElement(view.picks.length ? "button" : "div", "image-drawing", [canvas, readout]);
   return { element, draw: () => drawPatches(canvas, image, view, numbers, side) };
 }
 

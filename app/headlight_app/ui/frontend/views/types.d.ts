@@ -154,8 +154,33 @@ export interface ImageView extends CommonView {
   source: string;
   rows: number;
   columns: number;
-  shades: Record<string, Numeric[]>;
+  shades: [name: string, numbers: Numeric[]][];
   marked: number[];
+  places: TokenPlace[];
+  picks: Pick[];
+}
+export interface SpansView extends CommonView {
+  kind: "spans";
+  labels: string[];
+  spans: [from: Numeric, to: Numeric][];
+  high: number;
+  unit: string;
+  places: TokenPlace[];
+  picks: Pick[];
+}
+export interface AlignmentView extends CommonView {
+  kind: "alignment";
+  read: string[];
+  answer: string[];
+  weights: Numeric[][];
+  verb: string;
+  lines: boolean;
+  notes: string[];
+  wrong: number[];
+  written: number | null;
+  read_places: TokenPlace[];
+  places: TokenPlace[];
+  picks: Pick[];
 }
 export interface GraphView extends CommonView {
   kind: "graph";
@@ -179,7 +204,7 @@ export interface ChoiceView extends CommonView {
   kind: "choice";
   options: string[];
   picks: Pick[];
-  form: "buttons" | "actions" | "select" | "slider";
+  form: "buttons" | "actions" | "select" | "slider" | "steps";
   chosen: number | null;
 }
 export interface InputView extends CommonView {
@@ -208,6 +233,8 @@ export type View =
   | ArrowsView
   | PointsView
   | TokensView
+  | AlignmentView
+  | SpansView
   | TreeView
   | TableView
   | ModelDiagramView
@@ -239,6 +266,8 @@ export type LinkTo = (link: ScreenLink) => HTMLAnchorElement;
 export interface Picks {
   choose(pick: Pick): void;
   isChosen(pick: Pick): boolean;
+  /** What the page is about: steps that are taken by themselves stop if it changes. */
+  subject?(): string;
 }
 
 /** What surrounds views: the width in pixels, the links from their parts to other screens and to Explore, and picks. */

@@ -18,8 +18,10 @@ import { createMatrix } from "./matrix.js";
 import { createArrows } from "./plane/arrows.js";
 import { createMovingPoints } from "./plane/moving_points.js";
 import { createPoints } from "./plane/points.js";
+import { createSpans } from "./spans.js";
 import { createClaims, createEquations, createTable, createVerdict } from "./texts.js";
-import { createTokens } from "./tokens.js";
+import { createAlignment } from "./tokens/alignment.js";
+import { createTokens } from "./tokens/tokens.js";
 
 /** @import { ChoiceView, InputView, Picks, Surroundings, View } from "./types.js" */
 
@@ -46,6 +48,8 @@ const DRAWINGS = table({
   model_diagram: (view, { explore }) => createModelDiagram(view, explore ?? null),
   claims: (view, { linkTo }) => createClaims(view, linkTo),
   image: createImage,
+  alignment: createAlignment,
+  spans: createSpans,
   graph: createGraph,
   flow: createFlow,
   sound: createSound,

@@ -1,4 +1,4 @@
-// Views as figures for print: those of numbers, of tokens and of tables.
+// Views as figures for print: those of numbers, tokens, tables, spans and images.
 
 import { formatNumber, formatSigned } from "../../charts/charts.js";
 import { colour, hexColour, PURPLE_ORANGE, readableInk, tint } from "../../charts/colours.js";
@@ -18,14 +18,17 @@ import { table } from "../../dom/table.js";
 import { barNumber, isAlone } from "../bars.js";
 import { addFlowDrawing } from "../flow/flow.js";
 import { addTreeDrawing } from "../graphs/tree.js";
+import { addImages } from "../image.js";
 import { lineChart } from "../lines.js";
 import { cellText, formatRowNumber, groupColour, scalesOf, scaleWords, shareColour } from "../matrix.js";
 import { largestSize } from "../numbers.js";
-import { colourOfGroup } from "../tokens.js";
+import { addSpans } from "../spans.js";
+import { addAlignment } from "../tokens/alignment.js";
+import { colourOfGroup } from "../tokens/tokens.js";
 
 /** @import { Box, Figure, ShownFigure } from "../../types.js" */
-/** @import { BarsView, ChangesView, FlowView, LinesView, MatrixView, TableView, TokensView, TreeView, View, ViewRow } from "../types.js" */
-/** @typedef {MatrixView | LinesView | BarsView | ChangesView | FlowView | TokensView | TableView | TreeView} Drawn */
+/** @import { AlignmentView, BarsView, ChangesView, FlowView, ImageView, LinesView, MatrixView, SpansView, TableView, TokensView, TreeView, View, ViewRow } from "../types.js" */
+/** @typedef {MatrixView | LinesView | BarsView | ChangesView | FlowView | TokensView | TableView | TreeView | AlignmentView | SpansView | ImageView} Drawn */
 /** @typedef {(figure: Figure) => (box: Box) => number} Panel returns its bottom edge */
 
 const WIDEST_CHART = 120; // millimetres
@@ -42,6 +45,9 @@ const FIGURES = table({
   tokens: addViewTokens,
   table: addViewTable,
   tree: addTreeDrawing,
+  alignment: addAlignment,
+  spans: addSpans,
+  image: addImages,
 });
 
 /** The views of some rows below each other, those that can be drawn. @param {ViewRow[]} rows @returns {ShownFigure["draw"]} */
@@ -52,7 +58,7 @@ export function drawViews(rows) {
 }
 
 /** @param {Panel[]} panels @param {boolean} signed @returns {ShownFigure["draw"]} */
-export function drawPanels(panels, signed) {
+function drawPanels(panels, signed) {
   return (width, title) => {
     const { figure, y } = beginFigure(width, title, signed);
     const drawn = panels.map((panel) => panel(figure));

@@ -1,9 +1,10 @@
 // Tokens as chips with words below them, or as running text; the note tells the one under the pointer, or else the chosen one.
 
-import { HEAD_COLOURS } from "../charts/colours.js";
-import { createChip, createElement, inlineText, listenToChip, onHover, visibleText } from "../dom/dom.js";
+import { HEAD_COLOURS } from "../../charts/colours.js";
+import { createChip, createElement, inlineText, listenToChip, onHover, visibleText } from "../../dom/dom.js";
+import { tellChip } from "./places.js";
 
-/** @import { Surroundings, TokensView } from "./types.js" */
+/** @import { Surroundings, TokensView } from "../types.js" */
 
 /** @param {TokensView} view @param {Surroundings} surroundings @param {HTMLElement} note */
 export function createTokens(view, surroundings, note) {
@@ -78,27 +79,6 @@ function createReadChip(view, { picks, mark }, note, index) {
     },
   });
   return chip;
-}
-
-/**
- * Writes the words of a chip into the note, or the note's own without one.
- * @param {Element | null | undefined} chip @param {HTMLElement | null | undefined} note
- */
-function tellChip(chip, note) {
-  const words = chip instanceof HTMLElement ? chip.dataset.words : "";
-  if (note && note.dataset.rest !== undefined) note.textContent = words || note.dataset.rest;
-}
-
-/** Marks the chips of the tokens that are active on the page, and tells the first of them. @param {ParentNode} root @param {string} side @param {number[]} positions */
-export function markChips(root, side, positions) {
-  for (const list of root.querySelectorAll(".token-chips")) {
-    const chips = /** @type {NodeListOf<HTMLElement>} */ (list.querySelectorAll(`.chip[data-place^="${side} "]`));
-    for (const chip of chips)
-      chip.classList.toggle("query", positions.includes(Number(chip.dataset.place?.split(" ")[1])));
-    /** @type {HTMLElement | null | undefined} */
-    const note = list.closest("figure")?.querySelector("[data-testid=view-note]");
-    if (chips.length) tellChip(list.querySelector(".chip.query"), note);
-  }
 }
 
 /** @param {string} token @param {string} detail */
