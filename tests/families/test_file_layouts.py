@@ -455,6 +455,15 @@ def test_an_odd_number_of_rotated_channels_is_refused(kind: str, share: float, s
         load(tmp_path / "model")
 
 
+@pytest.mark.parametrize("name", ["beta_fast", "beta_slow"])
+def test_a_negative_number_of_turns_is_refused(name: str, tmp_path: Path) -> None:
+    build(CASES["gpt_oss"][0], tmp_path / "model")
+    scaling = json.loads((tmp_path / "model" / "config.json").read_text())["rope_parameters"]
+    change_config(tmp_path / "model", rope_parameters=scaling | {name: -1})
+    with pytest.raises(CheckpointError, match=f"{name} (is )?-1.0.*both must be above 0"):
+        load(tmp_path / "model")
+
+
 def test_missing_and_unexpected_weights_are_listed(tmp_path: Path) -> None:
     build(GPT2, tmp_path / "model")
     path = tmp_path / "model" / "model.safetensors"

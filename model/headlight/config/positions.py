@@ -34,6 +34,9 @@ class RopeConfig:
             raise ConfigError(f"rope.theta is {self.theta}; it must be a number above 0.")
         if not 0.0 <= self.rotated_share <= 1.0:
             raise ConfigError(f"rope.rotated_share is {self.rotated_share}; it must be from 0 to 1.")
+        for name in ("low_freq_factor", "high_freq_factor") if self.scaling == "yarn" else ():
+            if not 0.0 < getattr(self, name) < inf:
+                raise ConfigError(f"rope.{name} is {getattr(self, name)}; for yarn it must be a number above 0.")
 
     def check_factors(self, head_dim: int) -> None:
         """Raise ConfigError unless LongRoPE has one factor for each rotated pair of channels."""

@@ -60,6 +60,8 @@ def test_a_config_survives_json(choices: dict[str, Any]) -> None:
         ({"rope": {"theta": 10**400}}, "rope.theta is 1000000000.*; expected a number"),
         ({"rope": {"theta": float("inf")}}, "rope.theta is inf"),
         ({"rope": {"rotated_share": 1.5}}, "rope.rotated_share is 1.5"),
+        ({"rope": {"scaling": "yarn", "high_freq_factor": -1.0}}, "rope.high_freq_factor is -1.0; for yarn"),
+        ({"rope": {"scaling": "yarn", "low_freq_factor": 0.0}}, "rope.low_freq_factor is 0.0; for yarn"),
         ({"per_layer": {"ropes": [{}, {"theta": -5.0}]}}, "rope.theta is -5.0"),
         ({"per_layer": {"head_dims": [4, 0.5]}}, r"head_dims\[1\] is 0.5; expected a whole number"),
         ({"per_layer": {"key_value_heads": [4, 3]}}, "4 heads cannot share 3 key/value heads"),

@@ -299,9 +299,12 @@ def _scaling_values(
     elif kind == "yarn":
         if rotary_dim % 2:
             raise CheckpointError(f"{fields.name}: yarn scales pairs of channels, but {rotary_dim} are rotated.")
+        slow, fast = group.number("beta_slow", 1) or 1.0, group.number("beta_fast", 32) or 32.0
+        if min(slow, fast) < 0:
+            raise CheckpointError(f"{fields.name}: beta_slow is {slow}, beta_fast {fast}; both must be above 0.")
         values |= {
-            "low_freq_factor": group.number("beta_slow", 1) or 1.0,
-            "high_freq_factor": group.number("beta_fast", 32) or 32.0,
+            "low_freq_factor": slow,
+            "high_freq_factor": fast,
             "truncate": group.boolean("truncate", True),
             "attention_factor": _yarn_attention_factor(group, factor),
         }
