@@ -102,8 +102,8 @@ UNSAID = {
     "stBaseButton-secondary",
     "grow",
     "edits-as-text",
-    "choose-position",
 }
+UNSAID_CHOICES = "choose-"  # begins the name of each choice of channels, pairs, head or position on Positions
 
 
 @dataclass
@@ -207,7 +207,7 @@ class Walker:
         if any(visitor.page.evaluate(BUSY, MOVING) for visitor in (self.visitor, self.reloaded)):
             return {"busy": (None, None)}
         page, reload = (visitor.page.evaluate(SHOWN) for visitor in (self.visitor, self.reloaded))
-        names = reload.keys() - UNSAID
+        names = {name for name in reload.keys() - UNSAID if not name.startswith(UNSAID_CHOICES)}
         return {name: (page.get(name), reload[name]) for name in names if page.get(name) != reload[name]}
 
     def _await_answers(self) -> None:
