@@ -74,7 +74,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     **{f"norm {name}": {"norm": name} for name in NORMS},
     **{f"QK norm {name}": {"attention.qk_norm": name} for name in QK_NORMS},
     **{f"feed-forward {name}": {"feed_forward": name} for name in FEED_FORWARDS},
-    **{f"rope {name}": {"rope": RopeConfig(scaling=name, original_context_length=4, factor=2.0)}
+    **{f"rope {name}": {"rope": RopeConfig(scaling=name, original_context_length=4, factor=2.0, high_freq_factor=4.0)}
        for name in ROPE_SCALINGS if name != "longrope"},
     "rope longrope": LONG,
     "experts": {"experts": EXPERTS, "feed_forward": "swiglu", "attention.latent": LATENT, "attention.sinks": True},

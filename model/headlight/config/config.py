@@ -151,7 +151,7 @@ class Config:
             )
         self.rope.check(self.head_dim)
         if self.positional_encoding == "rope":
-            self.rope.check_factors(self.head_dim)
+            self.rope.check_scaling(self.head_dim)
         self.attention.check(self.head_dim, self.value_head_dim)
         self.decoder.check(self.vocabulary_size, self.layers, self.heads)
         self.layer_embedding.check()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from math import inf, isnan
 
 from headlight.errors import ConfigError
+
+SCALED_FROM_A_CONTEXT = ("dynamic", "llama3", "yarn")  # whose formulas need `original_context_length`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,16 +36,37 @@ class RopeConfig:
             raise ConfigError(f"rope.theta is {self.theta}; it must be a number above 0.")
         if not 0.0 <= self.rotated_share <= 1.0:
             raise ConfigError(f"rope.rotated_share is {self.rotated_share}; it must be from 0 to 1.")
-        for name in ("low_freq_factor", "high_freq_factor") if self.scaling == "yarn" else ():
+
+    def check_scaling(self, head_dim: int) -> None:
+        """Raise ConfigError if frequencies cannot be scaled by these numbers, for heads of `head_dim` channels."""
+        if not 0.0 < self.factor < inf:
+            raise ConfigError(f"rope.factor is {self.factor}; it must be a number above 0.")
+        if self.scaling in SCALED_FROM_A_CONTEXT and self.original_context_length < 1:
+            context = f"rope.original_context_length is {self.original_context_length}"
+            raise ConfigError(f"{context}; for {self.scaling} it must be above 0.")
+        if self.scaling == "yarn":
+            self._check_yarn()
+        low, high = self.low_freq_factor, self.high_freq_factor
+        if self.scaling == "llama3" and not low < high:
+            raise ConfigError(f"rope.high_freq_factor is {high}; for llama3 it must be above {low}, low_freq_factor.")
+        if self.scaling == "longrope":
+            self._check_factors(head_dim)
+
+    def _check_yarn(self) -> None:
+        if self.theta <= 1.0:
+            raise ConfigError(f"rope.theta is {self.theta}; for yarn it must be above 1.")
+        for name in ("low_freq_factor", "high_freq_factor"):
             if not 0.0 < getattr(self, name) < inf:
                 raise ConfigError(f"rope.{name} is {getattr(self, name)}; for yarn it must be a number above 0.")
 
-    def check_factors(self, head_dim: int) -> None:
-        """Raise ConfigError unless LongRoPE has one factor for each rotated pair of channels."""
+    def _check_factors(self, head_dim: int) -> None:
+        """Raise ConfigError unless each rotated pair of channels can be divided by a factor of LongRoPE."""
         pairs = ((self.rotary_dim or head_dim // 2 * 2) + 1) // 2
-        factors = {len(self.short_factor), len(self.long_factor)}
-        if self.scaling == "longrope" and factors != {pairs}:
-            raise ConfigError(f"rope has {max(factors)} factors for {pairs} rotated pairs of channels.")
+        counts = {len(self.short_factor), len(self.long_factor)}
+        if counts != {pairs}:
+            raise ConfigError(f"rope has {max(counts)} factors for {pairs} rotated pairs of channels.")
+        if any(not factor or isnan(factor) for factor in (*self.short_factor, *self.long_factor)):
+            raise ConfigError("A factor of rope.short_factor or rope.long_factor is 0 or not a number.")
 
 
 @dataclass(frozen=True, kw_only=True)

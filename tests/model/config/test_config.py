@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from headlight import Config, ConfigError
-from headlight.config import AttentionConfig, EncoderConfig, PerLayerConfig
+from headlight.config import AttentionConfig, EncoderConfig, PerLayerConfig, RopeConfig
 from headlight.config.flat_names import FLAT_NAMES
 from tests.model import toys
+
+YARN = {"scaling": "yarn", "factor": 2.0, "original_context_length": 8}
 
 
 def test_sizes_left_out_are_filled_in() -> None:
@@ -60,8 +62,16 @@ def test_a_config_survives_json(choices: dict[str, Any]) -> None:
         ({"rope": {"theta": 10**400}}, "rope.theta is 1000000000.*; expected a number"),
         ({"rope": {"theta": float("inf")}}, "rope.theta is inf"),
         ({"rope": {"rotated_share": 1.5}}, "rope.rotated_share is 1.5"),
-        ({"rope": {"scaling": "yarn", "high_freq_factor": -1.0}}, "rope.high_freq_factor is -1.0; for yarn"),
-        ({"rope": {"scaling": "yarn", "low_freq_factor": 0.0}}, "rope.low_freq_factor is 0.0; for yarn"),
+        ({"rope": YARN | {"high_freq_factor": -1.0}}, "rope.high_freq_factor is -1.0; for yarn"),
+        ({"rope": YARN | {"low_freq_factor": 0.0}}, "rope.low_freq_factor is 0.0; for yarn"),
+        ({"rope": YARN | {"theta": 1.0}}, "rope.theta is 1.0; for yarn it must be above 1"),
+        ({"rope": YARN | {"factor": 0.0}}, "rope.factor is 0.0; it must be a number above 0"),
+        *(
+            ({"rope": {"scaling": scaling}}, f"original_context_length is 0; for {scaling} it must be above 0")
+            for scaling in ("dynamic", "llama3", "yarn")
+        ),
+        ({"rope": YARN | {"scaling": "llama3"}}, "high_freq_factor is 1.0; for llama3 it must be above 1.0"),
+        ({"rope": {"scaling": "longrope", "short_factor": [1.0, 0.0], "long_factor": [1.0, 2.0]}}, "is 0 or not a"),
         ({"per_layer": {"ropes": [{}, {"theta": -5.0}]}}, "rope.theta is -5.0"),
         ({"per_layer": {"head_dims": [4, 0.5]}}, r"head_dims\[1\] is 0.5; expected a whole number"),
         ({"per_layer": {"key_value_heads": [4, 3]}}, "4 heads cannot share 3 key/value heads"),
@@ -101,6 +111,10 @@ def test_what_does_not_go_together_gets_a_sentence(values: dict[str, Any], told:
     with pytest.raises(ConfigError, match=told) as caught:
         Config.from_dict({**toys.config().to_dict(), "key_value_heads": 0, "head_dim": 0, **values})
     assert str(caught.value).endswith(".")
+
+
+def test_a_scaling_that_nothing_uses_is_not_checked() -> None:
+    assert toys.config(positional_encoding="learned", rope=RopeConfig(scaling="dynamic")).rope.scaling == "dynamic"
 
 
 def test_a_path_belongs_to_a_layer_with_its_own_sizes() -> None:
