@@ -29,7 +29,7 @@ from headlight_app.tasks.answers.alignment import TOO_MANY, alignment
 from headlight_app.tasks.answers.classify import Effects, label_bars, label_effects
 from headlight_app.tasks.answers.shown_weights import NOT_KEPT, NOTHING_WRITTEN, ShownWeights
 from headlight_app.tasks.answers.similar import compare, largest_pairs
-from headlight_app.tasks.answers.sort import answer_note, read_words, wrong_places
+from headlight_app.tasks.answers.sort import answer_note, missed_numbers, read_words
 from headlight_app.tasks.answers.tag import label_kinds
 from headlight_app.tasks.answers.transcribe import middle_half
 from tests.app.asking import ask_views, ask_worker, body, make_question
@@ -92,8 +92,8 @@ def test_a_note_says_what_an_answer_was_or_should_be() -> None:
 
 
 def test_a_sorted_answer_is_compared_with_the_numbers_in_order() -> None:
-    assert wrong_places(["17", "4", "99", "4"], ["4", "04", "99", "99"]) == [2], "labels may have leading zeros"
-    assert wrong_places(["[UNK]", "4"], ["4", "4"]) is None, "nothing is right or wrong if not all are numbers"
+    assert missed_numbers(["17", "4", "99", "4"], ["4", "04", "99", "99"]) == {2: "17"}, "labels may have leading zeros"
+    assert missed_numbers(["[UNK]", "4"], ["4", "4"]) is None, "nothing is right or wrong if not all are numbers"
 
 
 def test_a_note_reports_the_tokens_if_they_differ_from_the_typed_numbers() -> None:

@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from headlight.array_types import Float
 from headlight.views.kinds import AlignmentView, NumberTable
 from headlight.views.words import numbered
 from headlight_app.tasks.answers.shown_weights import NOT_KEPT, ShownWeights
 
 MOST_LINES = 40  # tokens on each side; of more, the map of the head shows the weights
 MOST_WEIGHTS = 128  # tokens on each side; of more, the weights are only in the numbers
-NO_WEIGHTS: Float[np.ndarray, "answer read"] = np.empty((0, 0))
 TOO_MANY = "Too many tokens for lines; the map below shows the weights."
 
 
@@ -22,7 +20,7 @@ def alignment(
 ) -> AlignmentView:
     """The view of an answer whose token i was predicted by query i; without weights, it says that they are not kept."""
     if shown is None:
-        return AlignmentView("", read, answer, NO_WEIGHTS, verb=verb, lines=False, note=NOT_KEPT, **fields)
+        return AlignmentView("", read, answer, np.empty((0, 0)), verb=verb, lines=False, note=NOT_KEPT, **fields)
     longest = max(len(read), len(answer))
     weights = shown.values[: len(answer), : len(read)]
     written = weights[: fields.get("written")]
@@ -32,7 +30,7 @@ def alignment(
         f"Attention weights from the answer to what was read: {shown.heads}",
         read,
         answer,
-        weights if longest <= MOST_WEIGHTS else NO_WEIGHTS,
+        weights if longest <= MOST_WEIGHTS else np.empty((0, 0)),
         verb=verb,
         lines=longest <= MOST_LINES,
         note=all_zero or ("Point at a token to see only its lines." if longest <= MOST_LINES else TOO_MANY),

@@ -20,14 +20,12 @@ def sort(resolved: ResolvedQuestion, state: State) -> Views:
     """Lines from each answer to what it looked at, and how many are right. Raises TextError."""
     found, read = label_shares(resolved), resolved.trace.text.token_texts
     now, was = ([best_label(resolved, row) for row in rows] for rows in (found.after, found.before))
-    wrong = wrong_places(read, now)
-    right = 0 if wrong is None else len(read) - len(wrong)
-    right_texts = [""] * len(read)
-    for place in wrong or ():
-        right_texts[place] = str(sorted(map(int, read))[place])
+    missed = missed_numbers(read, now)
+    right = 0 if missed is None else len(read) - len(missed)
+    wanted = missed or {}
     notes = tuple(
-        answer_note(was[place], now[place], wanted, answer_number(resolved.config, float(found.after[place].max())))
-        for place, wanted in enumerate(right_texts)
+        answer_note(was[place], now[place], wanted.get(place, ""), answer_number(resolved.config, float(shares.max())))
+        for place, shares in enumerate(found.after)
     )
     places = tuple(("text", place) for place in range(len(read)))
     group = attention_of_kind(resolved.config, "self")
@@ -37,7 +35,7 @@ def sort(resolved: ResolvedQuestion, state: State) -> Views:
         tuple(now),
         "was found by looking at",
         notes=notes,
-        wrong=tuple(wrong or ()),
+        wrong=tuple(wanted),
         read_places=places,
         places=places,
         picks=tuple({"pinned": (place,)} for place in range(len(read))),
@@ -49,13 +47,16 @@ def sort(resolved: ResolvedQuestion, state: State) -> Views:
     return *views, Verdict(verdict, is_right, tables=label_tables(resolved, found))
 
 
-def wrong_places(read: Sequence[str], answers: Sequence[str]) -> list[int] | None:
-    """The places whose answers are wrong; None if some of what was read is no number."""
+def missed_numbers(read: Sequence[str], answers: Sequence[str]) -> dict[int, str] | None:
+    """The right number of each place whose answer is another; None if some of what was read is no number."""
     if not all(re.fullmatch(r"\s*[0-9]+\s*", text) for text in read):
         return None
-    wanted = sorted(map(int, read))
-    pairs = enumerate(zip(answers, wanted, strict=True))
-    return [place for place, (answer, number) in pairs if not answer.strip().isdecimal() or int(answer) != number]
+    places = enumerate(zip(answers, sorted(map(int, read)), strict=True))
+    return {
+        place: str(number)
+        for place, (answer, number) in places
+        if not answer.strip().isdecimal() or int(answer) != number
+    }
 
 
 def read_words(typed: str, read: Sequence[str]) -> str:
