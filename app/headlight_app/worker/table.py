@@ -66,7 +66,7 @@ _ROWS = (
     row(explore.ExportNumbersRequest, explore_files.answer_export_numbers),
     row(explore.ExportPageRequest, explore_files.answer_export_page),
     row(explore.ExportWorksheetRequest, explore_files.answer_export_worksheet),
-    row(explore.ExportCodeRequest, explore_files.answer_export_code),
+    row(explore.ExportCodeRequest, explore_files.CodeExport(TASK_ANALYSES).answer),
     row(TasksPageRequest, tasks_page.answer_tasks_page),
     row(ComparePageRequest, compare_page.answer_compare_page),
     row(CompareRequest, comparison.answer_compare),

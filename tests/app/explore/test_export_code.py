@@ -21,7 +21,7 @@ from headlight_app.explore.answers.quantities import QUANTITIES
 from headlight_app.export.answers.programs import MODEL_PLACEHOLDER, MODELS_PLACEHOLDER
 from headlight_app.inference.context import answering
 from headlight_app.inference.resolved_question import resolve
-from tests.app.asking import ask_steps, ask_views, make_question
+from tests.app.asking import ask_steps, ask_views, ask_worker, make_question
 from tests.sampling import examples
 
 TEXT = "the cat sat on the mat"
@@ -173,22 +173,22 @@ def test_a_head_that_hears_nothing_leaves_the_rest_of_the_program(toys: Path) ->
 
 
 def test_programs_compare_the_two_sentences_again(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    other, state = "the dog lay on the rug", State(task="similar", other_text="the dog lay on the rug")
-    *_, largest, _ = ask_views("similar", model="masked", text=TEXT, choice={"other_text": other})
+    asked = {"model": "masked", "text": TEXT, "task": "similar", "other_text": "the dog lay on the rug"}
+    *_, largest, _ = ask_views("similar", model="masked", text=TEXT, choice={"other_text": asked["other_text"]})
     cosine = largest["end"][1]
-    question = make_question("masked", TEXT)
-    found = executed(python_code(resolve(question), state), toys, "similarity")
+    code, _ = ask_worker("export_code", **asked)
+    found = executed(code["python"], toys, "similarity")
     assert found.cosine == pytest.approx(cosine, abs=1e-5)
     capsys.readouterr()
-    command = shlex.split(shell_code(resolve(question), state).splitlines()[-1])
+    command = shlex.split(code["shell"].splitlines()[-1])
     at = command.index("--")
     assert (
         main([str(toys) if word == MODELS_PLACEHOLDER else word for word in (*command[1:at], "--json", *command[at:])])
         == 0
     )
     assert json.loads(capsys.readouterr().out)["cosine"] == pytest.approx(cosine, abs=1e-5)
-    edited = make_question("masked", TEXT, edits=("encoder.0.self.weights[1]=set:0",))
-    assert "headlight similarity" not in shell_code(resolve(edited), state)
+    edited, _ = ask_worker("export_code", **asked, edits=("encoder.0.self.weights[1]=set:0",))
+    assert "sentence_similarity" in edited["python"] and "headlight similarity" not in edited["shell"]
 
 
 @pytest.mark.parametrize("reduction", ["mean", "max"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from headlight.analysis.sentences.pooling import is_sentence_encoder, read_sentence_pooling
@@ -12,7 +14,8 @@ from headlight.views.kinds import ChangesView, InputView, MatrixView, NumberTabl
 from headlight.views.rows import Row, row
 from headlight.views.words import in_line, names, numbered, quoted, quoted_in_line
 from headlight_app.contract.state import State
-from headlight_app.explore.answers.analyses.row import Analysis, Views
+from headlight_app.explore.answers.analyses.row import Analysis, Program, Views
+from headlight_app.export.answers.programs import model_arguments
 from headlight_app.inference.examples import opening_examples
 from headlight_app.inference.open_models import find_model
 from headlight_app.inference.resolved_question import ResolvedQuestion
@@ -131,11 +134,30 @@ def without_heads(resolved: ResolvedQuestion, state: State) -> Views:
     )
 
 
+def programs(resolved: ResolvedQuestion, state: State) -> Iterator[Program]:
+    """The contribution of each token pair to the cosine of two texts; the command does not support edits."""
+    question, other = resolved.question, state.other_text
+    if not other.strip():
+        return
+    folder = model_arguments(question).partition(", device=")[0]
+    arguments = f"loaded.tokenizer, {question.text!r}, {other!r}, pooling, {question.edits}"
+    lines = (
+        "",
+        "from headlight import sentence_similarity",
+        "from headlight.analysis.sentences.pooling import read_sentence_pooling",
+        f"pooling = read_sentence_pooling({folder})",
+        f"similarity = sentence_similarity(model, {arguments})",
+        "print(similarity.cosine, similarity.pairs)",
+    )
+    yield Program(lines, () if question.edits else ("similarity",), more_inputs=(other,))
+
+
 ANALYSIS = Analysis(
     "Compare sentences",
     reads=("other_text",),
     compute=similar,
     pause_at_once=PAUSE,
     compute_long=without_heads,
+    programs=programs,
     pause=PAUSE,
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from msgspec.structs import asdict
 
@@ -13,7 +14,7 @@ from headlight.tracing.live_edits import is_patch
 from headlight.tracing.request import ATTENTION_BYTES_BUDGET, attention_bytes
 from headlight_app.contract.question import Question
 from headlight_app.contract.state import State
-from headlight_app.explore.answers.analyses.row import Program
+from headlight_app.explore.answers.analyses.row import Analysis, Program
 from headlight_app.explore.answers.analyses.table import ANALYSES
 from headlight_app.explore.answers.explanations.table import EXPLANATIONS
 from headlight_app.explore.answers.head_view import head_view, quantity_request
@@ -30,7 +31,6 @@ from headlight_app.export.answers.programs import (
     can_be_found,
     image_name,
     is_shipped,
-    model_arguments,
     opening_lines,
     own_folder,
     own_image,
@@ -40,8 +40,11 @@ from headlight_app.export.answers.programs import (
 from headlight_app.inference.head_selection import selected_attention, selected_heads
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
+Tasks = Mapping[str, Analysis]
+NO_TASKS: Tasks = MappingProxyType({})
 
-def python_code(resolved: ResolvedQuestion, state: State) -> str:
+
+def python_code(resolved: ResolvedQuestion, state: State, tasks: Tasks = NO_TASKS) -> str:
     """Python that ends with `numbers`, [query key]: the displayed ones, before tokens are hidden or joined."""
     attention_group = selected_attention(resolved.config, state.attention)
     heads, request = selected_heads(state, attention_group), quantity_request(resolved, state, attention_group)[0]
@@ -62,7 +65,7 @@ def python_code(resolved: ResolvedQuestion, state: State) -> str:
         f"numbers = {_combined_heads(heads, state.head_reduction, quantity)}",
         _comment(f"The page shows: {'; '.join(head_view(resolved, state).rules)}."),
         "print(numbers)",
-        *(line for why in _explanations(resolved, state) for line in why.python),
+        *(line for why in _explanations(resolved, state, tasks) for line in why.python),
     )
     show_lines = (
         () if is_long else (f"trace.show(layer={heads[0][0]}, head={heads[0][1]})  # in a notebook: all heads",)
@@ -70,7 +73,7 @@ def python_code(resolved: ResolvedQuestion, state: State) -> str:
     return "\n".join((*_imports(resolved, expression, len(heads) > 1), "", *body, *show_lines)) + "\n"
 
 
-def shell_code(resolved: ResolvedQuestion, state: State) -> str:
+def shell_code(resolved: ResolvedQuestion, state: State, tasks: Tasks = NO_TASKS) -> str:
     """`headlight trace` with all choices, and a command that reads the chosen head's weights from its file."""
     question, attention_group = resolved.question, selected_attention(resolved.config, state.attention)
     has_cross = resolved.config.has_cross_attention
@@ -112,36 +115,20 @@ def shell_code(resolved: ResolvedQuestion, state: State) -> str:
             shlex.join(
                 ["headlight", *why.command, *(options if why.keeps_patches else unpatched), *inputs, *why.more_inputs]
             )
-            for why in _explanations(resolved, state)
+            for why in _explanations(resolved, state, tasks)
             if why.command
         ]
     return "\n".join(lines) + "\n"
 
 
-def _explanations(resolved: ResolvedQuestion, state: State) -> Iterator[Program]:
-    """The ledger of the chosen cell, the similarity of two texts, and the open analysis."""
+def _explanations(resolved: ResolvedQuestion, state: State, tasks: Tasks) -> Iterator[Program]:
+    """What the explanations, the chosen task and the open analysis compute."""
     for row in EXPLANATIONS.values():
         yield from row.programs(resolved, state)
-    if state.task == "similar" and state.other_text.strip():
-        yield _similarity(resolved, state.other_text)
+    if state.task in tasks:
+        yield from tasks[state.task].programs(resolved, state)
     if state.tab == "layers" and state.analysis in ANALYSES and task_of(resolved.config).predicts:
         yield from ANALYSES[state.analysis].programs(resolved, state)
-
-
-def _similarity(resolved: ResolvedQuestion, other: str) -> Program:
-    """The contribution of each token pair to the cosine of two texts; the command does not support edits."""
-    question = resolved.question
-    folder = model_arguments(question).partition(", device=")[0]
-    arguments = f"loaded.tokenizer, {question.text!r}, {other!r}, pooling, {question.edits}"
-    lines = (
-        "",
-        "from headlight import sentence_similarity",
-        "from headlight.analysis.sentences.pooling import read_sentence_pooling",
-        f"pooling = read_sentence_pooling({folder})",
-        f"similarity = sentence_similarity(model, {arguments})",
-        "print(similarity.cosine, similarity.pairs)",
-    )
-    return Program(lines, () if question.edits else ("similarity",), more_inputs=(other,))
 
 
 def _read_line(name: str, heads: list[tuple[int, int]], reduction: str) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
 
 import msgspec
 
+from headlight.registry import Registry
 from headlight.rendering.html import WEIGHTS_QUANTITY, HtmlView, choices_json, patches_json, show_trace, sound_json
 from headlight.rendering.plots import COLOUR_RANGES
 from headlight.rendering.provenance import Provenance, provenance_json
 from headlight_app.contract.reply import FileAnswer, Reply
 from headlight_app.contract.state import State
+from headlight_app.explore.answers.analyses.row import Analysis
 from headlight_app.explore.answers.arrays import displayed_array, value_array
 from headlight_app.explore.answers.export.code import python_code, shell_code
 from headlight_app.explore.answers.export.worksheet import worksheet
@@ -85,7 +88,13 @@ def answer_export_worksheet(request: ExportWorksheetRequest) -> Reply[FileAnswer
     return Reply(FileAnswer(name=name, type="text/html"), html.encode("utf-8", "replace"))
 
 
-def answer_export_code(request: ExportCodeRequest) -> Reply[ProgramAnswer]:
-    """The view as a Python program and as shell commands."""
-    resolved, state = resolve(request.question), request.state
-    return Reply(ProgramAnswer(python=python_code(resolved, state), shell=shell_code(resolved, state)))
+@dataclass(frozen=True)
+class CodeExport:
+    """The view as a Python program and as shell commands; the chosen one of `tasks` adds what it computes."""
+
+    tasks: Registry[Analysis]
+
+    def answer(self, request: ExportCodeRequest) -> Reply[ProgramAnswer]:
+        """The program and the commands of the request's view."""
+        view = (resolve(request.question), request.state, self.tasks)
+        return Reply(ProgramAnswer(python=python_code(*view), shell=shell_code(*view)))
