@@ -1,12 +1,13 @@
 // Bundles the modules into the script of the page and that of a saved page: `node bundle.js`.
 //
 // Both files are committed, so that the app runs without Node. `node bundle.js --check` fails if they are out of date.
+// `node bundle.js --imports` writes neither: it prints all modules with their imports, as JSON.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-/** @import { BuildOptions } from "esbuild" */
+/** @import { BuildOptions, Metafile } from "esbuild" */
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -28,13 +29,17 @@ const BUNDLES = [
   },
 ];
 const SHARED = /** @type {const} */ ({ bundle: true, minify: true, target: "es2022", legalComments: "none" });
+/** @type {Metafile["inputs"]} */
+const modules = {};
 
 for (const bundle of BUNDLES) {
-  const made = await build({ absWorkingDir: ROOT, ...SHARED, ...bundle, write: false });
+  const made = await build({ absWorkingDir: ROOT, ...SHARED, ...bundle, write: false, metafile: true });
   const { contents } = made.outputFiles[0];
-  if (!process.argv.includes("--check")) writeFileSync(bundle.outfile, contents);
+  if (process.argv.includes("--imports")) Object.assign(modules, made.metafile.inputs);
+  else if (!process.argv.includes("--check")) writeFileSync(bundle.outfile, contents);
   else if (!readFileSync(bundle.outfile).equals(contents)) {
     console.error(`${bundle.outfile} is out of date: python -m tests.javascript.node bundle`);
     process.exitCode = 1;
   }
 }
+if (process.argv.includes("--imports")) console.log(JSON.stringify(modules));

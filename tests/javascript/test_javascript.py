@@ -1,6 +1,5 @@
 """The modules of the page without a browser, and their bundles; `make check` holds types and style."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -21,13 +20,6 @@ def files(pattern: str) -> list[Path]:
 
 
 FOLDERS = sorted({file.parts[0] for pattern in KINDS.values() for file in files(pattern)})
-
-
-@pytest.fixture(autouse=True)
-def packages() -> None:
-    """Skips the test without the packages, or fails it in CI."""
-    if not node.installed():
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("Install the checks: python -m tests.javascript.node")
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -1,9 +1,9 @@
 // Example sentences, and hints about what to see in them.
 
 import { drawExampleButtons } from "../../ui/frontend/dom/dom.js";
+import { remembered } from "../../ui/frontend/dom/memory.js";
 import { codeWeights } from "../../ui/frontend/heads/query_key_order.js";
 import { currentGroup } from "../../ui/frontend/state/head_selection.js";
-import { remembered } from "../../ui/frontend/state/memory.js";
 import { fitHeights } from "../../ui/frontend/text_box.js";
 
 /** @import { ExampleAnswer, ExplorePage } from "./types.js" */

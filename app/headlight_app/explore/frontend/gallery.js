@@ -1,7 +1,7 @@
 // The gallery of images or recordings that replaces the sentence or the source for models that read one.
 
+import { remembered } from "../../ui/frontend/dom/memory.js";
 import { SignalGallery } from "../../ui/frontend/signal_gallery/signal_gallery.js";
-import { remembered } from "../../ui/frontend/state/memory.js";
 import { ANOTHER_TEXT } from "./texts.js";
 
 /** @import { ExplorePage } from "./types.js" */

@@ -2,10 +2,10 @@
 
 import { closest } from "../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
+import { remembered } from "../../ui/frontend/dom/memory.js";
 import { createPopover } from "../../ui/frontend/dom/popover.js";
 import { clearLayout } from "../../ui/frontend/heads/heads_tab.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
-import { remembered } from "../../ui/frontend/state/memory.js";
 
 /** @import { ExplorePage } from "./types.js" */
 

@@ -1,7 +1,7 @@
 // The panels that the picture opens, which are the rows of TABS in Python. Only the open panel is drawn.
 
+import { remembered } from "../../ui/frontend/dom/memory.js";
 import { table } from "../../ui/frontend/dom/table.js";
-import { remembered } from "../../ui/frontend/state/memory.js";
 import { drawHint } from "./examples.js";
 import * as panels from "./panels.js";
 

@@ -2,7 +2,7 @@
 
 import { createElement, inlineText, updateChildren } from "../../ui/frontend/dom/dom.js";
 import { find } from "../../ui/frontend/dom/elements.js";
-import { remembered } from "../../ui/frontend/state/memory.js";
+import { remembered } from "../../ui/frontend/dom/memory.js";
 import { createTermLine } from "../../ui/frontend/terms.js";
 
 /** @import { ExplorePage, Token } from "./types.js" */

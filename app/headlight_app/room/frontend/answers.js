@@ -1,6 +1,6 @@
 // How a page reports a student's place and answers to the room component. Outside a room nothing happens.
 
-import { remembered } from "../../ui/frontend/state/memory.js";
+import { remembered } from "../../ui/frontend/dom/memory.js";
 
 export const ANSWER_EVENT = "headlight-room-answer";
 export const PLACE_EVENT = "headlight-room-place";

@@ -1,15 +1,16 @@
 // The teacher's sheet: the link for the class, then its answers and places, and one student's view.
 
-import { sceneAddress } from "../../frame/frontend/scenes/scene_list.js";
 import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
 import { findAll, findByTestId, listenToSheet } from "../../ui/frontend/dom/elements.js";
 import { linkNotes } from "../../ui/frontend/export/link_notes.js";
 import { askRoute, failureText } from "../../ui/frontend/server.js";
 import { countBars, isTyped } from "./counts.js";
 import { Places } from "./places.js";
+import { sceneAddress } from "./scene_list.js";
 
 /** @import { RoomPanelAnswer, RoomPanelRequest, View } from "./contract.js" */
 /** @import { Bar } from "./counts.js" */
+/** @import { Describers } from "./places.js" */
 /** @import { Invitation, RoomData } from "./types.js" */
 /** @typedef {{ view: () => View, opened: (code: string) => void, ended: () => void }} Told callbacks of the room */
 
@@ -31,11 +32,11 @@ export class RoomPanel {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
 
-  /** @param {HTMLElement} place @param {RoomData} data @param {Told} told */
-  constructor(place, data, told) {
+  /** @param {HTMLElement} place @param {RoomData} data @param {Describers} describers @param {Told} told */
+  constructor(place, data, describers, told) {
     this.#data = data;
     this.#told = told;
-    this.#places = new Places(data.api, data.pages);
+    this.#places = new Places(data.api, data.pages, describers);
     this.#elements = findElements(place);
     this.#invited = data.invitation?.number ?? 0;
     this.#listen();

@@ -1,10 +1,7 @@
 // The title and the question of a place, from the server.
 
-import { describeScreen, titleScreen } from "./course_places.js";
-import { describeStep, titleStep } from "./lesson_places.js";
-
 /** @import { Asked } from "./counts.js" */
-/** @import { PageRow } from "../../frame/frontend/scenes/scene_list.js" */
+/** @import { PageRow } from "./scene_list.js" */
 
 /**
  * Describes the places of one kind, by the names after the kind.
@@ -13,31 +10,32 @@ import { describeStep, titleStep } from "./lesson_places.js";
  * @property {(api: string, names: string[]) => Promise<Asked | null>} question
  */
 
-/** By the first name of a place, which a student sends: a Map has no names but its own. @type {Map<string, Describer>} */
-const DESCRIBERS = new Map([
-  ["course", { title: titleScreen, question: describeScreen }],
-  ["lesson", { title: titleStep, question: describeStep }],
-]);
+/**
+ * By the first name of a place, which a student sends: a Map has no names but its own.
+ * @typedef {Map<string, Describer>} Describers
+ */
 
 export class Places {
   #api;
   #pages;
+  #describers;
   /** @type {Map<string, Promise<string>>} */
   #titles = new Map();
   /** @type {Map<string, Promise<Asked | null>>} */
   #questions = new Map();
 
-  /** @param {string} api @param {PageRow[]} pages */
-  constructor(api, pages) {
+  /** @param {string} api @param {PageRow[]} pages @param {Describers} describers */
+  constructor(api, pages, describers) {
     this.#api = api;
     this.#pages = pages;
+    this.#describers = describers;
   }
 
   /** The title of a place; "" for an unknown one. @param {string} place */
   title(place) {
     const [kind, ...names] = place.split("/");
     const page = this.#pages.find(({ name }) => name === kind);
-    const describer = DESCRIBERS.get(kind);
+    const describer = this.#describers.get(kind);
     if (!describer || !names.length) return Promise.resolve(page?.title ?? "");
     return once(this.#titles, place, () => describer.title(this.#api, names));
   }
@@ -45,7 +43,7 @@ export class Places {
   /** The question at a place; null if there is none. @param {string} place */
   async question(place) {
     const [kind, ...names] = place.split("/");
-    const describer = DESCRIBERS.get(kind);
+    const describer = this.#describers.get(kind);
     if (!describer || !(await this.title(place))) return null;
     return once(this.#questions, place, () => describer.question(this.#api, names));
   }

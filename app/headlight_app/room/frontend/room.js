@@ -1,15 +1,16 @@
 // This browser's room: a student's status line, which survives a reload, or the teacher's panel.
 
-import { sceneAt } from "../../frame/frontend/scenes/scene_list.js";
 import { defineComponent } from "../../ui/frontend/bridge.js";
 import { listenTo } from "../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../ui/frontend/dom/elements.js";
 import { askRoute, failureText } from "../../ui/frontend/server.js";
 import { ANSWER_EVENT, PLACE_EVENT, reportedPlace } from "./answers.js";
 import { markRoom, RoomPanel } from "./panel.js";
+import { sceneAt } from "./scene_list.js";
 
 /** @import { Answered } from "./answers.js" */
 /** @import { RoomVisitAnswer, View } from "./contract.js" */
+/** @import { Describers } from "./places.js" */
 /** @import { RoomData } from "./types.js" */
 
 const PAUSE = 5000; // milliseconds between two visits
@@ -28,8 +29,8 @@ class Room {
   #timer;
   #endListening;
 
-  /** @param {HTMLElement} place @param {RoomData} data */
-  constructor(place, data) {
+  /** @param {HTMLElement} place @param {RoomData} data @param {Describers} describers */
+  constructor(place, data, describers) {
     this.#data = data;
     this.#elements = {
       line: findByTestId(place, "room-line"),
@@ -37,7 +38,7 @@ class Room {
       leave: findByTestId(place, "room-leave", HTMLButtonElement),
     };
     this.#elements.leave.onclick = () => this.#leave();
-    this.#panel = new RoomPanel(place, data, {
+    this.#panel = new RoomPanel(place, data, describers, {
       view: () => this.#view(),
       opened: (code) => this.#keep(code),
       ended: () => this.#keep(""),
@@ -154,4 +155,7 @@ function readCookie(name) {
   return pairs.find(([key]) => key === name)?.[1] ?? "";
 }
 
-export default defineComponent((place, /** @type {RoomData} */ data) => new Room(place, data));
+/** The room as a component; `describers` say what stands at the places of each page. @param {Describers} describers */
+export function defineRoom(describers) {
+  return defineComponent((place, /** @type {RoomData} */ data) => new Room(place, data, describers));
+}

@@ -1,4 +1,4 @@
-import type { PageRow } from "../../frame/frontend/scenes/scene_list.js";
+import type { PageRow } from "./scene_list.js";
 
 /** The URL of a view for the class, and that of the server; each invitation has its own `number`. */
 export interface Invitation {

@@ -1,8 +1,8 @@
 // An analysis that runs step by step: until everything is done, the visitor stops it, or the question changes.
 
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
+import { remembered } from "../../../ui/frontend/dom/memory.js";
 import { askRoute, failureText, isAbort } from "../../../ui/frontend/server.js";
-import { remembered } from "../../../ui/frontend/state/memory.js";
 import { toggledEdits } from "../edits/edit_actions.js";
 import { askedQuestion, detailsOf } from "./analysis_choice.js";
 

@@ -2,15 +2,15 @@
 
 import { updateChildren } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
+import { remembered } from "../../../ui/frontend/dom/memory.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
-import { remembered } from "../../../ui/frontend/state/memory.js";
 import { isControl } from "../../../ui/frontend/views/controls.js";
 import { drawViews, isDrawn } from "../../../ui/frontend/views/export/figures.js";
 import { tablesOf } from "../../../ui/frontend/views/export/tables.js";
 import { decodeImages } from "../../../ui/frontend/views/image.js";
 import { createRows } from "../../../ui/frontend/views/rows.js";
-import { runOf } from "../export/shown_run.js";
 import { askFloats } from "../server.js";
+import { runOf } from "../shown_run.js";
 import { answerPosition, askedQuestion, detailsOf, picksOf } from "./analysis_choice.js";
 import { drawRun, keepSteps, stepsOf } from "./analysis_steps.js";
 import { keepScrolled } from "./scrolling.js";

@@ -2,12 +2,12 @@
 // menus of a head, a cell and a token only the matching ones. Each is { element, update() }.
 
 import { activeElement, createElement } from "../../../ui/frontend/dom/dom.js";
+import { remembered } from "../../../ui/frontend/dom/memory.js";
 import { table } from "../../../ui/frontend/dom/table.js";
 import { formatFigure } from "../../../ui/frontend/state/edit_words.js";
 import { isOff } from "../../../ui/frontend/state/head_ablation.js";
 import { headCodes } from "../../../ui/frontend/state/head_matrix.js";
 import { currentGroup, layerHeads, selectedHeads, toggleHeads } from "../../../ui/frontend/state/head_selection.js";
-import { remembered } from "../../../ui/frontend/state/memory.js";
 import { hasEdits, replaceEdit, toggleEdits } from "./edit_actions.js";
 import { editText } from "./edit_text.js";
 

@@ -3,8 +3,8 @@
 
 import { activeElement, createButton, createElement, listenTo, updateChildren } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
+import { remembered } from "../../../ui/frontend/dom/memory.js";
 import { describeEdit, wordNodes, wordText } from "../../../ui/frontend/state/edit_words.js";
-import { remembered } from "../../../ui/frontend/state/memory.js";
 import { clearChanges, onUndoKey, redoEdit, removeEdit, takeBackPart, toggleEdit, undoEdit } from "./edit_actions.js";
 import { countChanges } from "./edit_history.js";
 import { updateMenu } from "./edit_menus.js";

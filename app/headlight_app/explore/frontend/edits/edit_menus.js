@@ -2,11 +2,11 @@
 
 import { activeElement, closest, createElement } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
+import { remembered } from "../../../ui/frontend/dom/memory.js";
 import { onPlotMove } from "../../../ui/frontend/heads/plot_events.js";
 import { wordNodes, wordText } from "../../../ui/frontend/state/edit_words.js";
 import { columnSums, shownMatrix } from "../../../ui/frontend/state/head_matrix.js";
 import { isSelected, selectHead } from "../../../ui/frontend/state/head_selection.js";
-import { remembered } from "../../../ui/frontend/state/memory.js";
 import { activeQueries, keyTokens, lineIndices, queryTokens } from "../../../ui/frontend/state/token_selection.js";
 import { hasEdits, onUndoKey, toggleEdits } from "./edit_actions.js";
 import {

@@ -3,8 +3,8 @@
 import { fillSelect } from "../../../ui/frontend/charts/charts.js";
 import { activeElement, createElement, inlineText, optionsOf } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
+import { remembered } from "../../../ui/frontend/dom/memory.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
-import { remembered } from "../../../ui/frontend/state/memory.js";
 import { activeQueries, keyTokens, queryTokens } from "../../../ui/frontend/state/token_selection.js";
 import { addEdits } from "./edit_actions.js";
 import {

@@ -13,9 +13,9 @@ import { currentGroup, selectedHeads } from "../../../ui/frontend/state/head_sel
 import { lineIndices } from "../../../ui/frontend/state/token_selection.js";
 import { answerPosition } from "../analysis/analysis_choice.js";
 import { askFloats } from "../server.js";
+import { runOf, shownSide } from "../shown_run.js";
 import { drawHeads, rulesOf } from "./heads_figure.js";
 import { createOverview } from "./overview_figure.js";
-import { runOf, shownSide } from "./shown_run.js";
 
 /** @import { AttentionGroup, ExplorePage, LayerNumbersAnswer, ShownFigure } from "../types.js" */
 

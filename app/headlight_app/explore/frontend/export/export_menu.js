@@ -9,9 +9,9 @@ import { askRoute, fetchFile } from "../../../ui/frontend/server.js";
 import { matrixQuery } from "../../../ui/frontend/state/head_matrix.js";
 import { currentGroup, selectedHeads } from "../../../ui/frontend/state/head_selection.js";
 import { ledgerDrawing } from "../prediction/explanations.js";
+import { shownSide } from "../shown_run.js";
 import { activeTab, exportOpenTab } from "../tabs.js";
 import { allHeadsDrawing, headsDrawing } from "./drawings.js";
-import { shownSide } from "./shown_run.js";
 
 /** @import { ExplorePage, FileRoute, Routes, ShownDrawing, ShownView } from "../types.js" */
 

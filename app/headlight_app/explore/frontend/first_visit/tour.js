@@ -10,10 +10,10 @@ import {
   updateChildren,
 } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
+import { remembered } from "../../../ui/frontend/dom/memory.js";
 import { mostAttendedKey } from "../../../ui/frontend/heads/query_key_order.js";
 import { switchHeads } from "../../../ui/frontend/state/head_ablation.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
-import { remembered } from "../../../ui/frontend/state/memory.js";
 import { readFloats } from "../../../ui/frontend/wire.js";
 
 /** @import { AttentionGroup, Candidate, ComponentAnswer, ExplorePage, Token } from "../types.js" */

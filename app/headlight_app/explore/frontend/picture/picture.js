@@ -11,14 +11,14 @@ import {
   updateChildren,
 } from "../../../ui/frontend/dom/dom.js";
 import { LIST_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.js";
+import { remembered } from "../../../ui/frontend/dom/memory.js";
 import { table } from "../../../ui/frontend/dom/table.js";
-import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
 import { maxPool } from "../../../ui/frontend/heads/thumbnails.js";
+import { currentStyle } from "../../../ui/frontend/plots/measurements.js";
 import { gridHigh } from "../../../ui/frontend/state/colour_range.js";
 import { isOff } from "../../../ui/frontend/state/head_ablation.js";
 import { patternCodes } from "../../../ui/frontend/state/head_matrix.js";
 import { currentGroup, isSelected } from "../../../ui/frontend/state/head_selection.js";
-import { remembered } from "../../../ui/frontend/state/memory.js";
 import { headAt, isOpen, miniatures, partChoice, pictureRows } from "./parts.js";
 import { drawStrip, inputVectors } from "./vectors.js";
 

@@ -2,7 +2,7 @@
 
 import { colour, PURPLE_ORANGE } from "../../../ui/frontend/charts/colours.js";
 import { context2d } from "../../../ui/frontend/dom/dom.js";
-import { remembered } from "../../../ui/frontend/state/memory.js";
+import { remembered } from "../../../ui/frontend/dom/memory.js";
 
 /** @import { ExplorePage, Found, InputVectorsAnswer } from "../types.js" */
 

@@ -3,7 +3,7 @@
 import { answerNumber } from "../../../ui/frontend/charts/answer_numbers.js";
 import { announce } from "../../../ui/frontend/dom/announce.js";
 import { inlineText } from "../../../ui/frontend/dom/dom.js";
-import { remembered } from "../../../ui/frontend/state/memory.js";
+import { remembered } from "../../../ui/frontend/dom/memory.js";
 import { countChanges } from "../edits/edit_history.js";
 
 /** @import { ExplorePage, Prediction } from "../types.js" */

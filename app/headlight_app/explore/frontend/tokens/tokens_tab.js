@@ -4,10 +4,10 @@ import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { hidpiContext, inlineText, quotedToken, truncateText } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { GRID_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.js";
+import { remembered } from "../../../ui/frontend/dom/memory.js";
 import { table } from "../../../ui/frontend/dom/table.js";
-import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
+import { currentStyle } from "../../../ui/frontend/plots/measurements.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
-import { remembered } from "../../../ui/frontend/state/memory.js";
 import { tokensOf } from "../picture/picture.js";
 import { drawStrip, inputVectors } from "../picture/vectors.js";
 

@@ -4,7 +4,7 @@ import { answerNumber } from "../../../ui/frontend/charts/answer_numbers.js";
 import { barAtPointer, drawBars } from "../../../ui/frontend/charts/charts.js";
 import { createElement, inlineText } from "../../../ui/frontend/dom/dom.js";
 import { HORIZONTAL_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.js";
-import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
+import { currentStyle } from "../../../ui/frontend/plots/measurements.js";
 import { answersOf, namedAxis, openStep, shownWalkthrough, walkthroughMemory } from "./walkthrough.js";
 
 /** @import { ExplorePage } from "../types.js" */

@@ -4,7 +4,7 @@ import { barAtPointer, drawBars, extentOf, formatNumber, formulaNodes } from "..
 import { createElement, inlineText, quotedToken } from "../../../ui/frontend/dom/dom.js";
 import { HORIZONTAL_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.js";
 import { table } from "../../../ui/frontend/dom/table.js";
-import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
+import { currentStyle } from "../../../ui/frontend/plots/measurements.js";
 import { namedAxis, openStep, walkthroughMemory } from "./walkthrough.js";
 
 /** @import { ExplorePage } from "../types.js" */

@@ -1,7 +1,7 @@
 // The memory of the tab "Step by step": its elements, the displayed steps, and the hovered number.
 
 import { elementsOf, find, findByTestId } from "../../../ui/frontend/dom/elements.js";
-import { remembered } from "../../../ui/frontend/state/memory.js";
+import { remembered } from "../../../ui/frontend/dom/memory.js";
 import { keyTokens } from "../../../ui/frontend/state/token_selection.js";
 
 /** @import { CodeExcerptAnswer, ExplorePage, StepValueAnswer, StepWith, WalkthroughAnswer } from "../types.js" */

@@ -1,9 +1,9 @@
 // The list of scenes in this browser's localStorage; it survives a reload.
 
+import { NO_SCENES, readFile, writeFile } from "../../../room/frontend/scene_list.js";
 import { listenTo } from "../../../ui/frontend/dom/dom.js";
-import { NO_SCENES, readFile, writeFile } from "./scene_list.js";
 
-/** @import { PageRow, SceneList } from "./scene_list.js" */
+/** @import { PageRow, SceneList } from "../../../room/frontend/scene_list.js" */
 
 const KEY = "headlight-scenes";
 const PLACE_KEY = "headlight-scene"; // the index of the shown scene

@@ -1,13 +1,5 @@
 // Scenes on every page: the current view can be added to a list, and in presenter mode arrow keys step through it.
 
-import { encode, withVariant } from "../../../ui/frontend/address.js";
-import { defineComponent } from "../../../ui/frontend/bridge.js";
-import { saveFile } from "../../../ui/frontend/dom/clipboard.js";
-import { createElement, listenTo } from "../../../ui/frontend/dom/dom.js";
-import { find, findAll, findByTestId, listenToSheet } from "../../../ui/frontend/dom/elements.js";
-import { HORIZONTAL_STEPS } from "../../../ui/frontend/dom/keyboard.js";
-import { askRoute, failureText } from "../../../ui/frontend/server.js";
-import { isShortcut } from "../../../ui/frontend/shortcut.js";
 import {
   addScenes,
   checkedScene,
@@ -21,10 +13,18 @@ import {
   sceneAddress,
   sceneAt,
   writeFile,
-} from "./scene_list.js";
+} from "../../../room/frontend/scene_list.js";
+import { encode, withVariant } from "../../../ui/frontend/address.js";
+import { defineComponent } from "../../../ui/frontend/bridge.js";
+import { saveFile } from "../../../ui/frontend/dom/clipboard.js";
+import { createElement, listenTo } from "../../../ui/frontend/dom/dom.js";
+import { find, findAll, findByTestId, listenToSheet } from "../../../ui/frontend/dom/elements.js";
+import { HORIZONTAL_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+import { askRoute, failureText } from "../../../ui/frontend/server.js";
+import { isShortcut } from "../../../ui/frontend/shortcut.js";
 import { listenToStore, loadScenes, storeScenes } from "./scene_store.js";
 
-/** @import { PageRow, Scene, SceneList } from "./scene_list.js" */
+/** @import { PageRow, Scene, SceneList } from "../../../room/frontend/scene_list.js" */
 /** @typedef {{ api: string, pages: PageRow[], presenter: boolean }} ScenesData */
 
 /** Elements that use the arrow keys themselves. */

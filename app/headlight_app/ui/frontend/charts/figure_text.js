@@ -1,7 +1,7 @@
 // Lines of text in a figure for print or for the screen: measured here, so that every program lays them out equally.
 
 import { context2d, shortenText } from "../dom/dom.js";
-import { remembered } from "../state/memory.js";
+import { remembered } from "../dom/memory.js";
 import { HEAD_COLOURS } from "./colours.js";
 
 /** @import { CanvasStyle, Figure, Look, TextLine } from "../types.js" */

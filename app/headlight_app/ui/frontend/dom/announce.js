@@ -1,7 +1,7 @@
 // Announcements for screen readers: one live region in each component, filled after a pause.
 
-import { remembered } from "../state/memory.js";
 import { createElement, listenTo } from "./dom.js";
+import { remembered } from "./memory.js";
 
 const PAUSE = 600; // milliseconds without a change; only the last of several changes is announced
 

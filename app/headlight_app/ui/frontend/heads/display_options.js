@@ -4,12 +4,12 @@ import { fillSelect, setValue } from "../charts/charts.js";
 import { optionsOf } from "../dom/dom.js";
 import { find } from "../dom/elements.js";
 import { createPopover } from "../dom/popover.js";
+import { currentStyle } from "../plots/measurements.js";
 import { currentColourRange } from "../state/colour_range.js";
 import { currentQuantity } from "../state/head_matrix.js";
 import { currentGroup, headName, layerHeads, parseHead, selectedHeads } from "../state/head_selection.js";
 import { QUERY_KEY } from "../state/token_selection.js";
 import { metricRows, metricsOf, metricsTrouble } from "./head_order.js";
-import { currentStyle } from "./measurements.js";
 import { pairTitle } from "./query_key_order.js";
 
 /** @import { AttentionGroup, Page } from "../types.js" */

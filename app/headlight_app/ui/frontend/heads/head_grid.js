@@ -3,6 +3,8 @@
 import { HEAD_COLOURS } from "../charts/colours.js";
 import { activeElement, closest, createElement } from "../dom/dom.js";
 import { GRID_STEPS } from "../dom/keyboard.js";
+import { remembered } from "../dom/memory.js";
+import { clearTiles, gridCells, keepOutOfMeasuring, measuredWidth } from "../plots/measurements.js";
 import { beyondEnd, currentColourRange, formatHigh, gridHigh } from "../state/colour_range.js";
 import { headsOff, isOff } from "../state/head_ablation.js";
 import {
@@ -15,10 +17,8 @@ import {
   selectLayer,
   toggleHeads,
 } from "../state/head_selection.js";
-import { remembered } from "../state/memory.js";
 import { isMultiSelect } from "../state/token_selection.js";
 import { forgetOrder, formatMetric, headOrder } from "./head_order.js";
-import { clearTiles, gridCells, keepOutOfMeasuring, measuredWidth } from "./measurements.js";
 import { drawThumbnails } from "./thumbnails.js";
 
 /** @import { AttentionGroup, Head, Page } from "../types.js" */

@@ -2,8 +2,8 @@
 
 import { createTrack } from "../charts/track.js";
 import { createElement, updateChildren } from "../dom/dom.js";
+import { remembered } from "../dom/memory.js";
 import { currentGroup } from "../state/head_selection.js";
-import { remembered } from "../state/memory.js";
 import { formatMetric, metricRows, metricsOf, metricsTrouble } from "./head_order.js";
 
 /** @import { MetricRow, Page } from "../types.js" */

@@ -2,8 +2,8 @@
 // changes the numbers never moves a head from under the pointer.
 
 import { formatPercent } from "../dom/dom.js";
+import { remembered } from "../dom/memory.js";
 import { layerHeads } from "../state/head_selection.js";
-import { remembered } from "../state/memory.js";
 import { QUERY_KEY, queriesArePatches } from "../state/token_selection.js";
 import { pairWeights } from "./query_key_order.js";
 

@@ -2,10 +2,12 @@
 
 import { HEAD_COLOURS, paintScale, SIGNED_COLOURS, WEIGHT_COLOURS } from "../charts/colours.js";
 import { blit, createButton, createElement, drawChoices, optionsOf, updateChildren } from "../dom/dom.js";
+import { remembered } from "../dom/memory.js";
 import { table } from "../dom/table.js";
 import { ATTENTION_LINES } from "../plots/attention_lines.js";
 import { ATTENTION_MAP } from "../plots/attention_map.js";
 import { IMAGE_OVERLAY } from "../plots/image_overlay.js";
+import { measuredWidth } from "../plots/measurements.js";
 import { NUMBER_TABLE } from "../plots/number_table.js";
 import { QUERY_KEY_PLOT } from "../plots/query_key_plot.js";
 import { largestSum, SHADED_TEXT } from "../plots/shaded_text.js";
@@ -14,10 +16,8 @@ import { beyondEnd } from "../state/colour_range.js";
 import { isOff } from "../state/head_ablation.js";
 import { currentMatrix, matrixStatus, shownMatrix } from "../state/head_matrix.js";
 import { currentGroup, selectedHeads, selectHead } from "../state/head_selection.js";
-import { remembered } from "../state/memory.js";
 import { keysAreFrames, keysArePatches } from "../state/token_selection.js";
 import { drawOptions } from "./display_options.js";
-import { measuredWidth } from "./measurements.js";
 import { drawReadout, formatBrief } from "./readout.js";
 import { shadeTokens } from "./token_strip.js";
 

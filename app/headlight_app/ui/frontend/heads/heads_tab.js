@@ -3,15 +3,15 @@
 import { paintScale } from "../charts/colours.js";
 import { drawChoices } from "../dom/dom.js";
 import { find, findAll, findByTestId } from "../dom/elements.js";
+import { remembered } from "../dom/memory.js";
+import { clearMeasurements, currentStyle, measuredWidth } from "../plots/measurements.js";
 import { clampHead, currentGroup, selectedHeads, toggleHeads } from "../state/head_selection.js";
-import { remembered } from "../state/memory.js";
 import { QUERY_KEY, setHover } from "../state/token_selection.js";
 import { listenToOptions } from "./display_options.js";
 import { clearGrid, drawGrid, markHeads, onGridClick, onGridKey, sortAgain } from "./head_grid.js";
 import { drawHeadMetrics } from "./head_metrics.js";
 import { forgetOrder, metricsOf } from "./head_order.js";
 import { drawHeadPanel, markPointer } from "./head_panel.js";
-import { clearMeasurements, currentStyle, measuredWidth } from "./measurements.js";
 import { onPlotClick, onPlotKey, onPlotMove } from "./plot_events.js";
 import { clampPair, drawPair, pairWeights } from "./query_key_order.js";
 import { drawZoomButton, listenToZoom, loadPendingGroup } from "./zoom.js";

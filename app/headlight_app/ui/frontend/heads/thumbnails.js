@@ -5,14 +5,14 @@
 
 import { paintCodes, weightColours } from "../charts/colours.js";
 import { blit, hidpiContext } from "../dom/dom.js";
+import { remembered } from "../dom/memory.js";
+import { currentStyle, measuredTiles } from "../plots/measurements.js";
 import { isOff } from "../state/head_ablation.js";
 import { patternCodes } from "../state/head_matrix.js";
-import { remembered } from "../state/memory.js";
-import { currentStyle, measuredTiles } from "./measurements.js";
 
 /** @import { AttentionGroup, Page } from "../types.js" */
 /** @import { Thumbnail } from "./head_grid.js" */
-/** @import { Tile } from "./measurements.js" */
+/** @import { Tile } from "../plots/measurements.js" */
 
 export const MAX_CELLS = 80; // a side
 const CORNER_RADIUS = 5; // pixels

@@ -2,9 +2,9 @@
 
 import { NEGATIVE_COLOUR } from "../charts/colours.js";
 import { activeElement, createChip, describeChip, moveChipFocus, onHover, updateChildren } from "../dom/dom.js";
+import { remembered } from "../dom/memory.js";
 import { columnSums, magnitude } from "../state/head_matrix.js";
 import { currentGroup } from "../state/head_selection.js";
-import { remembered } from "../state/memory.js";
 import {
   activeKey,
   activeQueries,

@@ -1,10 +1,10 @@
 // Zooming into a map: by drawing a rectangle with the pointer, or with + and -; 0 shows all again.
 
 import { createElement } from "../dom/dom.js";
+import { remembered } from "../dom/memory.js";
 import { mapCellAt } from "../plots/attention_map.js";
 import { shownMatrix, tokenLines } from "../state/head_matrix.js";
 import { currentGroup } from "../state/head_selection.js";
-import { remembered } from "../state/memory.js";
 import { activeQueries, keyTokens, queryTokens } from "../state/token_selection.js";
 import { drawGrid, markHeads } from "./head_grid.js";
 import { activePlot } from "./head_panel.js";

@@ -3,10 +3,10 @@
 import { HEAD_COLOURS, NEGATIVE_COLOUR } from "../charts/colours.js";
 import { addConnections, layoutConnections } from "../charts/connections.js";
 import { paintFigure } from "../charts/paint_shapes.js";
-import { currentStyle, plotHeight } from "../heads/measurements.js";
+import { remembered } from "../dom/memory.js";
 import { MAX_LINE_HEADS, magnitude, SHOWN, shownMatrix, stateAt, valueAt } from "../state/head_matrix.js";
-import { remembered } from "../state/memory.js";
 import { activeColumn, activeRows, hoveredColumn } from "../state/token_selection.js";
+import { currentStyle, plotHeight } from "./measurements.js";
 
 /** @import { Connection, ConnectionsLayout, TokenColumn } from "../charts/connections.js" */
 /** @import { HeadMatrix, Page, Plot } from "../types.js" */

@@ -2,10 +2,10 @@
 
 import { paintCodes, SIGNED_COLOURS, WEIGHT_COLOURS } from "../charts/colours.js";
 import { cellAtPointer, drawHeatmap } from "../charts/heatmap.js";
-import { currentStyle, plotHeight } from "../heads/measurements.js";
+import { remembered } from "../dom/memory.js";
 import { matrixCodes, shownMatrix, tokensAt } from "../state/head_matrix.js";
-import { remembered } from "../state/memory.js";
 import { activeColumn, activeRows } from "../state/token_selection.js";
+import { currentStyle, plotHeight } from "./measurements.js";
 
 /** @import { HeadMatrix, Page, Plot } from "../types.js" */
 /** @import { HeatmapLayout } from "../charts/heatmap.js" */

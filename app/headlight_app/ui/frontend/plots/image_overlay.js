@@ -3,11 +3,11 @@
 import { NEGATIVE_COLOUR, shadePatch } from "../charts/colours.js";
 import { context2d, formatPercent, hidpiContext, inlineText, truncateText } from "../dom/dom.js";
 import { HORIZONTAL_STEPS, VERTICAL_STEPS } from "../dom/keyboard.js";
-import { currentStyle, plotHeight } from "../heads/measurements.js";
+import { remembered } from "../dom/memory.js";
 import { columnSums, formatValue } from "../state/head_matrix.js";
-import { remembered } from "../state/memory.js";
 import { activeQueries, activeRows, keyTokens, queriesArePatches } from "../state/token_selection.js";
 import { inflate } from "../wire.js";
+import { currentStyle, plotHeight } from "./measurements.js";
 
 /** @import { EmbeddedImage, HeadMatrix, Page, Patches, Plot, ShownPatches, Token } from "../types.js" */
 

@@ -4,9 +4,9 @@ import { NEGATIVE_COLOUR } from "../charts/colours.js";
 import { raised } from "../charts/scale.js";
 import { copyText, saveFile } from "../dom/clipboard.js";
 import { closest, createElement, createHeading, inlineText, updateChildren, visibleText } from "../dom/dom.js";
+import { remembered } from "../dom/memory.js";
 import { LEFT_OUT, magnitude, SHOWN, shownMatrix, stateAt, tokensAt, valueAt } from "../state/head_matrix.js";
 import { selectedHeads } from "../state/head_selection.js";
-import { remembered } from "../state/memory.js";
 import { activeColumn, activeRows } from "../state/token_selection.js";
 
 /** @import { HeadMatrix, Page, Plot } from "../types.js" */

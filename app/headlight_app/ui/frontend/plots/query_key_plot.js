@@ -3,11 +3,11 @@
 import { addWords, fitText, textWidth } from "../charts/figure_text.js";
 import { paintFigure } from "../charts/paint_shapes.js";
 import { formatPercent, inlineText } from "../dom/dom.js";
-import { currentStyle, plotHeight } from "../heads/measurements.js";
+import { remembered } from "../dom/memory.js";
 import { magnitude, reportTrouble, SHOWN, stateAt, valueAt } from "../state/head_matrix.js";
 import { currentGroup, selectedHeads } from "../state/head_selection.js";
-import { remembered } from "../state/memory.js";
 import { activeQueries } from "../state/token_selection.js";
+import { currentStyle, plotHeight } from "./measurements.js";
 
 /** @import { Figure, Found, HeadMatrix, Page, Plot, QkProjectionAnswer } from "../types.js" */
 

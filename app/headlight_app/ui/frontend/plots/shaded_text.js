@@ -2,9 +2,9 @@
 
 import { NEGATIVE_COLOUR } from "../charts/colours.js";
 import { closest, createElement, visibleText } from "../dom/dom.js";
+import { remembered } from "../dom/memory.js";
 import { columnSums, formatValue, shownMatrix, tokenLines, tokensAt } from "../state/head_matrix.js";
 import { currentGroup } from "../state/head_selection.js";
-import { remembered } from "../state/memory.js";
 import { activeColumn, activeRows } from "../state/token_selection.js";
 import { withPair } from "../text_box.js";
 

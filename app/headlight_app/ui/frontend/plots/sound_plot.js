@@ -3,11 +3,11 @@
 import { colour, NEGATIVE_COLOUR, shadePatch } from "../charts/colours.js";
 import { context2d, formatPercent, hidpiContext } from "../dom/dom.js";
 import { HORIZONTAL_STEPS, VERTICAL_STEPS } from "../dom/keyboard.js";
-import { currentStyle, plotHeight } from "../heads/measurements.js";
+import { remembered } from "../dom/memory.js";
 import { columnSums, formatValue, shownMatrix } from "../state/head_matrix.js";
-import { remembered } from "../state/memory.js";
 import { activeQueries, activeRows, queriesAreFrames } from "../state/token_selection.js";
 import { inflate } from "../wire.js";
+import { currentStyle, plotHeight } from "./measurements.js";
 
 /** @import { HeadMatrix, Page, Plot, Sound } from "../types.js" */
 

@@ -1,9 +1,9 @@
 // The selected heads as a matrix of numbers: at once from the group's byte codes, exact once the server has answered.
 
+import { remembered } from "../dom/memory.js";
 import { decodeWeight } from "../weight_code.js";
 import { currentColourRange, weightQuantile } from "./colour_range.js";
 import { currentGroup, headName, selectedHeads } from "./head_selection.js";
-import { remembered } from "./memory.js";
 import { keysAreFrames, keysArePatches, keyTokens, queryTokens } from "./token_selection.js";
 
 /** @import { AttentionGroup, Details, Found, HeadChoice, HeadMatrix, HeadViewAnswer, HeadViewRequest, MatrixAxis, Page, Token } from "../types.js" */

@@ -2,7 +2,7 @@
 
 import { fillSelect, setValue } from "../charts/charts.js";
 import { activeElement, createElement, drawChoices, updateChildren } from "../dom/dom.js";
-import { remembered } from "../state/memory.js";
+import { remembered } from "../dom/memory.js";
 
 /** @import { ChoiceView, InputView, Picks, View } from "./types.js" */
 

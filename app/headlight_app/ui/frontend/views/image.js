@@ -4,7 +4,7 @@ import { shadePatch } from "../charts/colours.js";
 import { addWords, LABEL_SIZE, LINE_HEIGHT, PRINT_COLOURS } from "../charts/figure_text.js";
 import { cellAtPointer } from "../charts/heatmap.js";
 import { createElement, formatPercent, hidpiContext, onHover } from "../dom/dom.js";
-import { remembered } from "../state/memory.js";
+import { remembered } from "../dom/memory.js";
 
 /** @import { Box, Figure } from "../export/types.js" */
 /** @import { ImageView, Surroundings, View } from "./types.js" */

@@ -5,7 +5,7 @@ import { addLines as addTextLines, LABEL_SIZE, PRINT_COLOURS } from "../../chart
 import { addColourScale, addHeatmap, addPanels } from "../../charts/shapes.js";
 import { svg } from "../../charts/svg.js";
 import { createChip, createElement, formatPercent, listenToChip, NO_LARGE_SHARE, quotedToken } from "../../dom/dom.js";
-import { remembered } from "../../state/memory.js";
+import { remembered } from "../../dom/memory.js";
 import { encodeWeight } from "../../weight_code.js";
 
 /** @import { TokenColumn } from "../../charts/connections.js" */

@@ -1,8 +1,8 @@
 // The displayed run, as exports describe their origin.
 
-import { currentGroup, selectedHeads } from "../../../ui/frontend/state/head_selection.js";
+import { currentGroup, selectedHeads } from "../../ui/frontend/state/head_selection.js";
 
-/** @import { ExplorePage, ShownSide } from "../types.js" */
+/** @import { ExplorePage, ShownSide } from "./types.js" */
 
 /** The origin of an export that is not about heads. @param {ExplorePage} page @returns {ShownSide} */
 export function runOf(page) {

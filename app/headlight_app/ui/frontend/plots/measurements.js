@@ -1,7 +1,7 @@
 // Sizes of elements and current colours: measured once, and not while drawing.
 
 import { canvasStyle } from "../dom/dom.js";
-import { remembered } from "../state/memory.js";
+import { remembered } from "../dom/memory.js";
 
 /** @import { CanvasStyle, Page } from "../types.js" */
 

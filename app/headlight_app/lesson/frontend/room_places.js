@@ -3,7 +3,7 @@
 
 import { askRoute } from "../../ui/frontend/server.js";
 
-/** @import { Asked } from "./counts.js" */
+/** @import { Asked } from "../../room/frontend/counts.js" */
 
 const SEEDS = 8; // a lesson's seed selects one of its few texts
 

@@ -1,11 +1,11 @@
 // Course screens as places: their numbers and titles, and the question on each.
 
-import { ChangedInputs } from "../../course/frontend/inputs.js";
-import { screenRequest } from "../../course/frontend/screen.js";
+import { remembered } from "../../ui/frontend/dom/memory.js";
 import { askRoute } from "../../ui/frontend/server.js";
-import { remembered } from "../../ui/frontend/state/memory.js";
+import { ChangedInputs } from "./inputs.js";
+import { screenRequest } from "./screen.js";
 
-/** @import { ContentsEntry } from "../../course/frontend/contract.js" */
+/** @import { ContentsEntry } from "./contract.js" */
 
 const contents = remembered((/** @type {Document} */ _page) => ({
   /** @type {Promise<ContentsEntry[]> | null} */
