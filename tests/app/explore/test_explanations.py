@@ -56,13 +56,14 @@ def test_a_prediction_of_the_whole_text_and_a_lone_label_have_no_reasons() -> No
     assert explained("why", "mood") == []
 
 
-def test_of_two_almost_equally_likely_answers_neither_is_called_once_as_likely() -> None:
-    assert [likelihood_words(times) for times in (1.01, 3.19, 42.3, 1e9, float("inf"), float("nan"))] == [
+def test_how_much_likelier_an_answer_is_has_no_more_digits_than_are_exact() -> None:
+    assert [likelihood_words(times) for times in (1.01, 3.19, 42.3, 290_026.9, 1e9, float("inf"), float("nan"))] == [
         "It is hardly likelier",
         "It is 3.2 times as likely",
         "It is 42 times as likely",
-        "It is more than a million times as likely",
-        "It is more than a million times as likely",
+        "It is 290,000 times as likely",
+        "It is at least a million times as likely",
+        "It is at least a million times as likely",
         "The probabilities are not numbers",
     ]
 

@@ -389,6 +389,14 @@ def test_the_one_pair_that_is_left_is_not_counted() -> None:
     assert largest_pairs(few)[-1][0] == "The other pair"
 
 
+def test_pairs_that_differ_by_rounding_alone_are_in_the_order_of_the_text() -> None:
+    found = compare(resolve(make_question("masked", ONE)), OTHER)
+    equal = np.full(found.pairs.shape, 0.1)
+    equal[-1, -1] += 1e-9
+    (first, _), *_ = largest_pairs(replace_field(found, pairs=equal, cosine=float(equal.sum())))
+    assert first == "“[CLS]” and “[CLS]”"
+
+
 def test_until_a_second_sentence_is_typed_it_is_another_example() -> None:
     example = compared(other_text="")["and"]["text"]
     assert example and example != ONE

@@ -21,6 +21,7 @@ from headlight_app.inference.open_models import find_model
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
 LISTED = 8  # pairs
+EQUAL_DIGITS = 5  # decimal places of a share of the largest; in these, numbers that differ by rounding are equal
 PAUSE = 120  # milliseconds; the intermediate texts of fast typing are not read
 TWO = "Type two sentences: their vectors are compared."
 UNTRAINED = (
@@ -88,15 +89,18 @@ def largest_pairs(found: Similarity) -> tuple[tuple[str, float], ...]:
     """The pairs that add most, and the sum of all others."""
     one, other = (tuple(map(quoted_in_line, trace.text.token_texts)) for trace in found.traces)
     flat = found.pairs.astype(float).ravel()
-    order = [int(place) for place in np.argsort(-np.abs(flat), kind="stable")[:LISTED] if flat[place]]
-    left = np.count_nonzero(flat) - len(order)
+    places = np.flatnonzero(flat)
+    sizes = np.abs(flat[places])
+    shares = (sizes / sizes.max(initial=0)).round(EQUAL_DIGITS)
+    order = [int(place) for place in places[np.argsort(-shares, kind="stable")[:LISTED]]]
+    left = len(places) - len(order)
     rest = (
         ((f"All {left} other pairs" if left > 1 else "The other pair", found.cosine - flat[order].sum()),)
         if left
         else ()
     )
-    places = (divmod(place, len(other)) for place in order)
-    named = (f"{one[token]} and {other[each]}" for token, each in places)
+    pairs = (divmod(place, len(other)) for place in order)
+    named = (f"{one[token]} and {other[each]}" for token, each in pairs)
     return (*zip(named, flat[order], strict=True), *rest)
 
 

@@ -78,8 +78,9 @@ def likelihood_words(times: float) -> str:
         return "The probabilities are not numbers"
     if times < HARDLY:
         return "It is hardly likelier"
+    times = float(f"{times:.3g}")  # further digits would be those of the processor's rounding
     if times >= MILLION:
-        return "It is more than a million times as likely"
+        return "It is at least a million times as likely"
     return f"It is {f'{times:,.0f}' if times >= 10 else f'{times:.1f}'} times as likely"
 
 
