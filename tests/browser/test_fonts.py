@@ -10,7 +10,7 @@ from headlight.course.chapters import CHAPTERS
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.masks import MASKS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
-from headlight_app.ui.component import read
+from headlight_app.ui.component import VIEW_STYLES, read
 from headlight_app.ui.modules import ROOT
 from tests.browser.conftest import Visit
 from tests.browser.elements import script
@@ -50,9 +50,10 @@ WORDS = script("""() => everything().filter((element) =>
 
 @pytest.fixture
 def phone(visit: Visit) -> Visitor:
-    """A phone that can open an empty page of the server, with the style sheet of the course, and import modules."""
+    """A phone that can open an empty page of the server, with the style sheets of formulas, and import modules."""
     visitor = visit(width=390, height=844, touch=True)
-    page = f"<!doctype html><title>Formulas</title><style>{read('course/frontend/course.css')}</style><body>"
+    styles = "\n".join(map(read, ("course/frontend/course.css", *VIEW_STYLES)))
+    page = f"<!doctype html><title>Formulas</title><style>{styles}</style><body>"
     visitor.page.route("**/empty", lambda route: route.fulfill(body=page, content_type="text/html"))
     visitor.page.route("**/sources/**", send_source)
     return visitor

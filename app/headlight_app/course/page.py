@@ -7,7 +7,7 @@ from headlight.course.requirements import PARTS, REQUIREMENTS
 from headlight_app.contract.state import State
 from headlight_app.engine.models import AvailableModel, available_models, own_titles
 from headlight_app.state.session import Report, apply_reports, report_serial
-from headlight_app.ui.component import API, PAGES, Component, Data, shared_styles
+from headlight_app.ui.component import API, PAGES, VIEW_STYLES, Component, Data, shared_styles
 
 TITLE, ICON, PATH = "Course", ":material/school:", "course"
 CHOOSES_OWN_MODELS = True  # each screen chooses its own
@@ -16,8 +16,7 @@ COMPONENT = Component(
     html="course/frontend/course.html",
     styles=(
         *shared_styles("course/frontend/course.css"),
-        "ui/frontend/views/views.css",
-        "ui/frontend/model_diagram/model_diagram.css",
+        *VIEW_STYLES,
     ),
 )
 STATE_FIELDS = ("chapter", "screen", "course_inputs")

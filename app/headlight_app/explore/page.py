@@ -35,7 +35,7 @@ from headlight_app.state.session import (
     was_just_opened,
 )
 from headlight_app.ui import charts, export_menu, signal_gallery
-from headlight_app.ui.component import API, Component, Data, read
+from headlight_app.ui.component import API, VIEW_STYLES, Component, Data, read
 from headlight_app.ui.terms import terms_json
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
@@ -56,7 +56,7 @@ def instrument(key: str, styles: tuple[str, ...] = (), parts: tuple[tuple[str, s
     shared = (
         *(f"{DRAWING}/{name}.css" for name in ("styles/base", "heads/heads_tab")),
         *(f"{FRONTEND}/{name}.css" for name in ("tabs", "edits/edits")),
-        f"{DRAWING}/views/views.css",
+        *VIEW_STYLES,
         signal_gallery.STYLE,
         f"{FRONTEND}/picture/picture.css",
         export_menu.STYLE,

@@ -6,7 +6,7 @@ from headlight_app.contract.state import State
 from headlight_app.course.page import choosable_models
 from headlight_app.engine.models import AvailableModel
 from headlight_app.state.session import apply_reports, report_serial
-from headlight_app.ui.component import API, PAGES, Component, shared_styles
+from headlight_app.ui.component import API, PAGES, VIEW_STYLES, Component, shared_styles
 
 TITLE, ICON, PATH = "Lessons", ":material/assignment:", "lesson"
 CHOOSES_OWN_MODELS = True  # each lesson has its own model
@@ -16,7 +16,7 @@ COMPONENT = Component(
     html="lesson/frontend/lesson.html",
     styles=(
         *shared_styles("course/frontend/course.css"),
-        "ui/frontend/views/views.css",
+        *VIEW_STYLES,
         "lesson/frontend/lesson.css",
     ),
 )

@@ -31,6 +31,7 @@ export default page.{key};
 
 API = "api"  # the address of the server's API, relative to every page
 PAGES = "./"  # the folder of all pages, likewise
+VIEW_STYLES = ("ui/frontend/views/views.css", "ui/frontend/model_diagram/model_diagram.css")  # where views are shown
 LAST_STYLES = ("ui/frontend/styles/touch.css", "ui/frontend/styles/forced_colours.css")  # of every component
 
 Data = dict[str, Any]  # passed between a page and its component by Streamlit, without checks
