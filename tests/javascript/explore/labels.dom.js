@@ -82,7 +82,7 @@ test("a lone score has no bar", async () => {
 test("the layers show scores, in colours on both sides of zero", async () => {
   const page = await explore("stars", { tab: "layers", analysis: "logit_lens" });
   assert.doesNotMatch(page.text("view-matrix"), PERCENT);
-  assert.match(wordsOf(page.one(".view-matrix .legend")), /^−.*score of the highest answer, white at zero$/);
+  assert.match(wordsOf(page.one(".view-matrix .legend")), /^−.*score of the highest answer, no colour at zero$/);
   assert.doesNotMatch(page.one(".view-matrix td[data-row]").style.background, /NaN/);
   const [best, ...others] = [.../** @type {HTMLSelectElement} */ (page.get("layers-target")).options].map(wordsOf);
   assert.equal(best, "the highest");

@@ -111,6 +111,20 @@ test("a sheet for the screen has the theme's colours and text sizes in pixels", 
   assert.ok(figure.shapes.some((shape) => shape.kind === "polyline" && shape.dashed));
 });
 
+test("the last number below a chart ends at the edge of the figure", () => {
+  const { figure } = beginFigure(85, "");
+  const series = [{ name: "loss", values: [2, 1] }];
+  addLineChart(figure, { series, x: [0, 1000], yTitle: "nats" }, { x: 2, y: 0, width: 81 });
+  const anchors = figure.shapes.flatMap((shape) =>
+    shape.kind === "text" && ["0", "500", "1000"].includes(shape.text) ? [[shape.text, shape.anchor]] : [],
+  );
+  assert.deepEqual(anchors.slice(-3), [
+    ["0", "middle"],
+    ["500", "middle"],
+    ["1000", "end"],
+  ]);
+});
+
 test("bars are proportional to their numbers; a side without an answer has none", () => {
   const { figure } = beginFigure(85, "");
   const rows = [

@@ -277,8 +277,12 @@ test("each change begins where the previous one ended, and opens its part", () =
   );
   buttons[0].click();
   assert.deepEqual(picked, [{ layer: 2, heads: [] }]);
-  const texts = drawViews(rowsOf(CHANGES))(85, "Change").figure.shapes.map((shape) => "text" in shape && shape.text);
+  const { shapes } = drawViews(rowsOf(CHANGES))(85, "Change").figure;
+  const texts = shapes.map((shape) => "text" in shape && shape.text);
   for (const text of ["With", "direct", "−1", "+0.5"]) assert.ok(texts.includes(text), text);
+  const [down, up, ...totals] = shapes.filter((shape) => shape.kind === "rectangle" && shape.fill !== undefined);
+  assert.ok(down.kind === "rectangle" && up.kind === "rectangle" && !totals.length, "a total has no bar");
+  assert.ok(Math.abs(down.x - up.x) < 1e-9 && Math.abs(down.width - 2 * up.width) < 1e-9, "as on the screen");
   assert.deepEqual([...tablesOf(rowsOf(CHANGES))["From 1 to 0.5"].values], [-1, 0.5]);
 });
 
@@ -318,6 +322,15 @@ test("tokens are read by pointer and keys, marked on the page, and chosen", () =
   assert.equal(document.activeElement, chips[1]);
   chips[0].click();
   assert.deepEqual(picked, [{ query: 1 }]);
+});
+
+test("tokens that tell nothing have their words below them, too, and the names of their groups above", () => {
+  document.body.replaceChildren(
+    ...createRows(rowsOf({ ...TOKENS, details: [], picks: [] }), { width: 800 }, { isOpen: false }),
+  );
+  const words = [...document.querySelectorAll(".token-list li")].map((item) => item.textContent);
+  assert.deepEqual(words, ["AnO90 %", "·dullPERwas O"]);
+  assert.equal(document.querySelector(".kinds")?.textContent, "PER: person");
 });
 
 /** @type {AlignmentView} */
@@ -492,6 +505,23 @@ test("spans have their places on the screen and in the figure", () => {
   const [first, second] = shapes.filter((shape) => shape.kind === "rectangle" && shape.fill !== undefined).slice(-2);
   assert.ok(first.kind === "rectangle" && second.kind === "rectangle");
   assert.ok(Math.abs(second.x - first.x - first.width) < 1e-9 && Math.abs(second.width - 2 * first.width) < 1e-9);
+});
+
+test("the sums of rows are on the screen and in the figure", () => {
+  const sums = {
+    ...MATRIX,
+    values: [[0.5, 0.25]],
+    rows: ["one"],
+    row_numbers: {},
+    row_notes: [],
+    picks: [],
+    row_sums: true,
+  };
+  document.body.replaceChildren(...createRows(rowsOf(sums), { width: 800 }, { isOpen: false }));
+  assert.equal(document.querySelector(".sum")?.textContent, "0.750");
+  const { shapes } = drawViews(rowsOf(sums))(85, "Sums").figure;
+  const texts = shapes.flatMap((shape) => (shape.kind === "text" ? [shape.text] : []));
+  assert.ok(texts.includes("sum") && texts.includes("0.750"));
 });
 
 test("tokens, a tree and a table are in the figure", () => {

@@ -14,7 +14,7 @@ import { createScale, formatMark, ticks } from "./scale.js";
  * @property {boolean} [fromZero] whether the axis includes 0 @property {number} [parts] approximate, of the axes
  * @property {boolean} [hasLegend]
  */
-/** @typedef {{ label: string, values: (number | null)[], starts?: number[] }} Bars values up to `most`, one for each kind of bar */
+/** @typedef {{ label: string, values: (number | null)[], starts?: number[], texts?: string[] }} Bars values up to `most`, one for each kind of bar */
 
 const CHART_HEIGHT = 17.4; // in font sizes
 const MAP_HEIGHT = 26; // of a map that is not square, in font sizes
@@ -125,7 +125,8 @@ function addPlaces(figure, labels, places, bottom) {
 /** @param {Figure} figure @param {string} words @param {number} x @param {number} bottom @param {TextLine["anchor"]} anchor */
 function addBelow(figure, words, x, bottom, anchor) {
   const { size } = figure.look;
-  addWords(figure, words, x, bottom + size * LINE_HEIGHT, { anchor, room: 8.7 * size });
+  const isCut = x + textWidth(words, size) / 2 > figure.width; // at the right edge of the figure
+  addWords(figure, words, x, bottom + size * LINE_HEIGHT, { anchor: isCut ? "end" : anchor, room: 8.7 * size });
 }
 
 /** Lines through neighbouring points that have numbers. @param {Figure} figure @param {number[][]} points @param {LineStyle} style */
@@ -148,16 +149,16 @@ function addDots(figure, points, fill) {
 }
 
 /**
- * Bars in rows: a label, a bar for each value (none for null), and the numbers. Bars begin at zero, unless a row has
- * `starts`; `least` is negative if some values are. Returns the bottom edge.
+ * Bars in rows: a label, a bar for each value (none for null), and the numbers, or the `texts` of the row. Bars begin at
+ * zero, unless a row has `starts`; the track goes from `least` to `most`. Returns the bottom edge.
  * @param {Figure} figure
- * @param {{ rows: Bars[], kinds: string[], least?: number, most: number, format: (value: number, start: number) => string, missing: string }} chart
+ * @param {{ rows: Bars[], kinds: string[], least?: number, most: number, format?: (value: number) => string, missing?: string }} chart
  * @param {Box} box
  */
-export function addBars(figure, { rows, kinds, least = 0, most, format, missing }, box) {
+export function addBars(figure, { rows, kinds, least = 0, most, format = formatMark, missing = "" }, box) {
   const { size, quiet } = figure.look;
-  const numbers = rows.map(({ values, starts }) =>
-    values.map((value, kind) => (value === null ? missing : format(value, starts?.[kind] ?? 0))),
+  const numbers = rows.map(
+    ({ values, texts }) => texts ?? values.map((value) => (value === null ? missing : format(value))),
   );
   const names = rows.map((row) => textWidth(row.label, size));
   const label = Math.min(Math.max(...names, 2.6 * size) + 0.65 * size, box.width * MOST_NAME);
@@ -181,7 +182,7 @@ export function addBars(figure, { rows, kinds, least = 0, most, format, missing 
         width,
         height: thick,
       };
-      const fill = (value ?? 0) < 0 ? NEGATIVE_COLOUR : barColour(figure, kind, kinds.length);
+      const fill = reached < start ? NEGATIVE_COLOUR : barColour(figure, kind, kinds.length);
       if (width > 0) figure.shapes.push({ kind: "rectangle", ...place, fill });
       const x = box.x + label + track + column * (kind + 1);
       addWords(figure, numbers[row][kind], x, base, { anchor: "end", room: column });

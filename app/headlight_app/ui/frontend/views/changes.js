@@ -7,24 +7,34 @@ import { createElement } from "../dom/dom.js";
 /** @import { ChangesView, Pick, Picks } from "./types.js" */
 
 /** @param {ChangesView} view @param {Picks | undefined} picks */
-export function createChanges({ parts, start, end, picks: choices, marked }, picks) {
-  const values = parts.map(([, number]) => Number(number));
-  const reached = [start ? Number(start[1]) : 0];
-  for (const value of values) reached.push(start ? reached[reached.length - 1] + value : value);
-  const [low, high] = [Math.min(...reached), Math.max(...reached)];
+export function createChanges(view, picks) {
+  const { parts, start, end, picks: choices, marked } = view;
+  const extents = extentsOf(view);
+  const first = start ? Number(start[1]) : 0;
+  const [low, high] = [Math.min(first, ...extents.flat()), Math.max(first, ...extents.flat())];
   const range = high - low || 1;
-  const items = parts.map(([name], place) => {
-    const bar = createBar(values[place] < 0 ? "minus" : "plus", Math.abs(values[place]) / range);
-    const from = start ? reached[place] : 0;
-    bar.style.left = `${(100 * (Math.min(from, reached[place + 1]) - low)) / range}%`;
+  const items = parts.map(([name, value], place) => {
+    const [from, to] = extents[place];
+    const bar = createBar(to < from ? "minus" : "plus", Math.abs(to - from) / range);
+    bar.style.left = `${(100 * (Math.min(from, to) - low)) / range}%`;
     const pick = choices[place] && Object.keys(choices[place]).length ? choices[place] : null;
     const isMarked = place === marked || (pick && picks?.isChosen(pick));
-    return createItem(isMarked ? "marked" : "", createName(name, pick, picks), [bar], values[place]);
+    return createItem(isMarked ? "marked" : "", createName(name, pick, picks), [bar], Number(value));
   });
   const totals = (/** @type {ChangesView["start"]} */ total) => (total ? [createTotal(total)] : []);
   const list = createElement("ol", "changes-list", [...totals(start), ...items, ...totals(end)]);
-  list.style.setProperty("--start", `${(100 * (reached[0] - low)) / range}%`);
+  list.style.setProperty("--start", `${(100 * (first - low)) / range}%`);
   return list;
+}
+
+/** Where the bar of each part begins and ends. @param {ChangesView} view */
+export function extentsOf({ parts, start }) {
+  let reached = start ? Number(start[1]) : 0;
+  return parts.map(([, number]) => {
+    const from = start ? reached : 0;
+    reached = from + Number(number);
+    return [from, reached];
+  });
 }
 
 /** @param {NonNullable<ChangesView["start"]>} total */

@@ -42,8 +42,8 @@ export function scaleWords({ colours, scaled_by, unit }, scale) {
   const [signed, prefix] = [colours !== "shares", unit && `${unit}, `];
   if (!signed) return { low: "0", high: "1", words: `${prefix}on a square-root scale`, signed };
   if (scaled_by === "row")
-    return { low: "−", high: "+", words: `${prefix}the largest number of the row, white at zero`, signed };
-  return { low: formatSigned(-scale), high: formatSigned(scale), words: `${prefix}white at zero`, signed };
+    return { low: "−", high: "+", words: `${prefix}the largest number of the row, no colour at zero`, signed };
+  return { low: formatSigned(-scale), high: formatSigned(scale), words: `${prefix}no colour at zero`, signed };
 }
 
 /** The colour of a share. @param {number} share */
@@ -109,7 +109,7 @@ function axes(row, column) {
 
 /** @param {MatrixView} view @param {number} row @param {number} scale */
 function createLine(view, row, scale) {
-  const { values, rows, row_sums, row_numbers, row_notes, digits } = view;
+  const { values, rows, row_sums, row_numbers, row_notes } = view;
   const line = createElement("tr");
   const name = rows[row] ? createName(rows[row], "row") : createHeading("", "row");
   if (row_notes[row]) name.title = row_notes[row];
@@ -118,11 +118,14 @@ function createLine(view, row, scale) {
     ...Object.values(row_numbers).map((numbers) => createElement("td", "figure", formatRowNumber(numbers[row]))),
     ...values[row].map((_, column) => createCell(view, row, column, scale)),
   );
-  if (row_sums) {
-    const sum = values[row].reduce((/** @type {number} */ total, value) => total + Number(value), 0);
-    line.append(createElement("td", "sum", formatFixed(Math.round(sum * 1e6) / 1e6, digits ?? DIGITS)));
-  }
+  if (row_sums) line.append(createElement("td", "sum", rowSum(view, row)));
   return line;
+}
+
+/** The sum of a row. @param {MatrixView} view @param {number} row */
+export function rowSum({ values, digits }, row) {
+  const sum = values[row].reduce((/** @type {number} */ total, value) => total + Number(value), 0);
+  return formatFixed(Math.round(sum * 1e6) / 1e6, digits ?? DIGITS);
 }
 
 /** @param {MatrixView} view @param {number} row @param {number} column @param {number} scale */

@@ -30,10 +30,9 @@ export function createSpans(view, { picks, mark }) {
 export function addSpans(figure, { labels, spans, unit, high }, box) {
   const rows = labels.map((label, place) => {
     const [from, to] = spans[place].map(Number);
-    return { label: inlineText(label), values: [to], starts: [from] };
+    return { label: inlineText(label), values: [to], starts: [from], texts: [spanWords(from, to, unit)] };
   });
-  const format = (/** @type {number} */ to, /** @type {number} */ from) => spanWords(from, to, unit);
-  return addBars(figure, { rows, kinds: [""], most: high, format, missing: "" }, box);
+  return addBars(figure, { rows, kinds: [""], most: high }, box);
 }
 
 /** @param {number} from @param {number} to @param {string} unit */

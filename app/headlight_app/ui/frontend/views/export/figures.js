@@ -16,11 +16,12 @@ import { addTokens } from "../../charts/figure_tokens.js";
 import { addColourScale, addPanels, beginFigure, colourNames, titled } from "../../charts/shapes.js";
 import { table } from "../../dom/table.js";
 import { barNumber, isAlone } from "../bars.js";
+import { extentsOf } from "../changes.js";
 import { addFlowDrawing } from "../flow/flow.js";
 import { addTreeDrawing } from "../graphs/tree.js";
 import { addImages } from "../image.js";
 import { lineChart } from "../lines.js";
-import { cellText, formatRowNumber, groupColour, scalesOf, scaleWords, shareColour } from "../matrix.js";
+import { cellText, formatRowNumber, groupColour, rowSum, scalesOf, scaleWords, shareColour } from "../matrix.js";
 import { largestSize } from "../numbers.js";
 import { addSpans } from "../spans.js";
 import { addAlignment } from "../tokens/alignment.js";
@@ -52,15 +53,12 @@ const FIGURES = table({
 
 /** The views of some rows below each other, those that can be drawn. @param {ViewRow[]} rows @returns {ShownFigure["draw"]} */
 export function drawViews(rows) {
-  const views = rows.flatMap((row) => row.views).filter(isDrawn);
-  const isSigned = views.some((view) => view.kind === "matrix" && view.colours === "signed");
-  return drawPanels(views.map(panelOf), isSigned);
-}
-
-/** @param {Panel[]} panels @param {boolean} signed @returns {ShownFigure["draw"]} */
-function drawPanels(panels, signed) {
+  const panels = rows
+    .flatMap((row) => row.views)
+    .filter(isDrawn)
+    .map(panelOf);
   return (width, title) => {
-    const { figure, y } = beginFigure(width, title, signed);
+    const { figure, y } = beginFigure(width, title);
     const drawn = panels.map((panel) => panel(figure));
     return { figure, y: addPanels(figure, y, drawn, 1) };
   };
@@ -83,12 +81,17 @@ function panelOf(view) {
 /** @param {Figure} figure @param {MatrixView} view @param {Box} box */
 function addMatrix(figure, view, box) {
   const scales = scalesOf(view);
-  const columns = [...Object.keys(view.row_numbers), ...view.values[0].map((_, column) => view.columns[column] ?? "")];
+  const columns = [
+    ...Object.keys(view.row_numbers),
+    ...view.values[0].map((_, column) => view.columns[column] ?? ""),
+    ...(view.row_sums ? ["sum"] : []),
+  ];
   const rows = view.values.map((numbers, row) => ({
     label: view.rows[row] ?? "",
     cells: [
       ...Object.values(view.row_numbers).map((beside) => ({ lines: [formatRowNumber(beside[row])] })),
       ...numbers.map((_, column) => printedCell(view, row, column, scales[row])),
+      ...(view.row_sums ? [{ lines: [rowSum(view, row)], bold: true }] : []),
     ],
   }));
   const y = addTable(figure, { columns, rows }, box) + 0.8;
@@ -117,12 +120,17 @@ function addLines(figure, view, box) {
 }
 
 /** @param {Figure} figure @param {ChangesView} view @param {Box} box */
-function addChanges(figure, { parts, start, end }, box) {
-  const lines = [...(start ? [start] : []), ...parts, ...(end ? [end] : [])];
-  const rows = lines.map(([label, value]) => ({ label, values: [Number(value)] }));
-  const changes = parts.map(([, number]) => Number(number));
-  const ends = { least: Math.min(0, ...changes), most: Math.max(0, ...changes) };
-  return addBars(figure, { rows, kinds: [""], ...ends, format: formatSigned, missing: "" }, box);
+function addChanges(figure, view, box) {
+  const { parts, start, end } = view;
+  const extents = extentsOf(view);
+  const total = (/** @type {ChangesView["start"]} */ total) =>
+    total ? [{ label: total[0], values: [null], texts: [formatSigned(Number(total[1]))] }] : [];
+  const rows = parts.map(([label, number], place) => {
+    const [from, to] = extents[place];
+    return { label, values: [to], starts: [from], texts: [formatSigned(Number(number))] };
+  });
+  const ends = { least: Math.min(...extents.flat()), most: Math.max(...extents.flat()) };
+  return addBars(figure, { rows: [...total(start), ...rows, ...total(end)], kinds: [""], ...ends }, box);
 }
 
 /** @param {Figure} figure @param {BarsView} view @param {Box} box */
@@ -137,7 +145,7 @@ function addViewBars(figure, view, box) {
   const values = rows.flatMap((row) => row.values);
   const ends = { least: Math.min(0, ...values), most: high ?? Math.max(0, largestSize(values)) };
   const format = (/** @type {number} */ number) => barNumber(view, number);
-  return addBars(figure, { rows, kinds, ...ends, format, missing: "" }, box);
+  return addBars(figure, { rows, kinds, ...ends, format }, box);
 }
 
 /** @param {Figure} figure @param {TokensView} view @param {Box} box */

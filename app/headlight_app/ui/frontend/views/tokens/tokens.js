@@ -14,16 +14,29 @@ export function createTokens(view, surroundings, note) {
     note.dataset.rest = view.note;
   }
   if (view.as_text) return createRunningText(view, note);
-  if (view.details.length || view.picks.length) return createChips(view, surroundings, note);
-  return createElement("ol", "token-list", [
-    ...view.tokens.map((token, index) => {
-      const chip = createElement("bdi", "chip", visibleText(token));
-      shadeToken(chip, view, index);
-      const item = createElement("li", "", [chip]);
-      if (view.below.length) item.append(createElement("span", "quiet", view.below[index]));
-      return item;
-    }),
-  ]);
+  const isRead = view.details.length || view.picks.length;
+  return withLegend(view, isRead ? createChips(view, surroundings, note) : createList(view));
+}
+
+/** Chips without a note of their own. @param {TokensView} view */
+function createList(view) {
+  const items = view.tokens.map((token, index) => {
+    const chip = createElement("bdi", "chip", visibleText(token));
+    shadeToken(chip, view, index);
+    const words = [view.labels[index], view.below[index]].filter(Boolean);
+    return createElement("li", "", [chip, ...words.map((one) => createElement("span", "quiet", one))]);
+  });
+  return createElement("ol", "token-list", items);
+}
+
+/** The names of the groups above the tokens. @param {TokensView} view @param {HTMLElement} tokens */
+function withLegend({ group_titles }, tokens) {
+  const legend = group_titles.map((title, group) => {
+    const entry = createElement("span", "kind", title);
+    entry.style.setProperty("--tint", colourOfGroup(group));
+    return entry;
+  });
+  return legend.length ? createElement("div", "", [createElement("p", "kinds", legend), tokens]) : tokens;
 }
 
 /** The colour of a group of tokens, as #rrggbb; none if it is negative. @param {number | undefined} group */
@@ -44,13 +57,7 @@ function shadeToken(token, { shades, groups }, index) {
 /** Chips that the pointer and the arrow keys read. @param {TokensView} view @param {Surroundings} surroundings @param {HTMLElement} note */
 function createChips(view, surroundings, note) {
   const chips = view.tokens.map((_, index) => createReadChip(view, surroundings, note, index));
-  const list = createElement("div", "token-chips", chips, { role: "group", ariaLabel: view.title || "Tokens" });
-  const legend = view.group_titles.map((title, group) => {
-    const entry = createElement("span", "kind", title);
-    entry.style.setProperty("--tint", colourOfGroup(group));
-    return entry;
-  });
-  return legend.length ? createElement("div", "", [createElement("p", "kinds", legend), list]) : list;
+  return createElement("div", "token-chips", chips, { role: "group", ariaLabel: view.title || "Tokens" });
 }
 
 /** @param {TokensView} view @param {Surroundings} surroundings @param {HTMLElement} note @param {number} index */
