@@ -5,11 +5,12 @@ import re
 from urllib.parse import quote, urlencode
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from headlight.tasks import TASKS
 from tests.browser.conftest import Visit
 from tests.browser.explore.test_explore import say
+from tests.browser.rest import come_to_rest
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
 
 MAPS = ("map-a", "map-d", "map-b")
@@ -172,6 +173,12 @@ def test_heads_of_a_layer_that_is_off_are_off_here_too(shared_visitor: Visitor) 
     expect(page.get_by_test_id("grid-a").locator(".head-cell.off")).to_have_count(7)
 
 
+def drag(source: Locator, target: Locator) -> None:
+    """Drags once nothing is drawn any more: what is new under a resting pointer takes no drop."""
+    come_to_rest(source.page)
+    source.drag_to(target)
+
+
 @pytest.mark.journey
 def test_a_head_and_a_token_of_b_are_patched_into_a_by_dragging_and_by_keys(shared_visitor: Visitor) -> None:
     boy, girl = "A little boy named", "A little girl named"
@@ -184,7 +191,7 @@ def test_a_head_and_a_token_of_b_are_patched_into_a_by_dragging_and_by_keys(shar
     expect(hint).to_contain_text("drag a head or a token")
     likeliest = page.get_by_test_id("predictions").locator(".candidate").first
     expect(likeliest).to_contain_text("Tim")
-    page.get_by_test_id("grid-b-4-6").drag_to(page.get_by_test_id("grid-a-0-0"))
+    drag(page.get_by_test_id("grid-b-4-6"), page.get_by_test_id("grid-a-0-0"))
     expect(likeliest).to_contain_text("Lily")
     wait_for_address(page, edits="decoder.4.self.weighted_values[6]=from:B", patch_from=girl)
     expect(page.get_by_test_id("patches-made")).to_have_text("layer 4, head 6 ×")
@@ -194,7 +201,7 @@ def test_a_head_and_a_token_of_b_are_patched_into_a_by_dragging_and_by_keys(shar
     expect(likeliest).to_contain_text("Tim")
     wait_for_address(page, edits=None, patch_from=None)
     chips = [page.get_by_test_id(f"tokens-{side}").locator("button").nth(3) for side in "ab"]
-    chips[1].drag_to(chips[0])
+    drag(chips[1], chips[0])
     wait_for_address(page, edits="decoder.4.residual[3]=from:B", patch_from=girl)
     page.get_by_test_id("apart-0-0").click()
     chips[0].click()
