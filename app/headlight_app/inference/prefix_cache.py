@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
+from typing import NamedTuple
 from weakref import ReferenceType, ref
 
 from headlight.generation.generate import Prefix, TextGenerator
 from headlight.nn.attention import common_prefix_length
 from headlight.nn.transformer import Transformer
 
-RunKey = tuple[tuple[str, ...], tuple[int, ...], str]
+
+class RunKey(NamedTuple):
+    """What the keys and values of a text depend on besides its model and its tokens; and whose they are.
+
+    The patches of all images have the same ids, and so have the frames of all sounds: `signal` is the digest of their
+    numbers, b"" for a source text.
+    """
+
+    edits: tuple[str, ...]
+    source: tuple[int, ...]
+    signal: bytes
+    owner: str
 
 
 @dataclass(frozen=True, eq=False)
 class CachedPrefix:
-    """A prefix with its key/value cache, and its key: model variant, edits, source text and owner."""
+    """A prefix with its key/value cache, and its key: the model variant and the rest."""
 
     model: ReferenceType[Transformer]
     key: RunKey
@@ -34,10 +47,11 @@ class PrefixCache:
 
     def longest_prefix(self, generator: TextGenerator, ids: tuple[int, ...], owner: str = "") -> Prefix | None:
         """The longest cached prefix of a text, excluding at least its last token."""
+        key = _run_key(generator, owner)
         matches = [
             (common_prefix_length(entry.prefix.ids, ids[:-1]), entry)
             for entry in self.entries
-            if _belongs_to(entry, generator, owner)
+            if entry.model() is generator.model and entry.key == key
         ]
         length, best = max(matches, key=lambda pair: pair[0], default=(0, None))
         if best is None or length == 0:
@@ -62,11 +76,10 @@ class PrefixCache:
 
 
 def _run_key(generator: TextGenerator, owner: str) -> RunKey:
-    return tuple(map(str, generator.edits)), generator.source.ids if generator.source else (), owner
-
-
-def _belongs_to(entry: CachedPrefix, generator: TextGenerator, owner: str) -> bool:
-    return entry.model() is generator.model and entry.key == _run_key(generator, owner)
+    source = generator.source
+    ids, signal = (source.ids, source.signal) if source else ((), None)
+    digest = b"" if signal is None else sha256(signal.tobytes()).digest()
+    return RunKey(tuple(map(str, generator.edits)), ids, digest, owner)
 
 
 def _is_prefix_of(entry: CachedPrefix, new: CachedPrefix) -> bool:

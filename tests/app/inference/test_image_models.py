@@ -18,6 +18,7 @@ from headlight_app.contract.question import OWN_IMAGE_PREFIX
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.export.code import python_code, shell_code
 from headlight_app.explore.answers.head_view import head_view as made_view
+from headlight_app.inference.open_models import open_checkpoint
 from headlight_app.inference.resolved_question import resolve
 from headlight_app.tasks.answers.shown_weights import NOTHING_WRITTEN
 from tests.app.asking import ask_views, make_question
@@ -227,6 +228,19 @@ def test_a_model_writes_about_a_drawing_until_somebody_types(name: str, client: 
     )
     typed, _ = ask(client, model=name, text="the cat", image=others[0])
     assert typed["question"]["text"] == "the cat" and len(typed["tokens"]) == 3
+
+
+@pytest.mark.parametrize("name", [*WRITERS, "listener"])
+def test_what_is_generated_about_one_signal_does_not_depend_on_another(name: str, client: TestClient) -> None:
+    names = shipped_image_names(open_checkpoint(name).model.config)[:2]
+    asked = [{"model": name, "image": image, "text": "the cat sat"} for image in names]
+    alone, other = (ask(client, "generate", use_cache=False, **each) for each in asked)
+    assert alone[1] != other[1]
+    for each, (wanted, numbers) in zip(asked * 2, (alone, other) * 2, strict=True):
+        meta, found = ask(client, "generate", **each)
+        before = [candidate["before"] for candidate in wanted["step"]["candidates"]]
+        assert [candidate["before"] for candidate in meta["step"]["candidates"]] == pytest.approx(before, rel=1e-4)
+        np.testing.assert_allclose(np.frombuffer(found, "<f4"), np.frombuffer(numbers, "<f4"), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", WRITERS)
