@@ -16,7 +16,7 @@ from tests.app.asking import body, unpack
 from tests.bench.attacks import picture
 from tests.browser.server import Server, serve
 
-CROWD, LETTERS, PATIENCE = 38, 30, 120.0
+CROWD, LETTERS, PATIENCE = 38, 30, 240.0
 KEPT = 5  # visitors after whom new ones share a process
 TYPED, STRANGER, NEWCOMERS = "127.0.0.1", "127.0.0.9", "127.0.0.8"  # addresses
 
