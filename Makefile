@@ -1,7 +1,8 @@
 # make run                  opens the page
 # make check                format, lint, types, import contracts; of the JavaScript too
 # make test                 make check, and tests that check each promise once
-# make test-all             make check, and all tests
+# make test-rest            what make test leaves out: all other tests, and all examples of property tests
+# make test-all             make test, then make test-rest
 # make test AREA=explore    all tests of one folder of app or model
 #
 # Another Python than the one called python3: make run PYTHON=python3.13
@@ -29,8 +30,11 @@ test: check browser
 	$(pytest) -m "not full"
 endif
 
-test-all: check browser
-	$(pytest)
+test-rest: packages browser
+	$(pytest) -m "full or hypothesis"
+
+test-all: test
+	@$(MAKE) --no-print-directory test-rest
 
 types: ; $(bin)/mypy
 javascript-types: ; $(bin)/python -m tests.javascript.node types
@@ -57,4 +61,4 @@ constraints := --constraint tests/constraints.txt
 	@$(bin)/pip install --quiet --disable-pip-version-check $(constraints) --editable '$(extras)'
 	@touch $@
 
-.PHONY: run check test test-all packages browser $(checks)
+.PHONY: run check test test-rest test-all packages browser $(checks)
