@@ -16,6 +16,7 @@ from headlight_app.inference.trace_cache import trace_cache
 from headlight_app.worker.serve import outcome
 from tests.app.asking import body, unpack
 from tests.app.inference.test_shared_runs import assert_close
+from tests.sampling import each_once
 
 pytestmark = pytest.mark.usefixtures("known_too")
 
@@ -64,8 +65,9 @@ def forget() -> None:
     shrink_results(0)
 
 
-@pytest.mark.parametrize("route", ["trace", "generate"])
-@pytest.mark.parametrize("model", ["next", "both", "captioner", "reader", "listener"])
+@pytest.mark.parametrize(
+    ("route", "model"), each_once(["trace", "generate"], ["next", "both", "captioner", "reader", "listener"])
+)
 def test_an_answer_is_the_same_after_other_questions(route: str, model: str) -> None:
     requests = [requested(route, model, question) for question in QUESTIONS]
     alone = []
