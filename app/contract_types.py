@@ -31,6 +31,7 @@ SHARED = (
     "arrays",
     "answer_numbers",
     "reply",
+    "views",
 )
 PAGES = sorted(file.parent.name for file in PACKAGE.glob("*/contract.py") if (file.parent / "frontend").is_dir())
 FILES = {

@@ -437,6 +437,81 @@ ANALYSIS = Analysis("Letters", compute=letters)
             ),
         ),
     ),
+    "page of views": Addition(
+        PAGE,
+        "| a page of views |",
+        (
+            Insertion(
+                "app/headlight_app/sizes/__init__.py",
+                "",
+                '"""The Sizes page."""\n',
+                named="such a folder",
+            ),
+            Insertion(
+                "app/headlight_app/sizes/page.py",
+                "",
+                '''\
+"""The Sizes page: how large a model is."""
+
+import streamlit as st
+
+from headlight_app.contract.state import State
+from headlight_app.engine.models import AvailableModel
+from headlight_app.export.views_page import show_views
+
+TITLE, ICON, PATH = "Sizes", ":material/straighten:", "sizes"
+
+
+def show(state: State, entry: AvailableModel) -> None:
+    """The page."""
+    st.title(TITLE)
+    show_views(PATH, state, state.question("").without_input, ("layer",))
+''',
+                named="such a folder",
+            ),
+            Insertion(
+                "app/headlight_app/sizes/answers/__init__.py",
+                "",
+                '"""The worker\'s answers for the Sizes page."""\n',
+                named="`answers/`",
+            ),
+            Insertion(
+                "app/headlight_app/sizes/answers/page.py",
+                "",
+                '''\
+"""The views of the Sizes page."""
+
+from headlight.views.forms import bars
+from headlight_app.contract.state import State
+from headlight_app.export.answers.views import ShownPage
+from headlight_app.inference.resolved_question import ResolvedQuestion
+
+
+def show_sizes(resolved: ResolvedQuestion, state: State) -> ShownPage:
+    """A bar for each number."""
+    shown = bars("Numbers of parts", {"layers": resolved.config.layers, "heads": resolved.config.heads})
+    return ShownPage((shown,), title="Sizes", about="", program={"length": 1})
+''',
+                named="`answers/`",
+            ),
+            Insertion(
+                "app/headlight_app/frame/main.py",
+                "from headlight_app.state import session",
+                "from headlight_app.sizes import page as sizes\n",
+            ),
+            Insertion("app/headlight_app/frame/main.py", "    checkpoints,", "    sizes,\n"),
+            Insertion(
+                "app/headlight_app/worker/table.py",
+                "from headlight_app.tasks.answers import page as tasks_page",
+                "from headlight_app.sizes.answers import page as sizes_page\n",
+            ),
+            Insertion(
+                "app/headlight_app/worker/table.py",
+                '            "positions": positions_page',
+                '            "sizes": sizes_page.show_sizes,\n',
+            ),
+        ),
+    ),
     "panel": Addition(
         PAGE,
         "| a panel of Explore |",

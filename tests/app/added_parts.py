@@ -18,11 +18,12 @@ from headlight.rendering.html import show_trace
 from headlight_app.contract.question import Variant
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.head_view import head_view
+from headlight_app.frame.main import TITLES
 from headlight_app.inference.attention_payload import predictions
 from headlight_app.inference.resolved_question import resolve
 from headlight_app.inference.source_code import code_sections
 from headlight_app.state.url import decode_state, encode_state
-from tests.app.asking import ask_route, ask_views, make_question
+from tests.app.asking import ask_page, ask_route, ask_views, ask_worker, make_question
 from tests.app.pages import alone, component_data, open_app
 from tests.model import toys
 from tests.shell import Shell
@@ -93,9 +94,10 @@ def test_a_positional_encoding(pages: dict[str, dict[str, Any]], capsys: pytest.
     assert json.dumps(["reversed", "Reversed"]) in json.dumps(data_of("sidebar", pages)["fields"])
     assert data_of("compare", pages)["parts"]["positional_encoding"]["names"]["reversed"] == "Reversed"
     positions = alone("positions", model="next", positional_encoding="reversed")
-    assert not positions.exception
-    shown = json.dumps([element.value for element in (*positions.markdown, *positions.latex, *positions.code)])
-    assert "Adds how far a token is from the last position." in shown and "T - i" in shown
+    assert not positions.exception and "class Reversed(" in positions.code[-1].value
+    shown, _ = ask_worker("views", page="positions", model="next", positional_encoding="reversed")
+    assert "Adds how far a token is from the last position." in [row["text"] for row in shown["rows"]]
+    assert ["T - i"] in [view.get("lines") for row in shown["rows"] for view in row["views"]]
     assert is_written_in_the_address(variant=Variant(positional_encoding="reversed"))
     with pytest.raises(UnknownNameError, match="reversed"):
         variant(toys.decoder(), positional_encoding="nothing")
@@ -208,6 +210,14 @@ def test_a_task_of_the_page() -> None:
     assert named(data["task_analyses"], "letters")["routes"] == ["analysis"]
     (shown,) = ask_views("letters", model="masked", text=TEXT)
     assert shown["below"] == [str(len(token.strip())) for token in shown["tokens"]]
+
+
+def test_a_page_of_views() -> None:
+    data = component_data(alone("sizes", model="next", layer="1").main)
+    assert (data["page"], data["state"]) == ("sizes", {"layer": 1})
+    assert TITLES["sizes"] == "Sizes"
+    (shown,) = ask_page("sizes", model="next")
+    assert (shown["kind"], shown["labels"]) == ("bars", ["layers", "heads"])
 
 
 def test_a_panel() -> None:

@@ -75,6 +75,12 @@ def ask_steps(analysis: str, **fields: Any) -> tuple[dict[str, dict[str, Any]], 
     return {view["kind"]: view for view in _views_of(answers[-1])}, answers[1:]
 
 
+def ask_page(page: str, **fields: Any) -> list[dict[str, Any]]:
+    """The views of a page of views, as it gets them to save their numbers."""
+    meta, _ = ask_worker("views", page=page, **{"with_tables": True} | fields)
+    return _views_of(meta)
+
+
 def _views_of(meta: dict[str, Any]) -> list[dict[str, Any]]:
     return [view for row in meta["rows"] for view in row["views"]]
 

@@ -21,7 +21,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.sync.client import ClientConnection, connect
 
 from headlight_app.access.visitor import cookie_name
-from headlight_app.positions.contract import MAX_LENGTH
+from headlight_app.contract.views import MAX_KNOWN
 from headlight_app.server.connections.sessions import MAX_STATES
 from tests.app.asking import body, unpack
 from tests.app.worker.hostile_requests import hostile_content
@@ -40,11 +40,6 @@ PATIENCE = 60.0
 def slow_question(number: int) -> str:
     """A slow request that is in no cache."""
     return json.dumps(body("trace", model=MODEL, text=f"attack {number} {STORY * 8}"[:1_000]))
-
-
-def immense_counts(server: Server, number: int) -> None:
-    """A profile of a billion positions."""
-    server.post("position_profile", json.dumps(body("position_profile", model=MODEL, length=10**9)), JSON)
 
 
 def long_screens(server: Server, number: int) -> None:
@@ -151,7 +146,6 @@ def unread_answers(server: Server, number: int) -> None:
 
 
 FROM_THE_CLASS: dict[str, Attack] = {
-    "immense counts": immense_counts,
     "long course screens through the short route": long_screens,
     "made-up cookies": made_up_cookies,
     "a fetched cookie for each question": fetched_cookies,
@@ -298,9 +292,10 @@ def crowded_rooms(server: Server, number: int) -> None:
 
 
 def long_profiles(server: Server, number: int) -> None:
-    """Each new visitor requests the profile of the most positions."""
-    content = json.dumps(body("position_profile", model=MODEL, length=MAX_LENGTH - number % 9))
-    stranger_post(server, "position_profile", content, new_stranger(server))
+    """Each new visitor requests all charts of positions with their numbers, and says to know as many as possible."""
+    known = [f"{number} {place}" for place in range(MAX_KNOWN)]
+    content = json.dumps(body("views", page="positions", model=MODEL, with_tables=True, known=known))
+    stranger_post(server, "views", content, new_stranger(server))
 
 
 def long_recordings(server: Server, number: int) -> None:

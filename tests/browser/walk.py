@@ -103,7 +103,6 @@ UNSAID = {
     "grow",
     "edits-as-text",
 }
-UNSAID_CHOICES = "choose-"  # begins the name of each choice of channels, pairs, head or position on Positions
 
 
 @dataclass
@@ -207,8 +206,9 @@ class Walker:
         if any(visitor.page.evaluate(BUSY, MOVING) for visitor in (self.visitor, self.reloaded)):
             return {"busy": (None, None)}
         page, reload = (visitor.page.evaluate(SHOWN) for visitor in (self.visitor, self.reloaded))
-        names = {name for name in reload.keys() - UNSAID if not name.startswith(UNSAID_CHOICES)}
-        return {name: (page.get(name), reload[name]) for name in names if page.get(name) != reload[name]}
+        return {
+            name: (page.get(name), reload[name]) for name in reload.keys() - UNSAID if page.get(name) != reload[name]
+        }
 
     def _await_answers(self) -> None:
         page, until = self.visitor.page, monotonic() + PATIENCE

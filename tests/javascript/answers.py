@@ -36,9 +36,10 @@ FOLDER, ENDING = node.FOLDER / "answers", ".json.gz"
 FRAME = "frame"  # the name of the components around every page, as in the sidebar
 # Files about small models: those whose labels do not exclude each other, or are scores, and one of chats.
 TOYS = {"labels": PROBLEMS, "chats": CHATS}
-# Not compared: the number of tokens read, which depends on earlier, cached questions; source code and its place.
+# Not compared: the number of tokens read, which depends on earlier, cached questions; source code and its place; and
+# digests of numbers, which processors compute differently.
 _DECIMAL = re.compile(r"([-+]?\d+\.\d+(?:e[-+]?\d+)?)")
-NOT_COMPARED = {"tokens_read", "location", "code"}
+NOT_COMPARED = {"tokens_read", "location", "code", "digest"}
 RECORDED = "HEADLIGHT_RECORDS"  # the variable that tells the tests where to ask
 
 Sent = dict[str, Any]

@@ -76,7 +76,7 @@ function answerFrom(file, change) {
   globalThis.fetch = /** @type {typeof fetch} */ (
     async (address, request) => {
       const route = String(address).replace(/^.*\bapi\//, "");
-      const { client_id: _, request_number: __, ...body } = JSON.parse(String(request?.body));
+      const { client_id: _, request_number: __, known: ___, ...body } = JSON.parse(String(request?.body));
       questions.push({ route, body });
       asked++;
       const answered = sent(file, `${route} ${JSON.stringify(body)}`).then((answer) => change(route, answer));

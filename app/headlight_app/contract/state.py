@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Annotated, Any, Literal
 
@@ -88,7 +88,9 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     The tab Step by step shows `step`, the tab Layers shows `analysis`; there `lens` is the logit lens or the tuned
     lens, `least_share` the percentage from which the information flow shows a share, `patch` is the kind of the
-    patching map, and `neuron` opens the feed-forward of a layer ("3") or one of its neurons ("3.120").
+    patching map, and `neuron` opens the feed-forward of a layer ("3") or one of its neurons ("3.120"). Positions draws
+    some `channels` (or pairs of them; empty: a few of all), compares with a `position` (-1: the middle one), and maps
+    the biases of `bias_head` (-1: the first).
     """
 
     model: Name = ""
@@ -109,6 +111,9 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
     generated: Encoded = ""
     blend: Literal["head", "layer", "all"] = "head"  # whose attention Generate shows: a head's, or a mean
     side_b: Encoded = ""  # of Compare
+    channels: Positions = ()  # of Positions
+    position: NumberOrUnset = -1
+    bias_head: NumberOrUnset = -1
     chapter: Label = ""  # of the Course, and its open screen
     screen: Label = ""
     course_inputs: Encoded = ""  # changed inputs of its screens, as in `look-up.sharpness=3`, URL-encoded
@@ -124,8 +129,14 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return sum(map(len, texts)) > MAX_ADDRESS_LENGTH
 
     def change(self, /, **choices: Any) -> State:
-        """The same state with other choices; a value that is invalid for its field is ignored."""
-        return replace(self, **fitting_fields(State, choices))
+        """The same state with other choices; a value that is invalid for its field is ignored.
+
+        With another positional encoding, what was chosen of the old one is forgotten.
+        """
+        fitting = fitting_fields(State, choices)
+        encodings = {each.positional_encoding for each in (self.variant, fitting.get("variant", self.variant))}
+        forgotten = defaults(_OF_ONE_ENCODING) if len(encodings) > 1 else {}
+        return replace(self, **forgotten | fitting)
 
     def with_default_head(self, default_head: tuple[int, int]) -> State:
         """The same with a chosen head: `default_head`, unless another was chosen."""
@@ -143,12 +154,21 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 DEFAULT_STATE = State()
+
+
+def defaults(names: Iterable[str]) -> Values:
+    """These fields of a state as they are before any choice."""
+    return {name: getattr(DEFAULT_STATE, name) for name in names}
+
+
+_OF_ONE_ENCODING = ("channels", "position", "bias_head")
 _OF_ONE_MODEL = (
     *("edits", "disabled_edits", "masked_positions", "attention", "layer", "head", "heads", "other_head", "pinned"),
     *("query", "target_token", "key", "neuron"),
+    *_OF_ONE_ENCODING,
 )
 # These choices are reset when the model changes.
-PER_MODEL_DEFAULTS: Values = {name: getattr(DEFAULT_STATE, name) for name in _OF_ONE_MODEL}
+PER_MODEL_DEFAULTS: Values = defaults(_OF_ONE_MODEL)
 # A model that replaces an unsuitable one opens as trained, with its own example.
 OPENING: Values = {
     **PER_MODEL_DEFAULTS,

@@ -23,7 +23,8 @@ from headlight_app.contract.parts import (
 from headlight_app.contract.question import Index, NumberOrUnset, Position, Question
 from headlight_app.contract.reply import FileAnswer
 from headlight_app.contract.request import Answer, Lane, OpenedRequest, QuestionRequest
-from headlight_app.contract.state import DEFAULT_STATE, HeadChoice, Label, State
+from headlight_app.contract.state import HeadChoice, Label, State
+from headlight_app.contract.views import RowsRequest
 from headlight_app.export.contract import ProgramAnswer
 
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
@@ -307,23 +308,10 @@ class AnalysisAnswer(Answer, frozen=True, kw_only=True):
     rows: tuple[Fields, ...]
 
 
-class AnalysisPartRequest(QuestionRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
-    """A part of an analysis of the table; `choice` has the fields that its row reads.
-
-    `with_tables`: with the numbers to be saved, which are more than those that are shown.
-    """
+class AnalysisPartRequest(RowsRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
+    """A part of an analysis of the table; `choice` has the fields that its row reads."""
 
     analysis: Label
-    choice: State = DEFAULT_STATE
-    with_tables: bool = False
-
-    def images(self) -> tuple[str, ...]:
-        """The images of the question, and the one to patch from."""
-        return (*QuestionRequest.images(self), *filter(None, [self.choice.patch_from]))
-
-    def texts(self) -> tuple[str, ...]:
-        """The texts of the question, the one to patch from, and the one to compare with."""
-        return *QuestionRequest.texts(self), self.choice.patch_from, self.choice.other_text
 
 
 class AnalysisRequest(AnalysisPartRequest[AnalysisAnswer], frozen=True, kw_only=True):

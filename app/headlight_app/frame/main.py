@@ -53,7 +53,16 @@ from headlight_app.ui.markdown import escape_markdown, escaped_lines
 from headlight_app.ui.model_summary import describe_heads
 
 STATIC = Path(__file__).parent / "static"
-PAGES = (explore, tasks, compare, generate, positions, course, checkpoints, lesson)
+PAGES = (
+    explore,
+    tasks,
+    compare,
+    generate,
+    positions,
+    course,
+    checkpoints,
+    lesson,
+)
 TITLES = {page.PATH: page.TITLE for page in PAGES}
 WEIGHT_REPORT = "_weight_report"  # of the model that is open
 

@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from headlight.errors import HeadlightError, unforeseen
 from headlight_app.compare import contract as compare
+from headlight_app.contract import views
 from headlight_app.contract.reply import Refusal, Replaced, Reply, WaitingAnswer
 from headlight_app.contract.request import Request
 from headlight_app.course import contract as course
@@ -29,14 +30,13 @@ from headlight_app.explore import contract as explore
 from headlight_app.export import contract as export
 from headlight_app.generate import contract as generate
 from headlight_app.lesson import contract as lesson
-from headlight_app.positions import contract as positions
 from headlight_app.room.rooms import Rooms
 from headlight_app.server.images import IMAGE_ROUTES
 from headlight_app.server.replies import read_json, response
 from headlight_app.server.rooms import room_routes
 from headlight_app.tasks import contract as tasks
 
-CONTRACTS = (explore, tasks, compare, generate, positions, course, lesson, export)
+CONTRACTS = (views, explore, tasks, compare, generate, course, lesson, export)
 FULL_SECONDS = 1.0  # before a refusal, so that who asks again at once does not occupy the server with refusals
 
 

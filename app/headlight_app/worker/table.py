@@ -5,9 +5,11 @@ Rows that the first page needs are in `first_table`: the others import the train
 
 from __future__ import annotations
 
+from headlight.registry import Registry
 from headlight_app.compare.answers import comparison
 from headlight_app.compare.answers import page as compare_page
 from headlight_app.compare.contract import ComparePageRequest, CompareRequest
+from headlight_app.contract.views import ViewsRequest
 from headlight_app.course.answers import screens
 from headlight_app.course.contract import ChapterRequest, RunRequest, ScreenRequest
 from headlight_app.engine.contract import CheckImageRequest
@@ -25,6 +27,7 @@ from headlight_app.explore.answers.analysis_answers import AnalysisAnswers
 from headlight_app.explore.answers.explanations.table import EXPLANATIONS
 from headlight_app.explore.answers.export import files as explore_files
 from headlight_app.export.answers import files, programs
+from headlight_app.export.answers.views import PagesOfViews
 from headlight_app.export.contract import (
     ExportOriginRequest,
     ExportPdfRequest,
@@ -44,14 +47,22 @@ from headlight_app.models.contract import (
     ExtractUploadRequest,
     OpenCheckpointRequest,
 )
-from headlight_app.positions.answers import profile
-from headlight_app.positions.contract import PositionLossesRequest, PositionProfileRequest
+from headlight_app.positions.answers import page as positions_page
+from headlight_app.positions.contract import EncodingCodeRequest
 from headlight_app.tasks.answers import page as tasks_page
 from headlight_app.tasks.answers.table import TASK_ANALYSES
 from headlight_app.tasks.contract import TasksPageRequest
 from headlight_app.worker.first_table import FIRST_ANSWERS, row
 
 ANALYSIS = AnalysisAnswers((ANALYSES, EXPLANATIONS, TASK_ANALYSES))
+VIEWS = PagesOfViews(
+    Registry(
+        "page of views",
+        {
+            "positions": positions_page.show_encoding,
+        },
+    )
+)
 _ROWS = (
     row(explore.WalkthroughRequest, walkthrough.answer_walkthrough),
     row(explore.StepCodeRequest, step_code.answer_step_code),
@@ -73,8 +84,8 @@ _ROWS = (
     row(GeneratePageRequest, generate_page.answer_generate_page),
     row(GenerateRequest, step.answer_generate),
     row(CopyingRequest, copying.answer_copying),
-    row(PositionProfileRequest, profile.answer_position_profile),
-    row(PositionLossesRequest, profile.answer_position_losses),
+    row(ViewsRequest, VIEWS.answer),
+    row(EncodingCodeRequest, positions_page.answer_encoding_code),
     row(ChapterRequest, screens.answer_chapter),
     row(ScreenRequest, screens.answer_screen),
     row(RunRequest, screens.answer_run),

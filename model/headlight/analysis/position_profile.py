@@ -61,7 +61,7 @@ def position_profile(
     angles = position.angles(position_ids) if isinstance(position, Rope) else None
     buckets = _buckets(position, torch.arange(-(length // 2), length // 2 + 1, device=model.device))
     return PositionProfile(
-        encoding=_encoding_name(config, layer),
+        encoding=encoding_name(config, layer),
         embeddings=to_numpy(embeddings) if position.adds_embeddings(config) else None,
         angles=None if angles is None else to_numpy(angles),
         bias=to_numpy(bias) if type(position).bias is not PositionalEncoding.bias else None,
@@ -74,7 +74,8 @@ def position_profile(
     )
 
 
-def _encoding_name(config: Config, layer: int | None) -> str:
+def encoding_name(config: Config, layer: int | None) -> str:
+    """The positional encoding of a stack with this config, or of one of its layers."""
     of_layers = config.per_layer.positional_encodings
     return config.positional_encoding if layer is None or not of_layers else of_layers[layer]
 

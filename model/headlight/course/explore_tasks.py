@@ -46,7 +46,7 @@ def find_head(metric: str, model: Checkpoint, text: str) -> ScreenRows:
                 rows=layers,
                 columns=heads,
                 column_axis="head",
-                colours="positive",
+                colours="sequential",
             ),
             bars(
                 "Loss on this sentence (nats for each token predicted)",

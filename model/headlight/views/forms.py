@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-import numpy as np
-
 from headlight.questions.kinds import Number
 from headlight.views.kinds import Array, BarsView, HeatMapView, MatrixView, Numbers
 
@@ -50,7 +48,7 @@ def weights_map(
     queries: tuple[str, ...] = (),
     keys: tuple[str, ...] | None = None,
     *,
-    colours: Literal["weights", "positive"] = "weights",
+    colours: Literal["weights", "sequential"] = "weights",
     is_small: bool = False,
     note: str = "",
 ) -> HeatMapView:
@@ -64,8 +62,3 @@ def weights_map(
 def shape_text(shape: Sequence[int]) -> str:
     """A shape for a table, on one line: 36 × 192."""
     return "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}".join(f"{side:,}" for side in shape)
-
-
-def four_digits(values: np.ndarray) -> np.ndarray:
-    """Numbers in the digits that a drawing shows: more would only make the answer larger."""
-    return np.array([float(f"{value:.4g}") for value in values.ravel()]).reshape(values.shape)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -26,6 +26,7 @@ class Array(Protocol):
 
 
 Numbers = Array | Sequence[Number]
+MOST_PLACES = 300  # decimal places of a number, so that ten to their power is finite
 # The fields of the choice that a click changes, and their values; "variant.pooling" is a field of its variant, and
 # "toggle_edits" are edits to be made, or removed if all are there already.
 Pick = Mapping[str, str | int | tuple[str, ...] | tuple[int, ...]]
@@ -35,7 +36,21 @@ TokenPlace = tuple[Literal["text", "source"], int]
 
 def to_numpy(values: Numbers) -> np.ndarray:
     """The same numbers as an array."""
-    return np.array(values.tolist() if hasattr(values, "tolist") else values, float)
+    if hasattr(values, "tolist") and not isinstance(values, np.ndarray):
+        values = values.tolist()
+    return np.array(values, float)
+
+
+def four_digits(values: np.ndarray) -> np.ndarray:
+    """Numbers in the digits that a drawing shows: more would only make the answer larger.
+
+    These are the first four digits of each, but whole numbers keep all of theirs.
+    """
+    with np.errstate(divide="ignore"):
+        places = 3 - np.floor(np.log10(np.abs(values)))
+    scale = 10.0 ** np.clip(places, 0, MOST_PLACES)
+    rounded: np.ndarray = np.round(values * scale) / scale
+    return rounded
 
 
 @dataclass(frozen=True)
@@ -59,6 +74,10 @@ class View:
     note: str = ""
     before: str = ""
     tables: Mapping[str, NumberTable] | None = None
+
+    def as_drawn(self) -> View:
+        """The same with the digits that a drawing shows."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -115,8 +134,9 @@ class MatrixView(TitledView):
 class HeatMapView(TitledView):
     """A matrix too large for printed numbers: coloured cells that show theirs on hover.
 
-    `colours` "weights" shade from 0 to 1, "positive" from 0 on, "signed" on both sides of 0. A line is drawn after
-    every `row_groups` rows and `column_groups` columns (0: none). With `is_small` it is placed beside others.
+    `colours` "weights" shade from 0 to 1, "sequential" from `low` to `high` (None: the largest number), "signed" on
+    both sides of 0. A line is drawn after every `row_groups` rows and `column_groups` columns (0: none). With
+    `is_small` it is placed beside others.
     """
 
     kind: ClassVar[str] = "heat_map"
@@ -126,14 +146,16 @@ class HeatMapView(TitledView):
     columns: tuple[str, ...] = ()
     row_axis: str = ""
     column_axis: str = ""
-    colours: Literal["signed", "weights", "positive"] = "signed"
+    colours: Literal["signed", "weights", "sequential"] = "signed"
+    low: float = 0.0
+    high: float | None = None
     row_groups: int = 0
     column_groups: int = 0
     is_small: bool = False
 
-    def __post_init__(self) -> None:
-        # Hovering shows four digits; more would only make the answer larger.
-        object.__setattr__(self, "values", to_numpy(self.values).round(4))
+    def as_drawn(self) -> View:
+        """The same with four digits of each number."""
+        return replace(self, values=four_digits(to_numpy(self.values)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,6 +215,7 @@ class LinesView(TitledView):
     """One line for each of `series` over `x`; those in `broken` are dashed. `log_x`, `log_y`: logarithmic axes.
 
     `series_title` says what each line is of; `x_labels` name the places `x`. With `strong` lines the others are faint.
+    The vertical axis includes 0 if it is `from_zero`.
     """
 
     kind: ClassVar[str] = "lines"
@@ -207,6 +230,7 @@ class LinesView(TitledView):
     strong: tuple[str, ...] = ()
     log_x: bool = False
     log_y: bool = False
+    from_zero: bool = True
 
 
 @dataclass(frozen=True)
@@ -270,6 +294,7 @@ class TableView(View):
     """A table of texts and numbers; the first column names the rows.
 
     `addresses` are the web links of the last cell of each row, or empty. A click on the name of a row chooses its pick.
+    The `marked` row stands out; the words `marked_as` tell on the screen why.
     """
 
     kind: ClassVar[str] = "table"
@@ -279,6 +304,8 @@ class TableView(View):
     digits: int = 4
     addresses: tuple[str, ...] = ()
     picks: tuple[Pick, ...] = ()
+    marked: int | None = None
+    marked_as: str = ""
 
 
 @dataclass(frozen=True)
@@ -477,15 +504,17 @@ class ChoiceView(TitledView):
     """Options with the pick that each makes, and `chosen`, the place of the one that holds now.
 
     If `chosen` is None it is the option whose pick is the choice. Buttons of the form "actions" are never chosen; one
-    with an empty pick cannot be pressed. The form "steps" goes through the options, one by one or by itself.
+    with an empty pick cannot be pressed. The form "steps" goes through the options, one by one or by itself. Of the
+    form "toggles" several may be chosen, and at least one stays: `chosen` are their places, and the lists of their
+    picks are picked together.
     """
 
     kind: ClassVar[str] = "choice"
     options: tuple[str, ...]
     picks: tuple[Pick, ...]
     _: KW_ONLY
-    form: Literal["buttons", "actions", "select", "slider", "steps"] = "buttons"
-    chosen: int | None = None
+    form: Literal["buttons", "actions", "select", "slider", "steps", "toggles"] = "buttons"
+    chosen: int | tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """The models, as trained, that numbers are from, if not the page's own run; `words` say how they were measured.
+
+    `brief` is a shorter sentence, for a figure.
+    """
+
+    models: tuple[str, ...]
+    words: str
+    brief: str
+
+
+@dataclass(frozen=True)
 class Row:
     """Views side by side, under a heading of their own. A `question` may be asked before they are shown.
 
-    Consecutive `folded` rows are hidden together until their heading is opened.
+    Consecutive `folded` rows are hidden together until their heading is opened. A row that is not about the page's own
+    run names its `origin`.
     """
 
     views: tuple[View, ...] = field(default=())
@@ -24,6 +37,7 @@ class Row:
     text: str = ""
     question: Question | None = None
     folded: bool = False
+    origin: Origin | None = None
 
 
 def as_rows(shown: Iterable[Row | View | str]) -> tuple[Row, ...]:

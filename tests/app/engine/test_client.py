@@ -15,7 +15,8 @@ from headlight_app.access.visitor import CURRENT_VISITOR
 from headlight_app.contract.question import Question
 from headlight_app.contract.reply import Reply
 from headlight_app.contract.request import LONG_TEXT, Lane, OpenedRequest, PageRequest, QuestionRequest, Request
-from headlight_app.contract.state import HeadChoice
+from headlight_app.contract.state import HeadChoice, State
+from headlight_app.contract.views import ViewsRequest
 from headlight_app.engine import client as subject
 from headlight_app.engine import fair_queue
 from headlight_app.engine.client import REFRESH_SECONDS, ask, ask_shared, check_image, submit
@@ -24,7 +25,6 @@ from headlight_app.engine.fair_queue import FairQueue
 from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream
 from headlight_app.explore.contract import HeadViewRequest
 from headlight_app.export.contract import LONG_WORK, ExportOriginRequest, Side
-from headlight_app.positions.contract import LONG_PROFILE, PositionProfileRequest
 from tests.app.asking import make_question
 
 ANNA, BEN = "anna", "ben"
@@ -153,7 +153,8 @@ def test_a_folder_of_ones_own_machine_is_as_private(engine: Asked, anna: UploadS
 def test_a_request_that_names_an_own_picture_goes_to_a_private_worker_with_that_picture(engine: Asked) -> None:
     name, _ = (image_store().add(ANNA, data) for data in (b"\x89PNG one", b"\x89PNG other"))
     other = HeadViewRequest(question=Question(model="seer"), choice=HeadChoice(other_text=name))
-    for request in (*sides(Question(model="seer", image=name)), other):
+    patched = ViewsRequest(question=Question(model="seer"), page="x", choice=State(patch_from=name))
+    for request in (*sides(Question(model="seer", image=name)), other, patched):
         submit(request)
         assert engine.lane() == Lane.PRIVATE and engine.request.images == {name: b"\x89PNG one"}
     CURRENT_VISITOR.set(BEN)
@@ -200,8 +201,9 @@ def test_long_texts_wait_with_long_work(engine: Asked, anna: UploadStore, field_
         (Lane.LONG, Slow(question=OTHER)),
         (Lane.SHORT, Echo(question=make_question("next", edits=("decoder.0.self.weights[0]=set:0",) * 9))),
         (Lane.LONG, Echo(question=make_question("next", edits=("decoder.0.self.weights[0]=set:0",) * 9_999))),
-        (Lane.SHORT, PositionProfileRequest(question=OTHER, length=LONG_PROFILE)),
-        (Lane.LONG, PositionProfileRequest(question=OTHER, length=LONG_PROFILE + 1)),
+        (Lane.SHORT, ViewsRequest(question=OTHER, page="positions")),
+        (Lane.LONG, ViewsRequest(question=OTHER, page="positions", with_tables=True)),
+        (Lane.LONG, ViewsRequest(question=OTHER, page="x", choice=State(other_text="x" * (LONG_TEXT + 1)))),
         (Lane.LONG, HeadViewRequest(question=OTHER, choice=HeadChoice(other_text="x" * (LONG_TEXT + 1)))),
         (Lane.LONG, ExportOriginRequest(sides=(Side(question=OTHER),) * LONG_WORK)),
     ],

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headlight.views.forms import four_digits
+from headlight.views.kinds import four_digits
 from headlight.views.rows import as_rows
 from headlight.views.words import in_line, quoted
 from headlight_app.contract.state import State

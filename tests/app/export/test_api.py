@@ -26,7 +26,6 @@ from headlight_app.export.contract import ExportOriginRequest, Side
 from headlight_app.inference.context import answering
 from headlight_app.inference.origin import question_provenance
 from headlight_app.inference.resolved_question import resolve
-from headlight_app.positions.answers import profile
 from tests.app.asking import ask_route, body, make_question
 from tests.app.explore.test_export_api import EDIT, TEXT
 
@@ -139,8 +138,6 @@ def test_a_checkpoint_that_somebody_brought_has_an_origin_with_its_title(toys: P
 def test_positions_have_an_origin_without_a_text(client: TestClient) -> None:
     meta, _ = ask_route(client, "export_origin", sides=[{"question": {"model": "both"}}], shown="Bias")
     assert meta["provenance"]["text"] == "" and "relative" in meta["provenance"]["positional_encoding"]
-    profile, numbers = ask_route(client, "position_profile", model="both", text="", length=8, stack="decoder")
-    assert profile["shapes"]["bias"] == [4, 8, 8] and len(numbers) >= 4 * 4 * 64
 
 
 @pytest.mark.parametrize(
@@ -150,8 +147,8 @@ def test_positions_have_an_origin_without_a_text(client: TestClient) -> None:
         ("export_origin", {"sides": []}, "expected the runs that a page shows, at most 8"),
         ("export_origin", {"sides": [SIDE] * 9}, "expected the runs that a page shows, at most 8"),
         ("export_origin", {"sides": [SIDE | {"heads": [[1]]}]}, "heads"),
-        ("position_profile", {"model": "both", "length": 5_000}, "a number of positions from 1 to 1,024"),
-        ("position_profile", {"model": "masked", "length": 1_024}, "has no position 1023; ask for at most"),
+        ("views", {"model": "both", "page": "nowhere"}, "nowhere"),
+        ("views", {"model": "both", "page": "positions", "known": ["x"] * 1_001}, "known"),
         ("export_table", {"sides": [SIDE], "format": "csv"}, "lacks a field: table"),
         ("export_table", {"sides": [SIDE], "format": "xls", "table": TABLE}, "xls"),
         (
@@ -168,12 +165,6 @@ def test_positions_have_an_origin_without_a_text(client: TestClient) -> None:
 def test_what_makes_no_file_gets_a_sentence(client: TestClient, route: str, body: dict[str, Any], said: str) -> None:
     meta, content = ask_route(client, route, **body)
     assert said in meta["error"] and not content
-
-
-def test_biases_of_too_many_heads_are_not_sent(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profile, "MAX_BIASES", 100)
-    meta, _ = ask_route(client, "position_profile", model="both", text="", length=99)
-    assert "biases, too many for an answer; ask for at most" in meta["error"]
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,8 @@ def test_the_source_may_be_as_long_as_the_encoder_reads() -> None:
 
 
 def test_positions_are_those_of_each_stack() -> None:
-    at = alone("positions", model="translator")
-    at.segmented_control(key="stack").set_value("encoder").run()
+    at = alone("positions", model="translator", attention="encoder.self")
     assert not at.exception and at.get("bidi_component")
+    for stack in ("encoder", "decoder"):
+        told, _ = ask_worker("views", page="positions", model="translator", attention=f"{stack}.self")
+        assert told["program"]["stack"] == stack

@@ -54,7 +54,8 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "export_code": {},
     "generate": {},
     "copying": {"position": 7, "token": 20},
-    "position_profile": {"length": 8},
+    "views": {"page": "positions"},
+    "encoding_code": {},
 }
 SIDES: dict[str, dict[str, Any]] = {
     "compare": {},
@@ -80,7 +81,7 @@ INPUTS: dict[str, dict[str, Any]] = {
     "course_run": {"chapter": "training", "screen": "shifted-targets"},
 }
 WITHOUT_A_MODEL = (
-    *("link", "position_losses", "course_chapter", "lessons", "export_pdf", "frame", "models", "own_models", "warm_up"),
+    *("link", "course_chapter", "lessons", "export_pdf", "frame", "models", "own_models", "warm_up"),
     *("check_image", "extract_upload", "download"),
 )
 TOYS = {

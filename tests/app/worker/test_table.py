@@ -34,6 +34,7 @@ def requests_of(contract: str) -> Iterator[type[Request[Any]]]:
 
 def test_every_request_of_every_contract_has_one_row() -> None:
     contracts = [f"headlight_app.{path.parent.name}.contract" for path in PACKAGE.glob("*/contract.py")]
+    contracts += [f"headlight_app.contract.{path.stem}" for path in PACKAGE.glob("contract/*.py")]
     defined = {kind for contract in contracts for kind in requests_of(contract)} - set(SERVED)
     assert defined == set(KINDS) and len({kind.route for kind in defined}) == len(defined)
 

@@ -130,18 +130,19 @@ def test_positions_export_their_charts_and_the_numbers_behind_them(shared_visito
 
 def test_losses_say_of_which_models_they_are(shared_visitor: Visitor, tmp_path: Path) -> None:
     page = shared_visitor.open("model=stories-causal&positional_encoding=alibi", "/positions")
-    table = page.get_by_test_id("losses").first
+    table = page.get_by_test_id("view-table").first
     expect(table).to_be_visible()
     open_menu(page, "Bias over distance")
     choose(page, "Losses of decoders")
     told = json.loads(download(page, "export-json", tmp_path).read_text())
-    first = table.locator("tbody tr").first.locator("td").first.inner_text()
+    rows = table.locator("tr:has(td)")
+    first = rows.first.locator("td").first.inner_text()
     assert f"{told['values'][0][0]:.3f}" == first.split("±")[0].strip()
     page.get_by_test_id("figure-subject").select_option("Loss of decoders over the length of the text")
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
     for fields in (told["provenance"], json.loads(root.findtext(f"{SVG}metadata") or "")):
-        measured = {fields[f"side_{letter}_model"]: fields for letter in "abcdef"[: table.locator("tbody tr").count()]}
-        assert len(measured) == table.locator("tbody tr").count() == len(told["values"])
+        measured = {fields[f"side_{letter}_model"]: fields for letter in "abcdef"[: rows.count()]}
+        assert len(measured) == rows.count() == len(told["values"])
         encodings = {fields[f"side_{letter}_positional_encoding"] for letter in "abcdef"[: len(measured)]}
         assert len(encodings) == len(measured) and "stories-causal" not in measured
     assert "headlight extrapolate" in fields["shown"] and "Sinusoidal" in texts(root)

@@ -14,7 +14,7 @@ from headlight.views.kinds import View
 from headlight.vision.urls import png_url
 from tests.model import toys
 
-Form = Literal["buttons", "actions", "select", "slider", "steps"]
+Form = Literal["buttons", "actions", "select", "slider", "steps", "toggles"]
 
 TOKENS = ("The", "·cat", "·sat", "·on", "·the", "·mat")
 WAVES = np.sin(np.arange(6)[:, None] / (1 + np.arange(12)))
@@ -37,6 +37,7 @@ def _maps() -> tuple[View, ...]:
             "Weights", SHARES, rows=TOKENS, columns=TOKENS, colours="shares", unit="weight", row_sums=True
         ),
         kinds.HeatMapView("Positional encoding", WAVES, rows=TOKENS, row_axis="token", column_axis="channel"),
+        kinds.HeatMapView("Similarity", 0.5 + SHARES / 2, rows=TOKENS, columns=TOKENS, colours="sequential", low=0.5),
     )
 
 
@@ -62,6 +63,7 @@ def _charts() -> tuple[View, ...]:
             "nats",
             broken=("held out",),
             log_x=True,
+            from_zero=False,
         ),
         kinds.SpansView(
             title="Where words are heard",
@@ -147,7 +149,10 @@ def _texts() -> tuple[View, ...]:
     link = kinds.ScreenLink("tokens", "bpe")
     return (
         kinds.TableView(
-            ("part", "count", "share"), (("attention", 1234, 0.25), ("network", 4321, 0.75)), title="Parameters"
+            ("part", "count", "share"),
+            (("attention", 1234, 0.25), ("network", 4321, 0.75)),
+            title="Parameters",
+            marked=1,
         ),
         kinds.ClaimsView(
             title="Common claims", claims=(kinds.Claim("Attention is explanation.", "It is one part of it.", (link,)),)
@@ -174,6 +179,13 @@ def _controls() -> tuple[View, ...]:
         *(
             kinds.ChoiceView(f"Layers as {form}", names, picks, form=form, chosen=None if form == "actions" else 1)
             for form in forms
+        ),
+        kinds.ChoiceView(
+            "Heads",
+            ("0", "1", "2"),
+            tuple({"heads": (f"0.{head}",)} for head in range(3)),
+            form="toggles",
+            chosen=(0, 2),
         ),
         kinds.InputView("A second sentence", "other_text", "the dog sat"),
     )

@@ -4,20 +4,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 /** @import { TextLine } from "../../../app/headlight_app/ui/frontend/export/contract.js" */
-/** @import { CellsShape, Figure, RectangleShape, Shape } from "../../../app/headlight_app/ui/frontend/export/types.js" */
+/** @import { Figure, RectangleShape, Shape } from "../../../app/headlight_app/ui/frontend/export/types.js" */
 
 // Texts are measured on a canvas, which Node does not have.
 const canvas = { getContext: () => ({ measureText: (/** @type {string} */ text) => ({ width: 50 * text.length }) }) };
 Object.assign(globalThis, { document: { createElement: () => canvas } });
-const { addBars, addLineChart, addNumberMap } = await import(
-  "../../../app/headlight_app/ui/frontend/charts/figure_charts.js"
-);
+const { addBars, addLineChart } = await import("../../../app/headlight_app/ui/frontend/charts/figure_charts.js");
 const { addFoot, beginSheet, textWidth, wrapText } = await import(
   "../../../app/headlight_app/ui/frontend/charts/figure_text.js"
 );
-const { addHeatmap, beginFigure, colourNames } = await import(
-  "../../../app/headlight_app/ui/frontend/charts/shapes.js"
-);
+const { addHeatmap, beginFigure } = await import("../../../app/headlight_app/ui/frontend/charts/shapes.js");
 const { addTable } = await import("../../../app/headlight_app/ui/frontend/charts/figure_table.js");
 const { FIGURE_SIZES, layOutFigure } = await import("../../../app/headlight_app/ui/frontend/export/figure_size.js");
 const { numbered, originLine } = await import("../../../app/headlight_app/ui/frontend/export/page_export.js");
@@ -138,25 +134,6 @@ test("bars are proportional to their numbers; a side without an answer has none"
   );
   assert.ok(Math.abs(bars[0].width / bars[1].width - 2) < 1e-9 && Math.abs(bars[1].width / bars[2].width - 2) < 1e-9);
   assert.deepEqual(textsOf(figure), ["cat", "100 %", "50 %", "dog", "cannot", "25 %", "A", "B"]);
-});
-
-test("a map over numbers has its codes and colours, and is square if both axes are equally long", () => {
-  const { figure } = beginFigure(85, "");
-  const palette = colourNames(true);
-  const map = {
-    rows: 4,
-    columns: 4,
-    codes: new Uint8Array(16).fill(7),
-    palette,
-    start: -2,
-    xTitle: "key",
-    yTitle: "query",
-  };
-  addNumberMap(figure, map, BOX);
-  const cells = /** @type {CellsShape} */ (figure.shapes.find(({ kind }) => kind === "heatmap"));
-  assert.equal(cells.width, cells.height);
-  assert.equal(cells.palette, palette);
-  assert.ok(textsOf(figure).includes("−2") && textsOf(figure).includes("query"));
 });
 
 test("a figure ends with its caption and an optional provenance line", () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "../dom.js";
 
-/** @import { AlignmentView, BarsView, ChangesView, ChoiceView, FlowView, InputView, LinesView, MatrixView, Pick, SpansView, TokenPlace, TokensView, TreeNode, TreeView, View } from "../../../app/headlight_app/ui/frontend/views/types.js" */
+/** @import { AlignmentView, BarsView, ChangesView, ChoiceView, FlowView, HeatMapView, InputView, LinesView, MatrixView, Pick, SpansView, TableView, TokenPlace, TokensView, TreeNode, TreeView, View } from "../../../app/headlight_app/ui/frontend/views/types.js" */
 
 const { createRows } = await import("../../../app/headlight_app/ui/frontend/views/rows.js");
 const { drawViews } = await import("../../../app/headlight_app/ui/frontend/views/export/figures.js");
@@ -92,6 +92,7 @@ const LINES = {
   strong: [],
   log_x: false,
   log_y: false,
+  from_zero: true,
 };
 /** @type {FlowView} */
 const FLOW = {
@@ -535,6 +536,7 @@ test("tokens, a tree and a table are in the figure", () => {
     digits: 4,
     addresses: [],
     picks: [],
+    ...{ marked: null, marked_as: "" },
   };
   const { figure } = drawViews(rowsOf(TOKENS, TREE, table))(180, "All");
   const texts = figure.shapes.flatMap((shape) => (shape.kind === "text" ? [shape.text] : []));
@@ -752,4 +754,205 @@ test("controls choose, and show what is chosen; a text that is being typed stays
   typed.value = "The cat is";
   draw("The cat");
   assert.equal(document.querySelector("input"), typed);
+});
+
+/** @type {HeatMapView} */
+const MAP = {
+  ...{ ...PLAIN, kind: "heat_map", title: "Similarity", row_axis: "position", column_axis: "position" },
+  ...{ values: [], rows: [], columns: [], colours: "sequential", low: 0.5, high: null },
+  ...{ row_groups: 0, column_groups: 0, is_small: false },
+};
+/** @param {number} down @param {number} across @param {Partial<HeatMapView>} [more] @returns {HeatMapView} */
+const mapOf = (down, across, more) => ({
+  ...{ ...MAP, ...more },
+  values: Array.from({ length: down }, () => Array(across).fill(0.5)),
+});
+
+/** The cells and the texts of a view on the screen. @param {View} view @param {number} width */
+function onScreen(view, width) {
+  document.body.replaceChildren(...createRows(rowsOf(view), { width }, { isOpen: false }));
+  const sheet = /** @type {Element} */ (document.querySelector(".sheet-svg"));
+  const [cells] = [...sheet.querySelectorAll("image")].map((image) => ({
+    width: Number(image.getAttribute("width")),
+    height: Number(image.getAttribute("height")),
+  }));
+  const texts = [...sheet.querySelectorAll("text")];
+  const sizes = texts.map((text) => Number(text.getAttribute("font-size")));
+  return { cells, texts: texts.map(({ textContent }) => textContent), sizes, sheet };
+}
+
+test("a map with equally long axes is a square, with names of its rows or without", () => {
+  const names = Array.from({ length: 100 }, (_, place) => String(place - 50).replace("-", "−"));
+  for (const more of [{}, { rows: names, columns: names }]) {
+    const { cells, sizes } = onScreen(mapOf(100, 100, more), 300);
+    assert.equal(cells.width, cells.height);
+    assert.ok(cells.width > 150 && cells.height <= 210, "not taller than others of this width");
+    assert.ok(sizes.every((size) => size >= 12));
+  }
+  const words = Array.from({ length: 16 }, () => "a long name ".repeat(12));
+  const { cells } = onScreen(mapOf(16, 16, { rows: words, is_small: true }), 200);
+  assert.equal(cells.width, cells.height);
+});
+
+test("a map with more columns than pixels is as wide as its place", () => {
+  const { cells, sheet } = onScreen(mapOf(8, 1024), 400);
+  assert.ok(cells.width > 300 && cells.width < 400);
+  assert.ok(Number(sheet.getAttribute("viewBox")?.split(" ")[2]) <= 400);
+});
+
+test("of many numbers of a map's axes only round ones are written, of few all", () => {
+  const { texts } = onScreen(mapOf(100, 100), 400);
+  assert.deepEqual(texts.slice(0, 5), ["0", "20", "40", "60", "80"]);
+  const names = Array.from({ length: 41 }, (_, place) => String(place - 20).replace("-", "−"));
+  assert.ok(
+    ["−20", "−10", "0", "10", "20"].every((name) =>
+      onScreen(mapOf(41, 41, { rows: names, columns: names }), 400).texts.includes(name),
+    ),
+  );
+  assert.deepEqual(onScreen(mapOf(4, 4), 400).texts.slice(0, 4), ["0", "1", "2", "3"]);
+});
+
+test("the colours of a map without signs go up to its largest number, or as far as the view says", () => {
+  const values = [[-3, 0.5, 1, "NaN"]];
+  const told = (/** @type {Partial<HeatMapView>} */ more) => {
+    document.body.replaceChildren(
+      ...createRows(rowsOf({ ...MAP, values, ...more }), { width: 400 }, { isOpen: false }),
+    );
+    return document.querySelector(".readout")?.textContent;
+  };
+  assert.equal(told({ low: -3 }), "from −3 to 1");
+  assert.equal(told({ low: 0, high: 2 }), "from 0 to 2");
+  assert.equal(told({ colours: "signed" }), "from −3 to 3");
+});
+
+test("lines are drawn at the width of their place, with texts that are not scaled", () => {
+  const widths = [300, 700].flatMap((width) =>
+    [false, true].map((isPage) => {
+      document.body.replaceChildren(...createRows(rowsOf(LINES), { width, isPage }, { isOpen: false }));
+      return Number(document.querySelector(".sheet-svg")?.getAttribute("viewBox")?.split(" ")[2]);
+    }),
+  );
+  assert.deepEqual(widths, [300, 300, 420, 700], "beside others less wide than in a panel");
+  assert.ok(onScreen(LINES, 300).sizes.every((size) => size >= 12));
+});
+
+test("the axis of lines includes zero only if it has to", () => {
+  const high = { ...LINES, series: { one: [10, 11], two: [10.5, 11] } };
+  assert.ok(onScreen(high, 400).texts.includes("0"));
+  const free = onScreen({ ...high, x: [5, 6], from_zero: false }, 400).texts;
+  assert.ok(free.includes("10") && !free.includes("0"));
+});
+
+test("the legend has the dashes of its lines: those that are named, and those in the colour of another", () => {
+  const names = Array.from({ length: 10 }, (_, line) => `line ${line}`);
+  const series = Object.fromEntries(names.map((name) => [name, [1, 2]]));
+  const dashed = (/** @type {Partial<LinesView>} */ more) => {
+    const { sheet } = onScreen({ ...LINES, series, broken: ["line 1"], ...more }, 400);
+    const swatches = [...document.querySelectorAll(".swatch-line.broken")].map(
+      (line) => line.parentElement?.textContent,
+    );
+    return [sheet.querySelectorAll("[stroke-dasharray]").length, swatches];
+  };
+  assert.deepEqual(dashed({}), [3, ["line 1", "line 8", "line 9"]]);
+  assert.deepEqual(dashed({ strong: ["line 9", "line 1"] }), [1, ["line 1"]]);
+});
+
+test("the numbers of lines are read in their legend, beside the place", () => {
+  const { sheet } = onScreen(LINES, 400);
+  const read = () => [...document.querySelectorAll(".view-lines .legend > *")].map((entry) => entry.textContent);
+  assert.deepEqual(read(), ["one", "two", ""]);
+  sheet.dispatchEvent(new MouseEvent("mousemove", { clientX: 760, clientY: 9 }));
+  assert.deepEqual(read(), ["one0.25", "two–", "tokens 1"]);
+  document.querySelector(".view-lines .chart")?.dispatchEvent(new MouseEvent("mouseleave"));
+  assert.deepEqual(read(), ["one", "two", ""]);
+});
+
+test("the number of one line alone is read with its place", () => {
+  const { sheet } = onScreen({ ...LINES, series: { one: LINES.series.one } }, 400);
+  sheet.dispatchEvent(new MouseEvent("mousemove", { clientX: 760, clientY: 9 }));
+  assert.equal(document.querySelector(".view-lines .legend")?.textContent, "tokens 1: 0.25");
+});
+
+test("two rows with equal controls are two, and a row's text comes and goes", () => {
+  const kept = { isOpen: false, controls: new Map(), drawn: new WeakMap() };
+  const draw = (/** @type {string[]} */ ...texts) => {
+    const rows = texts.map((text) => ({ ...rowsOf({ ...CHOICE })[0], text }));
+    document.body.replaceChildren(...createRows(rows, { width: 800 }, kept));
+    return [...document.querySelectorAll(".view-row")].map((row) => row.querySelector("p")?.textContent);
+  };
+  assert.deepEqual(draw("", "why"), [undefined, "why"]);
+  const [, second] = document.querySelectorAll("select");
+  assert.deepEqual(draw("now", ""), ["now", undefined]);
+  assert.equal(document.querySelectorAll("select")[1], second);
+  assert.equal(document.querySelector(".view-row")?.firstElementChild?.textContent, "now", "above the views");
+});
+
+test("on a page of its own rows and views have headings", () => {
+  const rows = [{ ...rowsOf(LINES)[0], title: "What each is worth" }];
+  const headings = (/** @type {boolean} */ isPage) => {
+    document.body.replaceChildren(...createRows(rows, { width: 800, isPage }, { isOpen: false }));
+    return [...document.querySelectorAll("h2, h3")].map(({ localName, textContent }) => [localName, textContent]);
+  };
+  assert.deepEqual(headings(false), [["h3", "What each is worth"]]);
+  assert.deepEqual(headings(true), [
+    ["h2", "What each is worth"],
+    ["h3", LINES.title],
+  ]);
+});
+
+/** @type {TableView} */
+const TABLE = {
+  ...{ ...PLAIN, kind: "table", title: "Losses", columns: ["model", "loss"], digits: 4, addresses: [], picks: [] },
+  ...{
+    rows: [
+      ["one", 1],
+      ["two", 2],
+    ],
+    marked: 1,
+    marked_as: "open now",
+  },
+};
+
+test("the marked row of a table says why", () => {
+  document.body.replaceChildren(...createRows(rowsOf(TABLE), { width: 800 }, { isOpen: false }));
+  const rows = [...document.querySelectorAll("tr.marked th")].map(({ textContent }) => textContent);
+  assert.deepEqual(rows, ["two open now"]);
+  const texts = drawViews(rowsOf(TABLE))(85, "").figure.shapes.flatMap((shape) =>
+    "text" in shape ? [shape.text] : [],
+  );
+  assert.ok(texts.includes("two   loss 2"), "only on the screen");
+});
+
+test("a table is a stop of the tab key while it is wider than its place", ({ mock }) => {
+  let wide = 900;
+  let resized = () => {};
+  mock.property(
+    globalThis,
+    "ResizeObserver",
+    class {
+      /** @param {ResizeObserverCallback} callback */
+      constructor(callback) {
+        resized = () => callback([], this);
+      }
+      observe() {}
+      unobserve() {}
+      disconnect() {}
+    },
+  );
+  document.body.replaceChildren(...createRows(rowsOf(TABLE), { width: 800 }, { isOpen: false }));
+  const frame = /** @type {HTMLElement} */ (document.querySelector(".scroll"));
+  Object.defineProperty(frame, "scrollWidth", { get: () => wide });
+  const told = () => ["tabindex", "role", "aria-label"].map((name) => frame.getAttribute(name));
+  resized();
+  assert.deepEqual(told(), ["0", "region", "Losses"]);
+  wide = 800;
+  resized();
+  assert.deepEqual(told(), [null, null, null]);
+});
+
+test("a slider is as long whatever it says", () => {
+  const place = createElement("div");
+  const slider = { ...CHOICE, form: /** @type {const} */ ("slider"), options: ["1", "1000"] };
+  drawControl(place, slider, { choose: () => {}, isChosen: () => false });
+  assert.equal(place.querySelector("output")?.style.minWidth, "4ch");
 });

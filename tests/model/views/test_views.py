@@ -32,8 +32,10 @@ def test_numbers_of_any_kind_are_the_same_array(numbers: Numbers) -> None:
 
 
 def test_a_heat_map_sends_the_digits_that_it_shows() -> None:
-    view = HeatMapView("", torch.tensor([[1 / 3, 2e-6]], requires_grad=True))
-    assert plain(view)["values"] == [[0.3333, 0.0]]
+    view = HeatMapView("", torch.tensor([[1 / 3, 0.99996, -2.34567e-6]], dtype=torch.double, requires_grad=True))
+    assert plain(view)["values"] == [[0.3333, 1.0, -2.346e-6]]
+    extremes = [5e-324, -1e-310, 0.0, 12345.6, 1e308, float("inf"), float("nan")]
+    assert plain(HeatMapView("", np.array([extremes])))["values"] == [[0.0, 0.0, 0.0, 12346, 1e308, "Infinity", "NaN"]]
 
 
 def test_a_sentence_or_a_view_alone_is_a_row() -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from headlight.errors import InputError
 from headlight.registry import Registry
-from headlight.views.encoding import plain
-from headlight.views.rows import Row, as_rows
+from headlight.views.encoding import plain_rows
 from headlight_app.contract.reply import Reply
+from headlight_app.contract.state import State
 from headlight_app.explore.answers.analyses.row import Analysis, Views
 from headlight_app.explore.contract import (
     AnalysisAnswer,
@@ -20,7 +20,7 @@ from headlight_app.explore.contract import (
     AnalysisStepRequest,
     LongAnalysisRequest,
 )
-from headlight_app.inference.resolved_question import resolve
+from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 
 Part = TypeVar("Part", bound=Callable[..., Any])
 
@@ -33,19 +33,17 @@ class AnalysisAnswers:
 
     def at_once(self, request: AnalysisRequest) -> Reply[AnalysisAnswer]:
         """What an analysis shows at once. Raises HeadlightError."""
-        compute = _existing(request, self.row(request.analysis).compute)
-        return Reply(AnalysisAnswer(rows=_plain_rows(compute(resolve(request.question), request.choice), request)))
+        return _answer(request, self.row(request.analysis).compute)
 
     def long(self, request: LongAnalysisRequest) -> Reply[AnalysisAnswer]:
         """What an analysis shows after seconds."""
-        compute = _existing(request, self.row(request.analysis).compute_long)
-        return Reply(AnalysisAnswer(rows=_plain_rows(compute(resolve(request.question), request.choice), request)))
+        return _answer(request, self.row(request.analysis).compute_long)
 
     def step(self, request: AnalysisStepRequest) -> Reply[AnalysisStepAnswer]:
         """What an analysis shows after another step."""
         take = _existing(request, self.row(request.analysis).step)
         step = take(resolve(request.question), request.choice, request.progress)
-        rows = _plain_rows(step.views, request)
+        rows = plain_rows(step.views, with_tables=request.with_tables)
         return Reply(AnalysisStepAnswer(rows=rows, progress=step.progress, done=step.done, words=step.words))
 
     def row(self, name: str) -> Analysis:
@@ -53,16 +51,14 @@ class AnalysisAnswers:
         return next((table for table in self.tables if name in table), self.tables[0])[name]
 
 
+def _answer(
+    request: AnalysisPartRequest[AnalysisAnswer], part: Callable[[ResolvedQuestion, State], Views] | None
+) -> Reply[AnalysisAnswer]:
+    shown = _existing(request, part)(resolve(request.question), request.choice)
+    return Reply(AnalysisAnswer(rows=plain_rows(shown, with_tables=request.with_tables)))
+
+
 def _existing(request: AnalysisPartRequest[Any], part: Part | None) -> Part:
     if part is None:
         raise InputError(f"The analysis {request.analysis!r} has no answer at the route {type(request).route}.")
     return part
-
-
-def _plain_rows(views: Views, request: AnalysisPartRequest[Any]) -> tuple[Any, ...]:
-    rows = as_rows(views)
-    return tuple(plain(row if request.with_tables else _without_tables(row)) for row in rows)
-
-
-def _without_tables(row: Row) -> Row:
-    return replace(row, views=tuple(replace(view, tables=None) for view in row.views))

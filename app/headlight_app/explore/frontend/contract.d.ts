@@ -12,6 +12,7 @@ import type {
   Prediction,
   Question,
   QuestionRequest,
+  RowsRequest,
   Sound,
   State,
   Token,
@@ -216,10 +217,8 @@ export interface AnalysisAnswer {
 }
 
 /** A part of an analysis of the table; `choice` has the fields that its row reads. */
-export interface AnalysisPartRequest extends QuestionRequest {
+export interface AnalysisPartRequest extends RowsRequest {
   analysis: string;
-  choice?: Partial<State>;
-  with_tables?: boolean;
 }
 
 /** What an analysis shows at once. */

@@ -86,6 +86,9 @@ export interface State extends HeadChoice {
   generated: string;
   blend: "all" | "head" | "layer";
   side_b: string;
+  channels: number[];
+  position: number;
+  bias_head: number;
   chapter: string;
   screen: string;
   course_inputs: string;
@@ -381,4 +384,29 @@ export interface ImageAnswer {
 /** A sentence on why this visitor's question is still waiting; empty if it is not. */
 export interface WaitingAnswer {
   sentence: string;
+}
+
+/** Requests rows of views; `choice` has the fields that they read. */
+export interface RowsRequest extends QuestionRequest {
+  choice?: Partial<State>;
+  with_tables?: boolean;
+}
+
+/** Rows of views, each view with its `digest`; of one that the browser shows already, only that is sent. */
+export interface ViewsAnswer {
+  rows: Record<string, unknown>[];
+  title: string;
+  about: string;
+  program: Record<string, unknown>;
+}
+
+/** The views of a page; `known` are the digests of those that the browser shows. */
+export interface ViewsRequest extends RowsRequest {
+  page: string;
+  known?: string[];
+}
+
+/** The request and the answer of each route. */
+export interface ContractRoutes {
+  views: { request: ViewsRequest; answer: ViewsAnswer };
 }

@@ -5,12 +5,12 @@ import type { CourseRoutes } from "../../course/frontend/contract.js";
 import type { ExploreRoutes, HeadViewAnswer, MatrixAxis, TraceAnswer } from "../../explore/frontend/contract.js";
 import type { GenerateRoutes } from "../../generate/frontend/contract.js";
 import type { LessonRoutes } from "../../lesson/frontend/contract.js";
-import type { PositionsRoutes } from "../../positions/frontend/contract.js";
 import type { RoomRoutes } from "../../room/frontend/contract.js";
 import type {
   AttentionGroupAnswer,
   Catalogue,
   ColourRangeRow,
+  ContractRoutes,
   FileAnswer,
   HeadChoice,
   Patches,
@@ -150,7 +150,7 @@ export type Routes = CompareRoutes &
   ExploreRoutes &
   ExportRoutes &
   GenerateRoutes &
-  PositionsRoutes &
+  ContractRoutes &
   RoomRoutes;
 
 /** The routes that make files. */

@@ -227,7 +227,7 @@ def _frames_rows(samples: Tensor, written: tuple[str, ...], weights: Tensor) -> 
             rows=tuple(f"{centre:.0f} Hz" for centre in reversed(centres)),
             columns=columns,
             column_axis="frame",
-            colours="positive",
+            colours="sequential",
             column_groups=FRAMES_PER_SOUND,
         ),
         HeatMapView(
@@ -236,7 +236,7 @@ def _frames_rows(samples: Tensor, written: tuple[str, ...], weights: Tensor) -> 
             rows=written,
             columns=columns,
             column_axis="frame",
-            colours="positive",
+            colours="sequential",
             column_groups=FRAMES_PER_SOUND,
         ),
     )

@@ -90,7 +90,7 @@ def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Scree
             rows=("red", "green", "blue"),
             columns=tuple(map(str, range(side * side))),
             column_axis="pixel of the patch",
-            colours="positive",
+            colours="sequential",
             column_groups=side,
         ),
         TableView(

@@ -158,7 +158,7 @@ def show_protein(chain: str, residue: int, looks_for: str, reach: int) -> Screen
             ),
         ),
         _show_largest(letters, names, residue - 1, weights),
-        weights_map("Weights of all residues", values.weights, names, colours="positive"),
+        weights_map("Weights of all residues", values.weights, names, colours="sequential"),
         row(
             TableView(
                 ("matrix", "channels read", "times"),

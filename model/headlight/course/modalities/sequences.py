@@ -78,7 +78,7 @@ def show_sequences(model: Checkpoint, text: str, sharpness: float) -> ScreenRows
                     heads[name].weights,
                     each.labels,
                     (),
-                    colours="positive",
+                    colours="sequential",
                     is_small=True,
                 )
                 for name, each in found.items()

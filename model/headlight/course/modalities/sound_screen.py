@@ -183,7 +183,7 @@ def show_sound(
                 head.weights,
                 row_axis="query frame",
                 column_axis="key frame",
-                colours="positive",
+                colours="sequential",
                 row_groups=FRAMES_PER_SOUND,
                 column_groups=FRAMES_PER_SOUND,
                 is_small=True,
@@ -256,7 +256,7 @@ def _draw_spectrogram(heard: tuple[Sound, ...], frames: Tensor) -> HeatMapView:
         rows=tuple(f"{spacing * step * number:.0f} Hz" for number in reversed(range(len(values)))),
         columns=tuple(map(str, range(len(frames)))),
         column_axis="frame",
-        colours="positive",
+        colours="sequential",
         column_groups=FRAMES_PER_SOUND,
     )
 

@@ -227,7 +227,7 @@ def show_buckets(buckets: int, max_distance: int, direction: str, longest: int) 
             rows=("bucket",),
             columns=tuple(str(distance).replace("-", "−") for distance in distances.tolist()),
             column_axis="key position − query position",
-            colours="positive",
+            colours="sequential",
         ),
     )
 

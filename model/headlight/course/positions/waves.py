@@ -248,7 +248,7 @@ def drop_bands(band: str, share: float, position: int, dim: int, base: float, le
             HeatMapView(
                 "Distance between each pair of these vectors",
                 torch.cdist(kept, kept)[:SHOWN_POSITIONS, :SHOWN_POSITIONS],
-                colours="positive",
+                colours="sequential",
                 row_axis="position",
                 column_axis="position",
                 is_small=True,

@@ -13,8 +13,7 @@ from headlight.nn.output_heads import pooling_title
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.problem_types import problem_type_of
 from headlight.tasks import task_of
-from headlight.views.forms import four_digits
-from headlight.views.kinds import ChoiceView, LinesView, MatrixView, NumberTable, Pick, TableView
+from headlight.views.kinds import ChoiceView, LinesView, MatrixView, NumberTable, Pick, TableView, four_digits
 from headlight.views.rows import Row, row
 from headlight.views.words import in_line, names, numbered, quoted, quoted_in_line, three_digits
 from headlight_app.contract.state import State

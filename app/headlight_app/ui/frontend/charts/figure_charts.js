@@ -1,8 +1,8 @@
-// Charts within a figure: curves and maps over numbers, and bars with their numbers.
+// Charts within a figure: curves over numbers, and bars with their numbers.
 
 import { HEAD_COLOURS, NEGATIVE_COLOUR } from "./colours.js";
 import { addLines, addWords, fitText, LINE_HEIGHT, textWidth } from "./figure_text.js";
-import { createScale, formatMark, ticks } from "./scale.js";
+import { createScale, formatMark } from "./scale.js";
 
 /** @import { Box, Figure, TextLine } from "../types.js" */
 /** @typedef {{ name: string, values: ArrayLike<number>, isBroken?: boolean, stroke?: string, isFaint?: boolean }} Series */
@@ -17,8 +17,6 @@ import { createScale, formatMark, ticks } from "./scale.js";
 /** @typedef {{ label: string, values: (number | null)[], starts?: number[], texts?: string[] }} Bars values up to `most`, one for each kind of bar */
 
 const CHART_HEIGHT = 17.4; // in font sizes
-const MAP_HEIGHT = 26; // of a map that is not square, in font sizes
-const MOST_SQUARE = 34; // largest side of a square map, in font sizes
 const FAINT = 0.3; // opacity of lines behind highlighted ones
 const DOT = 0.39; // side of a point, which is a square, in font sizes
 const MOST_NAME = 0.42; // of the width, for the names of bars
@@ -49,29 +47,6 @@ export function addLineChart(figure, chart, box) {
   });
   const end = xTitle ? addTitleBelow(figure, xTitle, left, bottom, box) : bottom + 1.5 * LINE_HEIGHT * figure.look.size;
   return hasLegend && series.length > 1 ? addLegend(figure, series, { ...box, y: end }) : end;
-}
-
-/**
- * A map of byte codes over two numeric axes that begin at `start`, rows downwards. Returns the chart's bottom edge.
- * @param {Figure} figure
- * @param {{ rows: number, columns: number, codes: Uint8Array, palette: string[], start: number, xTitle: string, yTitle: string }} map
- * @param {Box} box
- */
-export function addNumberMap(figure, { rows, columns, codes, palette, start, xTitle, yTitle }, box) {
-  const { look } = figure;
-  const top = addTitleAbove(figure, yTitle, box);
-  const [down, across] = [rows, columns].map((count) => ticks(start, start + count - 1));
-  const left = box.x + widestMark(figure, down);
-  const isSquare = rows === columns;
-  const width = Math.min(box.x + box.width - left, isSquare ? MOST_SQUARE * look.size : Infinity);
-  const height = isSquare ? width : MAP_HEIGHT * look.size;
-  const place = { x: left, y: top, width, height };
-  figure.shapes.push({ kind: "heatmap", ...place, rows, columns, codes, gap: 0, palette });
-  figure.shapes.push({ kind: "rectangle", ...place, stroke: look.line, stroke_width: look.thin });
-  const middleOf = (/** @type {number} */ mark, /** @type {number} */ count) => (mark - start + 0.5) / count;
-  addMarksBeside(figure, down, (mark) => top + middleOf(mark, rows) * height, left, box);
-  addMarksBelow(figure, across, (mark) => left + middleOf(mark, columns) * width, top + height);
-  return addTitleBelow(figure, xTitle, left, top + height, box) + 0.2 * look.size;
 }
 
 /** The title of the vertical axis, above its chart. @param {Figure} figure @param {string} title @param {Box} box */

@@ -35,18 +35,24 @@ const [TALL, LINED] = [430, 9]; // pixels: tallest map that is not large, lowest
 /**
  * The names at the left of a map and above it: as many as there is room for, and always those of `hot`.
  * @param {Figure} figure @param {HeatmapLayout} layout @param {string[]} rows @param {string[]} columns
- * @param {{ hot?: { rows: (number | null)[], column?: number | null }, fill?: string, isTurned?: boolean }} [options]
- * `isTurned`: whether the names of columns are rotated, to be read upwards
+ * @param {{ hot?: { rows: (number | null)[], column?: number | null }, fill?: string, isTurned?: boolean, steps?: number[][] }} [options]
+ * `isTurned`: whether the names of columns are rotated, to be read upwards; `steps`: the first that is named and from it
+ * the step to the next, of rows and of columns
  */
 export function addNames(figure, layout, rows, columns, options = {}) {
   const { hot = { rows: [] }, fill = figure.look.ink, isTurned = true } = options;
   const { x, y, width, height, left, top, size } = layout;
   const gap = GAP * size;
-  const [everyRow, everyColumn] = nameSteps(layout, columns, isTurned);
+  const steps = options.steps ?? nameSteps(layout, columns, isTurned).map((every) => [0, every]);
+  const [isRowNamed, isColumnNamed] = steps.map(
+    ([first, every]) =>
+      (/** @type {number} */ at) =>
+        !((at - first) % every),
+  );
   const style = (/** @type {boolean} */ isHot) => ({ size, fill: isHot ? figure.look.ink : fill });
   rows.forEach((name, row) => {
     const isHot = hot.rows.includes(row);
-    if (row % everyRow && !isHot) return;
+    if (!isRowNamed(row) && !isHot) return;
     const place = { anchor: /** @type {const} */ ("end"), room: left - gap };
     addWords(figure, name, x - gap, y + (row + 0.5) * height + 0.35 * size, { ...style(isHot), ...place });
   });
@@ -56,7 +62,7 @@ export function addNames(figure, layout, rows, columns, options = {}) {
     const isHot = column === hot.column;
     const middle = x + (column + 0.5) * width;
     const isCut = !isTurned && middle + textWidth(name, size) / 2 > x + columns.length * width + size / 2;
-    if ((column % everyColumn || isCut) && !isHot) return;
+    if ((!isColumnNamed(column) || isCut) && !isHot) return;
     if (isTurned) addWords(figure, name, middle + 0.35 * size, y - gap, { ...style(isHot), ...turned });
     else addWords(figure, name, middle, y - gap, { ...style(isHot), ...upright });
   });

@@ -210,8 +210,8 @@ export function optionsOf(rows) {
 }
 
 /**
- * A group of buttons, one of them pressed; `options` are pairs of a value and a title.
- * @param {HTMLElement} group @param {string} field @param {[string, string][]} options @param {string} chosen
+ * A group of buttons, the chosen one or ones pressed; `options` are pairs of a value and a title.
+ * @param {HTMLElement} group @param {string} field @param {[string, string][]} options @param {string | string[]} chosen
  * @param {(value: string) => void} choose
  */
 export function drawChoices(group, field, options, chosen, choose) {
@@ -220,7 +220,7 @@ export function drawChoices(group, field, options, chosen, choose) {
     const isSame = old instanceof HTMLButtonElement && old.dataset.testid === testid && old.textContent === title;
     const button = isSame ? old : createElement("button", "", title, { testid });
     button.onclick = () => choose(value);
-    button.ariaPressed = String(chosen === value);
+    button.ariaPressed = String([chosen].flat().includes(value));
     return button;
   });
   updateChildren(group, ...buttons);

@@ -15,6 +15,7 @@ import { describeSide, Share } from "./share.js";
 
 const LETTERS = "ABCDEFGH"; // names of the sides
 const MOST_NUMBERS = 380_000; // in a file: the limit of a request
+const LISTING = "The figures and numbers are being listed …";
 
 /** Numbers of a page outside its tables: their title, and how they are saved. */
 /** @typedef {{ title: string, choose(chosen: boolean): void, save(format: NumberForm): Promise<string> }} OtherNumbers */
@@ -25,6 +26,9 @@ export class PageExport {
   #others;
   #which;
   #chart;
+  /** How many lists were begun; the latest of them. */
+  #lists = 0;
+  #listed = Promise.resolve();
 
   /**
    * @param {ParentNode} place @param {string} api
@@ -52,17 +56,32 @@ export class PageExport {
     this.menu.end();
   }
 
-  async #list() {
+  /** Lists what can be saved; whatever is saved waits for it. */
+  #list() {
+    this.#listed = this.#fillLists(++this.#lists);
+    return this.#listed;
+  }
+
+  /** @param {number} number of this list: a later one replaces it */
+  async #fillLists(number) {
     this.#which.hidden = this.#chart.hidden = true; // if there is nothing to choose from
-    const { tables, charts, note } = await this.#collect();
+    const collected = this.#collect();
+    const isLate = collected instanceof Promise;
+    if (isLate) this.menu.say(LISTING);
+    const view = await Promise.resolve(collected).catch((error) => {
+      if (number === this.#lists) throw error;
+    });
+    if (!view || number !== this.#lists) return;
+    const { tables, charts, note } = view;
     listNames(this.#which, [...Object.keys(tables), ...(this.#others ? [this.#others.title] : [])]);
     this.#others?.choose(this.#which.value === this.#others.title);
     listNames(this.#chart, Object.keys(charts));
-    if (note) this.menu.say(note);
+    if (note || isLate) this.menu.say(note ?? "");
   }
 
   /** @param {FigureForm} form */
   async #saveFigure(form) {
+    await this.#listed.catch(() => this.#list());
     const view = await this.#collect();
     const chosen = view.charts[this.#chart.value] ?? Object.values(view.charts)[0];
     if (!chosen) throw new Error("This page shows nothing that can be drawn.");
@@ -85,6 +104,7 @@ export class PageExport {
 
   /** @param {NumberForm} format */
   async #saveTable(format) {
+    await this.#listed.catch(() => this.#list());
     const name = this.#which.value;
     if (this.#others && name === this.#others.title)
       return this.menu.say(`${await this.#others.save(format)} is saved.`);

@@ -1,16 +1,17 @@
-// Controls as views: options as buttons, as a select, as a slider or as steps, and a text to be typed.
+// Controls as views: options as buttons, as toggles, as a select, as a slider or as steps, and a text to be typed.
 
 import { fillSelect, setValue } from "../charts/charts.js";
 import { activeElement, createElement, drawChoices, updateChildren } from "../dom/dom.js";
 import { remembered } from "../dom/memory.js";
 
-/** @import { ChoiceView, InputView, Picks, View } from "./types.js" */
+/** @import { ChoiceView, InputView, Pick, Picks, View } from "./types.js" */
 
 const PACE = 600; // milliseconds for a step
 const memory = remembered((/** @type {HTMLElement} */ _place) => ({
   timer: 0,
   chosen: 0,
   options: 0,
+  toggled: /** @type {Pick | null} */ (null),
   picks: /** @type {Picks | null} */ (null),
   choose: /** @type {(option: number) => void} */ (() => {}),
 }));
@@ -27,10 +28,12 @@ export function isControl(view) {
 export function drawControl(place, view, picks) {
   if (!place.hasChildNodes()) place.append(...createParts(view));
   const control = /** @type {HTMLElement} */ (place.querySelector(".widget"));
+  if (view.kind === "choice" && view.title) control.dataset.testid = testIdOf(view);
   if (view.kind === "input") return drawInput(/** @type {HTMLInputElement} */ (control), view, picks);
   const choose = (/** @type {string | number} */ option) => picks.choose(view.picks[Number(option)]);
   const chosen = chosenOption(view, picks);
   const options = view.options.map((title, option) => /** @type {[string, string]} */ ([String(option), title]));
+  if (view.form === "toggles") return drawToggles(control, view, picks);
   if (view.form === "buttons") drawChoices(control, "option", options, String(chosen), choose);
   else if (view.form === "actions") drawActions(control, view, options, choose);
   else if (view.form === "select") fillSelect(/** @type {HTMLSelectElement} */ (control), options, chosen, choose);
@@ -38,17 +41,20 @@ export function drawControl(place, view, picks) {
   else drawSlider(/** @type {HTMLInputElement} */ (control), view.options, chosen, choose);
 }
 
-/** A step is chosen as soon as it is taken, before the answer that has it. @param {ChoiceView} view @param {Picks} picks */
-function chosenOption({ form, chosen, picks: options }, picks) {
+/**
+ * The option whose pick is the page's choice, before the answer that has it, or else the one that the answer names.
+ * @param {ChoiceView} view @param {Picks} picks
+ */
+function chosenOption({ chosen, picks: options }, picks) {
   const found = options.findIndex((pick) => picks.isChosen(pick));
-  return form === "steps" && found >= 0 ? found : (chosen ?? found);
+  return found >= 0 ? found : Number(chosen ?? found);
 }
 
 /** @param {ChoiceView | InputView} view @returns {HTMLElement[]} */
 function createParts(view) {
   if (view.kind === "choice" && view.form === "actions") return [createElement("div", "widget actions")];
   if (view.kind === "choice" && view.form === "steps") return [createStepButtons(view)];
-  if (view.kind === "choice" && view.form === "buttons") {
+  if (view.kind === "choice" && (view.form === "buttons" || view.form === "toggles")) {
     const buttons = createElement("div", "widget choices");
     if (view.title) Object.assign(buttons, { role: "group", ariaLabel: view.title });
     return [buttons];
@@ -74,6 +80,51 @@ function drawActions(place, { picks }, options, choose) {
     return button;
   });
   updateChildren(place, ...buttons);
+}
+
+/**
+ * What was toggled here is shown at once, before the answer that has it. The last one that is on stays on.
+ * @param {HTMLElement} place @param {ChoiceView} view @param {Picks} picks
+ */
+function drawToggles(place, view, picks) {
+  const state = memory(place);
+  const toggle = (/** @type {number} */ option) => {
+    const on = optionsOn(view, state.toggled, picks);
+    const others = on.filter((other) => other !== option);
+    const all = others.length < on.length ? others : [...on, option].sort((one, other) => one - other);
+    state.toggled = joined(view, all.length ? all : on);
+    picks.choose(state.toggled);
+  };
+  const options = view.options.map((title) => /** @type {[string, string]} */ ([title, title]));
+  const on = optionsOn(view, state.toggled, picks).map((option) => view.options[option]);
+  drawChoices(place, testIdOf(view), options, on, (title) => toggle(view.options.indexOf(title)));
+}
+
+/**
+ * The options of what was toggled here, as long as that is the page's choice, or else those that the answer names.
+ * @param {ChoiceView} view @param {Pick | null} toggled @param {Picks} picks
+ */
+function optionsOn({ chosen, picks: options }, toggled, picks) {
+  const isIn = (/** @type {Pick} */ pick, /** @type {Pick} */ whole) =>
+    Object.entries(pick).every(([field, values]) =>
+      [values].flat().every((value) => [whole[field]].flat().includes(value)),
+    );
+  const own = toggled && picks.isChosen(toggled) ? toggled : null;
+  const found = options.flatMap((pick, option) => (own && isIn(pick, own) ? [option] : []));
+  return found.length ? found : [chosen ?? []].flat();
+}
+
+/** The lists of several picks as one. @param {ChoiceView} view @param {number[]} options @returns {Pick} */
+function joined({ picks }, options) {
+  const fields = Object.keys(picks[0] ?? {});
+  const all = (/** @type {string} */ field) =>
+    options.flatMap((option) => /** @type {number[]} */ (picks[option][field]));
+  return Object.fromEntries(fields.map((field) => [field, all(field)]));
+}
+
+/** @param {ChoiceView} view */
+function testIdOf({ title }) {
+  return `choose-${title.toLowerCase().replaceAll(" ", "-")}`;
 }
 
 /** @param {HTMLInputElement} input @param {InputView} view @param {Picks} picks */
@@ -145,13 +196,13 @@ function stop(place) {
 
 /** @param {HTMLInputElement} slider @param {string[]} options @param {number} chosen @param {(option: number) => void} choose */
 function drawSlider(slider, options, chosen, choose) {
+  const output = /** @type {HTMLElement} */ (slider.parentElement?.nextElementSibling);
+  output.style.minWidth = `${Math.max(...options.map(({ length }) => length))}ch`; // the slider keeps its length
   const tell = (/** @type {number} */ option) => {
-    slider.ariaValueText = options[option];
-    const output = slider.parentElement?.nextElementSibling;
-    if (output) output.textContent = options[option];
+    slider.ariaValueText = output.textContent = options[option];
   };
   Object.assign(slider, { min: "0", max: String(options.length - 1), step: "1" });
-  if (activeElement(slider) !== slider) setValue(slider, chosen);
+  setValue(slider, chosen);
   tell(Number(slider.value));
   slider.oninput = () => {
     tell(Number(slider.value));

@@ -1,86 +1,118 @@
-// A matrix too large for numbers: coloured cells, and the number of the cell under the pointer.
+// A matrix too large for numbers: coloured cells, and the number of the cell under the pointer; the same in files.
 
 import { formatNumber } from "../charts/charts.js";
 import { CIVIDIS, PURPLE_ORANGE } from "../charts/colours.js";
-import { addWords, beginSheet } from "../charts/figure_text.js";
-import { addLinesBetween, addNames, cellAtPointer, longestName } from "../charts/heatmap.js";
-import { colourNames } from "../charts/shapes.js";
+import { addWords, beginSheet, LABEL_SIZE, PRINT_SHEET } from "../charts/figure_text.js";
+import { addLinesBetween, addNames, cellAtPointer, longestName, nameSteps } from "../charts/heatmap.js";
+import { ticks } from "../charts/scale.js";
+import { addColourScale, addDrawing, colourNames } from "../charts/shapes.js";
 import { figureSheet } from "../charts/svg.js";
 import { createElement } from "../dom/dom.js";
 import { largestSize } from "./numbers.js";
 
 /** @import { HeatmapLayout } from "../charts/heatmap.js" */
-/** @import { HeatMapView } from "./types.js" */
+/** @import { Box, Figure } from "../export/types.js" */
+/** @import { HeatMapView, Numeric, Surroundings } from "./types.js" */
 /** @typedef {HeatmapLayout & { names: string[][], isTurned: boolean }} Layout names of rows and columns */
+/** @typedef {{ low: number, high: number }} Extent the numbers of the first and the last colour */
 
-const [LARGE, SMALL] = [
+const [LARGE, SMALL, LARGE_OF_PAGE] = [
   { widest: 600, tallest: 420 },
   { widest: 240, tallest: 200 },
+  { widest: 600, tallest: 560 },
 ];
-const [LARGEST_CELL, LINE, SIZE] = [18, 14, 11]; // pixels: of a cell, of a line of text, of the font
+const [LARGEST_CELL, LINE, SIZE] = [18, 14, 12]; // pixels: of a cell, of a line of text, of the font
+const APART = 40; // pixels from one of many round numbers to the next
 const LONGEST_NAME = 84; // pixels
 const LEAST_LINED = 12; // pixels; smaller cells have no lines around them
 const MOST_UPRIGHT = 1.5; // largest ratio of a cell's height to its width
 const MARGIN = 2; // at the right of the cells
 const NO_NUMBER = "#808080";
 
-/** @param {HeatMapView} view @param {number} room the available width in pixels */
-export function createHeatMap(view, room) {
-  const reach = view.colours === "weights" ? 1 : largestSize(view.values.flat());
-  const layout = layoutCells(view, room);
+/** @param {HeatMapView} view @param {Surroundings} surroundings */
+export function createHeatMap(view, { width, isPage }) {
+  const reach = extentOf(view);
+  const layout = layoutCells(view, width, isPage);
   const figure = drawCells(view, layout, reach);
   const sheet = figureSheet(figure);
   const box = createElement("div", "chart heat-map");
   box.style.width = `${figure.width}px`;
-  const readout = createElement("p", "quiet readout", extent(view, reach));
+  const readout = createElement("p", "quiet readout", words(reach));
   sheet.addEventListener("mousemove", (event) => {
     const scale = sheet.getBoundingClientRect().width / figure.width;
     const cell = cellAtPointer(sheet, layout, /** @type {MouseEvent} */ (event), scale);
-    readout.textContent = cell ? describeCell(view, layout, cell) : extent(view, reach);
+    readout.textContent = cell ? describeCell(view, layout, cell) : words(reach);
   });
   box.onmouseleave = () => {
-    readout.textContent = extent(view, reach);
+    readout.textContent = words(reach);
   };
   box.append(sheet, createScale(view.colours), readout);
   return box;
 }
 
-/** The range of the colours, in words. @param {Pick<HeatMapView, "colours">} view @param {number} reach */
-function extent({ colours }, reach) {
-  if (colours !== "signed") return `from 0 to ${formatNumber(reach, 3)}`;
-  return `from ${formatNumber(-reach, 3)} to ${formatNumber(reach, 3)}`;
+/** The cells with the scale of their colours. Returns the bottom edge. @param {Figure} figure @param {HeatMapView} view @param {Box} box */
+export function addHeatMap(figure, view, box) {
+  const reach = extentOf(view);
+  const layout = layoutCells(view, (box.width * PRINT_SHEET.size) / LABEL_SIZE);
+  const y = addDrawing(figure, drawCells(view, layout, reach, PRINT_SHEET), box);
+  const isSigned = view.colours === "signed";
+  const [low, high] = [reach.low, reach.high].map((number) => formatNumber(number, 3));
+  const scale = { low, high, words: isSigned ? "white at zero" : "", palette: colourNames(isSigned) };
+  return addColourScale(figure, scale, box.x, y);
 }
 
-/** @param {HeatMapView} view @param {number} room @returns {Layout} */
-function layoutCells({ values, rows, columns, row_axis, column_axis, is_small }, room) {
-  const { widest, tallest } = is_small ? SMALL : LARGE;
+/** @param {HeatMapView} view @returns {Extent} */
+function extentOf({ values, colours, low, high }) {
+  if (colours === "weights") return { low: 0, high: 1 };
+  if (colours !== "signed") return { low, high: high ?? largestNumber(values.flat(), low) };
+  const size = largestSize(values.flat());
+  return { low: -size, high: size };
+}
+
+/** The largest finite number, at least `least`. @param {Numeric[]} values @param {number} least */
+function largestNumber(values, least) {
+  return values.map(Number).reduce((most, value) => (value > most && value < Infinity ? value : most), least);
+}
+
+/** The range of the colours, in words. @param {Extent} reach */
+function words({ low, high }) {
+  return `from ${formatNumber(low, 3)} to ${formatNumber(high, 3)}`;
+}
+
+/** @param {HeatMapView} view @param {number} room the available width in pixels @param {boolean} [isPage] @returns {Layout} */
+function layoutCells({ values, rows, columns, row_axis, column_axis, is_small }, room, isPage = false) {
+  const { widest, tallest } = is_small ? SMALL : isPage ? LARGE_OF_PAGE : LARGE;
   const [down, across] = [values.length, values[0]?.length ?? 0];
   const names = [named(rows, down), columns.length || column_axis ? named(columns, across) : []];
   const longest = names.map((side) => longestName(side, SIZE));
   const left = Math.min(longest[0], LONGEST_NAME) + 8;
-  const side = (/** @type {number} */ room, /** @type {number} */ count) =>
-    Math.min(LARGEST_CELL, Math.max(1, room / Math.max(count, 1)));
+  const side = (/** @type {number} */ room, /** @type {number} */ count, largest = LARGEST_CELL) =>
+    Math.min(largest, Math.max(room, LINE) / Math.max(count, 1));
   const whole = Math.min(widest, room); // scaling it down afterwards would shrink its labels, too
-  const width = side(whole - left - MARGIN, across);
   const tall = side((tallest * whole) / widest, down);
-  const height = rows.length ? tall : Math.min(tall, MOST_UPRIGHT * width); // rows without names need less height
+  const square = rows.length ? 0 : (down * tall) / Math.max(across, 1); // few columns of many numbers are as wide as high
+  const wide = side(whole - left - MARGIN, across, Math.max(LARGEST_CELL, square));
+  const isSquare = down === across;
+  const width = isSquare ? Math.min(wide, tall) : wide;
+  const upright = rows.length ? tall : Math.min(tall, MOST_UPRIGHT * width); // rows without names need less height
+  const height = isSquare ? width : upright;
   const isTurned = columns.some(isWord) && width >= LINE - 2 && longest[1] + 6 > width;
   const top = isTurned ? Math.min(longest[1], LONGEST_NAME) + 4 : names[1].length || row_axis ? LINE : 0;
   const y = (column_axis ? LINE : 0) + top + 4;
   return { rows: down, columns: across, x: left, y, width, height, left, top, size: SIZE, names, isTurned };
 }
 
-/** @param {HeatMapView} view @param {Layout} layout @param {number} reach */
-function drawCells({ values, colours, row_axis, column_axis, row_groups, column_groups }, layout, reach) {
+/** @param {HeatMapView} view @param {Layout} layout @param {Extent} reach @param {Figure["look"]} [look] */
+function drawCells({ values, colours, row_axis, column_axis, row_groups, column_groups }, layout, reach, look) {
   const { rows, columns, x, y, width, height, names, isTurned } = layout;
-  const figure = beginSheet(x + columns * width + MARGIN, `${rows} × ${columns} numbers ${extent({ colours }, reach)}`);
+  const figure = beginSheet(x + columns * width + MARGIN, `${rows} × ${columns} numbers ${words(reach)}`, look);
   figure.height = y + rows * height + MARGIN;
   const palette = colourNames(colours === "signed").with(0, NO_NUMBER);
-  const codes = Uint8Array.from(values.flat(), (value) => codeOf(Number(value) / reach, colours));
+  const codes = Uint8Array.from(values.flat(), (value) => codeOf(Number(value), reach));
   const cells = { x, y, width: columns * width, height: rows * height };
   figure.shapes.push({ kind: "heatmap", ...cells, rows, columns, codes, gap: 0, palette });
   const fill = figure.look.quiet;
-  addNames(figure, layout, names[0], names[1], { isTurned, fill });
+  addNames(figure, layout, names[0], names[1], { isTurned, fill, steps: stepsOf(layout) });
   if (Math.min(width, height) >= LEAST_LINED) addLinesBetween(figure, layout, { rows: 1, columns: 1, thick: 1 });
   addLinesBetween(figure, layout, { rows: row_groups, columns: column_groups, thick: 2 });
   const title = { anchor: /** @type {const} */ ("start"), room: figure.width, size: SIZE, fill };
@@ -90,16 +122,36 @@ function drawCells({ values, colours, row_axis, column_axis, row_groups, column_
   return figure;
 }
 
-/** @param {number} share of the largest number @param {HeatMapView["colours"]} colours */
-function codeOf(share, colours) {
-  if (!Number.isFinite(share)) return 0;
-  const place = colours === "signed" ? (share + 1) / 2 : share;
-  return 1 + Math.round(254 * Math.min(Math.max(place, 0), 1));
+/** From which place on and how often rows and columns are named. @param {Layout} layout */
+function stepsOf({ names, isTurned, ...layout }) {
+  const every = nameSteps(layout, names[1], isTurned);
+  return [layout.height, layout.width].map((side, axis) => roundSteps(names[axis], every[axis], side));
+}
+
+/**
+ * Of names that are numbers in equal steps, for which there is no room, only round ones. Returns the first and the step.
+ * @param {string[]} names @param {number} every so often is there room for one @param {number} side of a cell
+ */
+function roundSteps(names, every, side) {
+  const [start, next, ...others] = names.map((name) => Number(name.replace("−", "-")));
+  const isEven = others.every((number, place) => number === start + (place + 2) * (next - start));
+  if (every < 2 || !isEven) return [0, every];
+  const end = others.at(-1) ?? next;
+  const [first, second] = ticks(start, end, (names.length * side) / APART).map(
+    (mark) => (mark - start) / (next - start),
+  );
+  return [first, second - first].every(Number.isInteger) ? [first, second - first] : [0, every];
+}
+
+/** @param {number} value @param {Extent} reach */
+function codeOf(value, { low, high }) {
+  if (!Number.isFinite(value)) return 0;
+  return 1 + Math.round(254 * Math.min(Math.max((value - low) / (high - low || 1), 0), 1));
 }
 
 /** Whether a label is not a number; a missing number is obvious from its neighbours. @param {string} name */
 function isWord(name) {
-  return !/^[\d\s]*$/.test(name);
+  return !/^[−\d\s]*$/.test(name);
 }
 
 /** @param {string[]} names @param {number} count unnamed ones are numbered */

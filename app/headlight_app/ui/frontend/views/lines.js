@@ -1,23 +1,84 @@
-// Lines over an axis, with a legend.
+// Lines over an axis, with a legend, and their numbers at the place under the pointer.
 
+import { formatNumber } from "../charts/charts.js";
 import { HEAD_COLOURS } from "../charts/colours.js";
 import { addLineChart } from "../charts/figure_charts.js";
 import { beginSheet } from "../charts/figure_text.js";
 import { figureSheet } from "../charts/svg.js";
 import { createElement } from "../dom/dom.js";
 
-/** @import { LinesView } from "./types.js" */
+/** @import { Figure } from "../export/types.js" */
+/** @import { LinesView, Surroundings } from "./types.js" */
 
-const [WIDTH, MARGIN] = [420, 6]; // pixels
+const [WIDEST, WIDEST_BESIDE] = [900, 420]; // pixels: in a panel of its own, and where others may be beside it
+const MARGIN = 6; // pixels
 
-/** @param {LinesView} view */
-export function createLines(view) {
+/** @param {LinesView} view @param {Surroundings} surroundings */
+export function createLines(view, { width: room, isPage }) {
   const names = namedLines(view);
   const axes = [view.y_title, view.x_title].filter(Boolean).join(" over ");
-  const figure = beginSheet(WIDTH, `${axes}: ${names.join(", ")}`);
+  const widest = isPage ? WIDEST : WIDEST_BESIDE;
+  const width = Math.min(room || widest, widest); // scaling it down would shrink its texts, too
+  const figure = beginSheet(width, `${axes}: ${names.join(", ")}`);
   const chart = { ...lineChart(view), hasLegend: false }; // the legend is HTML, so that its text can be copied
-  figure.height = addLineChart(figure, chart, { x: MARGIN, y: 0, width: WIDTH - 3 * MARGIN }) + MARGIN;
-  return createElement("div", "chart", [figureSheet(figure), createLegend(names, view.broken)]);
+  figure.height = addLineChart(figure, chart, { x: MARGIN, y: 0, width: width - 3 * MARGIN }) + MARGIN;
+  const sheet = figureSheet(figure);
+  const legend = createLegend(names, brokenLines(view));
+  const read = addNumbers(legend, view, names);
+  sheet.addEventListener("mousemove", (event) => {
+    read(placeAt(figure, sheet, /** @type {MouseEvent} */ (event), view));
+  });
+  const box = createElement("div", "chart", [sheet, legend]);
+  box.onmouseleave = () => read(-1);
+  return box;
+}
+
+/**
+ * Gives each line of a legend room for its number at one place, and the place room at the end, so that nothing moves.
+ * One line alone has no name; its number is written with the place. Returns what writes them.
+ * @param {HTMLElement} legend @param {LinesView} view @param {string[]} names @returns {(place: number) => void}
+ */
+function addNumbers(legend, { x, series, x_title, x_labels }, names) {
+  const placed = (/** @type {number} */ place) => x_labels[place] ?? formatNumber(Number(x[place]));
+  const numbers = names.map(() => createElement("span", "readout", "", { ariaHidden: "true" }));
+  const end = createElement("span", "quiet readout", "", { ariaHidden: "true" });
+  const longest = Math.max(...x.map((_, place) => placed(place).length));
+  end.style.setProperty("--letters", String(x_title.length + 1 + longest));
+  [...legend.children].forEach((entry, line) => {
+    entry.append(numbers[line]);
+  });
+  if (names.length < 2) legend.replaceChildren(end);
+  else legend.append(end);
+  legend.hidden = false;
+  return (place) => {
+    names.forEach((name, line) => {
+      numbers[line].textContent = place < 0 ? "" : formatNumber(Number(series[name][place]));
+    });
+    const alone = names.length < 2 ? `: ${numbers[0]?.textContent}` : "";
+    end.textContent = place < 0 ? "" : `${x_title} ${placed(place)}${alone}`.trim();
+  };
+}
+
+/**
+ * The place of `x` that is nearest to the pointer; -1 if it is beside the axes.
+ * @param {Figure} figure @param {Element} sheet @param {MouseEvent} event @param {LinesView} view
+ */
+function placeAt({ width, shapes }, sheet, event, { x, log_x }) {
+  const line = shapes.find((shape) => shape.kind === "polyline"); // the first line of the grid is as long as the axis
+  if (line?.kind !== "polyline") return -1;
+  const [left, , right] = line.points;
+  const frame = sheet.getBoundingClientRect();
+  const share = (((event.clientX - frame.left) * width) / (frame.width || width) - left) / (right - left);
+  const places = x.map((value) => (log_x ? Math.log(Number(value)) : Number(value)));
+  const [first, last] = [places[0], places[places.length - 1]];
+  if (share < 0 || share > 1 || !(first < last)) return -1;
+  const at = first + share * (last - first);
+  return places.reduce((near, value, place) => (Math.abs(value - at) < Math.abs(places[near] - at) ? place : near), 0);
+}
+
+/** The dashed lines: also the named ones that have the colour of an earlier one. @param {LinesView} view */
+function brokenLines(view) {
+  return [...view.broken, ...namedLines(view).slice(HEAD_COLOURS.length)];
 }
 
 /** The lines that are named: the strong ones, or all. @param {LinesView} view */
@@ -26,7 +87,9 @@ function namedLines({ series, strong }) {
 }
 
 /** Lines as a chart of a figure. @param {LinesView} view */
-export function lineChart({ x, series, x_title, y_title, x_labels, broken, strong, log_x, log_y }) {
+export function lineChart(view) {
+  const { x, series, x_title, y_title, x_labels, strong, log_x, log_y, from_zero } = view;
+  const broken = brokenLines(view);
   const lines = Object.entries(series).map(([name, values]) => {
     const place = strong.indexOf(name);
     const isBroken = broken.includes(name);
@@ -43,7 +106,7 @@ export function lineChart({ x, series, x_title, y_title, x_labels, broken, stron
     yTitle: y_title,
     isLogX: log_x,
     isLogY: log_y,
-    fromZero: true,
+    fromZero: from_zero,
     parts: 5,
   };
 }

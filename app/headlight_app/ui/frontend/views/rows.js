@@ -1,15 +1,15 @@
 // Rows of views under their titles.
 
-import { createElement } from "../dom/dom.js";
+import { createElement, updateChildren } from "../dom/dom.js";
 import { titleNodes } from "../formulas/formula.js";
 import { isControl } from "./controls.js";
 import { createView, redrawControls } from "./views.js";
 
 /** @import { Surroundings, View, ViewRow } from "./types.js" */
 /**
- * Kept from answer to answer: whether folded rows are open, the rows of controls, and what was drawn of a row with the
- * `key` of all that it depends on besides.
- * @typedef {{ isOpen: boolean, key?: string, controls?: Map<string, HTMLElement>, drawn?: WeakMap<ViewRow, Drawn> }} Kept
+ * Kept from answer to answer: whether folded rows are open, the rows with controls, and what was drawn of a row, or of
+ * a view beside a control, with the `key` of all that it depends on besides; on the `choice` only what has picks depends.
+ * @typedef {{ isOpen: boolean, key?: string, choice?: string, controls?: Map<string, HTMLElement>, drawn?: WeakMap<ViewRow | View, Drawn> }} Kept
  */
 /** @typedef {{ key: string | undefined, element: HTMLElement }} Drawn */
 
@@ -20,8 +20,10 @@ import { createView, redrawControls } from "./views.js";
  */
 export function createRows(rows, surroundings, kept) {
   const first = rows.findIndex(({ folded }) => folded);
-  if (first < 0) return rows.map((row) => createRow(row, surroundings, kept));
-  const drawn = rows.map((row, place) => createRow(place === first ? { ...row, title: "" } : row, surroundings, kept));
+  const shown = rows.map((row, place) => (place === first ? { ...row, title: "" } : row)); // the summary has its title
+  const names = namesOf(shown);
+  const drawn = shown.map((row, place) => createRow(row, names[place], surroundings, kept));
+  if (first < 0) return drawn;
   const last = rows.findLastIndex(({ folded }) => folded);
   const summary = createElement("summary", "", titleNodes(rows[first].title));
   const details = createElement("details", "folded", [summary, ...drawn.slice(first, last + 1)], { open: kept.isOpen });
@@ -31,22 +33,57 @@ export function createRows(rows, surroundings, kept) {
   return [...drawn.slice(0, first), details, ...drawn.slice(last + 1)];
 }
 
-/** @param {ViewRow} row @param {Surroundings} surroundings @param {Kept} kept */
-function createRow(row, surroundings, { key: chosen, controls, drawn }) {
-  if (!controls || !row.views.length || !row.views.every(isControl)) {
-    const known = drawn?.get(row);
-    if (known && known.key === chosen) return known.element;
-    const element = createNewRow(row, surroundings);
-    drawn?.set(row, { key: chosen, element });
-    return element;
-  }
-  const key = JSON.stringify([row.title, ...row.views.map(nameOf)]);
-  const old = controls.get(key);
-  if (old) {
-    redrawControls(old, row.views, surroundings);
-    old.querySelector(":scope > p.quiet")?.replaceChildren(...titleNodes(row.text));
-  } else controls.set(key, createNewRow(row, surroundings));
-  return /** @type {HTMLElement} */ (controls.get(key));
+/** What tells each row with controls from the others; equal ones are numbered. @param {ViewRow[]} rows */
+function namesOf(rows) {
+  const names = rows.map(({ title, views }) => JSON.stringify([title, ...views.filter(isControl).map(nameOf)]));
+  return names.map((name, place) => `${name} ${names.slice(0, place).filter((other) => other === name).length}`);
+}
+
+/** @param {ViewRow} row @param {string} name @param {Surroundings} surroundings @param {Kept} kept */
+function createRow(row, name, surroundings, kept) {
+  const hasControls = row.views.some(isControl);
+  if (!kept.controls || !hasControls) return drawnOnce(row, kept, () => createNewRow(row, surroundings, kept));
+  const old = kept.controls.get(name);
+  if (old) redrawRow(old, row, surroundings, kept);
+  const element = old ?? createNewRow(row, surroundings, kept);
+  kept.controls.set(name, element);
+  return element;
+}
+
+/** What was drawn with the same key, or else now. @param {ViewRow | View} shown @param {Kept} kept @param {() => HTMLElement} draw */
+function drawnOnce(shown, { key: general, choice, drawn }, draw) {
+  const key = choice && hasPicks(shown) ? `${general} ${choice}` : general;
+  const known = drawn?.get(shown);
+  if (known && known.key === key) return known.element;
+  const element = draw();
+  drawn?.set(shown, { key, element });
+  return element;
+}
+
+/** @param {ViewRow | View} shown @returns {boolean} */
+function hasPicks(shown) {
+  if ("views" in shown) return shown.views.some(hasPicks);
+  return (
+    shown.kind === "flow" || Object.entries(shown).some(([name, value]) => name.endsWith("picks") && value?.length)
+  );
+}
+
+/** Only the views around the controls are drawn anew. @param {HTMLElement} element @param {ViewRow} row @param {Surroundings} surroundings @param {Kept} kept */
+function redrawRow(element, row, surroundings, kept) {
+  redrawControls(element, row.views, surroundings);
+  drawText(element, row.text);
+  if (row.views.every(isControl)) return;
+  const place = /** @type {HTMLElement} */ (element.querySelector(":scope > .views"));
+  const controls = [...place.children].filter((view) => view.querySelector(".control-place"));
+  const views = row.views.map((view) =>
+    isControl(view) ? /** @type {Element} */ (controls.shift()) : createBeside(view, surroundings, kept),
+  );
+  updateChildren(place, ...views);
+}
+
+/** A view beside a control. @param {View} view @param {Surroundings} surroundings @param {Kept} kept */
+function createBeside(view, surroundings, kept) {
+  return drawnOnce(view, kept, () => createView(view, surroundings));
 }
 
 /** What tells a control from others: buttons without a title are told by their own names. @param {View} view */
@@ -54,12 +91,24 @@ function nameOf(view) {
   return view.kind === "choice" ? [view.form, view.title, !view.title && view.options] : [view.kind, view.title];
 }
 
-/** @param {ViewRow} row @param {Surroundings} surroundings */
-function createNewRow(row, surroundings) {
+/** @param {ViewRow} row @param {Surroundings} surroundings @param {Kept} kept */
+function createNewRow(row, surroundings, kept) {
   const element = createElement("div", "view-row");
-  if (row.title) element.append(createElement("h3", "", titleNodes(row.title)));
-  if (row.text) element.append(createElement("p", "quiet", titleNodes(row.text)));
-  const views = row.views.map((view) => createView(view, surroundings));
+  if (row.title) element.append(createElement(surroundings.isPage ? "h2" : "h3", "", titleNodes(row.title)));
+  const hasControls = row.views.some(isControl);
+  const views = row.views.map((view) =>
+    hasControls && !isControl(view) ? createBeside(view, surroundings, kept) : createView(view, surroundings),
+  );
   element.append(createElement("div", "views", views));
+  drawText(element, row.text);
   return element;
+}
+
+/** The text above a row's views, if it has one. @param {HTMLElement} element @param {string} text */
+function drawText(element, text) {
+  const old = element.querySelector(":scope > p.quiet");
+  if (!text) return old?.remove();
+  const words = old ?? createElement("p", "quiet");
+  words.replaceChildren(...titleNodes(text));
+  if (!old) element.querySelector(":scope > .views")?.before(words);
 }

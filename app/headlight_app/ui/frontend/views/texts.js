@@ -10,7 +10,7 @@ import { createFormula } from "../formulas/formula.js";
 const LONG_WORD = /\S{20,}/; // may break anywhere, or it would leave no room for the other columns
 
 /** @param {TableView} view @param {Picks} [picks] */
-export function createTable({ columns, rows, digits, addresses, picks: choices }, picks) {
+export function createTable({ title, columns, rows, digits, addresses, picks: choices, marked, marked_as }, picks) {
   const head = createElement("tr", "", [...columns.map((title) => createHeading(title, "col"))]);
   const table = createElement("table", "facts", [
     head,
@@ -28,10 +28,27 @@ export function createTable({ columns, rows, digits, addresses, picks: choices }
         }),
       ]);
       if (addresses[index]) linkCell(line.lastElementChild, addresses[index]);
+      line.classList.toggle("marked", index === marked);
+      if (index === marked && marked_as) line.firstElementChild?.append(" ", createElement("span", "badge", marked_as));
       return line;
     }),
   ]);
-  return createElement("div", "scroll", [table]);
+  const frame = createElement("div", "scroll", [table]);
+  scrollByKeys(frame, title);
+  return frame;
+}
+
+/**
+ * Makes a frame a stop of the tab key while it is narrower than what it shows, so that arrow keys scroll it.
+ * @param {HTMLElement} frame @param {string} name
+ */
+function scrollByKeys(frame, name) {
+  const check = () => {
+    const scrolls = frame.scrollWidth > frame.clientWidth;
+    if (scrolls) Object.assign(frame, { tabIndex: 0, role: "region", ariaLabel: name || "Table" });
+    else for (const attribute of ["tabindex", "role", "aria-label"]) frame.removeAttribute(attribute);
+  };
+  new ResizeObserver(check).observe(frame);
 }
 
 /** @param {string} name @param {Pick | undefined} pick @param {Picks} [picks] */

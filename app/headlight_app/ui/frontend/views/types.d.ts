@@ -1,7 +1,8 @@
 // The kinds of views, as model/headlight/views describes them, and what surrounds them on a page.
 
 import type { ScreenLink } from "../../../course/frontend/contract.js";
-import type { ModelDiagramAnswer } from "../contract.js";
+import type { ModelDiagramAnswer, Question } from "../contract.js";
+import type { SharedState } from "../export/types.js";
 
 /** A number in an answer: infinite ones and NaN are words that Number() parses. */
 export type Numeric = number | string;
@@ -54,7 +55,10 @@ export interface HeatMapView extends CommonView {
   columns: string[];
   row_axis: string;
   column_axis: string;
-  colours: "signed" | "weights" | "positive";
+  colours: "signed" | "weights" | "sequential";
+  low: number;
+  /** null: the largest number. */
+  high: number | null;
   row_groups: number;
   column_groups: number;
   is_small: boolean;
@@ -98,6 +102,7 @@ export interface LinesView extends CommonView {
   strong: string[];
   log_x: boolean;
   log_y: boolean;
+  from_zero: boolean;
 }
 export interface ArrowsView extends CommonView {
   kind: "arrows";
@@ -138,6 +143,8 @@ export interface TableView extends CommonView {
   /** The web addresses of the last cells of the rows; empty, or "" for a row without one. */
   addresses: string[];
   picks: Pick[];
+  marked: number | null;
+  marked_as: string;
 }
 export interface ModelDiagramView extends CommonView {
   kind: "model_diagram";
@@ -204,8 +211,9 @@ export interface ChoiceView extends CommonView {
   kind: "choice";
   options: string[];
   picks: Pick[];
-  form: "buttons" | "actions" | "select" | "slider" | "steps";
-  chosen: number | null;
+  form: "buttons" | "actions" | "select" | "slider" | "steps" | "toggles";
+  /** The place of the chosen option; of toggles, those of all that are chosen. */
+  chosen: number | number[] | null;
 }
 export interface InputView extends CommonView {
   kind: "input";
@@ -249,12 +257,32 @@ export type View =
   | EquationsView
   | VerdictView;
 
+/** The models, as trained, that numbers are from; `words` say how they were measured, `brief` says it in a figure. */
+export interface Origin {
+  models: string[];
+  words: string;
+  brief: string;
+}
+
 export interface ViewRow {
   /** Hidden until its heading is opened. */
   folded: boolean;
   views: View[];
   title: string;
   text: string;
+  /** If it is not about the page's own run. */
+  origin?: Origin | null;
+}
+
+/** The data of a page of views from Streamlit; `state` are the fields that its views read. */
+export interface ViewsPageData {
+  api: string;
+  page: string;
+  question: Question;
+  state: Record<string, unknown>;
+  serial: number;
+  presenter: string;
+  shared: SharedState;
 }
 
 /** The parameters of a link to Explore, if a screen has one. */
@@ -270,7 +298,6 @@ export interface Picks {
   subject?(): string;
 }
 
-/** What surrounds views: the width in pixels, the links from their parts to other screens and to Explore, and picks. */
 /** A token of the text or of the source. */
 export type TokenPlace = [side: "text" | "source", position: number];
 export type FlowEdge = [
@@ -293,8 +320,11 @@ export interface FlowView extends CommonView {
   end_text: string;
 }
 
+/** What surrounds views: the width in pixels, the links from their parts to other screens and to Explore, and picks. */
 export interface Surroundings {
   width: number;
+  /** Whether they are a whole page, with headings, and each chart in a panel of its own. */
+  isPage?: boolean;
   linkTo?: LinkTo;
   explore?: Link;
   picks?: Picks;

@@ -33,7 +33,7 @@ const NO_PICKS = { choose: () => {}, isChosen: () => false };
 /** @type {{ [Kind in View["kind"]]: (view: Extract<View, { kind: Kind }>, surroundings: Surroundings, note: HTMLElement) => Element }} */
 const DRAWINGS = table({
   matrix: (view, { picks }, note) => createMatrix(view, picks, note),
-  heat_map: (view, { width }) => createHeatMap(view, width),
+  heat_map: createHeatMap,
   moving_points: createMovingPoints,
   bars: (view, { picks }) => createBars(view, picks),
   changes: (view, { picks }) => createChanges(view, picks),
@@ -76,11 +76,17 @@ export function redrawControls(row, views, { picks = NO_PICKS }) {
 /** @param {View} view @param {Surroundings} surroundings */
 export function createView(view, surroundings) {
   const figure = createElement("figure", `view-${view.kind}`, [], { testid: `view-${view.kind}` });
-  if (view.title && !isControl(view)) figure.append(createElement("figcaption", "", titleNodes(view.title)));
+  if (view.title && !isControl(view)) figure.append(createCaption(view.title, surroundings));
   const note = createElement("p", "quiet note", view.note, { testid: "view-note" });
   const draw = /** @type {Draw} */ (DRAWINGS[view.kind]);
   figure.append(draw(view, surroundings, note));
   if (view.note) figure.append(note);
   if (!view.before) return figure;
   return createElement("div", "joined", [createElement("span", "before", view.before), figure]);
+}
+
+/** On a page of views it is a heading. @param {string} title @param {Surroundings} surroundings */
+function createCaption(title, { isPage }) {
+  const words = titleNodes(title);
+  return createElement("figcaption", "", isPage ? [createElement("h3", "", words)] : words);
 }

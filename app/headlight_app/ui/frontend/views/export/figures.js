@@ -19,6 +19,7 @@ import { barNumber, isAlone } from "../bars.js";
 import { extentsOf } from "../changes.js";
 import { addFlowDrawing } from "../flow/flow.js";
 import { addTreeDrawing } from "../graphs/tree.js";
+import { addHeatMap } from "../heat_map.js";
 import { addImages } from "../image.js";
 import { lineChart } from "../lines.js";
 import { cellText, formatRowNumber, groupColour, rowSum, scalesOf, scaleWords, shareColour } from "../matrix.js";
@@ -28,8 +29,8 @@ import { addAlignment } from "../tokens/alignment.js";
 import { colourOfGroup } from "../tokens/tokens.js";
 
 /** @import { Box, Figure, ShownFigure } from "../../types.js" */
-/** @import { AlignmentView, BarsView, ChangesView, FlowView, ImageView, LinesView, MatrixView, SpansView, TableView, TokensView, TreeView, View, ViewRow } from "../types.js" */
-/** @typedef {MatrixView | LinesView | BarsView | ChangesView | FlowView | TokensView | TableView | TreeView | AlignmentView | SpansView | ImageView} Drawn */
+/** @import { AlignmentView, BarsView, ChangesView, FlowView, HeatMapView, ImageView, LinesView, MatrixView, SpansView, TableView, TokensView, TreeView, View, ViewRow } from "../types.js" */
+/** @typedef {MatrixView | HeatMapView | LinesView | BarsView | ChangesView | FlowView | TokensView | TableView | TreeView | AlignmentView | SpansView | ImageView} Drawn */
 /** @typedef {(figure: Figure) => (box: Box) => number} Panel returns its bottom edge */
 
 const WIDEST_CHART = 120; // millimetres
@@ -39,6 +40,7 @@ const TOKEN_SHADE = 0.4; // of the same behind a token
 /** @type {{ [Kind in Drawn["kind"]]: (figure: Figure, view: Extract<Drawn, { kind: Kind }>, box: Box) => number }} */
 const FIGURES = table({
   matrix: addMatrix,
+  heat_map: addHeatMap,
   lines: addLines,
   bars: addViewBars,
   changes: addChanges,
@@ -51,8 +53,11 @@ const FIGURES = table({
   image: addImages,
 });
 
-/** The views of some rows below each other, those that can be drawn. @param {ViewRow[]} rows @returns {ShownFigure["draw"]} */
-export function drawViews(rows) {
+/**
+ * The views of some rows, those that can be drawn.
+ * @param {Pick<ViewRow, "views">[]} rows @param {number} [across] most of them side by side @returns {ShownFigure["draw"]}
+ */
+export function drawViews(rows, across = 1) {
   const panels = rows
     .flatMap((row) => row.views)
     .filter(isDrawn)
@@ -60,7 +65,7 @@ export function drawViews(rows) {
   return (width, title) => {
     const { figure, y } = beginFigure(width, title);
     const drawn = panels.map((panel) => panel(figure));
-    return { figure, y: addPanels(figure, y, drawn, 1) };
+    return { figure, y: addPanels(figure, y, drawn, Math.min(across, drawn.length)) };
   };
 }
 

@@ -6,7 +6,7 @@ import { createTable } from "../../export/page_export.js";
 /** @import { HeatMapView, MatrixView, View, ViewRow } from "../types.js" */
 /** @typedef {{ axes: Record<string, string[]>, values: unknown[] }} Numbers */
 
-const LONGEST_NAME = 80; // characters
+export const LONGEST_NAME = 80; // characters
 const NO_NAME = /[^a-z0-9 _-]+/g; // in the name of a file
 
 /** The tables of some rows, by their titles; a repeated title gets a number. @param {ViewRow[]} rows @returns {Record<string, Table>} */
