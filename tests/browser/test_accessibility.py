@@ -90,7 +90,7 @@ PLACES = {
     "models": Place("/models", "", '[data-testid="model"]'),
     "model card": Place("/models", "", '[role="dialog"] h2', ':nth-match(button:has-text("Model card"), 1)'),
 }
-JOURNEYS = ("heads", "compare", "positions", "question", "lesson", "models")
+JOURNEYS = ("heads", "question", "lesson")
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 

@@ -50,7 +50,6 @@ def page_link(page: Page, name: str) -> Locator:
     return page.get_by_test_id("stPageLink-NavLink").filter(has_text=name)
 
 
-@pytest.mark.journey
 def test_behind_a_proxy_that_strips_a_prefix_the_page_is_as_at_the_root(at: Visitor, server: Server) -> None:
     with running(Proxy(server.port, prefix=HUB, strips=True)) as origin:
         at.url = origin + HUB
@@ -78,7 +77,6 @@ def test_behind_a_proxy_that_keeps_the_prefix_and_replaces_host(at: Visitor, lab
         at.assert_clean()
 
 
-@pytest.mark.journey
 def test_in_a_frame_of_another_site(at: Visitor, lab: Server) -> None:
     frame = f'<iframe src="{lab.url}{LAB}/?{MODEL}" width=1400 height=850></iframe>'
     with suppress(Error):  # earlier Chromiums do not ask whether a site may reach this machine

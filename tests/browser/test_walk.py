@@ -25,7 +25,7 @@ def test_after_two_hundred_actions_page_address_reload_and_model_agree(visit: Vi
 MENUS = ("export-menu-button", "options-button", "changes", "help-button", "scenes-button")
 
 
-@pytest.mark.parametrize("path", with_journeys(PATHS, "/"))
+@pytest.mark.parametrize("path", with_journeys(PATHS, "/tasks"))
 def test_every_page_tab_and_menu_opens_without_an_error(visitor: Visitor, server: Server, path: str) -> None:
     written = len(server.log())
     page = visitor.open("model=stories-causal", path)

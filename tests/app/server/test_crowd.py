@@ -41,6 +41,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
+@pytest.mark.full
 def test_long_questions_of_a_crowd_at_one_address_leave_the_letters_of_others_their_turns(server: Server) -> None:
     with closing(line_from(server, TYPED)) as line:
         numbers, ended = count(), threading.Event()

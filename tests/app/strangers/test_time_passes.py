@@ -28,6 +28,7 @@ def wait_until(is_done: Callable[[], bool], seconds: float = 60.0) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.full
 def test_uploads_and_rooms_end_as_time_passes_and_the_next_server_deletes_those_of_a_killed_one(
     toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

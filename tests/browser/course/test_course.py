@@ -77,7 +77,6 @@ def test_a_link_leads_to_its_screen_however_long_those_above_it_become(visitor: 
     expect(asked.get_by_test_id("view-table").first).to_be_visible()
 
 
-@pytest.mark.journey
 def test_back_right_after_a_change_takes_nothing_along_to_another_chapter(shared_visitor: Visitor) -> None:
     page = course(shared_visitor, chapter="attention")
     changed = screen(page, "task").get_by_test_id("input-text")  # both chapters have this screen

@@ -75,7 +75,7 @@ def changes(path: str) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
     return list(found.values())
 
 
-@pytest.mark.parametrize("chapter", with_journeys(CHAPTERS, "attention"))
+@pytest.mark.parametrize("chapter", with_journeys(CHAPTERS, "heads"))
 def test_a_control_of_each_kind_changes_the_pictures_of_its_screen(shared_visitor: Visitor, chapter: str) -> None:
     page, row = course(shared_visitor, chapter=chapter), CHAPTERS[chapter]
     expect(page.get_by_test_id("chapter-title")).to_have_text(row.title)
@@ -153,7 +153,7 @@ def step_at(asked: Locator, step: str) -> int:
     return asked.locator("li > span").all_inner_texts().index(step)
 
 
-@pytest.mark.parametrize("chapter", with_journeys(CHAPTERS, "attention"))
+@pytest.mark.parametrize("chapter", with_journeys(CHAPTERS, "heads"))
 def test_each_screen_is_answered_wrong_and_then_right(shared_visitor: Visitor, chapter: str) -> None:
     page = shared_visitor.open(f"chapter={chapter}", "/course")
     for name, row in CHAPTERS[chapter].screens.items():

@@ -102,7 +102,6 @@ def test_a_value_is_taken_from_another_text(shared_visitor: Visitor) -> None:
     wait_for_address(page, patch_from="The dog sat on the mat")
 
 
-@pytest.mark.journey
 def test_the_list_is_read_switched_and_shared(visit: Visit) -> None:
     anna, ben = visit(), visit(dark=True, width=390, height=844)
     page = opened(anna)

@@ -254,7 +254,6 @@ def test_two_visitors_do_not_see_each_other(visit: Visit) -> None:
         wait_for_address(page, text=page.get_by_test_id("sentence").input_value())
 
 
-@pytest.mark.journey
 def test_tokens_are_text_and_never_markup(shared_visitor: Visitor) -> None:
     page = shared_visitor.open(f"model=stories-causal&text={quote(HOSTILE)}")
     found = shown_instrument(page, sentence=HOSTILE)

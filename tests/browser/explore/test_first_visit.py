@@ -52,7 +52,6 @@ def test_a_link_opens_in_the_mode_that_it_needs(newcomer: Visitor) -> None:
     expect(page.get_by_test_id("variant-attention_function")).to_be_visible()
 
 
-@pytest.mark.journey
 def test_the_guided_start_comes_once_and_changes_what_it_says(newcomer: Visitor) -> None:
     page = newcomer.open()
     tour, onward = page.get_by_test_id("tour"), page.get_by_test_id("tour-next")

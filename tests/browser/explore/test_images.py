@@ -72,7 +72,6 @@ def test_a_link_shows_the_same_picture_and_patch(shared_visitor: Visitor) -> Non
     expect(page.get_by_test_id("reading")).to_contain_text("1,2")
 
 
-@pytest.mark.journey
 def test_ones_own_picture_is_looked_at_and_nobody_elses(visit: Visit) -> None:
     anna, ben = visit(), visit()
     page = anna.explore("model=seer", image="")

@@ -77,7 +77,6 @@ def test_a_link_is_copied_before_the_address_has_followed(visit: Visit) -> None:
     expect(theirs.get_by_test_id("notes")).to_contain_text("Hard (argmax) instead of Softmax")
 
 
-@pytest.mark.journey
 def test_a_state_file_brings_everything_back_where_a_link_cannot(visit: Visit, tmp_path: Path) -> None:
     long = " ".join(["another"] * 210)  # too long for an address, short enough for the model
     anna, ben = visit(), visit()
@@ -528,7 +527,6 @@ def test_presenter_mode_fits_the_projector(shared_visitor: Visitor) -> None:
     wait_for_address(page, presenter="1")
 
 
-@pytest.mark.journey
 def test_a_projector_shows_sentence_map_and_prediction_at_once(shared_visitor: Visitor) -> None:
     page = shared_visitor.explore(asked(presenter=1), sentence=SENTENCE)
     page.get_by_test_id("head-switch").click()

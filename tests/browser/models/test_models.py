@@ -88,7 +88,6 @@ def test_the_shipped_models_are_told_and_open(shared_visitor: Visitor) -> None:
     expect(page.get_by_text("All weights were loaded.")).to_be_visible()
 
 
-@pytest.mark.journey
 def test_a_zipped_checkpoint_shows_its_heads(visitor: Visitor, files: Zip) -> None:
     page = models(visitor, "positional_encoding=alibi")
     send(page, zipped(files))
@@ -149,7 +148,6 @@ def test_two_uploads_of_one_title_are_compared_and_a_link_says_that_others_have_
     expect(page.get_by_test_id("variant-a")).to_contain_text("tiny (2) (your upload) · ")
 
 
-@pytest.mark.journey
 def test_two_visitors_do_not_see_each_others_upload(visit: Visit, files: Zip) -> None:
     anna, ben = visit(), visit()
     page = models(anna)

@@ -1,6 +1,5 @@
 """A room with a teacher at the projector and two students who answer."""
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
@@ -39,7 +38,6 @@ def expect_bars(teacher: Page, *bars: str) -> None:
     expect(teacher.get_by_test_id("room-answers").locator("li")).to_have_text(bars)
 
 
-@pytest.mark.journey
 def test_a_class_answers_and_the_projector_shows_first_answers_without_names(visit: Visit) -> None:
     at_projector, with_phone, with_laptop = visit(width=1280, height=720), visit(width=390, height=844), visit()
     link = opened_room(at_projector)

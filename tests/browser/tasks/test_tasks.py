@@ -198,7 +198,6 @@ def test_what_one_typed_on_a_page_is_there_on_return(visitor: Visitor) -> None:
     expect(page.get_by_test_id("sentence")).to_have_value("a dull, long film")
 
 
-@pytest.mark.journey
 def test_two_sentences_are_compared_while_one_types_and_a_head_is_switched_off(
     shared_visitor: Visitor, tmp_path: Path
 ) -> None:

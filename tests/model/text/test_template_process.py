@@ -64,6 +64,7 @@ print(json.dumps([said, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, 
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems set no such limit")
 def test_a_hostile_template_takes_a_bounded_amount_of_memory() -> None:
     done = subprocess.run(
