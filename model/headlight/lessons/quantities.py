@@ -24,8 +24,8 @@ from headlight.tasks import task_of
 from headlight.tracing.predictions import candidates
 from headlight.tracing.trace import require_head
 from headlight.views.kinds import BarsView, HeatMapView, MatrixView, to_numpy
+from headlight.views.words import NATS_PER_BIT
 
-NATS_PER_BIT = math.log(2)
 MOST_PREDICTIONS = 12
 DRAWN = (-2, -1, 1, 2, 3)  # without 0, which would make products too easy
 Inner = Callable[[Scope], Value]  # an expression that is computed in another scope

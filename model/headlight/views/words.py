@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from math import isfinite, isnan
+from math import isfinite, isnan, log
 
+NATS_PER_BIT = log(2)  # pages show bits; training and measurements use nats, like PyTorch
 _LOOSE_SPACE = re.compile(r"(?<!\S) | (?!\S)")
 _SIGNS = {"\n": "¶", "\t": "→"}
 _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"

@@ -29,7 +29,6 @@ from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 # All values the tab needs beyond those every question keeps: one forward pass for all of its plots.
 KEEP_PATTERNS = tuple(sorted({*logit_lens.KEEP, *residual_stream.KEEP, *information_flow.KEEP, *head_ablation.KEEP}))
 TOP_TOKENS = 5  # that a feed-forward promotes
-NATS_PER_BIT = float(np.log(2))
 
 
 def answer_logit_attribution(request: LogitAttributionRequest) -> Reply[LogitAttributionAnswer]:

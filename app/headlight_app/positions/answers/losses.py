@@ -12,8 +12,8 @@ from headlight.evaluation.length_extrapolation import Extrapolation, Loss, Model
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.views.kinds import LinesView, NumberTable, TableView
 from headlight.views.rows import Origin, Row
+from headlight.views.words import NATS_PER_BIT
 
-NATS_PER_BIT = math.log(2)  # pages show bits; training and measurements use nats, like PyTorch
 NO_LOSS = "no such positions"
 NO_LOSS_NOTE = f"“{NO_LOSS}”: the model's table of positions ends where training ended."
 PLUS_MINUS = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"

@@ -6,12 +6,11 @@ import torch
 
 from headlight.analysis import ablation
 from headlight.problem_types import problem_type_of
-from headlight.views.words import quoted, signed
+from headlight.views.words import NATS_PER_BIT, quoted, signed
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.analyses.row import Analysis, Step, Views
 from headlight_app.explore.answers.analyses.stepwise import StepwiseMap, require_heads
 from headlight_app.explore.answers.layer_analysis import (
-    NATS_PER_BIT,
     answer_number,
     answer_text,
     extended_trace,

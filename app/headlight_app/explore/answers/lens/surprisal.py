@@ -9,8 +9,8 @@ from headlight.array_types import Float
 from headlight.cancellation import check_cancelled
 from headlight.tasks import task_of
 from headlight.views.kinds import NumberTable, TokensView
-from headlight.views.words import numbered, percent, three_digits
-from headlight_app.explore.answers.layer_analysis import NATS_PER_BIT, extended_trace
+from headlight.views.words import NATS_PER_BIT, numbered, percent, three_digits
+from headlight_app.explore.answers.layer_analysis import extended_trace
 from headlight_app.explore.answers.lens.cells import true_tokens
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
