@@ -800,6 +800,13 @@ test("a map with more columns than pixels is as wide as its place", () => {
   assert.ok(Number(sheet.getAttribute("viewBox")?.split(" ")[2]) <= 400);
 });
 
+test("few columns of many rows are together as wide as high, and other cells are not stretched", () => {
+  const many = onScreen(mapOf(256, 16), 900).cells;
+  assert.ok(Math.abs(many.width - many.height) < 1, `${many.width} × ${many.height}`);
+  const few = onScreen(mapOf(6, 4), 900).cells;
+  assert.deepEqual([few.width / 4, few.height / 6], [18, 18]);
+});
+
 test("of many numbers of a map's axes only round ones are written, of few all", () => {
   const { texts } = onScreen(mapOf(100, 100), 400);
   assert.deepEqual(texts.slice(0, 5), ["0", "20", "40", "60", "80"]);

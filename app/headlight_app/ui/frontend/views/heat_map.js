@@ -90,8 +90,9 @@ function layoutCells({ values, rows, columns, row_axis, column_axis, is_small },
     Math.min(largest, Math.max(room, LINE) / Math.max(count, 1));
   const whole = Math.min(widest, room); // scaling it down afterwards would shrink its labels, too
   const tall = side((tallest * whole) / widest, down);
-  const square = rows.length ? 0 : (down * tall) / Math.max(across, 1); // few columns of many numbers are as wide as high
-  const wide = side(whole - left - MARGIN, across, Math.max(LARGEST_CELL, square));
+  const isDense = !rows.length && tall < LARGEST_CELL; // few columns of many rows are together as wide as high
+  const widestCell = isDense ? Math.max(LARGEST_CELL, (down * tall) / Math.max(across, 1)) : LARGEST_CELL;
+  const wide = side(whole - left - MARGIN, across, widestCell);
   const isSquare = down === across;
   const width = isSquare ? Math.min(wide, tall) : wide;
   const upright = rows.length ? tall : Math.min(tall, MOST_UPRIGHT * width); // rows without names need less height

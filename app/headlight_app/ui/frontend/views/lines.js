@@ -42,20 +42,21 @@ function addNumbers(legend, { x, series, x_title, x_labels }, names) {
   const placed = (/** @type {number} */ place) => x_labels[place] ?? formatNumber(Number(x[place]));
   const numbers = names.map(() => createElement("span", "readout", "", { ariaHidden: "true" }));
   const end = createElement("span", "quiet readout", "", { ariaHidden: "true" });
-  const longest = Math.max(...x.map((_, place) => placed(place).length));
+  const longest = Math.max(0, ...x.map((_, place) => placed(place).length));
   end.style.setProperty("--letters", String(x_title.length + 1 + longest));
   [...legend.children].forEach((entry, line) => {
     entry.append(numbers[line]);
   });
-  if (names.length < 2) legend.replaceChildren(end);
+  const isAlone = names.length === 1;
+  if (isAlone) legend.replaceChildren(end);
   else legend.append(end);
   legend.hidden = false;
   return (place) => {
     names.forEach((name, line) => {
       numbers[line].textContent = place < 0 ? "" : formatNumber(Number(series[name][place]));
     });
-    const alone = names.length < 2 ? `: ${numbers[0]?.textContent}` : "";
-    end.textContent = place < 0 ? "" : `${x_title} ${placed(place)}${alone}`.trim();
+    const number = isAlone ? `: ${numbers[0].textContent}` : "";
+    end.textContent = place < 0 ? "" : `${x_title} ${placed(place)}${number}`.trim();
   };
 }
 
