@@ -1,5 +1,5 @@
 # make run                  opens the page
-# make check                format, lint, types, import contracts; of the JavaScript too
+# make check                format, lint, types, import contracts; of the TypeScript too
 # make test                 make check, and tests that check each promise once
 # make test-rest            what make test leaves out: all other tests, and all examples of property tests
 # make test-all             make test, then make test-rest

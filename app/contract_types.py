@@ -35,9 +35,9 @@ SHARED = (
 )
 PAGES = sorted(file.parent.name for file in PACKAGE.glob("*/contract.py") if (file.parent / "frontend").is_dir())
 FILES = {
-    "ui/frontend/contract.d.ts": tuple(f"headlight_app.contract.{name}" for name in SHARED),
-    "ui/frontend/export/contract.d.ts": ("headlight_app.export.contract",),
-    **{f"{page}/frontend/contract.d.ts": (f"headlight_app.{page}.contract",) for page in PAGES},
+    "ui/frontend/contract.ts": tuple(f"headlight_app.contract.{name}" for name in SHARED),
+    "ui/frontend/export/contract.ts": ("headlight_app.export.contract",),
+    **{f"{page}/frontend/contract.ts": (f"headlight_app.{page}.contract",) for page in PAGES},
 }
 FILE_OF = {module: file for file, modules in FILES.items() for module in modules}
 WIDTH = 120
@@ -107,12 +107,12 @@ def _imports(path: str, uses: set[type[Struct]]) -> Iterator[str]:
         if target != path:
             by_file.setdefault(target, set()).add(kind.__name__)
     for target, names in sorted(by_file.items()):
-        where = os.path.relpath(target, os.path.dirname(path)).removesuffix(".d.ts")
+        where = os.path.relpath(target, os.path.dirname(path)).removesuffix(".ts")
         where = where if where.startswith(".") else f"./{where}"
-        line = f'import type {{ {", ".join(sorted(names))} }} from "{where}.js";\n'
+        line = f'import type {{ {", ".join(sorted(names))} }} from "{where}.ts";\n'
         if len(line.rstrip()) > WIDTH:
             listed = "".join(f"  {name},\n" for name in sorted(names))
-            line = f'import type {{\n{listed}}} from "{where}.js";\n'
+            line = f'import type {{\n{listed}}} from "{where}.ts";\n'
         yield line
 
 

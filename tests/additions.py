@@ -325,15 +325,14 @@ def _doubled(request: QuantityRequest, layer: int) -> HeadArrays:
                 named="`model/headlight/rendering/plots.py`",
             ),
             Insertion(
-                "app/headlight_app/ui/frontend/plots/bars.js",
+                "app/headlight_app/ui/frontend/plots/bars.ts",
                 "",
                 """\
 // A bar for each key.
 
-/** @import { Plot } from "../types.js" */
+import type { Plot } from "../types.ts";
 
-/** @type {Plot} */
-export const KEY_BARS = {
+export const KEY_BARS: Plot = {
   draw: (_page, matrix, width, canvas) => {
     canvas.width = width;
     canvas.height = matrix.height;
@@ -344,14 +343,14 @@ export const KEY_BARS = {
                 named="the module that draws it",
             ),
             Insertion(
-                "app/headlight_app/ui/frontend/heads/head_panel.js",
+                "app/headlight_app/ui/frontend/heads/head_panel.ts",
                 "  table: NUMBER_TABLE,",
                 "  bars: KEY_BARS,\n",
             ),
             Insertion(
-                "app/headlight_app/ui/frontend/heads/head_panel.js",
+                "app/headlight_app/ui/frontend/heads/head_panel.ts",
                 "import { IMAGE_OVERLAY",
-                'import { KEY_BARS } from "../plots/bars.js";\n',
+                'import { KEY_BARS } from "../plots/bars.ts";\n',
             ),
         ),
     ),
@@ -531,15 +530,15 @@ def show_sizes(resolved: ResolvedQuestion, state: State) -> ShownPage:
                 named="HTML",
             ),
             Insertion(
-                "app/headlight_app/explore/frontend/notes/notes.js",
+                "app/headlight_app/explore/frontend/notes/notes.ts",
                 "",
                 "// Notes.\n\nexport default { draw: () => {} };\n",
                 named="a script",
             ),
             Insertion(
-                "app/headlight_app/explore/frontend/panels.js",
+                "app/headlight_app/explore/frontend/panels.ts",
                 "export { default as layers }",
-                'export { default as notes } from "./notes/notes.js";\n',
+                'export { default as notes } from "./notes/notes.ts";\n',
             ),
         ),
     ),

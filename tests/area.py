@@ -15,7 +15,7 @@ MIRRORS = (TESTS / "app", TESTS / "model", TESTS / "browser")
 JAVASCRIPT = TESTS / "javascript"
 MODULE_TESTS = "tests/javascript/test_javascript.py::test_the_modules_pass"
 BESIDE = {"checkpoints": TESTS / "families", "nn": TESTS / "gpu"}  # tests of an area in a folder with another name
-SOURCES = (".py", ".js", ".css", ".html")
+SOURCES = (".py", ".ts", ".css", ".html")
 
 
 class UnknownArea(SystemExit):

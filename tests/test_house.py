@@ -13,9 +13,9 @@ ROOT = Path(__file__).parent.parent
 SOURCES = [
     path
     for folder in ("model", "app")
-    for ending in ("*.py", "*.js", "*.css", "*.html")
+    for ending in ("*.py", "*.ts", "*.css", "*.html")
     for path in (ROOT / folder).rglob(ending)
-    if path.name != "__init__.py"
+    if path.name not in ("__init__.py", "types.ts", "contract.ts")  # these have types alone
 ]
 EXTRAS = ("ray", "bertviz", "circuitsvis", "inspectus", "IPython")  # only measurements may need these
 MOST = 16  # maximum of files per folder

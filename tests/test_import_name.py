@@ -50,13 +50,13 @@ def site_packages(target: str, folder: Path) -> Path:
 
 
 def files_to_install() -> set[str]:
-    """The files of the source tree, by their paths in a wheel, which has the bundles of JavaScript in its place."""
+    """The files of the source tree, by their paths in a wheel, which has bundles of the browser's modules."""
     return {
         f"{place}/{path.relative_to(ROOT / source).as_posix()}"
         for source, place in SOURCES.items()
         for path in (ROOT / source).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
-        if "frontend" not in path.parts or path.suffix not in (".js", ".ts")
+        if path.suffix != ".ts"
     }
 
 

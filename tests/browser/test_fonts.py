@@ -16,6 +16,7 @@ from tests.browser.conftest import Visit
 from tests.browser.elements import script
 from tests.browser.rest import come_to_rest
 from tests.browser.visitor import Visitor, shown_instrument
+from tests.javascript import node
 
 FORMULAS = sorted(
     {formula for row in CHAPTERS.values() for screen in row.screens.values() for formula in screen.formulas}
@@ -25,8 +26,8 @@ MATHEMATICS = "STIX Two Math"
 LINE = 300  # pixels; the room for a formula on a phone
 # Draws each formula in a line of its own. Returns its smallest text, and whether its line scrolls if it must.
 DRAW = """async ({ formulas, line }) => {
-  const { createFormulas } = await import(`./sources/ui/frontend/formulas/formulas.js`);
-  const { loadMathematicsFont } = await import(`./sources/ui/frontend/fonts/mathematics.js`);
+  const { createFormulas } = await import(`./sources/ui/frontend/formulas/formulas.ts`);
+  const { loadMathematicsFont } = await import(`./sources/ui/frontend/fonts/mathematics.ts`);
   const blocks = formulas.map((formula) => createFormulas({ formulas: [formula], symbols: [] }));
   document.body.style.width = `${line}px`;
   document.body.append(...blocks);
@@ -60,8 +61,12 @@ def phone(visit: Visit) -> Visitor:
 
 
 def send_source(route: Route) -> None:
-    """Answer with a module or font by its path in the package; the browser normally gets their bundle."""
-    route.fulfill(path=ROOT / route.request.url.partition("/sources/")[2])
+    """Answer with a module and its imports, or a font, by the path in the package; a page has the bundle of all."""
+    path = ROOT / route.request.url.partition("/sources/")[2]
+    if path.suffix != ".ts":
+        return route.fulfill(path=path)
+    done = node.npm("exec", "--", "esbuild", str(path), "--bundle", "--format=esm", "--log-level=error")
+    route.fulfill(body=done.stdout, content_type="text/javascript")
 
 
 def draw_formulas(visitor: Visitor) -> list[dict[str, Any]]:

@@ -14,13 +14,13 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** @type {(BuildOptions & { outfile: string })[]} */
 const BUNDLES = [
   {
-    entryPoints: ["app/headlight_app/frame/frontend/page.js"],
+    entryPoints: ["app/headlight_app/frame/frontend/page.ts"],
     outfile: `${ROOT}app/headlight_app/frame/static/page.bundle.js`,
     format: "esm",
     charset: "utf8",
   },
   {
-    entryPoints: ["app/headlight_app/ui/frontend/standalone/standalone.js"],
+    entryPoints: ["app/headlight_app/ui/frontend/standalone/standalone.ts"],
     outfile: `${ROOT}model/headlight/rendering/standalone.bundle.js`,
     format: "iife",
     charset: "ascii",

@@ -1,4 +1,4 @@
-"""The packages of the checks of the JavaScript."""
+"""The packages of the checks of the page's modules."""
 
 import os
 

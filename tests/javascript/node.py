@@ -1,4 +1,4 @@
-"""Node for the checks of the page's JavaScript, from the extra `test`; the app does not need Node.
+"""Node for the checks of the page's TypeScript, from the extra `test`; the app does not need Node.
 
 `python -m tests.javascript.node` installs the packages of package-lock.json, unless they are installed;
 `python -m tests.javascript.node types lint` runs scripts of package.json.
@@ -25,7 +25,7 @@ def install() -> None:
     """Install the packages without running their scripts."""
     if installed():
         return
-    print("Installing the checks of the JavaScript ...", flush=True)
+    print("Installing the checks of the page's modules ...", flush=True)
     done = npm("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
     if done.returncode:
         sys.exit(done.stdout)

@@ -14,7 +14,7 @@ from headlight_app.contract.state import Values
 class Tab:
     """One panel, opened by a part of the picture: its `title`, and the path of its `html` in the package.
 
-    `explore/frontend/panels.js` names the module that draws it.
+    `explore/frontend/panels.ts` names the module that draws it.
     """
 
     title: str

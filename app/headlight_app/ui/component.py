@@ -41,7 +41,7 @@ Data = dict[str, Any]  # passed between a page and its component by Streamlit, w
 class Component:
     """One component: its key in the session, and its HTML and style sheets by their paths from ROOT.
 
-    Its key is also the name of its export in `frame/frontend/page.js`. Each pair in `parts` is a comment in the HTML
+    Its key is also the name of its export in `frame/frontend/page.ts`. Each pair in `parts` is a comment in the HTML
     and its replacement.
     """
 

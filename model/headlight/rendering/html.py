@@ -1,6 +1,6 @@
 """A trace as self-contained interactive HTML: all heads as thumbnails, one of them large, its lines and text.
 
-The page's JavaScript modules draw it, bundled into one script; the numbers are embedded, so that a notebook or a saved
+The page's TypeScript modules draw it, bundled into one script; the numbers are embedded, so that a notebook or a saved
 file needs no network.
 """
 

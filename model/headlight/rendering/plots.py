@@ -1,4 +1,4 @@
-"""The plots of heads, their colour ranges, and the orders of heads; PLOTS of heads/head_panel.js draws the plots."""
+"""The plots of heads, their colour ranges, and the orders of heads; PLOTS of heads/head_panel.ts draws the plots."""
 
 from __future__ import annotations
 

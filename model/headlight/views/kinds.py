@@ -1,6 +1,6 @@
 """The kinds of views: what a screen of the course or an analysis shows, as plain values of numbers and texts.
 
-`DRAWINGS` of views.js in app/headlight_app/ui/frontend/views names the function that draws a kind on the page.
+`DRAWINGS` of views.ts in app/headlight_app/ui/frontend/views names the function that draws a kind on the page.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def test_what_many_ask_for_is_compressed_once(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("folder", ["/static", modules.folder()])
 @pytest.mark.parametrize(
-    "path", ["__init__.py", "explore/../../../pyproject.toml", "/etc/passwd", "explore/frontend/main.js", ""]
+    "path", ["__init__.py", "explore/../../../pyproject.toml", "/etc/passwd", "explore/frontend/main.ts", ""]
 )
 def test_nothing_else_is_served(folder: str, path: str) -> None:
     assert browser().get(f"{folder}/{path}").status_code == 404

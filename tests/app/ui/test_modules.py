@@ -16,7 +16,7 @@ def test_a_browser_is_told_of_the_script_before_it_asks() -> None:
 
 
 def test_every_panel_has_a_module_that_draws_it_and_every_task_its_views() -> None:
-    table = FRONTEND / "panels.js"
+    table = FRONTEND / "panels.ts"
     drawn = re.findall(r"^(?:import|export { default as) (\w+)", table.read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(drawn) == sorted(TABS)
     assert {*TASK_ANALYSES} == {*TASK_VIEWS}

@@ -8,7 +8,7 @@ from headlight.views.kinds import TitledView, View
 from headlight_app.ui.modules import ROOT
 
 FOLDER = ROOT / "ui" / "frontend" / "views"
-TYPES = (FOLDER / "types.d.ts").read_text(encoding="utf-8")
+TYPES = (FOLDER / "types.ts").read_text(encoding="utf-8")
 KINDS = {
     kind.kind: kind
     for kind in vars(kinds).values()
@@ -30,6 +30,6 @@ def test_each_kind_has_the_same_fields_in_the_browser() -> None:
 
 
 def test_each_kind_is_drawn() -> None:
-    script = (FOLDER / "views.js").read_text(encoding="utf-8")
+    script = (FOLDER / "views.ts").read_text(encoding="utf-8")
     drawn = re.search(r"const DRAWINGS = table\(\{(.*?)^\}\)", script, re.DOTALL | re.MULTILINE)
     assert drawn and set(re.findall(r"^  (\w+): ", drawn[1], re.MULTILINE)) == set(KINDS)

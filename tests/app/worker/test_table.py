@@ -17,7 +17,7 @@ from headlight_app.server.routes import http_requests
 from headlight_app.worker.table import ANSWERS
 
 PACKAGE = Path(headlight_app.__file__).parent
-JAVASCRIPT_ASKS = (
+BROWSER_ASKS = (
     r"(?:(?:\b(?:post|server\.get|askRoute|fetchFile|saveFileFrom)|\.ask)\("
     r'\s*(?:[\w.#]+,\s*)?|\broute: )"(\w+)"'
 )
@@ -50,8 +50,8 @@ def test_a_row_answers_its_request_with_the_answer_that_it_names(route: str) -> 
 
 
 def test_components_ask_the_routes_and_nothing_else() -> None:
-    texts = (path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.js"))
-    asked = {name for text in texts for name in re.findall(JAVASCRIPT_ASKS, text)}
+    texts = (path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.ts"))
+    asked = {name for text in texts for name in re.findall(BROWSER_ASKS, text)}
     assert asked == {kind.route for kind in (*http_requests(), *SERVED)}
 
 

@@ -7,8 +7,8 @@ import {
   distanceCodes,
   mostDistantHead,
   rankedHeads,
-} from "../../../app/headlight_app/compare/frontend/comparison.js";
-import { weightDifference } from "../../../app/headlight_app/compare/frontend/difference.js";
+} from "../../../app/headlight_app/compare/frontend/comparison.ts";
+import { weightDifference } from "../../../app/headlight_app/compare/frontend/difference.ts";
 import { GROUP, token } from "../explore/page.js";
 
 /** @import { AttentionGroupAnswer, CompareAnswer, Question } from "../../../app/headlight_app/compare/frontend/types.d.ts" */

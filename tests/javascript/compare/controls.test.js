@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { partOptions, sideNames } from "../../../app/headlight_app/compare/frontend/controls.js";
+import { partOptions, sideNames } from "../../../app/headlight_app/compare/frontend/controls.ts";
 
 /** @import { Catalog, Question, Variant } from "../../../app/headlight_app/compare/frontend/types.d.ts" */
 

@@ -13,7 +13,7 @@ const ALIBI = { positional_encoding: "alibi" };
 /** @param {Record<string, unknown>} [choice] @param {Record<string, unknown>} [sideB] @param {string} [model] */
 async function compare(choice = {}, sideB = {}, model = "induction") {
   const page = await open({
-    module: "compare/frontend/main.js",
+    module: "compare/frontend/main.ts",
     address: `compare?model=${model}`,
     choice: { text: TEXT, ...choice },
     data: { side_b: { variant: {}, ...sideB } },

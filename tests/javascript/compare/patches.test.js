@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { patchWords, tokenPatch, whyNoPatch } from "../../../app/headlight_app/compare/frontend/patches.js";
-import { CompareState } from "../../../app/headlight_app/compare/frontend/state.js";
-import { wordText } from "../../../app/headlight_app/ui/frontend/state/edit_words.js";
+import { patchWords, tokenPatch, whyNoPatch } from "../../../app/headlight_app/compare/frontend/patches.ts";
+import { CompareState } from "../../../app/headlight_app/compare/frontend/state.ts";
+import { wordText } from "../../../app/headlight_app/ui/frontend/state/edit_words.ts";
 
 const variant = { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" };
 const settings = {

@@ -7,8 +7,8 @@ import {
   questionA,
   questionB,
   swapDifference,
-} from "../../../app/headlight_app/compare/frontend/questions.js";
-import { CompareState } from "../../../app/headlight_app/compare/frontend/state.js";
+} from "../../../app/headlight_app/compare/frontend/questions.ts";
+import { CompareState } from "../../../app/headlight_app/compare/frontend/state.ts";
 import { GROUP } from "../explore/page.js";
 
 /** @import { Choice, Difference, Settings } from "../../../app/headlight_app/compare/frontend/types.d.ts" */

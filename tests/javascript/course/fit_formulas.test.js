@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fittingShare } from "../../../app/headlight_app/ui/frontend/formulas/fit_formulas.js";
+import { fittingShare } from "../../../app/headlight_app/ui/frontend/formulas/fit_formulas.ts";
 
 /**
  * Fits a formula whose letters shrink and whose subscripts do not.

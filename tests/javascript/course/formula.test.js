@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createFormula } from "../../../app/headlight_app/ui/frontend/formulas/formula.js";
-import { spokenFormula } from "../../../app/headlight_app/ui/frontend/formulas/spoken_formula.js";
+import { createFormula } from "../../../app/headlight_app/ui/frontend/formulas/formula.ts";
+import { spokenFormula } from "../../../app/headlight_app/ui/frontend/formulas/spoken_formula.ts";
 
 /** An element of a formula, without a document. @param {string} localName @param {...(string | object)} parts */
 function element(localName, ...parts) {

@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { resizedAxes, resizedTogether } from "../../../app/headlight_app/course/frontend/controls/matrix_table.js";
-import { ChangedInputs, encodeInputs, isInvalid } from "../../../app/headlight_app/course/frontend/inputs.js";
-import { screenRequest } from "../../../app/headlight_app/course/frontend/screen.js";
-import { formatFixed, largestSize } from "../../../app/headlight_app/ui/frontend/views/numbers.js";
-import { placeNames } from "../../../app/headlight_app/ui/frontend/views/plane/arrows.js";
-import { namesTogether } from "../../../app/headlight_app/ui/frontend/views/plane/moving_points.js";
-import { placeLabels } from "../../../app/headlight_app/ui/frontend/views/plane/points.js";
+import { resizedAxes, resizedTogether } from "../../../app/headlight_app/course/frontend/controls/matrix_table.ts";
+import { ChangedInputs, encodeInputs, isInvalid } from "../../../app/headlight_app/course/frontend/inputs.ts";
+import { screenRequest } from "../../../app/headlight_app/course/frontend/screen.ts";
+import { formatFixed, largestSize } from "../../../app/headlight_app/ui/frontend/views/numbers.ts";
+import { placeNames } from "../../../app/headlight_app/ui/frontend/views/plane/arrows.ts";
+import { namesTogether } from "../../../app/headlight_app/ui/frontend/views/plane/moving_points.ts";
+import { placeLabels } from "../../../app/headlight_app/ui/frontend/views/plane/points.ts";
 
-/** @import { MatrixControl, ScreenRow } from "../../../app/headlight_app/course/frontend/contract.js" */
+/** @import { MatrixControl, ScreenRow } from "../../../app/headlight_app/course/frontend/contract.ts" */
 
 const SCREEN = /** @type {ScreenRow} */ (
   /** @type {unknown} */ ({

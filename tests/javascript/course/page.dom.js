@@ -14,7 +14,7 @@ beforeEach(() => localStorage.clear());
 async function course(chapter, screen, atOnce = true) {
   if (atOnce) localStorage.setItem("headlight-course", AT_ONCE);
   const page = await open({
-    module: "course/frontend/main.js",
+    module: "course/frontend/main.ts",
     address: "course?model=stories-causal",
     choice: { chapter, screen },
   });
@@ -163,7 +163,7 @@ test("the contents lead to another chapter, and a missing one to the first", asy
   await settle();
   assert.equal(page.reports.at(-1)?.chapter, "attention");
   const missing = await open({
-    module: "course/frontend/main.js",
+    module: "course/frontend/main.ts",
     address: "course?model=stories-causal",
     choice: { chapter: "nothing", screen: "" },
   });

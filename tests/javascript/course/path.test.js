@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { corePath, describeProgress, nextStation } from "../../../app/headlight_app/course/frontend/path.js";
-import { Progress } from "../../../app/headlight_app/course/frontend/progress.js";
+import { corePath, describeProgress, nextStation } from "../../../app/headlight_app/course/frontend/path.ts";
+import { Progress } from "../../../app/headlight_app/course/frontend/progress.ts";
 
 /** @param {string} name @param {number} core */
 const screen = (name, core) => ({ name, title: name.toUpperCase(), about: "", minutes: 2, core });

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import {
   announcedChange,
   announcedPrediction,
-} from "../../../app/headlight_app/explore/frontend/prediction/announcement.js";
+} from "../../../app/headlight_app/explore/frontend/prediction/announcement.ts";
 
 const candidate = (/** @type {string} */ text, /** @type {number} */ before, /** @type {number} */ after) => ({
   text,

@@ -11,7 +11,7 @@ const USER = "A message of the user. ";
 /** @param {Record<string, unknown>} [choice] @param {string} [name] of the page */
 async function talk(choice = {}, name = "explore") {
   const page = await open({
-    module: `${name}/frontend/main.js`,
+    module: `${name}/frontend/main.ts`,
     address: `${name}?model=talk`,
     file: "chats",
     choice: { text: TEXT, ...choice },

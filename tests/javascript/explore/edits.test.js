@@ -12,12 +12,12 @@ import {
   toggleEdit,
   toggleEdits,
   undoEdit,
-} from "../../../app/headlight_app/explore/frontend/edits/edit_actions.js";
+} from "../../../app/headlight_app/explore/frontend/edits/edit_actions.ts";
 import {
   AS_TRAINED,
   countChanges,
   EditHistory,
-} from "../../../app/headlight_app/explore/frontend/edits/edit_history.js";
+} from "../../../app/headlight_app/explore/frontend/edits/edit_history.ts";
 import { createPage } from "./page.js";
 
 const [A, B, C] = ["embedding=scale:0", "logits=set:1", "decoder.0.self.v[1]=add:2"];

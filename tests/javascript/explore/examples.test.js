@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { spokenOf } from "../../../app/headlight_app/explore/frontend/examples.js";
+import { spokenOf } from "../../../app/headlight_app/explore/frontend/examples.ts";
 import { createPage, GROUP } from "./page.js";
 
 const EXAMPLE = { text: "The dog sat", source: "", hint: "", sort: "layer", query: "sat", key: "dog" };

@@ -2,17 +2,17 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { exactMatrix } from "../../../app/headlight_app/ui/frontend/state/head_matrix.js";
+import { exactMatrix } from "../../../app/headlight_app/ui/frontend/state/head_matrix.ts";
 import { createPage } from "./page.js";
 
-/** @import { Found, HeadViewAnswer } from "../../../app/headlight_app/ui/frontend/types.js" */
-/** @import { QkProjectionAnswer } from "../../../app/headlight_app/explore/frontend/contract.js" */
-/** @import { Curve, TextLine } from "../../../app/headlight_app/ui/frontend/export/contract.js" */
+/** @import { Found, HeadViewAnswer } from "../../../app/headlight_app/ui/frontend/types.ts" */
+/** @import { QkProjectionAnswer } from "../../../app/headlight_app/explore/frontend/contract.ts" */
+/** @import { Curve, TextLine } from "../../../app/headlight_app/ui/frontend/export/contract.ts" */
 
 // Texts are measured on a canvas, which Node does not have.
 const canvas = { getContext: () => ({ measureText: (/** @type {string} */ text) => ({ width: 50 * text.length }) }) };
 Object.assign(globalThis, { document: { createElement: () => canvas } });
-const { drawHeads, rulesOf } = await import("../../../app/headlight_app/explore/frontend/export/heads_figure.js");
+const { drawHeads, rulesOf } = await import("../../../app/headlight_app/explore/frontend/export/heads_figure.ts");
 
 const AXIS = { labels: ["The", " dog"], tokens: [[0], [1]] };
 /** @type {HeadViewAnswer} */

@@ -12,7 +12,7 @@ const PERCENT = /\d %/;
 /** @param {string} model @param {Record<string, unknown>} [choice] */
 async function explore(model, choice = {}) {
   const page = await open({
-    module: "explore/frontend/main.js",
+    module: "explore/frontend/main.ts",
     address: `explore?model=${model}`,
     file: "labels",
     choice: { text: TEXT, ...choice },
@@ -25,7 +25,7 @@ async function explore(model, choice = {}) {
 /** @param {string} model @param {string} task */
 async function tasks(model, task) {
   const page = await open({
-    module: "tasks/frontend/main.js",
+    module: "tasks/frontend/main.ts",
     address: `tasks?model=${model}&task=${task}`,
     component: "tasks",
     file: "labels",

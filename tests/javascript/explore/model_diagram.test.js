@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layoutDiagram } from "../../../app/headlight_app/ui/frontend/model_diagram/diagram_layout.js";
-import { entranceChoice } from "../../../app/headlight_app/ui/frontend/model_diagram/entrances.js";
-import { layerRuns } from "../../../app/headlight_app/ui/frontend/model_diagram/layer_runs.js";
+import { layoutDiagram } from "../../../app/headlight_app/ui/frontend/model_diagram/diagram_layout.ts";
+import { entranceChoice } from "../../../app/headlight_app/ui/frontend/model_diagram/entrances.ts";
+import { layerRuns } from "../../../app/headlight_app/ui/frontend/model_diagram/layer_runs.ts";
 
-/** @import { DiagramPart, StackDiagram } from "../../../app/headlight_app/ui/frontend/model_diagram/types.js" */
+/** @import { DiagramPart, StackDiagram } from "../../../app/headlight_app/ui/frontend/model_diagram/types.ts" */
 
 /** @param {string} kind @param {number[]} [shape] @returns {DiagramPart} */
 const part = (kind, shape = [7, 16]) => ({ kind, title: kind, details: ["detail"], shape });

@@ -13,7 +13,7 @@ export const WORDS = "cat lamp pan fan cat lamp";
 export async function explore(choice = {}, model = "induction", change) {
   const state = { text: WORDS, ...choice };
   const page = await open({
-    module: "explore/frontend/main.js",
+    module: "explore/frontend/main.ts",
     address: `explore?model=${model}`,
     choice: state,
     change,

@@ -4,15 +4,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { COLOUR_RANGES } from "./page.js";
 
-/** @import { LayerColumn } from "../../../app/headlight_app/explore/frontend/types.js" */
-/** @import { TextLine } from "../../../app/headlight_app/ui/frontend/export/contract.js" */
-/** @import { CellsShape } from "../../../app/headlight_app/ui/frontend/export/types.js" */
+/** @import { LayerColumn } from "../../../app/headlight_app/explore/frontend/types.ts" */
+/** @import { TextLine } from "../../../app/headlight_app/ui/frontend/export/contract.ts" */
+/** @import { CellsShape } from "../../../app/headlight_app/ui/frontend/export/types.ts" */
 
 // Texts are measured on a canvas, which Node does not have.
 const canvas = { getContext: () => ({ measureText: (/** @type {string} */ text) => ({ width: 50 * text.length }) }) };
 Object.assign(globalThis, { document: { createElement: () => canvas } });
-const { createOverview } = await import("../../../app/headlight_app/explore/frontend/export/overview_figure.js");
-const { addFoot } = await import("../../../app/headlight_app/ui/frontend/charts/figure_text.js");
+const { createOverview } = await import("../../../app/headlight_app/explore/frontend/export/overview_figure.ts");
+const { addFoot } = await import("../../../app/headlight_app/ui/frontend/charts/figure_text.ts");
 
 /** @type {LayerColumn[]} */
 const COLUMNS = [

@@ -1,10 +1,10 @@
 // A page of Explore without a browser: its state, and a record of the changes.
 
-import { ExploreState } from "../../../app/headlight_app/explore/frontend/state.js";
-import { DEFAULT_CHOICE } from "../../../app/headlight_app/ui/frontend/state/state.js";
+import { ExploreState } from "../../../app/headlight_app/explore/frontend/state.ts";
+import { DEFAULT_CHOICE } from "../../../app/headlight_app/ui/frontend/state/state.ts";
 
-/** @import { Choice, ExploreAnswer, ExplorePage } from "../../../app/headlight_app/explore/frontend/types.js" */
-/** @import { AttentionGroup, ColourRangeRow, EditSentenceRow, HookPointRow, Question, Token, Variant } from "../../../app/headlight_app/ui/frontend/types.js" */
+/** @import { Choice, ExploreAnswer, ExplorePage } from "../../../app/headlight_app/explore/frontend/types.ts" */
+/** @import { AttentionGroup, ColourRangeRow, EditSentenceRow, HookPointRow, Question, Token, Variant } from "../../../app/headlight_app/ui/frontend/types.ts" */
 
 /** @type {Variant} */
 export const AS_TRAINED = { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" };

@@ -8,7 +8,7 @@ import {
   miniatures,
   partChoice,
   pictureRows,
-} from "../../../app/headlight_app/explore/frontend/picture/parts.js";
+} from "../../../app/headlight_app/explore/frontend/picture/parts.ts";
 import { GROUP } from "./page.js";
 
 const CROSS = { ...GROUP, name: "decoder.cross", kind: "cross" };

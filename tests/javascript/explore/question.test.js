@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HttpServer } from "../../../app/headlight_app/explore/frontend/server.js";
-import { withVariant } from "../../../app/headlight_app/ui/frontend/address.js";
-import { Questions } from "../../../app/headlight_app/ui/frontend/questions.js";
+import { HttpServer } from "../../../app/headlight_app/explore/frontend/server.ts";
+import { withVariant } from "../../../app/headlight_app/ui/frontend/address.ts";
+import { Questions } from "../../../app/headlight_app/ui/frontend/questions.ts";
 import { packed } from "../packed.js";
 import { AS_TRAINED, createPage } from "./page.js";
 

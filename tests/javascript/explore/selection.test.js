@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headsOff, isOff } from "../../../app/headlight_app/ui/frontend/state/head_ablation.js";
-import { tokenLines } from "../../../app/headlight_app/ui/frontend/state/head_matrix.js";
+import { headsOff, isOff } from "../../../app/headlight_app/ui/frontend/state/head_ablation.ts";
+import { tokenLines } from "../../../app/headlight_app/ui/frontend/state/head_matrix.ts";
 import {
   clampHead,
   parseHead,
@@ -11,14 +11,14 @@ import {
   selectHead,
   selectLayer,
   toggleHeads,
-} from "../../../app/headlight_app/ui/frontend/state/head_selection.js";
+} from "../../../app/headlight_app/ui/frontend/state/head_selection.ts";
 import {
   activeQueries,
   lockQuery,
   queryPosition,
   setHover,
   urlPosition,
-} from "../../../app/headlight_app/ui/frontend/state/token_selection.js";
+} from "../../../app/headlight_app/ui/frontend/state/token_selection.ts";
 import { createPage, GROUP, token } from "./page.js";
 
 test("a head is chosen alone, or added to the chosen ones", () => {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shownMask } from "../../../app/headlight_app/explore/frontend/shown_mask.js";
+import { shownMask } from "../../../app/headlight_app/explore/frontend/shown_mask.ts";
 import { AS_TRAINED, createPage, GROUP } from "./page.js";
 
 /** @param {Partial<typeof GROUP>} group @param {string} masks */

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ExploreState } from "../../../app/headlight_app/explore/frontend/state.js";
+import { ExploreState } from "../../../app/headlight_app/explore/frontend/state.ts";
 import { createPage } from "./page.js";
 
-/** @import { ExploreAnswer } from "../../../app/headlight_app/explore/frontend/types.js" */
+/** @import { ExploreAnswer } from "../../../app/headlight_app/explore/frontend/types.ts" */
 
 /** @param {string} text @param {string} source */
 const example = (text, source) => ({ text, source, sort: "layer", hint: "", query: "", key: "" });

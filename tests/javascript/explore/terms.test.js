@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { termsOf } from "../../../app/headlight_app/explore/frontend/terms.js";
+import { termsOf } from "../../../app/headlight_app/explore/frontend/terms.ts";
 
 test("special tokens are explained, the unknown token with its own term", () => {
   const tokens = ["<s>", "[UNK]", " cat"].map((text) => ({ text, special: text === "<s>" }));

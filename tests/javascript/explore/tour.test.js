@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headsToTry, worth } from "../../../app/headlight_app/explore/frontend/first_visit/tour.js";
+import { headsToTry, worth } from "../../../app/headlight_app/explore/frontend/first_visit/tour.ts";
 
 test("the heads that add most are tried, first those that look at an ordinary word", () => {
   const parts = Array.from({ length: 30 }, (_, place) => ({

@@ -11,7 +11,7 @@ const TRAINED = { masks: "", positional_encoding: "", attention_function: "", sc
 
 /** @param {Record<string, string>} [variant] */
 async function variant(variant = {}) {
-  const module = "frame/frontend/model_variant.js";
+  const module = "frame/frontend/model_variant.ts";
   const data = { variant: { ...TRAINED, ...variant } };
   const page = await open({ module, address: ADDRESS, component: "model_variant", data });
   await settle();
@@ -49,7 +49,7 @@ test("a window has a width, and the scale a switch that tells the truth", async 
 });
 
 test("the key ? opens the sheet of keys, and its button closes it", async () => {
-  const page = await open({ module: "frame/frontend/help.js", address: ADDRESS, component: "help" });
+  const page = await open({ module: "frame/frontend/help.ts", address: ADDRESS, component: "help" });
   const sheet = /** @type {HTMLDialogElement} */ (page.get("help-sheet"));
   assert.ok(!sheet.open);
   assert.ok(page.shows("help-button"));
@@ -64,7 +64,7 @@ test("the key ? opens the sheet of keys, and its button closes it", async () => 
 });
 
 test("a question mark in a text box is only a letter", async () => {
-  const page = await open({ module: "frame/frontend/help.js", address: ADDRESS, component: "help" });
+  const page = await open({ module: "frame/frontend/help.ts", address: ADDRESS, component: "help" });
   const box = document.createElement("textarea");
   page.place.append(box);
   page.press("?", box);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { copyingTables, sourceWords } from "../../../app/headlight_app/generate/frontend/copying.js";
+import { copyingTables, sourceWords } from "../../../app/headlight_app/generate/frontend/copying.ts";
 
 const element = () => ({ textContent: "" });
 Object.assign(globalThis, { document: { createElement: element }, HTMLButtonElement: class {} });

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Generator } from "../../../app/headlight_app/generate/frontend/generator.js";
-import { Refused } from "../../../app/headlight_app/generate/frontend/server.js";
+import { Generator } from "../../../app/headlight_app/generate/frontend/generator.ts";
+import { Refused } from "../../../app/headlight_app/generate/frontend/server.ts";
 
 /** @import { GenerateState, StepRecord, GeneratedToken } from "../../../app/headlight_app/generate/frontend/types.d.ts" */
 

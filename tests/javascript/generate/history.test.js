@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { History, shownTokens } from "../../../app/headlight_app/generate/frontend/history.js";
+import { History, shownTokens } from "../../../app/headlight_app/generate/frontend/history.ts";
 
 /** @import { AnyRecord, PageToken } from "../../../app/headlight_app/generate/frontend/types.d.ts" */
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { inLanguage, languageName } from "../../../app/headlight_app/ui/frontend/dom/languages.js";
+import { inLanguage, languageName } from "../../../app/headlight_app/ui/frontend/dom/languages.ts";
 
 const TOKENS = ["deu_Latn", "eng_Latn"];
 

@@ -14,7 +14,7 @@ const GREEDY = { temperature: 0, top_k: 0, top_p: 1, seed: 0 };
 /** @param {Record<string, unknown>} [choice] @param {Record<string, unknown>} [sampling] @param {string} [model] */
 async function generate(choice = {}, sampling = {}, model = "induction") {
   const page = await open({
-    module: "generate/frontend/main.js",
+    module: "generate/frontend/main.ts",
     address: `generate?model=${model}`,
     choice: { text: PROMPT, ...choice },
     data: { sampling: { ...GREEDY, ...sampling } },

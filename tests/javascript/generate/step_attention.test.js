@@ -9,8 +9,8 @@ import {
   openRowText,
   pooledCodes,
   stepCodes,
-} from "../../../app/headlight_app/generate/frontend/attention_rows.js";
-import { cellCount, describeCache, formatBytes } from "../../../app/headlight_app/generate/frontend/kv_cache.js";
+} from "../../../app/headlight_app/generate/frontend/attention_rows.ts";
+import { cellCount, describeCache, formatBytes } from "../../../app/headlight_app/generate/frontend/kv_cache.ts";
 
 /** @import { AttentionGroupAnswer, StepRecord } from "../../../app/headlight_app/generate/frontend/types.d.ts" */
 

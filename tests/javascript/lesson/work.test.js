@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Work } from "../../../app/headlight_app/lesson/frontend/work.js";
+import { Work } from "../../../app/headlight_app/lesson/frontend/work.ts";
 
 const LESSON = {
   name: "heads",

@@ -9,7 +9,7 @@ import { open, settle, until, wordsOf } from "../opened.js";
 /** @param {string} query @param {Record<string, unknown>} [choice] */
 async function positions(query, choice = {}) {
   const address = `positions?${query}`;
-  const page = await open({ module: "ui/frontend/views/page/views_page.js", address, component: "views_page", choice });
+  const page = await open({ module: "ui/frontend/views/page/views_page.ts", address, component: "views_page", choice });
   await until(() => page.all("figure").length && page.get("views-page").dataset.state === "");
   return page;
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countBars } from "../../../app/headlight_app/room/frontend/counts.js";
+import { countBars } from "../../../app/headlight_app/room/frontend/counts.ts";
 
 const NOTHING = { text: "Which?", options: [], rows: [], columns: [] };
 

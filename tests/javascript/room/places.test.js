@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Places } from "../../../app/headlight_app/room/frontend/places.js";
+import { Places } from "../../../app/headlight_app/room/frontend/places.ts";
 
 const DESCRIBER = { title: async () => "Screen", question: async () => null };
 

@@ -15,7 +15,7 @@ import {
   sceneAddress,
   sceneAt,
   writeFile,
-} from "../../../app/headlight_app/room/frontend/scene_list.js";
+} from "../../../app/headlight_app/room/frontend/scene_list.ts";
 
 const PAGES = [
   { name: "explore", title: "Explore", path: "/class/" },

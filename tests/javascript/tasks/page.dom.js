@@ -9,7 +9,7 @@ import { open, settle, until, wordsOf } from "../opened.js";
 /** @param {string} model @param {string} task @param {Record<string, unknown>} choice */
 async function tasks(model, task, choice) {
   const page = await open({
-    module: "tasks/frontend/main.js",
+    module: "tasks/frontend/main.ts",
     address: `tasks?model=${model}&task=${task}`,
     component: "tasks",
     choice: { task, ...choice },
@@ -143,7 +143,7 @@ test("two sentences are compared, pair by pair and head by head", async () => {
 
 test("a model without layers shows its labels all the same", async () => {
   const page = await open({
-    module: "tasks/frontend/main.js",
+    module: "tasks/frontend/main.ts",
     address: "tasks?model=entities&task=tag",
     component: "tasks",
     choice: { task: "tag", text: "Anna lives in Paris" },

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AddressBar, addressQuery, linkAddress } from "../../../app/headlight_app/ui/frontend/address.js";
+import { AddressBar, addressQuery, linkAddress } from "../../../app/headlight_app/ui/frontend/address.ts";
 
 const DEFAULTS = { model: "", text: null, layer: -1, edits: [], pinned: [] };
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Announcer } from "../../../app/headlight_app/ui/frontend/dom/announce.js";
+import { Announcer } from "../../../app/headlight_app/ui/frontend/dom/announce.ts";
 
 test("a line is filled once, after a pause, and again with the same words", (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });

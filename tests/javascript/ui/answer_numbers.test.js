@@ -3,14 +3,14 @@
 import "../dom.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { meaningsOf } from "../../../app/headlight_app/compare/frontend/predictions.js";
-import { announcedPrediction } from "../../../app/headlight_app/explore/frontend/prediction/announcement.js";
+import { meaningsOf } from "../../../app/headlight_app/compare/frontend/predictions.ts";
+import { announcedPrediction } from "../../../app/headlight_app/explore/frontend/prediction/announcement.ts";
 import {
   answerNumber,
   createAnswerTrack,
   figureBars,
-} from "../../../app/headlight_app/ui/frontend/charts/answer_numbers.js";
-import { changeLabel } from "../../../app/headlight_app/ui/frontend/heads/predictions.js";
+} from "../../../app/headlight_app/ui/frontend/charts/answer_numbers.ts";
+import { changeLabel } from "../../../app/headlight_app/ui/frontend/heads/predictions.ts";
 import { wordsOf } from "../opened.js";
 
 const SCORE = /** @type {const} */ ({ problem_type: "regression" });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defineComponent, Reporter } from "../../../app/headlight_app/ui/frontend/bridge.js";
+import { defineComponent, Reporter } from "../../../app/headlight_app/ui/frontend/bridge.ts";
 
 /** @typedef {Record<string, unknown>} Value */
 

@@ -2,24 +2,24 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { WEIGHT_COLOURS, weightColours } from "../../../app/headlight_app/ui/frontend/charts/colours.js";
+import { WEIGHT_COLOURS, weightColours } from "../../../app/headlight_app/ui/frontend/charts/colours.ts";
 import {
   beyondEnd,
   currentColourRange,
   gridHigh,
   weightQuantile,
-} from "../../../app/headlight_app/ui/frontend/state/colour_range.js";
+} from "../../../app/headlight_app/ui/frontend/state/colour_range.ts";
 import {
   exactMatrix,
   fitColours,
   formatValue,
   matrixCodes,
   quantizedMatrix,
-} from "../../../app/headlight_app/ui/frontend/state/head_matrix.js";
-import { decodeWeight } from "../../../app/headlight_app/ui/frontend/weight_code.js";
+} from "../../../app/headlight_app/ui/frontend/state/head_matrix.ts";
+import { decodeWeight } from "../../../app/headlight_app/ui/frontend/weight_code.ts";
 import { COLOUR_RANGES, createPage, GROUP } from "../explore/page.js";
 
-/** @import { Found, HeadMatrix, HeadViewAnswer } from "../../../app/headlight_app/ui/frontend/types.js" */
+/** @import { Found, HeadMatrix, HeadViewAnswer } from "../../../app/headlight_app/ui/frontend/types.ts" */
 
 const AXIS = { labels: ["The", " dog"], tokens: [[0], [1]] };
 /** @type {HeadViewAnswer} */

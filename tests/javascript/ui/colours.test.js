@@ -9,8 +9,8 @@ import {
   readableInk,
   SIGNED_COLOURS,
   WEIGHT_COLOURS,
-} from "../../../app/headlight_app/ui/frontend/charts/colours.js";
-import { decodeWeight } from "../../../app/headlight_app/ui/frontend/weight_code.js";
+} from "../../../app/headlight_app/ui/frontend/charts/colours.ts";
+import { decodeWeight } from "../../../app/headlight_app/ui/frontend/weight_code.ts";
 
 /** @param {number} pixel red in the lowest byte */
 const channels = (pixel) => [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255, pixel >>> 24];

@@ -7,7 +7,7 @@ import {
   formatFigure,
   parseEdit,
   wordText,
-} from "../../../app/headlight_app/ui/frontend/state/edit_words.js";
+} from "../../../app/headlight_app/ui/frontend/state/edit_words.ts";
 import { createPage, token } from "../explore/page.js";
 
 const NARROW = "\u00a0"; // keeps a sign and its number on one line

@@ -3,20 +3,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-/** @import { TextLine } from "../../../app/headlight_app/ui/frontend/export/contract.js" */
-/** @import { Figure, RectangleShape, Shape } from "../../../app/headlight_app/ui/frontend/export/types.js" */
+/** @import { TextLine } from "../../../app/headlight_app/ui/frontend/export/contract.ts" */
+/** @import { Figure, RectangleShape, Shape } from "../../../app/headlight_app/ui/frontend/export/types.ts" */
 
 // Texts are measured on a canvas, which Node does not have.
 const canvas = { getContext: () => ({ measureText: (/** @type {string} */ text) => ({ width: 50 * text.length }) }) };
 Object.assign(globalThis, { document: { createElement: () => canvas } });
-const { addBars, addLineChart } = await import("../../../app/headlight_app/ui/frontend/charts/figure_charts.js");
+const { addBars, addLineChart } = await import("../../../app/headlight_app/ui/frontend/charts/figure_charts.ts");
 const { addFoot, beginSheet, textWidth, wrapText } = await import(
-  "../../../app/headlight_app/ui/frontend/charts/figure_text.js"
+  "../../../app/headlight_app/ui/frontend/charts/figure_text.ts"
 );
-const { addHeatmap, beginFigure } = await import("../../../app/headlight_app/ui/frontend/charts/shapes.js");
-const { addTable } = await import("../../../app/headlight_app/ui/frontend/charts/figure_table.js");
-const { FIGURE_SIZES, layOutFigure } = await import("../../../app/headlight_app/ui/frontend/export/figure_size.js");
-const { numbered, originLine } = await import("../../../app/headlight_app/ui/frontend/export/page_export.js");
+const { addHeatmap, beginFigure } = await import("../../../app/headlight_app/ui/frontend/charts/shapes.ts");
+const { addTable } = await import("../../../app/headlight_app/ui/frontend/charts/figure_table.ts");
+const { FIGURE_SIZES, layOutFigure } = await import("../../../app/headlight_app/ui/frontend/export/figure_size.ts");
+const { numbered, originLine } = await import("../../../app/headlight_app/ui/frontend/export/page_export.ts");
 
 const BOX = { x: 2, y: 2, width: 80 };
 

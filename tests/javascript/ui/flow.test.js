@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { edgeAt, layoutFlow, squareAt } from "../../../app/headlight_app/ui/frontend/views/flow/layout.js";
+import { edgeAt, layoutFlow, squareAt } from "../../../app/headlight_app/ui/frontend/views/flow/layout.ts";
 
 // Texts are measured on a canvas, which Node does not have.
 const canvas = { getContext: () => ({ measureText: (/** @type {string} */ text) => ({ width: 50 * text.length }) }) };
 Object.assign(globalThis, { document: { createElement: () => canvas } });
-const { describeEdge } = await import("../../../app/headlight_app/ui/frontend/views/flow/flow.js");
+const { describeEdge } = await import("../../../app/headlight_app/ui/frontend/views/flow/flow.ts");
 
-/** @import { FlowView } from "../../../app/headlight_app/ui/frontend/views/types.js" */
+/** @import { FlowView } from "../../../app/headlight_app/ui/frontend/views/types.ts" */
 
 /** @type {FlowView} */
 const FLOW = {

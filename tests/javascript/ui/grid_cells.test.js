@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gridCells } from "../../../app/headlight_app/ui/frontend/plots/measurements.js";
+import { gridCells } from "../../../app/headlight_app/ui/frontend/plots/measurements.ts";
 
 const EDGES = 38; // pixels beside the thumbnails of a row
 

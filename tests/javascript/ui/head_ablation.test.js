@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headsOff, isOff, switchHeads } from "../../../app/headlight_app/ui/frontend/state/head_ablation.js";
+import { headsOff, isOff, switchHeads } from "../../../app/headlight_app/ui/frontend/state/head_ablation.ts";
 
 const GROUP = { stack: "decoder", kind: "self", layers: 2, heads: 3 };
 const OTHER = "embedding=scale:0";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cellAtPointer } from "../../../app/headlight_app/ui/frontend/charts/heatmap.js";
+import { cellAtPointer } from "../../../app/headlight_app/ui/frontend/charts/heatmap.ts";
 import {
   columnSums,
   combineHeads,
@@ -18,10 +18,10 @@ import {
   SHOWN,
   stateAt,
   valueAt,
-} from "../../../app/headlight_app/ui/frontend/state/head_matrix.js";
+} from "../../../app/headlight_app/ui/frontend/state/head_matrix.ts";
 import { createPage, GROUP } from "../explore/page.js";
 
-/** @import { Found, HeadViewAnswer } from "../../../app/headlight_app/ui/frontend/types.js" */
+/** @import { Found, HeadViewAnswer } from "../../../app/headlight_app/ui/frontend/types.ts" */
 
 const CAUSAL = [255, 0, 0, 128, 128, 0, 1, 128, 255];
 /** The bytes of all heads, all causal. */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { metricsOf, metricsTrouble } from "../../../app/headlight_app/ui/frontend/heads/head_order.js";
+import { metricsOf, metricsTrouble } from "../../../app/headlight_app/ui/frontend/heads/head_order.ts";
 import { createPage, GROUP } from "../explore/page.js";
 
 /** @param {object | null} meta what the server says of the metrics */

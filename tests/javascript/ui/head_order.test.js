@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { forgetOrder, headOrder } from "../../../app/headlight_app/ui/frontend/heads/head_order.js";
-import { clampPair, pairTitle, queryKeyPair } from "../../../app/headlight_app/ui/frontend/heads/query_key_order.js";
+import { forgetOrder, headOrder } from "../../../app/headlight_app/ui/frontend/heads/head_order.ts";
+import { clampPair, pairTitle, queryKeyPair } from "../../../app/headlight_app/ui/frontend/heads/query_key_order.ts";
 import { createPage, GROUP } from "../explore/page.js";
 
 const BEFORE = { ...GROUP, metrics: { previous: [0.1, 0.9, 0.5, 0.3, 0.2, null] } };

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { linkNotes } from "../../../app/headlight_app/ui/frontend/export/link_notes.js";
+import { linkNotes } from "../../../app/headlight_app/ui/frontend/export/link_notes.ts";
 
 const SAME = { omitted: [], ownModel: "", hasOwnPicture: false };
 const ROOM = "http://192.168.1.20:8501/?text=a";

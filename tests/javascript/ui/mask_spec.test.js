@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defaultMask, paintedMask, parseMask } from "../../../app/headlight_app/ui/frontend/mask_spec.js";
+import { defaultMask, paintedMask, parseMask } from "../../../app/headlight_app/ui/frontend/mask_spec.ts";
 
-/** @import { MaskArguments } from "../../../app/headlight_app/ui/frontend/mask_spec.js" */
+/** @import { MaskArguments } from "../../../app/headlight_app/ui/frontend/mask_spec.ts" */
 
 /** @type {MaskArguments} */
 const ARGUMENTS = {

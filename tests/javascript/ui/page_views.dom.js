@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "../dom.js";
 
-/** @import { CellsShape } from "../../../app/headlight_app/ui/frontend/export/types.js" */
-/** @import { HeatMapView, LinesView, View, ViewRow } from "../../../app/headlight_app/ui/frontend/views/types.js" */
+/** @import { CellsShape } from "../../../app/headlight_app/ui/frontend/export/types.ts" */
+/** @import { HeatMapView, LinesView, View, ViewRow } from "../../../app/headlight_app/ui/frontend/views/types.ts" */
 
-const { ShownRows } = await import("../../../app/headlight_app/ui/frontend/views/page/shown_rows.js");
-const { shownView } = await import("../../../app/headlight_app/ui/frontend/views/export/page_views.js");
+const { ShownRows } = await import("../../../app/headlight_app/ui/frontend/views/page/shown_rows.ts");
+const { shownView } = await import("../../../app/headlight_app/ui/frontend/views/export/page_views.ts");
 
 const PLAIN = { note: "", before: "", tables: null };
 /** @type {HeatMapView} */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { crc32 } from "node:zlib";
-import { addPngTexts } from "../../../app/headlight_app/ui/frontend/export/png_texts.js";
+import { addPngTexts } from "../../../app/headlight_app/ui/frontend/export/png_texts.ts";
 
 test("a text is a separate chunk between the header and the picture", async () => {
   const header = new Uint8Array(33).fill(1);

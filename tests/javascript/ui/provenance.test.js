@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { editsInWords, provenanceLine } from "../../../app/headlight_app/ui/frontend/state/provenance.js";
+import { editsInWords, provenanceLine } from "../../../app/headlight_app/ui/frontend/state/provenance.ts";
 import { createPage } from "../explore/page.js";
 
 test("changes are in words, before the version and the date", () => {

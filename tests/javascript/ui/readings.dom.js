@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "../dom.js";
 
-const { keysReadout, queriesReadout } = await import("../../../app/headlight_app/ui/frontend/heads/readout.js");
-const { exactMatrix } = await import("../../../app/headlight_app/ui/frontend/state/head_matrix.js");
+const { keysReadout, queriesReadout } = await import("../../../app/headlight_app/ui/frontend/heads/readout.ts");
+const { exactMatrix } = await import("../../../app/headlight_app/ui/frontend/state/head_matrix.ts");
 const { createPage } = await import("../explore/page.js");
-const { listenToReadings } = await import("../../../app/headlight_app/ui/frontend/dom/announce.js");
+const { listenToReadings } = await import("../../../app/headlight_app/ui/frontend/dom/announce.ts");
 
 test("a reading is silent while one chooses, here or elsewhere on the page", () => {
   document.body.innerHTML = `<div><canvas tabindex="0"></canvas><select></select><p class="reading"></p></div>

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createScale, formatMark, powersOfTen, ticks } from "../../../app/headlight_app/ui/frontend/charts/scale.js";
+import { createScale, formatMark, powersOfTen, ticks } from "../../../app/headlight_app/ui/frontend/charts/scale.ts";
 
 test("ticks are round numbers within the range", () => {
   assert.deepEqual(ticks(0, 255), [0, 100, 200]);

@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Questions, showProblem } from "../../../app/headlight_app/ui/frontend/questions.js";
-import { clientId, failureText, isAbort, post } from "../../../app/headlight_app/ui/frontend/server.js";
+import { Questions, showProblem } from "../../../app/headlight_app/ui/frontend/questions.ts";
+import { clientId, failureText, isAbort, post } from "../../../app/headlight_app/ui/frontend/server.ts";
 import { packed } from "../packed.js";
 
-/** @import { CompareRequest } from "../../../app/headlight_app/compare/frontend/contract.js" */
-/** @import { TraceRequest } from "../../../app/headlight_app/explore/frontend/contract.js" */
+/** @import { CompareRequest } from "../../../app/headlight_app/compare/frontend/contract.ts" */
+/** @import { TraceRequest } from "../../../app/headlight_app/explore/frontend/contract.ts" */
 
 const EMPTY = '{"error":"B: The text is empty."}';
 const REQUEST = /** @type {CompareRequest} */ ({ alignment: "tokens", query: -1 });

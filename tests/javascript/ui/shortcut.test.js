@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isShortcut } from "../../../app/headlight_app/ui/frontend/shortcut.js";
+import { isShortcut } from "../../../app/headlight_app/ui/frontend/shortcut.ts";
 
 /** @param {Partial<KeyboardEvent>} [event] */
 function pressed(event) {

@@ -9,13 +9,13 @@ import {
   formatShort,
   formatSigned,
   tokenOptions,
-} from "../../../app/headlight_app/ui/frontend/charts/charts.js";
+} from "../../../app/headlight_app/ui/frontend/charts/charts.ts";
 import {
   formatPercent,
   inlineText,
   truncateText,
   visibleText,
-} from "../../../app/headlight_app/ui/frontend/dom/dom.js";
+} from "../../../app/headlight_app/ui/frontend/dom/dom.ts";
 
 test("white space and control characters are visible", () => {
   assert.equal(visibleText(" the cat\n\t"), "·the cat¶→");

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setText } from "../../../app/headlight_app/ui/frontend/text_box.js";
+import { setText } from "../../../app/headlight_app/ui/frontend/text_box.ts";
 
 /** The used parts of a box. @param {string} value @param {number} selectionStart @param {number} selectionEnd */
 function createBox(value, selectionStart, selectionEnd) {

@@ -4,16 +4,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "../dom.js";
 
-/** @import { AlignmentView, BarsView, ChangesView, ChoiceView, FlowView, HeatMapView, InputView, LinesView, MatrixView, Pick, SpansView, TableView, TokenPlace, TokensView, TreeNode, TreeView, View } from "../../../app/headlight_app/ui/frontend/views/types.js" */
+/** @import { AlignmentView, BarsView, ChangesView, ChoiceView, FlowView, HeatMapView, InputView, LinesView, MatrixView, Pick, SpansView, TableView, TokenPlace, TokensView, TreeNode, TreeView, View } from "../../../app/headlight_app/ui/frontend/views/types.ts" */
 
-const { createRows } = await import("../../../app/headlight_app/ui/frontend/views/rows.js");
-const { drawViews } = await import("../../../app/headlight_app/ui/frontend/views/export/figures.js");
-const { survivors } = await import("../../../app/headlight_app/ui/frontend/views/graphs/tree.js");
-const { markPlaces } = await import("../../../app/headlight_app/ui/frontend/views/tokens/places.js");
-const { markAlignments } = await import("../../../app/headlight_app/ui/frontend/views/tokens/alignment.js");
-const { createElement } = await import("../../../app/headlight_app/ui/frontend/dom/dom.js");
-const { drawControl } = await import("../../../app/headlight_app/ui/frontend/views/controls.js");
-const { tablesOf } = await import("../../../app/headlight_app/ui/frontend/views/export/tables.js");
+const { createRows } = await import("../../../app/headlight_app/ui/frontend/views/rows.ts");
+const { drawViews } = await import("../../../app/headlight_app/ui/frontend/views/export/figures.ts");
+const { survivors } = await import("../../../app/headlight_app/ui/frontend/views/graphs/tree.ts");
+const { markPlaces } = await import("../../../app/headlight_app/ui/frontend/views/tokens/places.ts");
+const { markAlignments } = await import("../../../app/headlight_app/ui/frontend/views/tokens/alignment.ts");
+const { createElement } = await import("../../../app/headlight_app/ui/frontend/dom/dom.ts");
+const { drawControl } = await import("../../../app/headlight_app/ui/frontend/views/controls.ts");
+const { tablesOf } = await import("../../../app/headlight_app/ui/frontend/views/export/tables.ts");
 
 const PLAIN = { note: "", before: "", tables: null };
 /** @type {MatrixView} */

@@ -6,7 +6,7 @@ import { afterEach, test } from "node:test";
 import { Opened, pack, settle, wordsOf } from "../opened.js";
 
 const UI = new URL("../../../app/headlight_app/ui/frontend/", import.meta.url);
-const { default: run } = await import(new URL("views/page/views_page.js", UI).href);
+const { default: run } = await import(new URL("views/page/views_page.ts", UI).href);
 const read = (/** @type {string} */ path) => readFileSync(new URL(path, UI), "utf8");
 const HTML = read("views/page/views_page.html").replace("<!-- the export menu -->", read("export/export_menu.html"));
 

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeWeight, encodeWeight } from "../../../app/headlight_app/ui/frontend/weight_code.js";
-import { readFloats, unpack } from "../../../app/headlight_app/ui/frontend/wire.js";
+import { decodeWeight, encodeWeight } from "../../../app/headlight_app/ui/frontend/weight_code.ts";
+import { readFloats, unpack } from "../../../app/headlight_app/ui/frontend/wire.ts";
 
 /** An answer as app/headlight_app/contract/reply.py packs it. @param {unknown} meta @param {Uint8Array} numbers */
 function pack(meta, numbers) {

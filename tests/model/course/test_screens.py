@@ -76,7 +76,7 @@ STEADY = {
     "heads/cost",
     "architectures/configurations",
 }
-FORMULAS = Path(__file__).parents[3] / "app/headlight_app/ui/frontend/formulas/formula.js"
+FORMULAS = Path(__file__).parents[3] / "app/headlight_app/ui/frontend/formulas/formula.ts"
 COMMAND = re.compile(r"\\([A-Za-z]+)")
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 

@@ -19,7 +19,7 @@ from headlight.rendering.plots import PLOTS
 from tests.model import toys
 from tests.sampling import examples
 
-HEAD_PANEL = Path(__file__).parents[3] / "app/headlight_app/ui/frontend/heads/head_panel.js"
+HEAD_PANEL = Path(__file__).parents[3] / "app/headlight_app/ui/frontend/heads/head_panel.ts"
 TEXT = "the cat sat on the mat"
 SNIPPETS = (
     "</script>",

@@ -1,0 +1,216 @@
+// Export of the Compare page: the head of both sides, their difference, all distances, the predictions.
+
+import type { Meaning } from "../../ui/frontend/charts/answer_numbers.ts";
+import { figureBars } from "../../ui/frontend/charts/answer_numbers.ts";
+import { addBars } from "../../ui/frontend/charts/figure_charts.ts";
+import { addLines, fitText, LABEL_SIZE } from "../../ui/frontend/charts/figure_text.ts";
+import {
+  addColourScale,
+  addHeatmap,
+  addPanels,
+  beginFigure,
+  colourNames,
+  MARGIN,
+  titled,
+} from "../../ui/frontend/charts/shapes.ts";
+import { inlineText, visibleText } from "../../ui/frontend/dom/dom.ts";
+import { createTable, explained, numbered } from "../../ui/frontend/export/page_export.ts";
+import type { Box, Figure, ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.ts";
+import { encodeWeight } from "../../ui/frontend/weight_code.ts";
+import type { AttentionPair, Comparison } from "./comparison.ts";
+import { distanceCodes } from "./comparison.ts";
+import { weightDifference } from "./difference.ts";
+import { sharedTokens } from "./heatmaps.ts";
+import { areComparable, meaningsOf } from "./predictions.ts";
+import type { ComparedPrediction, HeadIndex } from "./types.d.ts";
+
+/** [query key]; NaN: forbidden. */
+type WeightMatrix = { rows: { text: string }[]; columns: { text: string }[]; values: Float32Array };
+type Panel = { title: string; matrix: WeightMatrix; codes: Uint8Array; signed: boolean };
+
+type Drawn = {
+  panels: Panel[];
+  shows: string | undefined;
+  extent: number;
+  distance: (number | null)[][];
+  predictions: ComparedPrediction[];
+};
+
+const SIDES = [0, 1];
+const DISTANCES = "the Jensen–Shannon distance of each head";
+const NOTHING = { panels: [], distance: [], predictions: [] };
+
+/** @param names of the sides, from their differences @param alignment in words */
+export function comparedView(
+  { comparison, attention, heads }: { comparison: Comparison; attention: AttentionPair; heads: HeadIndex[] },
+  names: [string, string],
+  alignment: string,
+): ShownView {
+  const difference = weightDifference(comparison, attention, heads);
+  const weights = SIDES.map((side) => sideWeights(comparison, attention, side, heads[side]));
+  const { queries, keys } = attention.groups[0];
+  const shared = {
+    rows: sharedTokens(comparison, queries, difference.queries),
+    columns: sharedTokens(comparison, keys, difference.keys),
+    values: difference.numbers,
+  };
+  const title = headsTitle(heads);
+  const panels: Panel[] = SIDES.map((side) => ({
+    title: `${"AB"[side]}${names[side] ? ` · ${names[side]}` : ""}`,
+    matrix: weights[side],
+    codes: Uint8Array.from(weights[side].values, encodeWeight),
+    signed: false,
+  }));
+  if (difference.codes.length) panels.push({ title: "B − A", matrix: shared, codes: difference.codes, signed: true });
+  const { predictions } = comparison;
+  const { distance } = attention;
+  const { shows } = attention.groups[0];
+  const words = `${title} · ${shows || "attention weights"} of A and B, and B − A where tokens correspond (${alignment})`;
+  const figureOf = (parts: Partial<Drawn>, shown: string): ShownFigure => ({
+    name: `compare-${fileWords(heads)}`,
+    shown,
+    draw: (width, heading) =>
+      drawComparison(width, heading || title, { ...NOTHING, shows, extent: difference.extent, ...parts }),
+  });
+  const all = figureOf({ panels, distance, predictions }, `${words}; ${DISTANCES}; predictions`);
+  const tables = {
+    "Weights of A": weightTable(`compare A ${fileWords(heads)}`, weights[0]),
+    "Weights of B": weightTable(`compare B ${fileWords(heads)}`, weights[1]),
+    ...(difference.codes.length ? { "B − A": weightTable(`compare B-A ${fileWords(heads)}`, shared) } : {}),
+    "Distance of each head": distanceTable(attention.distance),
+    ...Object.fromEntries(comparison.predictions.map((one, _, { length }) => predictionTable(one, length > 1))),
+  };
+  return {
+    sides: comparedSides({ comparison, attention, heads }),
+    charts: {
+      "all panels": () => all,
+      ...Object.fromEntries(panels.map((panel) => [panel.title, () => figureOf({ panels: [panel] }, words)])),
+      "distances of all heads": () => figureOf({ distance }, DISTANCES),
+      predictions: () => figureOf({ predictions }, "predictions of A and B"),
+    },
+    tables: explained(tables, all.shown),
+  };
+}
+
+export function comparedSides({
+  comparison,
+  attention,
+  heads,
+}: {
+  comparison: Comparison;
+  attention: AttentionPair;
+  heads: HeadIndex[];
+}) {
+  return SIDES.map((side) => describeSide(comparison, attention, side, heads[side]));
+}
+
+function headsTitle([one, other]: HeadIndex[]) {
+  const same = one.layer === other.layer && one.head === other.head;
+  const name = ({ layer, head }: HeadIndex) => `Layer ${layer} · Head ${head}`;
+  return same ? name(one) : `${name(one)} of A, ${name(other)} of B`;
+}
+
+function fileWords([{ layer, head }]: HeadIndex[]) {
+  return `layer${layer}-head${head}`;
+}
+
+function sideWeights(comparison: Comparison, { groups }: AttentionPair, side: number, head: HeadIndex): WeightMatrix {
+  const group = groups[side];
+  const weight = comparison.weights(side, group, head);
+  return {
+    rows: comparison.tokens(side, group.queries),
+    columns: comparison.tokens(side, group.keys),
+    values: Float32Array.from({ length: group.rows * group.columns }, (_, cell) =>
+      weight(Math.floor(cell / group.columns), cell % group.columns),
+    ),
+  };
+}
+
+function describeSide(
+  comparison: Comparison,
+  { groups }: AttentionPair,
+  side: number,
+  { layer, head }: HeadIndex,
+): ShownSide {
+  const { source } = comparison.questions[side];
+  return {
+    question: { ...comparison.questions[side] },
+    attention_group: groups[side].name,
+    heads: [[layer, head]],
+    tokens: comparison.tokens(side, "text"),
+    source_tokens: source ? comparison.tokens(side, "source") : null,
+  };
+}
+
+function drawComparison(
+  width: number,
+  heading: string,
+  { panels, shows, extent, distance, predictions }: Drawn,
+): { figure: Figure; y: number } {
+  const { figure, y: top } = beginFigure(width, heading);
+  const palette = colourNames(true);
+  const maps = panels.map(({ title, matrix, codes, signed }) => {
+    const names = { rows: matrix.rows.map(({ text }) => text), columns: matrix.columns.map(({ text }) => text) };
+    const map = { ...names, axes: { down: "query", across: "key" }, codes, signed, ...(signed && { palette }) };
+    return titled(figure, title, (box) => addHeatmap(figure, map, box));
+  });
+  let y = addPanels(figure, top, maps, width > 120 ? 3 : 2);
+  if (panels.some(({ signed }) => !signed))
+    y = addColourScale(
+      figure,
+      { low: "0", high: "1", words: `${shows || "attention weight"}, square-root scale` },
+      MARGIN,
+      y,
+    );
+  const ends = { low: `−${extent.toFixed(2)}`, high: `+${extent.toFixed(2)}` };
+  if (panels.some(({ signed }) => signed))
+    y = addColourScale(figure, { ...ends, words: "B − A, white at zero", palette }, MARGIN, y);
+  const about = "Jensen–Shannon distance of each head (H) of each layer (L)";
+  const more = distance.length ? [titled(figure, about, (box) => drawDistances(figure, distance, box))] : [];
+  more.push(...predictions.map((one) => (box: Box) => drawPrediction(figure, one, box)));
+  return { figure, y: addPanels(figure, y + 1, more, width > 120 ? 2 : 1) };
+}
+
+function drawDistances(figure: Figure, distance: (number | null)[][], box: Box) {
+  const { codes, high } = distanceCodes(distance);
+  const rows = distance.map((_, layer) => `L${layer}`);
+  const columns = (distance[0] ?? []).map((_, head) => `H${head}`);
+  const end = addHeatmap(figure, { rows, columns, axes: { down: "layer", across: "head" }, codes }, box);
+  return addColourScale(figure, { low: "0", high: high.toFixed(2), words: "" }, box.x, end);
+}
+
+function drawPrediction(figure: Figure, prediction: ComparedPrediction, box: Box) {
+  const { titles, places, candidates, distance } = prediction;
+  const title = titles[0] === titles[1] ? titles[0] : titles.join(" / ");
+  let y = addLines(figure, [title], box.x, box.y, { bold: true });
+  const where = places.map(
+    ([words, token], side) => `${"AB"[side]}: ${words}${token === null ? "" : `“${inlineText(token)}”`}`,
+  );
+  const far = distance === null ? [] : [`distance ${distance.toFixed(3)}`];
+  y = addLines(figure, [fitText([...where, ...far].join(" · "), LABEL_SIZE, box.width)], box.x, y);
+  const rows = candidates.map(({ text, left, right }) => ({ label: visibleText(text), values: [left, right] }));
+  const meanings = meaningsOf(prediction);
+  const meaning = areComparable(meanings) ? meanings[0] : ({ problem_type: "regression" } as Meaning);
+  return addBars(
+    figure,
+    { rows, kinds: ["A", "B"], ...figureBars(meaning, rows), missing: "cannot" },
+    { ...box, y: y + 0.8 },
+  );
+}
+
+function weightTable(name: string, { rows, columns, values }: WeightMatrix): Table {
+  return createTable(name, { query: numbered(rows), key: numbered(columns) }, values);
+}
+
+function distanceTable(distance: (number | null)[][]): Table {
+  const head = (distance[0] ?? []).map((_, place) => String(place));
+  const values = distance.flat().map((number) => number ?? Number.NaN);
+  return createTable("compare distances", { layer: distance.map((_, layer) => String(layer)), head }, values);
+}
+
+function predictionTable({ candidates, positions }: ComparedPrediction, several: boolean): [string, Table] {
+  const values = candidates.flatMap(({ left, right }) => [left ?? Number.NaN, right ?? Number.NaN]);
+  const labels = { token: numbered(candidates), side: ["A", "B"] };
+  const title = several ? `Predictions at position ${positions[0]}` : "Predictions";
+  return [title, createTable(`compare predictions ${positions[0]}`, labels, values)];
+}

@@ -1,0 +1,42 @@
+// A learner's own sound: the WAV file is uploaded once, and receives a name that only this learner can use.
+
+import { createButton, createElement } from "../../../ui/frontend/dom/dom.ts";
+import { failureText, uploadFile } from "../../../ui/frontend/server.ts";
+import type { RecordingControl } from "../types.ts";
+import { createTitle } from "./matrix_table.ts";
+
+const MAX_FILE_SIZE = 8 << 20;
+
+export function createRecording(control: RecordingControl, api: string, change: (text: string) => void) {
+  const named = { testid: `input-${control.name}`, ariaLabel: control.title };
+  const file = createElement("input", "", [], { ...named, type: "file", accept: ".wav,audio/wav" });
+  const label = createElement("label", "small file", ["Choose a file", file]);
+  const clear = createButton("small", "Back to the tones", `clear-${control.name}`, () => change(""));
+  const said = createElement("span", "quiet", [], { role: "status" });
+  file.onchange = async () => {
+    const [chosen] = file.files ?? [];
+    file.value = ""; // the same file may be chosen again
+    if (!chosen) return;
+    said.textContent = "Uploading …";
+    try {
+      const name = await uploadRecording(api, chosen);
+      change(name);
+      said.textContent = chosen.name;
+    } catch (error) {
+      said.textContent = failureText(error);
+    }
+  };
+  return {
+    element: createElement("div", "control recording", [createTitle(control.title), label, clear, said]),
+    draw: (text: string) => {
+      clear.hidden = !text;
+      if (!text) said.textContent = "";
+    },
+  };
+}
+
+/** @returns its name, for this visitor only */
+async function uploadRecording(api: string, file: File): Promise<string> {
+  if (file.size > MAX_FILE_SIZE) throw new Error("A sound may have up to 8 MB; cut out a part of this one.");
+  return uploadFile(api, await file.arrayBuffer(), "audio/wav");
+}

@@ -1,6 +1,0 @@
-// The module that draws each panel of Explore, by the name of its row of TABS in Python.
-
-export { default as heads } from "../../ui/frontend/heads/heads_tab.js";
-export { default as layers } from "./layers/layers_tab.js";
-export { default as tokens } from "./tokens/tokens_tab.js";
-export { default as walkthrough } from "./walkthrough/walkthrough_tab.js";

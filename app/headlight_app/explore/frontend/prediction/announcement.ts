@@ -1,0 +1,47 @@
+// Announces the effect of a change on the prediction to screen readers.
+
+import { answerNumber } from "../../../ui/frontend/charts/answer_numbers.ts";
+import { announce } from "../../../ui/frontend/dom/announce.ts";
+import { inlineText } from "../../../ui/frontend/dom/dom.ts";
+import { remembered } from "../../../ui/frontend/dom/memory.ts";
+import { countChanges } from "../edits/edit_history.ts";
+import type { ExplorePage, Prediction } from "../types.ts";
+
+/** The state of an answer, to compare with the next one. */
+type Known = { model: string; masked: string; text: string; notes: readonly string[] };
+
+const memory = remembered((_: ExplorePage) => ({ known: null as Known | null }));
+
+/** The likeliest answer with its probability (or the highest score), and the number before the change. */
+export function announcedPrediction(prediction: Prediction, changed: boolean) {
+  const [likeliest] = [...prediction.candidates].sort((one, other) => other.after - one.after);
+  const before = changed ? `, before ${answerNumber(prediction, likeliest.before)}` : "";
+  return `${prediction.title}: ${inlineText(likeliest.text)} ${answerNumber(prediction, likeliest.after)}${before}`;
+}
+
+/**
+ * The announcement of an answer: the prediction and new warnings after a change of the model or its mask; nothing while
+ * the visitor types.
+ */
+export function announcedChange(known: Known | null, now: Known, prediction: Prediction | undefined, changed: boolean) {
+  const isMasked = known?.text === now.text && known.masked !== now.masked; // otherwise the masks went with the text
+  if (!known || (known.model === now.model && !isMasked)) return "";
+  const predicted = prediction?.candidates.length ? [announcedPrediction(prediction, changed)] : [];
+  const fresh = now.notes.filter((note) => !known.notes.includes(note));
+  return [...predicted, ...fresh].join(". ");
+}
+
+/** Announces an answer once it is drawn. */
+export function announcePrediction(page: ExplorePage) {
+  const { choice, answer } = page.state;
+  const { text, source, text_pair, chat, masked_positions } = answer.question;
+  const now = {
+    model: JSON.stringify([choice.edits, choice.variant]),
+    masked: JSON.stringify(masked_positions),
+    text: JSON.stringify([text, source, text_pair, chat]),
+    notes: answer.notes,
+  };
+  const words = announcedChange(memory(page).known, now, answer.predictions[0], countChanges(choice) > 0);
+  memory(page).known = now;
+  if (words) announce(page.view.elements.root, words);
+}

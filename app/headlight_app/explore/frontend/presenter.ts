@@ -1,0 +1,50 @@
+// Presenter mode: large type and thick lines for a projector; rarely used parts move into one small menu.
+
+import { closest } from "../../ui/frontend/dom/dom.ts";
+import { find, findByTestId } from "../../ui/frontend/dom/elements.ts";
+import { remembered } from "../../ui/frontend/dom/memory.ts";
+import { createPopover } from "../../ui/frontend/dom/popover.ts";
+import { clearLayout } from "../../ui/frontend/heads/heads_tab.ts";
+import { togglePresenter } from "../../ui/frontend/presenter.ts";
+import type { ExplorePage } from "./types.ts";
+
+const IN_MENU = [".order", ".examples", ".changes-bar", ".export"];
+
+type Moved = { part: HTMLElement; home: Comment }; // a part in the menu, and the placeholder at its original place
+
+const memory = remembered(() => ({ menu: null as HTMLElement | null, moved: [] as Moved[] }));
+
+/** @returns ends it */
+export function listenToPresenter(page: ExplorePage, place: ParentNode): () => void {
+  const menu = findByTestId(place, "presenter-menu");
+  const button = findByTestId(place, "presenter-menu-button");
+  memory(page).menu = menu;
+  memory(page).moved = IN_MENU.map((selector) => {
+    const part = find(place, selector);
+    const home = document.createComment("its place without presenter mode");
+    part.before(home);
+    return { part, home };
+  });
+  const { show, end } = createPopover(button, menu);
+  menu.onclick = (event) => {
+    if (closest(event, ".example")) show(false);
+  };
+  return end;
+}
+
+/** Applies presenter mode; drawings follow the class through `--type`. */
+export function drawPresenter(page: ExplorePage) {
+  const { root, boxes } = page.view.elements;
+  const { choice } = page.state;
+  const presenter = choice.presenter === "1";
+  const before = root.className;
+  root.classList.toggle("embedded", choice.embedded === "1");
+  togglePresenter(root, presenter, boxes);
+  if (root.className === before) return;
+  const { menu, moved } = memory(page);
+  for (const { part, home } of moved) {
+    if (presenter) menu?.append(part);
+    else home.after(part);
+  }
+  clearLayout(page); // thumbnails are laid out again
+}

@@ -1,0 +1,308 @@
+// The teacher's sheet: the link for the class, then its answers and places, and one student's view.
+
+import { createElement, updateChildren } from "../../ui/frontend/dom/dom.ts";
+import { findAll, findByTestId, listenToSheet } from "../../ui/frontend/dom/elements.ts";
+import { linkNotes } from "../../ui/frontend/export/link_notes.ts";
+import { askRoute, failureText } from "../../ui/frontend/server.ts";
+import type { RoomPanelAnswer, RoomPanelRequest, View } from "./contract.ts";
+import type { Bar } from "./counts.ts";
+import { countBars, isTyped } from "./counts.ts";
+import type { Describers } from "./places.ts";
+import { Places } from "./places.ts";
+import { sceneAddress } from "./scene_list.ts";
+import type { Invitation, RoomData } from "./types.ts";
+
+type Told = { view: () => View; opened: (code: string) => void; ended: () => void }; // callbacks of the room
+
+const PAUSE = 2000; // milliseconds between two requests
+const SURE = 4000; // milliseconds in which a second click ends the room
+
+export class RoomPanel {
+  #data;
+  #told;
+  #places;
+  #elements;
+  #code = "";
+  #invited = 0;
+  #seen: RoomPanelAnswer | null = null;
+  /** The place of the question that the teacher has chosen; "" follows the latest. */
+  #chosen = "";
+  #showsTyped = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(place: HTMLElement, data: RoomData, describers: Describers, told: Told) {
+    this.#data = data;
+    this.#told = told;
+    this.#places = new Places(data.api, data.pages, describers);
+    this.#elements = findElements(place);
+    this.#invited = data.invitation?.number ?? 0;
+    this.#listen();
+  }
+
+  update(data: RoomData) {
+    this.#data = data;
+    if (data.invitation && data.invitation.number !== this.#invited) {
+      this.#invited = data.invitation.number;
+      this.#invite(data.invitation);
+    }
+    this.#draw(); // presenter mode has less space
+  }
+
+  end() {
+    clearTimeout(this.#timer);
+  }
+
+  /** Show the panel of this teacher's room. */
+  follow(code: string) {
+    this.#code = code;
+    this.#look();
+  }
+
+  #listen() {
+    const { sheet, button, open, end, admit, typed, before, after, form, number, unshow, join, code } = this.#elements;
+    button.onclick = () => sheet.showModal();
+    listenToSheet(sheet);
+    open.onclick = () => this.#try(() => this.#open());
+    end.onclick = () => this.#try(() => this.#end());
+    admit.onclick = () => this.#try(() => this.#ask({ admit: true }));
+    unshow.onclick = () => this.#try(() => this.#ask({ show: 0 }));
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      this.#try(() => this.#ask({ show: Number(number.value) }));
+    };
+    join.onsubmit = (event) => {
+      event.preventDefault();
+      location.assign(this.#data.api.replace(/api$/, `room/${code.value}`));
+    };
+    typed.onclick = () => {
+      this.#showsTyped = !this.#showsTyped;
+      this.#draw();
+    };
+    before.onclick = () => this.#turn(1);
+    after.onclick = () => this.#turn(-1);
+  }
+
+  /** Open the sheet with the link to the current view or, in a room, to the room. */
+  #invite({ address, site, picture }: Invitation) {
+    if (!this.#code) this.#drawWayIn("Invite the room", this.#told.view(), address, site, picture);
+    if (!this.#elements.sheet.open) this.#elements.sheet.showModal();
+  }
+
+  async #try(act: () => Promise<void>) {
+    const { problem } = this.#elements;
+    problem.hidden = true;
+    try {
+      await act();
+    } catch (error) {
+      problem.textContent = failureText(error);
+      problem.hidden = false;
+    }
+  }
+
+  async #open() {
+    const { meta } = await askRoute(this.#data.api, "room_open", { view: this.#told.view() });
+    this.#code = meta.code;
+    this.#told.opened(meta.code);
+    await this.#show(meta);
+    this.#elements.end.focus();
+    this.#wait();
+  }
+
+  async #end() {
+    const { end } = this.#elements;
+    if (end.dataset.sure !== "1") {
+      end.dataset.sure = "1";
+      end.textContent = "End it and forget all answers?";
+      setTimeout(() => this.#calm(), SURE);
+      return;
+    }
+    await askRoute(this.#data.api, "room_end", { code: this.#code });
+    this.#gone();
+  }
+
+  #calm() {
+    delete this.#elements.end.dataset.sure;
+    this.#elements.end.textContent = "End the room";
+  }
+
+  #gone() {
+    const { sheet, seen, start, button } = this.#elements;
+    sheet.close();
+    clearTimeout(this.#timer);
+    this.#code = this.#chosen = "";
+    this.#seen = null;
+    this.#showsTyped = false;
+    this.#calm();
+    this.#told.ended();
+    seen.hidden = button.hidden = true;
+    markRoom(false, "0px");
+    start.hidden = false;
+  }
+
+  async #ask(decision: Partial<RoomPanelRequest>) {
+    const { meta } = await askRoute(this.#data.api, "room_panel", { code: this.#code, ...decision });
+    await this.#show(meta);
+  }
+
+  async #look() {
+    try {
+      await this.#ask({});
+    } catch (error) {
+      if (!(error instanceof TypeError)) return this.#gone(); // the room has ended; after a network failure it tries again
+    }
+    this.#wait();
+  }
+
+  #wait() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#look(), PAUSE);
+  }
+
+  /** @param step 1 for the question answered before, -1 for the one answered after */
+  #turn(step: number) {
+    const questions = this.#seen?.questions ?? [];
+    const next = questions[this.#shownQuestion() + step];
+    if (next) this.#chosen = next.place;
+    this.#draw();
+  }
+
+  #shownQuestion() {
+    return Math.max(0, this.#seen?.questions.findIndex(({ place }) => place === this.#chosen) ?? 0);
+  }
+
+  /** Draw the panel, without questions at places that the server does not know. */
+  async #show(seen: RoomPanelAnswer) {
+    const titles = await Promise.all(seen.questions.map(({ place }) => this.#places.title(place).catch(() => "")));
+    if (seen.code !== this.#code) return; // the room has ended
+    this.#seen = { ...seen, questions: seen.questions.filter((_, at) => titles[at]) };
+    await this.#draw();
+  }
+
+  async #draw() {
+    const seen = this.#seen;
+    if (!seen) return;
+    const { seen: panel, start, button, numbers, admit } = this.#elements;
+    this.#drawWayIn(`Room ${seen.code}`, seen.view, seen.link, seen.link, seen.picture);
+    start.hidden = true;
+    panel.hidden = button.hidden = false;
+    const { presenter } = this.#data;
+    setText(button, presenter ? `${seen.code} · ${seen.present}` : `Room ${seen.code} · ${seen.present} here`);
+    button.title = `Room ${seen.code}: ${seen.present} here`;
+    markRoom(!presenter, presenter ? "100px" : "0px");
+    setText(numbers, `${seen.present} here of ${seen.members} who joined · open for ${duration(seen.seconds_left)}`);
+    admit.hidden = !seen.refused;
+    setText(admit, `${seen.refused} more from one network: admit them`);
+    this.#drawNetworks(seen);
+    this.#drawShown(seen);
+    await Promise.all([this.#drawQuestion(seen), this.#drawPlaces(seen)]);
+  }
+
+  #drawWayIn(title: string, { query }: View, address: string, shown: string, svg: string) {
+    const { title: heading, picture, address: line, note } = this.#elements;
+    setText(heading, title);
+    setText(line, shown.replace(/^https?:\/\//, ""));
+    line.title = address;
+    const source = `data:image/svg+xml,${encodeURIComponent(svg)}`;
+    if (picture.src !== source) picture.src = source;
+    picture.alt = `QR code of ${address}`;
+    const own = Object.entries(this.#data.own_models).find(([name]) => decodeURIComponent(query).includes(name));
+    setText(note, linkNotes(address, { omitted: [], ownModel: own?.[1] ?? "", hasOwnPicture: false }));
+  }
+
+  /** A button for each network with many students; drawn anew only if it changed. */
+  #drawNetworks({ networks: all }: RoomPanelAnswer) {
+    const { networks } = this.#elements;
+    const texts = all.map(({ first, members }) => `Network of student ${first}: remove its ${members} students`);
+    if (texts.join() === [...networks.children].map(({ textContent }) => textContent).join()) return;
+    const buttons = texts.map((text) => createElement("button", "act", text));
+    for (const [at, button] of buttons.entries()) {
+      button.onclick = () => this.#try(() => this.#ask({ free: all[at].first }));
+    }
+    networks.replaceChildren(...buttons);
+  }
+
+  #drawShown({ shown }: RoomPanelAnswer) {
+    const { view, unshow } = this.#elements;
+    view.hidden = !shown?.view;
+    unshow.hidden = !shown;
+    if (!shown) return;
+    setText(view, `Open the view of student ${shown.number}`);
+    setText(unshow, `Stop ${shown.view ? "showing" : "waiting for"} student ${shown.number}`);
+    if (shown.view) view.href = sceneAddress({ name: "", ...shown.view }, this.#data.pages, true);
+  }
+
+  /** Draw the chosen question, or else the next place that has a question. */
+  async #drawQuestion(seen: RoomPanelAnswer) {
+    const { question, answers, answered, typed, before, after } = this.#elements;
+    for (const { place, answers: counts } of seen.questions.slice(this.#shownQuestion())) {
+      const asked = await this.#places.question(place).catch(() => null);
+      if (!asked) continue;
+      if (seen !== this.#seen) return;
+      const total = counts.reduce((sum, { count }) => sum + count, 0);
+      setText(question, asked.text);
+      setText(answered, `${await this.#places.title(place)} · ${total} first ${total === 1 ? "answer" : "answers"}`);
+      updateChildren(answers, ...countBars(asked, counts, this.#showsTyped).map((bar) => createBar(bar, total)));
+      typed.hidden = !isTyped(asked);
+      setText(typed, this.#showsTyped ? "Hide typed answers" : "Show typed answers");
+      break;
+    }
+    const at = this.#shownQuestion();
+    before.hidden = after.hidden = seen.questions.length < 2;
+    before.disabled = at + 1 >= seen.questions.length;
+    after.disabled = at === 0;
+  }
+
+  async #drawPlaces(seen: RoomPanelAnswer) {
+    const { places } = this.#elements;
+    const titles = await Promise.all(seen.places.map(({ name }) => this.#places.title(name).catch(() => "")));
+    if (seen !== this.#seen) return;
+    const counts: Map<string, number> = new Map();
+    for (const [at, { count }] of seen.places.entries()) {
+      const title = titles[at] || "elsewhere";
+      counts.set(title, (counts.get(title) ?? 0) + count);
+    }
+    const collator = new Intl.Collator("en", { numeric: true });
+    const rows = [...counts].sort(([one], [other]) => collator.compare(one, other));
+    places.replaceChildren(
+      ...rows.map(([title, count]) => createElement("li", "", [createElement("b", "", count), ` ${title}`])),
+    );
+  }
+}
+
+/** Reserve space for the room: a line above the page, or a width in the header. */
+export function markRoom(isAbove: boolean, width: string) {
+  document.documentElement.classList.toggle("headlight-in-room", isAbove);
+  document.documentElement.style.setProperty("--room-width", width);
+}
+
+function createBar({ label, count }: Bar, total: number) {
+  const bar = createElement("span", "share");
+  bar.style.setProperty("--share", `${(100 * count) / Math.max(1, total)}%`);
+  return createElement("li", "", [createElement("span", "label", label), bar, createElement("b", "", count)]);
+}
+
+/** Set a text only if it changed, so that screen readers do not repeat it. */
+function setText(element: HTMLElement, text: string) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+function duration(seconds: number) {
+  const minutes = Math.ceil(seconds / 60);
+  return minutes > 90 ? `${Math.round(minutes / 60)} hours` : `${minutes} minutes`;
+}
+
+function findElements(place: HTMLElement) {
+  const words = findAll(place, ["title", "address", "note", "start", "problem", "seen"], undefined, "room-");
+  const seen = findAll(place, ["numbers", "question", "answered", "answers", "places", "networks"], undefined, "room-");
+  const choices = findAll(place, ["button", "open", "before", "after", "typed"], HTMLButtonElement, "room-");
+  const ends = findAll(place, ["unshow", "admit", "end"], HTMLButtonElement, "room-");
+  const inputs = findAll(place, ["code", "number"], HTMLInputElement, "room-");
+  return {
+    ...{ ...words, ...seen, ...choices, ...ends, ...inputs },
+    sheet: findByTestId(place, "room-sheet", HTMLDialogElement),
+    picture: findByTestId(place, "room-picture", HTMLImageElement),
+    join: findByTestId(place, "room-join-form", HTMLFormElement),
+    form: findByTestId(place, "room-show-form", HTMLFormElement),
+    view: findByTestId(place, "room-view", HTMLAnchorElement),
+  };
+}

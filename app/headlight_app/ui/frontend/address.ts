@@ -1,0 +1,87 @@
+// Writes choices into the address soon after they were made, without Streamlit, so that a reload loses nothing.
+
+const PAUSE = 300; // milliseconds without a change
+const VARIANT_PARTS = ["masks", "positional_encoding", "attention_function", "scale", "pooling"];
+
+export type State = Record<string, unknown>; // all choices, by their names in a link
+
+/** What to write: `settings` are the choices that only Streamlit changes. See `addressQuery`. */
+type Linked = { state: State; settings: State; defaults: State; longest: number };
+
+/** Writes the choices into the address. */
+export class AddressBar {
+  #state;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** @param state what to write now */
+  constructor(state: () => Linked) {
+    this.#state = state;
+  }
+
+  /** Call after a choice: the address follows in a moment. */
+  changed() {
+    this.cancel();
+    this.#timer = setTimeout(() => this.write(), PAUSE);
+  }
+
+  /** Writes it at once, unless Streamlit has written other settings: then its newer state is about to arrive. */
+  write() {
+    this.cancel();
+    const { state, settings, defaults, longest } = this.#state();
+    const written = Object.fromEntries(new URLSearchParams(location.search));
+    const query = addressQuery({ ...state, ...settings }, defaults, longest);
+    if (query === null || query === addressQuery(written, {}, longest)) return;
+    const [known, usual] = [parameters(settings), parameters(defaults)];
+    if (Object.entries(known).some(([name, value]) => value !== (written[name] ?? usual[name]))) return;
+    history.pushState(history.state, "", query ? `${location.pathname}?${query}` : location.pathname);
+  }
+
+  cancel() {
+    clearTimeout(this.#timer);
+  }
+}
+
+/**
+ * The parameters of a link: the choices that differ from the defaults. Null if the texts are too long for an address.
+ * @param longest characters of all texts together
+ */
+export function addressQuery(state: State, defaults: State, longest: number) {
+  const texts = ["text", "source", "text_pair", "other_text"].map((name) => String(state[name] ?? ""));
+  const length = texts.reduce((sum, text) => sum + [...text].length, 0);
+  if (length > longest || texts.some((text) => !text.isWellFormed())) return null;
+  const usual = parameters(defaults);
+  const chosen = Object.entries(parameters(state)).filter(([name, value]) => value !== usual[name]);
+  const query = new URLSearchParams(chosen);
+  query.sort();
+  return query.toString();
+}
+
+/** One parameter for each choice and each part of a variant. */
+function parameters({ variant, ...state }: State): Record<string, string> {
+  const all = { ...state, ...(variant ?? {}) };
+  const made = Object.entries(all).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(made.map(([name, value]) => [name, encode(value)]));
+}
+
+/** Files of earlier versions contain the parts of a variant at the top level. */
+export function withVariant(state: State) {
+  if ("variant" in state) return state;
+  const parts = VARIANT_PARTS.filter((name) => name in state);
+  return { ...state, variant: Object.fromEntries(parts.map((name) => [name, state[name]])) };
+}
+
+/**
+ * This page's address with another query, for sharing.
+ * @param site at which others reach its folder; empty: as `here`
+ */
+export function linkAddress(here: string, query: string, site: string) {
+  const page = new URL(here).pathname.split("/").at(-1) || ".";
+  const link = new URL(page, site ? `${site}/` : here);
+  link.search = query;
+  return link.href;
+}
+
+/** A choice as the value of a query parameter. */
+export function encode(value: unknown) {
+  return Array.isArray(value) ? value.join(";") : String(value ?? "");
+}

@@ -1,0 +1,62 @@
+// The numbers of a model's answers: probabilities in percent, or scores, which may be negative.
+
+import type { Prediction } from "../contract.ts";
+import { formatPercent } from "../dom/dom.ts";
+import { formatNumber } from "./charts.ts";
+import { createTrack } from "./track.ts";
+
+export type Meaning = Pick<Prediction, "problem_type">; // what the numbers mean; if it is missing, one answer is true
+
+const DIGITS = 4; // of a score, or all before the point
+
+export function areScores({ problem_type }: Meaning) {
+  return problem_type === "regression";
+}
+
+/** Whether labels do not exclude each other, so that several may be true, or none. */
+export function areIndependent({ problem_type }: Meaning) {
+  return problem_type === "multi-label";
+}
+
+export function answerNumber(meaning: Meaning, number: number) {
+  return areScores(meaning) ? formatScore(number) : formatPercent(number);
+}
+
+export function formatScore(number: number) {
+  return formatNumber(number, Math.max(DIGITS, Math.trunc(Math.abs(number)).toString().length));
+}
+
+/** The word for the answer with the largest number. */
+export function bestWord(meaning: Meaning) {
+  return areScores(meaning) ? "highest" : "likeliest";
+}
+
+/** The ends of the bars of some numbers: 0 and 1, or the range of the scores and 0. */
+export function barEnds(meaning: Meaning, numbers: (number | null)[]) {
+  if (!areScores(meaning)) return { least: 0, most: 1 };
+  const known = numbers.map((number) => number ?? 0);
+  return { least: Math.min(0, ...known), most: Math.max(0, ...known) };
+}
+
+/**
+ * The bar of a number among others. A lone score has none: nothing says how much it is.
+ * @param numbers all that are shown @param before the number to compare with
+ */
+export function createAnswerTrack(
+  meaning: Meaning,
+  numbers: (number | null)[],
+  number: number | null,
+  before?: number | null,
+) {
+  if (!areScores(meaning)) return createTrack(number, before);
+  return createTrack(numbers.length > 1 ? number : null, before, barEnds(meaning, numbers));
+}
+
+/** The format of bars in a figure, and their ends. */
+export function figureBars(meaning: Meaning, rows: { values: (number | null)[] }[]) {
+  const ends = barEnds(
+    meaning,
+    rows.flatMap(({ values }) => values),
+  );
+  return { ...ends, format: (number: number) => answerNumber(meaning, number) };
+}

@@ -1,0 +1,30 @@
+// A panel that a button opens and closes.
+
+import { listenTo } from "./dom.ts";
+
+/** Escape and a press outside close it too. @param around the area in which a press closes it */
+export function createPopover(
+  button: HTMLElement,
+  panel: HTMLElement,
+  opened: () => void = () => {},
+  around: EventTarget = document,
+) {
+  const show = (open: boolean) => {
+    panel.hidden = !open;
+    button.ariaExpanded = String(open);
+    if (open) opened();
+  };
+  button.onclick = () => show(Boolean(panel.hidden));
+  panel.addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape") return;
+    show(false);
+    button.focus();
+  });
+  const end = listenTo(around, {
+    pointerdown: (event) => {
+      const inside = event.composedPath().some((part) => part === panel || part === button);
+      if (!panel.hidden && !inside) show(false);
+    },
+  });
+  return { show, end };
+}

@@ -1,0 +1,214 @@
+// Views as figures for print: those of numbers, tokens, tables, spans and images.
+
+import { formatNumber, formatSigned } from "../../charts/charts.ts";
+import { colour, hexColour, PURPLE_ORANGE, readableInk, tint } from "../../charts/colours.ts";
+import { addBars, addLineChart } from "../../charts/figure_charts.ts";
+import { addTable } from "../../charts/figure_table.ts";
+import {
+  addLines as addTextLines,
+  LABEL_SIZE,
+  LINE_HEIGHT,
+  PRINT_COLOURS,
+  textWidth,
+  wrapText,
+} from "../../charts/figure_text.ts";
+import { addTokens } from "../../charts/figure_tokens.ts";
+import { addColourScale, addPanels, beginFigure, colourNames, titled } from "../../charts/shapes.ts";
+import { table } from "../../dom/table.ts";
+import type { Box, Figure, ShownFigure } from "../../types.ts";
+import { barNumber, isAlone } from "../bars.ts";
+import { extentsOf } from "../changes.ts";
+import { addFlowDrawing } from "../flow/flow.ts";
+import { addTreeDrawing } from "../graphs/tree.ts";
+import { addHeatMap } from "../heat_map.ts";
+import { addImages } from "../image.ts";
+import { lineChart } from "../lines.ts";
+import { cellText, formatRowNumber, groupColour, rowSum, scalesOf, scaleWords, shareColour } from "../matrix.ts";
+import { largestSize } from "../numbers.ts";
+import { addSpans } from "../spans.ts";
+import { addAlignment } from "../tokens/alignment.ts";
+import { colourOfGroup } from "../tokens/tokens.ts";
+import type {
+  AlignmentView,
+  BarsView,
+  ChangesView,
+  FlowView,
+  HeatMapView,
+  ImageView,
+  LinesView,
+  MatrixView,
+  SpansView,
+  TableView,
+  TokensView,
+  TreeView,
+  View,
+  ViewRow,
+} from "../types.ts";
+
+export type Drawn =
+  | MatrixView
+  | HeatMapView
+  | LinesView
+  | BarsView
+  | ChangesView
+  | FlowView
+  | TokensView
+  | TableView
+  | TreeView
+  | AlignmentView
+  | SpansView
+  | ImageView;
+type Panel = (figure: Figure) => (box: Box) => number; // returns its bottom edge
+
+const WIDEST_CHART = 120; // millimetres
+const GROUP_SHADE = 0.28; // of a group's colour in white
+const TOKEN_SHADE = 0.4; // of the same behind a token
+
+const FIGURES: { [Kind in Drawn["kind"]]: (figure: Figure, view: Extract<Drawn, { kind: Kind }>, box: Box) => number } =
+  table({
+    matrix: addMatrix,
+    heat_map: addHeatMap,
+    lines: addLines,
+    bars: addViewBars,
+    changes: addChanges,
+    flow: addFlowDrawing,
+    tokens: addViewTokens,
+    table: addViewTable,
+    tree: addTreeDrawing,
+    alignment: addAlignment,
+    spans: addSpans,
+    image: addImages,
+  });
+
+/** The views of some rows, those that can be drawn. @param across most of them side by side */
+export function drawViews(rows: Pick<ViewRow, "views">[], across: number = 1): ShownFigure["draw"] {
+  const panels = rows
+    .flatMap((row) => row.views)
+    .filter(isDrawn)
+    .map(panelOf);
+  return (width, title) => {
+    const { figure, y } = beginFigure(width, title);
+    const drawn = panels.map((panel) => panel(figure));
+    return { figure, y: addPanels(figure, y, drawn, Math.min(across, drawn.length)) };
+  };
+}
+
+/** Whether a view has a figure. */
+export function isDrawn(view: View): view is Drawn {
+  return view.kind in FIGURES;
+}
+
+function panelOf(view: Drawn): Panel {
+  const add = FIGURES[view.kind] as (figure: Figure, view: Drawn, box: Box) => number;
+  return (figure) => {
+    const draw = (box: Box) => add(figure, view, box);
+    return view.title ? titled(figure, view.title, draw) : draw;
+  };
+}
+
+function addMatrix(figure: Figure, view: MatrixView, box: Box) {
+  const scales = scalesOf(view);
+  const columns = [
+    ...Object.keys(view.row_numbers),
+    ...view.values[0].map((_, column) => view.columns[column] ?? ""),
+    ...(view.row_sums ? ["sum"] : []),
+  ];
+  const rows = view.values.map((numbers, row) => ({
+    label: view.rows[row] ?? "",
+    cells: [
+      ...Object.values(view.row_numbers).map((beside) => ({ lines: [formatRowNumber(beside[row])] })),
+      ...numbers.map((_, column) => printedCell(view, row, column, scales[row])),
+      ...(view.row_sums ? [{ lines: [rowSum(view, row)], bold: true }] : []),
+    ],
+  }));
+  const y = addTable(figure, { columns, rows }, box) + 0.8;
+  if (view.colours === "none" || view.colours === "groups") return y;
+  const { signed, ...ends } = scaleWords(view, scales[0]);
+  return addColourScale(figure, { ...ends, palette: colourNames(signed) }, box.x, y);
+}
+
+function printedCell(view: MatrixView, row: number, column: number, scale: number) {
+  const value = Number(view.values[row][column]);
+  const lines = [
+    ...cellText(view, row, column, scale).split("\n"),
+    ...(view.cell_notes[row]?.slice(column, column + 1) ?? []),
+  ];
+  if (!Number.isFinite(value) || view.colours === "none" || view.crossed?.[row][column]) return { lines };
+  if (view.colours === "groups") return { lines, fill: tint(groupColour(value), GROUP_SHADE) };
+  const bold = view.marked.some(([markedRow, markedColumn]) => markedRow === row && markedColumn === column);
+  if (view.colours === "shares") return { lines, fill: shareColour(value), bold };
+  return { lines, fill: colour(0.5 + value / scale / 2, PURPLE_ORANGE), bold };
+}
+
+function addLines(figure: Figure, view: LinesView, box: Box) {
+  return addLineChart(figure, lineChart(view), { ...box, width: Math.min(box.width, WIDEST_CHART) });
+}
+
+function addChanges(figure: Figure, view: ChangesView, box: Box) {
+  const { parts, start, end } = view;
+  const extents = extentsOf(view);
+  const total = (total: ChangesView["start"]) =>
+    total ? [{ label: total[0], values: [null], texts: [formatSigned(Number(total[1]))] }] : [];
+  const rows = parts.map(([label, number], place) => {
+    const [from, to] = extents[place];
+    return { label, values: [to], starts: [from], texts: [formatSigned(Number(number))] };
+  });
+  const ends = { least: Math.min(...extents.flat()), most: Math.max(...extents.flat()) };
+  return addBars(figure, { rows: [...total(start), ...rows, ...total(end)], kinds: [""], ...ends }, box);
+}
+
+function addViewBars(figure: Figure, view: BarsView, box: Box) {
+  if (isAlone(view)) {
+    const [number] = Object.values(view.series)[0].map(Number);
+    return addTextLines(figure, [`${view.labels[0]}   ${barNumber(view, number)}`], box.x, box.y);
+  }
+  const { labels, series, high } = view;
+  const kinds = Object.keys(series);
+  const rows = labels.map((label, place) => ({ label, values: kinds.map((kind) => Number(series[kind][place])) }));
+  const values = rows.flatMap((row) => row.values);
+  const ends = { least: Math.min(0, ...values), most: high ?? Math.max(0, largestSize(values)) };
+  const format = (number: number) => barNumber(view, number);
+  return addBars(figure, { rows, kinds, ...ends, format }, box);
+}
+
+function addViewTokens(figure: Figure, view: TokensView, box: Box) {
+  const y = addGroups(figure, view.group_titles, box);
+  const chips = view.tokens.map((text, index) => {
+    const beneath = [view.labels[index], view.below[index]].filter((words) => words !== undefined);
+    return { text, beneath, ...tokenColours(view, index) };
+  });
+  return addTokens(figure, chips, { ...box, y }) + 1;
+}
+
+function tokenColours({ shades, groups }: TokensView, index: number) {
+  const group = colourOfGroup(groups[index]);
+  if (group) return { fill: hexColour(tint(group, TOKEN_SHADE)) };
+  if (!shades.length) return { fill: PRINT_COLOURS.paper };
+  const ground = colour(0.5 + Math.max(-1, Math.min(shades[index], 1)) / 2, PURPLE_ORANGE);
+  const isDark = readableInk(ground) === "#fff";
+  return { fill: hexColour(ground), ink: isDark ? PRINT_COLOURS.paper : PRINT_COLOURS.ink };
+}
+
+/** The colours of groups, and what they are. */
+function addGroups(figure: Figure, titles: string[], { x: left, y, width }: Box) {
+  let x = left;
+  titles.forEach((title, group) => {
+    const long = textWidth(title, LABEL_SIZE) + 8;
+    if (x > left && x + long > left + width) [x, y] = [left, y + LABEL_SIZE * LINE_HEIGHT];
+    const fill = hexColour(tint(colourOfGroup(group), TOKEN_SHADE));
+    figure.shapes.push({ kind: "rectangle", x, y: y + 0.8, width: 2.2, height: 2.2, fill });
+    addTextLines(figure, [title], x + 3.2, y);
+    x += long;
+  });
+  return titles.length ? y + LABEL_SIZE * LINE_HEIGHT : y;
+}
+
+/** A line for each row, wrapped. */
+function addViewTable(figure: Figure, { columns, rows, digits }: TableView, { x, y, width }: Box) {
+  const written = (cell: string | number) => (typeof cell === "number" ? formatNumber(cell, digits) : cell);
+  const lines = rows.flatMap(([name, ...cells]) => {
+    const facts = cells.map((cell, place) => [columns[place + 1], written(cell)].filter(Boolean).join(" "));
+    return wrapText(`${name}   ${facts.filter(Boolean).join(", ")}`, LABEL_SIZE, width);
+  });
+  return addTextLines(figure, lines, x, y) + 1;
+}

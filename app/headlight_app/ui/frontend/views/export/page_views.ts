@@ -1,0 +1,85 @@
+// A page of views as figures and as numbers, each with its origin.
+
+import { explained } from "../../export/page_export.ts";
+import type { Question, ShownFigure, ShownSide, ShownView, Table, ViewsAnswer } from "../../types.ts";
+import type { Origin, ViewRow } from "../types.ts";
+import type { Drawn } from "./figures.ts";
+import { drawViews, isDrawn } from "./figures.ts";
+import { LONGEST_NAME, tablesOf } from "./tables.ts";
+
+type ShownPage = Omit<ViewsAnswer, "rows"> & { page: string; question: Question; rows: ViewRow[] };
+
+const ALL_CHARTS = "all charts";
+
+export function shownView(page: ShownPage): ShownView {
+  const [own, others] = [page.rows.filter(({ origin }) => !origin), page.rows.filter(({ origin }) => origin)];
+  const views = drawnOf(own);
+  const sets = views.map((view) => [view.title, [view]] as [string, Drawn[]]);
+  if (views.length > 1) sets.unshift([ALL_CHARTS, views]);
+  const whole = ownFigure(page, views);
+  return {
+    sides: pageSides(page),
+    charts: {
+      ...Object.fromEntries(sets.map(([subject, set]) => [subject, () => ownFigure(page, set)])),
+      ...Object.fromEntries(others.flatMap((row) => otherFigures(page, row))),
+    },
+    tables: {
+      ...explained(named(page, tablesOf(own)), whole.shown),
+      ...Object.assign({}, ...others.map((row) => otherTables(page, row))),
+    },
+  };
+}
+
+/** The run of the page. */
+export function pageSides({ question }: Pick<ShownPage, "question">): ShownSide[] {
+  return [sideOf(question)];
+}
+
+function sideOf(question: Question): ShownSide {
+  return { question, tokens: [], source_tokens: null };
+}
+
+function drawnOf(rows: ViewRow[]) {
+  return rows.flatMap(({ views }) => views.filter(isDrawn));
+}
+
+function ownFigure({ page, title, about }: ShownPage, views: Drawn[]): ShownFigure {
+  const draw = drawViews([{ views }], 2);
+  return {
+    name: `${page}-${plainName(title)}`,
+    shown: `${title}: ${views.map((view) => view.title.toLowerCase()).join(", ")} · ${about}`,
+    draw: (width, heading) => draw(width, heading || title),
+  };
+}
+
+/** The figures of numbers that are not from the page's run. */
+function otherFigures({ page }: ShownPage, row: ViewRow) {
+  const { models, words, brief } = row.origin as Origin;
+  return drawnOf([row]).map((view) => {
+    const name = `${page}-${plainName(view.title)}`;
+    const figure = { name, shown: `${view.title}, ${words}`, brief, sides: asTrained(models) };
+    return [view.title, () => ({ ...figure, draw: drawViews([{ views: [view] }]) })];
+  });
+}
+
+function otherTables(page: ShownPage, row: ViewRow) {
+  const sides = asTrained((row.origin as Origin).models);
+  const tables = Object.entries(named(page, tablesOf([row])));
+  return Object.fromEntries(tables.map(([title, table]) => [title, { ...table, sides }]));
+}
+
+/** Tables whose files are named after the page. */
+function named({ page }: ShownPage, tables: Record<string, Table>) {
+  const nameOf = ({ name }: Table) => `${page} ${name}`.slice(0, LONGEST_NAME);
+  return Object.fromEntries(Object.entries(tables).map(([title, table]) => [title, { ...table, name: nameOf(table) }]));
+}
+
+/** Models without an input; the fields of their questions that are left out are the defaults. */
+function asTrained(models: string[]) {
+  return models.map((model) => sideOf({ model, edits: [] } as unknown as Question));
+}
+
+/** @param title as a part of a file's name */
+function plainName(title: string) {
+  return (title.toLowerCase().match(/[a-z0-9]+/g) ?? []).join("-");
+}

@@ -1,0 +1,28 @@
+// The format of answers: JSON header, then binary payload.
+
+export interface Packed<Meta = Record<string, unknown>> {
+  meta: Meta;
+  start: number; // where the numbers begin
+  buffer: ArrayBuffer;
+}
+
+/** An answer is the length of the JSON, the JSON, and raw numbers that begin at the next multiple of four. */
+export function unpack<Meta = Record<string, unknown>>(buffer: ArrayBuffer): Packed<Meta> {
+  const length = new DataView(buffer).getUint32(0, true);
+  const meta = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  return { meta, start: Math.ceil((4 + length) / 4) * 4, buffer };
+}
+
+/** As many complete float32 as there are; fewer than four bytes may be left at the end. */
+export function readFloats(buffer: ArrayBuffer, start: number) {
+  return new Float32Array(buffer, start, Math.floor((buffer.byteLength - start) / 4));
+}
+
+export function fromBase64(base64: string) {
+  return Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
+}
+
+export async function inflate(base64: string) {
+  const stream = new Blob([fromBase64(base64)]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
