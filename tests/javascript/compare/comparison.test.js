@@ -11,7 +11,7 @@ import {
 import { weightDifference } from "../../../app/headlight_app/compare/frontend/difference.ts";
 import { GROUP, token } from "../explore/page.js";
 
-/** @import { AttentionGroupAnswer, CompareAnswer, Question } from "../../../app/headlight_app/compare/frontend/types.d.ts" */
+/** @import { AttentionGroupAnswer, CompareAnswer, Question } from "../../../app/headlight_app/compare/frontend/types.ts" */
 
 /** @param {number} rows @param {number} offset @returns {AttentionGroupAnswer} */
 function group(rows, offset) {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { partOptions, sideNames } from "../../../app/headlight_app/compare/frontend/controls.ts";
 
-/** @import { Catalog, Question, Variant } from "../../../app/headlight_app/compare/frontend/types.d.ts" */
+/** @import { Catalog, Question, Variant } from "../../../app/headlight_app/compare/frontend/types.ts" */
 
 const CAUSAL = { masks: "causal", positional_encoding: "rope", attention_function: "softmax", scale: "on" };
 const catalog = /** @type {Catalog} */ (

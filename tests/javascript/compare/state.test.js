@@ -11,7 +11,7 @@ import {
 import { CompareState } from "../../../app/headlight_app/compare/frontend/state.ts";
 import { GROUP } from "../explore/page.js";
 
-/** @import { Choice, Difference, Settings } from "../../../app/headlight_app/compare/frontend/types.d.ts" */
+/** @import { Choice, Difference, Settings } from "../../../app/headlight_app/compare/frontend/types.ts" */
 
 /** @type {Settings} */
 const SETTINGS = {

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { Generator } from "../../../app/headlight_app/generate/frontend/generator.ts";
 import { Refused } from "../../../app/headlight_app/generate/frontend/server.ts";
 
-/** @import { GenerateState, StepRecord, GeneratedToken } from "../../../app/headlight_app/generate/frontend/types.d.ts" */
+/** @import { GenerateState, StepRecord, GeneratedToken } from "../../../app/headlight_app/generate/frontend/types.ts" */
 
 const PROMPT = [{ text: "Once", special: false, space_before: false }];
 const END = 9;

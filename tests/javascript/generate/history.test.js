@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { History, shownTokens } from "../../../app/headlight_app/generate/frontend/history.ts";
 
-/** @import { AnyRecord, PageToken } from "../../../app/headlight_app/generate/frontend/types.d.ts" */
+/** @import { AnyRecord, PageToken } from "../../../app/headlight_app/generate/frontend/types.ts" */
 
 /** @param {string} word @param {number} position */
 const generated = (word, position) => ({ position, id: word.length, text: word });

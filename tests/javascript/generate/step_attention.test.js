@@ -12,7 +12,7 @@ import {
 } from "../../../app/headlight_app/generate/frontend/attention_rows.ts";
 import { cellCount, describeCache, formatBytes } from "../../../app/headlight_app/generate/frontend/kv_cache.ts";
 
-/** @import { AttentionGroupAnswer, StepRecord } from "../../../app/headlight_app/generate/frontend/types.d.ts" */
+/** @import { AttentionGroupAnswer, StepRecord } from "../../../app/headlight_app/generate/frontend/types.ts" */
 
 const GROUP = /** @type {AttentionGroupAnswer} */ ({
   name: "decoder.self",

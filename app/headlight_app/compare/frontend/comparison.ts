@@ -14,7 +14,7 @@ import type {
   Question,
   Refusable,
   Token,
-} from "./types.d.ts";
+} from "./types.ts";
 
 /** With the group of each side. */
 export type AttentionPair = ComparedAttention & { groups: [AttentionGroupAnswer, AttentionGroupAnswer] };

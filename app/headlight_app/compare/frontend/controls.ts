@@ -4,7 +4,7 @@
 import { createElement, updateChildren } from "../../ui/frontend/dom/dom.ts";
 import { defaultMask, parseMask } from "../../ui/frontend/mask_spec.ts";
 import { createModelGroup } from "../../ui/frontend/model_options.ts";
-import type { Catalog, Difference, MaskArgument, Options, Question, Variant, VariantField } from "./types.d.ts";
+import type { Catalog, Difference, MaskArgument, Options, Question, Variant, VariantField } from "./types.ts";
 
 type Differ = (patch: Partial<Difference>) => void; // changes B's differences from A; undefined removes one
 

@@ -2,7 +2,7 @@
 
 import type { AttentionPair, Comparison } from "./comparison.ts";
 import { LEAST_RANGE } from "./comparison.ts";
-import type { HeadIndex, PositionPair } from "./types.d.ts";
+import type { HeadIndex, PositionPair } from "./types.ts";
 
 /**
  * `numbers`, [query key], NaN if masked on both sides; `codes`: 0 for NaN, else 1 to 255 for -`extent` to +`extent`.

@@ -22,7 +22,7 @@ import { distanceCodes } from "./comparison.ts";
 import { weightDifference } from "./difference.ts";
 import { sharedTokens } from "./heatmaps.ts";
 import { areComparable, meaningsOf } from "./predictions.ts";
-import type { ComparedPrediction, HeadIndex } from "./types.d.ts";
+import type { ComparedPrediction, HeadIndex } from "./types.ts";
 
 /** [query key]; NaN: forbidden. */
 type WeightMatrix = { rows: { text: string }[]; columns: { text: string }[]; values: Float32Array };

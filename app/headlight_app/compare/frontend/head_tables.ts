@@ -9,7 +9,7 @@ import type { AttentionPair, Comparison } from "./comparison.ts";
 import { distanceCodes, rankedHeads } from "./comparison.ts";
 import type { CompareElements } from "./elements.ts";
 import type { CompareState } from "./state.ts";
-import type { HeadIndex } from "./types.d.ts";
+import type { HeadIndex } from "./types.ts";
 
 /** The actions of the visitor; side null means both. */
 interface HeadTableActions {

@@ -9,7 +9,7 @@ import type { AttentionPair, Comparison } from "./comparison.ts";
 import type { WeightDifference } from "./difference.ts";
 import { weightDifference } from "./difference.ts";
 import type { CompareElements } from "./elements.ts";
-import type { Axis, Cell, HeadIndex, PositionPair, QueryKey } from "./types.d.ts";
+import type { Axis, Cell, HeadIndex, PositionPair, QueryKey } from "./types.ts";
 
 type Shown = { comparison: Comparison; attention: AttentionPair; heads: HeadIndex[]; difference: WeightDifference };
 type Layout = ReturnType<typeof drawHeatmap>;

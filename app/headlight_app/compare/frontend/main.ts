@@ -24,7 +24,7 @@ import { patchDifference } from "./questions.ts";
 import { drawReadout } from "./readout.ts";
 import { CompareState } from "./state.ts";
 import { TokenStrips } from "./token_strips.ts";
-import type { AttentionGroupAnswer, Cell, Choice, CompareData, Difference, HeadIndex, Preset } from "./types.d.ts";
+import type { AttentionGroupAnswer, Cell, Choice, CompareData, Difference, HeadIndex, Preset } from "./types.ts";
 
 type Shown = { comparison: Comparison; attention: AttentionPair; heads: HeadIndex[] }; // heads of each side
 

@@ -8,7 +8,7 @@ import type { AttentionPair, Comparison } from "./comparison.ts";
 import type { CompareElements } from "./elements.ts";
 import { isPatch } from "./questions.ts";
 import type { CompareState } from "./state.ts";
-import type { AttentionGroupAnswer, HeadIndex, Question } from "./types.d.ts";
+import type { AttentionGroupAnswer, HeadIndex, Question } from "./types.ts";
 
 /** The text of a question that patches take values from. */
 type DonorField = "text" | "source";

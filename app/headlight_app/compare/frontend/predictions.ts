@@ -4,7 +4,7 @@ import type { Meaning } from "../../ui/frontend/charts/answer_numbers.ts";
 import { answerNumber, areIndependent, areScores, createAnswerTrack } from "../../ui/frontend/charts/answer_numbers.ts";
 import { createElement, inlineText, quotedToken, updateChildren, visibleText } from "../../ui/frontend/dom/dom.ts";
 import { barsLegend, changeLabel } from "../../ui/frontend/heads/predictions.ts";
-import type { ComparedCandidate, ComparedPrediction } from "./types.d.ts";
+import type { ComparedCandidate, ComparedPrediction } from "./types.ts";
 
 export function drawPredictions(panel: HTMLElement, predictions: ComparedPrediction[]) {
   if (!predictions.length) {

@@ -1,6 +1,6 @@
 // The two questions: A is from the address and the sidebar, B is A with its differences.
 
-import type { Choice, Difference, Question, Settings } from "./types.d.ts";
+import type { Choice, Difference, Question, Settings } from "./types.ts";
 
 export function questionA({ text, source, edits, patch_from, masked_positions }: Choice, settings: Settings): Question {
   return { ...settings, text, source, edits, patch_from, masked_positions };

@@ -2,7 +2,7 @@
 
 import { createElement, largestShares, NO_LARGE_SHARE, quotedToken } from "../../ui/frontend/dom/dom.ts";
 import type { AttentionPair, Comparison } from "./comparison.ts";
-import type { HeadIndex, QueryKey } from "./types.d.ts";
+import type { HeadIndex, QueryKey } from "./types.ts";
 
 /** @param heads of each side @param positions on each side */
 export function drawReadout(

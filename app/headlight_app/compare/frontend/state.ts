@@ -9,7 +9,7 @@ import type {
   HeadIndex,
   Question,
   Settings,
-} from "./types.d.ts";
+} from "./types.ts";
 
 export class CompareState {
   #choice;

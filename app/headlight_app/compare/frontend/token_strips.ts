@@ -2,7 +2,7 @@
 
 import { createChip, createElement, describeChip, listenToChip, updateChildren } from "../../ui/frontend/dom/dom.ts";
 import type { AttentionPair, Comparison } from "./comparison.ts";
-import type { Cell, HeadIndex, QueryKey, Token } from "./types.d.ts";
+import type { Cell, HeadIndex, QueryKey, Token } from "./types.ts";
 
 interface TokenStripActions {
   point: (cell: Cell | null) => void;

@@ -5,7 +5,7 @@ import { createElement } from "../../ui/frontend/dom/dom.ts";
 import { findByTestId } from "../../ui/frontend/dom/elements.ts";
 import { listenToLeaving } from "../../ui/frontend/leaving.ts";
 import { createModelGroup } from "../../ui/frontend/model_options.ts";
-import type { ModelPickerData } from "./types.d.ts";
+import type { ModelPickerData } from "./types.ts";
 
 class ModelPicker {
   end;

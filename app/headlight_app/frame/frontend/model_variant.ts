@@ -9,7 +9,7 @@ import { askMask, listenToMask } from "../../ui/frontend/mask_events.ts";
 import { defaultMask, paintedMask, parseMask } from "../../ui/frontend/mask_spec.ts";
 import { createTermLine } from "../../ui/frontend/terms.ts";
 import { MaskPainter } from "./mask_painter.ts";
-import type { VariantData, VariantField } from "./types.d.ts";
+import type { VariantData, VariantField } from "./types.ts";
 
 const FULL_ONLY = "attention_function"; // hidden in simple mode
 const PATIENCE = 3000; // milliseconds for which Streamlit may still send an older choice

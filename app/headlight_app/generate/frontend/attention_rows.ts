@@ -2,7 +2,7 @@
 
 import { encodeWeight } from "../../ui/frontend/weight_code.ts";
 import type { Generator } from "./generator.ts";
-import type { AttentionGroupAnswer, Choice, Mode, StepRecord } from "./types.d.ts";
+import type { AttentionGroupAnswer, Choice, Mode, StepRecord } from "./types.ts";
 
 type HeadChoice = Pick<Choice, "blend" | "layer" | "head">;
 export type StepRow = { step: number; record: StepRecord; text: string }; // the step's number, answer and token

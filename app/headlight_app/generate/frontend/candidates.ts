@@ -16,7 +16,7 @@ import { onArrows, VERTICAL_STEPS } from "../../ui/frontend/dom/keyboard.ts";
 import type { GenerateElements } from "./elements.ts";
 import type { Generator } from "./generator.ts";
 import { sampledCandidate } from "./generator.ts";
-import type { Candidate, GeneratedToken, Mode, StepRecord } from "./types.d.ts";
+import type { Candidate, GeneratedToken, Mode, StepRecord } from "./types.ts";
 
 const STRIP = { height: 30, shown: 12, width: 240 }; // pixels; candidates; pixels if it has no width yet
 

@@ -18,7 +18,7 @@ import { askRoute } from "../../ui/frontend/server.ts";
 import type { GenerateElements } from "./elements.ts";
 import type { Generator } from "./generator.ts";
 import { questionOf } from "./server.ts";
-import type { CopyingAnswer, CopyingHead, CopyingRequest, GenerateState, PassageAnswer } from "./types.d.ts";
+import type { CopyingAnswer, CopyingHead, CopyingRequest, GenerateState, PassageAnswer } from "./types.ts";
 
 type Found = { meta: CopyingAnswer | null; problem: string };
 

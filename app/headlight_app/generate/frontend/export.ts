@@ -11,7 +11,7 @@ import { attentionRow, blendTitle, groupOf, stepCodes, stepRows } from "./attent
 import { copyingTables, passagesPanel } from "./copying.ts";
 import type { Generator } from "./generator.ts";
 import { questionOf } from "./server.ts";
-import type { AttentionGroupAnswer, Choice, CopyingAnswer, GenerateState, Sampling, StepRecord } from "./types.d.ts";
+import type { AttentionGroupAnswer, Choice, CopyingAnswer, GenerateState, Sampling, StepRecord } from "./types.ts";
 
 type Steps = { rows: StepRow[]; keys: { text: string }[]; group: AttentionGroupAnswer; choice: Choice };
 

@@ -5,7 +5,7 @@ import { isAbort } from "../../ui/frontend/server.ts";
 import { History, shownTokens } from "./history.ts";
 import type { GenerateServer } from "./server.ts";
 import { Refused } from "./server.ts";
-import type { AnyRecord, Branch, GeneratedToken, GenerateState, PageToken } from "./types.d.ts";
+import type { AnyRecord, Branch, GeneratedToken, GenerateState, PageToken, StepRecord } from "./types.ts";
 
 /** Events for a page. */
 interface GeneratorEvents {
@@ -336,7 +336,7 @@ export class Generator {
 }
 
 /** The sampled candidate. */
-export function sampledCandidate({ candidates, chosen }: import("./types.d.ts").StepRecord) {
+export function sampledCandidate({ candidates, chosen }: StepRecord) {
   const found = candidates.find(({ id }) => id === chosen);
   if (!found) throw new Error("The answer does not list the token that was sampled.");
   return found;

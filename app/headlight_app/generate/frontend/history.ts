@@ -1,6 +1,6 @@
 // Generated tokens: the line on the page, the answer to each of its prefixes, and the abandoned lines.
 
-import type { AnyRecord, Branch, GeneratedToken, PageToken, ShownToken } from "./types.d.ts";
+import type { AnyRecord, Branch, GeneratedToken, PageToken, ShownToken } from "./types.ts";
 
 const BRANCHES = 6; // that are offered
 const RECORDS = 1_200; // answers kept in the browser

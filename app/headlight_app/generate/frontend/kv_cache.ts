@@ -2,7 +2,7 @@
 
 import { canvasStyle, hidpiContext } from "../../ui/frontend/dom/dom.ts";
 import type { GenerateElements } from "./elements.ts";
-import type { CachedLayer, StepRecord } from "./types.d.ts";
+import type { CachedLayer, StepRecord } from "./types.ts";
 
 const FEWEST_CELLS = 32; // positions that the strips have room for
 const TALLEST = 160; // pixels for all strips, if each has at least 4

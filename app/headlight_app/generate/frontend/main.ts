@@ -25,7 +25,7 @@ import { GenerateServer } from "./server.ts";
 import { StepAttention } from "./step_attention.ts";
 import { describeRate, drawStepTimes } from "./step_times.ts";
 import { TextView } from "./text.ts";
-import type { Choice, ExampleAnswer, GenerateData, GeneratedToken, GenerateState, Sampling } from "./types.d.ts";
+import type { Choice, ExampleAnswer, GenerateData, GeneratedToken, GenerateState, Sampling } from "./types.ts";
 
 /** The fields of the question to the model. */
 const ASKED: ("text" | "source" | "image" | "chat" | "masked_positions" | "edits" | "patch_from")[] = [

@@ -1,7 +1,7 @@
 // The controls of temperature, top-k, top-p and seed.
 
 import type { GenerateElements } from "./elements.ts";
-import type { Sampling } from "./types.d.ts";
+import type { Sampling } from "./types.ts";
 
 /** Each slider, and its value in words. */
 const SLIDERS: ["temperature" | "top_k" | "top_p", (value: number) => string][] = [

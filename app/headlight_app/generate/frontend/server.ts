@@ -11,7 +11,7 @@ import type {
   GenerateState,
   Refusal,
   Replaced,
-} from "./types.d.ts";
+} from "./types.ts";
 
 /** The server's error sentence instead of an answer. */
 export class Refused extends Error {}

@@ -17,7 +17,7 @@ import type { StepRow } from "./attention_rows.ts";
 import { attentionRow, blendTitle, groupOf, headRow, pooledCodes, stepCodes, stepRows } from "./attention_rows.ts";
 import type { GenerateElements } from "./elements.ts";
 import type { Generator } from "./generator.ts";
-import type { AttentionGroupAnswer, Choice, GenerateState, StepRecord } from "./types.d.ts";
+import type { AttentionGroupAnswer, Choice, GenerateState, StepRecord } from "./types.ts";
 
 interface AttentionActions {
   change: (patch: Partial<Choice>) => void;

@@ -3,7 +3,7 @@
 import { canvasStyle, hidpiContext } from "../../ui/frontend/dom/dom.ts";
 import type { GenerateElements } from "./elements.ts";
 import type { Generator } from "./generator.ts";
-import type { StepRecord } from "./types.d.ts";
+import type { StepRecord } from "./types.ts";
 
 const SHOWN = 40; // steps
 const RECENT = 8; // steps in the rate

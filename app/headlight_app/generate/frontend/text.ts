@@ -5,7 +5,7 @@ import { find } from "../../ui/frontend/dom/elements.ts";
 import type { GenerateElements } from "./elements.ts";
 import type { Generator } from "./generator.ts";
 import { sampledCandidate } from "./generator.ts";
-import type { Axis, Branch, Mode, PageToken, ShownToken, StepRecord } from "./types.d.ts";
+import type { Axis, Branch, Mode, PageToken, ShownToken, StepRecord } from "./types.ts";
 
 interface TextActions {
   point: (position: number | null) => void; // the pointer is over a token, or over none (null)

@@ -4,6 +4,7 @@ import { createElement } from "../dom/dom.ts";
 import { elementsOf, find } from "../dom/elements.ts";
 import { setText } from "../text_box.ts";
 import type { DisplayChoice, SavedPage } from "../types.ts";
+import type { Packed } from "../wire.ts";
 import { unpack } from "../wire.ts";
 import type { StandalonePage } from "./page.ts";
 import { openPage } from "./page.ts";
@@ -74,7 +75,7 @@ function readView(model: Model): [SavedPage, Uint8Array<ArrayBuffer>] {
     meta,
     start,
     buffer: packed,
-  }: import("../wire.ts").Packed<SavedPage> = unpack(buffer.slice(byteOffset, byteOffset + byteLength));
+  }: Packed<SavedPage> = unpack(buffer.slice(byteOffset, byteOffset + byteLength));
   return [{ ...meta, state: { ...meta.state, ...choiceOf(model) } }, new Uint8Array(packed.slice(start))];
 }
 
