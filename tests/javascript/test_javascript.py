@@ -61,6 +61,11 @@ def test_a_number_in_a_text_may_differ_in_its_last_digit() -> None:
         assert not answers.alike(kept, other)
 
 
+def test_a_number_in_a_text_may_be_another_rounding_error() -> None:
+    assert answers.alike("restores +4.19e−6 of the difference", "restores −8.38e−7 of the difference")
+    assert not answers.alike("restores +4.19e−4 of the difference", "restores −8.38e−4 of the difference")
+
+
 @pytest.mark.parametrize("path", contract_types.FILES)
 def test_the_types_of_the_browser_are_those_of_the_contracts(path: str) -> None:
     written = (contract_types.PACKAGE / path).read_text(encoding="utf-8")

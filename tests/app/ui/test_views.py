@@ -31,5 +31,5 @@ def test_each_kind_has_the_same_fields_in_the_browser() -> None:
 
 def test_each_kind_is_drawn() -> None:
     script = (FOLDER / "views.ts").read_text(encoding="utf-8")
-    drawn = re.search(r"const DRAWINGS = table\(\{(.*?)^\}\)", script, re.DOTALL | re.MULTILINE)
+    drawn = re.search(r"const DRAWINGS: .*? = table\(\{(.*?)^\}\)", script, re.DOTALL | re.MULTILINE)
     assert drawn and set(re.findall(r"^  (\w+): ", drawn[1], re.MULTILINE)) == set(KINDS)
