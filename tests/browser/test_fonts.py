@@ -65,7 +65,7 @@ def send_source(route: Route) -> None:
     path = ROOT / route.request.url.partition("/sources/")[2]
     if path.suffix != ".ts":
         return route.fulfill(path=path)
-    done = node.npm("exec", "--", "esbuild", str(path), "--bundle", "--format=esm", "--log-level=error")
+    done = node.npm("exec", "--silent", "--", "esbuild", str(path), "--bundle", "--format=esm", "--log-level=error")
     route.fulfill(body=done.stdout, content_type="text/javascript")
 
 
