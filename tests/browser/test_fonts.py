@@ -11,7 +11,7 @@ from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.masks import MASKS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight_app.ui.component import VIEW_STYLES, read
-from headlight_app.ui.modules import ROOT
+from headlight_app.ui.modules import FILES, FONT, ROOT
 from tests.browser.conftest import Visit
 from tests.browser.elements import script
 from tests.browser.rest import come_to_rest
@@ -27,11 +27,10 @@ LINE = 300  # pixels; the room for a formula on a phone
 # Draws each formula in a line of its own. Returns its smallest text, and whether its line scrolls if it must.
 DRAW = """async ({ formulas, line }) => {
   const { createFormulas } = await import(`./sources/ui/frontend/formulas/formulas.ts`);
-  const { loadMathematicsFont } = await import(`./sources/ui/frontend/fonts/mathematics.ts`);
   const blocks = formulas.map((formula) => createFormulas({ formulas: [formula], symbols: [] }));
   document.body.style.width = `${line}px`;
   document.body.append(...blocks);
-  await loadMathematicsFont();
+  await document.fonts.ready;
   for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
   return blocks.map((block, index) => {
     const texts = [...block.querySelectorAll("math *")].filter((element) => !element.children.length);
@@ -61,11 +60,11 @@ def phone(visit: Visit) -> Visitor:
 
 
 def send_source(route: Route) -> None:
-    """Answer with a module and its imports, or a font, by the path in the package; a page has the bundle of all."""
+    """Answer with a module and its imports, or with the font beside it; a page has the bundle of all."""
     path = ROOT / route.request.url.partition("/sources/")[2]
-    if path.suffix != ".ts":
-        return route.fulfill(path=path)
-    done = node.npm("exec", "--silent", "--", "esbuild", str(path), "--bundle", "--format=esm", "--log-level=error")
+    if path.name == FONT:
+        return route.fulfill(path=FILES[FONT])
+    done = node.npm("exec", "--silent", "--", "esbuild", str(path), "--bundle", "--format=esm")
     route.fulfill(body=done.stdout, content_type="text/javascript")
 
 
