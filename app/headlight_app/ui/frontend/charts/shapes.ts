@@ -24,14 +24,20 @@ export function beginFigure(width: number, title: string, signed: boolean = fals
 
 /**
  * Panels side by side, in rows of about equal length; each panel draws itself into its box and returns its bottom edge.
- * @param most across
+ * @param most across @param frame of all, without its top
  */
-export function addPanels(figure: Figure, y: number, panels: ((box: Box) => number)[], most: number) {
+export function addPanels(
+  figure: Figure,
+  y: number,
+  panels: ((box: Box) => number)[],
+  most: number,
+  { x, width }: Omit<Box, "y"> = { x: MARGIN, width: figure.width - 2 * MARGIN },
+) {
   const across = Math.ceil(panels.length / Math.ceil(panels.length / most)) || 1;
-  const room = (figure.width - 2 * MARGIN - (across - 1) * GAP) / across;
+  const room = (width - (across - 1) * GAP) / across;
   for (let first = 0; first < panels.length; first += across) {
     const row = panels.slice(first, first + across);
-    const ends = row.map((draw, place) => draw({ x: MARGIN + place * (room + GAP), y: y + 1, width: room }));
+    const ends = row.map((draw, place) => draw({ x: x + place * (room + GAP), y: y + 1, width: room }));
     y = Math.max(...ends) + 2;
   }
   return y;
@@ -58,6 +64,11 @@ export function addDrawing(
   const scale = Math.min(LABEL_SIZE / SCREEN_LOOK.size, box.width / width);
   addScaled(figure, { shapes }, scale, box);
   return box.y + height * scale;
+}
+
+/** The pixels in a box for such a drawing, so that it keeps the font size of print. */
+export function roomOf({ width }: Box) {
+  return (width / LABEL_SIZE) * SCREEN_LOOK.size;
 }
 
 /** @param corner its origin in the figure */
@@ -106,7 +117,7 @@ export function addHeatmap(
   const names = [rows, columns].map((tokens) => tokens.map(inlineText));
   const most = (columns.length < LARGE_NAMES ? 1 + box.width / 450 : 1) * LABEL_SIZE;
   const left = Math.min(longestName(names[0], most) + 1.2, box.width * 0.36);
-  const top = Math.min(longestName(names[1], most) + 1.2, MOST_NAME * most);
+  const top = Math.min(longestName(names[1], most) + 2, MOST_NAME * most);
   const largest = Math.max(7, box.width / 10); // so that a few tokens fill most of a wide figure
   const cell = Math.min((box.width - left) / columns.length, largest, 160 / rows.length);
   const counted = { rows: rows.length, columns: columns.length };
@@ -129,12 +140,13 @@ function axisTitles({ down, across }: Axes, steps: number[]) {
   return `down: ${down}${rows === columns ? "" : rows} · across: ${across}${columns}`;
 }
 
-/** A colour scale with its ends and a description. Returns the y coordinate of the next line. */
+/** A colour scale with its ends and a description, within `width`. Returns the y coordinate of the next line. */
 export function addColourScale(
   figure: Figure,
   { low, high, words, palette }: { low: string; high: string; words: string; palette?: string[] },
   x: number,
   y: number,
+  width: number = figure.width - x,
 ) {
   const { size, quiet: fill } = figure.look;
   const from = x + textWidth(low, size) + 0.4 * size;
@@ -152,6 +164,6 @@ export function addColourScale(
     gap: 0,
   };
   figure.shapes.push({ kind: "heatmap", ...strip, ...(palette && { palette }) });
-  const lines = wrapText(words ? `${high}  ${words}` : high, size, figure.width - end - size);
+  const lines = wrapText(words ? `${high}  ${words}` : high, size, x + width - end - size);
   return addLines(figure, lines, end + 0.4 * size, y, { fill });
 }

@@ -2,11 +2,11 @@
 
 import { formatNumber } from "../charts/charts.ts";
 import { CIVIDIS, PURPLE_ORANGE } from "../charts/colours.ts";
-import { addWords, beginSheet, LABEL_SIZE, PRINT_SHEET } from "../charts/figure_text.ts";
+import { addWords, beginSheet, PRINT_SHEET } from "../charts/figure_text.ts";
 import type { HeatmapLayout } from "../charts/heatmap.ts";
 import { addLinesBetween, addNames, cellAtPointer, longestName, nameSteps } from "../charts/heatmap.ts";
 import { ticks } from "../charts/scale.ts";
-import { addColourScale, addDrawing, colourNames } from "../charts/shapes.ts";
+import { addColourScale, addDrawing, colourNames, roomOf } from "../charts/shapes.ts";
 import { figureSheet } from "../charts/svg.ts";
 import { createElement } from "../dom/dom.ts";
 import type { Box, Figure } from "../export/types.ts";
@@ -52,12 +52,12 @@ export function createHeatMap(view: HeatMapView, { width, isPage }: Surroundings
 /** The cells with the scale of their colours. Returns the bottom edge. */
 export function addHeatMap(figure: Figure, view: HeatMapView, box: Box) {
   const reach = extentOf(view);
-  const layout = layoutCells(view, (box.width * PRINT_SHEET.size) / LABEL_SIZE);
+  const layout = layoutCells(view, roomOf(box));
   const y = addDrawing(figure, drawCells(view, layout, reach, PRINT_SHEET), box);
   const isSigned = view.colours === "signed";
   const [low, high] = [reach.low, reach.high].map((number) => formatNumber(number, 3));
   const scale = { low, high, words: isSigned ? "white at zero" : "", palette: colourNames(isSigned) };
-  return addColourScale(figure, scale, box.x, y);
+  return addColourScale(figure, scale, box.x, y, box.width);
 }
 
 function extentOf({ values, colours, low, high }: HeatMapView): Extent {
@@ -100,7 +100,7 @@ function layoutCells(
   const upright = rows.length ? tall : Math.min(tall, MOST_UPRIGHT * width); // rows without names need less height
   const height = isSquare ? width : upright;
   const isTurned = columns.some(isWord) && width >= LINE - 2 && longest[1] + 6 > width;
-  const top = isTurned ? Math.min(longest[1], LONGEST_NAME) + 4 : names[1].length || row_axis ? LINE : 0;
+  const top = isTurned ? Math.min(longest[1], LONGEST_NAME) + 6 : names[1].length || row_axis ? LINE : 0;
   const y = (column_axis ? LINE : 0) + top + 4;
   return { rows: down, columns: across, x: left, y, width, height, left, top, size: SIZE, names, isTurned };
 }

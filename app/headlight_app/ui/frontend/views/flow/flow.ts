@@ -1,7 +1,7 @@
 // Shares that flow from row to row of a grid of tokens, down to one of the last row.
 
-import { beginSheet, LABEL_SIZE, PRINT_SHEET } from "../../charts/figure_text.ts";
-import { addDrawing } from "../../charts/shapes.ts";
+import { beginSheet, PRINT_SHEET } from "../../charts/figure_text.ts";
+import { addDrawing, roomOf } from "../../charts/shapes.ts";
 import { figureSheet, shapeElement, svg } from "../../charts/svg.ts";
 import { createElement, formatPercent, inlineText } from "../../dom/dom.ts";
 import { LIST_STEPS } from "../../dom/keyboard.ts";
@@ -84,7 +84,7 @@ export function describeEdge({ columns, kinds, tokens }: FlowView, [kind, row, s
 }
 
 export function addFlowDrawing(figure: Figure, view: FlowView, box: Box) {
-  const layout = layoutFlow(view, (box.width / LABEL_SIZE) * PRINT_SHEET.size);
+  const layout = layoutFlow(view, roomOf(box));
   const sheet = beginSheet(layout.width, "", PRINT_SHEET);
   addFlow(sheet, view, layout);
   return addDrawing(figure, sheet, box);

@@ -211,8 +211,8 @@ export function addAlignment(figure: Figure, view: AlignmentView, box: Box) {
   const map = { rows: answer, columns: view.read, axes: { down: "answer", across: "read" }, codes };
   const panels = [(place: Box) => addHeatmap(figure, map, place)];
   if (view.lines) panels.unshift((place) => addLines(figure, view, weights, place));
-  const y = addPanels(figure, box.y, panels, box.width > 110 ? panels.length : 1);
-  return addColourScale(figure, { low: "0", high: "1", words: "square-root scale" }, box.x, y);
+  const y = addPanels(figure, box.y, panels, box.width > 110 ? panels.length : 1, box);
+  return addColourScale(figure, { low: "0", high: "1", words: "square-root scale" }, box.x, y, box.width);
 }
 
 /** What was read at the left, the answer at the right. */
