@@ -1,6 +1,7 @@
 // The numbers of views, to be saved.
 
-import { createTable } from "../../export/page_export.ts";
+import { table } from "../../dom/table.ts";
+import { createTable, numbered } from "../../export/page_export.ts";
 import type { Table } from "../../types.ts";
 import type { HeatMapView, MatrixView, View, ViewRow } from "../types.ts";
 
@@ -25,18 +26,59 @@ export function tablesOf(rows: ViewRow[]): Record<string, Table> {
   );
 }
 
+const COORDINATES = { coordinate: ["x", "y"] };
+
+/**
+ * The numbers that each kind shows. None are those of words, of a tree and a diagram, and of controls; the colours of
+ * tokens are relative, and the columns of a table differ in what they count: a view of these has tables of its own.
+ */
+const NUMBERS: { [Kind in View["kind"]]?: (view: Extract<View, { kind: Kind }>) => Numbers } = table({
+  matrix: matrixNumbers,
+  heat_map: matrixNumbers,
+  changes: ({ parts }) => ({ axes: { part: parts.map(([name]) => name) }, values: parts.map(([, number]) => number) }),
+  bars: ({ series, labels }) => seriesNumbers(series, "series", { bar: labels }),
+  lines: ({ series, series_title, x, x_title }) =>
+    seriesNumbers(series, series_title, { [x_title || "x"]: x.map(String) }),
+  moving_points: ({ names, labels, frames }) => ({
+    axes: { frame: names, point: counted(labels), ...COORDINATES },
+    values: frames.map((frame) => frame.map((point) => point.slice(0, 2))),
+  }),
+  arrows: ({ arrows }) => ({
+    axes: { arrow: counted(arrows.map(({ label }) => label)), ...COORDINATES },
+    values: arrows.map(({ x, y }) => [x, y]),
+  }),
+  points: ({ points, x_title, y_title }) => ({
+    axes: { point: counted(points.map(([label]) => label)), coordinate: [x_title || "x", y_title || "y"] },
+    values: points.map(([, x, y]) => [x, y]),
+  }),
+  graph: ({ nodes, shades }) => ({ axes: { node: nodes }, values: shades }),
+  alignment: ({ answer, read, weights }) => ({
+    axes: { answer: counted(answer), read: counted(read) },
+    values: weights,
+  }),
+  spans: ({ labels, spans }) => ({ axes: { span: counted(labels), end: ["from", "to"] }, values: spans }),
+  image: ({ shades }) => ({
+    axes: { drawing: shades.map(([name]) => name), patch: (shades[0]?.[1] ?? []).map((_, patch) => String(patch)) },
+    values: shades.map(([, numbers]) => numbers),
+  }),
+  flow: ({ edges, columns, rows }) => ({
+    axes: {
+      edge: counted(edges.map(([kind, row, from, to]) => `${kind}, ${rows[row]}: ${columns[from]} to ${columns[to]}`)),
+    },
+    values: edges.map(([, , , , share]) => share),
+  }),
+});
+
 /** The tables of a view: its own, or else the numbers that it shows. */
 function numbersOf(view: View): Record<string, Numbers> {
   if (view.tables) return view.tables;
-  const title = view.title || "Numbers";
-  if (view.kind === "matrix" || view.kind === "heat_map") return { [title]: matrixNumbers(view) };
-  if (view.kind === "changes")
-    return {
-      [title]: { axes: { part: view.parts.map(([name]) => name) }, values: view.parts.map(([, number]) => number) },
-    };
-  if (view.kind === "bars") return { [title]: seriesNumbers(view.series, "series", { bar: view.labels }) };
-  if (view.kind !== "lines") return {};
-  return { [title]: seriesNumbers(view.series, view.series_title, { [view.x_title || "x"]: view.x.map(String) }) };
+  const found = (NUMBERS[view.kind] as ((view: View) => Numbers) | undefined)?.(view);
+  return found?.values.length ? { [view.title || "Numbers"]: found } : {};
+}
+
+/** Names with their places in front, since equal ones may be different. */
+function counted(names: string[]) {
+  return numbered(names.map((text) => ({ text })));
 }
 
 function matrixNumbers({ values, rows, columns, row_axis, column_axis }: MatrixView | HeatMapView): Numbers {
