@@ -191,7 +191,7 @@ def test_the_code_that_ran_is_shown_and_a_phone_is_wide_enough(shared_visitor: V
     expect_to_fit(page, "screen-look-up")
     page.get_by_test_id("contents-moving").click()
     moving = screen(page, "moving")
-    names = moving.get_by_test_id("view-moving_points").locator("text.name")
+    names = moving.get_by_test_id("view-moving_points").locator("text[font-weight]")
     expect(names.first).to_contain_text("k the")
     assert not names.evaluate_all(CUT)
     page = course(shared_visitor, chapter="nothing")

@@ -141,7 +141,7 @@ test("names are beside their points, cover no other name and stay within the she
 test("names of close arrows are apart and beyond the tips", () => {
   const tips = [0.5, 0.6, 0.7, 0.8, 0.9].map((turn) => {
     const [left, top] = [160 + 120 * Math.cos(turn), 160 - 120 * Math.sin(turn)];
-    return { label: "10", left, top };
+    return { left, top, width: 15 };
   });
   const names = placeNames(tips, 320);
   names.forEach(({ left, top, width }, index) => {

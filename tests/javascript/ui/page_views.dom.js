@@ -117,3 +117,20 @@ test("a map is in the figure, a square if its axes are equally long, its lowest 
   const texts = figure.shapes.flatMap((shape) => (shape.kind === "text" ? [shape.text] : []));
   assert.ok(["T", "Similarity", "position →", "0.5", "1"].every((text) => texts.includes(text)));
 });
+
+test("a formula and a sentence without titles are in the figure of all, and not listed by themselves", async () => {
+  const about = { page: "p", title: "T", about: "A", program: {}, question: /** @type {any} */ ({}) };
+  const words = /** @type {View[]} */ ([
+    { ...PLAIN, kind: "equations", title: "", lines: ["x_i = E_{t_i}"] },
+    { ...PLAIN, kind: "verdict", title: "", text: "It is so.", good: null },
+  ]);
+  const { charts, tables } = shownView({ ...about, rows: /** @type {ViewRow[]} */ ([row(words), row([MAP])]) });
+  assert.deepEqual([Object.keys(charts), Object.keys(tables)], [["all charts", "Similarity"], ["Similarity"]]);
+  const drawing = await charts["all charts"]();
+  assert.equal(drawing.shown, "T: similarity · A");
+  const texts = drawing.draw(180, "").figure.shapes.flatMap((shape) => (shape.kind === "text" ? [shape.text] : []));
+  assert.ok(["x_i = E_(t_i)", "It is so.", "Similarity"].every((text) => texts.includes(text)));
+  const alone = shownView({ ...about, rows: /** @type {ViewRow[]} */ ([row(words.slice(0, 1))]) });
+  assert.deepEqual(Object.keys(alone.charts), ["all charts"]);
+  assert.equal((await alone.charts["all charts"]()).shown, "T · A");
+});

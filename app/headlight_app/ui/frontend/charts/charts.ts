@@ -48,8 +48,13 @@ export function formatShort(number: number, most: number = 1) {
 
 /** A colour on either side of zero: orange above it, blue below, strongest at 1 and -1. */
 export function divergingColour(share: number) {
-  const part = Math.round(Math.min(Math.abs(share), 1) ** 0.75 * 50); // 50 % keeps the number on it legible
+  const part = Math.round(100 * mixedShare(share));
   return `color-mix(in srgb, ${share < 0 ? "var(--minus)" : "var(--beam)"} ${part}%, var(--surface))`;
+}
+
+/** How much of the colour is mixed into the ground: at most half, which keeps the number on it legible. */
+export function mixedShare(share: number) {
+  return Math.min(Math.abs(share), 1) ** 0.75 / 2;
 }
 
 /** The lowest and the highest number of several rows, including zero; NaN and infinite numbers do not count. */

@@ -1,6 +1,6 @@
 // Charts within a figure: curves over numbers, and bars with their numbers.
 
-import type { Box, Figure, TextLine } from "../types.ts";
+import type { Box, Figure, Look, TextLine } from "../types.ts";
 import { HEAD_COLOURS, NEGATIVE_COLOUR } from "./colours.ts";
 import { addLines, addWords, fitText, LINE_HEIGHT, textWidth } from "./figure_text.ts";
 import { createScale, formatMark } from "./scale.ts";
@@ -106,7 +106,7 @@ function addBelow(figure: Figure, words: string, x: number, bottom: number, anch
 }
 
 /** Lines through neighbouring points that have numbers. */
-function addCurve(figure: Figure, points: number[][], style: LineStyle) {
+export function addCurve(figure: Figure, points: number[][], style: LineStyle) {
   let run = [] as number[];
   for (const point of [...points, [NaN, NaN]]) {
     if (point.every(Number.isFinite)) run.push(...point);
@@ -206,20 +206,24 @@ export function addLegend(figure: Figure, series: Omit<Series, "values">[], box:
 }
 
 /** A line of the grid, or else of an axis. */
-function addLine({ shapes, look }: Figure, points: number[], isGrid: boolean = false) {
+export function addLine({ shapes, look }: Figure, points: number[], isGrid: boolean = false) {
   const stroke = isGrid ? look.ground : look.line;
   shapes.push({ kind: "polyline", points, stroke, stroke_width: look.thin, opacity: 1, dashed: false });
 }
 
 function lineStyle({ look }: Figure, { isBroken, stroke, isFaint }: Omit<Series, "values">, place: number): LineStyle {
-  const colour = place % HEAD_COLOURS.length;
   if (isFaint) return { stroke: look.quiet, stroke_width: look.thin, dashed: false, opacity: FAINT };
   return {
     opacity: 1,
-    stroke: stroke ?? (colour ? HEAD_COLOURS[colour] : look.beam),
+    stroke: stroke ?? seriesColour(look, place),
     stroke_width: look.thick,
     dashed: isBroken ?? place >= HEAD_COLOURS.length,
   };
+}
+
+/** The colour of a series, or of a group of points, by its place. */
+export function seriesColour({ beam }: Look, place: number) {
+  return [beam, ...HEAD_COLOURS.slice(1)][place % HEAD_COLOURS.length];
 }
 
 function barColour({ look }: Figure, kind: number, kinds: number) {

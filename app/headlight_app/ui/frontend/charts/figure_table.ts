@@ -3,7 +3,7 @@
 import { inlineText } from "../dom/dom.ts";
 import type { Box, Figure } from "../export/types.ts";
 import { hexColour, readableInk } from "./colours.ts";
-import { addWords, PRINT_COLOURS, textWidth } from "./figure_text.ts";
+import { addLines, addWords, PRINT_COLOURS, textWidth, wrapText } from "./figure_text.ts";
 
 type PrintedCell = { lines: string[]; fill?: number[]; bold?: boolean }; // `fill`: red, green, blue of the background
 type PrintedRow = { label: string; cells: (PrintedCell | undefined)[] };
@@ -35,6 +35,22 @@ export function addTable(figure: Figure, { columns, rows }: PrintedTable, box: B
     y = addBlock(figure, { columns: columns.slice(first, end), rows: shown }, sizes, places, { ...box, y });
   }
   return y - sizes.size;
+}
+
+/** Columns of texts that wrap, below their names, with a line above each row. Returns the bottom edge. */
+export function addTextColumns(figure: Figure, names: string[], rows: string[][], { x, y, width }: Box) {
+  const { size, line, thin } = figure.look;
+  const step = (width + size) / names.length;
+  [names, ...rows].forEach((texts, row) => {
+    const stroke = { stroke: line, stroke_width: thin, opacity: 1, dashed: false };
+    if (row) figure.shapes.push({ kind: "polyline", points: [x, y, x + width, y], ...stroke });
+    const ends = texts.map((text, column) => {
+      const lines = wrapText(text, size, step - size, !row);
+      return addLines(figure, lines, x + column * step, y, { bold: !row });
+    });
+    y = Math.max(...ends) + 0.4 * size;
+  });
+  return y;
 }
 
 function sizesOf({ look: { size } }: Figure, { columns, rows }: PrintedTable, box: Box): TableSizes {

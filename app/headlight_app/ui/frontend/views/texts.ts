@@ -70,11 +70,15 @@ export function createEquations({ lines }: EquationsView) {
   return box;
 }
 
-export function createVerdict({ text, good }: VerdictView) {
-  const sign = good === null ? "" : good ? "✓ " : "✗ ";
-  const verdict = createElement("p", "verdict", `${sign}${text}`);
-  if (good !== null) verdict.dataset.good = String(good);
+export function createVerdict(view: VerdictView) {
+  const verdict = createElement("p", "verdict", verdictWords(view));
+  if (view.good !== null) verdict.dataset.good = String(view.good);
   return verdict;
+}
+
+/** The sentence with the sign of its judgement. */
+export function verdictWords({ text, good }: VerdictView) {
+  return `${good === null ? "" : good ? "✓ " : "✗ "}${text}`;
 }
 
 /** A list of common claims; a click on one opens what is right. @param linkTo on a page that has links to screens */

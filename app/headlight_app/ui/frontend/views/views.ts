@@ -15,9 +15,10 @@ import { createHeatMap } from "./heat_map.ts";
 import { createImage } from "./image.ts";
 import { createLines } from "./lines.ts";
 import { createMatrix } from "./matrix.ts";
-import { createArrows } from "./plane/arrows.ts";
+import { arrowsPlane } from "./plane/arrows.ts";
 import { createMovingPoints } from "./plane/moving_points.ts";
-import { createPoints } from "./plane/points.ts";
+import { createPlane } from "./plane/plane.ts";
+import { pointsPlane } from "./plane/points.ts";
 import { createSpans } from "./spans.ts";
 import { createClaims, createEquations, createTable, createVerdict } from "./texts.ts";
 import { createAlignment } from "./tokens/alignment.ts";
@@ -43,8 +44,8 @@ const DRAWINGS: {
   choice: createControl,
   input: createControl,
   lines: createLines,
-  arrows: createArrows,
-  points: createPoints,
+  arrows: (view) => createPlane(arrowsPlane(view)),
+  points: (view) => createPlane(pointsPlane(view)),
   tokens: createTokens,
   tree: createTree,
   table: (view, { picks }) => createTable(view, picks),

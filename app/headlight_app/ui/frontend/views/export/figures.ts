@@ -1,4 +1,4 @@
-// Views as figures for print: those of numbers, tokens, tables, spans and images.
+// Views as figures for print: all that show something without being used.
 
 import { formatNumber, formatSigned } from "../../charts/charts.ts";
 import { colour, hexColour, PURPLE_ORANGE, readableInk, tint } from "../../charts/colours.ts";
@@ -19,48 +19,45 @@ import type { Box, Figure, ShownFigure } from "../../types.ts";
 import { barNumber, isAlone } from "../bars.ts";
 import { extentsOf } from "../changes.ts";
 import { addFlowDrawing } from "../flow/flow.ts";
+import { addDiagram } from "../graphs/diagram_figure.ts";
+import { addGraphDrawing } from "../graphs/graph.ts";
 import { addTreeDrawing } from "../graphs/tree.ts";
 import { addHeatMap } from "../heat_map.ts";
 import { addImages } from "../image.ts";
 import { lineChart } from "../lines.ts";
 import { cellText, formatRowNumber, groupColour, rowSum, scalesOf, scaleWords, shareColour } from "../matrix.ts";
 import { largestSize } from "../numbers.ts";
+import { arrowsPlane } from "../plane/arrows.ts";
+import { addMovingPoints } from "../plane/moving_points.ts";
+import { addPlaneDrawing } from "../plane/plane.ts";
+import { pointsPlane } from "../plane/points.ts";
 import { addSpans } from "../spans.ts";
 import { addAlignment } from "../tokens/alignment.ts";
 import { colourOfGroup } from "../tokens/tokens.ts";
 import type {
-  AlignmentView,
   BarsView,
   ChangesView,
-  FlowView,
-  HeatMapView,
-  ImageView,
+  ChoiceView,
+  FileView,
+  InputView,
   LinesView,
   MatrixView,
-  SpansView,
+  SoundView,
   TableView,
   TokensView,
-  TreeView,
+  VerdictView,
   View,
   ViewRow,
 } from "../types.ts";
+import { addClaims, addEquations, addVerdict } from "./figure_words.ts";
 
-export type Drawn =
-  | MatrixView
-  | HeatMapView
-  | LinesView
-  | BarsView
-  | ChangesView
-  | FlowView
-  | TokensView
-  | TableView
-  | TreeView
-  | AlignmentView
-  | SpansView
-  | ImageView;
+/** Paper shows neither what is pressed or typed, nor a sound; a file is saved by its own button. */
+type Used = ChoiceView | InputView | SoundView | FileView;
+export type Drawn = Exclude<View, Used>;
 type Panel = (figure: Figure) => (box: Box) => number; // returns its bottom edge
 
 const WIDEST_CHART = 120; // millimetres
+const LEAST_PANEL = 60; // millimetres of one beside others
 const GROUP_SHADE = 0.28; // of a group's colour in white
 const TOKEN_SHADE = 0.4; // of the same behind a token
 
@@ -78,24 +75,53 @@ const FIGURES: { [Kind in Drawn["kind"]]: (figure: Figure, view: Extract<Drawn, 
     alignment: addAlignment,
     spans: addSpans,
     image: addImages,
+    moving_points: addMovingPoints,
+    arrows: (figure, view, box) => addPlaneDrawing(figure, arrowsPlane(view), box),
+    points: (figure, view, box) => addPlaneDrawing(figure, pointsPlane(view), box),
+    graph: addGraphDrawing,
+    model_diagram: addDiagram,
+    claims: addClaims,
+    equations: addEquations,
+    verdict: addVerdict,
   });
 
-/** The views of some rows, those that can be drawn. @param across most of them side by side */
-export function drawViews(rows: Pick<ViewRow, "views">[], across: number = 1): ShownFigure["draw"] {
-  const panels = rows
-    .flatMap((row) => row.views)
-    .filter(isDrawn)
-    .map(panelOf);
+/** The views of some rows, those that can be drawn; their verdicts are said in the caption of the figure. */
+export function drawViews(rows: Pick<ViewRow, "views">[]): ShownFigure["draw"] {
+  return drawPanels(rows.flatMap(({ views }) => views.filter(isDrawn)));
+}
+
+/** @param across most of them side by side, if there is room; one of words is as wide as the figure */
+export function drawPanels(views: Drawn[], across: number = 1): ShownFigure["draw"] {
+  const runs: Drawn[][] = [];
+  for (const view of views) {
+    const run = runs.at(-1);
+    if (run && !isOfWords(view) && !isOfWords(run[0])) run.push(view);
+    else runs.push([view]);
+  }
   return (width, title) => {
-    const { figure, y } = beginFigure(width, title);
-    const drawn = panels.map((panel) => panel(figure));
-    return { figure, y: addPanels(figure, y, drawn, Math.min(across, drawn.length)) };
+    const begun = beginFigure(width, title);
+    const { figure } = begun;
+    const most = Math.max(Math.min(across, Math.floor(width / LEAST_PANEL)), 1);
+    const addRun = (y: number, run: Drawn[]) => {
+      const drawn = run.map((view) => panelOf(view)(figure));
+      return addPanels(figure, y, drawn, most);
+    };
+    return { figure, y: runs.reduce(addRun, begun.y) };
   };
 }
 
+function isOfWords({ kind }: Drawn) {
+  return kind === "claims" || kind === "equations" || kind === "verdict";
+}
+
 /** Whether a view has a figure. */
-export function isDrawn(view: View): view is Drawn {
+export function hasFigure(view: View): view is Drawn {
   return view.kind in FIGURES;
+}
+
+/** Whether a view is drawn where verdicts are said in the caption. */
+export function isDrawn(view: View): view is Exclude<Drawn, VerdictView> {
+  return hasFigure(view) && view.kind !== "verdict";
 }
 
 function panelOf(view: Drawn): Panel {
@@ -124,7 +150,7 @@ function addMatrix(figure: Figure, view: MatrixView, box: Box) {
   const y = addTable(figure, { columns, rows }, box) + 0.8;
   if (view.colours === "none" || view.colours === "groups") return y;
   const { signed, ...ends } = scaleWords(view, scales[0]);
-  return addColourScale(figure, { ...ends, palette: colourNames(signed) }, box.x, y);
+  return addColourScale(figure, { ...ends, palette: colourNames(signed) }, box.x, y, box.width);
 }
 
 function printedCell(view: MatrixView, row: number, column: number, scale: number) {

@@ -4,7 +4,7 @@ import { explained } from "../../export/page_export.ts";
 import type { Question, ShownFigure, ShownSide, ShownView, Table, ViewsAnswer } from "../../types.ts";
 import type { Origin, ViewRow } from "../types.ts";
 import type { Drawn } from "./figures.ts";
-import { drawViews, isDrawn } from "./figures.ts";
+import { drawPanels, hasFigure } from "./figures.ts";
 import { LONGEST_NAME, tablesOf } from "./tables.ts";
 
 type ShownPage = Omit<ViewsAnswer, "rows"> & { page: string; question: Question; rows: ViewRow[] };
@@ -14,8 +14,9 @@ const ALL_CHARTS = "all charts";
 export function shownView(page: ShownPage): ShownView {
   const [own, others] = [page.rows.filter(({ origin }) => !origin), page.rows.filter(({ origin }) => origin)];
   const views = drawnOf(own);
-  const sets = views.map((view) => [view.title, [view]] as [string, Drawn[]]);
-  if (views.length > 1) sets.unshift([ALL_CHARTS, views]);
+  const titled = views.filter(({ title }) => title);
+  const sets = titled.map((view) => [view.title, [view]] as [string, Drawn[]]);
+  if (views.length > 1 || views.length > titled.length) sets.unshift([ALL_CHARTS, views]);
   const whole = ownFigure(page, views);
   return {
     sides: pageSides(page),
@@ -40,14 +41,15 @@ function sideOf(question: Question): ShownSide {
 }
 
 function drawnOf(rows: ViewRow[]) {
-  return rows.flatMap(({ views }) => views.filter(isDrawn));
+  return rows.flatMap(({ views }) => views.filter(hasFigure));
 }
 
 function ownFigure({ page, title, about }: ShownPage, views: Drawn[]): ShownFigure {
-  const draw = drawViews([{ views }], 2);
+  const draw = drawPanels(views, 2);
+  const titles = views.flatMap((view) => (view.title ? [view.title.toLowerCase()] : []));
   return {
     name: `${page}-${plainName(title)}`,
-    shown: `${title}: ${views.map((view) => view.title.toLowerCase()).join(", ")} · ${about}`,
+    shown: `${[title, titles.join(", ")].filter(Boolean).join(": ")} · ${about}`,
     draw: (width, heading) => draw(width, heading || title),
   };
 }
@@ -55,10 +57,11 @@ function ownFigure({ page, title, about }: ShownPage, views: Drawn[]): ShownFigu
 /** The figures of numbers that are not from the page's run. */
 function otherFigures({ page }: ShownPage, row: ViewRow) {
   const { models, words, brief } = row.origin as Origin;
-  return drawnOf([row]).map((view) => {
+  const titled = drawnOf([row]).filter(({ title }) => title);
+  return titled.map((view) => {
     const name = `${page}-${plainName(view.title)}`;
     const figure = { name, shown: `${view.title}, ${words}`, brief, sides: asTrained(models) };
-    return [view.title, () => ({ ...figure, draw: drawViews([{ views: [view] }]) })];
+    return [view.title, () => ({ ...figure, draw: drawPanels([view]) })];
   });
 }
 

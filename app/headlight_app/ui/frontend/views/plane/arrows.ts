@@ -1,14 +1,12 @@
 // Vectors in the plane.
 
-import { HEAD_COLOURS } from "../../charts/colours.ts";
-import { svg } from "../../charts/svg.ts";
-import { createElement } from "../../dom/dom.ts";
-import { createLegend } from "../lines.ts";
+import { seriesColour } from "../../charts/figure_charts.ts";
+import type { Figure } from "../../export/types.ts";
 import type { ArrowsView } from "../types.ts";
-import { createPlane, SIZE } from "./plane.ts";
-import type { Box } from "./points.ts";
-import { isCovering, LETTER } from "./points.ts";
+import type { Name, Place, Plane } from "./plane.ts";
+import { addName, isCovering, nameWidth, SIZE } from "./plane.ts";
 
+const [HEAD, TURN] = [11, 0.42]; // of the head of an arrow: the length of its sides, and their angle to the shaft
 const STEPS = [0, 0.2, 0.4, 0.6, 0.8, 0.9, 1]; // along an arrow
 // Distances of a name from the tip, along its arrow and across it.
 const PLACES = [
@@ -22,40 +20,58 @@ const PLACES = [
   [57, 0],
 ];
 
-export function createArrows({ arrows, groups }: ArrowsView) {
-  const words = arrows.map(({ label, x, y }) => `${label} (${x.toFixed(2)}, ${y.toFixed(2)})`).join(", ");
-  const { sheet, place } = createPlane(
-    arrows.map(({ x, y }) => [x, y]),
-    words,
-  );
-  const tips = arrows.map(({ label, x, y }) => {
-    const [left, top] = place(x, y);
-    return { label, left, top };
-  });
-  const names = placeNames(tips, SIZE);
-  arrows.forEach(({ label, group, shade }, index) => {
-    const { left, top } = tips[index];
-    const colour = HEAD_COLOURS[group % 8];
-    const opacity = 0.25 + 0.75 * Math.min(Math.max(shade, 0), 1);
-    const style = { stroke: colour, "stroke-width": 3, "stroke-opacity": opacity, "stroke-linecap": "round" };
-    sheet.append(svg("line", { x1: SIZE / 2, y1: SIZE / 2, x2: left, y2: top, ...style }));
-    sheet.append(svg("path", { d: head(left, top), fill: colour, "fill-opacity": opacity }));
-    sheet.append(svg("text", { x: names[index].left, y: names[index].top, class: "name" }, [label]));
-  });
-  return createElement("div", "chart plane", [sheet, createLegend(groups)]);
+export function arrowsPlane({ arrows, groups }: ArrowsView): Plane {
+  return {
+    size: SIZE,
+    words: arrows.map(({ label, x, y }) => `${label} (${x.toFixed(2)}, ${y.toFixed(2)})`).join(", "),
+    groups,
+    vectors: arrows.map(({ x, y }) => [x, y]),
+    draw: (figure, place) => addArrows(figure, arrows, place),
+  };
 }
 
-type Tip = { label: string; left: number; top: number }; // of an arrow that begins at the origin
+function addArrows(figure: Figure, arrows: ArrowsView["arrows"], place: Place) {
+  const size = figure.width;
+  const tips = arrows.map(({ label, x, y }) => {
+    const [left, top] = place(x, y);
+    return { left, top, width: nameWidth(label) };
+  });
+  const names = placeNames(tips, size);
+  arrows.forEach(({ group, shade }, index) => {
+    figure.shapes.push({
+      kind: "polyline",
+      points: arrowTo(tips[index], size),
+      stroke: seriesColour(figure.look, group),
+      stroke_width: 3 * figure.look.thin,
+      opacity: 0.25 + 0.75 * Math.min(Math.max(shade, 0), 1),
+      dashed: false,
+    });
+  });
+  arrows.forEach(({ label }, index) => {
+    addName(figure, label, names[index]);
+  });
+}
+
+/** The shaft and the head of an arrow as one line, so that no part of a faint one is darker; a dot for zero. */
+function arrowTo({ left, top }: Name, size: number) {
+  const [x, y] = [left - size / 2, top - size / 2];
+  if (Math.hypot(x, y) < 1) return [left - 1.5, top, left + 1.5, top];
+  const corner = (turn: number) => {
+    const angle = Math.atan2(y, x) + turn;
+    return [left - HEAD * Math.cos(angle), top - HEAD * Math.sin(angle)];
+  };
+  return [size / 2, size / 2, left, top, ...corner(TURN), left, top, ...corner(-TURN)];
+}
 
 /**
  * The positions of the names of arrows: beyond or beside their tips, if possible without overlapping names or arrows.
- * @param size of the sheet
+ * @param tips of arrows that begin at the origin, with the width of each name @param size of the sheet
  */
-export function placeNames(tips: Tip[], size: number): Box[] {
+export function placeNames(tips: Name[], size: number): Name[] {
   const shafts = tips.flatMap(({ left, top }) =>
     STEPS.map((share) => [size / 2 + share * (left - size / 2), size / 2 + share * (top - size / 2)]),
   );
-  const placed: Box[] = [];
+  const placed: Name[] = [];
   for (const tip of tips) {
     const boxes = boxesAround(tip, size);
     const free = boxes.filter((box) => !placed.some((other) => isCovering(box, other)));
@@ -65,10 +81,9 @@ export function placeNames(tips: Tip[], size: number): Box[] {
 }
 
 /** Positions for a name around its arrow's tip, the best first. */
-function boxesAround({ label, left, top }: Tip, size: number) {
+function boxesAround({ left, top, width }: Name, size: number) {
   const length = Math.hypot(left - size / 2, top - size / 2);
   const [x, y] = length < 1 ? [0, -1] : [(left - size / 2) / length, (top - size / 2) / length];
-  const width = LETTER * label.length;
   return PLACES.map(([along, across]) => {
     const middle = left + along * x - across * y + (x * width) / 2;
     const line = top + along * y + across * x + 4;
@@ -80,13 +95,6 @@ function boxesAround({ label, left, top }: Tip, size: number) {
   });
 }
 
-function isWithin({ left, top, width }: Box, x: number, y: number) {
+function isWithin({ left, top, width }: Name, x: number, y: number) {
   return x > left - 2 && x < left + width + 2 && y > top - 12 && y < top + 4;
-}
-
-/** The head of an arrow, at its tip. */
-function head(left: number, top: number) {
-  const angle = Math.atan2(top - SIZE / 2, left - SIZE / 2);
-  const corner = (turn: number) => `${left - 11 * Math.cos(angle + turn)} ${top - 11 * Math.sin(angle + turn)}`;
-  return Math.hypot(left - SIZE / 2, top - SIZE / 2) < 1 ? "" : `M${left} ${top}L${corner(0.42)}L${corner(-0.42)}Z`;
 }

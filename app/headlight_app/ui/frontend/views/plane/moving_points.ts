@@ -1,44 +1,30 @@
-// Named points that move from frame to frame, with a slider and a button that plays them.
+// Named points that move from frame to frame, with a slider and a button that plays them; in a figure, the last frame.
 
-import { HEAD_COLOURS } from "../../charts/colours.ts";
-import { svg } from "../../charts/svg.ts";
+import { addCurve, seriesColour } from "../../charts/figure_charts.ts";
+import { addLines, beginSheet } from "../../charts/figure_text.ts";
+import { shapeElement, svg } from "../../charts/svg.ts";
 import { createElement } from "../../dom/dom.ts";
-import { createLegend } from "../lines.ts";
-import type { MovingPointsView } from "../types.ts";
-import { createPlane, LARGE } from "./plane.ts";
-import { LETTER } from "./points.ts";
+import type { Box, Figure } from "../../export/types.ts";
+import type { MovingPointsView, Numeric } from "../types.ts";
+import type { Name, Place, Plane } from "./plane.ts";
+import { addName, addPlaneDrawing, createPlane, LARGE, nameWidth, placing } from "./plane.ts";
+import { addPoint, placeLabels } from "./points.ts";
 
 const FRAME_MILLISECONDS = 90;
 const GAP = 8; // pixels between a point and its name
+const TRAIL_OPACITY = 0.35;
 
-export function createMovingPoints({ labels, frames, names, groups, group_titles }: MovingPointsView) {
-  const coordinates = frames.map((frame) =>
-    frame.map((point) => [Number(point[0]), Number(point[1])] as [number, number]),
-  );
-  const { sheet, place } = createPlane(coordinates.flat(), labels.join(", "), LARGE);
-  const colour = (index: number) => HEAD_COLOURS[(groups[index] ?? index) % 8];
-  const points = labels.map((label, index) => {
-    const trail = svg("path", { fill: "none", stroke: colour(index), "stroke-width": 1.5, opacity: 0.35 });
-    const name = svg("text", { y: 4, class: "name" }, [label]);
-    const point = svg("g", {}, [svg("circle", { r: 4.5, fill: colour(index) }), name]);
-    return { trail, point, name, path: coordinates.map((frame) => place(...frame[index])) };
-  });
-  sheet.append(...points.map(({ trail }) => trail), ...points.map(({ point }) => point));
-
+export function createMovingPoints(view: MovingPointsView) {
+  const { frames, names } = view;
+  const plane = movingPlane(view, () => {});
+  const { place } = placing(plane.vectors, LARGE);
+  const moving = svg("g");
   const show = (frame: number) => {
     slider.value = String(frame);
     caption.textContent = names[frame];
-    const together = namesTogether(labels, coordinates[frame]);
-    points.forEach(({ trail, point, name, path }, index) => {
-      const [left, top] = path[frame];
-      const line = path.slice(0, frame + 1).map(([x, y], step) => `${step ? "L" : "M"}${x} ${y}`);
-      trail.setAttribute("d", line.join(""));
-      point.setAttribute("transform", `translate(${left} ${top})`);
-      name.textContent = together[index];
-      const isCut = left + GAP + LETTER * together[index].length > LARGE;
-      name.setAttribute("x", String(isCut ? -GAP : GAP));
-      name.setAttribute("text-anchor", isCut ? "end" : "start");
-    });
+    const drawn = beginSheet(LARGE, "");
+    addFrame(drawn, view, { frame, place, placeNames: placeBeside });
+    moving.replaceChildren(...drawn.shapes.map((shape) => shapeElement(shape, [])));
   };
   const range = { type: "range", min: "0", max: String(frames.length - 1), step: "1" };
   const slider = createElement("input", "", [], { ...range, ariaLabel: "Frame" });
@@ -65,9 +51,61 @@ export function createMovingPoints({ labels, frames, names, groups, group_titles
     stop();
     show(current());
   };
-  const controls = createElement("div", "player", [play, slider, caption]);
+  const box = createPlane(plane, [createElement("div", "player", [play, slider, caption])]);
+  box.querySelector("svg")?.append(moving);
   show(0);
-  return createElement("div", "chart plane large", [controls, sheet, createLegend(group_titles)]);
+  return box;
+}
+
+/** The last frame with the trails to it. Returns the bottom edge. */
+export function addMovingPoints(figure: Figure, view: MovingPointsView, box: Box) {
+  const shown = { frame: view.frames.length - 1, placeNames: placeLabels };
+  const plane = movingPlane(view, (sheet, place) => addFrame(sheet, view, { ...shown, place }));
+  const named = addLines(figure, [view.names[shown.frame]], box.x, box.y, { fill: figure.look.quiet });
+  return addPlaneDrawing(figure, plane, { ...box, y: named });
+}
+
+function movingPlane({ labels, frames, group_titles }: MovingPointsView, draw: Plane["draw"]): Plane {
+  const vectors = frames.flat().map(vectorOf);
+  return { size: LARGE, vectors, words: labels.join(", "), groups: group_titles, draw };
+}
+
+function vectorOf([x, y]: Numeric[]): [number, number] {
+  return [Number(x), Number(y)];
+}
+
+/** @param placeNames from the places of the points */
+function addFrame(
+  figure: Figure,
+  { labels, frames, groups }: MovingPointsView,
+  { frame, place, placeNames }: { frame: number; place: Place; placeNames: (points: Name[], size: number) => Name[] },
+) {
+  const { look, width } = figure;
+  const vectors = frames[frame].map(vectorOf);
+  const words = namesTogether(labels, vectors);
+  const places = vectors.map((vector) => place(...vector));
+  const names = placeNames(
+    places.map(([left, top], index) => ({ left, top, width: nameWidth(words[index]) })),
+    width,
+  );
+  labels.forEach((_, index) => {
+    const trail = frames.slice(0, frame + 1).map((points) => place(...vectorOf(points[index])));
+    const stroke = seriesColour(look, groups[index] ?? index);
+    addCurve(figure, trail, { stroke, stroke_width: 1.5 * look.thin, opacity: TRAIL_OPACITY, dashed: false });
+  });
+  labels.forEach((_, index) => {
+    if (!places[index].every(Number.isFinite)) return;
+    addPoint(figure, places[index], groups[index] ?? index);
+    if (words[index]) addName(figure, words[index], names[index]);
+  });
+}
+
+/** Always on the same side of its point, so that it does not jump between frames, unless it would be cut. */
+function placeBeside(points: Name[], size: number) {
+  return points.map(({ left, top, width }) => {
+    const isCut = left + GAP + width > size;
+    return { left: isCut ? left - GAP - width : left + GAP, top: top + 4, width };
+  });
 }
 
 /** The label beside each point: points at the same position have their names beside the first of them. */

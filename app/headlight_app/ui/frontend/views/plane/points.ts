@@ -1,66 +1,62 @@
 // Named points in the plane.
 
-import { HEAD_COLOURS } from "../../charts/colours.ts";
-import { svg } from "../../charts/svg.ts";
-import { createElement } from "../../dom/dom.ts";
-import { createLegend } from "../lines.ts";
+import { seriesColour } from "../../charts/figure_charts.ts";
+import { addWords } from "../../charts/figure_text.ts";
+import type { Figure } from "../../export/types.ts";
 import type { PointsView } from "../types.ts";
-import { createPlane, LARGE, SIZE } from "./plane.ts";
+import type { Name, Place, Plane } from "./plane.ts";
+import { addName, isCovering, LARGE, LINE, nameWidth, SIZE } from "./plane.ts";
 
 const [CROWDED, LONG] = [10, 16]; // above these numbers of names and of letters, the plane is larger
-export const LETTER = 7.5; // the width of a name's letter in pixels
-const LINE = 13; // its height
-const DOT = 5; // half the width of a point
+const DOT = 4.5; // the radius of a point
+const GAP = 8; // between a point and its name
 
-export function createPoints({ points, groups, x_title, y_title }: PointsView) {
-  const words = points.map(([label, x, y]) => `${label} (${x.toFixed(2)}, ${y.toFixed(2)})`).join(", ");
+export function pointsPlane(view: PointsView): Plane {
+  const { points, groups } = view;
   const isLarge = points.length > CROWDED || points.some(([label]) => label.length > LONG);
-  const size = isLarge ? LARGE : SIZE;
-  const { sheet, place } = createPlane(
-    points.map(([, x, y]) => [x, y]),
-    words,
-    size,
-  );
-  const labels = placeLabels(
-    points.map(([label, x, y]) => {
-      const [left, top] = place(x, y);
-      return { left, top, width: LETTER * label.length };
-    }),
-    size,
-  );
-  points.forEach(([label, x, y, group], index) => {
-    const [left, top] = place(x, y);
-    sheet.append(
-      svg("circle", { cx: left, cy: top, r: 4.5, fill: HEAD_COLOURS[group % 8] }),
-      svg("text", { x: labels[index].left, y: labels[index].top, class: "name" }, [label]),
-    );
-  });
-  if (x_title) sheet.append(svg("text", { x: size - 8, y: size / 2 - 6, "text-anchor": "end" }, [x_title]));
-  if (y_title) sheet.append(svg("text", { x: size / 2 + 6, y: 14 }, [y_title]));
-  return createElement("div", isLarge ? "chart plane large" : "chart plane", [sheet, createLegend(groups)]);
+  return {
+    size: isLarge ? LARGE : SIZE,
+    words: points.map(([label, x, y]) => `${label} (${x.toFixed(2)}, ${y.toFixed(2)})`).join(", "),
+    groups,
+    vectors: points.map(([, x, y]) => [x, y]),
+    draw: (figure, place) => addPoints(figure, view, place),
+  };
 }
 
-export type Box = { left: number; top: number; width: number }; // of a label: its left end and its baseline
+function addPoints(figure: Figure, { points, x_title, y_title }: PointsView, place: Place) {
+  const size = figure.width;
+  const quiet = { room: size / 2, fill: figure.look.quiet };
+  if (x_title) addWords(figure, x_title, size - GAP, size / 2 - 6, { anchor: "end", ...quiet });
+  if (y_title) addWords(figure, y_title, size / 2 + 6, 14, { anchor: "start", ...quiet });
+  const places = points.map(([, x, y]) => place(x, y));
+  const names = placeLabels(
+    places.map(([left, top], index) => ({ left, top, width: nameWidth(points[index][0]) })),
+    size,
+  );
+  points.forEach(([label, , , group], index) => {
+    addPoint(figure, places[index], group);
+    addName(figure, label, names[index]);
+  });
+}
+
+export function addPoint({ shapes, look }: Figure, [x, y]: number[], group: number) {
+  shapes.push({ kind: "circle", x, y, radius: DOT, fill: seriesColour(look, group) });
+}
 
 /**
  * The positions of the labels of points: beside their points, on the sheet, if possible without overlapping others.
  * @param size of the sheet
  */
-export function placeLabels(points: Box[], size: number): Box[] {
-  const placed: Box[] = [];
+export function placeLabels(points: Name[], size: number): Name[] {
+  const placed: Name[] = [];
   const dots = points.map(({ left, top }) => ({ left: left - DOT, top: top + 4, width: 2 * DOT }));
   for (const { left, top, width } of points) {
     const sides = [0, 1, -1, 2, -2].flatMap((line) =>
-      [left + 8, left - 8 - width].map((start) => ({ left: start, top: top + 4 + line * LINE, width })),
+      [left + GAP, left - GAP - width].map((start) => ({ left: start, top: top + 4 + line * LINE, width })),
     );
     const inside = sides.filter((box) => box.left >= 0 && box.left + width <= size);
     const free = inside.filter((box) => !placed.some((other) => isCovering(box, other)));
     placed.push(free.find((box) => !dots.some((dot) => isCovering(box, dot))) ?? free[0] ?? inside[0] ?? sides[0]);
   }
   return placed;
-}
-
-export function isCovering(one: Box, other: Box) {
-  const apart = one.left >= other.left + other.width || other.left >= one.left + one.width;
-  return !apart && Math.abs(one.top - other.top) < LINE;
 }

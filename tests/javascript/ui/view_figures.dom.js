@@ -1,0 +1,259 @@
+// Views of each kind as figures for print: their texts are within the width, and apart.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import "../dom.js";
+
+/** @import { TextLine } from "../../../app/headlight_app/ui/frontend/export/contract.ts" */
+/** @import { Shape } from "../../../app/headlight_app/ui/frontend/export/types.ts" */
+/** @import { DiagramPart, ModelDiagramAnswer } from "../../../app/headlight_app/ui/frontend/model_diagram/types.ts" */
+/** @import { View } from "../../../app/headlight_app/ui/frontend/views/types.ts" */
+
+// Letters as wide as on paper, on average, so that texts have their room.
+const context = { measureText: (/** @type {string} */ text) => ({ width: 55 * text.length }) };
+Object.assign(HTMLCanvasElement.prototype, { getContext: () => context });
+const { drawPanels, drawViews, hasFigure, isDrawn } = await import(
+  "../../../app/headlight_app/ui/frontend/views/export/figures.ts"
+);
+const { plainFormula } = await import("../../../app/headlight_app/ui/frontend/views/export/plain_formula.ts");
+const { tablesOf } = await import("../../../app/headlight_app/ui/frontend/views/export/tables.ts");
+const { createView } = await import("../../../app/headlight_app/ui/frontend/views/views.ts");
+
+const WIDTHS = [85, 180]; // millimetres
+const ASCENT = 0.75; // of a text, in font sizes
+const PLAIN = { title: "", note: "", before: "", tables: null };
+const NAMES = ["The", "cat", "sat", "on", "the", "mat"];
+
+/** @param {string} kind @param {string[]} [details] @returns {DiagramPart} */
+const part = (kind, details = ["detail"]) => ({ kind, title: `the ${kind}`, details, shape: [7, 16] });
+const sublayer = { kind: "self", parts: [part("norm"), part("self")], added: true, norm: null, norm_on_stream: "" };
+/** @type {ModelDiagramAnswer} */
+const DIAGRAM = {
+  stacks: [
+    {
+      ...{ name: "decoder", title: "Decoder", inputs: [part("input")], positions: null, after_positions: [] },
+      ...{ layers: 2, layer: 0, parallel: false, outputs: [part("final_norm")], residual_shape: [7, 16] },
+      sublayers: [/** @type {any} */ (sublayer)],
+    },
+  ],
+  head: [part("output")],
+};
+
+/** A view of each kind that only a figure of its own draws, and what is written in it. @type {[View, string[]][]} */
+const VIEWS = [
+  [
+    {
+      ...{ ...PLAIN, kind: "points", title: "Near", groups: ["noun", "verb"], x_title: "first", y_title: "second" },
+      points: NAMES.map((name, place) => [name, place % 2, 1 + place / 40, place % 2]),
+    },
+    [...NAMES, "first", "second", "noun", "verb", "−1"],
+  ],
+  [
+    {
+      ...{ ...PLAIN, kind: "arrows", title: "Queries", groups: ["query", "key"] },
+      arrows: NAMES.map((label, place) => ({ label, x: 1, y: place / 5, group: place % 2, shade: 1 })),
+    },
+    [...NAMES, "query", "key"],
+  ],
+  [
+    {
+      ...{
+        ...PLAIN,
+        kind: "moving_points",
+        title: "Learned",
+        labels: ["cat", "dog", "lost"],
+        names: ["step 0", "step 9"],
+      },
+      frames: [
+        [
+          [1, 1],
+          [-1, 1],
+          [0, 0],
+        ],
+        [
+          [0, 1],
+          [-1, 0],
+          ["NaN", 0],
+        ],
+      ],
+      ...{ groups: [0, 1, 1], group_titles: ["pets", "others"] },
+    },
+    ["cat", "dog", "step 9", "pets", "others"],
+  ],
+  [
+    {
+      ...{ ...PLAIN, kind: "graph", title: "Neighbours", nodes: ["a", "b"], edges: [[0, 1]], marked: 0 },
+      places: [
+        [0, 0],
+        [1, 0],
+      ],
+      shades: [0.25, 0.75],
+    },
+    ["a", "25 %", "b", "75 %"],
+  ],
+  [
+    { ...PLAIN, kind: "model_diagram", title: "A decoder", diagram: DIAGRAM, enterable: false },
+    ["the input", "Layer 0 of 0 to 1", "the self", "detail", "→ 7 × 16", "Layer 1", "the output"],
+  ],
+  [
+    {
+      ...{ ...PLAIN, kind: "claims", title: "Claims" },
+      claims: [{ said: "It is so.", right: `It is not so. ${"It depends on much. ".repeat(9)}`, links: [] }],
+    },
+    ["What is said", "What is right", "“It is so.”"],
+  ],
+  [
+    { ...PLAIN, kind: "equations", title: "By hand", lines: [String.raw`s = \frac{q \cdot k}{\sqrt{d_k}} = 0.5`] },
+    ["s = (q · k)/√d_k = 0.5"],
+  ],
+  [
+    { ...PLAIN, kind: "verdict", title: "", text: "All of \u2068them\u2069 agree.", good: true },
+    ["✓ All of them agree."],
+  ],
+];
+
+/** @param {View[]} views @param {number} width */
+function drawn(views, width) {
+  const { figure, y } = drawPanels(views.filter(hasFigure))(width, "");
+  return { ...figure, y };
+}
+
+/** @param {Shape[]} shapes @returns {TextLine[]} */
+const textsOf = (shapes) => shapes.flatMap((shape) => (shape.kind === "text" ? [shape] : []));
+
+/** The ends of a text: left, top, right, bottom. @param {TextLine} text */
+function endsOf({ x, y, size, anchor, text_width }) {
+  const left = x - { start: 0, middle: 0.5, end: 1 }[anchor] * text_width;
+  return [left, y - ASCENT * size, left + text_width, y];
+}
+
+/** The pairs of texts that cover each other. @param {TextLine[]} texts */
+function coveringOf(texts) {
+  return texts.flatMap((one, place) =>
+    texts.slice(0, place).flatMap((other) => {
+      const [[left, top, right, bottom], [from, above, to, below]] = [endsOf(one), endsOf(other)];
+      return left < to && from < right && top < below && above < bottom ? [[one.text, other.text]] : [];
+    }),
+  );
+}
+
+for (const [view, words] of VIEWS)
+  test(`a figure of the kind ${view.kind} has its texts, apart and within its width`, () => {
+    for (const width of WIDTHS) {
+      const { shapes, y } = drawn([view], width);
+      const texts = textsOf(shapes);
+      const found = texts.map(({ text }) => text);
+      for (const text of [view.title, ...words].filter(Boolean)) assert.ok(found.includes(text), `${text} in ${found}`);
+      assert.deepEqual(coveringOf(texts), [], `${width} mm`);
+      for (const text of texts) {
+        const [left, , right, bottom] = endsOf(text);
+        assert.ok(left >= 0 && right <= width && bottom <= y, `${text.text} at ${width} mm`);
+        assert.ok(text.size > 1.75, `${text.text} has 5 points or more`);
+      }
+      for (const shape of shapes)
+        if ("points" in shape) assert.ok(shape.points.every((number) => number >= 0 && Number.isFinite(number)));
+    }
+  });
+
+test("controls, sounds and files have no figure; a verdict among others is said in the caption", () => {
+  for (const kind of ["choice", "input", "sound", "file"]) assert.ok(!hasFigure(/** @type {any} */ ({ kind })), kind);
+  const views = VIEWS.map(([view]) => view);
+  assert.ok(views.every(hasFigure));
+  assert.deepEqual(
+    views.filter((view) => !isDrawn(view)).map(({ kind }) => kind),
+    ["verdict"],
+  );
+  const texts = textsOf(drawViews([{ views }])(85, "").figure.shapes).map(({ text }) => text);
+  assert.ok(texts.includes("What is said") && !texts.includes("✓ All of them agree."));
+});
+
+test("of moving points the last frame is in the figure, with the trails to it", () => {
+  const [moving] = VIEWS.map(([view]) => view).filter(({ kind }) => kind === "moving_points");
+  const { shapes } = drawn([moving], 85);
+  const points = shapes.flatMap((shape) => (shape.kind === "circle" ? [[shape.x, shape.y]] : []));
+  const trails = shapes.flatMap((shape) => (shape.kind === "polyline" && shape.opacity < 1 ? [shape.points] : []));
+  assert.equal(points.length, 2, "a point without numbers is nowhere");
+  assert.deepEqual(
+    trails.map((trail) => trail.slice(-2)),
+    points,
+  );
+});
+
+test("the points of a figure are placed as on the screen", () => {
+  const [[view]] = VIEWS;
+  const sheet = createView(view, { width: 800 }).querySelector("svg");
+  const shown = [...(sheet?.querySelectorAll("circle") ?? [])].map((circle) => Number(circle.getAttribute("cx")));
+  const printed = drawn([view], 85).shapes.flatMap((shape) => (shape.kind === "circle" ? [shape.x] : []));
+  const scale = (printed[1] - printed[0]) / (shown[1] - shown[0]);
+  assert.equal(shown.length, NAMES.length);
+  printed.forEach((x, place) => {
+    assert.ok(Math.abs(x - printed[0] - scale * (shown[place] - shown[0])) < 0.01);
+  });
+});
+
+test("what is said and what is right are beside each other", () => {
+  const claims = VIEWS.map(([view]) => view).filter(({ kind }) => kind === "claims");
+  const texts = textsOf(drawn(claims, 85).shapes);
+  const [said, right] = ["“It is so.”", "It is not so. It"].map((start) =>
+    texts.find(({ text }) => text.startsWith(start)),
+  );
+  assert.ok(said && right && said.y === right.y && right.x > 85 / 2);
+});
+
+test("views of words are as wide as the figure, others beside each other", () => {
+  const [[points], , , [graph], , , [equations]] = VIEWS;
+  const { figure } = drawPanels([equations, points, graph].filter(hasFigure), 2)(180, "");
+  const titled = (/** @type {string} */ title) => textsOf(figure.shapes).find(({ text }) => text === title);
+  const [hand, near, beside] = ["By hand", "Near", "Neighbours"].map(titled);
+  assert.ok(hand && near && beside && hand.y < near.y && near.y === beside.y && near.x === hand.x);
+});
+
+test("a formula is a line of text with the parentheses that it needs", () => {
+  const formulas = [
+    [
+      String.raw`a_{ij} = \frac{\exp(s_{ij})}{\sum_{k=1}^{n} \exp(s_{ik})}`,
+      "a_ij = (exp(s_ij))/(∑_(k = 1)^n exp(s_ik))",
+    ],
+    [String.raw`\mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}} + M\right) V`, "softmax(QK^T/√d_k + M)V"],
+    [String.raw`o_i = \sum_j a_{ij} v_j`, "o_i = ∑_j a_ij v_j"],
+    [String.raw`a \cos\alpha - b`, "a cos α − b"],
+    [String.raw`2^{\lfloor \log_2 n \rfloor} = -1`, "2^(⌊log_2 n⌋) = −1"],
+    [String.raw`\begin{bmatrix} 1 & 0 \\ -2 & 3 \end{bmatrix} x^{\top}`, "[1 0; −2 3] x^T"],
+    [String.raw`M_{ij} = 0 \text{ if } m_{ij} = 1`, "M_ij = 0 if m_ij = 1"],
+    [String.raw`E[\,j \le i\,],\quad p'(x)`, "E[j ≤ i], p′(x)"],
+  ];
+  for (const [latex, words] of formulas) assert.equal(plainFormula(latex), words);
+});
+
+test("planes, graphs, alignments, spans, images and flows have numbers to be saved", () => {
+  const others = /** @type {View[]} */ (
+    /** @type {unknown} */ ([
+      { ...PLAIN, kind: "alignment", title: "Weights", read: ["a", "a"], answer: ["b"], weights: [[0.5, 0.25]] },
+      { ...PLAIN, kind: "alignment", title: "Not kept", read: ["a"], answer: ["b"], weights: [] },
+      { ...PLAIN, kind: "spans", title: "Heard", labels: ["one"], spans: [[0.5, 1]] },
+      { ...PLAIN, kind: "image", title: "Patches", shades: [["cat", [0, 1]]] },
+      { ...PLAIN, kind: "image", title: "No shades", shades: [] },
+      {
+        ...{ ...PLAIN, kind: "flow", title: "Flow", columns: ["a", "b"], rows: ["input", "layer 0"] },
+        edges: [["head", 0, 0, 1, 0.5, "", {}]],
+      },
+    ])
+  );
+  const tables = tablesOf([{ title: "", text: "", folded: false, views: [...VIEWS.map(([view]) => view), ...others] }]);
+  const found = Object.entries(tables).map(([title, { axes, labels, values }]) => [
+    title,
+    axes,
+    labels.map(([name]) => name),
+    values.length,
+  ]);
+  assert.deepEqual(found, [
+    ["Near", ["point", "coordinate"], ["0 The", "first"], 12],
+    ["Queries", ["arrow", "coordinate"], ["0 The", "x"], 12],
+    ["Learned", ["frame", "point", "coordinate"], ["step 0", "0 cat", "x"], 12],
+    ["Neighbours", ["node"], ["a"], 2],
+    ["Weights", ["answer", "read"], ["0 b", "0 a"], 2],
+    ["Heard", ["span", "end"], ["0 one", "from"], 2],
+    ["Patches", ["drawing", "patch"], ["cat", "0"], 2],
+    ["Flow", ["edge"], ["0 head, input: a to b"], 1],
+  ]);
+});
