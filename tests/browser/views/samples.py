@@ -20,6 +20,7 @@ TOKENS = ("The", "·cat", "·sat", "·on", "·the", "·mat")
 WAVES = np.sin(np.arange(6)[:, None] / (1 + np.arange(12)))
 SHARES = np.tril(np.ones((6, 6))) / np.arange(1, 7)[:, None]
 IMAGE = png_url((np.indices((24, 24)).sum(0)[..., None] * np.array([5, 3, 1])).astype(np.uint8))
+RIGHT = "Its value may be short, or it may point where nothing is read; take the token away and see what changes."
 SOUND = wav_url(torch.sin(torch.arange(1600) / 5))
 
 
@@ -84,11 +85,17 @@ def _planes() -> tuple[View, ...]:
         kinds.MovingPointsView(
             title="Embeddings during training",
             labels=TOKENS,
-            frames=np.stack([WAVES[:, :2], WAVES[:, 1:3]]),
-            names=("step 0", "step 10"),
+            frames=np.stack([WAVES[:, :2] + share * (WAVES[:, 1:3] - WAVES[:, :2]) for share in (0, 0.5, 1)]),
+            names=("step 0", "step 5", "step 10"),
         ),
         kinds.ArrowsView(
             title="Queries and keys", arrows=tuple(kinds.Arrow(*point) for point in points), groups=("query", "key")
+        ),
+        kinds.PointsView(
+            title="Many tokens",
+            points=tuple(
+                (f"{token} {turn}", x + turn / 9, y, group) for turn in range(3) for token, x, y, group in points
+            ),
         ),
         kinds.PointsView(
             title="Tokens in two dimensions",
@@ -142,6 +149,9 @@ def _graphs() -> tuple[View, ...]:
             marked=1,
         ),
         kinds.ModelDiagramView(title="A decoder", diagram=model_diagram(toys.config(), text_length=6)),
+        kinds.ModelDiagramView(
+            title="Encoder and decoder", diagram=model_diagram(toys.both().config, text_length=6, source_length=5)
+        ),
     )
 
 
@@ -155,10 +165,21 @@ def _texts() -> tuple[View, ...]:
             marked=1,
         ),
         kinds.ClaimsView(
-            title="Common claims", claims=(kinds.Claim("Attention is explanation.", "It is one part of it.", (link,)),)
+            title="Common claims",
+            claims=(
+                kinds.Claim("Attention is explanation.", "It is one part of it.", (link,)),
+                kinds.Claim("A large weight means that a token matters.", f"{RIGHT} {RIGHT}", ()),
+            ),
         ),
-        kinds.Equations(title="By hand", lines=(r"s_{12} = \frac{q_1 \cdot k_2}{\sqrt{4}} = 0.50",)),
-        kinds.Verdict("All six tokens are right.", good=True),
+        kinds.Equations(
+            title="By hand",
+            lines=(
+                r"s_{12} = \frac{q_1 \cdot k_2}{\sqrt{4}} = 0.50",
+                r"a_{ij} = \frac{\exp(s_{ij})}{\sum_{k=1}^{n} \exp(s_{ik})}",
+                r"o_1 = 0.25 \begin{bmatrix} 1 & 0 \\ -2 & 3 \end{bmatrix} x^{\top}",
+            ),
+        ),
+        kinds.Verdict(title="Result", text="All six tokens are right.", good=True),
     )
 
 
