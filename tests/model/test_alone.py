@@ -16,7 +16,7 @@ PathFinder.find_spec = lambda name, *rest: None if name.partition(".")[0] in mis
 import importlib, pkgutil, tempfile
 import headlight
 for module in pkgutil.walk_packages(headlight.__path__, "headlight."):
-    if not module.name.endswith(("__main__", ".attention_widget")):
+    if not module.name.endswith(("__main__", ".attention_widget", ".plotly_figures")):
         importlib.import_module(module.name)
 
 tokenizer = headlight.train_tokenizer("bpe", ["the cat sat on the mat"] * 9, 300)
@@ -30,6 +30,10 @@ print(trace.attention().shape)
 try:
     headlight.widget(loaded, "the cat")
 except ImportError as error:
+    print(error)
+try:
+    importlib.import_module("headlight.views.forms").bars("", ["a"], [1.0]).figure()
+except headlight.HeadlightError as error:
     print(error)
 """
 OPENED = """
@@ -45,9 +49,12 @@ def test_the_backend_needs_nothing_of_the_page_or_the_tests() -> None:
         [sys.executable, "-W", "error", "-c", PROGRAM], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
-    shape, refusal = done.stdout.splitlines()
+    shape, *refusals = done.stdout.splitlines()
     assert shape == "(1, 2, 3, 3)"
-    assert refusal == "A widget needs anywidget: pip install 'attention-headlight[widget]'."
+    assert refusals == [
+        "A widget needs anywidget: pip install 'attention-headlight[widget]'.",
+        "A figure of a view needs Plotly, which is not installed: pip install plotly",
+    ]
 
 
 @pytest.mark.full

@@ -14,6 +14,8 @@ import numpy as np
 from headlight.questions.kinds import Number
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
     from headlight.rendering.model_diagram import ModelDiagram
 
 
@@ -78,6 +80,12 @@ class View:
     def as_drawn(self) -> View:
         """The same with the digits that a drawing shows."""
         return self
+
+    def figure(self) -> go.Figure:
+        """The same as a figure of Plotly, with all digits. Raises HeadlightError for a kind that is no chart."""
+        from headlight.views.plotly_figures import figure_of  # Plotly is imported when a figure is asked for
+
+        return figure_of(self)
 
 
 @dataclass(frozen=True)
