@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from time import sleep
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 from msgspec import to_builtins
 
 from headlight.errors import HeadlightError
+from headlight.views.kinds import BarsView, HeatMapView
+from headlight.views.words import in_line
 from headlight_app.access.page_turns import without_turn
+from headlight_app.contract.parts import Prediction
 from headlight_app.contract.question import Question
 from headlight_app.contract.state import DEFAULT_STATE, MAX_ADDRESS_LENGTH, HeadChoice, State
 from headlight_app.engine.client import ask, ask_shared
 from headlight_app.engine.models import AvailableModel
 from headlight_app.explore.contract import (
+    ChartAxis,
     ExploreChartsAnswer,
     ExploreChartsRequest,
     ExplorePageAnswer,
@@ -34,9 +38,12 @@ from headlight_app.state.session import (
     report_serial,
     was_just_opened,
 )
-from headlight_app.ui import charts, export_menu, signal_gallery
+from headlight_app.ui import export_menu, signal_gallery
 from headlight_app.ui.component import API, VIEW_STYLES, Component, Data, read
 from headlight_app.ui.terms import terms_json
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
 # Head start in seconds for the component's request and painting before the charts occupy interpreter and browser, so
@@ -47,6 +54,9 @@ MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # characters with a poss
 # Milliseconds after the last change before Streamlit is notified: its run redraws the page while the visitor types.
 LONG_PAUSE, CHARTS_PAUSE = 3_000, 600  # CHARTS_PAUSE if the charts are open
 MAX_PREDICTIONS = 4  # prediction charts
+TRANSPARENT = "rgba(0,0,0,0)"
+# No camera button: its pictures lack the provenance, which the menu Export adds.
+CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["toImage", "select2d", "lasso2d"]}
 
 FRONTEND, DRAWING = "explore/frontend", "ui/frontend"
 
@@ -185,19 +195,26 @@ def _head_choice(state: State) -> HeadChoice:
 
 def _head_chart(chart: HeadChart, numbers: bytes) -> None:
     st.subheader(f"{chart.title} in numbers")
-    rows, columns = (charts.numbered_labels(axis.labels, axis.positions) for axis in (chart.rows, chart.columns))
-    figure = charts.attention_heatmap(
+    rows, columns = _names(chart.rows), _names(chart.columns)
+    view = HeatMapView(
+        "",
         np.frombuffer(numbers, "<f4").reshape(len(rows), len(columns)),
-        rows,
-        columns,
-        chart.quantity.lower(),
-        limits=chart.limits,
-        signed=chart.signed,
-        square_root_scale=chart.square_root_scale,
+        rows=rows,
+        columns=columns,
+        row_axis="query",
+        column_axis="key",
+        colours="signed" if chart.signed else "weights" if chart.square_root_scale else "sequential",
     )
-    charts.show(figure, "head_chart")
+    name, (low, high) = chart.quantity.lower(), chart.limits
+    figure = view.figure().update_traces(colorbar_title_text=name, zmin=low, zmax=high)
+    _draw(figure, "head_chart", f"query %{{y}}<br>key %{{x}}<br>{name} %{{z:.5f}}<extra></extra>")
     if chart.rules:
         st.caption(MARKDOWN_CHARACTERS.sub(r"\\\g<0>", " · ".join(chart.rules)))
+
+
+def _names(axis: ChartAxis) -> tuple[str, ...]:
+    """The labels with their positions, so that equal tokens differ."""
+    return tuple(f"{place} {in_line(label)}" for place, label in zip(axis.positions, axis.labels, strict=True))
 
 
 def _prediction_charts(answer: ExploreChartsAnswer) -> None:
@@ -205,12 +222,29 @@ def _prediction_charts(answer: ExploreChartsAnswer) -> None:
     for prediction in answer.predictions[:MAX_PREDICTIONS]:
         if len(answer.predictions) > 1:
             st.caption(f"Token at position {prediction.position}")
-        candidates = prediction.candidates
-        texts, before, after = ([getattr(one, name) for one in candidates] for name in ("text", "before", "after"))
-        are_scores = prediction.problem_type == "regression"
-        figure = charts.prediction_bars(texts, before, after, answer.changed, are_scores=are_scores)
-        charts.show(figure, f"prediction_chart_{prediction.position}")
+        figure = prediction_bars(prediction, answer.changed).figure()
+        _draw(figure, f"prediction_chart_{prediction.position}", "%{y}<br>%{x:.5f}<extra>%{fullData.name}</extra>")
     st.caption(answer.predictions[0].lesson or f"Probabilities are over {answer.answers}.")
+
+
+def prediction_bars(prediction: Prediction, changed: bool) -> BarsView:
+    """The candidates, the likeliest on top; if the model is changed, with bars of the trained model beside them."""
+    candidates, are_scores = prediction.candidates, prediction.problem_type == "regression"
+    before, after = (tuple(getattr(one, name) for one in candidates) for name in ("before", "after"))
+    alone = "score" if are_scores else "probability"
+    return BarsView(
+        labels=tuple(f"{rank} {in_line(one.text)}" for rank, one in enumerate(candidates, start=1)),
+        series={"with your changes": after, "as trained": before} if changed else {alone: after},
+        compared="as trained",
+        high=None if are_scores else 1.0,
+        as_percent=not are_scores,
+    )
+
+
+def _draw(figure: go.Figure, key: str, hover: str) -> None:
+    """A figure on the ground of the page; `hover` are the words under the pointer, with five decimal places."""
+    figure.update_traces(hovertemplate=hover).update_layout(paper_bgcolor=TRANSPARENT, plot_bgcolor=TRANSPARENT)
+    st.plotly_chart(figure, key=key, config=CHART_CONFIG)
 
 
 def _source_code(question: Question) -> None:

@@ -1,1 +1,1 @@
-"""Shared parts of all pages: charts, the component bridge, the wire format."""
+"""Shared parts of all pages: the component bridge, the wire format."""

@@ -3,11 +3,13 @@
 import json
 import os
 import shutil
+from base64 import b64decode
 from pathlib import Path
 from runpy import run_path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -15,8 +17,10 @@ from streamlit.testing.v1.element_tree import Toggle
 
 from headlight.checkpoints.catalog import MODELS_VARIABLE
 from headlight.errors import CheckpointError
+from headlight_app.contract.parts import Candidate, Prediction
 from headlight_app.engine.job import EngineRequest
 from headlight_app.engine.models import listed_models
+from headlight_app.explore.page import prediction_bars
 from headlight_app.frame import sidebar
 from headlight_app.frame.sidebar import _on_variant_change
 from headlight_app.server.launch import SCRIPT
@@ -60,11 +64,40 @@ def test_the_chart_shows_what_the_instrument_shows() -> None:
     captions = [caption.value.replace("\\", "") for caption in at.caption]
     (rules,) = [caption for caption in captions if "gradient" in caption]
     assert "mean of 2 heads" in rules and "first token hidden" in rules
-    chart = json.loads(at.get("plotly_chart")[0].proto.spec)
-    (heatmap,) = chart["data"]
+    ((heatmap,), _) = traces(at, 0)
     assert heatmap["zmin"] == -heatmap["zmax"]
     assert len(heatmap["x"]) == len(heatmap["y"])
     assert not any(name.startswith("0 ") for name in heatmap["x"])
+
+
+def traces(at: AppTest, place: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The traces of a chart and its layout."""
+    chart = json.loads(at.get("plotly_chart")[place].proto.spec)
+    return chart["data"], chart["layout"]
+
+
+def test_weights_have_the_range_of_the_page_and_five_decimal_places() -> None:
+    at = unfolded(open_app(model="next", text="the dog", colour_range="largest"), "numbers")
+    ((heatmap,), _) = traces(at, 0)
+    numbers = np.frombuffer(b64decode(heatmap["z"]["bdata"]), "<f4")
+    assert (heatmap["zmin"], heatmap["zmax"]) == (0, np.nanmax(numbers)) and np.isnan(numbers).any()
+    assert heatmap["colorbar"]["title"]["text"] == "weights" and "<br>weights %{z:.5f}<" in heatmap["hovertemplate"]
+    assert heatmap["x"] == heatmap["y"] and heatmap["x"][-1].endswith(" dog")
+
+
+def test_predictions_as_trained_stand_beside_those_of_a_changed_model() -> None:
+    ((bars,), layout) = traces(unfolded(open_app(model="next", text="the dog"), "numbers"), 1)
+    assert bars["name"] == "probability" and bars["y"][0].startswith("1 ") and ".5f" in bars["hovertemplate"]
+    assert (layout["xaxis"]["range"], layout["xaxis"]["tickformat"]) == ([0, 1], ".0%")
+    edited = open_app(model="next", text="the dog", edits="decoder.1.self.weights[2]=set:0")
+    (changed, layout) = traces(unfolded(edited, "numbers"), 1)
+    assert [each["name"] for each in changed] == ["with your changes", "as trained"] and layout["showlegend"]
+    candidate = Candidate(id=0, text=" stars", before=-2.5, after=-3.0)
+    scores = Prediction(
+        position=0, title="", preposition="", token_text=None, candidates=(candidate,), problem_type="regression"
+    )
+    view = prediction_bars(scores, changed=False)
+    assert (view.labels, view.series, view.high) == (("1 stars",), {"score": (-3.0,)}, None) and not view.as_percent
 
 
 def test_a_picture_that_cannot_be_leaves_the_rest_of_the_page() -> None:
