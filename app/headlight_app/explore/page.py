@@ -203,10 +203,14 @@ def _head_chart(chart: HeadChart, numbers: bytes) -> None:
         columns=columns,
         row_axis="query",
         column_axis="key",
-        colours="signed" if chart.signed else "weights" if chart.square_root_scale else "sequential",
+        colours="signed" if chart.signed else "sequential",
     )
     name, (low, high) = chart.quantity.lower(), chart.limits
     figure = view.figure().update_traces(colorbar_title_text=name, zmin=low, zmax=high)
+    if chart.square_root_scale and not chart.signed:
+        from headlight.views.plotly_figures import square_root_scale  # Plotly is imported once a chart is opened
+
+        figure.update_traces(colorscale=square_root_scale())
     _draw(figure, "head_chart", f"query %{{y}}<br>key %{{x}}<br>{name} %{{z:.5f}}<extra></extra>")
     if chart.rules:
         st.caption(MARKDOWN_CHARACTERS.sub(r"\\\g<0>", " · ".join(chart.rules)))

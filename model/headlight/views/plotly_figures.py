@@ -102,7 +102,7 @@ def _largest(values: np.ndarray, least: float = 0.0) -> float:
 # --- maps ------------------------------------------------------------------------------------------------------------
 
 
-def _square_root_scale() -> Scale:
+def square_root_scale() -> Scale:
     """Cividis on a square-root scale: small weights stay visible."""
     shares = np.linspace(0.0, 1.0, 33)
     return [(float(share**2), ink) for share, ink in zip(shares, sample_colorscale(CIVIDIS, shares), strict=True)]
@@ -119,7 +119,7 @@ def _group_colours(values: np.ndarray) -> Colours:
 
 def _colours(name: str, values: np.ndarray, least: float = 0.0) -> Colours:
     if name in ("weights", "shares"):
-        return _square_root_scale(), 0.0, 1.0
+        return square_root_scale() if name == "shares" else CIVIDIS, 0.0, 1.0
     if name == "groups":
         return _group_colours(values)
     size = _largest(values, least)

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 from plotly.colors import sample_colorscale
 
@@ -139,14 +140,22 @@ def test_equal_names_stay_apart() -> None:
     assert axis_names(["a" * 30 + end for end in "xy"], 2, 5) == ["0 aaaa…", "1 aaaa…"]
 
 
-def test_weights_are_coloured_on_a_square_root_scale_and_cells_without_a_number_are_empty() -> None:
+def test_shares_are_coloured_on_a_square_root_scale_as_on_the_page_and_weights_are_not() -> None:
+    shares, weights = (
+        kinds.MatrixView("", np.array([[0.5]]), colours=colours).figure().data[0].colorscale
+        for colours in ("shares", "weights")
+    )
+    assert dict(shares)[0.25] == sample_colorscale("Cividis", [0.5])[0]
+    assert weights == go.Heatmap(colorscale="Cividis").colorscale
+
+
+def test_cells_without_a_number_are_empty() -> None:
     numbers = np.array([[1.0, np.nan], [0.25, 0.75]], np.float32)
     view = kinds.HeatMapView("", numbers, rows=("a", "a"), row_axis="query", column_axis="key", colours="weights")
     (cells,) = view.figure().data
     assert (list(cells.y), list(cells.x), cells.zmin, cells.zmax) == (["0 a", "1 a"], ["0", "1"], 0, 1)
     assert cells.z.dtype == np.float32 and np.isnan(cells.z[0][1]) and cells.z[1][1] == 0.75
     assert cells.hovertemplate.startswith("query %{y}<br>key %{x}<br>")
-    assert dict(cells.colorscale)[0.25] == sample_colorscale("Cividis", [0.5])[0]
 
 
 @pytest.mark.parametrize(
