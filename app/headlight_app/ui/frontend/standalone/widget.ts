@@ -71,11 +71,7 @@ export function renderWidget({ model, el }: { model: Model; el: HTMLElement }) {
 /** The view computed by Python, with the current choices. */
 function readView(model: Model): [SavedPage, Uint8Array<ArrayBuffer>] {
   const { buffer, byteOffset, byteLength }: DataView<ArrayBuffer> = model.get("_view");
-  const {
-    meta,
-    start,
-    buffer: packed,
-  }: Packed<SavedPage> = unpack(buffer.slice(byteOffset, byteOffset + byteLength));
+  const { meta, start, buffer: packed }: Packed<SavedPage> = unpack(buffer.slice(byteOffset, byteOffset + byteLength));
   return [{ ...meta, state: { ...meta.state, ...choiceOf(model) } }, new Uint8Array(packed.slice(start))];
 }
 
