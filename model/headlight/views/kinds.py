@@ -185,20 +185,27 @@ class MovingPointsView(View):
 class BarsView(View):
     """One labelled bar for each number; several `series` are drawn side by side. `high` fixes the longest bar.
 
-    The series `compared`, what the others are compared with, is grey. Shares are written `as_percent`, other numbers
-    with `digits` decimal places, or if that is None with four digits in all. A lone number has a bar only if `high`
-    says how much it is. A click on a label chooses its pick, if it has one. The `marked` one stands out.
+    The series `compared`, what the others are compared with, is grey. In a list that `is_compact` it is a thin bar
+    above that of the other series, whose number alone is written. Shares are written `as_percent`, other numbers with
+    `digits` decimal places, or if that is None with four digits in all; `texts` that are not empty are written in place
+    of the last series' numbers. A lone number has a bar only if `high` says how much it is. A click on a label chooses
+    its pick, if it has one; with an `action` a button of this name does. The `marked` one stands out, and the words
+    `marked_as` tell why.
     """
 
     kind: ClassVar[str] = "bars"
     labels: tuple[str, ...]
     series: Mapping[str, Numbers]
     compared: str = ""
+    is_compact: bool = False
     high: float | None = None
     digits: int | None = 2
     as_percent: bool = False
+    texts: tuple[str, ...] = ()
     picks: tuple[Pick, ...] = ()
+    action: str = ""
     marked: int | None = None
+    marked_as: str = ""
 
 
 @dataclass(frozen=True)
@@ -388,6 +395,25 @@ class SpansView(View):
     unit: str
     places: tuple[TokenPlace, ...] = ()
     picks: tuple[Pick, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StripsView(View):
+    """A strip for each label, one below the other, with parts side by side: their lengths and their groups.
+
+    Each is as long as `high`, and `ends` name its two ends; an arrow points `at` a number. A part has the colour of its
+    group, or is grey if that is negative; `group_titles` explain these. `heights` are the shares of the strips' height
+    that the parts fill, if not all of it.
+    """
+
+    kind: ClassVar[str] = "strips"
+    labels: tuple[str, ...]
+    parts: tuple[tuple[tuple[Number, int], ...], ...]
+    high: Number
+    ends: tuple[str, str] = ("", "")
+    at: Number | None = None
+    group_titles: tuple[str, ...] = ()
+    heights: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,18 @@ def _charts() -> tuple[View, ...]:
             as_percent=True,
             marked=0,
         ),
+        kinds.BarsView(
+            title="Before and after, compact",
+            labels=("positive", "negative"),
+            series={"before": (0.7, 0.3), "after": (1.0, 0.0)},
+            compared="before",
+            is_compact=True,
+            high=1.0,
+            as_percent=True,
+            texts=("", "filtered out"),
+            marked=0,
+            marked_as="sampled",
+        ),
         kinds.ChangesView(
             "Parts of the logit", parts, start=("bias", 0.5), end=("logit", 0.5 + float(WAVES[:, 3].sum()))
         ),
@@ -72,6 +84,16 @@ def _charts() -> tuple[View, ...]:
             spans=((0.2, 0.7), (0.9, 1.6)),
             high=2.0,
             unit="seconds",
+        ),
+        kinds.StripsView(
+            title="Cached tokens",
+            labels=("layer 0", "layer 1"),
+            parts=(((5, 1), (3, 0)), ((5, 1), (3, 0))),
+            high=16,
+            ends=("token 0", "token 15"),
+            at=9.5,
+            group_titles=("generated", "prompt"),
+            heights=(1.0, 0.5),
         ),
     )
 

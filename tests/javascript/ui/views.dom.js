@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "../dom.js";
 
-/** @import { AlignmentView, BarsView, ChangesView, ChoiceView, FlowView, HeatMapView, InputView, LinesView, MatrixView, Pick, SpansView, TableView, TokenPlace, TokensView, TreeNode, TreeView, View } from "../../../app/headlight_app/ui/frontend/views/types.ts" */
+/** @import { AlignmentView, BarsView, ChangesView, ChoiceView, FlowView, HeatMapView, InputView, LinesView, MatrixView, Pick, SpansView, StripsView, TableView, TokenPlace, TokensView, TreeNode, TreeView, View } from "../../../app/headlight_app/ui/frontend/views/types.ts" */
 
 const { createRows } = await import("../../../app/headlight_app/ui/frontend/views/rows.ts");
 const { drawViews } = await import("../../../app/headlight_app/ui/frontend/views/export/figures.ts");
@@ -120,11 +120,15 @@ const BARS = {
   labels: ["the", "cat"],
   series: { letters: [3, 3] },
   compared: "",
+  is_compact: false,
   high: null,
   digits: 0,
   as_percent: false,
+  texts: [],
   picks: [],
+  action: "",
   marked: 1,
+  marked_as: "",
 };
 /** @type {TokensView} */
 const TOKENS = {
@@ -473,6 +477,76 @@ test("steps are counted from the page's choice, not from the answer, and stop at
   subject = "another text";
   mock.timers.tick(5000);
   assert.equal(query, 1);
+});
+
+test("compact bars are chosen by a click or by the arrow keys, and a button may do what a pick does", () => {
+  /** @type {Pick[]} */
+  const chosen = [];
+  const picks = {
+    choose: (/** @type {Pick} */ pick) => chosen.push(pick),
+    isChosen: (/** @type {Pick} */ { token }) => token === 2,
+  };
+  /** @type {BarsView} */
+  const compact = {
+    ...{ ...BARS, is_compact: true, compared: "before", as_percent: true, high: 1, marked: 0, marked_as: "sampled" },
+    series: { before: [0.7, 0.3], after: [1, 0] },
+    texts: ["", "filtered out"],
+    picks: [{ token: 1 }, { token: 2 }],
+  };
+  const draw = (/** @type {View} */ view) => {
+    document.body.replaceChildren(...createRows(rowsOf(view), { width: 800, picks }, { isOpen: false }));
+    return [...document.querySelectorAll("button")];
+  };
+  const [the, cat] = draw(compact);
+  assert.equal(the.ariaLabel, "the: before 70.0 %, after 100.0 %, sampled");
+  assert.equal(cat.ariaLabel, "cat: before 30.0 %, after filtered out");
+  assert.deepEqual([the.ariaPressed, cat.ariaPressed], ["false", "true"]);
+  assert.deepEqual(
+    [...document.querySelectorAll("li")].map(({ textContent }) => textContent),
+    ["the100.0 %sampled", "catfiltered out"],
+  );
+  the.focus();
+  the.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", cancelable: true }));
+  assert.equal(document.activeElement, cat);
+  cat.click();
+  const [remove, ...others] = draw({ ...compact, is_compact: false, picks: [{ token: 1 }, {}], action: "Delete" });
+  assert.equal(remove.ariaLabel, "Delete the");
+  assert.equal(others.length, 0);
+  remove.click();
+  assert.deepEqual(chosen, [{ token: 2 }, { token: 1 }]);
+});
+
+test("strips have parts side by side in the colours of their groups", () => {
+  /** @type {StripsView} */
+  const strips = {
+    ...{ ...PLAIN, kind: "strips", title: "Cache", labels: ["layer 0"], high: 4, ends: ["token 0", "token 3"], at: 1 },
+    parts: [
+      [
+        [1, -1],
+        [2, 0],
+      ],
+    ],
+    group_titles: ["generated"],
+    heights: [0.5],
+  };
+  const [row] = createRows(rowsOf(strips), { width: 800 }, { isOpen: false });
+  const parts = /** @type {HTMLElement[]} */ ([...row.querySelectorAll(".strip i")]);
+  assert.deepEqual(
+    parts.map(({ style }) => [style.width, style.height]),
+    [
+      ["25%", "50%"],
+      ["50%", "50%"],
+    ],
+  );
+  assert.equal(/** @type {HTMLElement} */ (row.querySelector(".arrow")).style.left, "25%");
+  assert.deepEqual(tablesOf(rowsOf(strips)), {});
+});
+
+test("a quoted token in a title is no formula", () => {
+  const row = { title: "Where \u2068“d_k”\u2069 and d_k come from", text: "", views: [], folded: false };
+  const [{ firstElementChild: heading }] = createRows([row], { width: 800 }, { isOpen: false });
+  assert.equal(heading?.textContent, "Where \u2068“d_k”\u2069 and dk come from");
+  assert.equal(heading?.querySelectorAll("sub").length, 1);
 });
 
 test("spans have their places on the screen and in the figure", () => {

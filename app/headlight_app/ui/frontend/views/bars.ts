@@ -2,43 +2,30 @@
 
 import { formatScore } from "../charts/answer_numbers.ts";
 import { HEAD_COLOURS } from "../charts/colours.ts";
-import { createBar } from "../charts/track.ts";
+import { createBar, createTrack } from "../charts/track.ts";
 import { createElement, formatPercent } from "../dom/dom.ts";
+import { onArrows, VERTICAL_STEPS } from "../dom/keyboard.ts";
 import { formatFixed, largestSize } from "./numbers.ts";
 import type { BarsView, Picks } from "./types.ts";
 
 const GREY = "color-mix(in srgb, var(--ink) 40%, var(--surface))";
 
 export function createBars(view: BarsView, picks?: Picks) {
-  const { labels, series, high, compared } = view;
-  const named = Object.entries(series);
-  const coloured = Object.keys(series).filter((name) => name !== compared);
-  const colourOf = (name: string) => HEAD_COLOURS[coloured.indexOf(name)] ?? GREY;
-  const largest = high ?? largestSize(named.flatMap(([, values]) => values));
-  const signed = named.some(([, values]) => values.some((value) => Number(value) < 0));
-  return createElement("ul", "bar-list", [
-    ...labels.map((label, index) => {
-      const bars = createElement("div", "bar-stack", [
-        ...named.map(([name, values]) =>
-          createLine(named.length > 1 ? name : "", Number(values[index]), largest, colourOf(name), signed, view),
-        ),
-      ]);
-      const name = createLabel(label, view.picks[index], picks);
-      name.classList.toggle("marked", index === view.marked);
-      if (name instanceof HTMLButtonElement && view.marked !== null) name.ariaPressed = String(index === view.marked);
-      return createElement("li", "", [name, bars]);
-    }),
-  ]);
+  const { labels, series, is_compact, action } = view;
+  const draw = is_compact ? compactBars(view) : stackedBars(view);
+  const rows = labels.map((_, index) => {
+    const beside = action ? [createAction(view, index, picks)] : createBadge(view, index);
+    return createElement("li", "", [createLabel(view, index, picks), ...draw(index), ...beside]);
+  });
+  const list = createElement("ul", "bar-list", rows);
+  list.classList.toggle("compact", is_compact);
+  list.classList.toggle("with-actions", Boolean(action));
+  return is_compact ? createElement("div", "", [createKey(Object.keys(series)), list]) : list;
 }
 
 /** Whether there is one number, of which nothing says how much it is. */
 export function isAlone({ high, labels, series }: BarsView) {
   return high === null && labels.length === 1 && Object.keys(series).length === 1;
-}
-
-function createLabel(label: string, pick: BarsView["picks"][number] | undefined, picks?: Picks) {
-  if (!picks || !pick || !Object.keys(pick).length) return createElement("span", "bar-label", label);
-  return createElement("button", "bar-label", label, { onclick: () => picks.choose(pick) });
 }
 
 /** A number of the bars in words. */
@@ -47,15 +34,101 @@ export function barNumber({ as_percent, digits }: Pick<BarsView, "as_percent" | 
   return digits === null ? formatScore(number) : formatFixed(number, digits);
 }
 
+function numberAt(view: BarsView, name: string, index: number) {
+  return (name !== view.compared && view.texts[index]) || barNumber(view, Number(view.series[name][index]));
+}
+
+/** What a click chooses, if anything. */
+function pickAt({ picks }: BarsView, index: number) {
+  return picks[index] && Object.keys(picks[index]).length ? picks[index] : null;
+}
+
+/** The name of a bar. If a click chooses it, the arrow keys go from one to the next, and its numbers are read with it. */
+function createLabel(view: BarsView, index: number, picks?: Picks) {
+  const [label, pick, isMarked] = [view.labels[index], pickAt(view, index), index === view.marked];
+  const isButton = picks && pick && !view.action;
+  const name = createElement(isButton ? "button" : "span", isMarked ? "bar-label marked" : "bar-label", label);
+  name.dir = "auto";
+  const words = Object.keys(view.series).map((series) => `${series} ${numberAt(view, series, index)}`);
+  if (view.is_compact) name.title = words.join(", ");
+  if (!isButton) return name;
+  name.ariaPressed = String(picks.isChosen(pick) || (isMarked && !view.marked_as));
+  if (view.is_compact)
+    name.ariaLabel = `${label}: ${[...words, isMarked && view.marked_as].filter(Boolean).join(", ")}`;
+  name.onclick = () => picks.choose(pick);
+  onArrows(name, VERTICAL_STEPS, (step) => {
+    const names = [...(name.closest("ul")?.querySelectorAll("button") ?? [])];
+    const next = names[names.indexOf(name as HTMLButtonElement) + step];
+    next?.focus();
+    return Boolean(next);
+  });
+  return name;
+}
+
+/** Why the marked bar stands out. */
+function createBadge({ marked, marked_as }: BarsView, index: number) {
+  return index === marked && marked_as ? [createElement("span", "badge", marked_as)] : [];
+}
+
+function createAction(view: BarsView, index: number, picks?: Picks) {
+  const pick = pickAt(view, index);
+  if (!picks || !pick) return createElement("span");
+  const button = createElement("button", "small", view.action, { onclick: () => picks.choose(pick) });
+  button.ariaLabel = `${view.action} ${view.labels[index]}`;
+  return button;
+}
+
+/** What the thin and the thick bars are. */
+function createKey([thin, thick]: string[]) {
+  const swatch = (style: string) => createElement("i", `swatch ${style}`);
+  return createElement("p", "quiet key-line", [swatch("before"), thin, swatch("after"), thick]);
+}
+
+/** Two bars on one track, the thin one above the other, whose number is written. */
+function compactBars(view: BarsView) {
+  const [thin, thick] = Object.keys(view.series);
+  const shareOf = (name: string, index: number) => Number(view.series[name][index]) / lengthOf(view);
+  return (index: number) => [
+    createTrack(shareOf(thick, index), shareOf(thin, index)),
+    createElement("span", "bar-number", numberAt(view, thick, index)),
+  ];
+}
+
+/** A bar for each series, each with its number. */
+function stackedBars(view: BarsView) {
+  const names = Object.keys(view.series);
+  const coloured = names.filter((name) => name !== view.compared);
+  const signed = names.some((name) => view.series[name].some((value) => Number(value) < 0));
+  const lineOf = (name: string, index: number) => {
+    const number = createElement(
+      "span",
+      "bar-number",
+      `${names.length > 1 ? name : ""} ${numberAt(view, name, index)}`.trim(),
+    );
+    const bar = createSigned(Number(view.series[name][index]) / lengthOf(view), signed);
+    bar.style.background = HEAD_COLOURS[coloured.indexOf(name)] ?? GREY;
+    const track = createElement("span", "bar-track", isAlone(view) ? [] : [bar]);
+    return createElement("div", "bar-line", [track, number]);
+  };
+  return (index: number) => [
+    createElement(
+      "div",
+      "bar-stack",
+      names.map((name) => lineOf(name, index)),
+    ),
+  ];
+}
+
+/** The number of the longest bar. */
+function lengthOf({ high, series }: BarsView) {
+  return high ?? largestSize(Object.values(series).flat());
+}
+
 /** @param signed whether bars may go to both sides */
-function createLine(name: string, value: number, largest: number, colour: string, signed: boolean, view: BarsView) {
-  const line = createElement("div", "bar-line");
-  const share = Number.isFinite(value) ? Math.min(Math.abs(value) / largest, 1) : 1;
+function createSigned(value: number, signed: boolean) {
+  const share = Number.isFinite(value) ? Math.min(Math.abs(value), 1) : 1;
   const [room, zero] = signed ? [50, 50] : [100, 0];
   const bar = createBar("", (share * room) / 100);
   bar.style.left = `${value < 0 ? zero - share * room : zero}%`;
-  bar.style.background = colour;
-  const track = createElement("span", "bar-track", isAlone(view) ? [] : [bar]);
-  line.append(track, createElement("span", "bar-number", `${name ? `${name} ` : ""}${barNumber(view, value)}`));
-  return line;
+  return bar;
 }

@@ -3,7 +3,7 @@
 import { createElement, updateChildren } from "../dom/dom.ts";
 import { titleNodes } from "../formulas/formula.ts";
 import { isControl } from "./controls.ts";
-import type { Surroundings, View, ViewRow } from "./types.ts";
+import type { Picks, Surroundings, View, ViewRow } from "./types.ts";
 import { createView, redrawControls } from "./views.ts";
 
 /**
@@ -19,6 +19,22 @@ export type Kept = {
   drawn?: WeakMap<ViewRow | View, Drawn>;
 };
 export type Drawn = { key: string | undefined; element: HTMLElement };
+
+/** A place for rows; one that is drawn already stays, unless the width has changed, or the choice and it has picks. */
+export class RowsPlace {
+  #place;
+  #kept: Kept = { isOpen: false, controls: new Map(), drawn: new WeakMap() };
+
+  constructor(place: HTMLElement) {
+    this.#place = place;
+  }
+
+  draw(rows: ViewRow[], picks?: Picks, choice: unknown = null) {
+    const width = this.#place.clientWidth;
+    const kept = Object.assign(this.#kept, { key: String(width), choice: JSON.stringify(choice) });
+    updateChildren(this.#place, ...createRows(rows, { width, picks }, kept));
+  }
+}
 
 /** Rows one below the other; folded rows are together under the heading of the first of them. */
 export function createRows(rows: ViewRow[], surroundings: Surroundings, kept: Kept): HTMLElement[] {

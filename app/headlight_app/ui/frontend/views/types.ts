@@ -76,11 +76,15 @@ export interface BarsView extends CommonView {
   labels: string[];
   series: Record<string, Numeric[]>;
   compared: string;
+  is_compact: boolean;
   high: number | null;
   digits: number | null;
   as_percent: boolean;
+  texts: string[];
   picks: Pick[];
+  action: string;
   marked: number | null;
+  marked_as: string;
 }
 export interface ChangesView extends CommonView {
   kind: "changes";
@@ -175,6 +179,16 @@ export interface SpansView extends CommonView {
   places: TokenPlace[];
   picks: Pick[];
 }
+export interface StripsView extends CommonView {
+  kind: "strips";
+  labels: string[];
+  parts: [length: Numeric, group: number][][];
+  high: number;
+  ends: [first: string, last: string];
+  at: number | null;
+  group_titles: string[];
+  heights: number[];
+}
 export interface AlignmentView extends CommonView {
   kind: "alignment";
   read: string[];
@@ -243,6 +257,7 @@ export type View =
   | TokensView
   | AlignmentView
   | SpansView
+  | StripsView
   | TreeView
   | TableView
   | ModelDiagramView

@@ -20,6 +20,7 @@ import { createMovingPoints } from "./plane/moving_points.ts";
 import { createPlane } from "./plane/plane.ts";
 import { pointsPlane } from "./plane/points.ts";
 import { createSpans } from "./spans.ts";
+import { createStrips } from "./strips.ts";
 import { createClaims, createEquations, createTable, createVerdict } from "./texts.ts";
 import { createAlignment } from "./tokens/alignment.ts";
 import { createTokens } from "./tokens/tokens.ts";
@@ -54,6 +55,7 @@ const DRAWINGS: {
   image: createImage,
   alignment: createAlignment,
   spans: createSpans,
+  strips: createStrips,
   graph: createGraph,
   flow: createFlow,
   sound: createSound,

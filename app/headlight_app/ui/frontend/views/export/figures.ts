@@ -92,22 +92,26 @@ export function drawViews(rows: Pick<ViewRow, "views">[]): ShownFigure["draw"] {
 
 /** @param across most of them side by side, if there is room; one of words is as wide as the figure */
 export function drawPanels(views: Drawn[], across: number = 1): ShownFigure["draw"] {
+  return (width, title) => {
+    const { figure, y } = beginFigure(width, title);
+    return { figure, y: addViews(figure, y, views, across) };
+  };
+}
+
+/** The same below what a figure shows already. Returns the bottom edge. */
+export function addViews(figure: Figure, y: number, views: Drawn[], across: number = 1) {
+  const most = Math.max(Math.min(across, Math.floor(figure.width / LEAST_PANEL)), 1);
   const runs: Drawn[][] = [];
   for (const view of views) {
     const run = runs.at(-1);
     if (run && !isOfWords(view) && !isOfWords(run[0])) run.push(view);
     else runs.push([view]);
   }
-  return (width, title) => {
-    const begun = beginFigure(width, title);
-    const { figure } = begun;
-    const most = Math.max(Math.min(across, Math.floor(width / LEAST_PANEL)), 1);
-    const addRun = (y: number, run: Drawn[]) => {
-      const drawn = run.map((view) => panelOf(view)(figure));
-      return addPanels(figure, y, drawn, most);
-    };
-    return { figure, y: runs.reduce(addRun, begun.y) };
+  const addRun = (from: number, run: Drawn[]) => {
+    const drawn = run.map((view) => panelOf(view)(figure));
+    return addPanels(figure, from, drawn, most);
   };
+  return runs.reduce(addRun, y);
 }
 
 function isOfWords({ kind }: Drawn) {

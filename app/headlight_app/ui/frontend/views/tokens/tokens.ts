@@ -29,12 +29,17 @@ function createList(view: TokensView) {
 
 /** The names of the groups above the tokens. */
 function withLegend({ group_titles }: TokensView, tokens: HTMLElement) {
-  const legend = group_titles.map((title, group) => {
+  return group_titles.length ? createElement("div", "", [...createGroupNames(group_titles), tokens]) : tokens;
+}
+
+/** The colours of groups and their names, if they have any. */
+export function createGroupNames(titles: string[]) {
+  const legend = titles.map((title, group) => {
     const entry = createElement("span", "kind", title);
     entry.style.setProperty("--tint", colourOfGroup(group));
     return entry;
   });
-  return legend.length ? createElement("div", "", [createElement("p", "kinds", legend), tokens]) : tokens;
+  return legend.length ? [createElement("p", "kinds", legend)] : [];
 }
 
 /** The colour of a group of tokens, as #rrggbb; none if it is negative. */
