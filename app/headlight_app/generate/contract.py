@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from headlight_app.contract.parts import AttentionGroupAnswer, Candidate, ExampleAnswer, LayerHead, Token
+from headlight_app.contract.parts import AttentionGroupAnswer, ExampleAnswer, Fields, LayerHead, Token
 from headlight_app.contract.question import Flag, Name, Position, Positions, Text
 from headlight_app.contract.request import Answer, Lane, OpenedRequest, QuestionRequest
 from headlight_app.contract.sampling import GeneratedTokens, Sampling
@@ -25,47 +25,20 @@ class ReadTokens(Struct, frozen=True, kw_only=True):
     source: tuple[TextToken, ...] | None
 
 
-class CachedLayer(Struct, frozen=True, kw_only=True):
-    """The cache of one layer for each token: a key and a value in each of its key/value heads; sizes are in bytes."""
-
-    tokens: int
-    key_value_heads: int
-    key_dim: int
-    value_dim: int
-    element_size: int
-    bytes: int
-
-
-class KvCache(Struct, frozen=True, kw_only=True):
-    """The key/value cache, and the number of query heads. Without layers, `reason` says why nothing is cached.
-
-    `layers` are the layers with keys and values of their own, out of `model_layers`.
-    """
-
-    layers: tuple[CachedLayer, ...]
-    model_layers: int
-    heads: int
-    reason: str
-
-
 class StepAnswer(Struct, frozen=True, kw_only=True):
-    """One step: candidates before and after the sampling settings, and the `chosen` token with its `rank`.
+    """One step: the `chosen` token, and rows of views as in `headlight.views`, passed on unchanged.
 
-    The settings leave `kept_count` tokens of the vocabulary, and the `random_number` chose among them. `entropy` is the
-    entropy of the model's probabilities in bits. `tokens_read` counts the tokens read in this step. Each of the
-    `end_tokens` ends a text.
+    `rows` are about the next token, `cache_rows` about the key/value cache, if the model `caches` anything.
+    `tokens_read` counts the tokens read in this step. Each of the `end_tokens` ends a text.
     """
 
     position: int
     chosen: int
-    candidates: tuple[Candidate, ...]
-    kept_count: int
-    vocabulary: int
-    rank: int
-    random_number: float
-    entropy: float
+    chosen_text: str
+    rows: tuple[Fields, ...]
+    cache_rows: tuple[Fields, ...]
+    caches: bool
     attention_groups: tuple[AttentionGroupAnswer, ...]
-    cache: KvCache
     tokens_read: int
     length: int
     context: int
@@ -96,41 +69,11 @@ class GenerateRequest(QuestionRequest[GenerateAnswer], frozen=True, kw_only=True
     with_tokens: bool = False
 
 
-class CopyingHead(Struct, frozen=True, kw_only=True):
-    """A head that copies from an earlier occurrence of a token: its weight, and its addition to the token's logit."""
-
-    path: str
-    head: int
-    key: int
-    weight: float
-    logit: float
-
-
-class PassageAnswer(Struct, frozen=True, kw_only=True):
-    """A passage of the prompt: its text, the prompt `without` it, and the logits `copied` and `moved` from it.
-
-    A passage of a chat is of the text that its template made, so there is no prompt without it.
-    """
-
-    text: str
-    without: str | None
-    copied: float
-    moved: float
-
-
 class CopyingAnswer(Answer, frozen=True, kw_only=True):
-    """Where a token comes from: the heads that copied it from its earlier `occurrences`, and the prompt's passages.
-
-    `source` is the most copied passage, None if nothing is copied; `rest` is the contribution from outside the
-    passages.
-    """
+    """Where a token comes from: its text, and rows of views as in `headlight.views`, passed on unchanged."""
 
     text: str
-    occurrences: tuple[int, ...]
-    heads: tuple[CopyingHead, ...]
-    passages: tuple[PassageAnswer, ...]
-    source: int | None
-    rest: float
+    rows: tuple[Fields, ...]
 
 
 class CopyingRequest(QuestionRequest[CopyingAnswer], frozen=True, kw_only=True):

@@ -20,13 +20,13 @@ from headlight_app.state.session import apply_reports, report_serial
 from headlight_app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
 from headlight_app.state.variants import reads_pair
 from headlight_app.ui import export_menu, signal_gallery
-from headlight_app.ui.component import API, Component, Data, shared_styles
+from headlight_app.ui.component import API, VIEW_STYLES, Component, Data, shared_styles
 
 TITLE, ICON, PATH = "Generate", ":material/stylus_note:", "generate"
 COMPONENT = Component(
     "generate",
     html="generate/frontend/generate.html",
-    styles=(*shared_styles("generate/frontend/generate.css"), export_menu.STYLE, signal_gallery.STYLE),
+    styles=(*VIEW_STYLES, *shared_styles("generate/frontend/generate.css"), export_menu.STYLE, signal_gallery.STYLE),
     parts=(export_menu.export_menu(), signal_gallery.signal_gallery()),
 )
 QUESTION_FIELDS = ("model", "variant", "device", "measure")

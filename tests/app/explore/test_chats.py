@@ -94,8 +94,10 @@ def test_generate_continues_with_the_answer_of_the_assistant(toys: Path) -> None
     after, _ = ask_worker("generate", **asked, with_tokens=True, generated=generated)
     assert [token["role"] for token in after["tokens"]["text"]][-2:] == ["template", "assistant"]
     copied, _ = ask_worker("copying", **asked, position=step["position"], token=step["chosen"])
-    assert {passage["without"] for passage in copied["passages"]} == {None}
-    assert "".join(passage["text"] for passage in copied["passages"]).startswith("she gave the cat")
+    (bars,) = copied["rows"][-1]["views"]
+    assert not bars["picks"] and not bars["action"]
+    passages = copied["rows"][0]["views"][0]["tables"]["Passages of the prompt"]["axes"]["passage"]
+    assert "".join(passages).startswith("she gave the cat")
 
 
 def test_a_refusal_is_the_sentence_of_the_template() -> None:

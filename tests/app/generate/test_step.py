@@ -18,6 +18,7 @@ from headlight.sound.frames import EncodedSound
 from headlight_app.contract.question import Question
 from headlight_app.contract.reply import Reply
 from headlight_app.contract.sampling import MAX_SEED, Sampling
+from headlight_app.generate.answers.cache import format_bytes
 from headlight_app.generate.answers.step import MAX_SPANS
 from headlight_app.generate.contract import GenerateAnswer, ReadTokens, StepAnswer
 from headlight_app.inference.open_models import open_checkpoint
@@ -52,6 +53,14 @@ def read_tokens(**body: Any) -> ReadTokens:
     return found
 
 
+def candidates(step: StepAnswer) -> dict[int, tuple[str, float, float]]:
+    """The text of each candidate by its token, and its probability by the model and after the settings."""
+    (bars,) = step.rows[0]["views"]
+    before, after = bars["series"].values()
+    columns = zip(bars["picks"], before, after, strict=True)
+    return {pick["token"]: (pick["token_text"], model, sampled) for pick, model, sampled in columns}
+
+
 def steps(count: int, **body: Any) -> list[StepAnswer]:
     """Several steps, each with the tokens chosen so far."""
     written: list[list[int]] = []
@@ -79,14 +88,41 @@ def test_candidates_have_their_shares_of_the_whole_vocabulary_and_their_chances(
     probabilities = run(open_checkpoint("next").model, tokenizer, TEXT)["logits"][-1].astype(float)
     shares = np.exp(probabilities) / np.exp(probabilities).sum()
     draw = SamplingConfig(0.5, 5, None, 2).sample(probabilities, 0)
-    listed = {item.id: item for item in step.candidates}
+    listed = candidates(step)
     assert set(np.argsort(-shares)[:12]) <= listed.keys()
-    for token, item in listed.items():
-        assert item.before == pytest.approx(shares[token], rel=1e-4)
-        assert item.after == pytest.approx(draw.probabilities[token], rel=1e-4)
-        assert item.text == tokenizer.token_text(token)
-    assert (step.chosen, step.random_number, step.kept_count) == (draw.chosen, draw.random_number, 5)
-    assert step.rank == 1 + int((shares > shares[draw.chosen]).sum())
+    for token, (text, before, after) in listed.items():
+        assert before == pytest.approx(shares[token], rel=1e-4)
+        assert after == pytest.approx(draw.probabilities[token], rel=1e-4)
+        assert text == tokenizer.token_text(token)
+    (bars,), (strip,) = (row["views"] for row in step.rows)
+    assert step.chosen == draw.chosen == bars["picks"][bars["marked"]]["token"] and strip["at"] == draw.random_number
+    assert bars["texts"].count("filtered out") == len(listed) - 5
+    assert strip["note"].startswith(f"Random number {draw.random_number:.3f}: ")
+    rank = 1 + int((shares > shares[draw.chosen]).sum())
+    assert strip["note"].endswith(f"(rank {rank}). The sampling settings leave 5 of {len(shares)} tokens.")
+    reached = np.cumsum([length for length, _ in strip["parts"][0]])
+    place = [group for _, group in strip["parts"][0]].index(0)
+    assert reached[place] - strip["parts"][0][place][0] <= strip["at"] <= reached[place]
+    entropy = -(shares * np.log2(shares)).sum()
+    assert (
+        step.rows[0]["text"].startswith("After \u2068“sat”\u2069. ")
+        and f"Entropy {entropy:.2f} bits" in step.rows[0]["text"]
+    )
+
+
+def test_what_is_sampled_beyond_the_listed_tokens_is_listed_too() -> None:
+    step, _ = ask(model="next", text=TEXT, sampling={"temperature": 2, "seed": 1})
+    (bars,), (strip,) = (row["views"] for row in step.rows)
+    assert len(bars["labels"]) == 13 and bars["marked"] == 12
+    assert (
+        all(group < 0 for _, group in strip["parts"][0])
+        and sum(length for length, _ in strip["parts"][0]) < strip["at"]
+    )
+
+
+def test_at_temperature_0_nothing_is_random() -> None:
+    step, _ = ask(model="next", text=TEXT, sampling=GREEDY)
+    assert step.rows[1] | {"views": []} == step.rows[1] and "nothing is random" in step.rows[1]["text"]
 
 
 @pytest.mark.parametrize("remember", [True, False])
@@ -104,13 +140,13 @@ def test_the_numbers_are_the_row_that_asked_whatever_was_remembered(remember: bo
 
 def test_settings_that_keep_all_tokens_keep_the_unlikeliest_too() -> None:
     step, _ = ask(model="next", text=TEXT, sampling={"temperature": 0.001, "top_k": 0, "top_p": 1})
-    assert step.kept_count == step.vocabulary
+    assert "leave all " in step.rows[1]["views"][0]["note"]
 
 
 def test_a_branch_reads_only_what_is_new() -> None:
     made = steps(5, model="next", text="she gave the ball", sampling=GREEDY)
     first = [made[0].position, made[0].chosen]
-    other = next(item.id for item in made[1].candidates if item.id != made[1].chosen)
+    other = next(token for token in candidates(made[1]) if token != made[1].chosen)
     branch, _ = ask(model="next", text="she gave the ball", generated=[first, [made[1].position, other]])
     assert branch.tokens_read == 1
     back, _ = ask(model="next", text="she gave the ball", generated=[first], sampling=GREEDY)
@@ -119,9 +155,10 @@ def test_a_branch_reads_only_what_is_new() -> None:
 
 def test_what_is_kept_of_each_layer_is_told() -> None:
     step = steps(2, model="next", text=TEXT)[-1]
-    assert [layer.tokens for layer in step.cache.layers] == [step.length] * 2
-    assert all(layer.bytes == 4 * step.length * (4 + 4) * 4 for layer in step.cache.layers)
-    assert (step.cache.model_layers, step.cache.heads) == (2, 4)
+    (strips,) = step.cache_rows[0]["views"]
+    assert strips["parts"] == [[[step.length - 1, 1], [1, 0]]] * 2 and step.caches
+    size = format_bytes(2 * 4 * step.length * (4 + 4) * 4)
+    assert f"Cached for {step.length} tokens: {size};" in step.cache_rows[0]["text"]
 
 
 @pytest.mark.parametrize(
@@ -134,8 +171,9 @@ def test_what_is_kept_of_each_layer_is_told() -> None:
 )
 def test_where_nothing_is_kept_the_page_is_told_why(model: str, choices: dict[str, Any]) -> None:
     step, _ = ask(model=model, text=TEXT, **choices)
-    assert not step.cache.layers
-    assert step.cache.reason.endswith(".")
+    (row,) = step.cache_rows
+    assert not step.caches and not row["views"]
+    assert row["text"].startswith("Nothing can be cached. ") and row["text"].endswith(".")
 
 
 def test_masks_are_filled_as_fill_does() -> None:
@@ -188,7 +226,7 @@ def test_changes_that_are_in_force_are_said() -> None:
     edited, _ = ask(model="next", text=TEXT, edits=[edit])
     assert not plain.notes
     assert edit in edited.notes[0]
-    assert [item.before for item in edited.candidates] != [item.before for item in plain.candidates]
+    assert candidates(edited) != candidates(plain)
 
 
 def test_a_space_that_no_piece_says_is_told() -> None:

@@ -23,11 +23,10 @@ function counting(before = () => {}) {
     before(generated);
     const next = (generated.at(-1)?.id ?? 0) + 1;
     const text = [...PROMPT, ...generated.map(({ id }) => ({ text: ` ${id}`, special: false, space_before: false }))];
-    const candidates = [next, 50].map((id) => ({ id, text: ` ${id}`, before: 0.5, after: 0.5 }));
     return /** @type {StepRecord} */ ({
       position: 1 + generated.length,
       chosen: next,
-      candidates,
+      chosen_text: ` ${next}`,
       end_tokens: [END, 60],
       context: 40,
       length: 1 + generated.length,
@@ -207,7 +206,7 @@ for (const [name, act] of /** @type {[string, (generator: Generator) => unknown]
     const { generator, events } = generating(counting().server);
     await Promise.all([generator.start(steps([1])), act(generator)]);
     await new Promise((resolve) => setTimeout(resolve));
-    assert.equal(generator.promptLength, 1);
+    assert.equal(generator.tokens.length - generator.generated.length, 1);
     assert.ok(generator.newest && generator.record);
     assert.ok(generator.generated.every(({ text }) => text !== "…"));
     assert.equal(events.at(-1) === "waiting" || events.lastIndexOf("waiting") > events.lastIndexOf("ready"), false);

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawnOn } from "../dom.js";
 import { open, settle, until, wordsOf } from "../opened.js";
 
 /** @import { Opened } from "../opened.js" */
@@ -40,18 +39,19 @@ async function step(page, times = 1) {
 }
 
 const words = (/** @type {Opened} */ page) => page.all("[data-testid=page] button.generated");
-const candidates = (/** @type {Opened} */ page) => page.all("[data-testid=candidates] button");
+const candidates = (/** @type {Opened} */ page) => page.all("[data-testid=candidates] li button");
 
 test("a step takes the sampled token, and the cache grows", async () => {
   const page = await generate({}, { temperature: 0.7, seed: 3 });
   assert.match(page.text("status"), /^6 of \d+ tokens/);
-  const [ahead, before] = [page.text("ahead"), JSON.stringify(drawnOn(page.get("cache-strips")))];
+  const strip = () => page.all("[data-testid=cache-rows] .strip i").map(({ style }) => style.width);
+  const [ahead, before] = [page.text("ahead"), strip()];
   await step(page);
   assert.deepEqual(words(page).map(wordsOf), [ahead]);
   assert.match(page.text("status"), /^7 of \d+ tokens/);
-  assert.match(page.text("cache-words"), /Cached for 7 tokens/);
+  assert.match(page.text("cache-rows"), /Cached for 7 tokens/);
   assert.match(page.text("times-words"), /read 1 of 7 tokens/);
-  assert.notEqual(JSON.stringify(drawnOn(page.get("cache-strips"))), before);
+  assert.notDeepEqual(strip(), before);
   page.click("use-cache");
   assert.equal(page.get("use-cache").ariaChecked, "false");
   await step(page);
@@ -65,7 +65,11 @@ test("another candidate makes a branch, and the old one is offered", async () =>
   page.click(words(page)[1]);
   await settle();
   assert.equal(page.text("next-title"), "Other candidates for this token");
-  assert.match(candidates(page)[0].ariaLabel ?? "", new RegExp(`^Take ·?${first[1].replace("·", "")} `));
+  assert.match(candidates(page)[0].ariaLabel ?? "", new RegExp(`^·?${first[1].replace("·", "")}: `));
+  assert.deepEqual(
+    candidates(page).map(({ ariaPressed }) => ariaPressed === "true"),
+    candidates(page).map((_, place) => place === 0),
+  );
   page.click(candidates(page)[2]);
   await ready(page, 2);
   assert.equal(wordsOf(words(page)[0]), first[0]);
@@ -81,17 +85,17 @@ test("another candidate makes a branch, and the old one is offered", async () =>
 
 test("a candidate has its probability by the model and after the settings", async () => {
   const page = await generate({}, { temperature: 1, top_k: 3 });
-  const filtered = () => candidates(page).filter((one) => /filtered out/.test(wordsOf(one))).length;
+  const filtered = () => candidates(page).filter((one) => /filtered out$/.test(one.ariaLabel ?? "")).length;
   assert.equal(filtered(), candidates(page).length - 3);
-  assert.equal(page.all("[data-testid=candidates] .chosen").length, 1);
-  assert.match(page.text("sample"), /Random number 0\.\d+: .* leave 3 of \d+ tokens/);
+  assert.equal(page.all("[data-testid=candidates] .badge").length, 1);
+  assert.match(page.text("candidates"), /Random number 0\.\d+: .* leave 3 of \d+ tokens/);
   page.fill("temperature", "0");
   await ready(page);
   assert.equal(filtered(), candidates(page).length - 1);
-  assert.match(page.text("sample"), /nothing is random/);
+  assert.match(page.text("candidates"), /nothing is random/);
   assert.match(
     candidates(page)[0].ariaLabel ?? "",
-    /^Take \S+ 100\.0 %: after sampling settings, [\d.]+ % by the model, sampled$/,
+    /^\S+: by the model [\d.]+ %, after sampling settings 100\.0 %, sampled$/,
   );
 });
 
@@ -110,7 +114,7 @@ test("a prompt that cannot be read gets a sentence, and text never becomes marku
 
 test("masks are filled, and another word can be masked", async () => {
   const page = await generate({ text: "The cat [MASK]." }, {}, "positions-encoder-rope");
-  assert.match(page.text("cache-words"), /Nothing can be cached/);
+  assert.match(page.text("cache-rows"), /Nothing can be cached/);
   assert.equal(page.text("next-title"), "The most certain mask");
   await step(page);
   assert.equal(page.text("next-where"), "Every mask is filled.");
@@ -156,16 +160,38 @@ test("the mean over the heads of a layer is named so, until a head is chosen", a
 
 test("deleting the passage that was copied from flips the word", async () => {
   const page = await generate({ text: PASSAGES });
-  await until(() => page.text("copied-words"));
-  assert.match(page.text("copied-words"), /comes from passage 1: cat sun key moon/);
-  page.click("delete-passage-1");
+  await until(() => page.text("copied-rows"));
+  assert.match(page.text("copied-rows"), /comes from passage 1: \u2068“cat sun key moon”\u2069/);
+  const remove = (/** @type {number} */ passage) =>
+    page.click(page.all("[data-testid=copied-rows] .bar-list button")[passage]);
+  remove(1);
   await ready(page);
   assert.match(page.text("copied-proof"), /the answer stays key/);
   const back = [...page.get("copied-proof").querySelectorAll("button")].find((one) => wordsOf(one) === "Put it back");
   page.click(/** @type {Element} */ (back));
   await ready(page);
   assert.equal(/** @type {HTMLTextAreaElement} */ (page.get("prompt")).value, PASSAGES);
-  page.click("delete-passage-0");
+  remove(0);
   await ready(page);
   assert.match(page.text("copied-proof"), /and no longer key/);
+});
+
+test("a head that copied is chosen by a click", async () => {
+  const page = await generate({ text: PASSAGES });
+  await until(() => page.text("copied-rows"));
+  const head = page.one("[data-testid=copied-rows] .changes-list button");
+  page.click(head);
+  await settle();
+  const [, layer, number] = /layer (\d+), head (\d+)/.exec(wordsOf(head)) ?? [];
+  assert.equal(page.text("attention-title"), `Attention: Layer ${layer} · Head ${number}`);
+  assert.equal(page.all("[data-testid=copied-rows] .changes-list .marked").length, 1);
+});
+
+test("a click on candidates that are not about the shown step does nothing", async () => {
+  const page = await generate();
+  const old = candidates(page)[1];
+  page.click("step");
+  old.click();
+  await ready(page, 1);
+  assert.equal(words(page).length, 1);
 });

@@ -1,4 +1,4 @@
-// Attention rows of a step, and the key/value cache in words.
+// Attention rows of a step.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,6 @@ import {
   pooledCodes,
   stepCodes,
 } from "../../../app/headlight_app/generate/frontend/attention_rows.ts";
-import { cellCount, describeCache, formatBytes } from "../../../app/headlight_app/generate/frontend/kv_cache.ts";
 
 /** @import { AttentionGroupAnswer, StepRecord } from "../../../app/headlight_app/generate/frontend/types.ts" */
 
@@ -64,42 +63,4 @@ test("keys that a step has not yet read are empty on the map", () => {
     [...stepCodes([RECORD, longer], GROUP.name, { blend: "head", layer: 0, head: 0 }, 3)],
     [255, 1, 0, 255, 1, 128],
   );
-});
-
-test("sizes have a readable unit", () => {
-  assert.deepEqual([12, 999, 1_000, 12_345, 2.5e6, 3e9].map(formatBytes), [
-    "12 bytes",
-    "999 bytes",
-    "1.00 kB",
-    "12.3 kB",
-    "2.50 MB",
-    "3.00 GB",
-  ]);
-});
-
-test("the cache's picture doubles in length, up to the model's context", () => {
-  assert.deepEqual(
-    [1, 32, 33, 100, 200].map((length) => cellCount(length, 150)),
-    [32, 32, 64, 128, 150],
-  );
-});
-
-test("the cached numbers are counted, and the savings of shared heads", () => {
-  const layer = { tokens: 10, key_value_heads: 2, key_dim: 8, value_dim: 8, element_size: 4, bytes: 1_280 };
-  const record = /** @type {StepRecord} */ ({
-    cache: { layers: [layer, layer], model_layers: 2, heads: 6, reason: "" },
-    context: 256,
-  });
-  const words = describeCache(record);
-  assert.match(words, /2 layers × 2 heads × \(8 \+ 8\) = 64 numbers of 4 bytes, 256 bytes/);
-  assert.match(words, /Cached for 10 tokens: 2\.56 kB; for 256, .* 65\.5 kB/);
-  assert.match(words, /6 query heads share 2 key\/value heads: .* 7\.68 kB, 3 times as much/);
-  const unshared = { ...record, cache: { ...record.cache, heads: 2 } };
-  assert.doesNotMatch(describeCache(unshared), /share/);
-  const wide = { ...layer, key_value_heads: 1, key_dim: 16, value_dim: 16, bytes: 1_280 };
-  const unlike = { ...record, cache: { ...record.cache, layers: [layer, layer, wide], model_layers: 5 } };
-  const told = describeCache(unlike);
-  assert.match(told, /in every head of 3 of 5 layers \(the others share them\)/);
-  assert.match(told, /2 layers × 2 heads × \(8 \+ 8\) \+ 1 layer × 1 head × \(16 \+ 16\) = 96 numbers of 4 bytes, 384/);
-  assert.match(told, /6 query heads share 2 or 1 key\/value heads: .* 15\.4 kB, 4 times as much/);
 });

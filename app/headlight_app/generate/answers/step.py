@@ -14,32 +14,23 @@ from headlight.attention_groups import attention_groups
 from headlight.errors import TextError
 from headlight.generation.generate import Prefix, TextGenerator, fill_mask, remaining_masks
 from headlight.generation.rules import end_tokens, follow_rules
-from headlight.generation.step import GenerationStep, Sample, SamplingConfig
-from headlight.nn.masks import is_causal
-from headlight.nn.transformer import Transformer
-from headlight.problem_types import softmax
+from headlight.generation.step import GenerationStep, SamplingConfig
 from headlight.sound.frames import EncodedSound
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded, Tokenizer
+from headlight.views.encoding import plain_rows
 from headlight.vision.patches import EncodedImage
-from headlight_app.contract.parts import AttentionGroupAnswer, Candidate
+from headlight_app.contract.parts import AttentionGroupAnswer
 from headlight_app.contract.question import MEASURES, Question
 from headlight_app.contract.reply import Reply
 from headlight_app.contract.sampling import GeneratedTokens, Sampling
-from headlight_app.generate.contract import (
-    CachedLayer,
-    GenerateAnswer,
-    GenerateRequest,
-    KvCache,
-    ReadTokens,
-    StepAnswer,
-    TextToken,
-)
+from headlight_app.generate.answers.cache import cache_rows
+from headlight_app.generate.answers.next_token import next_token_rows
+from headlight_app.generate.contract import GenerateAnswer, GenerateRequest, ReadTokens, StepAnswer, TextToken
 from headlight_app.inference.attention_payload import group_answer, token_answers, variant_notes
 from headlight_app.inference.prefix_cache import prefix_cache
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 
-MAX_CANDIDATES = 12
 MAX_SPANS = 48  # spans of a recording, whose frames are too many to list
 
 
@@ -100,20 +91,19 @@ def _step_answer(
 ) -> tuple[StepAnswer, bytes]:
     """One step for the browser, and the attention of the step's query."""
     step, row, tokenizer = result.step, result.logits, resolved.tokenizer
-    followed = follow_rules(resolved.config.generation, row, step.text.ids, len(step.text.ids) - len(generated))
-    sample, shares, order = sampling.sample(followed, len(generated)), softmax(row), np.argsort(-row, kind="stable")
+    prompt_length, cached = len(step.text.ids) - len(generated), result.prefix.cache_sizes() if result.prefix else ()
+    followed = follow_rules(resolved.config.generation, row, step.text.ids, prompt_length)
+    sample = sampling.sample(followed, len(generated))
+    rows = next_token_rows(step, row, sample, tokenizer, is_greedy=not sampling.temperature)
     groups, numbers = _asking_rows(resolved, step)
     answer = StepAnswer(
         position=step.position,
         chosen=step.chosen_token,
-        candidates=_candidates(order, shares, sample, tokenizer),
-        kept_count=int(np.count_nonzero(sample.probabilities)),
-        vocabulary=len(row),
-        rank=int(np.flatnonzero(order == sample.chosen)[0]) + 1,
-        random_number=sample.random_number,
-        entropy=_entropy_in_bits(shares.astype(np.float64)),
+        chosen_text=tokenizer.token_text(step.chosen_token),
+        rows=plain_rows(rows, with_tables=True),
+        cache_rows=plain_rows(cache_rows(step.config, cached, prompt_length), with_tables=False),
+        caches=bool(cached),
         attention_groups=groups,
-        cache=_kv_cache(result, resolved.model),
         tokens_read=result.tokens_read,
         length=len(step.text.ids),
         context=step.config.context_length,
@@ -121,25 +111,6 @@ def _step_answer(
         notes=_notes(resolved, generated),
     )
     return answer, numbers
-
-
-def _candidates(order: np.ndarray, shares: np.ndarray, sample: Sample, tokenizer: Tokenizer) -> tuple[Candidate, ...]:
-    """The likeliest tokens and the chosen one: the model's probabilities, and those after the sampling settings."""
-    likeliest = [int(token) for token in order[:MAX_CANDIDATES]]
-    shown = likeliest if sample.chosen in likeliest else [*likeliest, sample.chosen]
-    return tuple(
-        Candidate(
-            text=tokenizer.token_text(token),
-            id=token,
-            before=float(shares[token]),
-            after=float(sample.probabilities[token]),
-        )
-        for token in shown
-    )
-
-
-def _entropy_in_bits(shares: np.ndarray) -> float:
-    return float(-(shares * np.log2(shares, out=np.zeros_like(shares), where=shares > 0)).sum())
 
 
 def _continue_text(
@@ -215,32 +186,6 @@ def _asking_rows(resolved: ResolvedQuestion, step: GenerationStep) -> tuple[tupl
         chunks.append(rows.tobytes())
         offset += rows.size
     return tuple(answers), b"".join(chunks)
-
-
-def _kv_cache(result: StepResult, model: Transformer) -> KvCache:
-    """The cached keys and values, layer by layer, or the reason why there are none."""
-    layer_sizes = result.prefix.cache_sizes() if result.prefix else ()
-    layers = tuple(
-        CachedLayer(
-            tokens=one.tokens,
-            key_value_heads=one.key_value_heads,
-            key_dim=one.key_dim,
-            value_dim=one.value_dim,
-            element_size=one.element_size,
-            bytes=one.bytes,
-        )
-        for one in layer_sizes
-    )
-    reason = "" if layers else _why_nothing_is_kept(model)
-    return KvCache(layers=layers, model_layers=model.config.layers, heads=model.config.heads, reason=reason)
-
-
-def _why_nothing_is_kept(model: Transformer) -> str:
-    if task_of(model.config).fills_masks:
-        return "Every token sees all others, so a filled word changes all keys and values: each step reads all."
-    if not is_causal(model.config.masks):
-        return "Under this mask a token can see later ones, so a new token changes the keys and values of all others."
-    return "An edit mixes the values of several tokens, so the keys and values of earlier tokens change."
 
 
 def _notes(resolved: ResolvedQuestion, generated: GeneratedTokens) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 import type {
   AttentionGroupAnswer,
-  Candidate,
   ExampleAnswer,
   QuestionRequest,
   Sampling,
@@ -20,36 +19,15 @@ export interface ReadTokens {
   source: TextToken[] | null;
 }
 
-/** The cache of one layer for each token: a key and a value in each of its key/value heads; sizes are in bytes. */
-export interface CachedLayer {
-  tokens: number;
-  key_value_heads: number;
-  key_dim: number;
-  value_dim: number;
-  element_size: number;
-  bytes: number;
-}
-
-/** The key/value cache, and the number of query heads. Without layers, `reason` says why nothing is cached. */
-export interface KvCache {
-  layers: CachedLayer[];
-  model_layers: number;
-  heads: number;
-  reason: string;
-}
-
-/** One step: candidates before and after the sampling settings, and the `chosen` token with its `rank`. */
+/** One step: the `chosen` token, and rows of views as in `headlight.views`, passed on unchanged. */
 export interface StepAnswer {
   position: number;
   chosen: number;
-  candidates: Candidate[];
-  kept_count: number;
-  vocabulary: number;
-  rank: number;
-  random_number: number;
-  entropy: number;
+  chosen_text: string;
+  rows: Record<string, unknown>[];
+  cache_rows: Record<string, unknown>[];
+  caches: boolean;
   attention_groups: AttentionGroupAnswer[];
-  cache: KvCache;
   tokens_read: number;
   length: number;
   context: number;
@@ -72,31 +50,10 @@ export interface GenerateRequest extends QuestionRequest {
   with_tokens?: boolean;
 }
 
-/** A head that copies from an earlier occurrence of a token: its weight, and its addition to the token's logit. */
-export interface CopyingHead {
-  path: string;
-  head: number;
-  key: number;
-  weight: number;
-  logit: number;
-}
-
-/** A passage of the prompt: its text, the prompt `without` it, and the logits `copied` and `moved` from it. */
-export interface PassageAnswer {
-  text: string;
-  without: string | null;
-  copied: number;
-  moved: number;
-}
-
-/** Where a token comes from: the heads that copied it from its earlier `occurrences`, and the prompt's passages. */
+/** Where a token comes from: its text, and rows of views as in `headlight.views`, passed on unchanged. */
 export interface CopyingAnswer {
   text: string;
-  occurrences: number[];
-  heads: CopyingHead[];
-  passages: PassageAnswer[];
-  source: number | null;
-  rest: number;
+  rows: Record<string, unknown>[];
 }
 
 /** Where the `token` at `position`, which follows those in `generated`, comes from. */

@@ -1,21 +1,20 @@
 // Export of the Generate page: the attention of each step, and the candidates of the current step.
 
-import { addBars } from "../../ui/frontend/charts/figure_charts.ts";
 import { addLines, LABEL_SIZE, wrapText } from "../../ui/frontend/charts/figure_text.ts";
-import { addColourScale, addHeatmap, addPanels, beginFigure, MARGIN, titled } from "../../ui/frontend/charts/shapes.ts";
-import { formatPercent, visibleText } from "../../ui/frontend/dom/dom.ts";
+import { addColourScale, addHeatmap, beginFigure, MARGIN } from "../../ui/frontend/charts/shapes.ts";
 import { createTable, explained, numbered } from "../../ui/frontend/export/page_export.ts";
 import type { Figure, ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.ts";
+import { addViews, drawViews } from "../../ui/frontend/views/export/figures.ts";
+import { tablesOf } from "../../ui/frontend/views/export/tables.ts";
+import type { ViewRow } from "../../ui/frontend/views/types.ts";
 import type { StepRow } from "./attention_rows.ts";
 import { attentionRow, blendTitle, groupOf, stepCodes, stepRows } from "./attention_rows.ts";
-import { copyingTables, passagesPanel } from "./copying.ts";
+import { rowsOf } from "./copying.ts";
 import type { Generator } from "./generator.ts";
 import { questionOf } from "./server.ts";
 import type { AttentionGroupAnswer, Choice, CopyingAnswer, GenerateState, Sampling, StepRecord } from "./types.ts";
 
 type Steps = { rows: StepRow[]; keys: { text: string }[]; group: AttentionGroupAnswer; choice: Choice };
-
-const KINDS = ["by the model", "after sampling settings"];
 
 /** @param copying where the token comes from */
 export function generatedView(
@@ -33,44 +32,40 @@ export function generatedView(
   const keys = group?.keys === "source" ? (source ?? []) : tokens;
   const written = generator.generated.map((token) => token.text).join("");
   const attended = group ? `${blendTitle(choice)} · the attention of each step, a row for each generated token` : "";
+  const copied = copying ? rowsOf(copying) : [];
   const settled = `${describeSampling(sampling)}${written ? ` · generated: “${written.trim()}”` : ""}`;
   const steps = group && rows.length ? { rows, keys, group, choice } : null;
-  const figureOf = (words: string[], shownSteps: Steps | null, candidates: StepRecord | null): ShownFigure => ({
+  const figureOf = (words: string[], shownSteps: Steps | null, candidates: ViewRow[]): ShownFigure => ({
     name: `generate-${choice.blend === "all" ? "all" : `layer${choice.layer}${choice.blend === "head" ? `-head${choice.head}` : ""}`}`,
     shown: [...words, settled].filter(Boolean).join(" · "),
     draw: (width, title) => drawGenerated(width, title, shownSteps, candidates),
   });
-  const all = figureOf([attended], steps, record);
+  const all = figureOf([attended], steps, record.rows);
   const tables = {
     ...(group && {
       "Attention of each step": attentionTable(rows, keys, group, choice),
       "All heads, this step": headsTable(record, group, keys),
     }),
-    Candidates: candidatesTable(record),
-    ...(copying && copyingTables(copying)),
+    ...tablesOf([...record.rows, ...copied]),
   };
-  const passages: ShownFigure | null = copying?.passages.length
-    ? {
-        name: "passages",
-        shown: `what each passage of the prompt adds to “${copying.text.trim()}”`,
-        draw: (width, title) => {
-          const { figure, y } = beginFigure(width, title, true);
-          return { figure, y: addPanels(figure, y, [passagesPanel(figure, copying)], 1) };
-        },
-      }
-    : null;
+  const passages = copied.filter(({ views }) => views.some(({ kind }) => kind === "bars"));
   return {
     sides: [generatedSide(generator, { settings, choice })],
     charts: {
       ...(steps && {
         "steps and candidates": () => all,
-        "attention of each step": () => figureOf([attended], steps, null),
+        "attention of each step": () => figureOf([attended], steps, []),
       }),
-      candidates: () => (steps ? figureOf([], null, record) : all),
-      ...(passages && { passages: () => passages }),
+      candidates: () => (steps ? figureOf([], null, record.rows) : all),
+      ...(copying && passages.length && { passages: () => passagesFigure(copying, passages) }),
     },
     tables: explained(tables, all.shown),
   };
+}
+
+function passagesFigure({ text }: CopyingAnswer, rows: ViewRow[]): ShownFigure {
+  const shown = `what each passage of the prompt adds to “${text.trim()}”`;
+  return { name: "passages", shown, draw: drawViews(rows) };
 }
 
 /** The generated run, with the displayed heads. */
@@ -99,11 +94,10 @@ function headsOf({ blend, layer, head }: Choice, group: AttentionGroupAnswer | n
   return Array.from({ length: group.heads }, (_, each) => [layer, each]);
 }
 
-/** @param record of the candidates */
-function drawGenerated(width: number, title: string, steps: Steps | null, record: StepRecord | null) {
+function drawGenerated(width: number, title: string, steps: Steps | null, candidates: ViewRow[]) {
   const { figure, y: begin } = beginFigure(width, title);
   const y = steps ? addSteps(figure, begin, steps) : begin;
-  return { figure, y: record ? addPanels(figure, y, [candidatesPanel(figure, record)], width > 120 ? 2 : 1) : y };
+  return { figure, y: addViews(figure, y, candidates) };
 }
 
 /** Returns the lower end. */
@@ -118,12 +112,6 @@ function addSteps(figure: Figure, y: number, { rows, keys, group, choice }: Step
   const end = addHeatmap(figure, map, { ...box, y: top }) + 1;
   const words = `${group.shows || "attention weight"}, square-root scale`;
   return addColourScale(figure, { low: "0", high: "1", words }, MARGIN, end) + 1;
-}
-
-function candidatesPanel(figure: Figure, { candidates, position }: StepRecord) {
-  const rows = candidates.map(({ text, before, after }) => ({ label: visibleText(text), values: [before, after] }));
-  const chart = { rows, kinds: KINDS, most: 1, format: formatPercent, missing: "" };
-  return titled(figure, `Candidates at position ${position}`, (box) => addBars(figure, chart, box));
 }
 
 /** @returns NaN if a token had not been generated yet */
@@ -144,9 +132,4 @@ function headsTable(
   const [layer, head] = [layers, heads].map((count) => Array.from({ length: count }, (_, place) => String(place)));
   const values = numbers.subarray(offset, offset + layers * heads * columns);
   return createTable("generate heads", { layer, head, key: numbered(keys.slice(0, columns)) }, values);
-}
-
-function candidatesTable({ candidates }: StepRecord): Table {
-  const values = candidates.flatMap((each) => [each.before, each.after]);
-  return createTable("generate candidates", { token: numbered(candidates), probability: KINDS }, values);
 }

@@ -5,7 +5,7 @@ import { isAbort } from "../../ui/frontend/server.ts";
 import { History, shownTokens } from "./history.ts";
 import type { GenerateServer } from "./server.ts";
 import { Refused } from "./server.ts";
-import type { AnyRecord, Branch, GeneratedToken, GenerateState, PageToken, StepRecord } from "./types.ts";
+import type { AnyRecord, Branch, GeneratedToken, GenerateState, PageToken } from "./types.ts";
 
 /** Events for a page. */
 interface GeneratorEvents {
@@ -65,6 +65,11 @@ export class Generator {
     return this.#viewed;
   }
 
+  /** The token that was taken at the displayed step; null at the next one. */
+  get taken() {
+    return this.#viewed === null ? null : this.generated[this.#viewed];
+  }
+
   /** The displayed step, or the next one. */
   get step() {
     return this.#viewed ?? this.generated.length;
@@ -80,10 +85,6 @@ export class Generator {
 
   get hasPrompt() {
     return this.#prompt !== null;
-  }
-
-  get promptLength() {
-    return this.#prompt?.length ?? 0;
   }
 
   get source() {
@@ -163,8 +164,8 @@ export class Generator {
     while (!this.newest && (this.#following ?? this.#starting)) await (this.#following ?? this.#starting);
     const record = this.newest;
     if (!record || record.done || this.endReason) return false;
-    const { id, text } = sampledCandidate(record);
-    await this.take(this.generated.length, { position: record.position, id, text });
+    const { position, chosen: id, chosen_text: text } = record;
+    await this.take(this.generated.length, { position, id, text });
     return true;
   }
 
@@ -333,11 +334,4 @@ export class Generator {
     if (record) this.#history.store(generated, record);
     return record;
   }
-}
-
-/** The sampled candidate. */
-export function sampledCandidate({ candidates, chosen }: StepRecord) {
-  const found = candidates.find(({ id }) => id === chosen);
-  if (!found) throw new Error("The answer does not list the token that was sampled.");
-  return found;
 }

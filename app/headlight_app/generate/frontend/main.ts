@@ -13,13 +13,13 @@ import { showProblem } from "../../ui/frontend/questions.ts";
 import { failureText } from "../../ui/frontend/server.ts";
 import { SignalGallery } from "../../ui/frontend/signal_gallery/signal_gallery.ts";
 import { drawChat, fitHeights, setText } from "../../ui/frontend/text_box.ts";
+import { RowsPlace } from "../../ui/frontend/views/rows.ts";
 import { attentionRow, groupOf } from "./attention_rows.ts";
-import { drawNext } from "./candidates.ts";
 import { CopyingView } from "./copying.ts";
 import { findElements } from "./elements.ts";
 import { generatedSide, generatedView } from "./export.ts";
 import { Generator } from "./generator.ts";
-import { drawKvCache } from "./kv_cache.ts";
+import { NextToken } from "./next_token.ts";
 import { drawSampling, listenToSampling } from "./sampling_controls.ts";
 import { GenerateServer } from "./server.ts";
 import { StepAttention } from "./step_attention.ts";
@@ -44,6 +44,8 @@ class GeneratePage {
   #generator;
   #reporter;
   #text;
+  #next;
+  #cache;
   #attention;
   #copying;
   #gallery;
@@ -81,6 +83,8 @@ class GeneratePage {
       settled: () => this.#reporter.schedule(),
       waiting: (waiting) => this.#elements.root.classList.toggle("waiting", waiting),
     });
+    this.#next = new NextToken(this.#elements, this.#generator);
+    this.#cache = new RowsPlace(this.#elements.cacheRows);
     const point = (position: number | null) => this.#point(position);
     const view = (step: number | null) => this.#view(step);
     this.#text = new TextView(this.#elements, this.#generator, {
@@ -322,7 +326,7 @@ class GeneratePage {
     this.#elements.hint.textContent = this.#hint();
     drawSampling(this.#elements, this.#state.sampling);
     this.#text.draw(this.#state.mode);
-    drawNext(this.#elements, generator, this.#state.mode);
+    this.#next.draw(this.#state.mode);
     this.#attention.draw(this.#state, this.#hovered);
     this.#copying.draw(this.#state);
     this.#shadeText();
@@ -371,12 +375,16 @@ class GeneratePage {
   }
 
   #drawCosts() {
-    const { newest, promptLength } = this.#generator;
+    const { newest } = this.#generator;
+    const { useCache: button } = this.#elements;
     const isStep = newest !== null && !newest.done;
     this.#hasCache ||= isStep;
     this.#elements.cache.hidden = !newest || !this.#hasCache;
     if (!isStep) return;
-    drawKvCache(this.#elements, newest, this.#state.useCache, promptLength);
+    button.hidden = !newest.caches;
+    button.ariaChecked = String(this.#state.useCache);
+    (button.lastElementChild as Element).textContent = this.#state.useCache ? "kept" : "discarded after each step";
+    this.#cache.draw(newest.cache_rows);
     drawStepTimes(this.#elements, this.#generator);
   }
 

@@ -11,6 +11,7 @@ import type {
   GenerateState,
   Refusal,
   Replaced,
+  StepRecord,
 } from "./types.ts";
 
 /** The server's error sentence instead of an answer. */
@@ -56,7 +57,8 @@ export class GenerateServer {
     if (meta.error) throw new Refused(meta.error);
     if (meta.superseded) return null;
     if (!meta.step) return { done: true, tokens: meta.tokens };
-    return { ...meta.step, tokens: meta.tokens, numbers: new Float32Array(buffer, start), sampling };
+    const step = meta.step as unknown as StepRecord; // views are JSON for the server
+    return { ...step, tokens: meta.tokens, numbers: new Float32Array(buffer, start), sampling };
   }
 
   /** Aborts all pending requests. */

@@ -4,7 +4,6 @@ import { createElement, inlineText, onHover, updateChildren, visibleText, whose 
 import { find } from "../../ui/frontend/dom/elements.ts";
 import type { GenerateElements } from "./elements.ts";
 import type { Generator } from "./generator.ts";
-import { sampledCandidate } from "./generator.ts";
 import type { Axis, Branch, Mode, PageToken, ShownToken, StepRecord } from "./types.ts";
 
 interface TextActions {
@@ -105,7 +104,7 @@ export class TextView {
 
   /** The button of the sampled token that is not taken yet, or is still being fetched (null). */
   #createSampled(record: StepRecord | null) {
-    const text = record ? sampledCandidate(record).text : " …";
+    const text = record ? record.chosen_text : " …";
     const button = createElement("button", "word ahead", flowingText(text), { testid: "ahead" });
     button.title = "The sampled token: click to take it";
     button.ariaLabel = record ? `Take ${inlineText(text)}` : "The next token is being computed";

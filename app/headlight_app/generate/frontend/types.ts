@@ -2,6 +2,7 @@
 
 import type { Question, Sampling, State } from "../../ui/frontend/contract.ts";
 import type { SharedState } from "../../ui/frontend/export/types.ts";
+import type { ViewRow } from "../../ui/frontend/views/types.ts";
 import type { GeneratePageAnswer, GenerateReport, ReadTokens, StepAnswer, TextToken } from "./contract.ts";
 
 export type * from "../../ui/frontend/types.ts";
@@ -67,8 +68,10 @@ export interface ShownToken extends PageToken {
 }
 
 /** An answered step, with its attention weights and sampling settings. */
-export interface StepRecord extends StepAnswer {
+export interface StepRecord extends Omit<StepAnswer, "rows" | "cache_rows"> {
   done?: undefined;
+  rows: ViewRow[];
+  cache_rows: ViewRow[];
   tokens: ReadTokens | null;
   numbers: Float32Array;
   sampling: Sampling;
