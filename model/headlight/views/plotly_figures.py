@@ -293,6 +293,24 @@ def _spans(view: kinds.SpansView) -> go.Figure:
     return figure.update_xaxes(range=(0, view.high), title_text=escaped(view.unit))
 
 
+def _strips(view: kinds.StripsView) -> go.Figure:
+    """Parts side by side, in the colours of their groups."""
+    labels = axis_names(view.labels, len(view.labels))
+    figure = go.Figure()
+    for place, parts in enumerate(view.parts):
+        ends = np.cumsum([0.0, *(length for length, _ in parts)])
+        for (length, group), base in zip(parts, ends[:-1], strict=True):
+            name = escaped(view.group_titles[group]) if 0 <= group < len(view.group_titles) else ""
+            ink = GREY if group < 0 else HEAD_COLOURS[group % len(HEAD_COLOURS)]
+            look = {"name": name, "marker_color": ink, "hovertemplate": BAR_HOVER}
+            figure.add_bar(x=[length], base=[base], y=[labels[place]], orientation="h", **look)
+    figure.update_layout(barmode="overlay", showlegend=False, height=max(len(labels) * 32 + 110, 200))
+    figure.update_yaxes(autorange="reversed", type="category", showgrid=False)
+    if view.at is not None:
+        figure.add_vline(float(view.at), line_width=1.5)
+    return figure.update_xaxes(range=(0, view.high))
+
+
 # --- lines and planes ------------------------------------------------------------------------------------------------
 
 
@@ -538,6 +556,7 @@ FIGURES: Mapping[str, Callable[[Any], go.Figure]] = {
     "bars": _bars,
     "changes": _changes,
     "spans": _spans,
+    "strips": _strips,
     "lines": _line_chart,
     "points": _points,
     "arrows": _arrows,

@@ -110,6 +110,19 @@ const VIEWS = [
     { ...PLAIN, kind: "verdict", title: "", text: "All of \u2068them\u2069 agree.", good: true },
     ["✓ All of them agree."],
   ],
+  [
+    {
+      ...{ ...PLAIN, kind: "strips", title: "Cached", labels: ["layer 0", "layer 1"], high: 16, at: 9.5 },
+      parts: [0, 1].map(() => [
+        [5, 1],
+        [3, 0],
+      ]),
+      ends: ["token 0", "token 15"],
+      group_titles: ["generated", "prompt"],
+      heights: [1, 0.5],
+    },
+    ["layer 0", "layer 1", "token 0", "token 15", "generated", "prompt"],
+  ],
 ];
 
 /** @param {View[]} views @param {number} width */
@@ -189,6 +202,17 @@ test("the points of a figure are placed as on the screen", () => {
   printed.forEach((x, place) => {
     assert.ok(Math.abs(x - printed[0] - scale * (shown[place] - shown[0])) < 0.01);
   });
+});
+
+test("the parts of a strip are as long and as high as they say", () => {
+  const [view] = VIEWS.map(([each]) => each).filter(({ kind }) => kind === "strips");
+  const { figure } = drawPanels([/** @type {any} */ (view)])(85, "");
+  const rectangles = figure.shapes.filter((shape) => shape.kind === "rectangle").slice(2); // below the legend
+  const [ground, long, short, , , low] = rectangles;
+  assert.ok(
+    Math.abs(long.width / ground.width - 5 / 16) < 0.01 && Math.abs(short.width / ground.width - 3 / 16) < 0.01,
+  );
+  assert.deepEqual([long.height, low.height], [ground.height, ground.height / 2]);
 });
 
 test("what is said and what is right are beside each other", () => {

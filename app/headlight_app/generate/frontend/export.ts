@@ -6,7 +6,7 @@ import { createTable, explained, numbered } from "../../ui/frontend/export/page_
 import type { Figure, ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.ts";
 import { addViews, drawViews } from "../../ui/frontend/views/export/figures.ts";
 import { tablesOf } from "../../ui/frontend/views/export/tables.ts";
-import type { ViewRow } from "../../ui/frontend/views/types.ts";
+import type { BarsView, View, ViewRow } from "../../ui/frontend/views/types.ts";
 import type { StepRow } from "./attention_rows.ts";
 import { attentionRow, blendTitle, groupOf, stepCodes, stepRows } from "./attention_rows.ts";
 import { rowsOf } from "./copying.ts";
@@ -48,7 +48,7 @@ export function generatedView(
     }),
     ...tablesOf([...record.rows, ...copied]),
   };
-  const passages = copied.filter(({ views }) => views.some(({ kind }) => kind === "bars"));
+  const passages = copied.filter(({ views }) => views.some(isBars));
   return {
     sides: [generatedSide(generator, { settings, choice })],
     charts: {
@@ -66,6 +66,11 @@ export function generatedView(
 function passagesFigure({ text }: CopyingAnswer, rows: ViewRow[]): ShownFigure {
   const shown = `what each passage of the prompt adds to “${text.trim()}”`;
   return { name: "passages", shown, draw: drawViews(rows) };
+}
+
+/** Whether a view is of candidates or passages: the strip below the candidates is told by their numbers. */
+function isBars(view: View): view is BarsView {
+  return view.kind === "bars";
 }
 
 /** The generated run, with the displayed heads. */
@@ -97,7 +102,14 @@ function headsOf({ blend, layer, head }: Choice, group: AttentionGroupAnswer | n
 function drawGenerated(width: number, title: string, steps: Steps | null, candidates: ViewRow[]) {
   const { figure, y: begin } = beginFigure(width, title);
   const y = steps ? addSteps(figure, begin, steps) : begin;
-  return { figure, y: addViews(figure, y, candidates) };
+  return {
+    figure,
+    y: addViews(
+      figure,
+      y,
+      candidates.flatMap(({ views }) => views.filter(isBars)),
+    ),
+  };
 }
 
 /** Returns the lower end. */

@@ -32,8 +32,9 @@ import { addMovingPoints } from "../plane/moving_points.ts";
 import { addPlaneDrawing } from "../plane/plane.ts";
 import { pointsPlane } from "../plane/points.ts";
 import { addSpans } from "../spans.ts";
+import { addStrips } from "../strips.ts";
 import { addAlignment } from "../tokens/alignment.ts";
-import { colourOfGroup } from "../tokens/tokens.ts";
+import { colourOfGroup, printedGroup } from "../tokens/tokens.ts";
 import type {
   BarsView,
   ChangesView,
@@ -59,7 +60,6 @@ type Panel = (figure: Figure) => (box: Box) => number; // returns its bottom edg
 const WIDEST_CHART = 120; // millimetres
 const LEAST_PANEL = 60; // millimetres of one beside others
 const GROUP_SHADE = 0.28; // of a group's colour in white
-const TOKEN_SHADE = 0.4; // of the same behind a token
 
 const FIGURES: { [Kind in Drawn["kind"]]: (figure: Figure, view: Extract<Drawn, { kind: Kind }>, box: Box) => number } =
   table({
@@ -74,6 +74,7 @@ const FIGURES: { [Kind in Drawn["kind"]]: (figure: Figure, view: Extract<Drawn, 
     tree: addTreeDrawing,
     alignment: addAlignment,
     spans: addSpans,
+    strips: (figure, view, box) => addStrips(figure, view, { ...box, y: addGroups(figure, view.group_titles, box) }),
     image: addImages,
     moving_points: addMovingPoints,
     arrows: (figure, view, box) => addPlaneDrawing(figure, arrowsPlane(view), box),
@@ -211,8 +212,7 @@ function addViewTokens(figure: Figure, view: TokensView, box: Box) {
 }
 
 function tokenColours({ shades, groups }: TokensView, index: number) {
-  const group = colourOfGroup(groups[index]);
-  if (group) return { fill: hexColour(tint(group, TOKEN_SHADE)) };
+  if (colourOfGroup(groups[index])) return { fill: printedGroup(groups[index]) };
   if (!shades.length) return { fill: PRINT_COLOURS.paper };
   const ground = colour(0.5 + Math.max(-1, Math.min(shades[index], 1)) / 2, PURPLE_ORANGE);
   const isDark = readableInk(ground) === "#fff";
@@ -225,7 +225,7 @@ function addGroups(figure: Figure, titles: string[], { x: left, y, width }: Box)
   titles.forEach((title, group) => {
     const long = textWidth(title, LABEL_SIZE) + 8;
     if (x > left && x + long > left + width) [x, y] = [left, y + LABEL_SIZE * LINE_HEIGHT];
-    const fill = hexColour(tint(colourOfGroup(group), TOKEN_SHADE));
+    const fill = printedGroup(group);
     figure.shapes.push({ kind: "rectangle", x, y: y + 0.8, width: 2.2, height: 2.2, fill });
     addTextLines(figure, [title], x + 3.2, y);
     x += long;

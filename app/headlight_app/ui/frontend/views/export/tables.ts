@@ -29,8 +29,9 @@ export function tablesOf(rows: ViewRow[]): Record<string, Table> {
 const COORDINATES = { coordinate: ["x", "y"] };
 
 /**
- * The numbers that each kind shows. None are those of words, of a tree and a diagram, and of controls; the colours of
- * tokens are relative, and the columns of a table differ in what they count: a view of these has tables of its own.
+ * The numbers that each kind shows. None are those of words, of strips, of a tree and a diagram, and of controls; the
+ * colours of tokens are relative, and the columns of a table differ in what they count: a view of these has tables of
+ * its own.
  */
 const NUMBERS: { [Kind in View["kind"]]?: (view: Extract<View, { kind: Kind }>) => Numbers } = table({
   matrix: matrixNumbers,

@@ -1,9 +1,11 @@
 // Tokens as chips with words below them, or as running text; the note tells the one under the pointer, or else the chosen one.
 
-import { HEAD_COLOURS } from "../../charts/colours.ts";
+import { HEAD_COLOURS, hexColour, tint } from "../../charts/colours.ts";
 import { createChip, createElement, inlineText, listenToChip, onHover, visibleText } from "../../dom/dom.ts";
 import type { Surroundings, TokensView } from "../types.ts";
 import { tellChip } from "./places.ts";
+
+const PRINTED_SHADE = 0.4; // of a group's colour in white
 
 export function createTokens(view: TokensView, surroundings: Surroundings, note: HTMLElement) {
   if (view.details.length) {
@@ -45,6 +47,11 @@ export function createGroupNames(titles: string[]) {
 /** The colour of a group of tokens, as #rrggbb; none if it is negative. */
 export function colourOfGroup(group: number | undefined) {
   return group === undefined || group < 0 ? "" : HEAD_COLOURS[group % HEAD_COLOURS.length];
+}
+
+/** The colour of a group behind a token of a figure, and of a part of a strip there. */
+export function printedGroup(group: number) {
+  return hexColour(tint(colourOfGroup(group), PRINTED_SHADE));
 }
 
 function shadeToken(token: HTMLElement, { shades, groups }: TokensView, index: number) {
