@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
+import numpy as np
+
 from headlight.questions.kinds import Number
-from headlight.views.kinds import Array, BarsView, HeatMapView, MatrixView, Numbers
+from headlight.views.kinds import Array, BarsView, HeatMapView, MatrixView, Numbers, Pick
 
 
 def bars(
@@ -57,6 +59,34 @@ def weights_map(
         title=title, values=values, rows=queries, columns=queries if keys is None else keys, row_axis="query",
         column_axis="key", colours=colours, is_small=is_small, note=note,
     )  # fmt: skip
+
+
+def layers_matrix(
+    title: str,
+    values: np.ndarray,
+    columns: Sequence[str],
+    column_axis: str,
+    *,
+    name: Callable[[int, int], str],
+    details: Callable[[float], str],
+    pick: Callable[[int, int], Pick],
+    note: str = "",
+) -> MatrixView:
+    """A number of each layer and column, such as a head: its name, what is told of it, and what a click chooses."""
+    places = [[(layer, column) for column in range(len(columns))] for layer in range(len(values))]
+    return MatrixView(
+        title,
+        values,
+        rows=tuple(f"L{layer}" for layer in range(len(values))),
+        columns=tuple(columns),
+        row_axis="layer",
+        column_axis=column_axis,
+        digits=None,
+        titles=tuple(tuple(name(*place) for place in line) for line in places),
+        details=tuple(tuple(map(details, line)) for line in values.tolist()),
+        picks=tuple(tuple(pick(*place) for place in line) for line in places),
+        note=note,
+    )
 
 
 def shape_text(shape: Sequence[int]) -> str:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight.views.encoding import plain
-from headlight.views.forms import bars
+from headlight.views.forms import bars, layers_matrix
 from headlight.views.kinds import HeatMapView, LinesView, MatrixView, Numbers, NumberTable, Verdict, to_numpy
 from headlight.views.rows import as_rows, fold, row
 from headlight.views.words import names, numbered, percent, quoted, quoted_in_line, signed, three_digits, visible
@@ -36,6 +36,20 @@ def test_a_heat_map_sends_the_digits_that_it_shows() -> None:
     assert plain(view)["values"] == [[0.3333, 1.0, -2.346e-6]]
     extremes = [5e-324, -1e-310, 0.0, 12345.6, 1e308, float("inf"), float("nan")]
     assert plain(HeatMapView("", np.array([extremes])))["values"] == [[0.0, 0.0, 0.0, 12346, 1e308, "Infinity", "NaN"]]
+
+
+def test_a_matrix_of_layers_tells_and_chooses_each_cell() -> None:
+    view = layers_matrix(
+        "Heads",
+        np.array([[1.0, 2.0], [3.0, float("nan")]]),
+        ("0", "1"),
+        "head",
+        name=lambda layer, head: f"{layer}.{head}",
+        details=str,
+        pick=lambda layer, head: {"layer": layer, "head": head},
+    )
+    assert view.rows == ("L0", "L1") and view.titles == (("0.0", "0.1"), ("1.0", "1.1"))
+    assert view.details == (("1.0", "2.0"), ("3.0", "nan")) and view.picks[1][0] == {"layer": 1, "head": 0}
 
 
 def test_a_sentence_or_a_view_alone_is_a_row() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import isnan
 from time import monotonic
 from typing import TypeVar
 
@@ -16,7 +17,8 @@ from headlight.cancellation import check_cancelled
 from headlight.config import Config
 from headlight.errors import ConfigError, InputError
 from headlight.tasks import task_of
-from headlight.views.kinds import ChangesView, MatrixView, Pick
+from headlight.views.forms import layers_matrix
+from headlight.views.kinds import ChangesView, Pick
 from headlight.views.rows import Row, row
 from headlight_app.explore.answers.analyses.row import Step
 
@@ -83,34 +85,22 @@ class StepwiseMap:
         width = len(self.columns)
         values = np.full(self.layers * width, np.nan)
         values[: len(known)] = known
-        places = [divmod(place, width) for place in range(len(values))]
-        order = np.argsort(-np.abs(values[: len(known)]), kind="stable")[:RANKED]
-        titles = [self.titles(*place) for place in places]
-        picks = [self.pick(*place) for place in places]
-        table = MatrixView(
+        table = layers_matrix(
             self.title,
             values.reshape(self.layers, width),
-            rows=tuple(f"L{layer}" for layer in range(self.layers)),
-            columns=self.columns,
-            row_axis="layer",
-            column_axis=self.things.removesuffix("s"),
-            digits=None,
-            titles=_lines(titles, width),
-            details=_lines(["" if np.isnan(value) else self.details(float(value)) for value in values], width),
-            picks=_lines(picks, width),
+            self.columns,
+            self.things.removesuffix("s"),
+            name=self.titles,
+            details=lambda value: "" if isnan(value) else self.details(value),
+            pick=self.pick,
             note=self.note,
         )
+        order = np.argsort(-np.abs(values[: len(known)]), kind="stable")[:RANKED].tolist()
+        places = [divmod(place, width) for place in order]
         largest = ChangesView(
             self.ranked,
-            tuple((titles[place], float(values[place])) for place in order),
-            picks=tuple(picks[place] for place in order),
+            tuple((self.titles(*place), known[number]) for place, number in zip(places, order, strict=True)),
+            picks=tuple(self.pick(*place) for place in places),
             tables={},
         )
         return row(table, largest)
-
-
-Cell = TypeVar("Cell")
-
-
-def _lines(cells: Sequence[Cell], width: int) -> tuple[tuple[Cell, ...], ...]:
-    return tuple(tuple(cells[first : first + width]) for first in range(0, len(cells), width))
