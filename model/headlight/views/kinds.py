@@ -100,12 +100,13 @@ class MatrixView(TitledView):
     """A table of numbers, coloured as a heat map.
 
     `colours` "weights" shade from 0 to 1, "signed" on both sides of 0, "none" not at all; in "groups" each whole number
-    has its own colour. "shares" have the colours of attention maps, from 0 to 1 on a square-root scale. The deepest
-    colour is that of the largest number of all, or if `scaled_by` "row" of its row, and never of one below
-    `least_scale`. With a `unit`, what the numbers are, the colours are explained below. Numbers have `digits` decimal
-    places; if that is None two, or more if all are small, and cells without a number are empty. `texts` are written in
-    the cells instead, and `cell_notes` beside them. `row_sums` adds a column of sums, `row_numbers` are columns of
-    other numbers in front. `marked` cells (row, column) are framed; `crossed` cells are forbidden by a mask.
+    has its own colour. "shares" have the colours of attention maps, from 0 to 1 on a square-root scale, "sequential"
+    numbers have them from 0 to the largest. The deepest colour is that of the largest number of all, or if `scaled_by`
+    "row" of its row, and never of one below `least_scale`. With a `unit`, what the numbers are, the colours are
+    explained below. Numbers have `digits` decimal places; if that is None two, or more if all are small, and cells
+    without a number are empty. `texts` are written in the cells instead, and `cell_notes` beside them. `row_sums` adds
+    a column of sums, `row_numbers` are columns of other numbers in front. `marked` cells (row, column) are framed;
+    `crossed` cells are forbidden by a mask.
 
     With `titles`, `details` or `row_notes` the note tells the cell under the pointer: its title, else its row and
     column; its details, else its number; and the note of its row. A screen reader hears the same words. A click on a
@@ -119,7 +120,7 @@ class MatrixView(TitledView):
     columns: tuple[str, ...] = ()
     row_axis: str = ""
     column_axis: str = ""
-    colours: Literal["signed", "weights", "shares", "none", "groups"] = "signed"
+    colours: Literal["signed", "weights", "shares", "sequential", "none", "groups"] = "signed"
     unit: str = ""
     scaled_by: Literal["all", "row"] = "all"
     least_scale: float = 0.0
@@ -185,12 +186,13 @@ class MovingPointsView(View):
 class BarsView(View):
     """One labelled bar for each number; several `series` are drawn side by side. `high` fixes the longest bar.
 
-    The series `compared`, what the others are compared with, is grey. In a list that `is_compact` it is a thin bar
-    above that of the other series, whose number alone is written. Shares are written `as_percent`, other numbers with
-    `digits` decimal places, or if that is None with four digits in all; `texts` that are not empty are written in place
-    of the last series' numbers. A lone number has a bar only if `high` says how much it is. A click on a label chooses
-    its pick, if it has one; with an `action` a button of this name does. The `marked` one stands out, and the words
-    `marked_as` tell why.
+    The series `compared`, what the others are compared with, is grey; a lone other one shares its track, and the change
+    is written beside both. In a list that `is_compact` the compared one is a thin bar above the other, whose number
+    alone is written. Shares are written `as_percent`, other numbers with `digits` decimal places, or if that is None
+    with four digits in all; for NaN, which has no bar, the word `missing`; `texts` that are not empty are written in
+    place of the last series' numbers. A lone number has a bar only if `high` says how much it is. A click on a label
+    chooses its pick, if it has one; with an `action` a button of this name does. The `marked` one stands out, and the
+    words `marked_as` tell why.
     """
 
     kind: ClassVar[str] = "bars"
@@ -201,6 +203,7 @@ class BarsView(View):
     high: float | None = None
     digits: int | None = 2
     as_percent: bool = False
+    missing: str = "NaN"
     texts: tuple[str, ...] = ()
     picks: tuple[Pick, ...] = ()
     action: str = ""

@@ -37,6 +37,9 @@ def _maps() -> tuple[View, ...]:
         kinds.MatrixView(
             "Weights", SHARES, rows=TOKENS, columns=TOKENS, colours="shares", unit="weight", row_sums=True
         ),
+        kinds.MatrixView(
+            "Distances", SHARES, rows=TOKENS, columns=TOKENS, colours="sequential", unit="distance", least_scale=0.25
+        ),
         kinds.HeatMapView("Positional encoding", WAVES, rows=TOKENS, row_axis="token", column_axis="channel"),
         kinds.HeatMapView("Similarity", 0.5 + SHARES / 2, rows=TOKENS, columns=TOKENS, colours="sequential", low=0.5),
     )
@@ -47,10 +50,11 @@ def _charts() -> tuple[View, ...]:
     return (
         kinds.BarsView(
             title="Before and after",
-            labels=("positive", "negative"),
-            series={"before": (0.7, 0.3), "after": (0.4, 0.6)},
+            labels=("positive", "negative", "neither"),
+            series={"before": (0.7, 0.3, np.nan), "after": (0.4, 0.5, 0.1)},
             compared="before",
             as_percent=True,
+            missing="cannot",
             marked=0,
         ),
         kinds.BarsView(

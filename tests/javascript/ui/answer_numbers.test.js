@@ -3,14 +3,12 @@
 import "../dom.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { meaningsOf } from "../../../app/headlight_app/compare/frontend/predictions.ts";
 import { announcedPrediction } from "../../../app/headlight_app/explore/frontend/prediction/announcement.ts";
 import {
   answerNumber,
+  changeLabel,
   createAnswerTrack,
-  figureBars,
 } from "../../../app/headlight_app/ui/frontend/charts/answer_numbers.ts";
-import { changeLabel } from "../../../app/headlight_app/ui/frontend/heads/predictions.ts";
 import { wordsOf } from "../opened.js";
 
 const SCORE = /** @type {const} */ ({ problem_type: "regression" });
@@ -37,20 +35,12 @@ test("bars of scores begin at zero, and bars of probabilities end at 100 %", () 
   const bar = /** @type {HTMLElement} */ (track.querySelector(".bar"));
   assert.deepEqual([bar.style.left, bar.style.width, bar.className], ["0%", "25%", "bar minus"]);
   assert.equal(track.style.getPropertyValue("--zero"), "25%");
-  assert.equal(figureBars(SCORE, [{ values: [-2, null] }, { values: [-5] }]).least, -5);
-  assert.equal(figureBars(LABELS, [{ values: [0.2] }]).most, 1);
+  const whole = createAnswerTrack(LABELS, [0.2], 0.2).querySelector(".bar");
+  assert.equal(/** @type {HTMLElement} */ (whole).style.width, "20%");
 });
 
 test("a score is read aloud as a score", () => {
   const candidates = [{ text: "stars", id: 0, before: -1.5, after: 4.25 }];
   const prediction = { position: 0, title: "Label", preposition: "", token_text: null, candidates, ...SCORE };
   assert.equal(announcedPrediction(prediction, true), "Label: stars 4.25, before −1.5");
-});
-
-test("sides without a problem type have answers that exclude each other", () => {
-  const compared = { titles: ["", ""], places: [], positions: [0, 0], distance: 0.5, candidates: [] };
-  assert.deepEqual(meaningsOf(/** @type {any} */ (compared)), [
-    { problem_type: "single-label" },
-    { problem_type: "single-label" },
-  ]);
 });

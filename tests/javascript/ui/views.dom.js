@@ -124,6 +124,7 @@ const BARS = {
   high: null,
   digits: 0,
   as_percent: false,
+  missing: "NaN",
   texts: [],
   picks: [],
   action: "",
@@ -542,13 +543,6 @@ test("strips have parts side by side in the colours of their groups", () => {
   assert.deepEqual(tablesOf(rowsOf(strips)), {});
 });
 
-test("a quoted token in a title is no formula", () => {
-  const row = { title: "Where \u2068“d_k”\u2069 and d_k come from", text: "", views: [], folded: false };
-  const [{ firstElementChild: heading }] = createRows([row], { width: 800 }, { isOpen: false });
-  assert.equal(heading?.textContent, "Where \u2068“d_k”\u2069 and dk come from");
-  assert.equal(heading?.querySelectorAll("sub").length, 1);
-});
-
 test("spans have their places on the screen and in the figure", () => {
   /** @type {SpansView} */
   const spans = {
@@ -656,6 +650,78 @@ test("a bar that is marked, the least scale of colours, and a text that is live"
   const printed = drawViews(rowsOf(lone))(180, "Stars").figure.shapes;
   assert.ok(!printed.some((shape) => shape.kind === "rectangle"), "nor in a figure");
   assert.ok(printed.some((shape) => shape.kind === "text" && shape.text === "stars   0.0072"));
+});
+
+test("two numbers of a label share a track, with their change, and one that is missing has a word", () => {
+  /** @type {BarsView} */
+  const pair = { ...BARS, series: { now: [0.25, 0.5], before: ["NaN", 0.75] }, compared: "before", as_percent: true };
+  document.body.replaceChildren(
+    ...createRows(rowsOf({ ...pair, high: 1, missing: "cannot", marked: null }), { width: 800 }, { isOpen: false }),
+  );
+  const lines = [...document.querySelectorAll("li")];
+  assert.deepEqual(
+    lines.map(({ textContent }) => textContent),
+    ["thenow 25.0 %before cannot", "catnow 50.0 %before 75.0 %▼ 25.0"],
+  );
+  assert.deepEqual(
+    lines.map((line) => line.querySelectorAll("i").length),
+    [1, 2],
+  );
+  assert.equal(document.querySelector(".key-line")?.textContent, "nowbefore");
+  const { shapes } = drawViews(rowsOf({ ...pair, missing: "cannot" }))(85, "Change").figure;
+  assert.ok(shapes.some((shape) => shape.kind === "text" && shape.text === "cannot"));
+  assert.ok(!JSON.stringify(shapes).includes("null"), "what is missing has no bar");
+});
+
+test("numbers from 0 have the colours of attention maps, up to the largest or to the least scale", () => {
+  const colourOf = (/** @type {Partial<MatrixView>} */ more) => {
+    const view = { ...MATRIX, colours: /** @type {const} */ ("sequential"), unit: "distance", ...more };
+    document.body.replaceChildren(
+      ...createRows(rowsOf({ ...view, scaled_by: "all", row_numbers: {} }), { width: 800 }, { isOpen: false }),
+    );
+    const cells = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("td[data-row]")]);
+    return [
+      document.querySelector(".heat")?.textContent,
+      document.querySelector(".legend")?.textContent,
+      ...cells.map(({ style }) => style.background),
+    ];
+  };
+  const [numbers, words, lowest, half, none, highest] = colourOf({
+    values: [
+      [0, 0.25],
+      ["NaN", 0.5],
+    ],
+  });
+  assert.deepEqual([words, none], ["00.50distance", ""]);
+  assert.match(numbers ?? "", /one·0\.25two0\.50/);
+  assert.equal(new Set([lowest, half, highest]).size, 3);
+  const zeros = [
+    [0, 0],
+    [0, 0],
+  ];
+  assert.deepEqual(colourOf({ values: zeros, least_scale: 0.25 }).slice(1, 3), ["00.25distance", lowest]);
+});
+
+test("in a figure a view without a title has the title and the text of its row", () => {
+  const row = { ...rowsOf({ ...BARS, title: "" })[0], title: "Next token", text: "after \u2068“and”\u2069" };
+  const texts = drawViews([row])(85, "All").figure.shapes.flatMap((shape) => (shape.kind === "text" ? shape.text : []));
+  assert.deepEqual(texts.slice(0, 3), ["All", "Next token", "after “and”"]);
+  const titled = drawViews([{ ...row, views: [BARS] }])(85, "All").figure.shapes;
+  assert.ok(!JSON.stringify(titled).includes("Next token"));
+});
+
+test("what is quoted in a title is no formula", () => {
+  const row = {
+    ...rowsOf(BARS)[0],
+    title: "W_Q of \u2068“d_k ”\u2069 and “x_i”",
+    text: "<b> x_y is \u2068“a_b”\u2069",
+  };
+  document.body.replaceChildren(...createRows([row], { width: 800 }, { isOpen: false }));
+  const [title, text] = [document.querySelector("h3"), document.querySelector("p.quiet")];
+  assert.deepEqual(
+    [title?.innerHTML, text?.querySelectorAll("b, sub").length],
+    ["W<sub>Q</sub> of \u2068“d_k ”\u2069 and “x_i”", 1],
+  );
 });
 
 test("the figure has the texts and numbers of the screen", () => {

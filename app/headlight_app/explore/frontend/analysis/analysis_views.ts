@@ -5,7 +5,7 @@ import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
 import { remembered } from "../../../ui/frontend/dom/memory.ts";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.ts";
 import { isControl } from "../../../ui/frontend/views/controls.ts";
-import { drawViews, isDrawn } from "../../../ui/frontend/views/export/figures.ts";
+import { drawViews, ISOLATES, isDrawn } from "../../../ui/frontend/views/export/figures.ts";
 import { tablesOf } from "../../../ui/frontend/views/export/tables.ts";
 import { decodeImages } from "../../../ui/frontend/views/image.ts";
 import type { Drawn } from "../../../ui/frontend/views/rows.ts";
@@ -18,7 +18,6 @@ import { answerPosition, askedQuestion, detailsOf, picksOf } from "./analysis_ch
 import { drawRun, keepSteps, stepsOf } from "./analysis_steps.ts";
 import { keepScrolled } from "./scrolling.ts";
 
-const ISOLATES = /[\u2068\u2069]/g; // around tokens in a sentence
 const PLACES = ["analysis-views", "analysis-long", "analysis-steps"];
 
 const memory = remembered((_root: HTMLElement) => ({

@@ -1,7 +1,7 @@
 // The numbers of a model's answers: probabilities in percent, or scores, which may be negative.
 
 import type { Prediction } from "../contract.ts";
-import { formatPercent } from "../dom/dom.ts";
+import { createElement, formatPercent } from "../dom/dom.ts";
 import { formatNumber } from "./charts.ts";
 import { createTrack } from "./track.ts";
 
@@ -13,11 +13,6 @@ export function areScores({ problem_type }: Meaning) {
   return problem_type === "regression";
 }
 
-/** Whether labels do not exclude each other, so that several may be true, or none. */
-export function areIndependent({ problem_type }: Meaning) {
-  return problem_type === "multi-label";
-}
-
 export function answerNumber(meaning: Meaning, number: number) {
   return areScores(meaning) ? formatScore(number) : formatPercent(number);
 }
@@ -26,13 +21,22 @@ export function formatScore(number: number) {
   return formatNumber(number, Math.max(DIGITS, Math.trunc(Math.abs(number)).toString().length));
 }
 
+/** The change in percentage points or of a score, with a sign that does not depend on colour. */
+export function changeLabel(meaning: Meaning, change: number) {
+  const size = Math.abs(change);
+  const small = size < 0.0005;
+  const sign = small ? "±" : change > 0 ? "▲" : "▼";
+  const words = areScores(meaning) ? formatNumber(small ? 0 : size, 3) : (size * 100).toFixed(1);
+  return createElement("span", `difference ${small ? "" : change > 0 ? "up" : "down"}`, `${sign} ${words}`);
+}
+
 /** The word for the answer with the largest number. */
 export function bestWord(meaning: Meaning) {
   return areScores(meaning) ? "highest" : "likeliest";
 }
 
 /** The ends of the bars of some numbers: 0 and 1, or the range of the scores and 0. */
-export function barEnds(meaning: Meaning, numbers: (number | null)[]) {
+function barEnds(meaning: Meaning, numbers: (number | null)[]) {
   if (!areScores(meaning)) return { least: 0, most: 1 };
   const known = numbers.map((number) => number ?? 0);
   return { least: Math.min(0, ...known), most: Math.max(0, ...known) };
@@ -50,13 +54,4 @@ export function createAnswerTrack(
 ) {
   if (!areScores(meaning)) return createTrack(number, before);
   return createTrack(numbers.length > 1 ? number : null, before, barEnds(meaning, numbers));
-}
-
-/** The format of bars in a figure, and their ends. */
-export function figureBars(meaning: Meaning, rows: { values: (number | null)[] }[]) {
-  const ends = barEnds(
-    meaning,
-    rows.flatMap(({ values }) => values),
-  );
-  return { ...ends, format: (number: number) => answerNumber(meaning, number) };
 }

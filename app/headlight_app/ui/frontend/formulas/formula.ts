@@ -211,12 +211,15 @@ function space(width: string) {
   return element;
 }
 
-/** A name with a subscript, but not in a quoted token, which isolates surround. */
-const SUBSCRIPT = /(?<=\b[A-Za-z])_([A-Za-z]+)\b(?![^\u2068]*\u2069)/;
+const QUOTED = /(\u2068.*?\u2069|“[^”]*”)/s; // a text of a visitor or a token, which is no formula
 
 /** The nodes of a title or sentence; names such as `W_Q` and `d_k` get a subscript. */
 export function titleNodes(title: string) {
-  return title.split(SUBSCRIPT).map((piece, odd) => {
+  return title.split(QUOTED).flatMap((part, odd) => (odd % 2 ? [part] : withSubscripts(part)));
+}
+
+function withSubscripts(words: string) {
+  return words.split(/(?<=\b[A-Za-z])_([A-Za-z]+)\b/).map((piece, odd) => {
     if (odd % 2 === 0) return piece;
     const below = document.createElement("sub");
     below.textContent = piece;

@@ -1,8 +1,6 @@
 // Predictions as bars: the probabilities of the likeliest answers, or their scores, before and after every change.
 
-import type { Meaning } from "../charts/answer_numbers.ts";
-import { answerNumber, areScores, createAnswerTrack, formatScore } from "../charts/answer_numbers.ts";
-import { formatNumber } from "../charts/charts.ts";
+import { answerNumber, areScores, changeLabel, createAnswerTrack, formatScore } from "../charts/answer_numbers.ts";
 import { createElement, quotedToken, updateChildren, visibleText } from "../dom/dom.ts";
 import type { Candidate, Page, Prediction } from "../types.ts";
 
@@ -69,17 +67,8 @@ function drawCandidate(page: Page, prediction: Prediction, item: Candidate, numb
   return row;
 }
 
-/** The change in percentage points or of a score, with a sign that does not depend on colour. */
-export function changeLabel(meaning: Meaning, change: number) {
-  const size = Math.abs(change);
-  const small = size < 0.0005;
-  const sign = small ? "±" : change > 0 ? "▲" : "▼";
-  const words = areScores(meaning) ? formatNumber(small ? 0 : size, 3) : (size * 100).toFixed(1);
-  return createElement("span", `difference ${small ? "" : change > 0 ? "up" : "down"}`, `${sign} ${words}`);
-}
-
 /** The legend of a candidate's two bars. */
-export function barsLegend(before: string, after: string, words: HTMLElement) {
+function barsLegend(before: string, after: string, words: HTMLElement) {
   const [first, second] = ["before", "after"].map((side) => createElement("i", `swatch ${side}`));
   return createElement("p", "quiet key-line", [first, before, second, after, words]);
 }

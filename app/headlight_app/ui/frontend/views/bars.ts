@@ -1,6 +1,6 @@
 // Bars to the right of their labels, with their numbers; several series are below each other.
 
-import { formatScore } from "../charts/answer_numbers.ts";
+import { changeLabel, formatScore } from "../charts/answer_numbers.ts";
 import { HEAD_COLOURS } from "../charts/colours.ts";
 import { createBar, createTrack } from "../charts/track.ts";
 import { createElement, formatPercent } from "../dom/dom.ts";
@@ -8,10 +8,12 @@ import { onArrows, VERTICAL_STEPS } from "../dom/keyboard.ts";
 import { formatFixed, largestSize } from "./numbers.ts";
 import type { BarsView, Picks } from "./types.ts";
 
+type Format = Pick<BarsView, "as_percent" | "digits" | "missing">;
+
 const GREY = "color-mix(in srgb, var(--ink) 40%, var(--surface))";
 
 export function createBars(view: BarsView, picks?: Picks) {
-  const { labels, series, is_compact, action } = view;
+  const { labels, is_compact, action } = view;
   const draw = is_compact ? compactBars(view) : stackedBars(view);
   const rows = labels.map((_, index) => {
     const beside = action ? [createAction(view, index, picks)] : createBadge(view, index);
@@ -19,8 +21,15 @@ export function createBars(view: BarsView, picks?: Picks) {
   });
   const list = createElement("ul", "bar-list", rows);
   list.classList.toggle("compact", is_compact);
+  list.classList.toggle("pair", isPair(view));
   list.classList.toggle("with-actions", Boolean(action));
-  return is_compact ? createElement("div", "", [createKey(Object.keys(series)), list]) : list;
+  if (is_compact) return createElement("div", "", [createLegend(view), list]);
+  return isPair(view) ? createElement("div", "", [list, createLegend(view)]) : list;
+}
+
+/** Whether each label has two numbers, one compared with the other, both of which are written. */
+function isPair({ series, compared, is_compact }: BarsView) {
+  return !is_compact && compared in series && Object.keys(series).length === 2;
 }
 
 /** Whether there is one number, of which nothing says how much it is. */
@@ -29,13 +38,19 @@ export function isAlone({ high, labels, series }: BarsView) {
 }
 
 /** A number of the bars in words. */
-export function barNumber({ as_percent, digits }: Pick<BarsView, "as_percent" | "digits">, number: number) {
+export function barNumber({ as_percent, digits, missing }: Format, number: number) {
+  if (Number.isNaN(number)) return missing;
   if (as_percent) return formatPercent(number);
   return digits === null ? formatScore(number) : formatFixed(number, digits);
 }
 
 function numberAt(view: BarsView, name: string, index: number) {
   return (name !== view.compared && view.texts[index]) || barNumber(view, Number(view.series[name][index]));
+}
+
+function colourOf({ series, compared }: BarsView, name: string) {
+  const coloured = Object.keys(series).filter((each) => each !== compared);
+  return HEAD_COLOURS[coloured.indexOf(name)] ?? GREY;
 }
 
 /** What a click chooses, if anything. */
@@ -78,10 +93,14 @@ function createAction(view: BarsView, index: number, picks?: Picks) {
   return button;
 }
 
-/** What the thin and the thick bars are. */
-function createKey([thin, thick]: string[]) {
-  const swatch = (style: string) => createElement("i", `swatch ${style}`);
-  return createElement("p", "quiet key-line", [swatch("before"), thin, swatch("after"), thick]);
+/** What the bars on one track are. */
+function createLegend(view: BarsView) {
+  const entries = Object.keys(view.series).flatMap((name) => {
+    const swatch = createElement("i", name === view.compared ? "swatch before" : "swatch after");
+    if (!view.is_compact) swatch.style.background = colourOf(view, name);
+    return [swatch, name];
+  });
+  return createElement("p", "quiet key-line", entries);
 }
 
 /** Two bars on one track, the thin one above the other, whose number is written. */
@@ -94,29 +113,34 @@ function compactBars(view: BarsView) {
   ];
 }
 
-/** A bar for each series, each with its number. */
+/** A bar for each series, each with its number; of a pair also the change. */
 function stackedBars(view: BarsView) {
   const names = Object.keys(view.series);
-  const coloured = names.filter((name) => name !== view.compared);
-  const signed = names.some((name) => view.series[name].some((value) => Number(value) < 0));
-  const lineOf = (name: string, index: number) => {
-    const number = createElement(
-      "span",
-      "bar-number",
-      `${names.length > 1 ? name : ""} ${numberAt(view, name, index)}`.trim(),
-    );
-    const bar = createSigned(Number(view.series[name][index]) / lengthOf(view), signed);
-    bar.style.background = HEAD_COLOURS[coloured.indexOf(name)] ?? GREY;
-    const track = createElement("span", "bar-track", isAlone(view) ? [] : [bar]);
-    return createElement("div", "bar-line", [track, number]);
+  const isSigned = names.some((name) => view.series[name].some((value) => Number(value) < 0));
+  return (index: number) => {
+    const lines: HTMLElement[] = names.map((name) => createLine(view, name, index, isSigned));
+    if (isPair(view)) lines.push(createChange(view, index));
+    return [createElement("div", "bar-stack", lines)];
   };
-  return (index: number) => [
-    createElement(
-      "div",
-      "bar-stack",
-      names.map((name) => lineOf(name, index)),
-    ),
-  ];
+}
+
+function createLine(view: BarsView, name: string, index: number, isSigned: boolean) {
+  const value = Number(view.series[name][index]);
+  const bar = createSigned(value / lengthOf(view), isSigned);
+  bar.style.background = colourOf(view, name);
+  const track = createElement("span", "bar-track", isAlone(view) || Number.isNaN(value) ? [] : [bar]);
+  const isNamed = Object.keys(view.series).length > 1;
+  const names = isNamed ? [createElement("span", isPair(view) ? "unseen" : "", `${name} `)] : [];
+  const number = createElement("span", "bar-number", [...names, numberAt(view, name, index)]);
+  return createElement("div", "bar-line", [track, number]);
+}
+
+/** The change of a number from the one that it is compared with. */
+function createChange({ as_percent, series, compared }: BarsView, index: number) {
+  const sum = Object.values(series).reduce((total, values) => total + Number(values[index]), 0);
+  const change = sum - 2 * Number(series[compared][index]);
+  if (Number.isNaN(change)) return createElement("span", "difference");
+  return changeLabel({ problem_type: as_percent ? "single-label" : "regression" }, change);
 }
 
 /** The number of the longest bar. */
@@ -124,10 +148,10 @@ function lengthOf({ high, series }: BarsView) {
   return high ?? largestSize(Object.values(series).flat());
 }
 
-/** @param signed whether bars may go to both sides */
-function createSigned(value: number, signed: boolean) {
+/** @param isSigned whether bars may go to both sides */
+function createSigned(value: number, isSigned: boolean) {
   const share = Number.isFinite(value) ? Math.min(Math.abs(value), 1) : 1;
-  const [room, zero] = signed ? [50, 50] : [100, 0];
+  const [room, zero] = isSigned ? [50, 50] : [100, 0];
   const bar = createBar("", (share * room) / 100);
   bar.style.left = `${value < 0 ? zero - share * room : zero}%`;
   return bar;

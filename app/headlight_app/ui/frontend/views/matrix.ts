@@ -38,21 +38,28 @@ export function scaleWords(
   { colours, scaled_by, unit }: MatrixView,
   scale: number,
 ): { low: string; high: string; words: string; signed: boolean } {
-  const [signed, prefix] = [colours !== "shares", unit && `${unit}, `];
+  const [signed, prefix] = [!isSequential(colours), unit && `${unit}, `];
+  if (colours === "sequential") return { low: "0", high: formatFixed(scale, 2), words: unit, signed };
   if (!signed) return { low: "0", high: "1", words: `${prefix}on a square-root scale`, signed };
   if (scaled_by === "row")
     return { low: "−", high: "+", words: `${prefix}the largest number of the row, no colour at zero`, signed };
   return { low: formatSigned(-scale), high: formatSigned(scale), words: `${prefix}no colour at zero`, signed };
 }
 
-/** The colour of a share. */
-export function shareColour(share: number) {
-  return colour(Math.sqrt(share), CIVIDIS);
+/** Whether numbers have the colours of attention maps. */
+export function isSequential(colours: MatrixView["colours"]) {
+  return colours === "shares" || colours === "sequential";
+}
+
+/** The colour of attention maps for a number. */
+export function sequentialColour(colours: MatrixView["colours"], value: number, scale: number) {
+  return colour(colours === "shares" ? Math.sqrt(value) : value / scale, CIVIDIS);
 }
 
 /** The number with the deepest colour, for each row. */
 export function scalesOf({ values, colours, scaled_by, least_scale }: MatrixView) {
-  const largest = (numbers: MatrixView["values"][number]) => Math.max(largestSize(numbers), least_scale);
+  const largest = (numbers: MatrixView["values"][number]) =>
+    numbers.some(Number) || !least_scale ? Math.max(largestSize(numbers), least_scale) : least_scale;
   const all = colours === "weights" || colours === "shares" ? 1 : largest(values.flat());
   return values.map((numbers) => (scaled_by === "row" ? largest(numbers) : all));
 }
@@ -68,11 +75,13 @@ export function groupColour(group: number) {
 }
 
 /** What is written in a cell. */
-export function cellText({ values, texts, digits }: MatrixView, row: number, column: number, scale: number) {
+export function cellText({ values, texts, digits, colours }: MatrixView, row: number, column: number, scale: number) {
   const value = Number(values[row][column]);
   if (texts.length) return texts[row][column];
   if (digits !== null) return formatFixed(value, digits);
-  return Number.isNaN(value) ? "" : formatShort(value, scale);
+  if (Number.isNaN(value)) return "";
+  const number = formatShort(value, scale);
+  return isSequential(colours) ? number.replace("+", "") : number; // without a sign, as nothing is below 0
 }
 
 /** A number in front of a row. */
@@ -131,7 +140,8 @@ function createCell(view: MatrixView, row: number, column: number, scale: number
   Object.assign(cell.dataset, { row, column });
   if (crossed?.[row][column]) cell.classList.add("crossed");
   else if (colours !== "none" && Number.isFinite(value)) cell.style.background = shade(colours, value, scale);
-  if (colours === "shares" && Number.isFinite(value)) cell.style.color = readableInk(shareColour(value));
+  if (isSequential(colours) && Number.isFinite(value))
+    cell.style.color = readableInk(sequentialColour(colours, value, scale));
   if (!isTold(view)) cell.title = String(value);
   cell.classList.toggle(
     "marked",
@@ -149,7 +159,7 @@ function cellParts(view: MatrixView, row: number, column: number, scale: number)
 }
 
 function shade(colours: MatrixView["colours"], value: number, scale: number) {
-  if (colours === "shares") return hexColour(shareColour(value));
+  if (isSequential(colours)) return hexColour(sequentialColour(colours, value, scale));
   if (colours !== "groups") return divergingColour(value / scale);
   return `color-mix(in srgb, ${groupColour(value)} 28%, var(--surface))`;
 }

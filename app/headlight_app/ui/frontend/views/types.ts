@@ -30,7 +30,7 @@ export interface MatrixView extends CommonView {
   columns: string[];
   row_axis: string;
   column_axis: string;
-  colours: "signed" | "weights" | "shares" | "none" | "groups";
+  colours: "signed" | "weights" | "shares" | "sequential" | "none" | "groups";
   unit: string;
   scaled_by: "all" | "row";
   least_scale: number;
@@ -80,6 +80,7 @@ export interface BarsView extends CommonView {
   high: number | null;
   digits: number | null;
   as_percent: boolean;
+  missing: string;
   texts: string[];
   picks: Pick[];
   action: string;

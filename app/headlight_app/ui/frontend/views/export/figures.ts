@@ -25,7 +25,16 @@ import { addTreeDrawing } from "../graphs/tree.ts";
 import { addHeatMap } from "../heat_map.ts";
 import { addImages } from "../image.ts";
 import { lineChart } from "../lines.ts";
-import { cellText, formatRowNumber, groupColour, rowSum, scalesOf, scaleWords, shareColour } from "../matrix.ts";
+import {
+  cellText,
+  formatRowNumber,
+  groupColour,
+  isSequential,
+  rowSum,
+  scalesOf,
+  scaleWords,
+  sequentialColour,
+} from "../matrix.ts";
 import { largestSize } from "../numbers.ts";
 import { arrowsPlane } from "../plane/arrows.ts";
 import { addMovingPoints } from "../plane/moving_points.ts";
@@ -55,8 +64,10 @@ import { addClaims, addEquations, addVerdict } from "./figure_words.ts";
 /** Paper shows neither what is pressed or typed, nor a sound; a file is saved by its own button. */
 type Used = ChoiceView | InputView | SoundView | FileView;
 export type Drawn = Exclude<View, Used>;
-type Panel = (figure: Figure) => (box: Box) => number; // returns its bottom edge
+type DrawnRow = Pick<ViewRow, "views"> & Partial<ViewRow>;
+type Part = { view: Drawn; title?: string; text?: string }; // with those of its row, if it is the first there
 
+export const ISOLATES = /[\u2068\u2069]/g; // around tokens in a sentence
 const WIDEST_CHART = 120; // millimetres
 const LEAST_PANEL = 60; // millimetres of one beside others
 const GROUP_SHADE = 0.28; // of a group's colour in white
@@ -87,35 +98,52 @@ const FIGURES: { [Kind in Drawn["kind"]]: (figure: Figure, view: Extract<Drawn, 
   });
 
 /** The views of some rows, those that can be drawn; their verdicts are said in the caption of the figure. */
-export function drawViews(rows: Pick<ViewRow, "views">[]): ShownFigure["draw"] {
-  return drawPanels(rows.flatMap(({ views }) => views.filter(isDrawn)));
+export function drawViews(rows: DrawnRow[]): ShownFigure["draw"] {
+  return drawParts(partsOf(rows));
 }
 
 /** @param across most of them side by side, if there is room; one of words is as wide as the figure */
 export function drawPanels(views: Drawn[], across: number = 1): ShownFigure["draw"] {
+  return drawParts(
+    views.map((view) => ({ view })),
+    across,
+  );
+}
+
+/** The views of some rows below what a figure shows already. Returns the bottom edge. */
+export function addViews(figure: Figure, y: number, rows: DrawnRow[], across: number = 1) {
+  return addParts(figure, y, partsOf(rows), across);
+}
+
+function partsOf(rows: DrawnRow[]): Part[] {
+  return rows.flatMap(({ title, text, views }) =>
+    views.filter(isDrawn).map((view, place) => (place ? { view } : { view, title, text })),
+  );
+}
+
+function drawParts(parts: Part[], across: number = 1): ShownFigure["draw"] {
   return (width, title) => {
     const { figure, y } = beginFigure(width, title);
-    return { figure, y: addViews(figure, y, views, across) };
+    return { figure, y: addParts(figure, y, parts, across) };
   };
 }
 
-/** The same below what a figure shows already. Returns the bottom edge. */
-export function addViews(figure: Figure, y: number, views: Drawn[], across: number = 1) {
+function addParts(figure: Figure, y: number, parts: Part[], across: number) {
   const most = Math.max(Math.min(across, Math.floor(figure.width / LEAST_PANEL)), 1);
-  const runs: Drawn[][] = [];
-  for (const view of views) {
+  const runs: Part[][] = [];
+  for (const part of parts) {
     const run = runs.at(-1);
-    if (run && !isOfWords(view) && !isOfWords(run[0])) run.push(view);
-    else runs.push([view]);
+    if (run && !isOfWords(part) && !isOfWords(run[0])) run.push(part);
+    else runs.push([part]);
   }
-  const addRun = (from: number, run: Drawn[]) => {
-    const drawn = run.map((view) => panelOf(view)(figure));
+  const addRun = (from: number, run: Part[]) => {
+    const drawn = run.map((part) => panelOf(figure, part));
     return addPanels(figure, from, drawn, most);
   };
   return runs.reduce(addRun, y);
 }
 
-function isOfWords({ kind }: Drawn) {
+function isOfWords({ view: { kind } }: Part) {
   return kind === "claims" || kind === "equations" || kind === "verdict";
 }
 
@@ -129,12 +157,14 @@ export function isDrawn(view: View): view is Exclude<Drawn, VerdictView> {
   return hasFigure(view) && view.kind !== "verdict";
 }
 
-function panelOf(view: Drawn): Panel {
+/** A view without a title has that of its row, and the text below it. */
+function panelOf(figure: Figure, { view, title = "", text = "" }: Part): (box: Box) => number {
   const add = FIGURES[view.kind] as (figure: Figure, view: Drawn, box: Box) => number;
-  return (figure) => {
-    const draw = (box: Box) => add(figure, view, box);
-    return view.title ? titled(figure, view.title, draw) : draw;
-  };
+  const draw = (box: Box) => add(figure, view, box);
+  if (view.title) return titled(figure, view.title, draw);
+  const lines = (width: number) => (text ? wrapText(text.replace(ISOLATES, ""), LABEL_SIZE, width) : []);
+  const withText = (box: Box) => draw({ ...box, y: addTextLines(figure, lines(box.width), box.x, box.y) });
+  return title ? titled(figure, title.replace(ISOLATES, ""), withText) : withText;
 }
 
 function addMatrix(figure: Figure, view: MatrixView, box: Box) {
@@ -167,7 +197,7 @@ function printedCell(view: MatrixView, row: number, column: number, scale: numbe
   if (!Number.isFinite(value) || view.colours === "none" || view.crossed?.[row][column]) return { lines };
   if (view.colours === "groups") return { lines, fill: tint(groupColour(value), GROUP_SHADE) };
   const bold = view.marked.some(([markedRow, markedColumn]) => markedRow === row && markedColumn === column);
-  if (view.colours === "shares") return { lines, fill: shareColour(value), bold };
+  if (isSequential(view.colours)) return { lines, fill: sequentialColour(view.colours, value, scale), bold };
   return { lines, fill: colour(0.5 + value / scale / 2, PURPLE_ORANGE), bold };
 }
 
@@ -193,13 +223,17 @@ function addViewBars(figure: Figure, view: BarsView, box: Box) {
     const [number] = Object.values(view.series)[0].map(Number);
     return addTextLines(figure, [`${view.labels[0]}   ${barNumber(view, number)}`], box.x, box.y);
   }
-  const { labels, series, high } = view;
+  const { labels, series, high, missing } = view;
   const kinds = Object.keys(series);
-  const rows = labels.map((label, place) => ({ label, values: kinds.map((kind) => Number(series[kind][place])) }));
-  const values = rows.flatMap((row) => row.values);
+  const known = (number: number) => (Number.isNaN(number) ? null : number);
+  const rows = labels.map((label, place) => ({
+    label,
+    values: kinds.map((kind) => known(Number(series[kind][place]))),
+  }));
+  const values = rows.flatMap((row) => row.values).filter((value) => value !== null);
   const ends = { least: Math.min(0, ...values), most: high ?? Math.max(0, largestSize(values)) };
   const format = (number: number) => barNumber(view, number);
-  return addBars(figure, { rows, kinds, ...ends, format }, box);
+  return addBars(figure, { rows, kinds, ...ends, format, missing }, box);
 }
 
 function addViewTokens(figure: Figure, view: TokensView, box: Box) {

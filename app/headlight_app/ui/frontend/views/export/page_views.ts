@@ -1,11 +1,11 @@
 // A page of views as figures and as numbers, each with its origin.
 
 import { explained } from "../../export/page_export.ts";
-import type { Question, ShownFigure, ShownSide, ShownView, Table, ViewsAnswer } from "../../types.ts";
+import type { Question, ShownFigure, ShownSide, ShownView, ViewsAnswer } from "../../types.ts";
 import type { Origin, ViewRow } from "../types.ts";
 import type { Drawn } from "./figures.ts";
 import { drawPanels, hasFigure } from "./figures.ts";
-import { LONGEST_NAME, tablesOf } from "./tables.ts";
+import { namedAfter, tablesOf } from "./tables.ts";
 
 type ShownPage = Omit<ViewsAnswer, "rows"> & { page: string; question: Question; rows: ViewRow[] };
 
@@ -25,7 +25,7 @@ export function shownView(page: ShownPage): ShownView {
       ...Object.fromEntries(others.flatMap((row) => otherFigures(page, row))),
     },
     tables: {
-      ...explained(named(page, tablesOf(own)), whole.shown),
+      ...explained(namedAfter(page.page, tablesOf(own)), whole.shown),
       ...Object.assign({}, ...others.map((row) => otherTables(page, row))),
     },
   };
@@ -67,14 +67,8 @@ function otherFigures({ page }: ShownPage, row: ViewRow) {
 
 function otherTables(page: ShownPage, row: ViewRow) {
   const sides = asTrained((row.origin as Origin).models);
-  const tables = Object.entries(named(page, tablesOf([row])));
+  const tables = Object.entries(namedAfter(page.page, tablesOf([row])));
   return Object.fromEntries(tables.map(([title, table]) => [title, { ...table, sides }]));
-}
-
-/** Tables whose files are named after the page. */
-function named({ page }: ShownPage, tables: Record<string, Table>) {
-  const nameOf = ({ name }: Table) => `${page} ${name}`.slice(0, LONGEST_NAME);
-  return Object.fromEntries(Object.entries(tables).map(([title, table]) => [title, { ...table, name: nameOf(table) }]));
 }
 
 /** Models without an input; the fields of their questions that are left out are the defaults. */

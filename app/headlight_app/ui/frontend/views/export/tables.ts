@@ -7,7 +7,7 @@ import type { HeatMapView, MatrixView, View, ViewRow } from "../types.ts";
 
 type Numbers = { axes: Record<string, string[]>; values: unknown[] };
 
-export const LONGEST_NAME = 80; // characters
+const LONGEST_NAME = 80; // characters
 const NO_NAME = /[^a-z0-9 _-]+/g; // in the name of a file
 
 /** The tables of some rows, by their titles; a repeated title gets a number. */
@@ -69,6 +69,12 @@ const NUMBERS: { [Kind in View["kind"]]?: (view: Extract<View, { kind: Kind }>) 
     values: edges.map(([, , , , share]) => share),
   }),
 });
+
+/** Tables whose files are named after a page. */
+export function namedAfter(page: string, tables: Record<string, Table>): Record<string, Table> {
+  const nameOf = ({ name }: Table) => `${page} ${name}`.slice(0, LONGEST_NAME);
+  return Object.fromEntries(Object.entries(tables).map(([title, table]) => [title, { ...table, name: nameOf(table) }]));
+}
 
 /** The tables of a view: its own, or else the numbers that it shows. */
 function numbersOf(view: View): Record<string, Numbers> {
