@@ -70,7 +70,7 @@ PLACES = {
     "sort": Place("/tasks", "model=sort", ".task .verdict:visible"),
     "translate": Place("/tasks", "model=dates&beam_width=3", ".task .facts th button"),
     "describe": Place("/tasks", "model=caption", '[data-testid="tokens"] .chip'),
-    "compare": Place("/compare", "", ".answers .candidate", menus=("export-menu-button",)),
+    "compare": Place("/compare", "", ".answers .bar-label", menus=("export-menu-button",)),
     "generate": Place("/generate", "", '[data-testid="generator"][data-known="true"]', menus=("export-menu-button",)),
     "positions": Place("/positions", "", ".chart svg"),
     "code": Place(

@@ -156,7 +156,7 @@ def test_forced_colours_tell_apart_what_colours_told(shared_visitor: Visitor) ->
     page.locator(switch).click()
     wait_until(page, lambda: look(page, switch), lambda off: off != on)
     page = shared_visitor.open("model=stories-causal", "/compare")
-    distances = page.locator(".apart .head-cell")
+    distances = page.locator(".apart td[data-row]")
     expect(distances.first).to_be_visible()
     assert len(set(distances.evaluate_all(f"cells => cells.map({LOOK})"))) > 10
 

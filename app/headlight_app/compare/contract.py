@@ -10,9 +10,10 @@ from headlight_app.contract.difference import Difference
 from headlight_app.contract.parts import (
     AttentionGroupAnswer,
     ExampleAnswer,
+    Fields,
+    LayerHead,
     MaskArgument,
     PartChoices,
-    ProblemTypeName,
     Token,
 )
 from headlight_app.contract.question import Name, NumberOrUnset, Question, Variant
@@ -20,7 +21,6 @@ from headlight_app.contract.request import Answer, OpenedRequest, Request
 from headlight_app.contract.state import Label
 
 PositionPair = tuple[int, int]
-Place = tuple[str, str | None]
 NamePairs = Annotated[tuple[tuple[Name, Name], ...], Meta(max_length=10_000)]
 
 
@@ -34,51 +34,31 @@ class SideAnswer(Struct, frozen=True, kw_only=True):
 
 
 class ComparedAttention(Struct, frozen=True, kw_only=True):
-    """Two attentions by their names in A and B, and the distance of each head, [layer][head].
+    """Two attentions by their names in A and B, and the head (layer, head) that differs most.
 
-    A distance is None if the two have no corresponding query and key.
+    Of the two rows of views, the first has the distance of each head, the second the heads that differ most.
     """
 
     left_name: str
     right_name: str
     title: str
-    distance: tuple[tuple[float | None, ...], ...]
-
-
-class ComparedCandidate(Struct, frozen=True, kw_only=True):
-    """A possible token or label: its number in A (left) and in B; None if that side cannot predict it."""
-
-    text: str
-    left: float | None
-    right: float | None
-
-
-class ComparedPrediction(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The predictions of both sides at corresponding positions, and their Jensen-Shannon distance.
-
-    A place is a preposition and a token; the token is None if the answer is about the whole text. Only probabilities of
-    answers that exclude each other have a distance. `problem_types` say what the numbers of A and of B mean.
-    """
-
-    titles: tuple[str, str]
-    places: tuple[Place, Place]
-    positions: PositionPair
-    distance: float | None
-    candidates: tuple[ComparedCandidate, ...]
-    problem_types: tuple[ProblemTypeName, ProblemTypeName] = ("single-label", "single-label")
+    most_distant: LayerHead
+    rows: tuple[Fields, ...]
 
 
 class CompareAnswer(Answer, frozen=True, kw_only=True):
     """Both sides, and the corresponding positions of their texts, and of their sources if both have one.
 
-    The numbers are the byte codes of all heads, those of A before those of B.
+    `rows` are views of the predictions of both sides at each pair of `positions`. The numbers are the byte codes of all
+    heads, those of A before those of B.
     """
 
     sides: tuple[SideAnswer, SideAnswer]
     alignment: str
     alignments: dict[str, tuple[PositionPair, ...]]
     attentions: tuple[ComparedAttention, ...]
-    predictions: tuple[ComparedPrediction, ...]
+    positions: tuple[PositionPair, ...]
+    rows: tuple[Fields, ...]
     milliseconds: float
 
 

@@ -18,13 +18,13 @@ from headlight_app.state.session import apply_reports, report_serial
 from headlight_app.state.url import decode_side_b, encode_side_b
 from headlight_app.state.variants import reads_pair, trained_variant
 from headlight_app.ui import export_menu
-from headlight_app.ui.component import API, Component, Data, shared_styles
+from headlight_app.ui.component import API, VIEW_STYLES, Component, Data, shared_styles
 
 TITLE, ICON, PATH = "Compare", ":material/balance:", "compare"
 COMPONENT = Component(
     "compare",
     html="compare/frontend/compare.html",
-    styles=(*shared_styles("compare/frontend/compare.css"), export_menu.STYLE),
+    styles=(*VIEW_STYLES, *shared_styles("compare/frontend/compare.css"), export_menu.STYLE),
     parts=(export_menu.export_menu(),),
 )
 QUESTION_FIELDS = ("model", "image", "text_pair", "chat", "variant", "device", "measure")

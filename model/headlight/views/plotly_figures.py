@@ -123,6 +123,8 @@ def _colours(name: str, values: np.ndarray, least: float = 0.0) -> Colours:
     if name == "groups":
         return _group_colours(values)
     size = _largest(values, least)
+    if name == "sequential":
+        return CIVIDIS, 0.0, size
     return DIVERGING if name == "signed" else [(0.0, TRANSPARENT), (1.0, TRANSPARENT)], -size, size
 
 

@@ -1,5 +1,6 @@
 """Two questions compared: the numbers are those of the two runs."""
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,13 +12,16 @@ import pytest
 
 from headlight import run, variant
 from headlight.analysis.run_comparison import align, head_distance, jensen_shannon_distance
+from headlight.checkpoints import save
 from headlight.errors import HeadlightError
 from headlight.rendering.html import quantize_weights
+from headlight.views.words import quoted
 from headlight_app.compare.contract import CompareAnswer
 from headlight_app.contract.request import LONG_TEXT, Lane
 from headlight_app.inference.open_models import open_checkpoint
 from tests.app.asking import ask_worker, make_request
 from tests.families.gguf_files import FILE, SIZES, small, write
+from tests.model import toys
 
 TEXT = "the cat sat on the mat"
 OTHER = "she gave the cat the ball on the mat"
@@ -31,7 +35,16 @@ def ask(left: object, right: object, **body: Any) -> tuple[CompareAnswer, bytes]
 
 def distances(answer: CompareAnswer, attention: int = 0) -> np.ndarray:
     """The distance of each head, [layer head]; NaN if undefined."""
-    return np.array(answer.attentions[attention].distance, dtype=float)
+    table = answer.attentions[attention].rows[0]["views"][0]["tables"]["Distance of each head"]
+    return np.array(table["values"], dtype=float)
+
+
+def candidates(answer: CompareAnswer) -> dict[str, list[float]]:
+    """The numbers of A and of B by the text of each candidate; NaN if a side cannot predict it."""
+    (row,) = answer.rows
+    (table,) = row["views"][0]["tables"].values()
+    names = [name.partition(" ")[2] for name in table["axes"]["token"]]
+    return dict(zip(names, np.array(table["values"], dtype=float).tolist(), strict=True))
 
 
 def causal(text: str = TEXT, variant: Mapping[str, str] = {}, **choices: Any) -> dict[str, Any]:
@@ -41,9 +54,8 @@ def causal(text: str = TEXT, variant: Mapping[str, str] = {}, **choices: Any) ->
 def test_a_run_compared_with_itself_has_distance_0() -> None:
     answer, numbers = ask(causal(), causal())
     assert len(answer.attentions) == 1 and np.allclose(distances(answer), 0)
-    (prediction,) = answer.predictions
-    assert prediction.distance == 0
-    assert all(item.left == item.right for item in prediction.candidates)
+    assert answer.rows[0]["text"].endswith("Jensen–Shannon distance 0.000")
+    assert all(left == right for left, right in candidates(answer).values())
     half = len(numbers) // 2
     assert numbers[:half] == numbers[half:]
 
@@ -111,59 +123,57 @@ def test_the_bytes_are_the_quantized_weights_of_both_sides() -> None:
 
 def test_predictions_are_of_corresponding_tokens() -> None:
     answer, _ = ask(causal(), causal(OTHER), query=2)
-    (prediction,) = answer.predictions
-    ours, theirs = prediction.positions
+    ((ours, theirs),) = answer.positions
     assert ours == 2 and (ours, theirs) in answer.alignments["text"]
     shares = [
         run(open_checkpoint("next").model, open_checkpoint("next").tokenizer, text).probabilities(place).astype(float)
         for text, place in ((TEXT, ours), (OTHER, theirs))
     ]
-    assert prediction.distance == pytest.approx(float(jensen_shannon_distance(*shares)), abs=1e-5)
+    assert answer.rows[0]["text"].endswith(f"distance {float(jensen_shannon_distance(*shares)):.3f}")
     numbers = {
         open_checkpoint("next").tokenizer.token_text(number): number
         for number in range(open_checkpoint("next").tokenizer.vocabulary_size)
     }
-    assert prediction.candidates
-    for item in prediction.candidates:
-        pair = item.left, item.right
-        assert pair == pytest.approx([side[numbers[item.text]] for side in shares], rel=1e-4)
+    assert candidates(answer)
+    for text, pair in candidates(answer).items():
+        assert pair == pytest.approx([side[numbers[text]] for side in shares], rel=1e-4)
 
 
 def test_labels_are_of_the_whole_text() -> None:
     answer, _ = ask({"model": "mood", "text": TEXT}, {"model": "mood", "text": OTHER}, query=2)
-    (prediction,) = answer.predictions
-    assert prediction.places == (("of the whole text", None),) * 2
+    assert answer.rows[0]["text"].startswith("A: of the whole text · B: of the whole text · Jensen–Shannon distance 0.")
 
 
 def test_two_vocabularies_are_compared_by_the_texts_of_their_tokens() -> None:
     answer, _ = ask(causal("the cat"), {"model": "masked", "text": "the [MASK]"})
-    (prediction,) = answer.predictions
-    assert prediction.titles == ("Next token", "Masked token")
-    assert [preposition for preposition, _ in prediction.places] == ["after ", "at "]
+    (row,) = answer.rows
+    assert row["title"] == "Next token / Masked token" and row["views"][0]["missing"] == "cannot"
+    cat, mask = quoted("cat"), quoted("[MASK]")
+    assert row["text"].startswith(f"A: after {cat} (position 2) · B: at {mask} (position 2) · ")
     models = [open_checkpoint(name) for name in ("next", "masked")]
     shares = [run(models[0].model, models[0].tokenizer, "the cat").probabilities(-1)]
     shares.append(run(models[1].model, models[1].tokenizer, "the [MASK]").probabilities(2))
-    for item in prediction.candidates:
-        for side, share, model in zip(("left", "right"), shares, models, strict=True):
-            same = [
-                n for n in range(model.tokenizer.vocabulary_size) if model.tokenizer.stripped_token_text(n) == item.text
-            ]
-            assert (getattr(item, side) is None) == (not same)
-            assert getattr(item, side) is None or getattr(item, side) == pytest.approx(share[same].sum(), rel=1e-4)
+    for text, pair in candidates(answer).items():
+        for number, share, model in zip(pair, shares, models, strict=True):
+            same = [n for n in range(model.tokenizer.vocabulary_size) if model.tokenizer.stripped_token_text(n) == text]
+            assert np.isnan(number) == (not same)
+            assert not same or number == pytest.approx(share[same].sum(), rel=1e-4)
     assert answer.attentions[0].right_name == "encoder.self"
 
 
 def test_predictions_of_two_models_are_at_the_same_word() -> None:
     answer, _ = ask(causal("the cat"), {"model": "masked", "text": "the cat"})
-    (prediction,) = answer.predictions
-    assert prediction.positions in answer.alignments["text"]
+    (positions,) = answer.positions
+    assert positions in answer.alignments["text"]
 
 
 def test_masked_tokens_are_compared_in_their_order() -> None:
     left = {"model": "masked", "text": "the cat sat", "masked_positions": [1, 3]}
     right = {"model": "masked", "text": "the dog lay", "masked_positions": [2, 3]}
     answer, _ = ask(left, right)
-    assert [prediction.positions for prediction in answer.predictions] == [(1, 2), (3, 3)]
+    assert answer.positions == ((1, 2), (3, 3))
+    saved = [tuple(row["views"][0]["tables"]) for row in answer.rows]
+    assert saved == [("Predictions at position 1",), ("Predictions at position 3",)]
 
 
 def test_sources_correspond_too() -> None:
@@ -180,7 +190,7 @@ def test_sources_correspond_too() -> None:
 
 def test_labels_are_compared_by_name() -> None:
     answer, _ = ask({"model": "mood", "text": "the cat"}, {"model": "mood", "text": "the dog"})
-    assert {item.text for item in answer.predictions[0].candidates} == {"glad", "sad"}
+    assert set(candidates(answer)) == {"glad", "sad"}
 
 
 def test_a_head_switched_off_is_the_one_that_differs_most() -> None:
@@ -188,6 +198,22 @@ def test_a_head_switched_off_is_the_one_that_differs_most() -> None:
     apart = distances(answer)
     assert int(apart.argmax()) == 4 * 1 + 3
     assert apart.max() == 1
+    assert answer.attentions[0].most_distant == (1, 3)
+    distance, ranked = answer.attentions[0].rows
+    assert distance["views"][0]["details"][1][3] == "1.000" and distance["views"][0]["picks"][1][3] == {
+        "layer": 1,
+        "head": 3,
+    }
+    assert ranked["views"][0]["options"] == ["layer 1, head 3 · 1.000"]
+
+
+def test_a_model_without_a_head_predicts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(tmp_path / "bare", toys.encoder(output_head="none"), toys.masked(), dtype="float32")
+    monkeypatch.setenv("HEADLIGHT_MODELS", os.pathsep.join([os.environ["HEADLIGHT_MODELS"], str(tmp_path)]))
+    answer, _ = ask(causal(), {"model": "bare", "text": TEXT})
+    (row,) = answer.rows
+    assert not answer.positions and not row["views"]
+    assert (row["title"], row["text"]) == ("No prediction", "One of the two models ends without a head.")
 
 
 @pytest.mark.parametrize(
@@ -238,6 +264,6 @@ def test_both_sides_are_found_where_models_and_pictures_are_looked_for() -> None
 
 
 def test_a_text_too_long_to_compare_all_heads_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headlight_app.compare.answers.comparison.MAX_WEIGHTS", 100)
+    monkeypatch.setattr("headlight_app.compare.answers.side.MAX_WEIGHTS", 100)
     with pytest.raises(HeadlightError, match="at most 3"):
         ask(causal(), causal())

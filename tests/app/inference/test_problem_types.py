@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from headlight.problem_types import PROBLEM_TYPES
+from headlight.views.words import digits
 from headlight_app.explore.answers.export.worksheet import worksheet
 from headlight_app.explore.answers.layer_analysis import answer_number
 from headlight_app.explore.contract import ExportWorksheetRequest
@@ -136,11 +137,22 @@ def test_a_label_that_excludes_no_other_is_named_if_it_is_likelier_than_not() ->
 def test_two_models_are_compared_without_a_distance_between_scores() -> None:
     sides = [{"model": name, "text": TEXT} for name in ("stars", "rating")]
     meta, _ = ask_worker("compare", sides=sides)
-    (prediction,) = meta["predictions"]
-    assert prediction["problem_types"] == ["regression", "regression"] and prediction["distance"] is None
-    shown = {each["text"]: (each["left"], each["right"]) for each in prediction["candidates"]}
-    assert shown["stars"] == (pytest.approx(logits("stars")[0], abs=1e-5), None)
-    assert shown["rating"] == (None, pytest.approx(logits("rating")[0], abs=1e-5))
+    (row,) = meta["rows"]
+    (view,) = row["views"]
+    assert "distance" not in row["text"] and view["note"] == "Scores." and not view["as_percent"]
+    shown = dict(zip(view["labels"], zip(*view["series"].values(), strict=True), strict=True))
+    assert shown["stars"] == (pytest.approx(logits("stars")[0], abs=1e-5), "NaN")
+    assert shown["rating"] == ("NaN", pytest.approx(logits("rating")[0], abs=1e-5))
+
+
+def test_a_score_beside_a_probability_has_no_bar() -> None:
+    meta, _ = ask_worker("compare", sides=[{"model": name, "text": TEXT} for name in ("stars", "mood")])
+    ((view,),) = (row["views"] for row in meta["rows"])
+    assert view["kind"] == "table" and view["columns"] == ["answer", "A", "B"]
+    assert view["note"] == "A: scores · B: probabilities"
+    cells = {name: numbers for name, *numbers in view["rows"]}
+    assert cells["stars"] == [digits(logits("stars")[0], 4), "cannot"]
+    assert cells["glad"][0] == "cannot" and cells["glad"][1].endswith(" %")
 
 
 def test_a_search_of_heads_says_why_scores_have_none() -> None:

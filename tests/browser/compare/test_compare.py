@@ -33,6 +33,11 @@ def painted(page: Page, *texts: str) -> Page:
     return page
 
 
+def distance(page: Page, layer: int, head: int) -> Locator:
+    """The distance of a head, which chooses it."""
+    return page.get_by_test_id("apart").get_by_role("button", name=f"Layer {layer}, head {head}:")
+
+
 def pictures(page: Page) -> dict[str, str]:
     """The pixels of the three maps."""
     return {name: page.get_by_test_id(name).evaluate("canvas => canvas.toDataURL()") for name in MAPS}
@@ -91,7 +96,7 @@ def test_another_model_beside_the_first(shared_visitor: Visitor) -> None:
 def test_a_head_of_one_side_off_and_a_copied_link(visit: Visit) -> None:
     anna, ben = visit(), visit(dark=True)
     page = compare(anna, text="My sister has a red", side_b=".")
-    page.get_by_test_id("apart-3-2").click()
+    distance(page, 3, 2).click()
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 3 · Head 2")
     page.get_by_test_id("switch-b").click()
     expect(page.get_by_test_id("switch-b")).to_have_attribute("aria-checked", "false")
@@ -116,14 +121,14 @@ def test_sides_are_swapped_with_all_that_sets_them_apart(shared_visitor: Visitor
 
 def test_heads_are_chosen_by_keyboard_alone_and_two_stand_beside_each_other(shared_visitor: Visitor) -> None:
     page = compare(shared_visitor, side_b=".")
-    page.get_by_test_id("apart-0-0").focus()
+    distance(page, 0, 0).focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 1")
     page.get_by_test_id("map-a").focus()
     page.keyboard.press("ArrowUp")
     painted(page)
-    expect(page.get_by_test_id("predictions")).to_contain_text("after Anna (position 11)")
+    expect(page.get_by_test_id("predictions")).to_contain_text("after \u2068“Anna”\u2069 (position 11)")
     page.get_by_test_id("linked").uncheck()
     page.get_by_test_id("grid-b-4-1").click()
     expect(page.get_by_test_id("head-title")).to_have_text("Two heads")
@@ -166,7 +171,7 @@ def test_what_was_typed_elsewhere_chooses_no_head(shared_visitor: Visitor) -> No
 
 def test_heads_of_a_layer_that_is_off_are_off_here_too(shared_visitor: Visitor) -> None:
     page = compare(shared_visitor, edits="decoder.3.self.weights=set:0", side_b=".")
-    page.get_by_test_id("apart-3-2").click()
+    distance(page, 3, 2).click()
     expect(page.get_by_test_id("switch-a")).to_have_attribute("aria-checked", "false")
     expect(page.get_by_test_id("grid-a").locator(".head-cell.off")).to_have_count(8)
     page.get_by_test_id("switch-a").click()
@@ -189,13 +194,13 @@ def test_a_head_and_a_token_of_b_are_patched_into_a_by_dragging_and_by_keys(shar
     page.get_by_test_id("text-b").fill(girl)
     painted(page, boy, girl)
     expect(hint).to_contain_text("drag a head or a token")
-    likeliest = page.get_by_test_id("predictions").locator(".candidate").first
+    likeliest = page.get_by_test_id("predictions").get_by_role("listitem").first
     expect(likeliest).to_contain_text("Tim")
     drag(page.get_by_test_id("grid-b-4-6"), page.get_by_test_id("grid-a-0-0"))
     expect(likeliest).to_contain_text("Lily")
     wait_for_address(page, edits="decoder.4.self.weighted_values[6]=from:B", patch_from=girl)
     expect(page.get_by_test_id("patches-made")).to_have_text("layer 4, head 6 ×")
-    page.get_by_test_id("apart-4-6").click()
+    distance(page, 4, 6).click()
     expect(head).to_have_attribute("aria-pressed", "true")
     head.press("Enter")
     expect(likeliest).to_contain_text("Tim")
@@ -203,7 +208,7 @@ def test_a_head_and_a_token_of_b_are_patched_into_a_by_dragging_and_by_keys(shar
     chips = [page.get_by_test_id(f"tokens-{side}").locator("button").nth(3) for side in "ab"]
     drag(chips[1], chips[0])
     wait_for_address(page, edits="decoder.4.residual[3]=from:B", patch_from=girl)
-    page.get_by_test_id("apart-0-0").click()
+    distance(page, 0, 0).click()
     chips[0].click()
     token.press("Enter")
     made = page.get_by_test_id("patches-made").get_by_role("button")

@@ -2,12 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  Comparison,
-  distanceCodes,
-  mostDistantHead,
-  rankedHeads,
-} from "../../../app/headlight_app/compare/frontend/comparison.ts";
+import { Comparison } from "../../../app/headlight_app/compare/frontend/comparison.ts";
 import { weightDifference } from "../../../app/headlight_app/compare/frontend/difference.ts";
 import { GROUP, token } from "../explore/page.js";
 
@@ -47,8 +42,11 @@ function comparison() {
         [1, 2],
       ],
     },
-    attentions: [{ left_name: "decoder.self", right_name: "decoder.self", title: "Decoder", distance: [[0.1, 0.4]] }],
-    predictions: [],
+    attentions: [
+      { left_name: "decoder.self", right_name: "decoder.self", title: "Decoder", most_distant: [0, 1], rows: [] },
+    ],
+    positions: [],
+    rows: [],
     milliseconds: 3,
   };
   const bytes = new Uint8Array(8 + 18).fill(9);
@@ -133,40 +131,6 @@ test("the difference of corresponding tokens is B minus A", () => {
   ]);
   assert.equal(extent, 0.75);
   assert.deepEqual([...codes], [128, 0, 128, 255]);
-});
-
-test("heads are ranked by distance; incomparable heads are left out", () => {
-  const distance = [
-    [0.2, null],
-    [0.9, 0.00001],
-  ];
-  assert.deepEqual(
-    rankedHeads(distance, 1e-4).map(({ layer, head }) => [layer, head]),
-    [
-      [1, 0],
-      [0, 0],
-    ],
-  );
-  const attention = { left_name: "", right_name: "", title: "", distance };
-  assert.deepEqual(mostDistantHead(attention), { layer: 1, head: 0 });
-  assert.deepEqual(mostDistantHead({ ...attention, distance: [[null]] }), { layer: 0, head: 0 });
-});
-
-test("heads whose distances differ only by rounding keep their order", () => {
-  const order = rankedHeads([[1e-7, 3e-7, 0.5]], -1).map(({ head }) => head);
-  assert.deepEqual(order, [2, 0, 1]);
-});
-
-test("a distance of zero has the scale's lowest colour, even if all heads differ only by rounding", () => {
-  assert.deepEqual([...distanceCodes([[0, 0, null]]).codes], [1, 1, 0]);
-  const rounding = distanceCodes([[0, 0.00002]]);
-  assert.ok(rounding.codes.every((code) => code < 3));
-  assert.deepEqual([...distanceCodes([[0, 0.25, 0.5]]).codes], [1, 128, 255]);
-  const hardly = distanceCodes([[0.01, 0.05]]);
-  assert.ok(
-    hardly.codes.every((code) => code < 64),
-    "heads that hardly differ are dark",
-  );
 });
 
 test("differences of rounding size have no colour", () => {

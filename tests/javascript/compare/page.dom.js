@@ -38,6 +38,10 @@ const alone = (page, side) => page.all(`[data-testid=tokens-${side}] .chip.alone
 /** @param {Opened} page @param {"a" | "b"} side @param {number} place */
 const chip = (page, side, place) => page.all(`[data-testid=tokens-${side}] .chip`)[place];
 
+/** The distance of a head. @param {Opened} page @param {number} layer @param {number} head */
+const distance = (page, layer, head) =>
+  page.one(`[data-testid=apart] [data-row="${layer}"][data-column="${head}"] button`);
+
 test("the head that differs most is chosen, and said to be of which models", async () => {
   const page = await compare({}, { variant: ALIBI });
   assert.match(page.text("notes"), /B – Positional encoding: ALiBi instead of/);
@@ -76,6 +80,7 @@ test("another model stands beside the first, with its own parts and tokens", asy
   page.fill("text-b", "The cat ran [MASK].");
   await painted(page);
   assert.match(page.text("predictions"), /Next token \/ Masked token/);
+  assert.match(page.text("predictions"), /after \u2068“ran”\u2069 .* at \u2068“\[MASK\]”\u2069/);
   const mask = /** @type {HTMLSelectElement} */ (page.get("b-masks"));
   assert.equal(mask.selectedOptions[0].text, "Bidirectional · as trained");
   assert.equal(wordsOf(page.one("[data-testid=tokens-b] .chip.alone.special")), "[CLS]");
@@ -84,7 +89,7 @@ test("another model stands beside the first, with its own parts and tokens", asy
 
 test("a head is switched off on one side", async () => {
   const page = await compare();
-  page.click("apart-1-2");
+  page.click(distance(page, 1, 2));
   await settle();
   assert.equal(page.text("head-title"), "Layer 1 · Head 2");
   page.click("switch-b");
@@ -97,7 +102,7 @@ test("a head is switched off on one side", async () => {
 
 test("heads of a layer that is off are off here too", async () => {
   const page = await compare({ edits: ["decoder.1.self.weights=set:0"] });
-  page.click("apart-1-2");
+  page.click(distance(page, 1, 2));
   await settle();
   assert.equal(page.get("switch-a").ariaChecked, "false");
   assert.equal(page.all("[data-testid=grid-a] .head-cell.off").length, 4);
@@ -117,15 +122,19 @@ test("sides are swapped with all that sets them apart", async () => {
 
 test("heads and queries are chosen by keyboard alone, and two heads stand beside each other", async () => {
   const page = await compare();
-  page.click("apart-0-0");
+  page.click(distance(page, 0, 0));
   await settle();
   for (const key of ["ArrowDown", "ArrowRight"]) page.press(key);
   await settle();
   assert.equal(page.text("head-title"), "Layer 1 · Head 1");
-  assert.equal(page.focused?.dataset.testid, "apart-1-1");
+  assert.equal(page.focused, distance(page, 1, 1));
+  assert.deepEqual(
+    page.all("[data-testid=apart] button.chosen").map(({ ariaLabel }) => ariaLabel),
+    ["Layer 1, head 1: 0"],
+  );
   page.press("ArrowUp", "map-a");
   await painted(page);
-  assert.match(page.text("predictions"), /after pan \(position 3\)/);
+  assert.match(page.text("predictions"), /after \u2068“pan”\u2069 \(position 3\)/);
   page.get("linked").click();
   page.click("grid-b-0-2");
   await settle();
@@ -156,7 +165,7 @@ test("a head and a token of B are patched into A, and taken back", async () => {
   page.fill("text-b", "cat lamp pan lamp");
   await painted(page);
   assert.match(page.text("patch-hint"), /drag a head or a token/);
-  page.click("apart-1-2");
+  page.click(distance(page, 1, 2));
   await settle();
   page.press("Enter", "patch-head");
   await painted(page);
@@ -166,12 +175,12 @@ test("a head and a token of B are patched into A, and taken back", async () => {
   page.press("Enter", "patch-head");
   await painted(page);
   assert.deepEqual(page.reports.at(-1)?.edits, []);
-  page.click("apart-0-0");
+  page.click(distance(page, 0, 0));
   page.click(chip(page, "a", 4));
   await painted(page);
   page.press("Enter", "patch-token");
   await painted(page);
-  assert.match(wordsOf(page.one(".candidate")), /± 0\.0/); // before the first layer, this token is the whole difference
+  assert.match(wordsOf(page.one("[data-testid=predictions] li")), /± 0\.0/); // before the first layer, this token is the whole difference
   page.click(page.one("[data-testid=patches-made] button"));
   await painted(page);
   assert.equal(page.text("patches-made"), "");

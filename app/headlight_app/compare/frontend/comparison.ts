@@ -1,6 +1,7 @@
 // The answer to a comparison: both sides' tokens and heads, the corresponding tokens, and fetched exact weights.
 
 import { post } from "../../ui/frontend/server.ts";
+import type { ViewRow } from "../../ui/frontend/views/types.ts";
 import { decodeWeight } from "../../ui/frontend/weight_code.ts";
 import type { Packed } from "../../ui/frontend/wire.ts";
 import type {
@@ -17,14 +18,15 @@ import type {
 } from "./types.ts";
 
 /** With the group of each side. */
-export type AttentionPair = ComparedAttention & { groups: [AttentionGroupAnswer, AttentionGroupAnswer] };
-
-export const LEAST_RANGE = 0.01; // minimum range of the colours: values printed as 0.00 look like zero
-const LEAST_DISTANCE = 0.25; // minimum distance of the strongest colour, so that small differences stay pale
+export type AttentionPair = Omit<ComparedAttention, "rows"> & {
+  groups: [AttentionGroupAnswer, AttentionGroupAnswer];
+  rows: ViewRow[];
+};
 
 export class Comparison {
   milliseconds;
-  predictions;
+  /** The predictions of both sides as views. */
+  rows;
   attentions;
   alignment;
   questions: [Question, Question];
@@ -40,7 +42,7 @@ export class Comparison {
   constructor(answer: CompareAnswer, bytes: Uint8Array, questions: [Question, Question]) {
     this.#answer = answer;
     this.milliseconds = answer.milliseconds;
-    this.predictions = answer.predictions;
+    this.rows = answer.rows as unknown as ViewRow[];
     this.attentions = answer.attentions;
     this.alignment = answer.alignment; // how tokens were matched
     this.#bytes = bytes;
@@ -81,6 +83,7 @@ export class Comparison {
     const [a, b] = this.#answer.sides;
     return {
       ...found,
+      rows: found.rows as unknown as ViewRow[],
       groups: [groupNamed(a.attention_groups, found.left_name), groupNamed(b.attention_groups, found.right_name)],
     };
   }
@@ -138,10 +141,10 @@ export class Comparison {
    * @param query a position in A, or -1
    */
   queryPositions(query: number): [number, number | null] {
-    const { predictions, sides } = this.#answer;
+    const { positions, sides } = this.#answer;
     if (query >= 0 && query < sides[0].tokens.length) return [query, this.partner(0, "text", query)];
     const last = this.lastPosition;
-    return predictions[0]?.positions || [last, this.partner(0, "text", last) ?? sides[1].tokens.length - 1];
+    return positions[0] ?? [last, this.partner(0, "text", last) ?? sides[1].tokens.length - 1];
   }
 
   /** A query and key of one side, translated to both sides. */
@@ -155,38 +158,6 @@ export class Comparison {
 /** The path of a head's weights, as in edits. */
 function weightsPath(group: AttentionGroupAnswer, { layer, head }: HeadIndex) {
   return `${group.stack}.${layer}.${group.kind}.weights[${head}]`;
-}
-
-/** The head that differs most; the first head if none differs. */
-export function mostDistantHead({ distance }: ComparedAttention): HeadIndex {
-  const [{ layer, head } = { layer: 0, head: 0 }] = rankedHeads(distance, -1);
-  return { layer, head };
-}
-
-const TIE = 1e-5; // distances closer than this are equal up to rounding, and sorted by head
-
-/**
- * Heads by their distance, the largest first.
- * @param distance [layer head]; null: nothing to compare @param above which distances count
- */
-export function rankedHeads(distance: (number | null)[][], above: number) {
-  return distance
-    .flatMap((row, layer) => row.map((number, head) => ({ layer, head, distance: number ?? -1 })))
-    .filter((one) => one.distance > above)
-    .sort((a, b) => Math.round(b.distance / TIE) - Math.round(a.distance / TIE));
-}
-
-/**
- * Distances as byte codes, 0 if not comparable, and the distance of the strongest colour.
- * @param distance [layer head]
- */
-export function distanceCodes(distance: (number | null)[][]) {
-  const all = distance.flat();
-  const high = Math.max(...all.map((number) => number ?? 0), LEAST_DISTANCE);
-  return {
-    high,
-    codes: Uint8Array.from(all, (number) => (number === null ? 0 : 1 + Math.round((254 * number) / high))),
-  };
 }
 
 /** The exact weights of one head, [query key]; null if the server has none. */

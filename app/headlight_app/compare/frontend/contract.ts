@@ -20,29 +20,13 @@ export interface SideAnswer {
   notes: string[];
 }
 
-/** Two attentions by their names in A and B, and the distance of each head, [layer][head]. */
+/** Two attentions by their names in A and B, and the head (layer, head) that differs most. */
 export interface ComparedAttention {
   left_name: string;
   right_name: string;
   title: string;
-  distance: (number | null)[][];
-}
-
-/** A possible token or label: its number in A (left) and in B; None if that side cannot predict it. */
-export interface ComparedCandidate {
-  text: string;
-  left: number | null;
-  right: number | null;
-}
-
-/** The predictions of both sides at corresponding positions, and their Jensen-Shannon distance. */
-export interface ComparedPrediction {
-  titles: [string, string];
-  places: [[string, string | null], [string, string | null]];
-  positions: [number, number];
-  distance: number | null;
-  candidates: ComparedCandidate[];
-  problem_types?: ["multi-label" | "regression" | "single-label", "multi-label" | "regression" | "single-label"];
+  most_distant: [number, number];
+  rows: Record<string, unknown>[];
 }
 
 /** Both sides, and the corresponding positions of their texts, and of their sources if both have one. */
@@ -51,7 +35,8 @@ export interface CompareAnswer {
   alignment: string;
   alignments: Record<string, [number, number][]>;
   attentions: ComparedAttention[];
-  predictions: ComparedPrediction[];
+  positions: [number, number][];
+  rows: Record<string, unknown>[];
   milliseconds: number;
 }
 

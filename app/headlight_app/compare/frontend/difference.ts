@@ -1,8 +1,9 @@
 // B - A, weight by weight, for corresponding queries and keys.
 
 import type { AttentionPair, Comparison } from "./comparison.ts";
-import { LEAST_RANGE } from "./comparison.ts";
 import type { HeadIndex, PositionPair } from "./types.ts";
+
+const LEAST_RANGE = 0.01; // minimum range of the colours: values printed as 0.00 look like zero
 
 /**
  * `numbers`, [query key], NaN if masked on both sides; `codes`: 0 for NaN, else 1 to 255 for -`extent` to +`extent`.

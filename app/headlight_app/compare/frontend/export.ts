@@ -1,9 +1,5 @@
 // Export of the Compare page: the head of both sides, their difference, all distances, the predictions.
 
-import type { Meaning } from "../../ui/frontend/charts/answer_numbers.ts";
-import { figureBars } from "../../ui/frontend/charts/answer_numbers.ts";
-import { addBars } from "../../ui/frontend/charts/figure_charts.ts";
-import { addLines, fitText, LABEL_SIZE } from "../../ui/frontend/charts/figure_text.ts";
 import {
   addColourScale,
   addHeatmap,
@@ -13,32 +9,25 @@ import {
   MARGIN,
   titled,
 } from "../../ui/frontend/charts/shapes.ts";
-import { inlineText, visibleText } from "../../ui/frontend/dom/dom.ts";
 import { createTable, explained, numbered } from "../../ui/frontend/export/page_export.ts";
-import type { Box, Figure, ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.ts";
+import type { Figure, ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.ts";
+import { addViews } from "../../ui/frontend/views/export/figures.ts";
+import { namedAfter, tablesOf } from "../../ui/frontend/views/export/tables.ts";
+import type { ViewRow } from "../../ui/frontend/views/types.ts";
 import { encodeWeight } from "../../ui/frontend/weight_code.ts";
 import type { AttentionPair, Comparison } from "./comparison.ts";
-import { distanceCodes } from "./comparison.ts";
 import { weightDifference } from "./difference.ts";
 import { sharedTokens } from "./heatmaps.ts";
-import { areComparable, meaningsOf } from "./predictions.ts";
-import type { ComparedPrediction, HeadIndex } from "./types.ts";
+import type { HeadIndex } from "./types.ts";
 
 /** [query key]; NaN: forbidden. */
 type WeightMatrix = { rows: { text: string }[]; columns: { text: string }[]; values: Float32Array };
 type Panel = { title: string; matrix: WeightMatrix; codes: Uint8Array; signed: boolean };
 
-type Drawn = {
-  panels: Panel[];
-  shows: string | undefined;
-  extent: number;
-  distance: (number | null)[][];
-  predictions: ComparedPrediction[];
-};
+type Drawn = { panels: Panel[]; shows: string | undefined; extent: number; rows: ViewRow[] };
 
 const SIDES = [0, 1];
 const DISTANCES = "the Jensen–Shannon distance of each head";
-const NOTHING = { panels: [], distance: [], predictions: [] };
 
 /** @param names of the sides, from their differences @param alignment in words */
 export function comparedView(
@@ -62,31 +51,31 @@ export function comparedView(
     signed: false,
   }));
   if (difference.codes.length) panels.push({ title: "B − A", matrix: shared, codes: difference.codes, signed: true });
-  const { predictions } = comparison;
-  const { distance } = attention;
   const { shows } = attention.groups[0];
   const words = `${title} · ${shows || "attention weights"} of A and B, and B − A where tokens correspond (${alignment})`;
   const figureOf = (parts: Partial<Drawn>, shown: string): ShownFigure => ({
     name: `compare-${fileWords(heads)}`,
     shown,
     draw: (width, heading) =>
-      drawComparison(width, heading || title, { ...NOTHING, shows, extent: difference.extent, ...parts }),
+      drawComparison(width, heading || title, { panels: [], rows: [], shows, extent: difference.extent, ...parts }),
   });
-  const all = figureOf({ panels, distance, predictions }, `${words}; ${DISTANCES}; predictions`);
+  const all = figureOf(
+    { panels, rows: [...attention.rows, ...comparison.rows] },
+    `${words}; ${DISTANCES}; predictions`,
+  );
   const tables = {
     "Weights of A": weightTable(`compare A ${fileWords(heads)}`, weights[0]),
     "Weights of B": weightTable(`compare B ${fileWords(heads)}`, weights[1]),
     ...(difference.codes.length ? { "B − A": weightTable(`compare B-A ${fileWords(heads)}`, shared) } : {}),
-    "Distance of each head": distanceTable(attention.distance),
-    ...Object.fromEntries(comparison.predictions.map((one, _, { length }) => predictionTable(one, length > 1))),
+    ...namedAfter("compare", tablesOf([...attention.rows, ...comparison.rows])),
   };
   return {
     sides: comparedSides({ comparison, attention, heads }),
     charts: {
       "all panels": () => all,
       ...Object.fromEntries(panels.map((panel) => [panel.title, () => figureOf({ panels: [panel] }, words)])),
-      "distances of all heads": () => figureOf({ distance }, DISTANCES),
-      predictions: () => figureOf({ predictions }, "predictions of A and B"),
+      "distances of all heads": () => figureOf({ rows: attention.rows }, DISTANCES),
+      predictions: () => figureOf({ rows: comparison.rows }, "predictions of A and B"),
     },
     tables: explained(tables, all.shown),
   };
@@ -145,7 +134,7 @@ function describeSide(
 function drawComparison(
   width: number,
   heading: string,
-  { panels, shows, extent, distance, predictions }: Drawn,
+  { panels, shows, extent, rows }: Drawn,
 ): { figure: Figure; y: number } {
   const { figure, y: top } = beginFigure(width, heading);
   const palette = colourNames(true);
@@ -165,52 +154,9 @@ function drawComparison(
   const ends = { low: `−${extent.toFixed(2)}`, high: `+${extent.toFixed(2)}` };
   if (panels.some(({ signed }) => signed))
     y = addColourScale(figure, { ...ends, words: "B − A, white at zero", palette }, MARGIN, y);
-  const about = "Jensen–Shannon distance of each head (H) of each layer (L)";
-  const more = distance.length ? [titled(figure, about, (box) => drawDistances(figure, distance, box))] : [];
-  more.push(...predictions.map((one) => (box: Box) => drawPrediction(figure, one, box)));
-  return { figure, y: addPanels(figure, y + 1, more, width > 120 ? 2 : 1) };
-}
-
-function drawDistances(figure: Figure, distance: (number | null)[][], box: Box) {
-  const { codes, high } = distanceCodes(distance);
-  const rows = distance.map((_, layer) => `L${layer}`);
-  const columns = (distance[0] ?? []).map((_, head) => `H${head}`);
-  const end = addHeatmap(figure, { rows, columns, axes: { down: "layer", across: "head" }, codes }, box);
-  return addColourScale(figure, { low: "0", high: high.toFixed(2), words: "" }, box.x, end);
-}
-
-function drawPrediction(figure: Figure, prediction: ComparedPrediction, box: Box) {
-  const { titles, places, candidates, distance } = prediction;
-  const title = titles[0] === titles[1] ? titles[0] : titles.join(" / ");
-  let y = addLines(figure, [title], box.x, box.y, { bold: true });
-  const where = places.map(
-    ([words, token], side) => `${"AB"[side]}: ${words}${token === null ? "" : `“${inlineText(token)}”`}`,
-  );
-  const far = distance === null ? [] : [`distance ${distance.toFixed(3)}`];
-  y = addLines(figure, [fitText([...where, ...far].join(" · "), LABEL_SIZE, box.width)], box.x, y);
-  const rows = candidates.map(({ text, left, right }) => ({ label: visibleText(text), values: [left, right] }));
-  const meanings = meaningsOf(prediction);
-  const meaning = areComparable(meanings) ? meanings[0] : ({ problem_type: "regression" } as Meaning);
-  return addBars(
-    figure,
-    { rows, kinds: ["A", "B"], ...figureBars(meaning, rows), missing: "cannot" },
-    { ...box, y: y + 0.8 },
-  );
+  return { figure, y: addViews(figure, y + 1, rows, 2) };
 }
 
 function weightTable(name: string, { rows, columns, values }: WeightMatrix): Table {
   return createTable(name, { query: numbered(rows), key: numbered(columns) }, values);
-}
-
-function distanceTable(distance: (number | null)[][]): Table {
-  const head = (distance[0] ?? []).map((_, place) => String(place));
-  const values = distance.flat().map((number) => number ?? Number.NaN);
-  return createTable("compare distances", { layer: distance.map((_, layer) => String(layer)), head }, values);
-}
-
-function predictionTable({ candidates, positions }: ComparedPrediction, several: boolean): [string, Table] {
-  const values = candidates.flatMap(({ left, right }) => [left ?? Number.NaN, right ?? Number.NaN]);
-  const labels = { token: numbered(candidates), side: ["A", "B"] };
-  const title = several ? `Predictions at position ${positions[0]}` : "Predictions";
-  return [title, createTable(`compare predictions ${positions[0]}`, labels, values)];
 }

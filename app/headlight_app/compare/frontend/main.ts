@@ -11,15 +11,15 @@ import { togglePresenter } from "../../ui/frontend/presenter.ts";
 import { Questions, showProblem } from "../../ui/frontend/questions.ts";
 import { isOff, switchHeads } from "../../ui/frontend/state/head_ablation.ts";
 import { fitHeights, setText } from "../../ui/frontend/text_box.ts";
+import { RowsPlace } from "../../ui/frontend/views/rows.ts";
 import type { AttentionPair } from "./comparison.ts";
-import { Comparison, fetchWeights, mostDistantHead } from "./comparison.ts";
+import { Comparison, fetchWeights } from "./comparison.ts";
 import { describeA, drawControlsB, hasSource, sideNames } from "./controls.ts";
 import { findElements } from "./elements.ts";
 import { comparedSides, comparedView } from "./export.ts";
 import { HeadTables } from "./head_tables.ts";
 import { Heatmaps } from "./heatmaps.ts";
 import { Patches } from "./patches.ts";
-import { drawPredictions } from "./predictions.ts";
 import { patchDifference } from "./questions.ts";
 import { drawReadout } from "./readout.ts";
 import { CompareState } from "./state.ts";
@@ -40,6 +40,7 @@ class ComparePage {
   #heatmaps;
   #strips;
   #patches;
+  #predictions;
   #export;
   #resized;
   #asked = false;
@@ -64,6 +65,7 @@ class ComparePage {
     });
     this.#heatmaps = new Heatmaps(this.#elements, { point, choose, step: (step) => this.#stepQuery(step) });
     this.#patches = new Patches(this.#elements, (edit) => this.#change(this.#state.patched(edit, this.#donorField)));
+    this.#predictions = new RowsPlace(this.#elements.predictions);
     this.#strips = new TokenStrips(this.#elements.strips, { point, choose });
     this.#export = new PageExport(place, data.api, {
       isReady: () => this.#shown !== null,
@@ -77,7 +79,6 @@ class ComparePage {
       this.#paintPositions();
     });
     this.#resized.observe(this.#elements.root);
-    paintScale(this.#elements.distanceScale);
     paintScale(this.#elements.differenceScale, SIGNED_COLOURS);
   }
 
@@ -209,7 +210,7 @@ class ComparePage {
   }
 
   #showComparison(comparison: Comparison) {
-    const { status, notes, predictions } = this.#elements;
+    const { status, notes } = this.#elements;
     this.#comparison = comparison;
     this.#problem = "";
     showProblem(this.#elements, "");
@@ -222,14 +223,16 @@ class ComparePage {
     this.#followLargest(comparison);
     this.#strips.draw(comparison, this.#state.choice.query);
     this.#drawHeads(comparison);
-    drawPredictions(predictions, comparison.predictions);
+    this.#predictions.draw(comparison.rows);
     this.#showState();
   }
 
   /** Selects the head that differs most until the visitor chooses one. */
   #followLargest(comparison: Comparison) {
     const attention = comparison.attention(this.#state.choice.attention);
-    if (attention && this.#state.followsLargest) this.#state = this.#state.change(mostDistantHead(attention));
+    if (!attention || !this.#state.followsLargest) return;
+    const [layer, head] = attention.most_distant;
+    this.#state = this.#state.change({ layer, head });
   }
 
   /** Exposes the displayed question to tests and benchmarks. */

@@ -40,7 +40,8 @@ export function generatedView(
     shown: [...words, settled].filter(Boolean).join(" · "),
     draw: (width, title) => drawGenerated(width, title, shownSteps, candidates),
   });
-  const all = figureOf([attended], steps, record.rows);
+  const listed = record.rows.map((row) => ({ ...row, views: row.views.filter(isBars) }));
+  const all = figureOf([attended], steps, listed);
   const tables = {
     ...(group && {
       "Attention of each step": attentionTable(rows, keys, group, choice),
@@ -56,7 +57,7 @@ export function generatedView(
         "steps and candidates": () => all,
         "attention of each step": () => figureOf([attended], steps, []),
       }),
-      candidates: () => (steps ? figureOf([], null, record.rows) : all),
+      candidates: () => (steps ? figureOf([], null, listed) : all),
       ...(copying && passages.length && { passages: () => passagesFigure(copying, passages) }),
     },
     tables: explained(tables, all.shown),
@@ -102,14 +103,7 @@ function headsOf({ blend, layer, head }: Choice, group: AttentionGroupAnswer | n
 function drawGenerated(width: number, title: string, steps: Steps | null, candidates: ViewRow[]) {
   const { figure, y: begin } = beginFigure(width, title);
   const y = steps ? addSteps(figure, begin, steps) : begin;
-  return {
-    figure,
-    y: addViews(
-      figure,
-      y,
-      candidates.flatMap(({ views }) => views.filter(isBars)),
-    ),
-  };
+  return { figure, y: addViews(figure, y, candidates) };
 }
 
 /** Returns the lower end. */
