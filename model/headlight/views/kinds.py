@@ -188,11 +188,11 @@ class BarsView(View):
 
     The series `compared`, what the others are compared with, is grey; a lone other one shares its track, and the change
     is written beside both. In a list that `is_compact` the compared one is a thin bar above the other, whose number
-    alone is written. Shares are written `as_percent`, other numbers with `digits` decimal places, or if that is None
-    with four digits in all; for NaN, which has no bar, the word `missing`; `texts` that are not empty are written in
-    place of the last series' numbers. A lone number has a bar only if `high` says how much it is. A click on a label
-    chooses its pick, if it has one; with an `action` a button of this name does. The `marked` one stands out, and the
-    words `marked_as` tell why.
+    alone is written. Shares are written `as_percent`, numbers that are `is_signed` with their sign and three digits,
+    others with `digits` decimal places, or if that is None with four digits in all; for NaN, which has no bar, the word
+    `missing`; `texts` that are not empty are written in place of the last series' numbers. A lone number has a bar only
+    if `high` says how much it is. A click on a label chooses its pick, if it has one; with an `action` a button of this
+    name does. The `marked` one stands out; the words `marked_as` tell why, and `chosen_as` those of the chosen one.
     """
 
     kind: ClassVar[str] = "bars"
@@ -203,9 +203,11 @@ class BarsView(View):
     high: float | None = None
     digits: int | None = 2
     as_percent: bool = False
+    is_signed: bool = False
     missing: str = "NaN"
     texts: tuple[str, ...] = ()
     picks: tuple[Pick, ...] = ()
+    chosen_as: str = ""
     action: str = ""
     marked: int | None = None
     marked_as: str = ""

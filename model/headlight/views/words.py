@@ -9,6 +9,7 @@ from math import isfinite, isnan, log
 NATS_PER_BIT = log(2)  # pages show bits; training and measurements use nats, like PyTorch
 _LOOSE_SPACE = re.compile(r"(?<!\S) | (?!\S)")
 _SIGNS = {"\n": "¶", "\t": "→"}
+_ISOLATES = re.compile("[\u2066-\u2069]")
 _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 
 
@@ -30,7 +31,8 @@ def quoted_in_line(token: str) -> str:
 
 def quoted(token: str) -> str:
     """The same in a sentence, isolated from the direction of the text around it."""
-    return f"{_FIRST_STRONG_ISOLATE}{quoted_in_line(token)}{_POP_ISOLATE}"
+    alone = _ISOLATES.sub("", token)  # one of its own would end that around it
+    return f"{_FIRST_STRONG_ISOLATE}{quoted_in_line(alone)}{_POP_ISOLATE}"
 
 
 def names(tokens: Sequence[str]) -> tuple[str, ...]:

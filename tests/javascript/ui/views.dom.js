@@ -124,7 +124,9 @@ const BARS = {
   high: null,
   digits: 0,
   as_percent: false,
+  is_signed: false,
   missing: "NaN",
+  chosen_as: "",
   texts: [],
   picks: [],
   action: "",
@@ -490,6 +492,7 @@ test("compact bars are chosen by a click or by the arrow keys, and a button may 
   /** @type {BarsView} */
   const compact = {
     ...{ ...BARS, is_compact: true, compared: "before", as_percent: true, high: 1, marked: 0, marked_as: "sampled" },
+    chosen_as: "taken",
     series: { before: [0.7, 0.3], after: [1, 0] },
     texts: ["", "filtered out"],
     picks: [{ token: 1 }, { token: 2 }],
@@ -500,12 +503,19 @@ test("compact bars are chosen by a click or by the arrow keys, and a button may 
   };
   const [the, cat] = draw(compact);
   assert.equal(the.ariaLabel, "the: before 70.0 %, after 100.0 %, sampled");
-  assert.equal(cat.ariaLabel, "cat: before 30.0 %, after filtered out");
+  assert.equal(cat.ariaLabel, "cat: before 30.0 %, after filtered out, taken");
+  assert.equal(cat.title, "before 0.3, after 0");
   assert.deepEqual([the.ariaPressed, cat.ariaPressed], ["false", "true"]);
   assert.deepEqual(
     [...document.querySelectorAll("li")].map(({ textContent }) => textContent),
-    ["the100.0 %sampled", "catfiltered out"],
+    ["the100.0 %sampled", "catfiltered outtaken"],
   );
+  assert.deepEqual(
+    [...document.querySelectorAll("li")].map(({ className }) => className),
+    ["", "cut chosen"],
+  );
+  const hidden = [...document.querySelectorAll("i.bar")].map((bar) => /** @type {HTMLElement} */ (bar).hidden);
+  assert.deepEqual(hidden, [false, true], "a share of 0 has no bar");
   the.focus();
   the.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", cancelable: true }));
   assert.equal(document.activeElement, cat);

@@ -64,4 +64,6 @@ def _written(distance: float) -> str:
     """A distance; a small one, such as to a quantised model, keeps two digits."""
     if isnan(distance):
         return "nothing to compare"
+    if distance < ALIKE:
+        return "0"
     return digits(distance, 2) if distance < 0.1 else f"{distance:.3f}"

@@ -53,6 +53,7 @@ def _candidates(
         picks=tuple({"token": token, "token_text": text} for token, text in zip(shown, texts, strict=True)),
         marked=shown.index(sample.chosen),
         marked_as="sampled",
+        chosen_as="taken",
         tables={"Candidates": NumberTable({"token": numbered(texts), "probability": SERIES}, both)},
     )
 

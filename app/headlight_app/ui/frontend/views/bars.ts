@@ -1,6 +1,7 @@
 // Bars to the right of their labels, with their numbers; several series are below each other.
 
 import { changeLabel, formatScore } from "../charts/answer_numbers.ts";
+import { formatNumber, formatSigned } from "../charts/charts.ts";
 import { HEAD_COLOURS } from "../charts/colours.ts";
 import { createBar, createTrack } from "../charts/track.ts";
 import { createElement, formatPercent } from "../dom/dom.ts";
@@ -8,16 +9,20 @@ import { onArrows, VERTICAL_STEPS } from "../dom/keyboard.ts";
 import { formatFixed, largestSize } from "./numbers.ts";
 import type { BarsView, Picks } from "./types.ts";
 
-type Format = Pick<BarsView, "as_percent" | "digits" | "missing">;
+type Format = Pick<BarsView, "as_percent" | "is_signed" | "digits" | "missing">;
 
 const GREY = "color-mix(in srgb, var(--ink) 40%, var(--surface))";
 
 export function createBars(view: BarsView, picks?: Picks) {
-  const { labels, is_compact, action } = view;
+  const { labels, is_compact, action, marked } = view;
+  const hasChosen = labels.some((_, index) => isChosen(view, index, picks));
   const draw = is_compact ? compactBars(view) : stackedBars(view);
   const rows = labels.map((_, index) => {
-    const beside = action ? [createAction(view, index, picks)] : createBadge(view, index);
-    return createElement("li", "", [createLabel(view, index, picks), ...draw(index), ...beside]);
+    const beside = action ? [createAction(view, index, picks)] : createBadge(view, index, picks);
+    const row = createElement("li", "", [createLabel(view, index, picks), ...draw(index), ...beside]);
+    row.classList.toggle("cut", Boolean(view.texts[index]));
+    row.classList.toggle("chosen", isChosen(view, index, picks) || (index === marked && !hasChosen));
+    return row;
   });
   const list = createElement("ul", "bar-list", rows);
   list.classList.toggle("compact", is_compact);
@@ -38,14 +43,16 @@ export function isAlone({ high, labels, series }: BarsView) {
 }
 
 /** A number of the bars in words. */
-export function barNumber({ as_percent, digits, missing }: Format, number: number) {
+export function barNumber({ as_percent, is_signed, digits, missing }: Format, number: number) {
   if (Number.isNaN(number)) return missing;
   if (as_percent) return formatPercent(number);
+  if (is_signed) return formatSigned(number);
   return digits === null ? formatScore(number) : formatFixed(number, digits);
 }
 
 function numberAt(view: BarsView, name: string, index: number) {
-  return (name !== view.compared && view.texts[index]) || barNumber(view, Number(view.series[name][index]));
+  const isLast = name === Object.keys(view.series).at(-1);
+  return (isLast && view.texts[index]) || barNumber(view, Number(view.series[name][index]));
 }
 
 function colourOf({ series, compared }: BarsView, name: string) {
@@ -58,31 +65,45 @@ function pickAt({ picks }: BarsView, index: number) {
   return picks[index] && Object.keys(picks[index]).length ? picks[index] : null;
 }
 
+function isChosen(view: BarsView, index: number, picks?: Picks) {
+  const pick = pickAt(view, index);
+  return Boolean(pick && picks?.isChosen(pick));
+}
+
 /** The name of a bar. If a click chooses it, the arrow keys go from one to the next, and its numbers are read with it. */
 function createLabel(view: BarsView, index: number, picks?: Picks) {
   const [label, pick, isMarked] = [view.labels[index], pickAt(view, index), index === view.marked];
   const isButton = picks && pick && !view.action;
-  const name = createElement(isButton ? "button" : "span", isMarked ? "bar-label marked" : "bar-label", label);
+  const style = isMarked && !view.marked_as ? "bar-label marked" : "bar-label";
+  const name = createElement(isButton ? "button" : "span", style, label);
   name.dir = "auto";
-  const words = Object.keys(view.series).map((series) => `${series} ${numberAt(view, series, index)}`);
-  if (view.is_compact) name.title = words.join(", ");
+  const names = Object.keys(view.series);
+  if (view.is_compact)
+    name.title = names.map((series) => `${series} ${formatNumber(Number(view.series[series][index]), 4)}`).join(", ");
   if (!isButton) return name;
   name.ariaPressed = String(picks.isChosen(pick) || (isMarked && !view.marked_as));
-  if (view.is_compact)
-    name.ariaLabel = `${label}: ${[...words, isMarked && view.marked_as].filter(Boolean).join(", ")}`;
+  const words = names.map((series) => `${series} ${numberAt(view, series, index)}`);
+  const badge = badgeAt(view, index, picks);
+  if (view.is_compact) name.ariaLabel = `${label}: ${[...words, badge].filter(Boolean).join(", ")}`;
   name.onclick = () => picks.choose(pick);
   onArrows(name, VERTICAL_STEPS, (step) => {
-    const names = [...(name.closest("ul")?.querySelectorAll("button") ?? [])];
-    const next = names[names.indexOf(name as HTMLButtonElement) + step];
+    const buttons = [...(name.closest("ul")?.querySelectorAll("button") ?? [])];
+    const next = buttons[buttons.indexOf(name as HTMLButtonElement) + step];
     next?.focus();
     return Boolean(next);
   });
   return name;
 }
 
-/** Why the marked bar stands out. */
-function createBadge({ marked, marked_as }: BarsView, index: number) {
-  return index === marked && marked_as ? [createElement("span", "badge", marked_as)] : [];
+/** Why the chosen bar or the marked one stands out. */
+function badgeAt(view: BarsView, index: number, picks?: Picks) {
+  if (view.chosen_as && isChosen(view, index, picks)) return view.chosen_as;
+  return index === view.marked ? view.marked_as : "";
+}
+
+function createBadge(view: BarsView, index: number, picks?: Picks) {
+  const badge = badgeAt(view, index, picks);
+  return badge ? [createElement("span", "badge", badge)] : [];
 }
 
 function createAction(view: BarsView, index: number, picks?: Picks) {
@@ -105,10 +126,10 @@ function createLegend(view: BarsView) {
 
 /** Two bars on one track, the thin one above the other, whose number is written. */
 function compactBars(view: BarsView) {
-  const [thin, thick] = Object.keys(view.series);
-  const shareOf = (name: string, index: number) => Number(view.series[name][index]) / lengthOf(view);
+  const thick = Object.keys(view.series).filter((name) => name !== view.compared)[0];
+  const shareOf = (name: string, index: number) => Number(view.series[name][index]) / lengthOf(view) || null;
   return (index: number) => [
-    createTrack(shareOf(thick, index), shareOf(thin, index)),
+    createTrack(shareOf(thick, index), shareOf(view.compared, index)),
     createElement("span", "bar-number", numberAt(view, thick, index)),
   ];
 }

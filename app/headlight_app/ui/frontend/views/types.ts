@@ -80,9 +80,11 @@ export interface BarsView extends CommonView {
   high: number | null;
   digits: number | null;
   as_percent: boolean;
+  is_signed: boolean;
   missing: string;
   texts: string[];
   picks: Pick[];
+  chosen_as: string;
   action: string;
   marked: number | null;
   marked_as: string;
