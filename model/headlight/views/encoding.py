@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def plain(value: Any) -> Any:
     """A value for JSON: arrays as lists, and infinite numbers and NaN as the words that JavaScript reads."""
-    if isinstance(value, str | int):
+    if type(value) in (str, int, bool):
         return value  # first, because they are most
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and np.isfinite(value).all():
         return value.tolist()  # at once, for many numbers

@@ -186,8 +186,8 @@ class MovingPointsView(View):
 class BarsView(View):
     """One labelled bar for each number; several `series` are drawn side by side. `high` fixes the longest bar.
 
-    The series `compared`, what the others are compared with, is grey; a lone other one shares its track, and the change
-    is written beside both. In a list that `is_compact` the compared one is a thin bar above the other, whose number
+    The series `compared`, what the others are compared with, is grey; a lone other one is right above or below it, and
+    the change is written beside both. In a list that `is_compact` the compared one is a thin bar above the other, whose number
     alone is written. Shares are written `as_percent`, numbers that are `is_signed` with their sign and three digits,
     others with `digits` decimal places, or if that is None with four digits in all; for NaN, which has no bar, the word
     `missing`; `texts` that are not empty are written in place of the last series' numbers. A lone number has a bar only

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { wholeColumns } from "../../../app/headlight_app/explore/frontend/analysis/scrolling.ts";
 import { splitValues } from "../../../app/headlight_app/explore/frontend/walkthrough/walkthrough.ts";
+import { wholeColumns } from "../../../app/headlight_app/ui/frontend/dom/scrolling.ts";
 
 test("each step of the walkthrough gets its own numbers", () => {
   const value = (/** @type {string} */ symbol, /** @type {number} */ count) => ({

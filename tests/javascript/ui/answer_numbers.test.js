@@ -25,9 +25,9 @@ test("scores keep the digits before the point, and have no percent sign", () => 
 });
 
 test("a change is in percentage points or in units of the score", () => {
-  assert.equal(wordsOf(changeLabel({}, -0.123)), "▼ 12.3");
-  assert.equal(wordsOf(changeLabel(SCORE, 2.5)), "▲ 2.5");
-  assert.equal(wordsOf(changeLabel(SCORE, 0.0001)), "± 0");
+  assert.equal(wordsOf(changeLabel(-0.123, false)), "▼ 12.3");
+  assert.equal(wordsOf(changeLabel(2.5, true)), "▲ 2.5");
+  assert.equal(wordsOf(changeLabel(0.0001, true)), "± 0");
 });
 
 test("bars of scores begin at zero, and bars of probabilities end at 100 %", () => {

@@ -677,7 +677,7 @@ test("two numbers of a label share a track, with their change, and one that is m
     lines.map((line) => line.querySelectorAll("i").length),
     [1, 2],
   );
-  assert.equal(document.querySelector(".key-line")?.textContent, "nowbefore");
+  assert.equal(document.querySelector(".key-line")?.textContent, "nowbefore · ▲▼ in percentage points");
   const { shapes } = drawViews(rowsOf({ ...pair, missing: "cannot" }))(85, "Change").figure;
   assert.ok(shapes.some((shape) => shape.kind === "text" && shape.text === "cannot"));
   assert.ok(!JSON.stringify(shapes).includes("null"), "what is missing has no bar");

@@ -39,7 +39,8 @@ def _table(distances: Distances, note: str) -> Row:
     layers, heads = (tuple(map(str, range(count))) for count in distances.shape)
     title = "Distance of each head"
     columns = [f"H{head}" for head in heads]
-    table = layers_matrix(title, distances, columns, "head", name=_name, details=_written, pick=_pick, note=note)
+    shown = np.where(distances < ALIKE, 0.0, distances)
+    table = layers_matrix(title, shown, columns, "head", name=_name, details=_written, pick=_pick, note=note)
     saved = {title: NumberTable({"layer": layers, "head": heads}, distances)}
     return row(replace(table, colours="sequential", least_scale=LEAST_DEEPEST, unit=UNIT, tables=saved))
 
@@ -64,6 +65,4 @@ def _written(distance: float) -> str:
     """A distance; a small one, such as to a quantised model, keeps two digits."""
     if isnan(distance):
         return "nothing to compare"
-    if distance < ALIKE:
-        return "0"
     return digits(distance, 2) if distance < 0.1 else f"{distance:.3f}"

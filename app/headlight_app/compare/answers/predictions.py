@@ -102,7 +102,7 @@ def _drawn(sides: Sides, names: tuple[str, ...], both: Numbers, saved_as: str) -
 def _meaning(left: ProblemTypeName, right: ProblemTypeName) -> str:
     """What the numbers of A and of B mean."""
     if left == right == "single-label":
-        return "Probabilities over everything that either can predict, ▲▼ in percentage points."
+        return "Probabilities over everything that either can predict."
     if left == right:
         return f"{MEANINGS[left].capitalize()}."
     return " · ".join(f"{name}: {MEANINGS[kind]}" for name, kind in zip(SIDE_NAMES, (left, right), strict=True))

@@ -53,6 +53,11 @@ export class Comparison {
     }
   }
 
+  /** The positions of the predictions in A and in B. */
+  get positions() {
+    return this.#answer.positions;
+  }
+
   notes(side: number) {
     return this.#answer.sides[side].notes;
   }

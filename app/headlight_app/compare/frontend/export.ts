@@ -12,7 +12,7 @@ import {
 import { createTable, explained, numbered } from "../../ui/frontend/export/page_export.ts";
 import type { Figure, ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.ts";
 import { addViews } from "../../ui/frontend/views/export/figures.ts";
-import { namedAfter, tablesOf } from "../../ui/frontend/views/export/tables.ts";
+import { tablesOf } from "../../ui/frontend/views/export/tables.ts";
 import type { ViewRow } from "../../ui/frontend/views/types.ts";
 import { encodeWeight } from "../../ui/frontend/weight_code.ts";
 import type { AttentionPair, Comparison } from "./comparison.ts";
@@ -67,7 +67,7 @@ export function comparedView(
     "Weights of A": weightTable(`compare A ${fileWords(heads)}`, weights[0]),
     "Weights of B": weightTable(`compare B ${fileWords(heads)}`, weights[1]),
     ...(difference.codes.length ? { "B − A": weightTable(`compare B-A ${fileWords(heads)}`, shared) } : {}),
-    ...namedAfter("compare", tablesOf([...attention.rows, ...comparison.rows])),
+    ...savedTables(attention, comparison),
   };
   return {
     sides: comparedSides({ comparison, attention, heads }),
@@ -79,6 +79,15 @@ export function comparedView(
     },
     tables: explained(tables, all.shown),
   };
+}
+
+/** The numbers of the distances, and of the predictions at each position of A. */
+function savedTables(attention: AttentionPair, comparison: Comparison): Record<string, Table> {
+  const names = ["distances", ...comparison.positions.map(([position]) => `predictions ${position}`)];
+  const tables = Object.entries(tablesOf([...attention.rows, ...comparison.rows]));
+  return Object.fromEntries(
+    tables.map(([title, table], place) => [title, { ...table, name: `compare ${names[place]}` }]),
+  );
 }
 
 export function comparedSides({

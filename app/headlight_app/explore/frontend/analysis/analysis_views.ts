@@ -3,6 +3,7 @@
 import { updateChildren } from "../../../ui/frontend/dom/dom.ts";
 import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
 import { remembered } from "../../../ui/frontend/dom/memory.ts";
+import { keepScrolled } from "../../../ui/frontend/dom/scrolling.ts";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.ts";
 import { isControl } from "../../../ui/frontend/views/controls.ts";
 import { drawViews, ISOLATES, isDrawn } from "../../../ui/frontend/views/export/figures.ts";
@@ -16,7 +17,6 @@ import { runOf } from "../shown_run.ts";
 import type { AnalysisAnswer, AnalysisPanel, AnalysisRow, ExplorePage, Found, ShownDrawing } from "../types.ts";
 import { answerPosition, askedQuestion, detailsOf, picksOf } from "./analysis_choice.ts";
 import { drawRun, keepSteps, stepsOf } from "./analysis_steps.ts";
-import { keepScrolled } from "./scrolling.ts";
 
 const PLACES = ["analysis-views", "analysis-long", "analysis-steps"];
 

@@ -22,11 +22,11 @@ export function formatScore(number: number) {
 }
 
 /** The change in percentage points or of a score, with a sign that does not depend on colour. */
-export function changeLabel(meaning: Meaning, change: number) {
+export function changeLabel(change: number, isScore: boolean) {
   const size = Math.abs(change);
   const small = size < 0.0005;
   const sign = small ? "±" : change > 0 ? "▲" : "▼";
-  const words = areScores(meaning) ? formatNumber(small ? 0 : size, 3) : (size * 100).toFixed(1);
+  const words = isScore ? formatNumber(small ? 0 : size, 3) : (size * 100).toFixed(1);
   return createElement("span", `difference ${small ? "" : change > 0 ? "up" : "down"}`, `${sign} ${words}`);
 }
 

@@ -114,14 +114,15 @@ function createAction(view: BarsView, index: number, picks?: Picks) {
   return button;
 }
 
-/** What the bars on one track are. */
+/** What the two bars of a label are. */
 function createLegend(view: BarsView) {
   const entries = Object.keys(view.series).flatMap((name) => {
     const swatch = createElement("i", name === view.compared ? "swatch before" : "swatch after");
     if (!view.is_compact) swatch.style.background = colourOf(view, name);
     return [swatch, name];
   });
-  return createElement("p", "quiet key-line", entries);
+  const points = isPair(view) && view.as_percent ? " · ▲▼ in percentage points" : "";
+  return createElement("p", "quiet key-line", [...entries, points]);
 }
 
 /** Two bars on one track, the thin one above the other, whose number is written. */
@@ -161,7 +162,7 @@ function createChange({ as_percent, series, compared }: BarsView, index: number)
   const sum = Object.values(series).reduce((total, values) => total + Number(values[index]), 0);
   const change = sum - 2 * Number(series[compared][index]);
   if (Number.isNaN(change)) return createElement("span", "difference");
-  return changeLabel({ problem_type: as_percent ? "single-label" : "regression" }, change);
+  return changeLabel(change, !as_percent);
 }
 
 /** The number of the longest bar. */

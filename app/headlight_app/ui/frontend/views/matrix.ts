@@ -81,7 +81,8 @@ export function cellText({ values, texts, digits, colours }: MatrixView, row: nu
   if (digits !== null) return formatFixed(value, digits);
   if (Number.isNaN(value)) return "";
   const number = formatShort(value, scale);
-  return isSequential(colours) ? number.replace("+", "") : number; // without a sign, as nothing is below 0
+  if (!isSequential(colours)) return number;
+  return number === "·" && value ? "<.01" : number.replace("+", ""); // without a sign, as nothing is below 0
 }
 
 /** A number in front of a row. */
@@ -176,8 +177,9 @@ function cellWords({ values, rows, columns, titles, details, row_notes }: Matrix
 function tellCells(view: MatrixView, table: HTMLElement, note: HTMLElement) {
   const tell = (event: Event) => {
     const cell = event.target instanceof Element ? event.target.closest("td") : null;
-    const isTold = cell?.textContent && cell.dataset.row;
-    note.textContent = isTold ? cellWords(view, Number(cell.dataset.row), Number(cell.dataset.column)) : view.note;
+    const [row, column] = [Number(cell?.dataset.row), Number(cell?.dataset.column)];
+    const isTold = cell?.dataset.row && (cell.textContent || view.details[row]?.[column]);
+    note.textContent = isTold ? cellWords(view, row, column) : view.note;
   };
   note.ariaLive = "off";
   note.classList.add("telling");

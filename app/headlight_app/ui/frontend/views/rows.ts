@@ -1,6 +1,7 @@
 // Rows of views under their titles.
 
 import { createElement, updateChildren } from "../dom/dom.ts";
+import { keepScrolled } from "../dom/scrolling.ts";
 import { titleNodes } from "../formulas/formula.ts";
 import { isControl } from "./controls.ts";
 import type { Picks, Surroundings, View, ViewRow } from "./types.ts";
@@ -32,7 +33,8 @@ export class RowsPlace {
   draw(rows: ViewRow[], picks?: Picks, choice: unknown = null) {
     const width = this.#place.clientWidth;
     const kept = Object.assign(this.#kept, { key: String(width), choice: JSON.stringify(choice) });
-    updateChildren(this.#place, ...createRows(rows, { width, picks }, kept));
+    const drawn = createRows(rows, { width, picks }, kept);
+    keepScrolled(this.#place, () => updateChildren(this.#place, ...drawn), true);
   }
 }
 
