@@ -131,3 +131,10 @@ def test_a_file_that_only_claims_to_be_a_png_is_not_read() -> None:
     Image.new("RGB", (3, 3)).save(out, "BMP")
     with pytest.raises(HeadlightError, match="cannot be read"):
         render(figure(stamp(Image.new("RGB", (3, 3)), png=base64.b64encode(out.getvalue()).decode())))
+
+
+def test_the_corners_of_a_line_are_round() -> None:
+    line = {"kind": "polyline", "points": [1, 1, 9, 1, 2, 3], "stroke": "#e0951f"}
+    (page,) = PdfReader(io.BytesIO(render(figure(line)))).pages
+    contents = page.get_contents()
+    assert contents is not None and b"\n1 j" in contents.get_data()

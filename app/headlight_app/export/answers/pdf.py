@@ -92,6 +92,7 @@ def _draw_polyline(canvas: Any, shape: Polyline) -> None:
 def _set_stroke(canvas: Any, shape: Curve | Polyline) -> None:
     canvas.setStrokeColor(shape.stroke, alpha=shape.opacity)
     canvas.setLineWidth(max(shape.stroke_width, 0.0))
+    canvas.setLineJoin(1)  # round: the tip of an arrow is no spike
     if shape.dashed:
         canvas.setDash(DASHES)
 

@@ -195,11 +195,12 @@ export function addLegend(figure: Figure, series: Omit<Series, "values">[], box:
   const { size } = figure.look;
   let [x, y] = [box.x, box.y];
   series.forEach((one, place) => {
-    const long = textWidth(one.name, size) + 3.5 * size;
+    const name = fitText(one.name, size, box.width - 2.2 * size);
+    const long = textWidth(name, size) + 3.5 * size;
     if (x > box.x && x + long > box.x + box.width) [x, y] = [box.x, y + size * LINE_HEIGHT];
     const points = [x, y + size, x + 1.75 * size, y + size];
     figure.shapes.push({ kind: "polyline", points, ...lineStyle(figure, one, place) });
-    addLines(figure, [one.name], x + 2.2 * size, y);
+    addLines(figure, [name], x + 2.2 * size, y);
     x += long;
   });
   return y + size * LINE_HEIGHT;

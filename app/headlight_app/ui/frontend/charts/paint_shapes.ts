@@ -50,6 +50,7 @@ function paintLine(
 ) {
   context.strokeStyle = stroke;
   context.lineWidth = stroke_width;
+  context.lineJoin = "round";
   context.globalAlpha = opacity;
   context.setLineDash(dashed ? DASH : []);
   context.beginPath();

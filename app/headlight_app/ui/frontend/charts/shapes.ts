@@ -14,6 +14,7 @@ export const MARGIN = 2;
 const SCALE = 10.4; // width of a colour scale, in font sizes
 const MOST_NAME = 10.5; // length of a name above a map, in font sizes
 const LARGE_NAMES = 16; // columns; with fewer, names are larger in a wide figure
+const TURN = 0.42; // of the sides of an arrow's head to its line
 const MIN_VECTOR_CELL = 1.3; // millimetres; cells at least this large are drawn one by one
 
 /** A figure with its title, and the y coordinate below it. */
@@ -84,6 +85,14 @@ function scaledShape(shape: Shape, scale: number, { x, y }: Point): Shape {
   const lengths = ["width", "height", "radius", "size", "text_width", "stroke_width", "left", "top", "gap"];
   const scaled = Object.entries(shape).map(([name, value]) => [name, lengths.includes(name) ? value * scale : value]);
   return { ...Object.fromEntries(scaled), x: x + shape.x * scale, y: y + shape.y * scale };
+}
+
+/** The head of an arrow, from one corner over the tip to the other. @param line ends at the tip @param side its length */
+export function arrowHead(line: number[], side: number) {
+  const [fromX, fromY, x, y] = line.slice(-4);
+  const angle = Math.atan2(y - fromY, x - fromX);
+  const corner = (turn: number) => [x - side * Math.cos(angle + turn), y - side * Math.sin(angle + turn)];
+  return [...corner(TURN), x, y, ...corner(-TURN)];
 }
 
 /** The colours of 256 byte codes. */

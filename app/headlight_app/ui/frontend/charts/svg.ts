@@ -68,6 +68,7 @@ export function shapeElement(shape: Shape, palette: string[], dash: string = PRI
       fill: "none",
       stroke,
       "stroke-width": stroke_width,
+      "stroke-linejoin": "round",
       "stroke-opacity": opacity,
       "stroke-dasharray": dashed ? dash : undefined,
     });

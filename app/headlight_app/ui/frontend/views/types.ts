@@ -211,7 +211,7 @@ export interface GraphView extends CommonView {
   nodes: string[];
   places: Numeric[][];
   edges: [number, number][];
-  shades: number[];
+  shades: Numeric[];
   marked: number | null;
 }
 export interface SoundView extends CommonView {

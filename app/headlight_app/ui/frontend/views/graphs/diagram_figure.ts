@@ -2,7 +2,7 @@
 
 import { hexColour, tint } from "../../charts/colours.ts";
 import { addWords, beginSheet, PRINT_SHEET } from "../../charts/figure_text.ts";
-import { addDrawing, roomOf } from "../../charts/shapes.ts";
+import { addDrawing, arrowHead, roomOf } from "../../charts/shapes.ts";
 import type { Box, Figure } from "../../export/types.ts";
 import { layoutDiagram } from "../../model_diagram/diagram_layout.ts";
 import type { DiagramBox, DiagramLine } from "../../model_diagram/types.ts";
@@ -10,7 +10,7 @@ import type { ModelDiagramView } from "../types.ts";
 
 const [TITLE_SIZE, DETAIL_SIZE] = [13, 11.5];
 const [RADIUS, ARM] = [9, 5]; // pixels of the sign of a sum
-const [HEAD, TURN] = [7, 0.45]; // the sides of an arrow's head, and their angle to its line
+const HEAD = 7; // the sides of an arrow's head
 const BLOCK = hexColour(tint(PRINT_SHEET.ground, 0.6));
 const NETWORK = "#4a83cc";
 const SHADE = 0.16; // of a colour in white
@@ -36,13 +36,7 @@ export function addDiagram(figure: Figure, { diagram }: ModelDiagramView, box: B
 function addFlow(figure: Figure, { points, arrow, memory = false }: DiagramLine) {
   const stroke = memory ? figure.look.beam : figure.look.quiet;
   addStroke(figure, points, stroke, memory);
-  if (!arrow) return;
-  const [fromX, fromY, x, y] = points.slice(-4);
-  const corner = (turn: number) => {
-    const angle = Math.atan2(y - fromY, x - fromX) + turn;
-    return [x - HEAD * Math.cos(angle), y - HEAD * Math.sin(angle)];
-  };
-  addStroke(figure, [...corner(TURN), x, y, ...corner(-TURN)], stroke);
+  if (arrow) addStroke(figure, arrowHead(points, HEAD), stroke);
 }
 
 function addStroke({ shapes }: Figure, points: number[], stroke: string, dashed: boolean = false) {

@@ -13,7 +13,7 @@ const [UNIT, MARGIN, RADIUS] = [72, 34, 23]; // pixels: length of an edge, margi
 
 export function createGraph(view: GraphView) {
   const figure = beginSheet(0, describe(view));
-  addGraph(figure, view, divergingColour);
+  addGraph(figure, view, divergingColour, Infinity);
   const box = createElement("div", "chart graph", [figureSheet(figure)]);
   box.style.width = `${figure.width}px`;
   return box;
@@ -22,14 +22,15 @@ export function createGraph(view: GraphView) {
 /** The same in a figure for print. Returns its bottom edge. */
 export function addGraphDrawing(figure: Figure, view: GraphView, box: Box) {
   const sheet = beginSheet(0, "", PRINT_SHEET);
-  addGraph(sheet, view, (share) => hexColour(tint(PRINT_SHEET.beam, mixedShare(share))));
+  addGraph(sheet, view, (share) => hexColour(tint(PRINT_SHEET.beam, mixedShare(share))), UNIT);
   return addDrawing(figure, sheet, box);
 }
 
-/** Draws the graph, and sets the size of the figure in pixels. @param colourOf a share */
-function addGraph(figure: Figure, view: GraphView, colourOf: (share: number) => string) {
+/** Draws the graph, and sets the size of the figure in pixels. @param colourOf a share @param room of a name */
+function addGraph(figure: Figure, view: GraphView, colourOf: (share: number) => string, room: number) {
   const { shapes, look } = figure;
   const points = view.places.map(([x, y]) => [Number(x) * UNIT, Number(y) * UNIT]);
+  if (!points.length) return;
   const [left, top] = [0, 1].map((axis) => Math.min(...points.map((point) => point[axis])) - MARGIN);
   const [right, bottom] = [0, 1].map((axis) => Math.max(...points.map((point) => point[axis])) + MARGIN);
   [figure.width, figure.height] = [right - left, bottom - top];
@@ -39,21 +40,21 @@ function addGraph(figure: Figure, view: GraphView, colourOf: (share: number) => 
     shapes.push({ kind: "polyline", points: [...at(one), ...at(other)], ...line });
   }
   view.nodes.forEach((name, node) => {
-    const [[x, y], share] = [at(node), view.shades[node]];
+    const [[x, y], share, hasShare] = [at(node), Number(view.shades[node]), view.shades.length > 0];
     const [stroke, thick] = node === view.marked ? [look.ink, 3] : [look.line, 1.2];
-    const fill = share === undefined ? look.paper : colourOf(share);
+    const fill = Number.isFinite(share) ? colourOf(share) : look.paper;
     shapes.push({ kind: "circle", x, y, radius: RADIUS, fill, stroke, stroke_width: thick * look.thin });
-    const middle = { anchor: "middle" as const, room: UNIT };
-    addWords(figure, name, x, share === undefined ? y + 4 : y - 2, { ...middle, size: 13, bold: true });
-    if (share !== undefined) addWords(figure, shareWords(share), x, y + 12, middle);
+    const middle = { anchor: "middle" as const, room };
+    addWords(figure, name, x, hasShare ? y - 2 : y + 4, { ...middle, size: 13, bold: true });
+    if (hasShare) addWords(figure, shareWords(share), x, y + 12, middle);
   });
 }
 
 function describe({ nodes, edges, shades }: GraphView) {
-  const shares = nodes.map((name, node) => (shades.length ? `${name} ${shareWords(shades[node])}` : name));
+  const shares = nodes.map((name, node) => (shades.length ? `${name} ${shareWords(Number(shades[node]))}` : name));
   return `${shares.join(", ")}; edges ${edges.map(([one, other]) => `${nodes[one]}–${nodes[other]}`).join(", ")}`;
 }
 
 function shareWords(share: number) {
-  return `${Math.round(share * 100)} %`;
+  return Number.isFinite(share) ? `${Math.round(share * 100)} %` : "–";
 }

@@ -1,12 +1,13 @@
 // Vectors in the plane.
 
 import { seriesColour } from "../../charts/figure_charts.ts";
+import { arrowHead } from "../../charts/shapes.ts";
 import type { Figure } from "../../export/types.ts";
 import type { ArrowsView } from "../types.ts";
-import type { Name, Place, Plane } from "./plane.ts";
-import { addName, isCovering, nameWidth, SIZE } from "./plane.ts";
+import type { Extent, Name, Place, PlacedName, Plane } from "./plane.ts";
+import { addName, nameAt, placeOf, SIZE, writtenExtents } from "./plane.ts";
 
-const [HEAD, TURN] = [11, 0.42]; // of the head of an arrow: the length of its sides, and their angle to the shaft
+const HEAD = 11; // the sides of the head of an arrow
 const STEPS = [0, 0.2, 0.4, 0.6, 0.8, 0.9, 1]; // along an arrow
 // Distances of a name from the tip, along its arrow and across it.
 const PLACES = [
@@ -32,11 +33,7 @@ export function arrowsPlane({ arrows, groups }: ArrowsView): Plane {
 
 function addArrows(figure: Figure, arrows: ArrowsView["arrows"], place: Place) {
   const size = figure.width;
-  const tips = arrows.map(({ label, x, y }) => {
-    const [left, top] = place(x, y);
-    return { left, top, width: nameWidth(label) };
-  });
-  const names = placeNames(tips, size);
+  const tips = arrows.map(({ label, x, y }) => nameAt(label, place(x, y), size));
   arrows.forEach(({ group, shade }, index) => {
     figure.shapes.push({
       kind: "polyline",
@@ -47,36 +44,29 @@ function addArrows(figure: Figure, arrows: ArrowsView["arrows"], place: Place) {
       dashed: false,
     });
   });
-  arrows.forEach(({ label }, index) => {
-    addName(figure, label, names[index]);
-  });
+  for (const name of placeNames(tips, size, writtenExtents(figure))) addName(figure, name);
 }
 
 /** The shaft and the head of an arrow as one line, so that no part of a faint one is darker; a dot for zero. */
 function arrowTo({ left, top }: Name, size: number) {
   const [x, y] = [left - size / 2, top - size / 2];
   if (Math.hypot(x, y) < 1) return [left - 1.5, top, left + 1.5, top];
-  const corner = (turn: number) => {
-    const angle = Math.atan2(y, x) + turn;
-    return [left - HEAD * Math.cos(angle), top - HEAD * Math.sin(angle)];
-  };
-  return [size / 2, size / 2, left, top, ...corner(TURN), left, top, ...corner(-TURN)];
+  const shaft = [size / 2, size / 2, left, top];
+  return [...shaft, ...arrowHead(shaft, HEAD)];
 }
 
 /**
  * The positions of the names of arrows: beyond or beside their tips, if possible without overlapping names or arrows.
- * @param tips of arrows that begin at the origin, with the width of each name @param size of the sheet
+ * @param tips of arrows that begin at the origin, with their names @param size of the sheet
+ * @param written what they also must not cover
  */
-export function placeNames(tips: Name[], size: number): Name[] {
+export function placeNames(tips: Name[], size: number, written: Extent[] = []): PlacedName[] {
   const shafts = tips.flatMap(({ left, top }) =>
     STEPS.map((share) => [size / 2 + share * (left - size / 2), size / 2 + share * (top - size / 2)]),
   );
-  const placed: Name[] = [];
-  for (const tip of tips) {
-    const boxes = boxesAround(tip, size);
-    const free = boxes.filter((box) => !placed.some((other) => isCovering(box, other)));
-    placed.push(free.find((box) => !shafts.some(([x, y]) => isWithin(box, x, y))) ?? free[0] ?? boxes[0]);
-  }
+  const hidesShaft = (box: Extent) => shafts.some(([x, y]) => isWithin(box, x, y));
+  const placed: PlacedName[] = [];
+  for (const tip of tips) placed.push(placeOf(tip, boxesAround(tip, size), [...written, ...placed], hidesShaft));
   return placed;
 }
 
@@ -95,6 +85,6 @@ function boxesAround({ left, top, width }: Name, size: number) {
   });
 }
 
-function isWithin({ left, top, width }: Name, x: number, y: number) {
+function isWithin({ left, top, width }: Extent, x: number, y: number) {
   return x > left - 2 && x < left + width + 2 && y > top - 12 && y < top + 4;
 }

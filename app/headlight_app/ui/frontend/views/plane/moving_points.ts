@@ -1,21 +1,34 @@
 // Named points that move from frame to frame, with a slider and a button that plays them; in a figure, the last frame.
 
 import { addCurve, seriesColour } from "../../charts/figure_charts.ts";
-import { addLines, beginSheet } from "../../charts/figure_text.ts";
+import { addLines, beginSheet, wrapText } from "../../charts/figure_text.ts";
 import { shapeElement, svg } from "../../charts/svg.ts";
 import { createElement } from "../../dom/dom.ts";
+import { remembered } from "../../dom/memory.ts";
 import type { Box, Figure } from "../../export/types.ts";
 import type { MovingPointsView, Numeric } from "../types.ts";
-import type { Name, Place, Plane } from "./plane.ts";
-import { addName, addPlaneDrawing, createPlane, LARGE, nameWidth, placing } from "./plane.ts";
+import type { Name, Place, PlacedName, Plane } from "./plane.ts";
+import {
+  addName,
+  addPlaneDrawing,
+  createPlane,
+  GAP,
+  LARGE,
+  nameAt,
+  nameWidth,
+  placing,
+  writtenExtents,
+} from "./plane.ts";
 import { addPoint, placeLabels } from "./points.ts";
 
 const FRAME_MILLISECONDS = 90;
-const GAP = 8; // pixels between a point and its name
 const TRAIL_OPACITY = 0.35;
+
+const knownWidths = remembered((_view: MovingPointsView) => new Map<string, number>()); // of names
 
 export function createMovingPoints(view: MovingPointsView) {
   const { frames, names } = view;
+  if (!frames.length) return createElement("div");
   const plane = movingPlane(view, () => {});
   const { place } = placing(plane.vectors, LARGE);
   const moving = svg("g");
@@ -59,9 +72,11 @@ export function createMovingPoints(view: MovingPointsView) {
 
 /** The last frame with the trails to it. Returns the bottom edge. */
 export function addMovingPoints(figure: Figure, view: MovingPointsView, box: Box) {
+  if (!view.frames.length) return box.y;
   const shown = { frame: view.frames.length - 1, placeNames: placeLabels };
   const plane = movingPlane(view, (sheet, place) => addFrame(sheet, view, { ...shown, place }));
-  const named = addLines(figure, [view.names[shown.frame]], box.x, box.y, { fill: figure.look.quiet });
+  const { size, quiet: fill } = figure.look;
+  const named = addLines(figure, wrapText(view.names[shown.frame], size, box.width), box.x, box.y, { fill });
   return addPlaneDrawing(figure, plane, { ...box, y: named });
 }
 
@@ -77,16 +92,18 @@ function vectorOf([x, y]: Numeric[]): [number, number] {
 /** @param placeNames from the places of the points */
 function addFrame(
   figure: Figure,
-  { labels, frames, groups }: MovingPointsView,
-  { frame, place, placeNames }: { frame: number; place: Place; placeNames: (points: Name[], size: number) => Name[] },
+  view: MovingPointsView,
+  { frame, place, placeNames }: { frame: number; place: Place; placeNames: typeof placeLabels },
 ) {
+  const { labels, frames, groups } = view;
   const { look, width } = figure;
   const vectors = frames[frame].map(vectorOf);
   const words = namesTogether(labels, vectors);
   const places = vectors.map((vector) => place(...vector));
   const names = placeNames(
-    places.map(([left, top], index) => ({ left, top, width: nameWidth(words[index]) })),
+    places.map((point, index) => nameAt(words[index], point, width, (name) => knownWidth(view, name))),
     width,
+    writtenExtents(figure),
   );
   labels.forEach((_, index) => {
     const trail = frames.slice(0, frame + 1).map((points) => place(...vectorOf(points[index])));
@@ -96,15 +113,24 @@ function addFrame(
   labels.forEach((_, index) => {
     if (!places[index].every(Number.isFinite)) return;
     addPoint(figure, places[index], groups[index] ?? index);
-    if (words[index]) addName(figure, words[index], names[index]);
+    if (words[index]) addName(figure, names[index]);
   });
 }
 
+/** The width of a name, measured once for all frames. */
+function knownWidth(view: MovingPointsView, name: string) {
+  const known = knownWidths(view);
+  const width = known.get(name) ?? nameWidth(name);
+  known.set(name, width);
+  return width;
+}
+
 /** Always on the same side of its point, so that it does not jump between frames, unless it would be cut. */
-function placeBeside(points: Name[], size: number) {
-  return points.map(({ left, top, width }) => {
+function placeBeside(points: Name[], size: number): PlacedName[] {
+  return points.map((point) => {
+    const { left, top, width } = point;
     const isCut = left + GAP + width > size;
-    return { left: isCut ? left - GAP - width : left + GAP, top: top + 4, width };
+    return { ...point, left: isCut ? left - GAP - width : left + GAP, top: top + 4, isCovered: false };
   });
 }
 

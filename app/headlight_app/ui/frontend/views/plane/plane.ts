@@ -6,7 +6,7 @@ import { addWords, beginSheet, PRINT_SHEET, textWidth } from "../../charts/figur
 import { ticks } from "../../charts/scale.ts";
 import { addDrawing, roomOf } from "../../charts/shapes.ts";
 import { figureSheet } from "../../charts/svg.ts";
-import { createElement } from "../../dom/dom.ts";
+import { createElement, shortenText } from "../../dom/dom.ts";
 import type { Box, Figure } from "../../export/types.ts";
 import { createLegend } from "../lines.ts";
 
@@ -20,12 +20,15 @@ export interface Plane {
   groups: string[];
   draw(figure: Figure, place: Place): void;
 }
-export type Name = { left: number; top: number; width: number }; // its left end and its baseline
+export type Extent = { left: number; top: number; width: number }; // of a line of text: its left end and its baseline
+export type Name = Extent & { words: string };
+export type PlacedName = Name & { isCovered: boolean };
 
 export const SIZE = 320;
 export const LARGE = 560; // for many names
 export const LINE = 13; // the height of a name
 const MARGIN = 26;
+export const GAP = 8; // pixels between a point and its name
 const EDGE = 6; // from a line to the edge
 
 /** @param controls above it */
@@ -67,15 +70,45 @@ export function placing(vectors: Vector[], size: number): { reach: number; place
   return { reach, place: (x, y) => [size / 2 + x * scale, size / 2 - y * scale] };
 }
 
-export function addName(figure: Figure, words: string, { left, top }: Pick<Name, "left" | "top">) {
-  addWords(figure, words, left, top, { anchor: "start", room: figure.width, size: LINE, bold: true });
+/** A name at a point, cut to the room on the wider side of it. */
+export function nameAt(words: string, [left, top]: Vector, size: number, measure = nameWidth): Name {
+  const cut = shortenText(words, Math.max(left, size - left) - GAP, measure);
+  return { words: cut, left, top, width: measure(cut) };
 }
 
 export function nameWidth(words: string) {
   return textWidth(words, LINE, true);
 }
 
-export function isCovering(one: Name, other: Name) {
+/** Names that are placed; one that would cover others is only written on the screen, where it has an edge around it. */
+export function addName({ shapes, look }: Figure, { words, left, top, width, isCovered }: PlacedName) {
+  if (isCovered && look === PRINT_SHEET) return;
+  const type = { size: LINE, anchor: "start" as const, rotation: 0, bold: true, fill: look.ink };
+  shapes.push({ kind: "text", x: left, y: top, ...type, text: words, text_width: width });
+}
+
+/** Where something is written already. */
+export function writtenExtents({ shapes }: Figure): Extent[] {
+  return shapes.flatMap((shape) => {
+    if (shape.kind !== "text") return [];
+    const share = { start: 0, middle: 0.5, end: 1 }[shape.anchor];
+    return [{ left: shape.x - share * shape.text_width, top: shape.y, width: shape.text_width }];
+  });
+}
+
+/** The first of some places for a name that covers none of those `taken`. @param isWorse whether another is better */
+export function placeOf(
+  name: Name,
+  places: Extent[],
+  taken: Extent[],
+  isWorse: (place: Extent) => boolean,
+): PlacedName {
+  const free = places.filter((place) => !taken.some((other) => isCovering(place, other)));
+  const found = free.find((place) => !isWorse(place)) ?? free[0];
+  return { ...name, ...(found ?? places[0]), isCovered: !found };
+}
+
+export function isCovering(one: Extent, other: Extent) {
   const apart = one.left >= other.left + other.width || other.left >= one.left + one.width;
   return !apart && Math.abs(one.top - other.top) < LINE;
 }

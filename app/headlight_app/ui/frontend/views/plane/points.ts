@@ -4,12 +4,11 @@ import { seriesColour } from "../../charts/figure_charts.ts";
 import { addWords } from "../../charts/figure_text.ts";
 import type { Figure } from "../../export/types.ts";
 import type { PointsView } from "../types.ts";
-import type { Name, Place, Plane } from "./plane.ts";
-import { addName, isCovering, LARGE, LINE, nameWidth, SIZE } from "./plane.ts";
+import type { Extent, Name, Place, PlacedName, Plane } from "./plane.ts";
+import { addName, GAP, isCovering, LARGE, LINE, nameAt, placeOf, SIZE, writtenExtents } from "./plane.ts";
 
 const [CROWDED, LONG] = [10, 16]; // above these numbers of names and of letters, the plane is larger
 const DOT = 4.5; // the radius of a point
-const GAP = 8; // between a point and its name
 
 export function pointsPlane(view: PointsView): Plane {
   const { points, groups } = view;
@@ -29,13 +28,11 @@ function addPoints(figure: Figure, { points, x_title, y_title }: PointsView, pla
   if (x_title) addWords(figure, x_title, size - GAP, size / 2 - 6, { anchor: "end", ...quiet });
   if (y_title) addWords(figure, y_title, size / 2 + 6, 14, { anchor: "start", ...quiet });
   const places = points.map(([, x, y]) => place(x, y));
-  const names = placeLabels(
-    places.map(([left, top], index) => ({ left, top, width: nameWidth(points[index][0]) })),
-    size,
-  );
-  points.forEach(([label, , , group], index) => {
+  const names = points.map(([label], index) => nameAt(label, places[index], size));
+  const placed = placeLabels(names, size, writtenExtents(figure));
+  points.forEach(([, , , group], index) => {
     addPoint(figure, places[index], group);
-    addName(figure, label, names[index]);
+    addName(figure, placed[index]);
   });
 }
 
@@ -45,18 +42,19 @@ export function addPoint({ shapes, look }: Figure, [x, y]: number[], group: numb
 
 /**
  * The positions of the labels of points: beside their points, on the sheet, if possible without overlapping others.
- * @param size of the sheet
+ * @param size of the sheet @param written what they also must not cover
  */
-export function placeLabels(points: Name[], size: number): Name[] {
-  const placed: Name[] = [];
+export function placeLabels(points: Name[], size: number, written: Extent[] = []): PlacedName[] {
+  const placed: PlacedName[] = [];
   const dots = points.map(({ left, top }) => ({ left: left - DOT, top: top + 4, width: 2 * DOT }));
-  for (const { left, top, width } of points) {
+  for (const point of points) {
+    const { left, top, width } = point;
     const sides = [0, 1, -1, 2, -2].flatMap((line) =>
       [left + GAP, left - GAP - width].map((start) => ({ left: start, top: top + 4 + line * LINE, width })),
     );
     const inside = sides.filter((box) => box.left >= 0 && box.left + width <= size);
-    const free = inside.filter((box) => !placed.some((other) => isCovering(box, other)));
-    placed.push(free.find((box) => !dots.some((dot) => isCovering(box, dot))) ?? free[0] ?? inside[0] ?? sides[0]);
+    const hidesDot = (box: Extent) => dots.some((dot) => isCovering(box, dot));
+    placed.push(placeOf(point, inside, [...written, ...placed], hidesDot));
   }
   return placed;
 }
