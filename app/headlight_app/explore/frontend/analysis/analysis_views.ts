@@ -1,5 +1,6 @@
 // An analysis whose views are computed in Python: on the screen, as a figure, and as numbers.
 
+import { withoutIsolates } from "../../../ui/frontend/charts/figure_text.ts";
 import { updateChildren } from "../../../ui/frontend/dom/dom.ts";
 import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
 import { remembered } from "../../../ui/frontend/dom/memory.ts";
@@ -196,7 +197,7 @@ export function drawingOf(
   const said = new Set([title, ...rows.flatMap(captionsOf), words].filter(Boolean));
   return {
     name,
-    shown: [...said].join("; ").replace(ISOLATES, ""),
+    shown: withoutIsolates([...said].join("; ")),
     sides: [{ ...runOf(page), ...side }],
     draw: drawViews(rows),
     tables: tablesOf(rows),

@@ -40,6 +40,7 @@ export const PRINT_SHEET: Look = {
 };
 export const PRINT_FONT = "Helvetica, Arial, sans-serif";
 export const LINE_HEIGHT = 1.35; // in font sizes
+const ISOLATES = /[\u2066-\u2069]/g; // around tokens in a sentence, whose direction may be another one
 const HEADING_SIZE = 2.9;
 const FOOT_SIZE = 1.8;
 const measuringContext = remembered((page: Document) => context2d(page.createElement("canvas")));
@@ -58,6 +59,11 @@ export function textWidth(text: string, size: number, bold: boolean = false) {
   const context = measuringContext(document);
   context.font = `${bold ? "bold " : ""}100px ${PRINT_FONT}`;
   return (context.measureText(text).width * size) / 100;
+}
+
+/** For a program that would draw isolates, which have no width, as boxes. */
+export function withoutIsolates(text: string) {
+  return text.replace(ISOLATES, "");
 }
 
 export function fitText(text: string, size: number, width: number) {

@@ -1,6 +1,6 @@
 // Figures as files: SVG and PNG are made here, PDF by the server from the same shapes.
 
-import { PRINT_COLOURS, PRINT_FONT } from "../charts/figure_text.ts";
+import { PRINT_COLOURS, PRINT_FONT, withoutIsolates } from "../charts/figure_text.ts";
 import { roundedNumber, shapeElement, svg } from "../charts/svg.ts";
 import { saveBlob, saveFile } from "../dom/clipboard.ts";
 import { context2d } from "../dom/dom.ts";
@@ -48,7 +48,9 @@ function pdfRequest({ width, height, title, palette, shapes }: Figure, { line, f
     if (shape.kind === "heatmap") return { ...shape, codes: toBase64(shape.codes), palette: shape.palette ?? null };
     if (shape.kind === "rectangle" || shape.kind === "circle")
       return { fill: "", stroke: "", stroke_width: 0, ...shape };
-    return shape.kind === "text" && !PDF_FONT.test(shape.text) ? textStamp(shape) : shape;
+    if (shape.kind !== "text") return shape;
+    const text = withoutIsolates(shape.text);
+    return PDF_FONT.test(text) ? { ...shape, text } : textStamp(shape);
   });
   return { figure: { width, height, title, subject: line, keywords: fields, palette, shapes: encoded } };
 }

@@ -13,6 +13,7 @@ const DIGITS = 3; // of the numbers in front of a row
 
 /** @param note tells the cell under the pointer */
 export function createMatrix(view: MatrixView, picks: Picks | undefined, note: HTMLElement) {
+  if (!view.values.length) return createElement("div");
   const table = createElement("table", view.cell_notes.length ? "heat noted" : "heat");
   if (view.title) table.ariaLabel = view.title;
   const head = createHead(view);

@@ -7,9 +7,8 @@ import { verdictWords } from "../texts.ts";
 import type { ClaimsView, EquationsView, VerdictView } from "../types.ts";
 import { plainFormula } from "./plain_formula.ts";
 
-const ISOLATES = /[\u2066-\u2069]/g; // around tokens in a sentence
-
 export function addClaims(figure: Figure, { claims }: ClaimsView, box: Box) {
+  if (!claims.length) return box.y;
   const rows = claims.map(({ said, right }) => [`“${said}”`, right]);
   return addTextColumns(figure, ["What is said", "What is right"], rows, box);
 }
@@ -24,6 +23,6 @@ export function addVerdict(figure: Figure, view: VerdictView, box: Box) {
 }
 
 function addWrapped(figure: Figure, texts: string[], { x, y, width }: Box) {
-  const lines = texts.flatMap((text) => wrapText(text.replace(ISOLATES, ""), LABEL_SIZE, width));
+  const lines = texts.flatMap((text) => wrapText(text, LABEL_SIZE, width));
   return addLines(figure, lines, x, y) + 1;
 }

@@ -13,7 +13,7 @@ import {
   wrapText,
 } from "../../charts/figure_text.ts";
 import { addTokens } from "../../charts/figure_tokens.ts";
-import { addColourScale, addPanels, beginFigure, colourNames, titled } from "../../charts/shapes.ts";
+import { addColourScale, addPanels, beginFigure, colourNames, GAP, MARGIN, titled } from "../../charts/shapes.ts";
 import { table } from "../../dom/table.ts";
 import type { Box, Figure, ShownFigure } from "../../types.ts";
 import { barNumber, isAlone } from "../bars.ts";
@@ -129,7 +129,7 @@ function drawParts(parts: Part[], across: number = 1): ShownFigure["draw"] {
 }
 
 function addParts(figure: Figure, y: number, parts: Part[], across: number) {
-  const most = Math.max(Math.min(across, Math.floor(figure.width / LEAST_PANEL)), 1);
+  const most = Math.max(Math.min(across, Math.floor((figure.width - 2 * MARGIN + GAP) / (LEAST_PANEL + GAP))), 1);
   const runs: Part[][] = [];
   for (const part of parts) {
     const run = runs.at(-1);
@@ -168,6 +168,7 @@ function panelOf(figure: Figure, { view, title = "", text = "" }: Part): (box: B
 }
 
 function addMatrix(figure: Figure, view: MatrixView, box: Box) {
+  if (!view.values.length) return box.y;
   const scales = scalesOf(view);
   const columns = [
     ...Object.keys(view.row_numbers),

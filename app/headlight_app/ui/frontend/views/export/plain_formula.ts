@@ -2,18 +2,20 @@
 
 import { createFormula } from "../../formulas/formula.ts";
 
+const AFTER_NAME = "[mathvariant=normal] + mspace:last-child"; // the gap of a function
 const CLOSING = /^\p{Pe}$/u;
 const NEXT_TO = /^[\p{Ps}\p{Pe}|‖/′∂\u2207]$/u; // signs without spaces around them; the last is that of a gradient
 const WHOLE = /^\([^()]*\)$/; // in parentheses already
 const FACTOR = /^[√−∂]?[\p{L}\p{N}._^]*$/u; // needs none in a fraction
 const SCRIPT = /^−?[\p{L}\p{N}.]*$/u; // needs none above or below
+const [ENDING, BEGINNING] = [/[\p{L}\p{N}\p{Pe}]$/u, /^[√−∂\p{L}\p{N}\p{Ps}]/u]; // of factors
 const [SCRIPTED, NAMED] = [/[_^](\([^()]*\)|[^\s()]*)$/u, /^\p{L}{2}/u]; // ends and starts that need a space between
 
 export function plainFormula(latex: string) {
   return written(createFormula(latex))
     .replace(/ +/g, " ")
-    .replace(/ (?=[,;)\]])|(?<=[([/]) |(?<=\p{L}) (?=\()/gu, "")
-    .replace(/[ \u00a0]+/g, " ") // words of a text have such spaces
+    .replace(/[ \u00a0](?=[,;)\]])|(?<=[([/])[ \u00a0]|(?<=\p{L}) (?=\()/gu, "")
+    .replace(/[ \u00a0]+/g, " ") // those that are written, and those of a text, do not break
     .trim();
 }
 
@@ -24,7 +26,7 @@ function written(node: Element): string {
     case "mfrac":
       return `${grouped(base, FACTOR)}/${grouped(second, FACTOR)}`;
     case "msqrt":
-      return `√${grouped(joined(parts), FACTOR)}`;
+      return `√${grouped(joined(node, parts), FACTOR)}`;
     case "msub":
       return `${base.trim()}_${grouped(second, SCRIPT)}${base.endsWith(" ") ? " " : ""}`;
     case "msup":
@@ -40,19 +42,24 @@ function written(node: Element): string {
     case "mtable":
       return parts.join("; ");
     case "mtr":
-      return parts.join(" ");
+      return parts.join(", ");
     case "mspace":
-      return " ";
+      return node.matches(AFTER_NAME) ? " " : "\u00a0";
     case "mo":
       return writtenSign(node);
   }
-  const words = parts.length ? joined(parts) : (node.textContent ?? "");
+  const words = parts.length ? joined(node, parts) : (node.textContent ?? "");
   return node.querySelector(":scope > mtable") ? ` ${words} ` : words;
 }
 
 /** Factors side by side, apart where they would read as one. */
-function joined(parts: string[]) {
-  return parts.reduce((left, right) => {
+function joined({ children }: Element, parts: string[]) {
+  return parts.reduce((left, right, place) => {
+    const isPart = [...children]
+      .slice(Math.max(place - 1, 0), place + 1)
+      .some((child) => child.matches("mfrac, msqrt"));
+    if (isPart && ENDING.test(left) && BEGINNING.test(right))
+      return `${left}${/\d$/.test(left) && /^\d/.test(right) ? " · " : "\u00a0"}${right}`;
     const isFactor = SCRIPTED.test(left) && /^[\p{L}\p{N}]/u.test(right);
     const isName = /[\p{L}\p{N})]$/u.test(left) && NAMED.test(right);
     return `${left}${isFactor || isName ? " " : ""}${right}`;

@@ -36,7 +36,10 @@ const COORDINATES = { coordinate: ["x", "y"] };
 const NUMBERS: { [Kind in View["kind"]]?: (view: Extract<View, { kind: Kind }>) => Numbers } = table({
   matrix: matrixNumbers,
   heat_map: matrixNumbers,
-  changes: ({ parts }) => ({ axes: { part: parts.map(([name]) => name) }, values: parts.map(([, number]) => number) }),
+  changes: ({ parts }) => ({
+    axes: { part: counted(parts.map(([name]) => name)) },
+    values: parts.map(([, number]) => number),
+  }),
   bars: ({ series, labels }) => seriesNumbers(series, "series", { bar: labels }),
   lines: ({ series, series_title, x, x_title }) =>
     seriesNumbers(series, series_title, { [x_title || "x"]: x.map(String) }),
@@ -52,22 +55,24 @@ const NUMBERS: { [Kind in View["kind"]]?: (view: Extract<View, { kind: Kind }>) 
     axes: { point: counted(points.map(([label]) => label)), coordinate: [x_title || "x", y_title || "y"] },
     values: points.map(([, x, y]) => [x, y]),
   }),
-  graph: ({ nodes, shades }) => ({ axes: { node: nodes }, values: shades }),
+  graph: ({ nodes, shades }) => ({ axes: { node: counted(nodes) }, values: shades }),
   alignment: ({ answer, read, weights }) => ({
     axes: { answer: counted(answer), read: counted(read) },
     values: weights,
   }),
   spans: ({ labels, spans }) => ({ axes: { span: counted(labels), end: ["from", "to"] }, values: spans }),
   image: ({ shades }) => ({
-    axes: { drawing: shades.map(([name]) => name), patch: (shades[0]?.[1] ?? []).map((_, patch) => String(patch)) },
+    axes: {
+      drawing: counted(shades.map(([name]) => name)),
+      patch: (shades[0]?.[1] ?? []).map((_, patch) => String(patch)),
+    },
     values: shades.map(([, numbers]) => numbers),
   }),
-  flow: ({ edges, columns, rows }) => ({
-    axes: {
-      edge: counted(edges.map(([kind, row, from, to]) => `${kind}, ${rows[row]}: ${columns[from]} to ${columns[to]}`)),
-    },
-    values: edges.map(([, , , , share]) => share),
-  }),
+  flow: ({ edges, columns, rows }) => {
+    const names = counted(columns);
+    const written = edges.map(([kind, row, from, to]) => `${kind}, ${rows[row]}: ${names[from]} to ${names[to]}`);
+    return { axes: { edge: counted(written) }, values: edges.map(([, , , , share]) => share) };
+  },
 });
 
 /** Tables whose files are named after a page. */
@@ -92,7 +97,7 @@ function matrixNumbers({ values, rows, columns, row_axis, column_axis }: MatrixV
   const [row, column] = [row_axis || "row", column_axis || "column"];
   const axes = {
     [row]: values.map((_, place) => rows[place] ?? String(place)),
-    [row === column ? `other ${column}` : column]: values[0].map((_, place) => columns[place] ?? String(place)),
+    [row === column ? `other ${column}` : column]: (values[0] ?? []).map((_, place) => columns[place] ?? String(place)),
   };
   return { axes, values };
 }
