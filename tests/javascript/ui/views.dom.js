@@ -715,7 +715,7 @@ test("numbers from 0 have the colours of attention maps, up to the largest or to
 test("in a figure a view without a title has the title and the text of its row", () => {
   const row = { ...rowsOf({ ...BARS, title: "" })[0], title: "Next token", text: "after \u2068“and”\u2069" };
   const texts = drawViews([row])(85, "All").figure.shapes.flatMap((shape) => (shape.kind === "text" ? shape.text : []));
-  assert.deepEqual(texts.slice(0, 3), ["All", "Next token", "after “and”"]);
+  assert.deepEqual(texts.slice(0, 3), ["All", "Next token", "after \u2068“and”\u2069"]);
   const titled = drawViews([{ ...row, views: [BARS] }])(85, "All").figure.shapes;
   assert.ok(!JSON.stringify(titled).includes("Next token"));
 });

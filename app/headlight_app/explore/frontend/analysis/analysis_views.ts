@@ -7,7 +7,7 @@ import { remembered } from "../../../ui/frontend/dom/memory.ts";
 import { keepScrolled } from "../../../ui/frontend/dom/scrolling.ts";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.ts";
 import { isControl } from "../../../ui/frontend/views/controls.ts";
-import { drawViews, ISOLATES, isDrawn } from "../../../ui/frontend/views/export/figures.ts";
+import { drawViews, isDrawn } from "../../../ui/frontend/views/export/figures.ts";
 import { tablesOf } from "../../../ui/frontend/views/export/tables.ts";
 import { decodeImages } from "../../../ui/frontend/views/image.ts";
 import type { Drawn } from "../../../ui/frontend/views/rows.ts";

@@ -67,7 +67,6 @@ export type Drawn = Exclude<View, Used>;
 type DrawnRow = Pick<ViewRow, "views"> & Partial<ViewRow>;
 type Part = { view: Drawn; title?: string; text?: string }; // with those of its row, if it is the first there
 
-export const ISOLATES = /[\u2068\u2069]/g; // around tokens in a sentence
 const WIDEST_CHART = 120; // millimetres
 const LEAST_PANEL = 60; // millimetres of one beside others
 const GROUP_SHADE = 0.28; // of a group's colour in white
@@ -162,9 +161,9 @@ function panelOf(figure: Figure, { view, title = "", text = "" }: Part): (box: B
   const add = FIGURES[view.kind] as (figure: Figure, view: Drawn, box: Box) => number;
   const draw = (box: Box) => add(figure, view, box);
   if (view.title) return titled(figure, view.title, draw);
-  const lines = (width: number) => (text ? wrapText(text.replace(ISOLATES, ""), LABEL_SIZE, width) : []);
+  const lines = (width: number) => (text ? wrapText(text, LABEL_SIZE, width) : []);
   const withText = (box: Box) => draw({ ...box, y: addTextLines(figure, lines(box.width), box.x, box.y) });
-  return title ? titled(figure, title.replace(ISOLATES, ""), withText) : withText;
+  return title ? titled(figure, title, withText) : withText;
 }
 
 function addMatrix(figure: Figure, view: MatrixView, box: Box) {
