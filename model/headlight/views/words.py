@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from math import isfinite, isnan, log
 
+from headlight.questions.kinds import Number
+
 NATS_PER_BIT = log(2)  # pages show bits; training and measurements use nats, like PyTorch
 _LOOSE_SPACE = re.compile(r"(?<!\S) | (?!\S)")
 _SIGNS = {"\n": "¶", "\t": "→"}
@@ -71,3 +73,20 @@ def percent(share: float) -> str:
     if abs(share) < 0.0005:
         return "0 %" if share == 0 else "<0.1 %" if share > 0 else ">−0.1 %"
     return f"{100 * share:.1f} %".replace("-", "−")
+
+
+def format_count(number: int) -> str:
+    """A large number with three digits: 6.57 M."""
+    return _format_unit(number, (("B", 10**9), ("M", 10**6), ("k", 10**3), ("", 1)))
+
+
+def format_bytes(number: Number) -> str:
+    """Bytes with three digits: 13.2 MB."""
+    return _format_unit(number, (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("bytes", 1)))
+
+
+def _format_unit(number: Number, units: tuple[tuple[str, int], ...]) -> str:
+    unit, size = next(((unit, size) for unit, size in units if number >= size), units[-1])
+    value = number / size
+    digits = 0 if size == 1 or value >= 99.95 else 1 if value >= 9.995 else 2
+    return f"{value:.{digits}f} {unit}".strip()

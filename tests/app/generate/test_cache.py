@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from headlight import Config
 from headlight.generation.generate import CacheSize
-from headlight_app.generate.answers.cache import cell_count, describe_cache, format_bytes
+from headlight_app.generate.answers.cache import cell_count, describe_cache
 from tests.model import toys
 
 LAYER = CacheSize("decoder.0.self", key_value_heads=2, tokens=10, key_dim=8, value_dim=8, element_size=4)
@@ -14,11 +14,6 @@ LAYER = CacheSize("decoder.0.self", key_value_heads=2, tokens=10, key_dim=8, val
 
 def config(**changes: int) -> Config:
     return toys.config(**{"heads": 6, "d_model": 48, "context_length": 256} | changes)
-
-
-def test_sizes_have_a_readable_unit() -> None:
-    told = [format_bytes(count) for count in (12, 999, 1_000, 12_345, 2.5e6, 3e9)]
-    assert told == ["12 bytes", "999 bytes", "1.00 kB", "12.3 kB", "2.50 MB", "3.00 GB"]
 
 
 def test_the_strips_double_in_length_up_to_the_context() -> None:

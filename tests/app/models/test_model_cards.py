@@ -15,8 +15,6 @@ from headlight_app.models.answers.cards import (
     MODEL_TASKS,
     answer_model_card,
     answer_models,
-    format_bytes,
-    format_count,
     model_task,
     opening_problem,
 )
@@ -91,18 +89,3 @@ def test_the_card_of_a_model_comes_as_its_author_wrote_it(
     monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
     assert card_text("next") == "# A <b>toy</b>"
     assert card_text(str(toys / "next")) == "", "a path is not a model name"
-
-
-@pytest.mark.parametrize(
-    ("number", "words", "bytes_"),
-    [
-        (0, "0", "0 B"),
-        (999, "999", "999 B"),
-        (9_230, "9.23 k", "9.23 kB"),
-        (13_249_999, "13.2 M", "13.2 MB"),
-        (124_439_808, "124 M", "124 MB"),
-        (7_000_000_000, "7.00 B", "7.00 GB"),
-    ],
-)
-def test_large_numbers_have_three_digits(number: int, words: str, bytes_: str) -> None:
-    assert (format_count(number), format_bytes(number)) == (words, bytes_)

@@ -13,7 +13,18 @@ from headlight.views.encoding import plain
 from headlight.views.forms import bars, layers_matrix
 from headlight.views.kinds import HeatMapView, LinesView, MatrixView, Numbers, NumberTable, Verdict, to_numpy
 from headlight.views.rows import as_rows, fold, row
-from headlight.views.words import names, numbered, percent, quoted, quoted_in_line, signed, three_digits, visible
+from headlight.views.words import (
+    format_bytes,
+    format_count,
+    names,
+    numbered,
+    percent,
+    quoted,
+    quoted_in_line,
+    signed,
+    three_digits,
+    visible,
+)
 
 NUMBERS: list[list[float]] = [[0.5, float("nan")], [float("inf"), -1.0]]
 
@@ -119,3 +130,18 @@ def test_numbers_in_words_have_three_digits_and_a_real_minus_sign(number: float,
 def test_shares_in_words_are_percentages() -> None:
     shares = (0.5, 0.1234, -0.02, 0.0, 0.0004, -0.0004, float("nan"))
     assert list(map(percent, shares)) == ["50.0 %", "12.3 %", "−2.0 %", "0 %", "<0.1 %", ">−0.1 %", "–"]
+
+
+@pytest.mark.parametrize(
+    ("number", "words", "bytes_"),
+    [
+        (0, "0", "0 bytes"),
+        (999, "999", "999 bytes"),
+        (9_230, "9.23 k", "9.23 kB"),
+        (13_249_999, "13.2 M", "13.2 MB"),
+        (124_439_808, "124 M", "124 MB"),
+        (7_000_000_000, "7.00 B", "7.00 GB"),
+    ],
+)
+def test_large_numbers_have_three_digits(number: int, words: str, bytes_: str) -> None:
+    assert (format_count(number), format_bytes(number)) == (words, bytes_)

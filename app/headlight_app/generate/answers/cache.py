@@ -11,6 +11,7 @@ from headlight.nn.masks import is_causal
 from headlight.tasks import task_of
 from headlight.views.kinds import StripsView
 from headlight.views.rows import Row, row
+from headlight.views.words import format_bytes
 
 FEWEST_CELLS = 32  # positions that the strips have room for
 
@@ -72,14 +73,6 @@ def _sizes(layers: Sequence[CacheSize]) -> str:
     """The sizes of the layers, equal sizes grouped."""
     sizes = [f"{counted(one.key_value_heads, 'head')} × ({one.key_dim} + {one.value_dim})" for one in layers]
     return " + ".join(f"{counted(sizes.count(size), 'layer')} × {size}" for size in dict.fromkeys(sizes))
-
-
-def format_bytes(count: float) -> str:
-    """A size in words."""
-    if count < 1_000:
-        return f"{count:g} bytes"
-    unit, size = next((unit, size) for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)) if count >= size)
-    return f"{count / size:.{2 if count / size < 10 else 1}f} {unit}"
 
 
 def _why_nothing_is_kept(config: Config) -> str:

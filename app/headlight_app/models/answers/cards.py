@@ -11,6 +11,7 @@ from headlight.nn.output_heads import pooling_title
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.tasks import TASKS, task_of
+from headlight.views.words import format_bytes, format_count
 from headlight_app.contract.reply import Reply
 from headlight_app.engine import contract
 from headlight_app.engine.contract import Done, ModelsAnswer, ModelsRequest, OwnModelsRequest, WarmUpRequest
@@ -168,20 +169,3 @@ def _describe_feed_forward(config: Config) -> str:
         neurons = f"{experts.d_ff or config.d_ff:,} neurons"
         networks.append(f"{experts.count:,} experts of {neurons}, {experts.per_token:,} for each token")
     return f"{', '.join((FEED_FORWARDS[config.feed_forward].title, ' or '.join(networks)))}{parallel}"
-
-
-def format_count(number: int) -> str:
-    """A large number with three digits: 6.57 M."""
-    return _format_unit(number, (("B", 10**9), ("M", 10**6), ("k", 10**3), ("", 1)))
-
-
-def format_bytes(number: int) -> str:
-    """Bytes with three digits: 13.2 MB."""
-    return _format_unit(number, (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1)))
-
-
-def _format_unit(number: int, units: tuple[tuple[str, int], ...]) -> str:
-    unit, size = next(((unit, size) for unit, size in units if number >= size), units[-1])
-    value = number / size
-    digits = 0 if size == 1 or value >= 99.95 else 1 if value >= 9.995 else 2
-    return f"{value:.{digits}f} {unit}".strip()
