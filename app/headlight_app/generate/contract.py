@@ -28,8 +28,8 @@ class ReadTokens(Struct, frozen=True, kw_only=True):
 class StepAnswer(Struct, frozen=True, kw_only=True):
     """One step: the `chosen` token, and rows of views as in `headlight.views`, passed on unchanged.
 
-    `rows` are about the next token, `cache_rows` about the key/value cache, if the model `caches` anything.
-    `tokens_read` counts the tokens read in this step. Each of the `end_tokens` ends a text.
+    `rows` are about the next token, `cache_rows` about the key/value cache, or why the step `caches`
+    nothing. `tokens_read` counts the tokens read in this step. Each of the `end_tokens` ends a text.
     """
 
     position: int

@@ -43,11 +43,18 @@ def test_passages_and_heads_of_the_token_that_comes_next() -> None:
     assert (
         bars["picks"][1] == {"text": "the cat sat.\nthe cat", "passage": "the dog ran."} and bars["action"] == "Delete"
     )
-    assert bars["marked"] in (None, 1) and bars["labels"][1] == "Passage 2: the dog ran."
+    assert bars["marked"] in (None, 1) and bars["labels"][1] == "2: the dog ran."
     heads = tables(meta).get("Heads that copied", {"values": []})["values"]
     assert sum(passages["values"][row][0] for row in range(3)) == pytest.approx(
         sum(logit for _, logit in heads), abs=0.05 * 8
     )
+
+
+def test_even_a_single_passage_has_its_bars_with_the_whole_of_its_text() -> None:
+    text = " ".join(["the cat sat"] * 10)
+    step = ask_worker("generate", model="next", text=text)[0]["step"]
+    (bars,) = ask(text=text, position=step["position"], token=step["chosen"])["rows"][-1]["views"]
+    assert bars["kind"] == "bars" and bars["labels"] == [f"1: {text}"]
 
 
 def test_generated_tokens_are_read_too() -> None:

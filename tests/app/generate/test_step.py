@@ -15,10 +15,10 @@ from headlight import SamplingConfig, TextGenerator, fill_mask, generate, run
 from headlight.checkpoints import save
 from headlight.errors import HeadlightError
 from headlight.sound.frames import EncodedSound
+from headlight.views.words import format_bytes
 from headlight_app.contract.question import Question
 from headlight_app.contract.reply import Reply
 from headlight_app.contract.sampling import MAX_SEED, Sampling
-from headlight_app.generate.answers.cache import format_bytes
 from headlight_app.generate.answers.step import MAX_SPANS
 from headlight_app.generate.contract import GenerateAnswer, ReadTokens, StepAnswer
 from headlight_app.inference.open_models import open_checkpoint
@@ -97,9 +97,10 @@ def test_candidates_have_their_shares_of_the_whole_vocabulary_and_their_chances(
     (bars,), (strip,) = (row["views"] for row in step.rows)
     assert step.chosen == draw.chosen == bars["picks"][bars["marked"]]["token"] and strip["at"] == draw.random_number
     assert bars["texts"].count("filtered out") == len(listed) - 5
-    assert strip["note"].startswith(f"Random number {draw.random_number:.3f}: ")
+    assert strip["title"].startswith(f"Random number {draw.random_number:.3f}: ")
     rank = 1 + int((shares > shares[draw.chosen]).sum())
-    assert strip["note"].endswith(f"(rank {rank}). The sampling settings leave 5 of {len(shares)} tokens.")
+    assert strip["title"].endswith(f" (rank {rank})")
+    assert strip["note"] == f"The sampling settings leave 5 of {len(shares)} tokens."
     reached = np.cumsum([length for length, _ in strip["parts"][0]])
     place = [group for _, group in strip["parts"][0]].index(0)
     assert reached[place] - strip["parts"][0][place][0] <= strip["at"] <= reached[place]
@@ -156,7 +157,7 @@ def test_a_branch_reads_only_what_is_new() -> None:
 def test_what_is_kept_of_each_layer_is_told() -> None:
     step = steps(2, model="next", text=TEXT)[-1]
     (strips,) = step.cache_rows[0]["views"]
-    assert strips["parts"] == [[[step.length - 1, 1], [1, 0]]] * 2 and step.caches
+    assert strips["parts"] == [[[step.length - 1, 0], [1, 1]]] * 2 and step.caches
     size = format_bytes(2 * 4 * step.length * (4 + 4) * 4)
     assert f"Cached for {step.length} tokens: {size};" in step.cache_rows[0]["text"]
 

@@ -37,12 +37,12 @@ def test_a_weight_leads_to_the_head_that_wrote_it_and_on_to_its_effect(shared_vi
 
 def test_deleting_the_passage_that_was_copied_from_flips_the_word(shared_visitor: Visitor) -> None:
     page = shared_visitor.open(f"model=induction&text={quote(PASSAGES)}", "/generate")
-    copied = page.get_by_test_id("copied-rows")
+    copied = page.get_by_test_id("copied")
     expect(copied).to_contain_text("comes from passage 1: \u2068“cat sun key moon”")
-    copied.get_by_role("button", name="Delete Passage 3").click()
+    copied.get_by_role("button", name="Delete 3:").click()
     proof = page.get_by_test_id("copied-proof")
     expect(proof).to_contain_text("the answer stays key")
     proof.get_by_role("button", name="Put it back").click()
     expect(page.get_by_test_id("prompt")).to_have_value(PASSAGES)
-    copied.get_by_role("button", name="Delete Passage 1").click()
+    copied.get_by_role("button", name="Delete 1:").click()
     expect(proof).to_contain_text("and no longer key")

@@ -1,22 +1,28 @@
 // The Generate page: step, go back, branch and fill masks, by mouse and by keyboard.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
+import { PageExport } from "../../../app/headlight_app/ui/frontend/export/page_export.ts";
 import { open, settle, until, wordsOf } from "../opened.js";
 
 /** @import { Opened } from "../opened.js" */
+/** @import { ShownView } from "../../../app/headlight_app/ui/frontend/export/types.ts" */
 
 const PROMPT = "cat lamp pan fan cat";
 const PASSAGES = "cat sun key moon\ndog key pan hat\ncat sun";
 const GREEDY = { temperature: 0, top_k: 0, top_p: 1, seed: 0 };
 
-/** @param {Record<string, unknown>} [choice] @param {Record<string, unknown>} [sampling] @param {string} [model] */
-async function generate(choice = {}, sampling = {}, model = "induction") {
+/**
+ * @param {Record<string, unknown>} [choice] @param {Record<string, unknown>} [sampling] @param {string} [model]
+ * @param {Parameters<typeof open>[0]["change"]} [change] of each answer
+ */
+async function generate(choice = {}, sampling = {}, model = "induction", change = undefined) {
   const page = await open({
     module: "generate/frontend/main.ts",
     address: `generate?model=${model}`,
     choice: { text: PROMPT, ...choice },
     data: { sampling: { ...GREEDY, ...sampling } },
+    change,
   });
   await ready(page);
   return page;
@@ -161,12 +167,12 @@ test("the mean over the heads of a layer is named so, until a head is chosen", a
 test("deleting the passage that was copied from flips the word", async () => {
   const page = await generate({ text: PASSAGES });
   await until(() => page.text("copied-rows"));
-  assert.match(page.text("copied-rows"), /comes from passage 1: \u2068“cat sun key moon”\u2069/);
+  assert.match(page.text("copied-words"), /comes from passage 1: \u2068“cat sun key moon”\u2069/);
   const remove = (/** @type {number} */ passage) =>
     page.click(page.all("[data-testid=copied-rows] .bar-list button")[passage]);
   remove(1);
   await ready(page);
-  assert.match(page.text("copied-proof"), /the answer stays key/);
+  assert.match(page.text("copied"), /^Where .* comes from.*the answer stays key.*Heads: /s);
   const back = [...page.get("copied-proof").querySelectorAll("button")].find((one) => wordsOf(one) === "Put it back");
   page.click(/** @type {Element} */ (back));
   await ready(page);
@@ -185,6 +191,60 @@ test("a head that copied is chosen by a click", async () => {
   const [, layer, number] = /layer (\d+), head (\d+)/.exec(wordsOf(head)) ?? [];
   assert.equal(page.text("attention-title"), `Attention: Layer ${layer} · Head ${number}`);
   assert.equal(page.all("[data-testid=copied-rows] .changes-list .marked").length, 1);
+});
+
+/** What the menu Export has, with the texts of each chart. @param {Opened} page */
+async function exported(page) {
+  /** @type {ShownView[]} */
+  const views = [];
+  const seen = mock.method(PageExport.prototype, "figure", (/** @type {ShownView} */ view) => {
+    views.push(view);
+    throw new Error("It is seen.");
+  });
+  page.click("export-menu-button");
+  page.click("export-svg");
+  await settle();
+  seen.mock.restore();
+  const [{ charts, tables }] = views;
+  const drawn = Object.entries(charts).map(async ([name, chart]) => {
+    const { figure } = (await chart()).draw(180, "");
+    return [name, figure.shapes.flatMap((shape) => (shape.kind === "text" ? [shape.text] : [])).join(" ")];
+  });
+  const files = Object.entries(tables).map(([title, { name }]) => [title, name]);
+  return { charts: Object.fromEntries(await Promise.all(drawn)), files: Object.fromEntries(files) };
+}
+
+for (const [text, passages] of /** @type {[string, string[]][]} */ ([
+  ["cat sun key moon cat sun", ["1: cat sun key moon cat sun"]],
+  [PASSAGES, ["1: cat sun key moon", "2: dog key pan hat", "3: cat sun"]],
+]))
+  test(`what is saved of a prompt has the same names, also with ${passages.length} passages`, async () => {
+    const page = await generate({ text }, { temperature: 1 });
+    await until(() => page.text("copied-words"));
+    assert.equal(page.all("[data-testid=copied-rows] .bar-list").length, passages.length > 1 ? 1 : 0);
+    const { charts, files } = await exported(page);
+    assert.deepEqual(Object.keys(charts), ["steps and candidates", "attention of each step", "candidates", "passages"]);
+    assert.deepEqual(files, {
+      "All heads, this step": "generate heads",
+      "Attention of each step": "generate attention",
+      Candidates: "generate candidates",
+      "Heads that copied": "copying heads",
+      "Passages of the prompt": "passages",
+    });
+    for (const passage of passages) assert.ok(charts.passages.includes(passage), charts.passages);
+    assert.match(charts.passages, /What each passage adds to the logit of .*copied.*in all/);
+    assert.match(charts.candidates, /Candidates at position \d+.*by the model.*Random number 0\.\d+: .*\(rank \d+\)/);
+  });
+
+test("a sentence about the copies that cannot be traced is shown as it is", async () => {
+  const sentence = "There is no W_Q.";
+  const page = await generate({ text: PASSAGES }, {}, "induction", (route, answer) => {
+    if (route === "copying") throw new Error(sentence);
+    return answer;
+  });
+  await until(() => page.text("copied-words"));
+  assert.equal(page.text("copied-words"), `Where it comes from${sentence}`);
+  assert.equal(page.all("[data-testid=copied-words] sub").length, 0);
 });
 
 test("a click on candidates that are not about the shown step does nothing", async () => {

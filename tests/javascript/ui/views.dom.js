@@ -551,6 +551,12 @@ test("strips have parts side by side in the colours of their groups", () => {
   );
   assert.equal(/** @type {HTMLElement} */ (row.querySelector(".arrow")).style.left, "25%");
   assert.deepEqual(tablesOf(rowsOf(strips)), {});
+  const spoken = (/** @type {View} */ view) => {
+    const [shown] = createRows(rowsOf(view), { width: 800 }, { isOpen: false });
+    return ["aria-hidden", "role", "aria-label"].map((name) => shown.querySelector(".strip-list")?.getAttribute(name));
+  };
+  assert.deepEqual(spoken(strips), ["true", null, null], "its title is read already");
+  assert.deepEqual(spoken({ ...strips, title: "" }), [null, "img", "layer 0"]);
 });
 
 test("spans have their places on the screen and in the figure", () => {

@@ -22,7 +22,7 @@ from headlight_app.generate.contract import CopyingAnswer, CopyingRequest
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
 LISTED = 4  # heads of either kind
-LONGEST = 80  # characters of a passage that are shown
+LONGEST = 80  # characters of a passage in the sentence
 HEADS_NOTE = (
     "Heads that look at an earlier copy of the token, and what they add to its logit beyond what they add to all "
     "tokens; one that subtracts suppressed it."
@@ -68,7 +68,7 @@ def _rows(prompt: Encoded, token: str, passages: Sequence[Passage], found: Copyi
     copiers, suppressors = ([head for head in found.heads if sign * head.logit > 0] for sign in (1, -1))
     if found.heads:
         yield row(_heads([*copiers[:LISTED], *suppressors[:LISTED]]))
-    if len(passages) > 1:
+    if passages:
         yield row(_passages(prompt, token, passages, texts, found))
 
 
@@ -115,7 +115,7 @@ def _passages(
     picks = tuple({"text": rest, "passage": text} for rest, text in zip(rests, texts, strict=True))
     return BarsView(
         title=f"What each passage adds to the logit of {quoted(token)}",
-        labels=tuple(f"Passage {place + 1}: {_shortened(text)}" for place, text in enumerate(texts)),
+        labels=tuple(f"{place + 1}: {in_line(text)}" for place, text in enumerate(texts)),
         series={"copied": found.copied, "in all": found.moved},
         picks=() if prompt.chat else picks,
         action="" if prompt.chat else "Delete",

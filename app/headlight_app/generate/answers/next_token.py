@@ -65,12 +65,12 @@ def _random_number(sample: Sample, order: np.ndarray, tokenizer: Tokenizer) -> V
     rank = int(np.flatnonzero(order == sample.chosen)[0]) + 1
     left = f"all {vocabulary}" if kept == vocabulary else f"{kept} of {vocabulary}"
     return StripsView(
+        title=f"Random number {sample.random_number:.3f}: {quoted(tokenizer.token_text(sample.chosen))} (rank {rank})",
         labels=("",),
         parts=(tuple((float(sample.probabilities[one]), 0 if one == sample.chosen else -1) for one in likeliest),),
         high=1.0,
         at=sample.random_number,
-        note=f"Random number {sample.random_number:.3f}: {quoted(tokenizer.token_text(sample.chosen))} (rank {rank}). "
-        f"The sampling settings leave {left} tokens.",
+        note=f"The sampling settings leave {left} tokens.",
     )
 
 

@@ -3,7 +3,7 @@
 import { createButton, quotedToken } from "../../ui/frontend/dom/dom.ts";
 import { askRoute } from "../../ui/frontend/server.ts";
 import { RowsPlace } from "../../ui/frontend/views/rows.ts";
-import type { Picks, ViewRow } from "../../ui/frontend/views/types.ts";
+import type { Picks, VerdictView, ViewRow } from "../../ui/frontend/views/types.ts";
 import type { GenerateElements } from "./elements.ts";
 import type { Generator } from "./generator.ts";
 import { questionOf } from "./server.ts";
@@ -19,6 +19,7 @@ export class CopyingView {
   #elements;
   #generator;
   #events;
+  #words;
   #rows;
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** Answers by request. */
@@ -40,6 +41,7 @@ export class CopyingView {
     this.#elements = elements;
     this.#generator = generator;
     this.#events = events;
+    this.#words = new RowsPlace(elements.copiedWords);
     this.#rows = new RowsPlace(elements.copiedRows);
   }
 
@@ -91,9 +93,10 @@ export class CopyingView {
   #show({ meta, problem }: Found, { choice }: GenerateState) {
     const { copiedProof, copied } = this.#elements;
     copied.hidden = false;
-    const rows = meta ? rowsOf(meta) : [{ title: "Where it comes from", text: problem, views: [], folded: false }];
+    const [words, ...rows] = meta ? rowsOf(meta) : [problemRow(problem)];
     const chosen = choice.blend === "head" ? [choice.layer, choice.head] : [];
-    this.#rows.draw(rows, this.#picks(meta?.text ?? "", choice.text, chosen), [choice.text, chosen]);
+    this.#words.draw([words]);
+    this.#rows.draw(rows.filter(isCompared), this.#picks(meta?.text ?? "", choice.text, chosen), [choice.text, chosen]);
     copiedProof.hidden = choice.text !== this.#deleted.after || !meta;
     if (meta && !copiedProof.hidden) copiedProof.replaceChildren(...this.#proof(meta));
   }
@@ -106,7 +109,7 @@ export class CopyingView {
         this.#deleted = { passage: String(pick.passage), answer, before: prompt, after: String(pick.text) };
         this.#events.prompt(this.#deleted.after);
       },
-      isChosen: (pick) => pick.layer === layer && pick.head === head,
+      isChosen: (pick) => "head" in pick && pick.layer === layer && pick.head === head,
     };
   }
 
@@ -123,4 +126,15 @@ export class CopyingView {
 /** Its rows of views, which are JSON for the server. */
 export function rowsOf({ rows }: CopyingAnswer) {
   return rows as unknown as ViewRow[];
+}
+
+/** Why there is no answer. It may quote the visitor, so it is no text that is read for names of formulas. */
+function problemRow(text: string): ViewRow {
+  const said: VerdictView = { kind: "verdict", title: "", note: "", before: "", tables: null, text, good: null };
+  return { title: "Where it comes from", text: "", views: [said], folded: false };
+}
+
+/** Whether the page shows a row: a single passage is compared with no other, so its bars are only exported. */
+function isCompared({ views }: ViewRow) {
+  return !views.some((view) => view.kind === "bars" && view.labels.length < 2);
 }

@@ -50,6 +50,7 @@ export function findElements(place: HTMLElement) {
     stage: named("stage"),
     map: canvas("map"),
     copied: named("copied"),
+    copiedWords: named("copied-words"),
     copiedRows: named("copied-rows"),
     copiedProof: named("copied-proof"),
     cache: named("cache"),

@@ -2,11 +2,12 @@
 
 import { addLines, LABEL_SIZE, wrapText } from "../../ui/frontend/charts/figure_text.ts";
 import { addColourScale, addHeatmap, beginFigure, MARGIN } from "../../ui/frontend/charts/shapes.ts";
+import { table } from "../../ui/frontend/dom/table.ts";
 import { createTable, explained, numbered } from "../../ui/frontend/export/page_export.ts";
 import type { Figure, ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.ts";
 import { addViews, drawViews } from "../../ui/frontend/views/export/figures.ts";
 import { tablesOf } from "../../ui/frontend/views/export/tables.ts";
-import type { BarsView, View, ViewRow } from "../../ui/frontend/views/types.ts";
+import type { ViewRow } from "../../ui/frontend/views/types.ts";
 import type { StepRow } from "./attention_rows.ts";
 import { attentionRow, blendTitle, groupOf, stepCodes, stepRows } from "./attention_rows.ts";
 import { rowsOf } from "./copying.ts";
@@ -15,6 +16,13 @@ import { questionOf } from "./server.ts";
 import type { AttentionGroupAnswer, Choice, CopyingAnswer, GenerateState, Sampling, StepRecord } from "./types.ts";
 
 type Steps = { rows: StepRow[]; keys: { text: string }[]; group: AttentionGroupAnswer; choice: Choice };
+
+/** The names of files of numbers, by the titles of their tables. */
+const FILES: Readonly<Record<string, string>> = table({
+  Candidates: "generate candidates",
+  "Heads that copied": "copying heads",
+  "Passages of the prompt": "passages",
+});
 
 /** @param copying where the token comes from */
 export function generatedView(
@@ -40,16 +48,15 @@ export function generatedView(
     shown: [...words, settled].filter(Boolean).join(" · "),
     draw: (width, title) => drawGenerated(width, title, shownSteps, candidates),
   });
-  const listed = record.rows.map((row) => ({ ...row, views: row.views.filter(isBars) }));
-  const all = figureOf([attended], steps, listed);
+  const all = figureOf([attended], steps, record.rows);
   const tables = {
     ...(group && {
       "Attention of each step": attentionTable(rows, keys, group, choice),
       "All heads, this step": headsTable(record, group, keys),
     }),
-    ...tablesOf([...record.rows, ...copied]),
+    ...viewTables([...record.rows, ...copied]),
   };
-  const passages = copied.filter(({ views }) => views.some(isBars));
+  const passages = copied.filter(({ views }) => views.some(({ kind }) => kind === "bars"));
   return {
     sides: [generatedSide(generator, { settings, choice })],
     charts: {
@@ -57,7 +64,7 @@ export function generatedView(
         "steps and candidates": () => all,
         "attention of each step": () => figureOf([attended], steps, []),
       }),
-      candidates: () => (steps ? figureOf([], null, listed) : all),
+      candidates: () => (steps ? figureOf([], null, record.rows) : all),
       ...(copying && passages.length && { passages: () => passagesFigure(copying, passages) }),
     },
     tables: explained(tables, all.shown),
@@ -69,9 +76,11 @@ function passagesFigure({ text }: CopyingAnswer, rows: ViewRow[]): ShownFigure {
   return { name: "passages", shown, draw: drawViews(rows) };
 }
 
-/** Whether a view is of candidates or passages: the strip below the candidates is told by their numbers. */
-function isBars(view: View): view is BarsView {
-  return view.kind === "bars";
+function viewTables(rows: ViewRow[]): Record<string, Table> {
+  const tables = Object.entries(tablesOf(rows));
+  return Object.fromEntries(
+    tables.map(([title, numbers]) => [title, { ...numbers, name: FILES[title] ?? numbers.name }]),
+  );
 }
 
 /** The generated run, with the displayed heads. */

@@ -16,10 +16,8 @@ export function createStrips(view: StripsView) {
     createElement("span", "quiet", labels.length > MOST_NAMED ? "" : label),
     createStrip(view, index),
   ]);
-  const list = createElement("div", "strip-list", strips, {
-    role: "img",
-    ariaLabel: title || note || labels.join(", "),
-  });
+  const said = title || note ? { ariaHidden: "true" } : { role: "img", ariaLabel: labels.join(", ") };
+  const list = createElement("div", "strip-list", strips, said);
   list.style.setProperty("--strips", String(labels.length));
   list.style.setProperty("--cells", String(high));
   list.classList.toggle("cells", high > 1 && high <= MOST_CELLS);
