@@ -157,7 +157,7 @@ def test_a_branch_reads_only_what_is_new() -> None:
 def test_what_is_kept_of_each_layer_is_told() -> None:
     step = steps(2, model="next", text=TEXT)[-1]
     (strips,) = step.cache_rows[0]["views"]
-    assert strips["parts"] == [[[step.length - 1, 0], [1, 1]]] * 2 and step.caches
+    assert strips["parts"] == [[[step.length - 1, -1], [1, 0]]] * 2 and step.caches
     size = format_bytes(2 * 4 * step.length * (4 + 4) * 4)
     assert f"Cached for {step.length} tokens: {size};" in step.cache_rows[0]["text"]
 

@@ -28,7 +28,7 @@ def cache_rows(config: Config, layers: Sequence[CacheSize], prompt_length: int) 
         parts=tuple(_parts(layer.tokens, prompt_length) for layer in layers),
         high=cells,
         ends=("token 0", f"token {cells - 1}"),
-        group_titles=("prompt", "generated"),
+        group_titles=("generated",),
         heights=tuple(layer.key_value_heads / config.heads for layer in layers),
     )
     yield row(strips, text=describe_cache(config, layers))
@@ -36,7 +36,7 @@ def cache_rows(config: Config, layers: Sequence[CacheSize], prompt_length: int) 
 
 def _parts(tokens: int, prompt_length: int) -> tuple[tuple[int, int], ...]:
     prompt = min(tokens, prompt_length)
-    return (prompt, 0), (tokens - prompt, 1)
+    return (prompt, -1), (tokens - prompt, 0)  # grey, and the colour of generated words
 
 
 def cell_count(length: int, context: int) -> int:

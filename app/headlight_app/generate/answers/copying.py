@@ -117,6 +117,7 @@ def _passages(
         title=f"What each passage adds to the logit of {quoted(token)}",
         labels=tuple(f"{place + 1}: {in_line(text)}" for place, text in enumerate(texts)),
         series={"copied": found.copied, "in all": found.moved},
+        is_signed=True,
         picks=() if prompt.chat else picks,
         action="" if prompt.chat else "Delete",
         marked=found.source,
