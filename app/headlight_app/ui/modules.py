@@ -1,7 +1,7 @@
 """The script of the page and its font, as the browser fetches them.
 
 The script is one file, bundled from the modules in the `frontend` folders: a browser fetches and compiles one file
-instead of 145. `python -m tests.javascript.node bundle` makes it.
+instead of hundreds. `python -m tests.javascript.node bundle` makes it.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ class MovingPointsView(View):
 
 @dataclass(frozen=True, kw_only=True)
 class BarsView(View):
-    """One labelled bar for each number; several `series` are drawn side by side. `high` fixes the longest bar.
+    """One labelled bar for each number; several `series` are drawn one below the other. `high` fixes the longest bar.
 
     The series `compared`, what the others are compared with, is grey; beside it and a lone other one the change is
     written. In a list that `is_compact` the compared one is a thin bar above the other, whose number alone is written.
@@ -192,7 +192,7 @@ class BarsView(View):
     decimal places, or if that is None with four digits in all; for NaN, which has no bar, the word `missing`; `texts`
     that are not empty are written in place of the last series' numbers. A lone number has a bar only if `high` says how
     much it is. A click on a label chooses its pick, if it has one; with an `action` a button of this name does. The
-    `marked` one stands out; the words `marked_as` tell why, and `chosen_as` those of the chosen one.
+    `marked` one stands out; the words `marked_as` tell why, and `chosen_as` do so for the chosen one.
     """
 
     kind: ClassVar[str] = "bars"

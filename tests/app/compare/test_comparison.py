@@ -213,7 +213,7 @@ def test_a_model_without_a_head_predicts_nothing(tmp_path: Path, monkeypatch: py
     answer, _ = ask(causal(), {"model": "bare", "text": TEXT})
     (row,) = answer.rows
     assert not answer.positions and not row["views"]
-    assert (row["title"], row["text"]) == ("No prediction", "One of the two models ends without a head.")
+    assert (row["title"], row["text"]) == ("No prediction", "At least one of the two models ends without a head.")
 
 
 @pytest.mark.parametrize(

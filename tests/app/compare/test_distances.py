@@ -32,3 +32,10 @@ def test_heads_that_are_all_alike_up_to_rounding_are_pale_and_have_no_buttons() 
     (table,) = first.views
     assert isinstance(table, MatrixView) and table.least_scale == 0.25 and table.note == "0: alike everywhere."
     assert not second.views and second.text == "No head differs between the two sides."
+
+
+def test_heads_without_any_distance_are_not_called_alike() -> None:
+    first, second = distance_rows(np.full((1, 2), np.nan))
+    (table,) = first.views
+    assert table.note == "Nothing can be compared: no query of A corresponds to one of B."
+    assert not second.views and not second.text

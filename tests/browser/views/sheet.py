@@ -54,7 +54,7 @@ def open_sheet(visitor: Visitor, views: Sequence[View]) -> Locator:
 
 
 def fulfil(route: Route, answer: bytes) -> None:
-    """Answers a request with these views."""
+    """Answers a request with an encoded answer."""
     route.fulfill(body=answer, content_type="application/octet-stream")
 
 

@@ -21,7 +21,7 @@ CUT = """svg => [...svg.querySelectorAll("text, rect, circle, image, path")].fil
   const [{ left, right, bottom }, sheet] = [part.getBoundingClientRect(), svg.getBoundingClientRect()];
   return left < sheet.left - 1 || right > sheet.right + 1 || bottom > sheet.bottom + 1;
 }).map((part) => part.textContent || part.localName)"""
-# The pairs of upright texts of a figure that cover each other, by more than the line of one touches the next.
+# The pairs of upright texts of a figure that overlap by more than neighbouring lines of a text do.
 COVERING = """svg => [...svg.querySelectorAll("text:not([transform])")].flatMap((one, place, all) => {
   const boxOf = (text) => text.getBoundingClientRect();
   return all.slice(0, place).filter((other) => {

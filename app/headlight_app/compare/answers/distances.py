@@ -31,6 +31,8 @@ def ranked_heads(distances: Distances) -> list[LayerHead]:
 
 def distance_rows(distances: Distances) -> tuple[Row, Row]:
     """The table of all heads, and buttons for those that differ most."""
+    if np.isnan(distances).all():
+        return _table(distances, "Nothing can be compared: no query of A corresponds to one of B."), row()
     ranked = [place for place in ranked_heads(distances)[:RANKED] if distances[place] > ALIKE]
     return _table(distances, MEANING if ranked else "0: alike everywhere."), _buttons(distances, ranked)
 

@@ -47,7 +47,7 @@ def predicted_positions(sides: Sides, query: int, alignment: TokenPairs) -> tupl
 def prediction_rows(sides: Sides, positions: Sequence[PositionPair]) -> tuple[Row, ...]:
     """A row for each pair of positions, or a sentence if there is none."""
     if not positions:
-        return (row(title="No prediction", text="One of the two models ends without a head."),)
+        return (row(title="No prediction", text="At least one of the two models ends without a head."),)
     several = len(positions) > 1
     return tuple(
         _prediction_row(sides, pair, "Predictions" + f" at position {pair[0]}" * several) for pair in positions

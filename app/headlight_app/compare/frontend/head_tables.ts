@@ -28,7 +28,7 @@ export class HeadTables {
   #distances;
   #ranked;
   #picks: Picks;
-  /** The head that both sides show, or A if they show different ones. */
+  /** The head that both sides show, or A's if they show different ones. */
   #chosen: HeadIndex = { layer: 0, head: 0 };
   /** The content of each side's thumbnails. */
   #painted: { comparison: Comparison; name: string }[] = [];

@@ -30,7 +30,7 @@ export function headPatch({ stack, kind }: AttentionGroupAnswer, { layer, head }
   return `${stack}.${layer}.${kind}.weighted_values[${head}]=from:B`;
 }
 
-/** @param layer that reads the token @param theirs positions */
+/** @param layer that reads the token @param ours its position in A @param theirs its position in B */
 export function tokenPatch(stack: string, layer: number, ours: number, theirs: number) {
   return `${stack}.${layer}.residual[${ours}]=from:B${ours === theirs ? "" : `[${theirs}]`}`;
 }

@@ -30,8 +30,8 @@ export class GenerateServer {
   }
 
   /**
-   * The answer after the generated tokens; null if a newer question replaced it.
-   * @param options `latest` cancels older questions of this page, `tokens` requests the text's tokens
+   * The answer after the generated tokens; null if a newer question replaced it. `latest` cancels older questions of
+   * this page, `tokens` requests the text's tokens.
    */
   async fetchStep(
     state: GenerateState,

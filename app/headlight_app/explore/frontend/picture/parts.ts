@@ -39,8 +39,8 @@ function rank(stack: string) {
 }
 
 /**
- * The choice made by a click on a part; null if there is nothing more to show.
- * @param model whether the part's stack makes the prediction, and whether there is a prediction
+ * The choice made by a click on a part; null if there is nothing more to show. `answers`: whether the part's stack
+ * makes the prediction, `predicts`: whether there is a prediction.
  */
 export function partChoice(
   { kind, layer, attention }: Part,
@@ -67,8 +67,8 @@ export function isOpen(
 }
 
 /**
- * The layout of a layer's heads in a small box, as large as possible.
- * @param height in pixels @param gap between them
+ * The layout of a layer's heads in a small box, as large as possible; all sizes are in pixels.
+ * @param gap between them
  */
 export function miniatures(heads: number, width: number, height: number, gap: number = 2) {
   const sizes = Array.from({ length: heads }, (_, index) => {

@@ -19,7 +19,7 @@ interface LineChart {
   parts?: number; // approximate, of the axes
   hasLegend?: boolean;
 }
-/** Values up to `most`, one for each kind of bar. */
+/** A row of bars: its label, and a value for each kind of bar. */
 type Bars = { label: string; values: (number | null)[]; starts?: number[]; texts?: string[] };
 
 const CHART_HEIGHT = 17.4; // in font sizes

@@ -86,7 +86,7 @@ function fitted(widths: number[], least: number[], room: number) {
   return { scale, widths: cut(most) };
 }
 
-/** @param places of its columns */
+/** Some columns of a table, with all its rows. @param places of the columns */
 function addBlock(
   figure: Figure,
   { columns, rows }: PrintedTable,

@@ -138,7 +138,7 @@ function addAxes(figure: Figure, { x, y, left, size }: HeatmapLayout) {
   addWords(figure, "looks from i ↓", x - GAP * size, y - 0.45 * size, place);
 }
 
-/** @param names of rows and columns */
+/** The layout of a map with these names of rows and columns. */
 function layoutHeatmap([rows, columns]: string[][], width: number, { style, tall = TALL }: Heatmap): HeatmapLayout {
   const isLarge = tall > TALL;
   const size = (rows.length > 28 || columns.length > 28 ? 10 : isLarge ? 14 : 12) * style.type;

@@ -28,8 +28,7 @@ export function powersOfTen(low: number, high: number) {
 }
 
 /**
- * An axis for all finite values, from the coordinate `start` to `end`.
- * @param options `fromZero`: whether it includes 0
+ * An axis for all finite values, from the coordinate `start` to `end`. `fromZero`: whether it includes 0.
  */
 export function createScale(
   values: number[],

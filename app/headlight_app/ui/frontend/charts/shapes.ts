@@ -14,7 +14,7 @@ export const MARGIN = 2;
 const SCALE = 10.4; // width of a colour scale, in font sizes
 const MOST_NAME = 10.5; // length of a name above a map, in font sizes
 const LARGE_NAMES = 16; // columns; with fewer, names are larger in a wide figure
-const TURN = 0.42; // of the sides of an arrow's head to its line
+const TURN = 0.42; // radians between an arrow's line and the sides of its head
 const MIN_VECTOR_CELL = 1.3; // millimetres; cells at least this large are drawn one by one
 
 /** A figure with its title, and the y coordinate below it. */

@@ -13,9 +13,8 @@ const FIELD_NAMES: Readonly<Record<string, string>> = table({
 });
 
 /**
- * Sentences; empty if others see the same.
- * @param lost fields that are too long, the title of a model that only this visitor can open, and whether the visitor's
- * own picture is shown
+ * Sentences; empty if others see the same. `omitted` are fields that are too long, `ownModel` is the title of a model
+ * that only this visitor can open, `hasOwnPicture`: whether the visitor's own picture is shown.
  */
 export function linkNotes(
   link: string,

@@ -22,8 +22,9 @@ import type { AttentionGroup, Head, Page } from "../types.ts";
 import { forgetOrder, formatMetric, headOrder } from "./head_order.ts";
 import { drawThumbnails } from "./thumbnails.ts";
 
-/** A head's cell in the grid; `marked` is the state of its marks, which are written only if it changes. */
+/** A head, and the state of its marks, which are written only if it changes. */
 type Marked = { layer: number; head: number; marked: string };
+/** A head's cell in the grid. */
 export type Thumbnail = Marked & { cell: HTMLElement; tile: HTMLElement; off: HTMLElement; rank: HTMLElement };
 
 const memory = remembered(() => ({

@@ -70,7 +70,7 @@ function isChosen(view: BarsView, index: number, picks?: Picks) {
   return Boolean(pick && picks?.isChosen(pick));
 }
 
-/** The name of a bar. If a click chooses it, the arrow keys go from one to the next, and its numbers are read with it. */
+/** The name of a bar. If a click chooses it, the arrow keys go from one to the next; a compact one is read with its numbers. */
 function createLabel(view: BarsView, index: number, picks?: Picks) {
   const [label, pick, isMarked] = [view.labels[index], pickAt(view, index), index === view.marked];
   const isButton = picks && pick && !view.action;

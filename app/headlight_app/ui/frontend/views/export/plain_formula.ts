@@ -15,7 +15,7 @@ export function plainFormula(latex: string) {
   return written(createFormula(latex))
     .replace(/ +/g, " ")
     .replace(/[ \u00a0](?=[,;)\]])|(?<=[([/])[ \u00a0]|(?<=\p{L}) (?=\()/gu, "")
-    .replace(/[ \u00a0]+/g, " ") // those that are written, and those of a text, do not break
+    .replace(/[ \u00a0]+/g, " ") // gaps and the spaces of texts were kept apart until here
     .trim();
 }
 

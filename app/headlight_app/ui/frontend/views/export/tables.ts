@@ -29,9 +29,8 @@ export function tablesOf(rows: ViewRow[]): Record<string, Table> {
 const COORDINATES = { coordinate: ["x", "y"] };
 
 /**
- * The numbers that each kind shows. None are those of words, of strips, of a tree and a diagram, and of controls; the
- * colours of tokens are relative, and the columns of a table differ in what they count: a view of these has tables of
- * its own.
+ * The numbers that each kind shows. Words, strips, trees, diagrams, controls, sounds and files have none; the colours of
+ * tokens are relative, and the columns of a table differ in what they count. A view of these may have tables of its own.
  */
 const NUMBERS: { [Kind in View["kind"]]?: (view: Extract<View, { kind: Kind }>) => Numbers } = table({
   matrix: matrixNumbers,
@@ -102,7 +101,7 @@ function matrixNumbers({ values, rows, columns, row_axis, column_axis }: MatrixV
   return { axes, values };
 }
 
-/** @param name of their axis @param other axis */
+/** Some series as numbers. @param name of the axis of the series @param other the other axis, with its labels */
 function seriesNumbers(series: Record<string, unknown[]>, name: string, other: Record<string, string[]>): Numbers {
   return { axes: { [name]: Object.keys(series), ...other }, values: Object.values(series) };
 }
