@@ -26,7 +26,7 @@ export function whyNoPatch([a, b]: [Question, Question], field: DonorField) {
   return "";
 }
 
-export function headPatch({ stack, kind }: AttentionGroupAnswer, { layer, head }: HeadIndex) {
+function headPatch({ stack, kind }: AttentionGroupAnswer, { layer, head }: HeadIndex) {
   return `${stack}.${layer}.${kind}.weighted_values[${head}]=from:B`;
 }
 

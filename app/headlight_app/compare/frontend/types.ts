@@ -14,7 +14,7 @@ export type Axis = "text" | "source";
 export type Settings = Pick<Question, "model" | "image" | "text_pair" | "chat" | "variant" | "device" | "measure">;
 
 /** The part of a question that belongs to one text. */
-export type TextChoice = Pick<Question, "text" | "source" | "edits" | "patch_from" | "masked_positions">;
+type TextChoice = Pick<Question, "text" | "source" | "edits" | "patch_from" | "masked_positions">;
 
 export type VariantField = keyof Variant;
 

@@ -88,7 +88,7 @@ export interface ExploreServer extends Server {
   ): Promise<Packed<Refusable<Routes[Name]["answer"]>>>;
 }
 
-export type ExploreElements = ReturnType<typeof exploreElements>;
+type ExploreElements = ReturnType<typeof exploreElements>;
 
 export interface ExploreView extends View {
   readonly elements: ExploreElements;

@@ -78,7 +78,7 @@ export interface StepRecord extends Omit<StepAnswer, "rows" | "cache_rows"> {
 }
 
 /** All masks are filled. */
-export interface FinishedRecord {
+interface FinishedRecord {
   done: true;
   tokens: ReadTokens | null;
   notes?: undefined;

@@ -4,7 +4,7 @@ export type Scene = { name: string; page: string; query: string }; // `query` wi
 export type PageRow = { name: string; title: string; path: string };
 export type SceneList = { scenes: Scene[]; at: number }; // `at` is the index of the shown scene; -1: none yet
 
-export const FORMAT = "headlight_scenes";
+const FORMAT = "headlight_scenes";
 export const STATE_FORMAT = "headlight";
 export const MAX_SCENES = 100;
 export const MAX_QUERY = 20_000; // characters of a query

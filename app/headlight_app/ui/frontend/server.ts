@@ -37,7 +37,7 @@ export async function post<Meta = Record<string, unknown>>(
 export type Unanswered = (sentence: string) => void; // reports that the server does not answer, once for each attempt
 
 /** Repeats a fetch, with growing pauses, while the network fails. */
-export async function askUntilAnswered<Answer>(
+async function askUntilAnswered<Answer>(
   fetched: (attempt: number) => Promise<Answer>,
   unanswered: Unanswered = () => {},
 ) {

@@ -52,8 +52,6 @@ export interface AttentionGroup extends AttentionGroupAnswer {
   exact?: boolean;
 }
 
-export type Metrics = ExploreRoutes["head_metrics"]["answer"]["metrics"];
-
 /** The positions of patches; in a saved page with the image. */
 export interface ShownPatches extends Patches {
   image?: EmbeddedImage;
@@ -209,7 +207,7 @@ export interface Page {
 }
 
 /** Elements of heads_tab.html, and of the page around it. */
-export type HeadElements = ReturnType<typeof headElements>;
+type HeadElements = ReturnType<typeof headElements>;
 
 /** The current colours and font, and the factor of the font size. */
 export interface CanvasStyle {

@@ -45,7 +45,7 @@ interface ShownHeads {
 }
 type AddPicture = (figure: Figure, shown: ShownHeads, box: Box) => number; // gives the lower end
 
-export const PICTURES: Readonly<Record<string, AddPicture>> = table({
+const PICTURES: Readonly<Record<string, AddPicture>> = table({
   heatmap: addMap,
   lines: addAttentionLines,
   text: addText,

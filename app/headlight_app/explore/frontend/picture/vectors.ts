@@ -42,7 +42,7 @@ export function inputVectors(page: ExplorePage, stack: string): InputVectors | n
 }
 
 /** The number with the strongest colour: three times the root mean square. */
-export function colourLimit(numbers: Float32Array) {
+function colourLimit(numbers: Float32Array) {
   const squares = numbers.reduce((sum, number) => sum + number * number, 0);
   return 3 * Math.sqrt(squares / Math.max(numbers.length, 1)) || 1;
 }

@@ -42,7 +42,7 @@ function drawPrediction(page: Page, prediction: Prediction, changed: boolean, co
 }
 
 /** What the numbers mean, if it is not obvious; the score of a lone label comes first. */
-export function lessonOf({ lesson, candidates }: Prediction) {
+function lessonOf({ lesson, candidates }: Prediction) {
   const score = candidates.length === 1 ? candidates[0].score : undefined;
   const words = score === undefined || score === null ? "" : `Score ${formatScore(score)}. `;
   return lesson ? [createElement("p", "quiet", words + lesson)] : [];

@@ -17,7 +17,7 @@ export function keyTokens(page: Page) {
 }
 
 /** Whether the prediction is about the image instead of a text. */
-export function predictsFromImage(page: Page) {
+function predictsFromImage(page: Page) {
   return page.state.answer.patches?.side === "text";
 }
 

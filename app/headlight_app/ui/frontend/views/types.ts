@@ -11,7 +11,7 @@ export type Numeric = number | string;
 export type Pick = Record<string, string | number | string[] | number[]> & { toggle_edits?: string[] };
 
 /** Numbers to be saved: the labels of each axis by its name. */
-export interface NumberTable {
+interface NumberTable {
   axes: Record<string, string[]>;
   values: unknown[];
 }

@@ -184,7 +184,7 @@ function createLine(from: Point, to: Point, opacity: number, weight: number, upr
   return svg("path", { d, "stroke-opacity": opacity, "stroke-width": 1 + 3.5 * weight });
 }
 
-export function pointedWords(view: AlignmentView, { answer, read }: Pointed) {
+function pointedWords(view: AlignmentView, { answer, read }: Pointed) {
   if (!view.weights.length || (answer === null && read === null)) return [view.note];
   const token = (text: string) => quotedToken({ text });
   const others = answer !== null ? view.read : view.answer.slice(0, writtenOf(view));
