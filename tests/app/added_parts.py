@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from headlight import UnknownNameError, candidates, head_metrics, run, variant
 from headlight.checkpoints import save
 from headlight.checkpoints.refusals import refusal
 from headlight.nn.masks import MASKS
+from headlight.questions.marking import GIVE_UP
 from headlight.rendering.html import show_trace
 from headlight_app.contract.question import Variant
 from headlight_app.contract.state import State
@@ -201,6 +203,17 @@ def test_an_analysis() -> None:
     assert (row["title"], row["lesson"], row["reads"]) == ("Words", "How long each token is.", ["query"])
     (shown,) = ask_views("words", model="next", text=TEXT)
     assert (shown["kind"], shown["series"]["letters"][0]) == ("bars", len(shown["labels"][0]))
+
+
+def test_a_lesson_shows_an_analysis(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, client: TestClient) -> None:
+    lines = ("---", "title: Letters", "minutes: 1", "version: 1", "model: next", f"text: {TEXT}", "---", "Letters.", "")
+    step = ("## Count", "", "- view: explore?tab=layers&analysis=words", "- ask: number 3", "- question: How many?")
+    (tmp_path / "letters.md").write_text("\n".join((*lines, *step, "- because: It has three.")), encoding="utf-8")
+    monkeypatch.setenv("HEADLIGHT_LESSONS", str(tmp_path))
+    place = {"lesson": "letters", "step": 0, "seed": 0}
+    view = ask_route(client, "lesson_step", **place, tries=[GIVE_UP])[0]["view"]
+    data = component_data(alone("explore", **dict(parse_qsl(view.partition("?")[2]))).main)
+    assert data["state"]["analysis"] == "words" and named(data["analyses"], "words")
 
 
 def test_a_task_of_the_page() -> None:
