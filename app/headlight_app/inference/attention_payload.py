@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import structs
 
 from headlight.analysis.head_metrics import head_metrics, unnormalized_sum, without_repeated_masks
+from headlight.analysis.lenses.logit_lens import lens_at, target_tokens
 from headlight.analysis.moved_values import KEEP as MOVED_KEEP
 from headlight.analysis.moved_values import attention_sinks
 from headlight.array_types import Float
@@ -27,10 +28,12 @@ from headlight.rendering.html import (
 )
 from headlight.rendering.predictions import predictions_json
 from headlight.sound.frames import EncodedSound
+from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded, Tokenizer
 from headlight.tracing.inputs import typed_separator
 from headlight.tracing.recompute import max_pool, max_pooled_value
 from headlight.tracing.trace import Trace
+from headlight.views.words import percent, three_digits
 from headlight_app.contract.parts import AttentionGroupAnswer, Metrics, Prediction, Token
 from headlight_app.contract.question import MEASURES
 from headlight_app.inference.choices import variant_choices
@@ -38,6 +41,7 @@ from headlight_app.inference.resolved_question import ResolvedQuestion
 from headlight_app.state.variants import trained_variant
 
 MAX_METRIC_CELLS = 1 << 20  # cells of all heads, up to which metrics take negligible time
+MAX_LOSS_CELLS = 1 << 20  # logits of a text, up to which its loss takes negligible time
 
 
 def quantized_weights(traced: Trace, attention_group: AttentionGroup) -> np.ndarray:
@@ -149,7 +153,7 @@ def probabilities(resolved: ResolvedQuestion, position: int) -> Float[np.ndarray
 
 def notes(resolved: ResolvedQuestion) -> tuple[str, ...]:
     """Notes to read before trusting the picture."""
-    note_texts, traced = variant_notes(resolved), resolved.trace
+    note_texts, traced = variant_notes(resolved, loss_note(resolved)), resolved.trace
     heard = traced.source or traced.text
     longest = max(traced.text.read_count, heard.read_count)
     if numbers := resolved.config.recurrence.describe():
@@ -186,7 +190,7 @@ def _sink_notes(resolved: ResolvedQuestion) -> list[str]:
     return [
         f"{'A head has a sink' if heads == 1 else f'{heads} heads have a sink'} in this text, a key with much "
         f"attention that moves little. Most: {first.path}, head {first.head} gives token {first.key} "
-        f"{first.weight:.0%} of its attention, which makes {first.share:.0%} of its output."
+        f"{percent(first.weight, 0)} of its attention, which makes {percent(first.share, 0)} of its output."
     ]
 
 
@@ -211,20 +215,63 @@ def _row_sum_notes(traced: Trace) -> list[str]:
         total = unnormalized_sum(weights) if path.endswith(".weights") else None
         if total is not None:
             where = path.removesuffix(".weights")
-            return [f"A row of {where} sums to {total:.3g}, not to 1. Head metrics divide each row by its sum."]
+            return [
+                f"A row of {where} sums to {three_digits(total)}, not to 1. Head metrics divide each row by its sum."
+            ]
     return []
 
 
-def variant_notes(resolved: ResolvedQuestion) -> list[str]:
-    """The replaced parts, in sentences, and their consequence."""
+def variant_notes(resolved: ResolvedQuestion, consequence: str = "") -> list[str]:
+    """The replaced parts, in sentences, and their consequence, if it is known."""
     trained, model = resolved.checkpoint.model.config, resolved.model
     differences = variant_differences(trained, model.config)
     note_texts = [f"{title}: {now} instead of {was}." for _, title, was, now in differences]
     if note_texts:
-        was = " and ".join(was for _, _, was, _ in differences)
-        note_texts.append(f"The model was trained with {was}, so expect worse answers.")
+        note_texts += filter(None, ("The model was not trained this way.", consequence))
     missing = describe_missing_weights(model)
     return [*note_texts, missing] if missing else note_texts
+
+
+def loss_note(resolved: ResolvedQuestion) -> str:
+    """The loss on this text as trained and with the changes, and why a lower one makes no better model.
+
+    Empty if the model is unchanged, or if the loss is not known at once.
+    """
+    if not resolved.question.variant or not _has_loss(resolved):
+        return ""
+    losses = before, after = [_mean_loss(each) for each in (resolved.as_trained, resolved)]
+    if not np.isfinite(losses).all():
+        return ""
+    words = "With all changes the loss on this text" if resolved.question.edits else "The loss on this text"
+    was, now = map(three_digits, losses)
+    if was == now:
+        return f"{words} stays at {was} nats per token."
+    if after > before:
+        return f"{words} rises from {was} to {now} nats per token."
+    looks_ahead = resolved.question.variant.masks and _looks_ahead(resolved.trace)
+    reason = "a token now sees the very token that it is to predict" if looks_ahead else "one text says little"
+    return f"{words} falls from {was} to {now} nats per token; that makes no better model: {reason}."
+
+
+def _looks_ahead(traced: Trace) -> bool:
+    """Whether a query of the predicting stack may attend to a later token."""
+    own = f"{traced.config.stacks[-1]}."
+    masks = (mask for path, mask in traced.values.items() if path.startswith(own) and path.endswith(".self.mask"))
+    return any(bool((np.triu(mask, 1) > 0).any()) for mask in masks)
+
+
+def _has_loss(resolved: ResolvedQuestion) -> bool:
+    """Whether the model predicts each token from those before it, in a text so short that this takes no time."""
+    count = len(resolved.trace.text.ids)
+    cells = count * resolved.config.vocabulary_size
+    return task_of(resolved.config).continues_text and not resolved.is_long and count > 1 and cells <= MAX_LOSS_CELLS
+
+
+def _mean_loss(resolved: ResolvedQuestion) -> float:
+    """The mean negative log-likelihood (nats) of the tokens after the first."""
+    last = resolved.config.num_layers(resolved.config.stacks[-1])
+    found = lens_at(resolved.model, resolved.trace, last, target_tokens(resolved.trace), 1)
+    return float(np.nanmean(found.negative_log_likelihood))
 
 
 def variant_differences(trained: Config, variant_config: Config) -> list[tuple[str, str, str, str]]:

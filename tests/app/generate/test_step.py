@@ -217,7 +217,7 @@ def test_tokens_come_when_they_are_asked_for() -> None:
 def test_a_custom_mask_goes_on_and_says_how() -> None:
     asked = {"model": "next", "text": "the", "variant": {"masks": "custom:10/11"}}
     first, second = ask(**asked)[0], ask(**asked, generated=[[2, 5]])[0]
-    assert len(first.notes) == 1 and "so expect worse answers" in first.notes[0]
+    assert len(first.notes) == 1 and "was not trained this way" in first.notes[0]
     assert "applies within the prompt" in second.notes[1]
 
 

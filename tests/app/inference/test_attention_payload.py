@@ -1,9 +1,11 @@
 """The trace cache, and the page's information about models."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from headlight.config import Config
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
@@ -15,7 +17,7 @@ from headlight.tracing.runner import run_request
 from headlight.tracing.trace import Trace
 from headlight_app.contract.question import Question
 from headlight_app.engine.job import EngineRequest
-from headlight_app.inference.attention_payload import notes, predictions, variant_differences
+from headlight_app.inference.attention_payload import loss_note, notes, predictions, variant_differences
 from headlight_app.inference.context import answering
 from headlight_app.inference.examples import examples_for
 from headlight_app.inference.open_models import find_model
@@ -28,6 +30,41 @@ from tests.app.asking import make_question
 def test_equal_questions_share_one_trace() -> None:
     assert resolve(make_question("next", "the cat")).trace is resolve(make_question("next", "the cat")).trace
     assert resolve(make_question("next", "the cat")).trace is not resolve(make_question("next", "the dog")).trace
+
+
+FALLS = "Tom had a red ball. He kicked it far."
+
+
+@pytest.mark.parametrize(
+    ("text", "variant", "edits", "words"),
+    [
+        (FALLS, {"masks": "none"}, (), "makes no better model: a token now sees the very token that it is to predict."),
+        (FALLS, {"positional_encoding": "none"}, (), "The loss on this text rises from "),
+        (FALLS, {"masks": "none"}, ("decoder.0.self.weights[0]=set:0",), "With all changes the loss on this text "),
+    ],
+)
+def test_a_changed_model_tells_the_loss_before_and_after(
+    text: str, variant: dict[str, str], edits: tuple[str, ...], words: str
+) -> None:
+    """Never “expect worse answers” where the loss fell: both losses are those of the runs."""
+    asked = resolve(make_question("stories-causal", text, edits=edits, **variant))
+    found = re.search(r"(falls|rises) from ([\d.]+) to ([\d.]+) nats per token", loss_note(asked))
+    assert found and words in loss_note(asked) and loss_note(asked) in notes(asked)[0]
+    for told, one in zip(found.groups()[1:], (asked.as_trained, asked), strict=True):
+        traced = one.trace_of("logits")
+        rows = torch.tensor(traced["logits"]).log_softmax(-1)
+        losses = [-float(rows[at, token]) for at, token in enumerate(traced.text.ids[1:])]
+        assert float(told) == pytest.approx(sum(losses) / len(losses), abs=0.006)
+    assert (float(found[3]) < float(found[2])) == (found[1] == "falls")
+
+
+def test_a_loss_that_is_not_known_at_once_is_not_told() -> None:
+    for model, text, variant in (
+        ("next", "the cat", {}),  # nothing is changed
+        ("masked", "the [MASK] sat", {"masks": "causal"}),
+        ("mood", "the cat", {"masks": "causal"}),
+    ):
+        assert loss_note(resolve(make_question(model, text, **variant))) == ""
 
 
 def test_what_a_model_does_not_read_is_not_kept() -> None:

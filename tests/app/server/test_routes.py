@@ -120,7 +120,7 @@ def test_another_wiring_is_said_to_be_untrained(client: TestClient) -> None:
     meta, _ = ask_route(client, model="next", text="the cat", positional_encoding="learned", masks="none", scale="off")
     (note,) = meta["notes"]
     assert "Learned instead of RoPE (rotary)" in note and "Bidirectional instead of Causal" in note
-    assert "so expect worse answers" in note and "those without positional encoding" in note
+    assert "was not trained this way" in note and "those without positional encoding" in note
     assert not re.search(r"\brope|\.weight", note)
     assert meta["changed"]
 

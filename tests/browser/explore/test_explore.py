@@ -236,7 +236,7 @@ def test_a_copied_link_shows_somebody_else_the_same(visit: Visit) -> None:
     theirs = ben.explore(link, sentence="My sister has a red")
     expect(theirs.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 4")
     expect(theirs.get_by_test_id("predictions")).to_have_text(said, use_inner_text=True)
-    expect(theirs.get_by_test_id("notes")).to_contain_text("so expect worse answers")
+    expect(theirs.get_by_test_id("notes")).to_contain_text("was not trained this way")
     id_shown = "chip => getComputedStyle(chip, '::after').content === `\"${chip.dataset.tokenId}\"`"
     last = theirs.get_by_test_id("tokens").locator(".chip").last
     wait_until(theirs, lambda: last.evaluate(id_shown), bool)

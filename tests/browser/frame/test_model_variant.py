@@ -26,7 +26,7 @@ def test_the_heads_follow_without_a_run_of_the_page(shared_visitor: Visitor) -> 
         control(page, "masks").select_option("none")
     sent = asked.value.post_data_json
     assert sent is not None and sent["question"]["variant"]["masks"] == "none"
-    expect(page.get_by_test_id("notes")).to_contain_text("so expect worse answers")
+    expect(page.get_by_test_id("notes")).to_contain_text("was not trained this way")
     wait_until(page, lambda: pixels(page, 0, 0), lambda now: now != before)
     wait_for_address(page, masks="none")
     expect(control(page, "masks")).to_have_value("none")
