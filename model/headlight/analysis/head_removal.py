@@ -28,6 +28,7 @@ KEEP = (*STREAM_KEEP, "*.residual*", "*.self.output", "*.cross.output", "*.final
 SELF_REPAIR = 1 / 3  # of the direct effect; larger compensation is named
 NO_EFFECT = 1e-6  # of a logit
 LEAST_DIRECT = 0.01  # of a logit: a share of a smaller direct effect says nothing
+LEAST_SHARE = 0.1  # of the largest part: nor does one of a direct effect that is small beside another part
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,19 @@ class HeadRemoval:
         return self.after - self.before
 
     @property
+    def largest(self) -> tuple[str, float]:
+        """The largest part of the difference: the path of a response, "direct" or "norms", and its change."""
+        parts = {"direct": self.direct, **self.responses, "norms": self.norms}
+        return max(parts.items(), key=lambda part: abs(part[1]))
+
+    @property
     def self_repair(self) -> float | None:
         """The share of the direct effect that the rest undoes: 1 undoes all, below 0 adds to it.
 
-        None for a direct effect below LEAST_DIRECT.
+        None for a direct effect below LEAST_DIRECT, or below LEAST_SHARE of the largest part.
         """
-        return 1 - self.change / self.direct if abs(self.direct) >= LEAST_DIRECT else None
+        least = max(LEAST_DIRECT, LEAST_SHARE * abs(self.largest[1]))
+        return 1 - self.change / self.direct if abs(self.direct) >= least else None
 
     @property
     def repairs_itself(self) -> bool:

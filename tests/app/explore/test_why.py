@@ -49,19 +49,36 @@ def test_the_parts_of_a_removal_make_the_whole_change() -> None:
 
 
 @pytest.mark.parametrize(
-    ("after", "direct", "said"),
+    ("direct", "response", "norms", "said"),
     [
-        (2.5, -1.0, "self-repair: the rest undoes 50.0 % of that."),
-        (2.2, -1.0, "the rest undoes 20.0 % of that, too little to call it self-repair."),
-        (1.5, -1.0, "the rest adds 50.0 % to that."),
-        (1.5, 1e-4, "that is too little to say which share of it the rest undoes."),
+        (-1.0, 0.5, 0.0, "no longer adds +1; self-repair: the rest undoes 50.0 % of that."),
+        (-1.0, 1.5, 0.0, "no longer adds +1; self-repair: the rest undoes all of that and more."),
+        (-1.0, 0.2, 0.0, "no longer adds +1; the rest undoes 20.0 % of that, too little to call it self-repair."),
+        (-1.0, -0.5, 0.0, "no longer adds +1; the rest adds 50.0 % to that."),
+        (1e-4, 0.0, 0.0, "no longer adds −1.00·10⁻⁴; that is too little to say which share of it the rest undoes."),
+        (0.02, -1.1, 0.1, "no longer adds −0.02; the largest part of the change is that of layer 1, head 3 (−1.1)."),
+        (0.0, 0.1, -1.1, "added nothing to it; the largest part of the change is that of the norms (−1.1)."),
+        (0.0, 0.0, 0.0, "added nothing to it; nor does any later part respond."),
     ],
 )
-def test_an_effect_is_named_self_repair_from_a_third_on(after: float, direct: float, said: str) -> None:
-    found = HeadRemoval(before=3.0, after=after, direct=direct, responses={}, norms=0.0)
-    words = removal_words(found, "Layer 1, head 2", " girl")
-    assert words.startswith(f"Without layer 1, head 2 the logit of {quoted(' girl')} goes from 3 to {after:g} (−")
-    assert words.endswith(said)
+def test_a_removal_says_what_carried_the_change(direct: float, response: float, norms: float, said: str) -> None:
+    """No share is taken of a direct effect below a tenth of the largest part: here it would be 5,000 %."""
+    after = 3.0 + direct + response + norms
+    found = HeadRemoval(3.0, after, direct, {"decoder.1.self[3]": response}, norms)
+    words = removal_words(found, "decoder.1.self[2]", ("decoder",), " girl")
+    assert words.startswith(f"Without layer 1, head 2 the logit of {quoted(' girl')} goes from 3 to {after:.3g} (")
+    assert words.endswith(f"The head itself {said}")
+
+
+def test_a_removal_names_the_stack_where_there_are_two() -> None:
+    said, shown = ask_views(
+        "head_removal", model="both", text="the cat", source=TEXT, attention="encoder.self", layer=0
+    )
+    assert said["text"].startswith("Without layer 0, head 0 of the encoder the logit of ")
+    assert "adds nothing to it, as the answer is read from the decoder; the largest part" in said["text"]
+    first, *others, _norms = dict(shown["parts"])
+    assert first == "Layer 0, head 0 of the encoder: direct effect"
+    assert all(name.endswith((" of the decoder", " other responses")) for name in others)
 
 
 def test_definitions_that_differ_from_a_papers_are_said_to_differ() -> None:

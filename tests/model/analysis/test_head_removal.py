@@ -84,6 +84,9 @@ def test_self_repair_is_the_share_of_the_direct_effect_that_the_rest_undoes() ->
     model = toys.decoder()
     found = [remove_head(model, traced(model), "decoder.0.self", head, 4, TOKEN) for head in range(4)]
     for each in found:
+        if each.self_repair is None:
+            assert abs(each.direct) < 0.1 * abs(each.largest[1])
+            continue
         undone = -(sum(each.responses.values()) + each.norms) / each.direct
         assert each.self_repair == pytest.approx(undone, abs=1e-6)
         assert each.repairs_itself == (undone > 1 / 3)
@@ -96,6 +99,14 @@ def test_no_share_is_taken_of_a_tiny_direct_effect() -> None:
     assert HeadRemoval(1.0, 1.5, 0.0, {}, 0.5).self_repair is None
     assert not HeadRemoval(1.0, 1.5, -1e-4, {}, 0.5).repairs_itself
     assert HeadRemoval(1.0, 0.98, -0.04, {}, 0.02).self_repair == pytest.approx(0.5)
+
+
+def test_no_share_is_taken_of_a_direct_effect_below_a_tenth_of_the_largest_part() -> None:
+    """The logit fell by 1.08, and the share would be 5,500 %: it says nothing about the head."""
+    found = HeadRemoval(5.0, 3.92, 0.02, {"decoder.1.self[0]": -1.0}, -0.1)
+    assert found.self_repair is None and not found.repairs_itself
+    assert found.largest == ("decoder.1.self[0]", -1.0)
+    assert HeadRemoval(5.0, 3.9, -0.1, {"decoder.1.self[0]": -1.0}, 0.0).self_repair == pytest.approx(-10)
 
 
 def test_a_head_that_does_not_exist_is_a_sentence() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -28,36 +28,60 @@ def head_removal(resolved: ResolvedQuestion, state: State) -> Views:
     layer, head = selected_heads(state, group)[0]
     position, token, _ = target_answer(resolved, state.query, state.target_token)
     found = remove_head(resolved.model, resolved.trace_of(*KEEP), group.path(layer), head, position, token)
-    title = part_title(part_of(f"{group.path(layer)}[{head}]"))
+    path, stacks = f"{group.path(layer)}[{head}]", resolved.config.stacks
     answer = answer_text(resolved.trace, resolved.tokenizer, token)
-    return Verdict(removal_words(found, title, answer)), _changes(found, title, group)
+    return Verdict(removal_words(found, path, stacks, answer)), _changes(found, _title(path, stacks), group, stacks)
 
 
-def removal_words(found: HeadRemoval, title: str, answer: str) -> str:
-    """The change, and whether later parts make up for the head."""
-    before, after, repair = found.before, found.after, found.self_repair
-    if repair is None:
-        rest = "that is too little to say which share of it the rest undoes."
-    elif found.repairs_itself:
-        rest = f"self-repair: the rest undoes {percent(repair)} of that."
-    elif repair >= 0:
-        rest = f"the rest undoes {percent(repair)} of that, too little to call it self-repair."
-    else:
-        rest = f"the rest adds {percent(-repair)} to that."
+def _title(path: str, stacks: Sequence[str]) -> str:
+    """The title of the part of a path, with its stack if the model has two."""
+    title = part_title(part_of(path))
+    return f"{title} of the {path.partition('.')[0]}" if len(stacks) > 1 else title
+
+
+def removal_words(found: HeadRemoval, path: str, stacks: Sequence[str], answer: str) -> str:
+    """The change, and whether later parts make up for the head, or which part carries the change."""
+    before, after = found.before, found.after
     change = f"{three_digits(before)} to {three_digits(after)} ({signed(after - before)})"
     return (
-        f"Without {title.replace('Layer', 'layer')} the logit of {quoted(answer)} goes from {change}. "
-        f"The head itself no longer adds {signed(-found.direct)}; {rest}"
+        f"Without {_in_sentence(_title(path, stacks))} the logit of {quoted(answer)} goes from {change}. "
+        f"The head itself {_own_words(found, path, stacks)}; {_rest_words(found, stacks)}"
     )
 
 
-def _changes(found: HeadRemoval, title: str, group: AttentionGroup) -> ChangesView:
+def _own_words(found: HeadRemoval, path: str, stacks: Sequence[str]) -> str:
+    if not path.startswith(f"{stacks[-1]}."):
+        return f"adds nothing to it, as the answer is read from the {stacks[-1]}"
+    return f"no longer adds {signed(-found.direct)}" if found.direct else "added nothing to it"
+
+
+def _rest_words(found: HeadRemoval, stacks: Sequence[str]) -> str:
+    repair, (name, largest) = found.self_repair, found.largest
+    if repair is None:
+        if name == "direct":
+            few = "that is too little to say which share of it the rest undoes."
+            return few if found.direct else "nor does any later part respond."
+        carrier = "of the norms" if name == "norms" else f"of {_in_sentence(_title(name, stacks))}"
+        return f"the largest part of the change is that {carrier} ({signed(largest)})."
+    if repair < 0:
+        return f"the rest adds {percent(-repair)} to that."
+    undone = "all of that and more" if repair > 1 else f"{percent(repair)} of that"
+    if found.repairs_itself:
+        return f"self-repair: the rest undoes {undone}."
+    return f"the rest undoes {undone}, too little to call it self-repair."
+
+
+def _in_sentence(title: str) -> str:
+    return f"{title[0].lower()}{title[1:]}"
+
+
+def _changes(found: HeadRemoval, title: str, group: AttentionGroup, stacks: Sequence[str]) -> ChangesView:
     responses = dict(sorted(found.responses.items(), key=lambda item: -abs(item[1])))
     listed, others = list(responses.items())[:LISTED], list(responses.values())[LISTED:]
     rest = {f"All {len(others)} other responses": sum(others)} if others else {}
     parts = {
         f"{title}: direct effect": found.direct,
-        **{part_title(part_of(path)): value for path, value in listed},
+        **{_title(path, stacks): value for path, value in listed},
         **rest,
     }
     saved = {"direct effect": found.direct, **responses, "norms": found.norms, "whole change": found.change}
