@@ -17,10 +17,17 @@ from headlight_app.export.page import shared_state
 from headlight_app.generate.contract import GeneratePageAnswer, GeneratePageRequest, GenerateReport
 from headlight_app.state.requirement import Requirement
 from headlight_app.state.session import apply_reports, report_serial
-from headlight_app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
+from headlight_app.state.url import (
+    decode_generated,
+    decode_sampling,
+    encode_generated,
+    encode_sampling,
+    encode_state,
+)
 from headlight_app.state.variants import reads_pair
 from headlight_app.ui import export_menu, signal_gallery
 from headlight_app.ui.component import API, VIEW_STYLES, Component, Data, shared_styles
+from headlight_app.ui.models_link import models_link
 
 TITLE, ICON, PATH = "Generate", ":material/stylus_note:", "generate"
 COMPONENT = Component(
@@ -43,6 +50,7 @@ def show(state: State, entry: AvailableModel) -> None:
     task = task_of(entry.config)
     if not task.generates:
         st.info(f"{entry.title} {task.no_generation}. Open a model that writes on the page Models.")
+        models_link(encode_state(state))
         return
     request = GeneratePageRequest(model=state.model, device=state.device, source=state.source, image=state.image)
     known = ask(request).answer

@@ -6,20 +6,24 @@ from functools import partial
 
 import streamlit as st
 
+from headlight_app.access.settings import settings
 from headlight_app.contract.state import OPENING, State
 from headlight_app.engine.client import ask_shared
 from headlight_app.engine.models import AvailableModel, available_models
 from headlight_app.explore.page import instrument, show_instrument
 from headlight_app.state.requirement import Requirement
 from headlight_app.state.session import change_state, current_state
+from headlight_app.state.url import encode_state
 from headlight_app.tasks.contract import TasksPageRequest
 from headlight_app.tasks.views import TASK_VIEWS, view_section, views_json, views_of
+from headlight_app.ui.models_link import MODELS_ICON, models_link
 
 TITLE, ICON, PATH = "Tasks", ":material/task_alt:", "tasks"
 TEXTS = "_texts_of_tasks"  # the texts typed for each task; the next task starts with its own example
 TYPED = ("text", "source", "text_pair", "chat")
 COMPONENT = instrument(
     "tasks",
+    TITLE,
     styles=("tasks/frontend/tasks.css",),
     parts=(
         (
@@ -48,8 +52,10 @@ def show(state: State, entry: AvailableModel) -> None:
         request = TasksPageRequest(model=state.model, device=state.device, source=state.source, task=task)
         show_instrument(COMPONENT, state.change(task=task), ask_shared(request).answer, task_views=views_json())
     else:
-        view = TASK_VIEWS[task]
-        st.info(f"No model here {view.words}. Open {view.example} on the page Models.", icon=":material/deployed_code:")
+        view, path = TASK_VIEWS[task], "from its folder"
+        way = path if settings().shared else f"by its id on the Hugging Face Hub, or {path}"
+        st.info(f"No model here {view.words}. Open {view.example} on the page Models, {way}.", icon=MODELS_ICON)
+        models_link(encode_state(state))
 
 
 def _task_choice(task: str, entry: AvailableModel) -> None:

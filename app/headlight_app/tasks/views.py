@@ -120,7 +120,7 @@ TASK_VIEWS: Registry[TaskView] = Registry(
             "The decoder writes one token after another and listens to a part of the recording for each: some heads "
             "follow it from token to token.",
             "transcribes recordings",
-            "a Whisper model",
+            "a Whisper model, such as openai/whisper-tiny,",
             _transcribes,
             attention="cross",
         ),

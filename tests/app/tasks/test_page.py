@@ -2,6 +2,7 @@
 
 import pytest
 
+from headlight_app.access.settings import SHARED_VARIABLE
 from headlight_app.contract.state import State
 from headlight_app.engine.models import available_models
 from headlight_app.tasks.page import required
@@ -70,7 +71,21 @@ def test_what_was_typed_for_a_task_is_there_on_return() -> None:
     assert at.query_params["text"] in ("5 3", ["5 3"])
 
 
-def test_a_task_that_no_model_does_says_what_to_open() -> None:
-    at = alone("tasks", model="next", task="translate")
-    assert "No model here reads a source and writes a target" in at.info[0].value
+@pytest.mark.parametrize(
+    ("task", "shared", "sentence"),
+    [
+        ("translate", "1", "reads a source and writes a target. Open an encoder-decoder such as MarianMT or T5 on"),
+        ("transcribe", "0", "transcribes recordings. Open a Whisper model, such as openai/whisper-tiny, on the page"),
+    ],
+)
+def test_a_task_that_no_model_does_says_what_to_open_and_leads_there(
+    task: str, shared: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SHARED_VARIABLE, shared)
+    at = alone("tasks", model="next", task=task)
+    assert f"No model here {sentence}" in at.info[0].value
+    assert at.info[0].value.endswith("from its folder.") and ("Hugging Face Hub" in at.info[0].value) == (shared == "0")
+    (link,) = at.get("page_link")
+    assert (link.proto.page, link.proto.external) == ("models", False)
+    assert f"task={task}" in link.proto.query_string
     assert not at.get("bidi_component")

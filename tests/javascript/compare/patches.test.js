@@ -27,6 +27,7 @@ const choice = {
   text: "a boy",
   source: "",
 };
+const parts = { masks: { title: "Mask", names: {} }, scale: { title: "Scale 1/√d", names: {} } };
 const PATCH = "decoder.0.self.weighted_values[1]=from:B";
 
 /** @param {object} [chosen] @param {object} [difference] */
@@ -37,7 +38,7 @@ test("a patch applies only to A, is undone by the same button, and follows the t
   const patched = state().patched(PATCH, "text");
   const [a, b] = patched.questions;
   assert.deepEqual([a.edits, a.patch_from, b.edits], [[PATCH], "a girl", []]);
-  assert.equal(whyNoPatch(patched.questions, "text"), "");
+  assert.equal(whyNoPatch(patched.questions, "text", parts), "");
   const typed = patched.typed({ text: "a girls" });
   assert.deepEqual([typed.choice.patch_from, typed.questions[1].text], ["a girls", "a girls"]);
   const undone = typed.patched(PATCH, "text");
@@ -67,10 +68,11 @@ test("a patch has the same name as its button", () => {
 
 test("a sentence says so unless B is another text of the same unchanged model", () => {
   const why = (/** @type {object} */ difference, chosen = {}) =>
-    whyNoPatch(state(chosen, difference).questions, "text");
+    whyNoPatch(state(chosen, difference).questions, "text", parts);
   assert.match(why({ text: "a boy" }), /differ in the text alone/);
   assert.match(why({ source: "x" }), /differ in the text alone/);
   assert.match(why({ model: "other" }), /same model/);
-  assert.match(why({ variant: { scale: "off" } }), /same model/);
+  const rewired = why({ variant: { masks: "none", scale: "off" } }); // its model is “as A”
+  assert.match(rewired, /the same parts: set B's Mask and Scale 1\/√d to “as A”\.$/);
   assert.match(why({}, { edits: ["embedding=scale:0"] }), /changes to “none”/);
 });

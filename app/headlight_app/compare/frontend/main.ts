@@ -258,7 +258,7 @@ class ComparePage {
     const options = Object.entries(this.#catalog.alignments);
     drawChoices(this.#elements.alignment, "align", options, alignment, (chosen) => this.#differ({ alignment: chosen }));
     this.#drawMaps(this.#shown);
-    this.#patches.draw(this.#shown, this.#state, this.#donorField);
+    this.#patches.draw(this.#shown, this.#state, this.#donorField, this.#catalog.parts);
     this.#exactTimer = setTimeout(this.#fetchExact.bind(this, this.#shown), EXACT_AFTER);
   }
 

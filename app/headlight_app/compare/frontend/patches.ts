@@ -8,16 +8,20 @@ import type { AttentionPair, Comparison } from "./comparison.ts";
 import type { CompareElements } from "./elements.ts";
 import { isPatch } from "./questions.ts";
 import type { CompareState } from "./state.ts";
-import type { AttentionGroupAnswer, HeadIndex, Question } from "./types.ts";
+import type { AttentionGroupAnswer, Catalog, HeadIndex, Question, VariantField } from "./types.ts";
 
 /** The text of a question that patches take values from. */
 type DonorField = "text" | "source";
 type Shown = { comparison: Comparison; attention: AttentionPair; heads: HeadIndex[] }; // heads of each side
 
-/** Why A cannot take values from B's run; empty if it can. */
-export function whyNoPatch([a, b]: [Question, Question], field: DonorField) {
-  const [one, other] = [a, b].map(({ model, variant }) => JSON.stringify([model, variant]));
-  if (one !== other) return "A can take values from B only if both are the same model.";
+/** Why A cannot take values from B's run; empty if it can. @param parts the titles of the parts of a variant */
+export function whyNoPatch([a, b]: [Question, Question], field: DonorField, parts: Catalog["parts"]) {
+  if (a.model !== b.model) return "A can take values from B only if both are the same model.";
+  const differing = (Object.keys(a.variant) as VariantField[]).filter((part) => a.variant[part] !== b.variant[part]);
+  if (differing.length) {
+    const titles = differing.map((part) => parts[part]?.title ?? part).join(" and ");
+    return `A can take values from B only if both have the same parts: set B's ${titles} to “as A”.`;
+  }
   const same = field === "source" ? "text" : "source";
   if (a[field] === b[field] || a[same] !== b[same])
     return `A can take values from B only if they differ in the ${field === "source" ? "source" : "text"} alone.`;
@@ -71,11 +75,11 @@ export class Patches {
     }
   }
 
-  draw(shown: Shown, state: CompareState, field: DonorField) {
+  draw(shown: Shown, state: CompareState, field: DonorField, parts: Catalog["parts"]) {
     this.#shown = shown;
     const { comparison, attention, heads } = shown;
     const { patchHead, patchToken, patchHint, patchesMade, headTables, sideMaps, strips } = this.#elements;
-    const why = whyNoPatch(state.questions, field);
+    const why = whyNoPatch(state.questions, field, parts);
     const [one, other] = attention.groups;
     const uneven = one.rows !== other.rows ? "A head can be taken from B only if both have equally many tokens." : "";
     patchHint.textContent = why || uneven || "or drag a head or a token of B onto A";
