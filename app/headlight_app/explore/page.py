@@ -61,8 +61,10 @@ CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["toImage", "sel
 FRONTEND, DRAWING = "explore/frontend", "ui/frontend"
 
 
-def instrument(key: str, styles: tuple[str, ...] = (), parts: tuple[tuple[str, str], ...] = ()) -> Component:
-    """The Explore instrument as a component; another page can add its own style sheets and HTML."""
+def instrument(
+    key: str, title: str, styles: tuple[str, ...] = (), parts: tuple[tuple[str, str], ...] = ()
+) -> Component:
+    """The Explore instrument as a component of the page `title`, which can add its own style sheets and HTML."""
     shared = (
         *(f"{DRAWING}/{name}.css" for name in ("styles/base", "heads/heads_tab")),
         *(f"{FRONTEND}/{name}.css" for name in ("tabs", "edits/edits")),
@@ -79,6 +81,7 @@ def instrument(key: str, styles: tuple[str, ...] = (), parts: tuple[tuple[str, s
         html=f"{FRONTEND}/explore.html",
         styles=(*shared, *styles),
         parts=(
+            ("<!-- the page -->", title),
             signal_gallery.signal_gallery(),
             export_menu.export_menu(*export_parts),
             ("<!-- one panel for each tab -->", panels),
@@ -88,7 +91,7 @@ def instrument(key: str, styles: tuple[str, ...] = (), parts: tuple[tuple[str, s
     )
 
 
-INSTRUMENT = instrument("explore")
+INSTRUMENT = instrument("explore", TITLE)
 
 
 def show(state: State, entry: AvailableModel) -> None:

@@ -55,6 +55,14 @@ class Component:
         # In a list: in a dictionary, Streamlit checks whether each part is a table, and imports pandas for that.
         _registered(self)(key=self.key, data=[dict(data)], on_settled_change=on_settled)
 
+    @property
+    def markup(self) -> str:
+        """Its HTML, with its parts."""
+        html = read(self.html)
+        for comment, part in self.parts:
+            html = html.replace(comment, part)
+        return html
+
     def reported(self) -> Data:
         """Its last report."""
         return reported(self.key)
@@ -78,12 +86,9 @@ def read(path: str) -> str:
 
 @lru_cache(maxsize=16)
 def _registered(component: Component) -> Callable[..., Any]:
-    html = read(component.html)
-    for comment, part in component.parts:
-        html = html.replace(comment, part)
     return st.components.v2.component(
         f"headlight_{component.key}",
-        html=html,
+        html=component.markup,
         css="\n".join(map(read, (*component.styles, *LAST_STYLES))),
         js=SCRIPT.format(folder=folder(), script=PAGE, key=component.key),
     )

@@ -39,7 +39,7 @@ async function tasks(model, task) {
 /** The numbers of the predicted labels. @param {Opened} page */
 const numbers = (page) => page.all("[data-testid^=prediction-] .number").map(wordsOf);
 /** Everything that the page shows of an answer. @param {Opened} page */
-const answerText = (page) => wordsOf(page.one("[data-testid=predictions]")) + page.all(".answer-row").map(wordsOf);
+const answerText = (page) => wordsOf(page.one("[data-testid=predictions]")) + page.text("part-prediction");
 
 test("one logit is shown as a score and its sigmoid, never as 100 %", async () => {
   const page = await explore("reward");

@@ -64,6 +64,17 @@ test("the parts are walked through by keys, and what is typed changes their name
   assert.ok(page.text("part-prediction").includes(best));
 });
 
+test("all candidates stand once on the screen, and the picture's part is named by what it opens", async () => {
+  const page = await picture();
+  const [best, second] = page.all(".candidate .token").map((token) => wordsOf(token).replace("·", ""));
+  const part = page.get("part-prediction");
+  assert.ok(wordsOf(part).startsWith("prediction by layer") && wordsOf(part).includes(best));
+  assert.ok(!wordsOf(part).includes(second) && !part.querySelector(".track"));
+  page.click("part-prediction");
+  await settle();
+  assert.equal(page.get("analysis-logit_lens").ariaSelected ?? page.get("analysis-logit_lens").ariaPressed, "true");
+});
+
 test("every layer's thumbnails are drawn, and again when a head is switched off", async () => {
   const page = await picture();
   const drawn = () => JSON.stringify(drawnOn(page.one("[data-testid='part-heads-decoder.self-1'] canvas")));

@@ -1,6 +1,6 @@
 // One picture from text to prediction, updated with each keystroke. A click on a part opens it below.
 
-import { answerNumber, createAnswerTrack } from "../../../ui/frontend/charts/answer_numbers.ts";
+import { answerNumber } from "../../../ui/frontend/charts/answer_numbers.ts";
 import { paintCodes, weightColours } from "../../../ui/frontend/charts/colours.ts";
 import {
   blit,
@@ -34,10 +34,9 @@ const SIZES = [
 ];
 const INPUT = { line: 13, rows: 7 }; // pixels per line, and the maximum number of rows
 const GAP = 8;
-const ANSWERS = 5;
 const NAMES: Partial<Record<Part["kind"], string>> = table({
   input: "tokens → vectors + positions",
-  prediction: "prediction",
+  prediction: "prediction by layer",
 });
 
 const memory = remembered((_: ExplorePage) => ({
@@ -103,7 +102,7 @@ function createPart(page: ExplorePage, part: Part, canvas: HTMLCanvasElement | n
   if (name) button.append(createElement("span", "name", name));
   if (canvas) button.append(canvas);
   canvas?.setAttribute("aria-hidden", "true");
-  if (part.kind === "network") button.append("network");
+  if (part.kind === "network") button.append("feed-forward");
   if (part.kind === "layers") button.append("···");
   button.onclick = (event) => enterPart(page, part, canvas, event);
   memory(page).drawn.push({ part, button, canvas });
@@ -160,7 +159,7 @@ function drawPart(page: ExplorePage, { part, button, canvas }: Drawn) {
   button.title = words;
   if (part.kind === "input" && canvas) drawInput(page, part, canvas);
   if (part.kind === "heads" && canvas) drawHeads(page, part, canvas);
-  if (part.kind === "prediction") drawAnswers(page, button);
+  if (part.kind === "prediction") drawAnswer(page, button);
 }
 
 /** The label of a part: what it is, and what a click opens. */
@@ -171,7 +170,7 @@ function partWords(page: ExplorePage, part: Part) {
   if (kind === "input")
     return `${count} ${count === 1 ? "token becomes a vector" : "tokens become vectors"} with positions`;
   if (kind === "heads") return `Layer ${layer}: what its ${heads} heads look at`;
-  if (kind === "network") return `Network of layer ${layer}: what its neurons add to the prediction`;
+  if (kind === "network") return `Feed-forward of layer ${layer}: what its neurons add to the prediction`;
   if (kind === "layers") return `Layer ${layer}, and its neighbours`;
   return "How it takes shape from layer to layer";
 }
@@ -269,19 +268,12 @@ function drawInput(page: ExplorePage, { stack }: Part, canvas: HTMLCanvasElement
   blit(paper, canvas);
 }
 
-function drawAnswers(page: ExplorePage, button: HTMLElement) {
+/** The likeliest answer; the panel of predictions shows them all, and reads them out. */
+function drawAnswer(page: ExplorePage, button: HTMLElement) {
   const [prediction] = page.state.answer.predictions;
-  const shown = prediction?.candidates.slice(0, ANSWERS) ?? [];
-  const numbers = shown.map(({ after }) => after);
-  const rows = shown.map(({ text, after }) => {
-    const row = createElement("span", "answer-row");
-    row.ariaHidden = "true"; // the panel of predictions shows it
-    row.append(
-      createElement("bdi", "", inlineText(text)),
-      createAnswerTrack(prediction, numbers, after),
-      createElement("b", "", answerNumber(prediction, after)),
-    );
-    return row;
-  });
-  updateChildren(button, button.children[0], ...(rows.length ? rows : [createElement("span", "", "no prediction")]));
+  const best = prediction?.candidates[0];
+  const words = best
+    ? [createElement("bdi", "", inlineText(best.text)), ` ${answerNumber(prediction, best.after)}`]
+    : ["no prediction"];
+  updateChildren(button, button.children[0], createElement("span", "best", words, { ariaHidden: "true" }));
 }
