@@ -82,7 +82,8 @@ ASKING = (
 )
 MOVING = f"{ASKING}, [data-playing=true]"
 PREDICTED = """list => [...list.querySelectorAll(".candidate")].slice(0, 3).map(row => [
-  Number(row.querySelector("[data-target]").dataset.target), Number(row.title.match(/  ([0-9.e-]+)/)[1])])"""
+  Number(row.querySelector("[data-target]").dataset.target),
+  (([, number, , tiny]) => tiny ? 0 : Number(number))(row.title.match(/  ([0-9.]+)(·10)?(⁻)?/))])"""
 
 KEEP = "kept => { localStorage.clear(); Object.assign(localStorage, kept); }"
 

@@ -20,6 +20,7 @@ from headlight.tracing.run import run
 from headlight.views.forms import bars
 from headlight.views.kinds import HeatMapView
 from headlight.views.rows import row
+from headlight.views.words import percent, signed
 
 STORY = "Once upon a time there was a little dog. The little dog ran to the park, and the dog was happy."
 
@@ -56,9 +57,9 @@ def find_head(metric: str, model: Checkpoint, text: str) -> ScreenRows:
             ),
             question=_question(metric, shares, (layer, head)),
         ),
-        f"Head {head} of layer {layer} gives {shares[layer, head]:.0%} to {HEAD_METRICS[metric].description}. Without "
-        f"it the loss changes by {without - whole:+.3f} nats. Other heads often do the same work, so a small change "
-        "does not show that a head is useless.",
+        f"Head {head} of layer {layer} gives {percent(shares[layer, head], 0)} to {HEAD_METRICS[metric].description}. "
+        f"Without it the loss changes by {signed(without - whole)} nats. Other heads often do the same work, so a "
+        "small change does not show that a head is useless.",
     )
 
 
@@ -70,7 +71,7 @@ def _names(shares: HeadNumbers) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _question(metric: str, shares: HeadNumbers, answer: tuple[int, int]) -> Question:
     wanted = HEAD_METRICS[metric].description
     says = [
-        ((layer, head), f"Layer {layer}, head {head} gives {share:.0%} to {wanted}; another head gives more.")
+        ((layer, head), f"Layer {layer}, head {head} gives {percent(share, 0)} to {wanted}; another head gives more.")
         for (layer, head), share in np.ndenumerate(np.nan_to_num(shares))
     ]
     return ask_cell(

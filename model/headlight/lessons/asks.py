@@ -16,6 +16,7 @@ from headlight.lessons.tables import Table
 from headlight.questions.asking import ask_cell, ask_direction, ask_largest, ask_number, ask_whether, choose
 from headlight.questions.kinds import Question, TypedNumber
 from headlight.registry import Registry
+from headlight.views.words import three_digits
 
 MOST_OPTIONS = 40
 
@@ -74,7 +75,7 @@ def _numbers_of(table: Table, least: bool) -> Mapping[tuple[int, ...], str]:
 
 
 def _told(table: Table, at: tuple[int, ...]) -> str:
-    return f"“{table.name(at)}” has the value {table.values[at]:.3g}."
+    return f"“{table.name(at)}” has the value {three_digits(table.values[at])}."
 
 
 def _short(labels: tuple[str, ...], axis: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from headlight.errors import InputError, shortened
 from headlight.lessons.quantities import QUANTITIES, Quantity, whole
 from headlight.lessons.scope import Scope, Value
 from headlight.lessons.tables import Table
+from headlight.views.words import digits, percent
 
 MAX_LENGTH = 400  # characters of an expression
 MAX_DEPTH = 24
@@ -188,7 +189,7 @@ def fill(template: str, scope: Scope, minus: str = "−") -> str:
     def written(found: re.Match[str]) -> str:
         form = _FORMAT.search(found[1])
         value = evaluate(_FORMAT.sub("", found[1]), scope)
-        return value if isinstance(value, str) else _in_words(value, form[1] if form else ".4g").replace("-", minus)
+        return value if isinstance(value, str) else _in_words(value, form[1] if form else ".4g").replace("−", minus)
 
     return _FIELD.sub(written, template)
 
@@ -196,4 +197,10 @@ def fill(template: str, scope: Scope, minus: str = "−") -> str:
 def _in_words(value: Value, form: str) -> str:
     if isinstance(value, Table):
         raise InputError("A sentence can show a number or a name, not a table. Take one place of it, with [ ].")
-    return ("yes" if value else "no") if isinstance(value, bool) else format(value, form)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    assert not isinstance(value, str)  # a text is written as it is
+    places, kind = int(form[1]), form[2]
+    if kind == "%":
+        return percent(value, places)
+    return digits(value, places) if kind == "g" else format(value, form).replace("-", "−")

@@ -77,8 +77,11 @@ def ask_nearest(
 def ask_direction(text: str, change: Number, notable: Number) -> Question:
     """Whether something falls, rises, or changes by less than `notable`."""
     answer = 2 if abs(change) < notable else int(change > 0)
-    says = tuple(f"The change is {sign}{notable:.3g}." for sign in ("not below −", "not above ", "larger than "))
-    told = f"The change is {change:+.3g}.".replace("-", "−")
+    limit, told = _told(notable), _told(change)
+    says = tuple(f"The change is {sign}{limit}." for sign in ("not below −", "not above ", "larger than "))
+    if limit == "0":
+        says = ("It does not fall.", "It does not rise.", "It changes.")
+    told = f"The change is {'+' * (told != '0' and change > 0)}{told}."
     return choose(text, DIRECTIONS, answer, dict(zip(DIRECTIONS, says, strict=True)), told)
 
 
@@ -176,4 +179,5 @@ ask_flip = partial(ask_design, kind=Flip)  # a prediction to change
 def _told(number: Number) -> str:
     """A number for a sentence, without an exponent."""
     size = abs(number)
-    return f"{number:,.0f}" if size >= 1000 or isinstance(number, int) else f"{number:.3g}" if size >= 1e-4 else "0"
+    text = f"{number:,.0f}" if size >= 1000 or isinstance(number, int) else f"{number:.3g}" if size >= 1e-4 else "0"
+    return text.replace("-", "−")

@@ -132,12 +132,13 @@ class TypedNumber(Question):
         return one is not None and other is not None and is_close(one, other, self.tolerance)
 
     def in_words(self, given: str) -> str:
-        return f"{_number(given):.4g}"
+        return f"{_number(given):.4g}".replace("-", "−")
 
     @property
     def last_hints(self) -> tuple[str, ...]:
         low, high = sorted((self.answer * 0.75, self.answer * 1.5))
-        return (f"It lies between {low:.3g} and {high:.3g}." if self.answer else "It is small.",)
+        between = f"It lies between {low:.3g} and {high:.3g}.".replace("-", "−")
+        return (between if self.answer else "It is small.",)
 
     def refuse(self, given: str) -> str:
         return f"“{shortened(given, 20)}” is not a number. Type one such as 0.5."

@@ -186,7 +186,8 @@ def _feed_forward(config: Config, layer: int) -> tuple[str, ...]:
     neurons = (experts.d_ff or own.d_ff) if has_experts else own.d_ff
     width = f"{config.d_model:,} → {neurons:,} → {config.d_model:,}"
     if not has_experts:
-        return title, width, *(f"about {own.activation_sparsity:.0%} of neurons at 0",) * (own.activation_sparsity > 0)
+        still = f"about {100 * own.activation_sparsity:.0f} % of neurons at 0"
+        return title, width, *(still,) * (own.activation_sparsity > 0)
     shared = own.d_ff if experts.own_norms else experts.shared_d_ff
     for_every_token = (f"and one of {shared:,} neurons for every token",) * (shared > 0)
     return title, f"{experts.per_token:,} of {experts.count:,} experts", width, *for_every_token

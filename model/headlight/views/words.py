@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from math import isfinite, isnan, log
+from typing import SupportsFloat
 
 from headlight.questions.kinds import Number
 
 NATS_PER_BIT = log(2)  # pages show bits; training and measurements use nats, like PyTorch
 _LOOSE_SPACE = re.compile(r"(?<!\S) | (?!\S)")
 _SIGNS = {"\n": "¶", "\t": "→"}
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _ISOLATES = re.compile("[\u2066-\u2069]")
 _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 
@@ -47,16 +49,19 @@ def numbered(tokens: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{position} {token}" for position, token in enumerate(tokens))
 
 
-def digits(number: float, count: int) -> str:
-    """A number in so many digits, with a real minus sign."""
+def digits(number: SupportsFloat, count: int) -> str:
+    """A number in so many digits, with a real minus sign and commas; very small and large ones as in 1.78·10⁻⁴."""
+    number = float(number)
     if not isfinite(number):
         return "–" if isnan(number) else "∞" if number > 0 else "−∞"
     if number and not 0.001 <= abs(number) < 100_000:
-        return re.sub(r"e([+-])0+", r"e\1", f"{number:.{count - 1}e}").replace("-", "−")
-    return f"{float(f'{number:.{count}g}') + 0.0:.10g}".replace("-", "−")  # −0 is 0
+        shown, _, exponent = f"{number:.{min(count, 3) - 1}e}".partition("e")
+        power = f"10{str(int(exponent)).translate(_RAISED)}"
+        return power if shown == "1" else f"{shown}·{power}".replace("-", "−")
+    return f"{float(f'{number:.{count}g}') + 0.0:,.10g}".replace("-", "−")  # −0 is 0
 
 
-def three_digits(number: float) -> str:
+def three_digits(number: SupportsFloat) -> str:
     """A number in three digits."""
     return digits(number, 3)
 
@@ -66,13 +71,14 @@ def signed(number: float) -> str:
     return f"{'+' if number > 0 else ''}{three_digits(number)}"
 
 
-def percent(share: float) -> str:
+def percent(share: SupportsFloat, places: int = 1) -> str:
     """A share as a percentage; one along a direction can be negative."""
+    share, least = float(share), f"{10**-places:.{places}f} %"
     if not isfinite(share):
         return "–"
-    if abs(share) < 0.0005:
-        return "0 %" if share == 0 else "<0.1 %" if share > 0 else ">−0.1 %"
-    return f"{100 * share:.1f} %".replace("-", "−")
+    if abs(share) < 0.5 * 10 ** -(places + 2):
+        return "0 %" if share == 0 else f"<{least}" if share > 0 else f">−{least}"
+    return f"{100 * share:.{places}f} %".replace("-", "−")
 
 
 def format_count(number: int) -> str:

@@ -21,7 +21,7 @@ def test_the_table_tells_each_distance_and_the_buttons_have_those_that_are_more_
     (table,), (buttons,) = (row.views for row in distance_rows(DISTANCES))
     assert isinstance(table, MatrixView) and isinstance(buttons, ChoiceView)
     assert table.titles[1] == ("Layer 1, head 0", "Layer 1, head 1")
-    assert table.details == (("0.200", "nothing to compare"), ("0.900", "1.0e\N{MINUS SIGN}5"))
+    assert table.details == (("0.200", "nothing to compare"), ("0.900", "1.0·10⁻⁵"))
     assert buttons.options == ("layer 1, head 0 · 0.900", "layer 0, head 0 · 0.200")
     assert buttons.picks == (table.picks[1][0], table.picks[0][0])
     assert table.tables and table.tables["Distance of each head"].axes == {"layer": ("0", "1"), "head": ("0", "1")}

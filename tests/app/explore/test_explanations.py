@@ -146,7 +146,7 @@ def test_writers_have_short_and_long_names() -> None:
         "encoder.position_embedding",
         "decoder.embedding",
     )
-    assert [short_name(part_of(path)) for path in paths] == ["L0 H3", "FF2", "bias1", "pos", "token"]
+    assert [short_name(part_of(path)) for path in paths] == ["L0 H3", "L2 FF", "L1 bias", "pos", "token"]
     assert [part_name(part_of(path)) for path in paths] == [
         *("layer 0, head 3", "the feed-forward of layer 2", "layer 1, biases", "added positions", "token embedding"),
     ]

@@ -75,5 +75,5 @@ def test_labels_have_no_true_token() -> None:
 
 
 def test_numbers_of_a_column_are_aligned() -> None:
-    assert [_three_digits(number) for number in (2.0, 99.96, 1234.5, 0.00012)] == ["2.00", "100", "1234", "0.000120"]
+    assert [_three_digits(number) for number in (2.0, 99.96, 1234.5, 0.00012)] == ["2.00", "100", "1,234", "0.000120"]
     assert [_signed(number) for number in (0.5, -1, -0.001, 0)] == ["+0.50", "−1.00", "+0.00", "+0.00"]

@@ -128,7 +128,7 @@ def test_several_streams_are_predicted_and_corrected_around_the_sublayers() -> N
     assert [each.added for each in stack.sublayers] == [False, True, True, False, True]
     assert stack.sublayers[0].parts[0].details == ("goes on with stream 1 of 0 to 2",)
     assert "with a map of rank 3 beside it" in stack.sublayers[1].parts[1].details
-    assert "about 60% of neurons at 0" in stack.sublayers[2].parts[1].details
+    assert "about 60 % of neurons at 0" in stack.sublayers[2].parts[1].details
     assert [part.title for part in stack.outputs] == ["Mean of 3 streams", "Final RMSNorm"]
 
 

@@ -40,7 +40,7 @@ def test_heads_taken_away_change_what_the_edit_changes(model: str) -> None:
         change = [(each[token] - np.log(np.exp(each).sum())) / np.log(2) for each in (row, before)]
         assert table["values"][1][head] == pytest.approx(change[0] - change[1], abs=1e-4)
     assert table["picks"][1][2] == {"attention": f"{stack}.self", "layer": 1, "head": 2}
-    assert re.fullmatch(r"[+−]?[\d.e−]+ bits, from [\d.]+ % to [\d.]+ %", table["details"][1][2])
+    assert re.fullmatch(r"[+−]?[\d.]+(·10⁻.)? bits, from [\d.]+ % to [\d.]+ %", table["details"][1][2])
     sizes = [abs(value) for _, value in ranked["parts"]]
     assert len(sizes) == 8 and sizes == sorted(sizes, reverse=True)
 

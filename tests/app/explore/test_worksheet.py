@@ -19,6 +19,7 @@ from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.masks import MASKS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.tasks import TASKS, task_exercise
+from headlight.views.words import percent
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.export import worksheet as worksheets
 from headlight_app.explore.answers.export.worksheet import (
@@ -62,9 +63,9 @@ def test_a_worksheet_has_picture_sentence_questions_link_code_and_origin(client:
     for exercise in shown:
         assert exercise.question in unescape(questions) and exercise.answer in unescape(answers)
         assert exercise.answer not in unescape(questions)
-    likeliest = re.search(r"What the model finds likeliest \(next token\): “.*?” (\d+)%", answers)
+    likeliest = re.search(r"What the model finds likeliest \(next token\): “.*?” (\S+ %)", answers)
     logits = np.exp(np.float64(resolve(make_question("next", TEXT)).trace_of("logits")["logits"][-1]))
-    assert likeliest and f"{likeliest[1]}%" == f"{logits.max() / logits.sum():.0%}"
+    assert likeliest and unescape(likeliest[1]) == percent(logits.max() / logits.sum(), 0)
     assert "$" not in re.sub(r"(?s)<script>.*</script>", "", page), "every placeholder is filled"
 
 
@@ -90,7 +91,7 @@ def test_questions_begin_with_the_pattern_of_the_head(monkeypatch: pytest.Monkey
     assert found and found.answer.startswith("A bright first column")
     count = len(resolved.trace.text.ids)
     assert found.answer.endswith(
-        "Here layer 1, head 2 gives 72% of its attention to the first token: the mean of the "
+        "Here layer 1, head 2 gives 72 % of its attention to the first token: the mean of the "
         f"{count - 1} rows of {count} that can look there."
     )
     assert next(choose_exercises(resolved, State(layer=1, head=2))) == found
@@ -129,7 +130,7 @@ def test_every_answer_about_a_column_follows_from_the_exported_numbers(data: st.
     assert found
     view = head_view(resolved, chosen)
     weights = np.nan_to_num(view.values)
-    told = re.match(r"“(.*)”: (\d+)% of each row on average\. Of (\d+) rows (\d+) look there most", found.answer)
+    told = re.match(r"“(.*)”: (\d+) % of each row on average\. Of (\d+) rows (\d+) look there most", found.answer)
     assert told
     label, share, rows, most = told.groups()
     columns = [place for place, each in enumerate(view.columns.labels) if each.strip() == label]
@@ -147,7 +148,7 @@ def test_every_answer_about_a_pattern_follows_from_the_exported_numbers(data: st
         patch.setattr(worksheets, "LARGE_SHARE", 0.0)
         found = head_exercise(resolved, chosen)
     told = found and re.search(
-        r"gives (\d+)% of its attention to (.*): the mean of the (\d+) rows of (\d+) that", found.answer
+        r"gives (\d+) % of its attention to (.*): the mean of the (\d+) rows of (\d+) that", found.answer
     )
     assert told
     share, pattern, rows, count = told.groups()

@@ -58,6 +58,7 @@ def render(body: dict[str, Any]) -> bytes:
 RECTANGLE = {"kind": "rectangle", "x": 1, "y": 1, "width": 83, "height": 58}
 ALL = (
     text(text="Layer 2 · Head 3 – “weights”"),
+    text(text="1.78·10⁻⁴"),
     text(rotation=-90, anchor="end", bold=True),
     cells(6, 7),
     cells(100, 90, gap=0),
@@ -75,6 +76,7 @@ def test_every_shape_is_drawn_on_paper_of_its_size_with_fonts_within() -> None:
     (page,) = PdfReader(io.BytesIO(render(figure(*ALL)))).pages
     assert [float(side) / 72 * 25.4 for side in page.mediabox[2:]] == pytest.approx([85, 60], abs=0.01)
     assert "Layer 2 · Head 3 – “weights”" in page.extract_text()
+    assert "1.78·10^−4" in page.extract_text(), "the font has no raised digits"
     assert len(page.images) == 2
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from headlight.problem_types import PROBLEM_TYPES
-from headlight.views.words import digits
+from headlight.views.words import digits, three_digits
 from headlight_app.explore.answers.export.worksheet import worksheet
 from headlight_app.explore.answers.layer_analysis import answer_number
 from headlight_app.explore.contract import ExportWorksheetRequest
@@ -172,4 +172,4 @@ def test_a_worksheet_calls_a_score_a_score() -> None:
     request = make_request("export_worksheet", **fields)
     assert isinstance(request, ExportWorksheetRequest)
     html = worksheet(resolve(make_question("rating", TEXT)), request)
-    assert f"The model&#x27;s highest scores (label): “rating” {logits('rating')[0]:.3g}." in html
+    assert f"The model&#x27;s highest scores (label): “rating” {three_digits(logits('rating')[0])}." in html

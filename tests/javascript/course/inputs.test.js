@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { resizedAxes, resizedTogether } from "../../../app/headlight_app/course/frontend/controls/matrix_table.ts";
 import { ChangedInputs, encodeInputs, isInvalid } from "../../../app/headlight_app/course/frontend/inputs.ts";
 import { screenRequest } from "../../../app/headlight_app/course/frontend/screen.ts";
-import { formatFixed, largestSize } from "../../../app/headlight_app/ui/frontend/views/numbers.ts";
+import { largestSize } from "../../../app/headlight_app/ui/frontend/charts/charts.ts";
+import { formatFixed } from "../../../app/headlight_app/ui/frontend/dom/numbers.ts";
 import { placeNames } from "../../../app/headlight_app/ui/frontend/views/plane/arrows.ts";
 import { namesTogether } from "../../../app/headlight_app/ui/frontend/views/plane/moving_points.ts";
 import { placeLabels } from "../../../app/headlight_app/ui/frontend/views/plane/points.ts";
@@ -159,7 +160,7 @@ test("numbers are formatted for reading", () => {
   );
   assert.deepEqual(
     [0.99999994, -1.0000001, 0.999, 1e-9, 294_912, -16_384, 1e12, 123_456.7].map((value) => formatFixed(value, 2)),
-    ["1", "−1", "1.00", "0.00", "294,912", "−16,384", "1.00e+12", "1.23e+5"],
+    ["1", "−1", "1.00", "0.00", "294,912", "−16,384", "1.00·10¹²", "1.23·10⁵"],
   );
   assert.equal(largestSize([0, "-Infinity", -3, 2]), 3);
   assert.equal(largestSize([]), 1);

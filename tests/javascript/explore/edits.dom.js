@@ -226,7 +226,8 @@ test("a change is shown before its answer, and its prediction before and after i
   for (const row of changed) {
     const [, sign, points] =
       /^(▲|▼|±) ([\d.]+)$/.exec(wordsOf(/** @type {Element} */ (row.querySelector(".difference")))) ?? [];
-    const [after, before] = [...(row.title.match(/[\d.]+(e-\d+)?/g) ?? [])].map(Number);
+    const plain = row.title.replace(/·10⁻(.)/g, (_, power) => `e-${"⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(power)}`);
+    const [after, before] = [...(plain.match(/[\d.]+(e-\d+)?/g) ?? [])].map(Number);
     assert.equal(Number(points), Number(Math.abs(100 * (after - before)).toFixed(1)));
     assert.equal(sign, Number(points) === 0 ? "±" : after > before ? "▲" : "▼");
   }

@@ -18,7 +18,7 @@ test("scores keep the digits before the point, and have no percent sign", () => 
   const numbers = [0.123456, -7.3, 1234.5, 98765.4, 0];
   assert.deepEqual(
     numbers.map((number) => answerNumber(SCORE, number)),
-    ["0.1235", "−7.3", "1235", "98765", "0"],
+    ["0.1235", "−7.3", "1,235", "98,765", "0"],
   );
   assert.equal(answerNumber(LABELS, 0.5), "50.0 %");
   assert.equal(answerNumber({}, 0.5), "50.0 %");

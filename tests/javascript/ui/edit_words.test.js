@@ -93,5 +93,5 @@ test("in a model with two texts, the encoder and the source are named", () => {
 });
 
 test("figures are short, with a true minus", () => {
-  assert.deepEqual([0.123456, -2, 1000, 1e-7].map(formatFigure), ["0.1235", "−2", "1000", "1e−7"]);
+  assert.deepEqual([0.123456, -2, 1000, 1e-7].map(formatFigure), ["0.1235", "−2", "1,000", "1.00·10⁻⁷"]);
 });

@@ -95,7 +95,7 @@ test("a curve is interrupted at NaN", () => {
     curvesOf(figure).map(({ points }) => points.length),
     [4, 4],
   );
-  assert.ok(textsOf(figure).includes("1000"));
+  assert.ok(textsOf(figure).includes("1,000"));
 });
 
 test("a sheet for the screen has the theme's colours and text sizes in pixels", () => {
@@ -112,12 +112,12 @@ test("the last number below a chart ends at the edge of the figure", () => {
   const series = [{ name: "loss", values: [2, 1] }];
   addLineChart(figure, { series, x: [0, 1000], yTitle: "nats" }, { x: 2, y: 0, width: 81 });
   const anchors = figure.shapes.flatMap((shape) =>
-    shape.kind === "text" && ["0", "500", "1000"].includes(shape.text) ? [[shape.text, shape.anchor]] : [],
+    shape.kind === "text" && ["0", "500", "1,000"].includes(shape.text) ? [[shape.text, shape.anchor]] : [],
   );
   assert.deepEqual(anchors.slice(-3), [
     ["0", "middle"],
     ["500", "middle"],
-    ["1000", "end"],
+    ["1,000", "end"],
   ]);
 });
 

@@ -12,7 +12,7 @@ test("ticks are round numbers within the range", () => {
 });
 
 test("marks are formatted as numbers, and large powers of ten as powers", () => {
-  assert.deepEqual([0, -0.5, 1000, 1e7, 1e-5, 25].map(formatMark), ["0", "−0.5", "1000", "10⁷", "10⁻⁵", "25"]);
+  assert.deepEqual([0, -0.5, 1000, 1e7, 1e-5, 25].map(formatMark), ["0", "−0.5", "1,000", "10⁷", "10⁻⁵", "25"]);
 });
 
 test("an axis of powers of ten has only as many marks as fit", () => {

@@ -2,20 +2,14 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { divergingColour, extentOf, tokenOptions } from "../../../app/headlight_app/ui/frontend/charts/charts.ts";
+import { inlineText, truncateText, visibleText } from "../../../app/headlight_app/ui/frontend/dom/dom.ts";
 import {
-  divergingColour,
-  extentOf,
   formatNumber,
+  formatPercent,
   formatShort,
   formatSigned,
-  tokenOptions,
-} from "../../../app/headlight_app/ui/frontend/charts/charts.ts";
-import {
-  formatPercent,
-  inlineText,
-  truncateText,
-  visibleText,
-} from "../../../app/headlight_app/ui/frontend/dom/dom.ts";
+} from "../../../app/headlight_app/ui/frontend/dom/numbers.ts";
 
 test("white space and control characters are visible", () => {
   assert.equal(visibleText(" the cat\n\t"), "·the cat¶→");
@@ -32,32 +26,30 @@ test("in running text a leading space is omitted, unless there is nothing else",
 });
 
 test("shares are percentages; very small ones are shown as <0.1 %", () => {
-  assert.deepEqual([0, 0.0001, 0.0005, 0.1234, 1, Number.NaN, Infinity].map(formatPercent), [
-    "0 %",
-    "<0.1 %",
-    "0.1 %",
-    "12.3 %",
-    "100.0 %",
-    "–",
-    "–",
-  ]);
+  assert.deepEqual(
+    [0, 0.0001, 0.0005, 0.1234, 1, Number.NaN, Infinity].map((share) => formatPercent(share)),
+    ["0 %", "<0.1 %", "0.1 %", "12.3 %", "100.0 %", "–", "–"],
+  );
 });
 
 test("a negative share keeps its sign and its size", () => {
-  assert.deepEqual([-0.702, -2.197, -0.0005, -0.0001].map(formatPercent), ["−70.2 %", "−219.7 %", "−0.1 %", ">−0.1 %"]);
+  assert.deepEqual(
+    [-0.702, -2.197, -0.0005, -0.0001].map((share) => formatPercent(share)),
+    ["−70.2 %", "−219.7 %", "−0.1 %", ">−0.1 %"],
+  );
 });
 
 test("numbers are short, with a true minus sign, and can be infinite", () => {
   assert.deepEqual(
     [0, 2.34567, -2.5, 0.00001, 123456, Number.NaN, -Infinity].map((number) => formatNumber(number)),
-    ["0", "2.346", "−2.5", "1.00e−5", "1.23e+5", "–", "−∞"],
+    ["0", "2.346", "−2.5", "1.00·10⁻⁵", "1.23·10⁵", "–", "−∞"],
   );
   assert.deepEqual([0.5, -0.5, 0].map(formatSigned), ["+0.5", "−0.5", "0"]);
   const short = (/** @type {number[]} */ numbers, /** @type {number} */ most) =>
     numbers.map((number) => formatShort(number, most));
   assert.deepEqual(short([0.5, -0.126, 0.001], 0.5), ["+0.50", "−0.13", "·"]);
   assert.deepEqual(short([0.02, -0.0012, 0.0001, 0], 0.02), ["+0.020", "−0.001", "·", "·"], "small ones");
-  assert.deepEqual(short([2e-6, -3e-8, 1e-9], 2e-6), ["+2.00e−6", "−3.00e−8", "·"], "tiny ones");
+  assert.deepEqual(short([2e-6, -3e-8, 1e-9], 2e-6), ["+2.00·10⁻⁶", "−3.00·10⁻⁸", "·"], "tiny ones");
 });
 
 test("a scale includes all finite numbers and zero", () => {

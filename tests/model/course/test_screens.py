@@ -45,6 +45,7 @@ from headlight.views.kinds import Equations
 from headlight.views.rows import Row
 from headlight.views.rows import row as make_row
 from tests.sampling import first_of_each, parameter_set
+from tests.shown_numbers import odd_numbers
 
 pytestmark = pytest.mark.usefixtures("one_round")
 SCREENS = {f"{chapter}/{name}": screen for chapter, row in CHAPTERS.items() for name, screen in row.screens.items()}
@@ -128,6 +129,11 @@ def test_a_screen_shows_something_to_those_who_only_scroll(path: str) -> None:
     for formula in (*screen.formulas, *(line for lines in shown for line in lines)):
         assert formula.count("{") == formula.count("}"), formula
         assert set(COMMAND.findall(formula)) <= drawn_commands(), formula
+
+
+@pytest.mark.parametrize("path", SCREENS)
+def test_numbers_are_written_in_one_way(path: str) -> None:
+    assert odd_numbers(first_rows(path)) == []
 
 
 def check_question(question: Question) -> None:

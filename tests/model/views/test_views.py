@@ -113,10 +113,10 @@ def test_a_leading_space_is_not_quoted_but_a_space_is() -> None:
     [
         (0.0, "0"),
         (0.41, "0.41"),
-        (-1234.5, "−1230"),
+        (-1234.5, "−1,230"),
         (2.0, "2"),
-        (0.00012, "1.20e−4"),
-        (123456.0, "1.23e+5"),
+        (0.00012, "1.20·10⁻⁴"),
+        (123456.0, "1.23·10⁵"),
         (-0.0, "0"),
         (float("nan"), "–"),
         (float("-inf"), "−∞"),
@@ -130,6 +130,7 @@ def test_numbers_in_words_have_three_digits_and_a_real_minus_sign(number: float,
 def test_shares_in_words_are_percentages() -> None:
     shares = (0.5, 0.1234, -0.02, 0.0, 0.0004, -0.0004, float("nan"))
     assert list(map(percent, shares)) == ["50.0 %", "12.3 %", "−2.0 %", "0 %", "<0.1 %", ">−0.1 %", "–"]
+    assert [percent(share, 0) for share in shares] == ["50 %", "12 %", "−2 %", "0 %", "<1 %", ">−1 %", "–"]
 
 
 @pytest.mark.parametrize(

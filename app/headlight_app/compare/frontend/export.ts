@@ -9,6 +9,7 @@ import {
   MARGIN,
   titled,
 } from "../../ui/frontend/charts/shapes.ts";
+import { formatPlaces } from "../../ui/frontend/dom/numbers.ts";
 import { createTable, explained, numbered } from "../../ui/frontend/export/page_export.ts";
 import type { Figure, ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.ts";
 import { addViews } from "../../ui/frontend/views/export/figures.ts";
@@ -160,7 +161,7 @@ function drawComparison(
       MARGIN,
       y,
     );
-  const ends = { low: `−${extent.toFixed(2)}`, high: `+${extent.toFixed(2)}` };
+  const ends = { low: `−${formatPlaces(extent, 2)}`, high: `+${formatPlaces(extent, 2)}` };
   if (panels.some(({ signed }) => signed))
     y = addColourScale(figure, { ...ends, words: "B − A, white at zero", palette }, MARGIN, y);
   return { figure, y: addViews(figure, y + 1, rows, 2) };

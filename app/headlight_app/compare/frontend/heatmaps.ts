@@ -4,6 +4,7 @@ import { paintCodes, SIGNED_COLOURS } from "../../ui/frontend/charts/colours.ts"
 import type { MapActions } from "../../ui/frontend/charts/heatmap.ts";
 import { cellAtPointer, drawHeatmap, listenToMap } from "../../ui/frontend/charts/heatmap.ts";
 import { canvasStyle, createElement, hidpiContext } from "../../ui/frontend/dom/dom.ts";
+import { formatPlaces } from "../../ui/frontend/dom/numbers.ts";
 import { encodeWeight } from "../../ui/frontend/weight_code.ts";
 import type { AttentionPair, Comparison } from "./comparison.ts";
 import type { WeightDifference } from "./difference.ts";
@@ -74,8 +75,8 @@ export class Heatmaps {
 
   #drawRange({ comparison, attention, difference: { codes, extent } }: Shown) {
     const { low, high, unmatched } = this.#elements;
-    low.textContent = `−${extent.toFixed(2)}`;
-    high.textContent = `+${extent.toFixed(2)}`;
+    low.textContent = `−${formatPlaces(extent, 2)}`;
+    high.textContent = `+${formatPlaces(extent, 2)}`;
     const [a, b] = attention.groups.map(
       ({ keys }, side) => comparison.tokens(side, keys).length - comparison.pairs(keys).length,
     );

@@ -1,6 +1,7 @@
 // The marked cell of both sides in words, or the most attended key of the marked query.
 
 import { createElement, largestShares, NO_LARGE_SHARE, quotedToken } from "../../ui/frontend/dom/dom.ts";
+import { formatPlaces } from "../../ui/frontend/dom/numbers.ts";
 import type { AttentionPair, Comparison } from "./comparison.ts";
 import type { HeadIndex, QueryKey } from "./types.ts";
 
@@ -30,7 +31,7 @@ function describeSide(
   const weight = comparison.weights(side, group, head);
   if (key !== null && keys[key]) {
     const number = weight(query, key);
-    const words = Number.isNaN(number) ? " may not attend (mask)" : ` ${number.toFixed(4)}`;
+    const words = Number.isNaN(number) ? " may not attend (mask)" : ` ${formatPlaces(number, 4)}`;
     return [`${letter}: `, quotedToken(queries[query]), " → ", quotedToken(keys[key]), words];
   }
   const shares = keys.map((_, place) => weight(query, place));

@@ -13,7 +13,7 @@ from headlight.analysis.lenses.logit_lens import residual_norms
 from headlight.errors import HeadlightError
 from headlight.problem_types import problem_type_of
 from headlight.tasks import task_of
-from headlight.views.words import in_line, quoted_in_line
+from headlight.views.words import in_line, quoted_in_line, three_digits
 from headlight_app.contract.reply import Reply
 from headlight_app.explore.answers.layer_analysis import answer_text, extended_trace, position_of, target_answer
 from headlight_app.explore.answers.lens.cells import lens_cells
@@ -95,7 +95,9 @@ def _column(title: str, texts: Iterable[str], align: Literal["start", "end"] = "
 
 def _three_digits(number: float) -> str:
     """A number of a column: all digits before the point, or three with its zeros, so that points are aligned."""
-    return f"{number:.0f}" if abs(number) >= 100 else f"{number:#.3g}".rstrip(".")
+    if number and abs(number) < 0.0001:
+        return three_digits(number)
+    return (f"{number:,.0f}" if abs(number) >= 100 else f"{number:#.3g}".rstrip(".")).replace("-", "−")
 
 
 def _signed(number: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from headlight_app.export.contract import AnyShape, Circle, Curve, Figure, Heatm
 POINTS_PER_MM = 72 / 25.4  # PostScript points
 MAX_CELLS = 1 << 22  # per heatmap or image
 FONTS = {False: ("Vera", "Vera.ttf"), True: ("VeraBd", "VeraBd.ttf")}  # by bold; embedded
+POWER, LOWERED = re.compile("10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)"), str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "−0123456789")  # Vera lacks them
 DASHES = [1.0, 0.8]  # millimetres of dash and gap
 
 
@@ -98,7 +100,8 @@ def _set_stroke(canvas: Any, shape: Curve | Polyline) -> None:
 
 
 def _draw_text(canvas: Any, shape: TextLine) -> None:
-    text, font, width = shape.text[:500], FONTS[shape.bold][0], shape.text_width
+    text = POWER.sub(lambda found: f"10^{found[1].translate(LOWERED)}", shape.text[:500])
+    font, width = FONTS[shape.bold][0], shape.text_width
     canvas.translate(shape.x, shape.y)
     canvas.rotate(shape.rotation)
     natural_width = canvas.stringWidth(text, font, shape.size)

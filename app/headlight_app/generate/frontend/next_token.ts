@@ -1,5 +1,6 @@
 // The next token, or the one of an earlier step: its title, and the views of its candidates.
 
+import { formatPlaces } from "../../ui/frontend/dom/numbers.ts";
 import { RowsPlace } from "../../ui/frontend/views/rows.ts";
 import type { Picks } from "../../ui/frontend/views/types.ts";
 import type { GenerateElements } from "./elements.ts";
@@ -33,7 +34,7 @@ export class NextToken {
     const next = mode === "fill" ? "The most certain mask" : "Next token";
     this.#say(
       taken ? "Other candidates for this token" : next,
-      isOutdated ? `Sampled at temperature ${temperature.toFixed(2)}.` : "",
+      isOutdated ? `Sampled at temperature ${formatPlaces(temperature, 2)}.` : "",
     );
     this.#rows.draw(record.rows, this.#picksOf(record), taken?.id);
   }

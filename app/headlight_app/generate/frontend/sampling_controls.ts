@@ -1,13 +1,14 @@
 // The controls of temperature, top-k, top-p and seed.
 
+import { formatPlaces } from "../../ui/frontend/dom/numbers.ts";
 import type { GenerateElements } from "./elements.ts";
 import type { Sampling } from "./types.ts";
 
 /** Each slider, and its value in words. */
 const SLIDERS: ["temperature" | "top_k" | "top_p", (value: number) => string][] = [
-  ["temperature", (value) => (value ? value.toFixed(2) : "0: greedy")],
+  ["temperature", (value) => (value ? formatPlaces(value, 2) : "0: greedy")],
   ["top_k", (value) => (value ? String(value) : "all")],
-  ["top_p", (value) => (value < 1 ? value.toFixed(2) : "all")],
+  ["top_p", (value) => (value < 1 ? formatPlaces(value, 2) : "all")],
 ];
 const SEEDS = 1_000_000;
 

@@ -12,6 +12,7 @@ import {
   quotedToken,
 } from "../../ui/frontend/dom/dom.ts";
 import { find } from "../../ui/frontend/dom/elements.ts";
+import { formatPlaces } from "../../ui/frontend/dom/numbers.ts";
 import { HeadTable, labelCell } from "../../ui/frontend/head_table.ts";
 import type { StepRow } from "./attention_rows.ts";
 import { attentionRow, blendTitle, groupOf, headRow, pooledCodes, stepCodes, stepRows } from "./attention_rows.ts";
@@ -127,7 +128,7 @@ export class StepAttention {
 
   #describe(row: ArrayLike<number>, keys: { text: string }[], key: number | null) {
     if (key !== null && keys[key] && key < row.length)
-      return [" to ", quotedToken(keys[key]), ` with a weight of ${row[key].toFixed(5)}`];
+      return [" to ", quotedToken(keys[key]), ` with a weight of ${formatPlaces(row[key], 5)}`];
     const largest = largestShares(row, keys, " to ");
     return largest.length ? largest : [` to ${NO_LARGE_SHARE}`];
   }

@@ -1,6 +1,7 @@
 // The time of each step as a bar, and the rate.
 
 import { canvasStyle, hidpiContext } from "../../ui/frontend/dom/dom.ts";
+import { formatPlaces } from "../../ui/frontend/dom/numbers.ts";
 import type { GenerateElements } from "./elements.ts";
 import type { Generator } from "./generator.ts";
 import type { StepRecord } from "./types.ts";
@@ -42,7 +43,7 @@ export function drawStepTimes({ root, times: canvas, timesWords }: GenerateEleme
     context.fillStyle = style.surface;
     if (milliseconds > top * 1.01) context.fillRect(place * step, 9, step, 3);
   });
-  const words = `The last step read ${last.tokens_read} of ${last.length} tokens in ${last.milliseconds.toFixed(1)} ms. Longest here: ${longest.toFixed(1)} ms.`;
+  const words = `The last step read ${last.tokens_read} of ${last.length} tokens in ${formatPlaces(last.milliseconds, 1)} ms. Longest here: ${formatPlaces(longest, 1)} ms.`;
   timesWords.textContent = words;
   canvas.ariaLabel = words;
 }
@@ -55,7 +56,7 @@ export function describeRate(generator: Generator) {
     .sort((a, b) => a - b);
   const pace = generator.pace.slice(-RECENT);
   const words = [];
-  if (pace.length > 1) words.push(`${(1_000 / (pace.reduce((a, b) => a + b) / pace.length)).toFixed(1)} tokens/s`);
-  if (times.length) words.push(`${median(times).toFixed(1)} ms a step`);
+  if (pace.length > 1) words.push(`${formatPlaces(1_000 / (pace.reduce((a, b) => a + b) / pace.length), 1)} tokens/s`);
+  if (times.length) words.push(`${formatPlaces(median(times), 1)} ms a step`);
   return words.join(" · ");
 }

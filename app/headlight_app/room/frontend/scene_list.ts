@@ -1,5 +1,6 @@
 // A list of scenes: each is a name, a page, and the query with all choices on it.
 
+import { formatCount } from "../../ui/frontend/dom/numbers.ts";
 export type Scene = { name: string; page: string; query: string }; // `query` without "?", and without presenter mode
 export type PageRow = { name: string; title: string; path: string };
 export type SceneList = { scenes: Scene[]; at: number }; // `at` is the index of the shown scene; -1: none yet
@@ -91,7 +92,7 @@ export function writeFile({ scenes }: SceneList) {
 
 /** Throws an error sentence for a scene that is too long. */
 export function checkedScene(scene: Scene): Scene {
-  const length = new Intl.NumberFormat("en").format(MAX_QUERY);
+  const length = formatCount(MAX_QUERY);
   if (scene.query.length > MAX_QUERY)
     throw new Error(
       `“${scene.name}” is too long: a scene holds about ${length} characters. Save its state as a file instead.`,

@@ -76,7 +76,7 @@ function headerRow(heads: number) {
   return createElement(
     "div",
     "row",
-    [createElement("span", "corner", "L\\H"), ...range(heads).map((head) => createElement("span", "", String(head)))],
+    [createElement("span", "corner", "layer"), ...range(heads).map((head) => createElement("span", "", String(head)))],
     { ariaHidden: "true" },
   );
 }

@@ -35,6 +35,7 @@ from headlight.tracing.trace import Trace
 from headlight.views.forms import bars
 from headlight.views.kinds import HeatMapView, TableView, TokensView, Verdict
 from headlight.views.rows import Row, row
+from headlight.views.words import digits, percent
 
 WRITTEN, TEMPERATURE, TOP_P = 24, 0.8, 0.95
 
@@ -66,7 +67,7 @@ def _fact_rows(model: Checkpoint, prompt: str, answer: str) -> tuple[Row, Row]:
     return (
         row(
             f"As the next word, “{answer.strip()}”{part} is number {ranked.rank:,} of {len(probabilities):,}, with a "
-            f"probability of {ranked.probability:.2g}; the first is “{best or 'a new line'}”.",
+            f"probability of {digits(ranked.probability, 2)}; the first is “{best or 'a new line'}”.",
             title="The answer that you know",
             question=ask_rank(ranked),
         ),
@@ -244,8 +245,8 @@ def _table_row(asked: tuple[AskedQuestion, ...], read: list[WordRanking], unread
         (
             f"{question.beginning} …",
             question.right,
-            f"{'✓' if _is_right(ranking, question) else '✗'} {ranking.best} ({float(ranking.shares.max()):.0%})",
-            f"{'✓' if _is_right(other, question) else '✗'} {other.best} ({float(other.shares.max()):.0%})",
+            f"{'✓' if _is_right(ranking, question) else '✗'} {ranking.best} ({percent(ranking.shares.max(), 0)})",
+            f"{'✓' if _is_right(other, question) else '✗'} {other.best} ({percent(other.shares.max(), 0)})",
         )
         for question, ranking, other in zip(asked, read, unread, strict=True)
     )
@@ -282,7 +283,7 @@ def _words_row(model: Checkpoint, trace: Trace, question: AskedQuestion, ranking
             tuple(ranking.words[at] for at in order),
             ranking.shares[order],
             high=1.0,
-            note=f"Together they have {float(ranking.probabilities.sum()):.1%} of the probability.",
+            note=f"Together they have {percent(ranking.probabilities.sum())} of the probability.",
         ),
         bars(
             f"All {len(trace['logits'][-1]):,} tokens",
@@ -317,7 +318,7 @@ def _heads_rows(model: Checkpoint, trace: Trace, length: int, word: str) -> tupl
                 colours="weights",
             ),
             TokensView(
-                f"Where head {head} of layer {layer} looks: {float(looked.max()):.0%} on “{word}”",
+                f"Where head {head} of layer {layer} looks: {percent(looked.max(), 0)} on “{word}”",
                 token_labels(trace.text),
                 shades=strongest,
             ),

@@ -21,6 +21,7 @@ from headlight.tracing.trace import Trace
 from headlight.views.forms import shape_text, weights_map
 from headlight.views.kinds import TableView, TokensView
 from headlight.views.rows import Row, row
+from headlight.views.words import percent
 
 MOST_WRITTEN = 24  # tokens of an answer
 CUT = ("decoder.*.cross.output=set:0",)  # every cross-attention adds nothing
@@ -66,7 +67,7 @@ def _question(trace: Trace, weights: Tensor, head: int) -> Question:
         (query, key),
         ((query + 1, key), f"The row of “{token}” writes the token after it: look one row above."),
         hints=("A token is written from the position before it.",),
-        because=f"There the weight is {float(weights[query, key]):.0%}.",
+        because=f"There the weight is {percent(weights[query, key], 0)}.",
     )
 
 

@@ -24,6 +24,7 @@ from headlight.questions.kinds import Question
 from headlight.views.forms import bars
 from headlight.views.kinds import MatrixView, TableView
 from headlight.views.rows import row
+from headlight.views.words import percent
 
 SYMBOLS = ("a", "b", "c", "d", "e")
 DICE = torch.tensor([[0.35, 0.25, 0.2, 0.12, 0.08], [0.08, 0.12, 0.2, 0.25, 0.35]])  # symbol shares of each die
@@ -84,7 +85,7 @@ def compare_taggers(task: str, steps: int, seed: int) -> ScreenRows:
                 NOISE,
             ),
         ),
-        f"Best on this task: {best}, with {shares[best]:.1%}: {WHY[task]}",
+        f"Best on this task: {best}, with {percent(shares[best])}: {WHY[task]}",
     )
 
 

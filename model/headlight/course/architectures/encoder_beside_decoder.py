@@ -26,6 +26,7 @@ from headlight.tracing.trace import Trace
 from headlight.views.forms import bars
 from headlight.views.kinds import MatrixView, TableView, TokensView, Verdict
 from headlight.views.rows import Row, row
+from headlight.views.words import digits, percent
 
 GAP = "[MASK]"
 GUESSES = 6
@@ -123,16 +124,16 @@ def _question(word: str, asked: dict[str, Guess]) -> Question:
 def _verdict(word: str, asked: dict[str, Guess]) -> Verdict:
     sure, guessed = (guess.fate(word) for guess in asked.values())
     return Verdict(
-        f"“{word}” has a probability of {sure.probability:.1%} (number {sure.rank:,}) under the encoder, which also "
-        f"reads the rest, and of {guessed.probability:.1%} (number {guessed.rank:,}) under the decoder, which has to "
-        "predict it before the rest is there."
+        f"“{word}” has a probability of {percent(sure.probability)} (number {sure.rank:,}) under the encoder, which "
+        f"also reads the rest, and of {percent(guessed.probability)} (number {guessed.rank:,}) under the decoder, "
+        "which has to predict it before the rest is there."
     )
 
 
 def _whole_sentences(words: tuple[str, ...], scores: Float[Tensor, " word"]) -> Row:
     order = scores.argsort(descending=True).tolist()
     return row(
-        TableView(("word", "share"), tuple((words[at], f"{float(scores[at]):.1%}") for at in order)),
+        TableView(("word", "share"), tuple((words[at], percent(scores[at])) for at in order)),
         title="A decoder can use the rest, too, at a price",
         text=f"Put each word into the gap and ask the decoder how likely the whole sentence is: it reads {len(words)} "
         "sentences instead of one.",
@@ -188,9 +189,9 @@ def changed_word(encoder: Checkpoint, decoder: Checkpoint, one: str, other: str)
             question=_ask_of_moved(len(words), len(changed), moved[1]),
         ),
         f"{moved[0]} of {len(words)} vectors of the encoder moved, {moved[1]} of the decoder's. Before the first "
-        f"replaced word the decoder's differ by {before:.1g}: they were computed before that word arrived, so their "
-        "keys and values can be cached while the decoder writes. An encoder would have to read everything again for "
-        "each word.",
+        f"replaced word the decoder's differ by {digits(before, 1)}: they were computed before that word arrived, so "
+        "their keys and values can be cached while the decoder writes. An encoder would have to read everything again "
+        "for each word.",
     )
 
 

@@ -29,6 +29,7 @@ from headlight.tasks import task_of
 from headlight.views.forms import bars
 from headlight.views.kinds import TableView
 from headlight.views.rows import fold, row
+from headlight.views.words import digits
 
 NEEDS = {
     "encoder": "Encoder: the whole text is there, and every token may look both ways",
@@ -273,7 +274,7 @@ def _written(value: object) -> str:
         return ", ".join(map(str, value)) or "none" if len(value) <= 3 else f"{len(value):,} of them"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:,}" if isinstance(value, int) else digits(value, 4) if isinstance(value, float) else str(value)
 
 
 NAMES = {name: name for name in (*PAPERS, OPENED)}

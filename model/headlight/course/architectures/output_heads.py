@@ -27,6 +27,7 @@ from headlight.tracing.predictions import prediction_positions
 from headlight.views.forms import bars
 from headlight.views.kinds import BarsView, TableView, TokensView
 from headlight.views.rows import Row, row
+from headlight.views.words import percent
 
 STEPS, LEARNING_RATE, WEIGHT_DECAY = 150, 0.02, 0.05
 MOST_LABELS, GUESSES = 6, 6
@@ -77,9 +78,7 @@ def output_heads(model: Checkpoint, examples: str, text: str) -> ScreenRows:
             _own_answers(model, asked),
         ),
         row(
-            TokensView(
-                "", token_labels(asked.text), shades=of_tokens, below=tuple(f"{float(p):.0%}" for p in of_tokens)
-            ),
+            TokensView("", token_labels(asked.text), shades=of_tokens, below=tuple(percent(p, 0) for p in of_tokens)),
             title="Tag: an answer for each token",
             text="The tagger's probability that you would have marked the token.",
         ),

@@ -18,6 +18,7 @@ from headlight.questions.asking import ask_whether, choose
 from headlight.views.forms import weights_matrix
 from headlight.views.kinds import BarsView, MatrixView, TableView, TokensView, Verdict
 from headlight.views.rows import Row, row
+from headlight.views.words import digits
 
 PAD = "[PAD]"
 WIDTH = 4
@@ -99,7 +100,7 @@ def _verdicts(split: list[list[str]], heads: list[HeadValues]) -> tuple[Verdict,
     difference = float((attend(alone, alone, alone).output - heads[shorter].output[: len(alone)]).abs().max())
     same = difference < 1e-5
     ending = "The other sentence does not matter." if same else "Its words look at padding as well: mask it."
-    text = f"Alone and in the batch, sentence {shorter + 1} differs by at most {difference:.2g}. {ending}"
+    text = f"Alone and in the batch, sentence {shorter + 1} differs by at most {digits(difference, 2)}. {ending}"
     return (Verdict(text, good=same),)
 
 

@@ -17,6 +17,7 @@ from headlight.questions.asking import ask_design, choose
 from headlight.views.forms import bars, weights_matrix
 from headlight.views.kinds import Arrow, ArrowsView, LinesView, MatrixView, Verdict
 from headlight.views.rows import row
+from headlight.views.words import percent
 
 SURE = 0.9  # the least weight for a clean selection of one token
 CLEAN, NEARLY_ALIKE = 0.95, 60  # the weight of a key that is picked; degrees between keys that are hardly told apart
@@ -53,15 +54,15 @@ def _by_angle(angle: float, strength: float) -> ScreenRows:
                 note="The query asks for key 1.",
             ),
             question=ask_design(
-                f"Change the angle and the length until key 1 gets more than {CLEAN:.0%} of the weight.",
+                f"Change the angle and the length until key 1 gets more than {percent(CLEAN, 0)} of the weight.",
                 share > CLEAN,
-                f"Key 1 gets {share:.0%}.",
+                f"Key 1 gets {percent(share, 0)}.",
                 (
                     share <= CLEAN and angle < NEARLY_ALIKE,
-                    f"Key 1 gets {share:.0%}: key 2 points almost the same way, so a query that fits key 1 also fits "
-                    "key 2.",
+                    f"Key 1 gets {percent(share, 0)}: key 2 points almost the same way, so a query that fits key 1 "
+                    "also fits key 2.",
                 ),
-                (share <= CLEAN, f"Key 1 gets {share:.0%}: the query is short, so the scores hardly differ."),
+                (share <= CLEAN, f"Key 1 gets {percent(share, 0)}: the query is short, so the scores hardly differ."),
                 solution={"angle": "90", "strength": "6"},
                 hints=(
                     "Which key gets the weight that key 1 lacks?",
@@ -79,7 +80,7 @@ def _by_angle(angle: float, strength: float) -> ScreenRows:
             "weight",
         ),
         Verdict(
-            f"Key 1 gets {share:.1%}. "
+            f"Key 1 gets {percent(share)}. "
             + (
                 "The selection is clean."
                 if share > CLEAN
@@ -141,8 +142,9 @@ def _repeated(copies: int, strength: float) -> ScreenRows:
         row(
             MatrixView("Output with one", one.output),
             MatrixView(f"Output with {copies}", many.output),
-            f"All copies together get {total:.1%}, a single “cat” gets {single:.1%}. Copies have the same value, so it "
-            "does not matter how they share: attending to all of them gives the same value as attending to one.",
+            f"All copies together get {percent(total)}, a single “cat” gets {percent(single)}. Copies have the same "
+            "value, so it does not matter how they share: attending to all of them gives the same value as attending "
+            "to one.",
         ),
     )
 
@@ -171,12 +173,12 @@ def attention_by_position(values: Float[Tensor, "pos value_channel"], offset: in
             else None,
         ),
         row(
-            f"Each token gives at least {share:.1%} of its weight to the one it asks for. The meaning of the words "
-            "plays no part: swap two values, and the weights stay the same.",
+            f"Each token gives at least {percent(share)} of its weight to the one it asks for. The meaning of the "
+            "words plays no part: swap two values, and the weights stay the same.",
             question=ask_design(
                 "Make it a head that looks one back: at least 90 % of each token's weight on the token before it.",
                 offset == -1 and share >= SURE,
-                f"It looks one back, but the weakest token gives only {share:.0%} to the token before it.",
+                f"It looks one back, but the weakest token gives only {percent(share, 0)} to the token before it.",
                 (offset != -1, f"It looks {abs(offset)} {'back' if offset < 0 else 'on'}; one back is −1."),
                 solution={"offset": "-1", "strength": "6"},
                 hints=("Where does it look, and how surely?", "A longer query makes the largest score count more."),

@@ -20,6 +20,7 @@ from headlight.questions.kinds import Question
 from headlight.views.forms import bars
 from headlight.views.kinds import Equations, MatrixView, MovingPointsView, Verdict
 from headlight.views.rows import row
+from headlight.views.words import digits, percent
 
 ASKING = Axis("query tokens", 1, 6, WORDS)
 SOURCE = Axis("source tokens", 1, 6, ("le", "chat", "est", "assis", "ici", "."))
@@ -111,7 +112,7 @@ def _product_rows(
             text="Two matrices that look different give the same attention, as long as their product is the same.",
         ),
         Verdict(
-            f"The largest difference between the two is {difference:.1g}.",
+            f"The largest difference between the two is {digits(difference, 1)}.",
             good=difference <= 1e-4 * max(1.0, float(by_parts.abs().max())),
         ),
     )
@@ -151,8 +152,8 @@ def _columns_rows(
         Verdict(
             "Both conventions agree on these numbers: try matrices that are not their own transposes."
             if same
-            else f"With the same matrices the scores differ by up to {difference:.4g}. With the transposes of W_Q and "
-            f"W_K they differ by {mended:.1g}: notes may use either convention, but not both.",
+            else f"With the same matrices the scores differ by up to {digits(difference, 4)}. With the transposes of "
+            f"W_Q and W_K they differ by {digits(mended, 1)}: notes may use either convention, but not both.",
             good=same,
         ),
     )
@@ -164,8 +165,8 @@ def _told_of_order(target: Tensor, read: Tensor, weights: tuple[Tensor, Tensor, 
     difference = float(torch.as_tensor((turned - output).abs().max()))
     return (
         f"{len(target)} query tokens look at {len(read)} key tokens, and {len(output)} vectors come out, one for each "
-        f"query. With Y in reverse order the output differs by {difference:.1g}: the order has to be in the vectors "
-        "themselves, where positional encodings put it."
+        f"query. With Y in reverse order the output differs by {digits(difference, 1)}: the order has to be in the "
+        "vectors themselves, where positional encodings put it."
     )
 
 
@@ -251,8 +252,10 @@ def _between(
 
 
 def _frame_names() -> tuple[str, ...]:
-    projecting = [f"X times W_Q, W_K, W_V: {step / STEPS:.0%} of the way" for step in range(1, STEPS)]
-    averaging = [f"to the weighted mean of the values: {step / STEPS:.0%} of the way" for step in range(1, STEPS)]
+    projecting = [f"X times W_Q, W_K, W_V: {percent(step / STEPS, 0)} of the way" for step in range(1, STEPS)]
+    averaging = [
+        f"to the weighted mean of the values: {percent(step / STEPS, 0)} of the way" for step in range(1, STEPS)
+    ]
     return ("X: the tokens as they are", *projecting, "Q, K and V", *averaging, "the output")
 
 

@@ -18,6 +18,7 @@ from headlight.questions.kinds import Question
 from headlight.views.forms import bars, weights_map
 from headlight.views.kinds import BarsView, LinesView, TableView
 from headlight.views.rows import Row, fold, row
+from headlight.views.words import digits, three_digits
 
 WIDTHS = tuple(2**power for power in range(10))
 PAIRS = 4_000  # pairs of queries and keys in each variance
@@ -111,7 +112,7 @@ def _divisors_row(width: int, heads: int, keys: int, draw: str, seed: int, produ
             f"The largest of {keys} weights, mean of {ROWS} rows",
             found,
             high=1.0,
-            note=f"Even weights would be {1 / keys:.3g}.",
+            note=f"Even weights would be {three_digits(1 / keys)}.",
         ),
         TableView(columns, tuple(rows), digits=3),
         title="Divided by what?",
@@ -142,7 +143,7 @@ def _histogram(title: str, numbers: Tensor) -> BarsView:
     reach = max(float(numbers.abs().max()), 1e-6)
     edges = torch.linspace(-reach, reach, 12)
     counted = torch.histogram(numbers, edges).hist / len(numbers)
-    labels = tuple(f"{low:.2g} to {high:.2g}".replace("-", "−") for low, high in pairwise(edges.tolist()))
+    labels = tuple(f"{digits(low, 2)} to {digits(high, 2)}" for low, high in pairwise(edges.tolist()))
     return bars(title, labels, counted, name="share", note="Share of all pairs")
 
 

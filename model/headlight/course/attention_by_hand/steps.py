@@ -28,6 +28,7 @@ from headlight.questions.asking import ask_number, choose
 from headlight.questions.kinds import Question
 from headlight.views.kinds import Arrow, ArrowsView, BarsView, Equations, FileView, MatrixView
 from headlight.views.rows import Row, row
+from headlight.views.words import percent
 
 ENTRIES = Axis("entries", 2, 6)
 WIDTH = Axis("channels", 1, 4)
@@ -61,7 +62,7 @@ def look_up(
             MatrixView("Hard look-up: the value of the best entry", hard.output, rows=("output",)),
             MatrixView("Soft look-up: all values, weighted", soft.output, rows=("output",)),
         ),
-        f"Entry {names[best]} gets {share:.0%} of the soft look-up. "
+        f"Entry {names[best]} gets {percent(share, 0)} of the soft look-up. "
         + (
             "It is as good as a hard look-up."
             if share > 0.99
@@ -71,7 +72,7 @@ def look_up(
 
 
 def _ask_of_entry(query: Tensor, keys: Tensor, names: tuple[str, ...], best: int) -> Question:
-    scores = [f"{dot(query, key, '·')} = {number(query @ key)}" for key in keys]
+    scores = [f"{dot(query, key, '·')} = {number(query @ key)}".replace("-", "−") for key in keys]
     entries = tuple(f"entry {name}" for name in names)
     return choose(
         "Which entry will get the largest share?",

@@ -21,6 +21,7 @@ from headlight.tracing.run import run
 from headlight.views.forms import bars
 from headlight.views.kinds import MatrixView, Verdict
 from headlight.views.rows import row
+from headlight.views.words import digits, percent
 
 TOKENS, CHANNELS, NEURONS, ONE = Axis("tokens", 1, 5), Axis("channels", 1, 4), Axis("neurons", 1, 6), Axis("row", 1, 1)
 SHOWN = 10
@@ -58,7 +59,7 @@ def feed_forward_by_hand(
                 (float(neurons[0, -1]), f"Token and neuron are swapped: take the last row of x ({names[-1]})."),
                 hints=(
                     "Multiply the last row of x by the first column of W₁, and add the first number of b₁.",
-                    f"That gives {float(before[-1, 0]):.4g}. Then apply {FEED_FORWARDS[activation].title}.",
+                    f"That gives {digits(float(before[-1, 0]), 4)}. Then apply {FEED_FORWARDS[activation].title}.",
                 ),
             ),
         ),
@@ -77,7 +78,7 @@ def _ask_for_and(up: Tensor, up_bias: Tensor, activation: str, down: Tensor, dow
     def is_near(*wanted: float) -> bool:
         return bool((found - torch.tensor(wanted)).abs().max() < CLOSE)
 
-    given = ", ".join(f"{number:.2g}" for number in found.tolist())
+    given = ", ".join(digits(number, 2) for number in found.tolist())
     return ask_design(
         "It computes XOR. Make it AND: change W₁, b₁ or W₂ until channel 0 of the output is 1 for (1, 1), and 0 for "
         "(0, 0), (0, 1) and (1, 0).",
@@ -144,16 +145,16 @@ def neurons(model: Checkpoint, text: str, layer: int, token: int) -> ScreenRows:
         row(
             bars(f"Strongest neurons at “{labels[at]}”", names, activity[at, strongest]),
             bars(
-                f"Neurons that make up {MOST_OF_IT:.0%} of the squared length",
+                f"Neurons that make up {percent(MOST_OF_IT, 0)} of the squared length",
                 labels,
                 [float(count) for count in needed(activity)],
                 digits=0,
                 note=f"of {activity.shape[1]}; {FEED_FORWARDS[network.config.feed_forward].title}",
             ),
             question=ask_nearest(
-                f"What share of the {activity.shape[1]} neurons makes up {MOST_OF_IT:.0%} of the squared length at "
-                "this token?",
-                {f"{share:.0%}": share for share in (0.05, 0.2, 0.5, 0.9)},
+                f"What share of the {activity.shape[1]} neurons makes up {percent(MOST_OF_IT, 0)} of the squared "
+                "length at this token?",
+                {percent(share, 0): share for share in (0.05, 0.2, 0.5, 0.9)},
                 needed(activity)[at] / activity.shape[1],
             ),
         ),
@@ -186,7 +187,7 @@ def _same_network(model: Transformer, path: str, inputs: Tensor, outputs: Tensor
     error = float((apply_alone(model, path, inputs) - outputs).abs().max())
     return Verdict(
         "Checked: given one token at a time, in reverse order, the network gives the same outputs (largest difference "
-        f"{error:.1g}). So only attention mixes words.",
+        f"{digits(error, 1)}). So only attention mixes words.",
         good=error < 1e-3 * max(1.0, float(outputs.abs().max())),
     )
 

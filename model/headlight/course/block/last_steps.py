@@ -22,6 +22,7 @@ from headlight.tracing.run import run
 from headlight.views.forms import bars
 from headlight.views.kinds import MatrixView, TableView, Verdict
 from headlight.views.rows import row
+from headlight.views.words import digits, percent, three_digits
 
 SHOWN_CHANNELS, CANDIDATES = 8, 8
 SENTENCE = "The cat sat on the"
@@ -54,7 +55,7 @@ def last_steps(model: Checkpoint, text: str, word: str) -> ScreenRows:
             question=ask_rank(ranked),
         ),
         f"“{ranked.name}”{' (the first token of your word)' if ranked.is_part else ''} is number {ranked.rank:,} "
-        f"of {vocabulary:,}, with a probability of {ranked.probability:.2%}. Its loss would be "
+        f"of {vocabulary:,}, with a probability of {percent(ranked.probability, 2)}. Its loss would be "
         f"{ranked.loss:.2f} nats.",
         row(_verdict(network, walkthrough), question=_ask_to_flip(model, text, names[0])),
     )
@@ -101,7 +102,7 @@ def _numbers(walkthrough: PredictionWalkthrough, name: str) -> list[torch.Tensor
 
 def _channels(step: WalkthroughStep) -> MatrixView:
     numbers = torch.tensor(step.values[-1].array)
-    length = f"length {float(numbers.norm()):.3g}, mean {float(numbers.mean()):.2g}".replace("-", "−")
+    length = f"length {three_digits(float(numbers.norm()))}, mean {digits(float(numbers.mean()), 2)}"
     return MatrixView(
         step.description.title,
         numbers[None, :SHOWN_CHANNELS],
@@ -118,8 +119,8 @@ def _table(walkthrough: PredictionWalkthrough, names: tuple[str, ...], vocabular
         ("token", "logit", "e^(logit − largest)", "probability"),
         tuple(zip(names, *columns, strict=True)),
         digits=3,
-        note=f"All {vocabulary:,} numbers of the third column add up to {float(total):.4g}; each is divided by this "
-        "sum.",
+        note=f"All {vocabulary:,} numbers of the third column add up to {digits(float(total), 4)}; each is divided by "
+        "this sum.",
     )
 
 

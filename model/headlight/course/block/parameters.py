@@ -23,6 +23,7 @@ from headlight.tracing.inputs import encode_input
 from headlight.views.forms import bars
 from headlight.views.kinds import ModelDiagramView, TableView, Verdict
 from headlight.views.rows import row
+from headlight.views.words import percent, three_digits
 
 PARTS = {"self_attention": "self-attention", "cross_attention": "cross-attention", "feed_forward": "feed-forward"}
 LEAST_STEPS = 3  # fewest steps that are worth putting in order
@@ -45,7 +46,7 @@ def diagram(model: Checkpoint, text: str, layer: int) -> ScreenRows:
             ),
             TableView(
                 ("part", "parameters", "share of the layer"),
-                tuple((name, f"{count:,}", f"{count / total:.1%}") for name, count in counts.items()),
+                tuple((name, f"{count:,}", percent(count / total)) for name, count in counts.items()),
                 title=f"Parameters of layer {layer}",
                 note=f"Counted in the open model. All {len(blocks)} layers have the same parts, each with its own "
                 f"weights: together {in_layers:,} of the model's {whole:,} parameters.",
@@ -250,7 +251,7 @@ def _memory(config: Config, parameters: int) -> TableView:
 def _bytes(count: int) -> str:
     units = ("bytes", "kB", "MB", "GB", "TB")
     power = min(len(units) - 1, max(0, (len(str(count)) - 1) // 3))
-    return f"{count / 1000**power:.3g} {units[power]}"
+    return f"{three_digits(count / 1000**power)} {units[power]}"
 
 
 CALCULATOR = Screen(

@@ -22,6 +22,7 @@ from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 from headlight.views.kinds import Equations, LinesView, MatrixView, TableView, Verdict
 from headlight.views.rows import row
+from headlight.views.words import digits, three_digits
 
 SHOWN_CHANNELS = 6
 TOLERANCE = 1e-4
@@ -110,7 +111,8 @@ def _verdict(model: Transformer, steps: list[Step]) -> Verdict:
     placement = NORM_PLACEMENTS[model.config.norm_placement]
     if all(map(_is_sum, steps)):
         return Verdict(
-            f"Checked in all {len(steps)} sublayers: the stream after each is the sum x + f(x), up to {error:.1g}.",
+            f"Checked in all {len(steps)} sublayers: the stream after each is the sum x + f(x), up to "
+            f"{digits(error, 1)}.",
             good=True,
         )
     return Verdict(
@@ -213,7 +215,7 @@ def _ask_of_means(plain: Float[Tensor, "token channel"]) -> Question:
     """Asks whether each token or each channel has a mean of 0 after the norm; after RMSNorm neither has."""
     means = {"all channels of a token": plain.mean(1), "all tokens in a channel": plain.mean(0)}
     largest = {name: float(mean.abs().max()) for name, mean in means.items()}
-    says = {name: f"A mean of {mean:.2g} is among them." for name, mean in largest.items()}
+    says = {name: f"A mean of {digits(mean, 2)} is among them." for name, mean in largest.items()}
     says["neither"] = "This norm subtracts a mean."
     return ask_largest(
         "Before gain and shift, which numbers have a mean of 0?", largest | {"neither": ZERO}, says, least=True
@@ -367,16 +369,16 @@ def _ask_of_lengths(streams: dict[str, Tensor], depth: int) -> Question:
         order,
         (order[::-1], "Reverse the order: the shortest comes first."),
         hints=("Post-norm brings the stream back to the same length each time; pre-norm does not normalize it.",),
-        because=f"The lengths are {', '.join(f'{lengths[name]:.3g}' for name in order)}.",
+        because=f"The lengths are {', '.join(three_digits(lengths[name]) for name in order)}.",
     )
 
 
 def _said_of_lengths(streams: dict[str, Tensor], depth: int) -> Verdict:
     post, pre, none = (float(streams[name][-1].norm()) for name in ("post", "pre", "none"))
     return Verdict(
-        f"After {depth} sublayers: post-norm {post:.3g}, pre-norm {pre:.3g}, neither norm nor residual "
-        f"{none:.3g}. Post-norm brings the stream back to the same length each time. Pre-norm does not, so such "
-        "models have one more norm at the end."
+        f"After {depth} sublayers: post-norm {three_digits(post)}, pre-norm {three_digits(pre)}, neither norm nor "
+        f"residual {three_digits(none)}. Post-norm brings the stream back to the same length each time. Pre-norm does "
+        "not, so such models have one more norm at the end."
     )
 
 

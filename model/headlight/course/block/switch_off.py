@@ -28,6 +28,7 @@ from headlight.training.objectives.batch import Batch
 from headlight.views.forms import bars
 from headlight.views.kinds import BarsView, LinesView, ScreenLink, TableView
 from headlight.views.rows import row
+from headlight.views.words import digits, signed
 
 RESIDUALS = ("residual", "residual_after_self", "residual_after_cross")
 CONNECTIONS = {"self": "self_attention_residual", "cross": "cross_attention_residual"}  # by a component of a path
@@ -112,8 +113,8 @@ def switch_off(model: Checkpoint, text: str) -> ScreenRows:
             labels=tuple(f"layer {layer}" for layer in range(len(layers["attention"]))),
             series={name: [loss - whole for loss in losses] for name, losses in layers.items()},
         ),
-        f"The loss rises most without {worst}: {parts[worst] - whole:+.2f} nats. The model was trained with all of its "
-        "parts: this shows what it relies on, not how well a model that was trained without a part would do.",
+        f"The loss rises most without {worst}: {signed(parts[worst] - whole)} nats. The model was trained with all of "
+        "its parts: this shows what it relies on, not how well a model that was trained without a part would do.",
         row(_edits(network), title="How each is switched off"),
     )
 
@@ -297,8 +298,8 @@ def _told(runs: dict[str, Training]) -> str:
     best = min(last, key=lambda name: last[name])
     both, neither = (runs[name].gradients for name in ("both", "neither"))
     return (
-        f"The first layer's gradient is {both[0]:.2g} with both parts and {neither[0]:.1g} with neither. After "
-        f"{len(runs['both'].losses)} steps “{best}” has the lowest loss: "
+        f"The first layer's gradient is {digits(both[0], 2)} with both parts and {digits(neither[0], 1)} with neither. "
+        f"After {len(runs['both'].losses)} steps “{best}” has the lowest loss: "
         + ", ".join(f"{name} {loss:.2f}" for name, loss in last.items())
         + "."
     )

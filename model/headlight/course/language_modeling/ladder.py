@@ -31,6 +31,7 @@ from headlight.questions.asking import ask_largest
 from headlight.questions.kinds import Question
 from headlight.views.kinds import BarsView, LinesView, ScreenLink, TableView
 from headlight.views.rows import row
+from headlight.views.words import signed, three_digits
 
 WINDOW, ROWS, D_MODEL = 24, 16, 32
 LEARNING_RATE = 1e-2
@@ -120,7 +121,7 @@ def ask_rung_question(writing: Mapping[str, float], *, masked: bool = False) -> 
     If all but the first are `masked`, each gain is due to the part itself.
     """
     gains = {name: writing[before] - writing[name] for before, name in pairwise(writing)}
-    told = ", ".join(f"{name} {gain:+.2f}" for name, gain in gains.items())
+    told = ", ".join(f"{name} {signed(gain)}" for name, gain in gains.items())
     mistake = (
         "Positions and heads also help to look ahead: without the mask the loss in writing says nothing about them."
     )
@@ -299,8 +300,8 @@ def _told(learned: dict[str, float], writing: dict[str, float]) -> str:
     first, *_, last = writing
     return (
         f"From “{first}” to “{last}” the loss in writing goes from {writing[first]:.2f} to {writing[last]:.2f}. "
-        f"“{cheat}” has the largest gap between the two losses, {gaps[cheat]:.2f} nats. A model without a mask may "
-        "look good in training, but its writing shows that it has learned something else."
+        f"“{cheat}” has the largest gap between the two losses, {three_digits(gaps[cheat])} nats. A model without a "
+        "mask may look good in training, but its writing shows that it has learned something else."
     )
 
 

@@ -26,6 +26,7 @@ from headlight.training.objectives.batch import IGNORE_INDEX
 from headlight.training.objectives.texts import TRAINING_REPLACEMENTS, TokenMasker
 from headlight.views.kinds import LinesView, TableView, TokensView, Verdict
 from headlight.views.rows import row
+from headlight.views.words import percent
 
 MOST_WORDS, D_MODEL, LEARNING_RATE = 24, 32, 1e-3
 SHOWN = 8  # steps whose output is shown
@@ -204,7 +205,7 @@ def masking(model: Checkpoint, text: str, rate: int, shares: str, seed: int) -> 
                 rate * REPLACEMENTS[shares][0],
                 (rate, "Not every target becomes [MASK]: some become random tokens, and some stay."),
                 (100 * REPLACEMENTS[shares][0], "That is the share among the targets, not among all tokens."),
-                hints=(f"{REPLACEMENTS[shares][0]:.0%} of the targets become [MASK].",),
+                hints=(f"{percent(REPLACEMENTS[shares][0], 0)} of the targets become [MASK].",),
             ),
         ),
         row(_targets(labels, read, kinds, losses), title="Only these targets count in training"),
@@ -252,9 +253,9 @@ def _shares(ids: np.ndarray, hidden: np.ndarray, targets: np.ndarray, tokenizer:
     count = sum(map(bool, fates))
     rows = (
         ("tokens that may be targets", f"{ordinary}", ""),
-        ("targets", f"{count}", f"{count / ordinary:.0%} of these tokens"),
+        ("targets", f"{count}", f"{percent(count / ordinary, 0)} of these tokens"),
         *(
-            (f"targets: {kind}", f"{fates.count(kind)}", f"{fates.count(kind) / count:.0%}")
+            (f"targets: {kind}", f"{fates.count(kind)}", percent(fates.count(kind) / count, 0))
             for kind in tuple(SHADES)[:3]
         ),
     )

@@ -28,6 +28,7 @@ from headlight.paths import assets_dir
 from headlight.questions.asking import ask_whether
 from headlight.views.kinds import LinesView, TableView, Verdict
 from headlight.views.rows import Row, row
+from headlight.views.words import percent
 
 LEAST_LINES, MOST_LINES = 4, 60  # labelled lines
 RIDGE = 1.0
@@ -155,7 +156,7 @@ def _fewer_rows(curve: LabelCurve) -> ScreenRows:
             TableView(
                 ("labelled lines", "more right", "standard error"),
                 tuple(
-                    (str(n), f"{gain:+.1%}", f"{error:.1%}")
+                    (str(n), f"{'+' * (gain > 0)}{percent(gain)}", percent(error))
                     for n, gain, error in zip(curve.counts, means, errors, strict=True)
                 ),
                 title="What pretraining adds",
@@ -218,8 +219,8 @@ def _verdict(scored: dict[str, Accuracy]) -> Verdict:
     best = max(scored, key=lambda name: scored[name].right)
     error = max(one.standard_error for one in scored.values())
     return Verdict(
-        f"“{best}” is most accurate. A difference of less than {2 * error:.0%} may be chance: write more lines, "
-        "or draw other random weights."
+        f"“{best}” is most accurate. A difference of less than {percent(2 * error, 0)} may be chance: write more "
+        "lines, or draw other random weights."
     )
 
 

@@ -21,6 +21,7 @@ from headlight.questions.kinds import Question
 from headlight.views.forms import bars, weights_matrix
 from headlight.views.kinds import MatrixView, TableView, Verdict
 from headlight.views.rows import row
+from headlight.views.words import percent
 
 CHANNELS = 4
 WAYS = {"weights": "Weights set to 0 after the softmax", "scores": "Scores set to 0 before the softmax"}
@@ -239,8 +240,8 @@ def _ask_of_zeros(way: str, names: tuple[str, ...], kept: Tensor) -> Question:
 def _told_of_zeros(way: str, first: str, kept: Tensor) -> str:
     if way == "scores":
         return (
-            f"With scores of 0 “{first}” gives {1 - float(kept[0]):.0%} of its weight to tokens that it must not see: "
-            "the softmax turns a score of 0 into e⁰ = 1. Only −∞ becomes a weight of 0."
+            f"With scores of 0 “{first}” gives {percent(1 - float(kept[0]), 0)} of its weight to tokens that it must "
+            "not see: the softmax turns a score of 0 into e⁰ = 1. Only −∞ becomes a weight of 0."
         )
     return (
         f"Zeros after the softmax leave row sums from {float(kept.min()):.2f} to {float(kept.max()):.2f}: early tokens "

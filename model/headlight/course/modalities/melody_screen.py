@@ -33,6 +33,7 @@ from headlight.questions.kinds import Question
 from headlight.tracing.recording import RecordingHook
 from headlight.views.kinds import HeatMapView, LinesView, MatrixView, SoundView, TableView, TokensView, Verdict
 from headlight.views.rows import Row, row
+from headlight.views.words import percent
 
 REGISTERS, MOVES = ("low", "middle", "high"), ("falls", "stays", "rises")
 WORDS = ("start", *REGISTERS, *MOVES, "end")
@@ -254,7 +255,7 @@ def _training_row(writer: MelodyWriter, losses: list[float], seed: int) -> Row:
         ),
         TableView(
             ("word about the", "right"),
-            tuple((place, f"{share:.0%}") for place, share in accuracies(writer, seed).items()),
+            tuple((place, percent(share, 0)) for place, share in accuracies(writer, seed).items()),
             title=f"{TEST_ROWS} new melodies of {TONES[-1]} tones",
         ),
         title="How it was trained just now",

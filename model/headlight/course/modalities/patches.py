@@ -17,6 +17,7 @@ from headlight.questions.kinds import Question
 from headlight.views.forms import shape_text
 from headlight.views.kinds import HeatMapView, ImageView, TableView
 from headlight.views.rows import row
+from headlight.views.words import percent
 from headlight.vision.image import decode_image, process_image
 from headlight.vision.shipped_images import all_shipped_image_names, shipped_image
 from headlight.vision.urls import png_url
@@ -121,8 +122,8 @@ def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Scree
             title="Attention among the patches",
             text=NO_WEIGHTS,
         ),
-        f"The patch gives {float(head.weights[patch, best]):.1%} to patch {best}{', itself,' if best == patch else ''} "
-        f"while an even share would be {1 / len(patches):.1%}. {len(patches)} patches make {len(patches) ** 2:,} "
+        f"The patch gives {percent(head.weights[patch, best])} to patch {best}{', itself,' if best == patch else ''} "
+        f"while an even share would be {percent(1 / len(patches))}. {len(patches)} patches make {len(patches) ** 2:,} "
         f"weights; patches of half the side would make {16 * len(patches) ** 2:,}.",
     )
 

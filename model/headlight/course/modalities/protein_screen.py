@@ -18,6 +18,7 @@ from headlight.registry import Registry
 from headlight.views.forms import weights_map
 from headlight.views.kinds import TableView, TokensView
 from headlight.views.rows import row
+from headlight.views.words import percent
 
 MOST_RESIDUES = 100
 
@@ -175,7 +176,7 @@ def _show_largest(letters: str, names: tuple[str, ...], asked: int, weights: Flo
     """The vectors of the query residue and of the residues that it looks at most."""
     best = weights.argsort(descending=True, stable=True)[:SHOWN_KEYS].tolist()
     rows = []
-    for place, weight in ((asked, "asks"), *((place, f"{float(weights[place]):.1%}") for place in best)):
+    for place, weight in ((asked, "asks"), *((place, percent(weights[place])) for place in best)):
         acid = AMINO_ACIDS[letters[place]]
         rows.append((names[place], acid.name, weight, acid.charge, acid.hydropathy))
     columns = ("residue", "amino acid", "weight", "charge", "hydropathy")
@@ -192,10 +193,10 @@ def describe_look(names: tuple[str, ...], asked: int, values: HeadValues) -> str
             "residues within reach."
         )
     return (
-        f"{names[asked]} gives {float(values.weights[asked][fits].sum()):.0%} of its weight to {int(fits.sum())} of "
+        f"{names[asked]} gives {percent(values.weights[asked][fits].sum(), 0)} of its weight to {int(fits.sum())} of "
         f"{int(allowed.sum())} residues, those that fit; even weights would give them "
-        f"{int(fits.sum()) / int(allowed.sum()):.0%}. Such a head knows nothing about the fold: protein models learn "
-        "from millions of chains which residues are close together in space."
+        f"{percent(int(fits.sum()) / int(allowed.sum()), 0)}. Such a head knows nothing about the fold: protein models "
+        "learn from millions of chains which residues are close together in space."
     )
 
 

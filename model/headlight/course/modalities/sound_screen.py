@@ -24,6 +24,7 @@ from headlight.sound.spectrogram import amplitudes
 from headlight.views.forms import bars, shape_text
 from headlight.views.kinds import HeatMapView, SoundView, TableView
 from headlight.views.rows import row
+from headlight.views.words import percent
 
 SAMPLE_RATE = 8_000  # samples a second
 SOUND_SAMPLES, FRAME_SAMPLES, HOP = 2_048, 512, 256  # samples of one sound, of one frame, from one frame to the next
@@ -218,7 +219,7 @@ def describe_shares(heard: tuple[Sound, ...], asked: int, shares: Float[Tensor, 
         ],
         "on the others": [at for at, each in enumerate(heard) if not own & set(each.frequencies)],
     }
-    said = [f"{float(shares[members].sum()):.0%} {name}" for name, members in groups.items() if members]
+    said = [f"{percent(shares[members].sum(), 0)} {name}" for name, members in groups.items() if members]
     return (
         f"The weight of {heard[asked].name} falls: {', '.join(said)}. Attention knows nothing about tones: frames with "
         "the same frequencies are vectors of the same direction."

@@ -23,6 +23,7 @@ from headlight.tracing.trace import Trace
 from headlight.views.forms import shape_text
 from headlight.views.kinds import HeatMapView, ImageView, TableView, TokensView, Verdict
 from headlight.views.rows import Row, row
+from headlight.views.words import digits, percent
 from headlight.vision.image import decode_image, process_image
 from headlight.vision.patches import EncodedImage
 from headlight.vision.shipped_images import shipped_image
@@ -156,8 +157,8 @@ def _show_embedding(model: Checkpoint, grid: EncodedImage) -> ScreenRows:
         ),
         Verdict(
             "The program does this with a convolution. As a matrix product, as here, the vectors are the same up to "
-            f"{error:.1g}. From here on nothing depends on images: positions are added, and the layers are those of a "
-            "text model.",
+            f"{digits(error, 1)}. From here on nothing depends on images: positions are added, and the layers are "
+            "those of a text model.",
             good=error < LARGEST_ERROR,
         ),
     )
@@ -173,9 +174,9 @@ def _first_of(values: Tensor) -> str:
 def _describe_looks(looks: Float[Tensor, "head patch"], grid: EncodedImage) -> str:
     head, best = divmod(int(looks.argmax()), looks.shape[1])
     return (
-        f"The largest weight is that of head {head}: {float(looks[head, best]):.0%} go to patch {best} (row "
+        f"The largest weight is that of head {head}: {percent(looks[head, best], 0)} go to patch {best} (row "
         f"{best // grid.patch_columns}, column {best % grid.patch_columns}), while an even share would be "
-        f"{1 / looks.shape[1]:.1%}. Each head looks at different patches."
+        f"{percent(1 / looks.shape[1])}. Each head looks at different patches."
     )
 
 

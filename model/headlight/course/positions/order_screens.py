@@ -19,6 +19,7 @@ from headlight.questions.asking import ask_whether
 from headlight.tracing.run import run
 from headlight.views.kinds import MatrixView, TableView, TokensView
 from headlight.views.rows import row
+from headlight.views.words import digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +141,7 @@ def _said_of_marks(tokens: tuple[str, ...], text: str) -> str:
 
 
 def _told(difference: float) -> str:
-    return f"{difference:.2g}" if difference > SAME else f"less than {SAME}"
+    return digits(difference, 2) if difference > SAME else f"less than {SAME}"
 
 
 def _notices(test: OrderTest) -> bool:

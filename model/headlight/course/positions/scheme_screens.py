@@ -19,6 +19,7 @@ from headlight.questions.asking import ask_direction, ask_number, ask_whether
 from headlight.views.forms import bars
 from headlight.views.kinds import Arrow, ArrowsView, HeatMapView, LinesView, TableView, Verdict, View
 from headlight.views.rows import row
+from headlight.views.words import digits
 
 
 def turn(
@@ -124,7 +125,7 @@ def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim
             ),
         ),
         Verdict(
-            f"The two products differ by {abs(product - moved):.1g}: only the distance counts.",
+            f"The two products differ by {digits(abs(product - moved), 1)}: only the distance counts.",
             good=abs(product - moved) < 1e-6,
         ),
     )
@@ -181,7 +182,7 @@ def show_alibi(heads: int, head: int, length: int) -> ScreenRows:
                 float(bias[head, -1, 0]),
                 (-float(bias[head, -1, 0]), "It is a penalty: the number is negative."),
                 (-float(slopes[head]), "That is the bias for one token of distance; multiply it by the distance."),
-                hints=("It is minus the slope times the distance.", f"The slope is {float(slopes[head]):.4g}."),
+                hints=("It is minus the slope times the distance.", f"The slope is {digits(float(slopes[head]), 4)}."),
             ),
         ),
         bars("Slope of each head", tuple(map(str, range(heads))), slopes, name="slope", digits=4),

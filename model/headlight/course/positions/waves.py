@@ -18,6 +18,7 @@ from headlight.questions.asking import ask_largest, ask_nearest, ask_number, ask
 from headlight.questions.kinds import Question
 from headlight.views.kinds import Arrow, ArrowsView, Equations, HeatMapView, LinesView, MatrixView, TableView, Verdict
 from headlight.views.rows import Row, fold, row
+from headlight.views.words import digits, three_digits
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def _compare_bases(dim: int, base: float, other: float, length: int) -> ScreenRo
                 log_y=True,
             ),
             title="What the base does",
-            text="Some notes write 10 to the power 4j/d where the paper has 10000 to the power 2j/d. That is 100 to "
+            text="Some notes write 10 to the power 4j/d where the paper has 10,000 to the power 2j/d. That is 100 to "
             "the power 2j/d: a base of 100.",
         ),
         _heat_map(f"Base {other:,.0f}", waves(length, dim, other)),
@@ -171,7 +172,13 @@ def _compare_bases(dim: int, base: float, other: float, length: int) -> ScreenRo
 
 
 def _times(ratio: float) -> str:
-    return f"{ratio:.3g} times shorter" if ratio > 1 else f"{1 / ratio:.3g} times longer" if ratio < 1 else "the same"
+    return (
+        f"{three_digits(ratio)} times shorter"
+        if ratio > 1
+        else f"{three_digits(1 / ratio)} times longer"
+        if ratio < 1
+        else "the same"
+    )
 
 
 def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) -> ScreenRows:
@@ -198,7 +205,7 @@ def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) 
                 offset * speed,
                 ((position + offset) * speed, "The start does not matter: only the steps count."),
                 (offset * base ** (-pair / dim), "The exponent is −2j/d, and j is the pair."),
-                hints=("The angle is k · ω.", f"ω = {base:,.0f}^(−{2 * pair}/{dim}) = {speed:.4g}."),
+                hints=("The angle is k · ω.", f"ω = {base:,.0f}^(−{2 * pair}/{dim}) = {digits(speed, 4)}."),
             ),
         ),
         Equations(
@@ -211,8 +218,8 @@ def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) 
         ),
         Verdict(
             f"All {dim // 2} pairs were turned: PE({position}) becomes PE({position + offset}) up to "
-            f"{found.error:.1g}, a rounding error. The matrices depend on the distance of {offset} positions, not on "
-            f"position {position}.",
+            f"{digits(found.error, 1)}, a rounding error. The matrices depend on the distance of {offset} positions, "
+            f"not on position {position}.",
             good=right,
         ),
     )
@@ -278,7 +285,7 @@ def _nearest_row(what: str, encodings: Tensor) -> Row:
     unique = nearest.distance > TOLERANCE
     text = (
         f"{what}, of {count * (count - 1) // 2:,} pairs of positions, {nearest.position} and {nearest.other} are the "
-        f"nearest: their vectors are {nearest.distance:.3g} apart. "
+        f"nearest: their vectors are {three_digits(nearest.distance)} apart. "
         + ("So every position has its own vector." if unique else "So these two cannot be distinguished.")
     )
     return row(Verdict(text, good=unique))

@@ -37,6 +37,7 @@ from headlight.questions.kinds import Question
 from headlight.views.forms import bars
 from headlight.views.kinds import LinesView, MatrixView, MovingPointsView, TableView, TokensView, View
 from headlight.views.rows import row
+from headlight.views.words import percent
 
 SHOWN_PAIRS, SHOWN_GRADIENTS, MAX_FOLLOWED, NEAREST = 12, 6, 24, 3
 WINDOWS, HIDDEN = (1, 2, 4), (16, 64, 256)
@@ -253,7 +254,7 @@ def _moving_rows(run: TrainingRun, chosen: list[int]) -> View:
         labels=tuple(run.words[index] for index in chosen),
         frames=torch.tensor(coordinates).view(*rows.shape[:2], 2),
         names=tuple(f"step {frame.step}, loss {frame.loss:.2f}" for frame in run.frames),
-        note=f"Two principal components, with {sum(variance):.0%} of the variance.",
+        note=f"Two principal components, with {percent(sum(variance), 0)} of the variance.",
     )
 
 

@@ -35,6 +35,7 @@ from headlight.tracing.predictions import candidates
 from headlight.views.forms import bars
 from headlight.views.kinds import HeatMapView, LinesView, MatrixView, PointsView, TableView, TokensView, View
 from headlight.views.rows import fold, row
+from headlight.views.words import digits, percent
 
 MAX_TOKENS, MAX_TEXTS, SHOWN_TOKENS, SHOWN_NEIGHBOURS = 8, 24, 24, 20
 MAX_OPTIONS, K_MEANS_STEPS = 8, 20
@@ -107,7 +108,7 @@ def _map_of_neighbours(model: Checkpoint, ids: list[int], neighbours: list[list[
 
 
 def _axis_title(number: int, share: float) -> str:
-    return f"principal component {number} ({share:.0%} of the variance)"
+    return f"principal component {number} ({percent(share, 0)} of the variance)"
 
 
 def show_sum(model: Checkpoint, text: str, positions: str, channels: int) -> ScreenRows:
@@ -161,7 +162,7 @@ def _said_of_sum(model: Checkpoint, found: EmbeddingSum, positions: str) -> str:
     lengths = [float(np.linalg.norm(each, axis=-1).mean()) for each in (found.embeddings, found.position_embeddings)]
     return (
         f"All {found.embeddings.shape[1]} channels were compared: E + P and X "
-        f"{f'differ by at most {error:.1g}' if error else 'are equal'}. The mean length of a token's vector is "
+        f"{f'differ by at most {digits(error, 1)}' if error else 'are equal'}. The mean length of a token's vector is "
         f"{lengths[0]:.2f} here, that of a position's vector {lengths[1]:.2f}."
     )
 
@@ -219,7 +220,7 @@ def _mask_rows(model: Checkpoint, one: str, other: str) -> ScreenRows:
                 TableView(
                     ("token", "probability"),
                     tuple(
-                        (each.token, f"{each.probability:.1%}")
+                        (each.token, percent(each.probability))
                         for each in candidates(found, model.tokenizer, at, SHOWN_GUESSES)
                     ),
                     title=f"{MASK} in “{text}”",
@@ -232,9 +233,9 @@ def _mask_rows(model: Checkpoint, one: str, other: str) -> ScreenRows:
                 "The vector has seen the sentence; the classifier reads only the vector.",
             ),
         ),
-        f"From this one vector alone, the classifier gives the same logits up to {apart:.1g}. It is often said that "
-        "masked training processes each token by itself: this is true for the classifier, but not for the layers below "
-        "it, which mix the tokens.",
+        f"From this one vector alone, the classifier gives the same logits up to {digits(apart, 1)}. It is often said "
+        "that masked training processes each token by itself: this is true for the classifier, but not for the layers "
+        "below it, which mix the tokens.",
     )
 
 

@@ -27,6 +27,7 @@ from headlight.text.tokenizer import Tokenizer
 from headlight.text.tokenizer_training import TOKENIZER_TRAINERS, train_tokenizer
 from headlight.views.kinds import HeatMapView, MatrixView, TableView, TokensView, View
 from headlight.views.rows import row
+from headlight.views.words import digits
 
 MAX_TRAINING_CHARACTERS, MAX_CHARACTERS, MAX_WORD = 5_000, 500, 40
 
@@ -382,7 +383,7 @@ def show_lookup(ids: str, rows: int, width: int, seed: int) -> ScreenRows:
         ),
         f"The output has the shape {tuple(found.output.shape)}: texts, positions, channels. Multiplying one-hot "
         f"vectors of {rows} channels by the table gives the same output; the largest difference is "
-        f"{float((found.output - found.from_one_hot).abs().max()):g}.",
+        f"{digits(float((found.output - found.from_one_hot).abs().max()), 1)}.",
     )
 
 

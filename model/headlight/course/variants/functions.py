@@ -37,6 +37,7 @@ from headlight.training.objectives.batch import Batch
 from headlight.views.forms import bars, weights_map
 from headlight.views.kinds import HeatMapView, LinesView, MatrixView, TableView, Verdict
 from headlight.views.rows import row
+from headlight.views.words import digits
 
 TOKENS, CHANNELS, OUTPUTS, ONE = (
     Axis("tokens", 2, 6),
@@ -77,7 +78,7 @@ def functions_in_model(model: Checkpoint, text: str, layer: int, head: int) -> S
             *(_head_map(title, trace, found) for title, found in zip(titles, weights.values(), strict=True)),
             title=f"Layer {layer}, head {head}: the same queries and keys",
         ),
-        Verdict(f"Softmax gives the model's own weights (difference {error:.1g}).", good=error < SAME),
+        Verdict(f"Softmax gives the model's own weights (difference {digits(error, 1)}).", good=error < SAME),
         row(
             bars(
                 "Entropy of a row of this head, on average (bits)",
@@ -288,9 +289,9 @@ def _limits(output: Tensor, best: Tensor, uniform: Tensor) -> Verdict:
     to_best, to_uniform = float((output - best).norm()), float((output - uniform).norm())
     nearer = "argmax" if to_best < to_uniform else "the plain mean"
     return Verdict(
-        f"The output is {to_best:.2g} away from that of argmax and {to_uniform:.2g} from the plain mean of all values: "
-        f"nearer to {nearer}. As the temperature falls to 0, softmax becomes argmax; as it grows, every key gets the "
-        "same weight."
+        f"The output is {digits(to_best, 2)} away from that of argmax and {digits(to_uniform, 2)} from the plain mean "
+        f"of all values: nearer to {nearer}. As the temperature falls to 0, softmax becomes argmax; as it grows, every "
+        "key gets the same weight."
     )
 
 

@@ -130,9 +130,9 @@ def short_name(part: Component) -> str:
     """The name of a writer at the edge of the matrix."""
     if part.head >= 0:
         return f"L{part.layer} H{part.head}"
-    layer = str(part.layer) if part.layer >= 0 else ""
+    layer = f"L{part.layer} " if part.layer >= 0 else ""
     names = {"feed_forward": "FF", "layer_embedding": "LE", "embedding": "token", "positions": "pos", "bias": "bias"}
-    return f"{names.get(part.kind, part.kind.replace('_', ' '))}{layer}"
+    return f"{layer}{names.get(part.kind, part.kind.replace('_', ' '))}"
 
 
 def own_cell(resolved: ResolvedQuestion, path: str, token: int) -> Pick:

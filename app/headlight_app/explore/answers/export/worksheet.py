@@ -20,6 +20,7 @@ from headlight.problem_types import problem_type_of
 from headlight.registry import Exercise
 from headlight.tasks import task_exercise
 from headlight.text.chat import Chat
+from headlight.views.words import percent, three_digits
 from headlight.vision.patches import EncodedImage
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.head_view import head_view
@@ -97,8 +98,8 @@ def head_exercise(resolved: ResolvedQuestion, state: State) -> Exercise | None:
         return None
     exercise, share = cast(Exercise, rows[name].exercise), shares[name]
     here = (
-        f"Here layer {layer}, head {head} gives {share:.0%} of its attention to {rows[name].description}: the mean of "
-        f"the {counts[name]} rows of {len(text.ids)} that can look there."
+        f"Here layer {layer}, head {head} gives {percent(share, 0)} of its attention to {rows[name].description}: the "
+        f"mean of the {counts[name]} rows of {len(text.ids)} that can look there."
     )
     return Exercise(exercise.question, f"{exercise.answer} {here}")
 
@@ -115,7 +116,7 @@ def column_exercise(resolved: ResolvedQuestion, state: State) -> Exercise | None
     return Exercise(
         "Each row shows where one token looks. Which column gets most attention over all rows? Which rows look there "
         "most, and why?",
-        f"“{view.columns.labels[column].strip()}”: {weights.mean(0)[column]:.0%} of each row on average. Of "
+        f"“{view.columns.labels[column].strip()}”: {percent(weights.mean(0)[column], 0)} of each row on average. Of "
         f"{len(weights)} rows {len(rows)} look there most{': ' * bool(rows)}{named}.",
     )
 
@@ -167,7 +168,7 @@ def _likeliest(resolved: ResolvedQuestion, state: State) -> str:
         return ""
     are_scores = not problem_type_of(resolved.config).is_probability
     named = ", ".join(
-        f"“{one.text.strip()}” {f'{one.after:.3g}' if are_scores else f'{one.after:.0%}'}"
+        f"“{one.text.strip()}” {f'{three_digits(one.after)}' if are_scores else f'{percent(one.after, 0)}'}"
         for one in found[0].candidates[:MAX_NAMED]
     )
     words = "The model's highest scores" if are_scores else "What the model finds likeliest"

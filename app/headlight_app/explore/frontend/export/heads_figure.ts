@@ -16,6 +16,7 @@ import {
 import { addTokens } from "../../../ui/frontend/charts/figure_tokens.ts";
 import { addColourScale, addDrawing, addHeatmap, beginFigure, MARGIN } from "../../../ui/frontend/charts/shapes.ts";
 import { inlineText } from "../../../ui/frontend/dom/dom.ts";
+import { formatCount } from "../../../ui/frontend/dom/numbers.ts";
 import { table } from "../../../ui/frontend/dom/table.ts";
 import { formatBrief } from "../../../ui/frontend/heads/readout.ts";
 import { attentionLines, lineHeads } from "../../../ui/frontend/plots/attention_lines.ts";
@@ -128,9 +129,7 @@ function addNumbers(figure: Figure, { matrix }: ShownHeads, box: Box): number {
   const { rows, columns } = matrix;
   const count = rows.labels.length * columns.labels.length;
   if (count > MOST_CELLS)
-    throw new Error(
-      `A table of ${count.toLocaleString("en")} numbers is too large to print. Zoom in, or save the numbers.`,
-    );
+    throw new Error(`A table of ${formatCount(count)} numbers is too large to print. Zoom in, or save the numbers.`);
   const cell = (row: number, column: number) => {
     if (stateAt(matrix, row, column) !== SHOWN) return undefined;
     const number = valueAt(matrix, row, column);

@@ -1,16 +1,10 @@
 // A guided tour for the first visit: a word attends to another, the head is turned off, the prediction changes, and
 // why. It uses the sentence on the page. It is shown once, in a card that does not take the focus.
 
-import { formatSigned } from "../../../ui/frontend/charts/charts.ts";
-import {
-  createButton,
-  createElement,
-  formatPercent,
-  quotedToken,
-  updateChildren,
-} from "../../../ui/frontend/dom/dom.ts";
+import { createButton, createElement, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.ts";
 import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
 import { remembered } from "../../../ui/frontend/dom/memory.ts";
+import { formatPercent, formatSigned } from "../../../ui/frontend/dom/numbers.ts";
 import { mostAttendedKey } from "../../../ui/frontend/heads/query_key_order.ts";
 import { switchHeads } from "../../../ui/frontend/state/head_ablation.ts";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.ts";

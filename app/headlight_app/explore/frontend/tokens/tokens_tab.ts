@@ -1,10 +1,10 @@
 // The panel "From text to numbers": each token with its id in the vocabulary, its vector, and its position.
 
-import { formatNumber } from "../../../ui/frontend/charts/charts.ts";
 import { hidpiContext, inlineText, quotedToken, truncateText } from "../../../ui/frontend/dom/dom.ts";
 import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
 import { GRID_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.ts";
 import { remembered } from "../../../ui/frontend/dom/memory.ts";
+import { formatCount, formatNumber } from "../../../ui/frontend/dom/numbers.ts";
 import { table } from "../../../ui/frontend/dom/table.ts";
 import { currentStyle } from "../../../ui/frontend/plots/measurements.ts";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.ts";
@@ -48,7 +48,7 @@ function drawTokens(page: ExplorePage) {
   const { embedding, places, title } = vectors;
   element(page, "tokens-lesson").textContent =
     `The text is cut into tokens. Each token has an id in the vocabulary, and each id a learned list of ` +
-    `${embedding.width.toLocaleString("en")} numbers, its vector: orange above zero, purple below. ` +
+    `${formatCount(embedding.width)} numbers, its vector: orange above zero, purple below. ` +
     `Positions (${title}) ${ENTRANCES[places]}.`;
   paint(page, vectors, group.stack);
   read(page);

@@ -1,8 +1,9 @@
 // One step: its meaning, its formula, its values as bars, its lines of code, and all its numbers.
 
-import { formatNumber, formulaNodes } from "../../../ui/frontend/charts/charts.ts";
+import { formulaNodes } from "../../../ui/frontend/charts/charts.ts";
 import { closest, createElement, updateChildren } from "../../../ui/frontend/dom/dom.ts";
 import { HORIZONTAL_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.ts";
+import { formatNumber } from "../../../ui/frontend/dom/numbers.ts";
 import type { ExplorePage } from "../types.ts";
 import { createValues, drawValues } from "./step_values.ts";
 import type { Step } from "./walkthrough.ts";

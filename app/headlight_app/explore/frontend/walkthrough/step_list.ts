@@ -1,8 +1,8 @@
 // The list of steps, each with its resulting number.
 
-import { formatNumber } from "../../../ui/frontend/charts/charts.ts";
 import { createElement } from "../../../ui/frontend/dom/dom.ts";
 import { LIST_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.ts";
+import { formatNumber } from "../../../ui/frontend/dom/numbers.ts";
 import type { ExplorePage } from "../types.ts";
 import type { Step } from "./walkthrough.ts";
 import { moveStep, namedAxis, openStepIndex, shownWalkthrough, walkthroughMemory } from "./walkthrough.ts";

@@ -1,8 +1,9 @@
 // The values of a step: a row for each, with its symbol and its numbers as bars.
 
-import { barAtPointer, drawBars, extentOf, formatNumber, formulaNodes } from "../../../ui/frontend/charts/charts.ts";
+import { barAtPointer, drawBars, extentOf, formulaNodes } from "../../../ui/frontend/charts/charts.ts";
 import { createElement, inlineText, quotedToken } from "../../../ui/frontend/dom/dom.ts";
 import { HORIZONTAL_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.ts";
+import { formatNumber } from "../../../ui/frontend/dom/numbers.ts";
 import { table } from "../../../ui/frontend/dom/table.ts";
 import { currentStyle } from "../../../ui/frontend/plots/measurements.ts";
 import type { ExplorePage } from "../types.ts";

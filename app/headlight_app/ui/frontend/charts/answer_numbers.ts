@@ -1,8 +1,8 @@
 // The numbers of a model's answers: probabilities in percent, or scores, which may be negative.
 
 import type { Prediction } from "../contract.ts";
-import { createElement, formatPercent } from "../dom/dom.ts";
-import { formatNumber } from "./charts.ts";
+import { createElement } from "../dom/dom.ts";
+import { formatNumber, formatPercent, formatPlaces } from "../dom/numbers.ts";
 import { createTrack } from "./track.ts";
 
 export type Meaning = Pick<Prediction, "problem_type">; // what the numbers mean; if it is missing, one answer is true
@@ -26,7 +26,7 @@ export function changeLabel(change: number, isScore: boolean) {
   const size = Math.abs(change);
   const small = size < 0.0005;
   const sign = small ? "±" : change > 0 ? "▲" : "▼";
-  const words = isScore ? formatNumber(small ? 0 : size, 3) : (size * 100).toFixed(1);
+  const words = isScore ? formatNumber(small ? 0 : size, 3) : formatPlaces(size * 100, 1);
   return createElement("span", `difference ${small ? "" : change > 0 ? "up" : "down"}`, `${sign} ${words}`);
 }
 

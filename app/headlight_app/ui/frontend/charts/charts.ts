@@ -17,35 +17,6 @@ export function formulaNodes(text: string) {
   });
 }
 
-/** A number in a few digits, with a real minus sign. */
-export function formatNumber(number: number, places: number = 4) {
-  if (Number.isNaN(number)) return "–";
-  if (!Number.isFinite(number)) return number > 0 ? "∞" : "−∞";
-  const size = Math.abs(number);
-  const odd = size !== 0 && (size < 0.001 || size >= 100_000);
-  const text = odd ? number.toExponential(2) : String(Number(number.toPrecision(places)));
-  return text.replace(/-/g, "−");
-}
-
-/** The same with its sign, for summands. */
-export function formatSigned(number: number) {
-  return `${number > 0 ? "+" : ""}${formatNumber(number, 3)}`;
-}
-
-const TINY = 1e-4; // the largest number of a table whose numbers need too many decimal places
-
-/**
- * A number in a table cell, with as many decimal places as the others of the table: two, or more if two would show
- * nothing of `most`; "·" for a number that they do not show. If all are tiny, each has three digits.
- * @param most the largest number of the table
- */
-export function formatShort(number: number, most: number = 1) {
-  if (most < TINY) return Math.abs(number) < most / 100 ? "·" : formatSigned(number);
-  const places = most < 0.05 ? 1 - Math.floor(Math.log10(most)) : 2;
-  if (Math.abs(number) < 0.5 * 10 ** -places) return "·";
-  return `${number > 0 ? "+" : "−"}${Math.abs(number).toFixed(places)}`;
-}
-
 /** A colour on either side of zero: orange above it, blue below, strongest at 1 and -1. */
 export function divergingColour(share: number) {
   const part = Math.round(100 * mixedShare(share));
@@ -67,6 +38,11 @@ export function extentOf(rows: Iterable<number>[]) {
     }
   }
   return { low, high: high === low ? low + 1 : high };
+}
+
+/** The largest absolute value of the finite numbers; 1 if all are 0. */
+export function largestSize(values: Iterable<number | string>) {
+  return extentOf([Array.from(values, (value) => Math.abs(Number(value)))]).high;
 }
 
 /**

@@ -1,7 +1,6 @@
 // A number axis: round numbers to mark, and the positions of values between its two ends.
 
-import { table } from "../dom/table.ts";
-import { formatNumber } from "./charts.ts";
+import { formatNumber, raised } from "../dom/numbers.ts";
 
 type Scale = { low: number; high: number; marks: number[]; place: (value: number) => number };
 
@@ -55,16 +54,9 @@ function rangeOf(values: number[], isLog: boolean, fromZero: boolean) {
   return isLog ? [low, low * 10] : fromZero ? [low, low + 1] : [low - 0.5, low + 0.5];
 }
 
-const RAISED = table({ "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" });
-
 /** The text of an axis mark; large and small powers of ten are written as powers: 10⁷. */
 export function formatMark(mark: number) {
   const power = mark > 0 ? Math.round(Math.log10(mark)) : 0;
   if ((power > -4 && power < 5) || Math.abs(mark / 10 ** power - 1) > 1e-9) return formatNumber(mark, 3);
   return `10${raised(power)}`;
-}
-
-/** An exponent in superscript. */
-export function raised(power: number) {
-  return String(power).replace(/./g, (sign) => RAISED[sign as keyof typeof RAISED]);
 }

@@ -2,6 +2,7 @@
 
 import type { CanvasStyle, Token } from "../types.ts";
 import { HORIZONTAL_STEPS } from "./keyboard.ts";
+import { formatPercent } from "./numbers.ts";
 import { table } from "./table.ts";
 
 const LISTED = 3; // tokens named in a sentence
@@ -177,15 +178,6 @@ export function largestShares(
     .sort((one, other) => other.share - one.share)
     .slice(0, LISTED)
     .flatMap(({ share, token }, rank) => [rank ? ", " : first, quotedToken(token), ` ${formatPercent(share)}`]);
-}
-
-/** A share as a percentage; one along a direction can be negative. */
-export function formatPercent(share: number) {
-  if (!Number.isFinite(share)) return "–";
-  const value = Math.abs(share * 100);
-  if (value === 0) return "0 %";
-  if (value < 0.05) return share < 0 ? ">−0.1 %" : "<0.1 %";
-  return `${share < 0 ? "−" : ""}${value.toFixed(1)} %`;
 }
 
 /** Rows of a catalogue as options of a select. */

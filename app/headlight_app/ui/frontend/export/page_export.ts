@@ -2,6 +2,7 @@
 
 import { saveBlob } from "../dom/clipboard.ts";
 import { findByTestId } from "../dom/elements.ts";
+import { formatCount } from "../dom/numbers.ts";
 import { askRoute, fetchFile } from "../server.ts";
 import { editsInWords } from "../state/provenance.ts";
 import { saveFigure, toBase64 } from "./figure_files.ts";
@@ -162,7 +163,7 @@ export function originLine(sides: readonly string[][], changes: readonly string[
 function encodeTable({ name, axes, labels, values }: Table) {
   if (values.length > MOST_NUMBERS)
     throw new Error(
-      `That is ${values.length.toLocaleString("en")} numbers; this page saves at most ${MOST_NUMBERS.toLocaleString("en")} as a file.`,
+      `That is ${formatCount(values.length)} numbers; this page saves at most ${formatCount(MOST_NUMBERS)} as a file.`,
     );
   return { name, axes, labels, values: toBase64(new Uint8Array(values.buffer, values.byteOffset, values.byteLength)) };
 }

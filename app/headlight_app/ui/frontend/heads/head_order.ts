@@ -1,8 +1,8 @@
 // The order in which heads are shown: layer by layer, or by a metric. It stays until another is requested: a click that
 // changes the numbers never moves a head from under the pointer.
 
-import { formatPercent } from "../dom/dom.ts";
 import { remembered } from "../dom/memory.ts";
+import { formatPercent, formatPlaces } from "../dom/numbers.ts";
 import { layerHeads } from "../state/head_selection.ts";
 import { QUERY_KEY, queriesArePatches } from "../state/token_selection.ts";
 import type { AttentionGroup, Head, Page } from "../types.ts";
@@ -34,7 +34,7 @@ function askedMetrics(page: Page, group: AttentionGroup) {
 export function formatMetric(page: Page, name: string, value: number | null | undefined, digits: number = 2) {
   if (value === null || value === undefined) return "–";
   const unit = metricRows(page).find((metric) => metric.name === name)?.unit;
-  return unit ? `${value.toFixed(digits)} ${unit}` : formatPercent(value);
+  return unit ? `${formatPlaces(value, digits)} ${unit}` : formatPercent(value);
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { answerNumber, areScores, changeLabel, createAnswerTrack, formatScore } from "../charts/answer_numbers.ts";
 import { createElement, quotedToken, updateChildren, visibleText } from "../dom/dom.ts";
+import { formatNumber } from "../dom/numbers.ts";
 import type { Candidate, Page, Prediction } from "../types.ts";
 
 export function drawPredictions(page: Page) {
@@ -63,7 +64,7 @@ function drawCandidate(page: Page, prediction: Prediction, item: Candidate, numb
   const was = changed ? `, before ${answerNumber(prediction, item.before)}` : "";
   const { score } = item;
   row.ariaLabel = `${item.text}: ${answerNumber(prediction, item.after)}${was}`;
-  row.title = `${visibleText(item.text)}  ${item.after.toPrecision(4)}${changed ? `  (before ${item.before.toPrecision(4)})` : ""}${typeof score === "number" ? `  score ${formatScore(score)}` : ""}`;
+  row.title = `${visibleText(item.text)}  ${formatNumber(item.after)}${changed ? `  (before ${formatNumber(item.before)})` : ""}${typeof score === "number" ? `  score ${formatScore(score)}` : ""}`;
   return row;
 }
 

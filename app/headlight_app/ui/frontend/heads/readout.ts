@@ -1,6 +1,7 @@
 // A sentence that describes the plot.
 
-import { formatPercent, NO_LARGE_SHARE, quotedToken } from "../dom/dom.ts";
+import { NO_LARGE_SHARE, quotedToken } from "../dom/dom.ts";
+import { formatNumber, formatPercent } from "../dom/numbers.ts";
 import { isOff } from "../state/head_ablation.ts";
 import {
   columnSums,
@@ -101,7 +102,7 @@ function listedValues(matrix: HeadMatrix, list: NamedValue[]) {
 
 /** Two significant digits and a sign, for running text. */
 export function formatBrief(matrix: HeadMatrix, number: number) {
-  return `${matrix.exact ? "" : "≈ "}${number < 0 ? "−" : matrix.signed ? "+" : ""}${Number(Math.abs(number).toPrecision(2))}`;
+  return `${matrix.exact ? "" : "≈ "}${matrix.signed && number >= 0 ? "+" : ""}${formatNumber(number, 2)}`;
 }
 
 /** The keys that some rows look at. */

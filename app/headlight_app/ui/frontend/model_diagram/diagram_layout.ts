@@ -1,5 +1,6 @@
 // The layout of a model's diagram: the residual stream downwards, sublayers as branches beside it.
 
+import { formatCount } from "../dom/numbers.ts";
 import { layerRuns } from "./layer_runs.ts";
 import type {
   DiagramBox,
@@ -18,7 +19,7 @@ const GUTTER = 14; // beside a column, for the line of the encoder's output
 const MAX_COLUMN = 380;
 
 function shapeText(shape: readonly number[]) {
-  return shape.map((size) => size.toLocaleString("en")).join(" × ");
+  return shape.map(formatCount).join(" × ");
 }
 
 /** The text of a box: its title, its details, and the shape of its output. */

@@ -1,9 +1,10 @@
 // An image whose patches are as bright as the active queries look at them; the others are dark.
 
 import { NEGATIVE_COLOUR, shadePatch } from "../charts/colours.ts";
-import { context2d, formatPercent, hidpiContext, inlineText, truncateText } from "../dom/dom.ts";
+import { context2d, hidpiContext, inlineText, truncateText } from "../dom/dom.ts";
 import { HORIZONTAL_STEPS, VERTICAL_STEPS } from "../dom/keyboard.ts";
 import { remembered } from "../dom/memory.ts";
+import { formatPercent } from "../dom/numbers.ts";
 import { columnSums, formatValue } from "../state/head_matrix.ts";
 import { activeQueries, activeRows, keyTokens, queriesArePatches } from "../state/token_selection.ts";
 import type { EmbeddedImage, HeadMatrix, Page, Patches, Plot, ShownPatches, Token } from "../types.ts";

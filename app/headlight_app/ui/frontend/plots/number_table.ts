@@ -1,10 +1,10 @@
 // A table of all numbers of the plot, to read, to copy, and to save.
 
 import { NEGATIVE_COLOUR } from "../charts/colours.ts";
-import { raised } from "../charts/scale.ts";
 import { copyText, saveFile } from "../dom/clipboard.ts";
 import { closest, createElement, createHeading, inlineText, updateChildren, visibleText } from "../dom/dom.ts";
 import { remembered } from "../dom/memory.ts";
+import { formatPlaces, raised } from "../dom/numbers.ts";
 import { LEFT_OUT, magnitude, SHOWN, shownMatrix, stateAt, tokensAt, valueAt } from "../state/head_matrix.ts";
 import { selectedHeads } from "../state/head_selection.ts";
 import { activeColumn, activeRows } from "../state/token_selection.ts";
@@ -124,9 +124,8 @@ function sharedExponent(matrix: HeadMatrix) {
 }
 
 export function formatCellNumber(matrix: HeadMatrix, number: number) {
-  if (matrix.scale === "probability") return number.toFixed(3).replace(/^0/, "");
-  const size = (Math.abs(number) / 10 ** sharedExponent(matrix)).toFixed(2);
-  return number < 0 && size !== "0.00" ? `−${size}` : size;
+  if (matrix.scale === "probability") return formatPlaces(number, 3).replace(/^0/, "");
+  return formatPlaces(number / 10 ** sharedExponent(matrix), 2);
 }
 
 function markTable(page: Page, matrix: HeadMatrix) {

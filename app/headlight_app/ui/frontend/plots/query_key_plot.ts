@@ -2,8 +2,9 @@
 
 import { addWords, fitText, textWidth } from "../charts/figure_text.ts";
 import { paintFigure } from "../charts/paint_shapes.ts";
-import { formatPercent, inlineText } from "../dom/dom.ts";
+import { inlineText } from "../dom/dom.ts";
 import { remembered } from "../dom/memory.ts";
+import { formatPercent } from "../dom/numbers.ts";
 import { magnitude, reportTrouble, SHOWN, stateAt, valueAt } from "../state/head_matrix.ts";
 import { currentGroup, selectedHeads } from "../state/head_selection.ts";
 import { activeQueries } from "../state/token_selection.ts";

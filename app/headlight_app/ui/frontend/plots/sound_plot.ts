@@ -1,9 +1,10 @@
 // A sound: its spectrogram, as bright as the active queries look at each moment, and bars of the weights beneath.
 
 import { colour, NEGATIVE_COLOUR, shadePatch } from "../charts/colours.ts";
-import { context2d, formatPercent, hidpiContext } from "../dom/dom.ts";
+import { context2d, hidpiContext } from "../dom/dom.ts";
 import { HORIZONTAL_STEPS, VERTICAL_STEPS } from "../dom/keyboard.ts";
 import { remembered } from "../dom/memory.ts";
+import { formatPercent, formatPlaces } from "../dom/numbers.ts";
 import { columnSums, formatValue, shownMatrix } from "../state/head_matrix.ts";
 import { activeQueries, activeRows, queriesAreFrames } from "../state/token_selection.ts";
 import type { HeadMatrix, Page, Plot, Sound } from "../types.ts";
@@ -161,7 +162,7 @@ function drawAxis(page: Page, context: CanvasRenderingContext2D, layout: SoundLa
     context.moveTo(x + 0.5, bottom);
     context.lineTo(x + 0.5, bottom + 4);
     context.stroke();
-    const written = `${(tick * step).toFixed(step < 0.1 ? 2 : step < 1 ? 1 : 0)} s`;
+    const written = `${formatPlaces(tick * step, step < 0.1 ? 2 : step < 1 ? 1 : 0)} s`;
     if (x < width - 24) label(page, context, written, [x, bottom + axis / 2 + 3], x < 12 ? "left" : "center");
   }
 }

@@ -1,5 +1,6 @@
 // The end of the colour scale of weights: at 1, or fitted to the shown weights.
 
+import { formatNumber } from "../dom/numbers.ts";
 import type { AttentionGroup, ColourRangeRow, Page } from "../types.ts";
 import { decodeWeight } from "../weight_code.ts";
 
@@ -18,7 +19,7 @@ export function beyondEnd(range?: Pick<ColourRangeRow, "quantile">) {
 
 /** The end of the colour scale of byte codes, as text for a legend. */
 export function formatHigh(high: number) {
-  return high < 1 ? `≈ ${Number(high.toPrecision(2))}` : "1";
+  return high < 1 ? `≈ ${formatNumber(high, 2)}` : "1";
 }
 
 /** The bin at which the cumulative count reaches a share of the total; -1 if nothing was counted. */

@@ -1,6 +1,7 @@
 // Describes edits in words. The text form of an edit is the one of the back end: PATH[INDEX]=OPERATION:NUMBER.
 
 import { inlineText, quotedToken } from "../dom/dom.ts";
+import { formatNumber } from "../dom/numbers.ts";
 import type { Catalogue, ParsedEdit, Words } from "../types.ts";
 
 /** The rows of the registries and the tokens for describing edits. */
@@ -135,7 +136,7 @@ function describeOperation(state: EditContext, read: ParsedEdit) {
 }
 
 export function formatFigure(number: number) {
-  return String(Number(number.toPrecision(4))).replace("-", "−");
+  return formatNumber(number);
 }
 
 /** "head 3 of layer 1", "layer 1, feed-forward", "every layer". */

@@ -1,6 +1,7 @@
 // The selected heads as a matrix of numbers: at once from the group's byte codes, exact once the server has answered.
 
 import { remembered } from "../dom/memory.ts";
+import { formatNumber, formatPlaces } from "../dom/numbers.ts";
 import type {
   AttentionGroup,
   Details,
@@ -264,12 +265,12 @@ export function columnSums(matrix: HeadMatrix, rows: number[]) {
 /** A number of the matrix for display; marked as approximate while only its byte code is known. */
 export function formatValue(matrix: HeadMatrix, number: number, places: number = 5) {
   if (!Number.isFinite(number)) return "–";
-  if (!matrix.exact) return `≈ ${number.toFixed(2)}`;
+  if (!matrix.exact) return `≈ ${formatPlaces(number, 2)}`;
   const size = Math.abs(number);
   const digits =
     size >= 10 ** -places * 5 || size === 0
-      ? size.toFixed(matrix.scale === "linear" && !matrix.signed ? 4 : places)
-      : size.toExponential(1);
+      ? formatPlaces(size, matrix.scale === "linear" && !matrix.signed ? 4 : places)
+      : formatNumber(size, 2);
   return `${number < 0 ? "−" : matrix.signed ? "+" : ""}${digits}`;
 }
 

@@ -1,12 +1,12 @@
 // Bars to the right of their labels, with their numbers; several series are below each other.
 
 import { changeLabel, formatScore } from "../charts/answer_numbers.ts";
-import { formatNumber, formatSigned } from "../charts/charts.ts";
+import { largestSize } from "../charts/charts.ts";
 import { HEAD_COLOURS } from "../charts/colours.ts";
 import { createBar, createTrack } from "../charts/track.ts";
-import { createElement, formatPercent } from "../dom/dom.ts";
+import { createElement } from "../dom/dom.ts";
 import { onArrows, VERTICAL_STEPS } from "../dom/keyboard.ts";
-import { formatFixed, largestSize } from "./numbers.ts";
+import { formatFixed, formatNumber, formatPercent, formatSigned } from "../dom/numbers.ts";
 import type { BarsView, Picks } from "./types.ts";
 
 type Format = Pick<BarsView, "as_percent" | "is_signed" | "digits" | "missing">;

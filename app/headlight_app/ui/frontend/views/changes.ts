@@ -1,8 +1,8 @@
 // Parts of a sum as bars; from a start on, each begins where the previous one ended.
 
-import { formatSigned } from "../charts/charts.ts";
 import { createBar } from "../charts/track.ts";
 import { createElement } from "../dom/dom.ts";
+import { formatSigned } from "../dom/numbers.ts";
 import type { ChangesView, Pick, Picks } from "./types.ts";
 
 export function createChanges(view: ChangesView, picks: Picks | undefined) {

@@ -1,6 +1,6 @@
 // A matrix too large for numbers: coloured cells, and the number of the cell under the pointer; the same in files.
 
-import { formatNumber } from "../charts/charts.ts";
+import { largestSize } from "../charts/charts.ts";
 import { CIVIDIS, PURPLE_ORANGE } from "../charts/colours.ts";
 import { addWords, beginSheet, PRINT_SHEET } from "../charts/figure_text.ts";
 import type { HeatmapLayout } from "../charts/heatmap.ts";
@@ -9,8 +9,8 @@ import { ticks } from "../charts/scale.ts";
 import { addColourScale, addDrawing, colourNames, roomOf } from "../charts/shapes.ts";
 import { figureSheet } from "../charts/svg.ts";
 import { createElement } from "../dom/dom.ts";
+import { formatNumber } from "../dom/numbers.ts";
 import type { Box, Figure } from "../export/types.ts";
-import { largestSize } from "./numbers.ts";
 import type { HeatMapView, Numeric, Surroundings } from "./types.ts";
 
 type Layout = HeatmapLayout & { names: string[][]; isTurned: boolean }; // names of rows and columns

@@ -3,8 +3,9 @@
 import { shadePatch } from "../charts/colours.ts";
 import { addWords, LABEL_SIZE, LINE_HEIGHT, PRINT_COLOURS } from "../charts/figure_text.ts";
 import { cellAtPointer } from "../charts/heatmap.ts";
-import { createElement, formatPercent, hidpiContext, onHover } from "../dom/dom.ts";
+import { createElement, hidpiContext, onHover } from "../dom/dom.ts";
 import { remembered } from "../dom/memory.ts";
+import { formatPercent } from "../dom/numbers.ts";
 import type { Box, Figure } from "../export/types.ts";
 import type { ImageView, Surroundings, View } from "./types.ts";
 

@@ -1,11 +1,11 @@
 // Lines over an axis, with a legend, and their numbers at the place under the pointer.
 
-import { formatNumber } from "../charts/charts.ts";
 import { HEAD_COLOURS } from "../charts/colours.ts";
 import { addLineChart } from "../charts/figure_charts.ts";
 import { beginSheet } from "../charts/figure_text.ts";
 import { figureSheet } from "../charts/svg.ts";
 import { createElement } from "../dom/dom.ts";
+import { formatNumber } from "../dom/numbers.ts";
 import type { Figure } from "../export/types.ts";
 import type { LinesView, Surroundings } from "./types.ts";
 

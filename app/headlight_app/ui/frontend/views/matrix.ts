@@ -1,11 +1,11 @@
 // A matrix as a heat map with the numbers, or texts, in its cells.
 
-import { divergingColour, formatNumber, formatShort, formatSigned } from "../charts/charts.ts";
+import { divergingColour, largestSize } from "../charts/charts.ts";
 import { CIVIDIS, colour, hexColour, readableInk } from "../charts/colours.ts";
 import { walkByKeys } from "../dom/cell_keys.ts";
 import { createElement, createHeading, inlineText } from "../dom/dom.ts";
+import { formatFixed, formatNumber, formatShort, formatSigned } from "../dom/numbers.ts";
 import { createColourLegend } from "./colour_legend.ts";
-import { formatFixed, largestSize } from "./numbers.ts";
 import type { MatrixView, Pick, Picks } from "./types.ts";
 
 const GOLDEN_ANGLE = 137.5; // degrees between successive hues: a few groups have distinct colours

@@ -2,6 +2,7 @@
 
 import { addBars } from "../charts/figure_charts.ts";
 import { createElement, inlineText, onHover } from "../dom/dom.ts";
+import { formatPlaces } from "../dom/numbers.ts";
 import type { Box, Figure } from "../export/types.ts";
 import type { SpansView, Surroundings } from "./types.ts";
 
@@ -34,5 +35,5 @@ export function addSpans(figure: Figure, { labels, spans, unit, high }: SpansVie
 }
 
 function spanWords(from: number, to: number, unit: string) {
-  return `${from.toFixed(2)}–${to.toFixed(2)} ${unit}`;
+  return `${formatPlaces(from, 2)}–${formatPlaces(to, 2)} ${unit}`;
 }

@@ -1,7 +1,7 @@
 // Tables of texts, formulas with numbers in them, verdicts, and claims.
 
-import { formatNumber } from "../charts/charts.ts";
 import { createElement, createHeading, inlineText } from "../dom/dom.ts";
+import { formatNumber } from "../dom/numbers.ts";
 import { fitFormulas } from "../formulas/fit_formulas.ts";
 import { createFormula } from "../formulas/formula.ts";
 import type { ClaimsView, EquationsView, LinkTo, Pick, Picks, TableView, VerdictView } from "./types.ts";

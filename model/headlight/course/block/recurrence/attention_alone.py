@@ -23,6 +23,7 @@ from headlight.questions.asking import ask_largest
 from headlight.tracing.recording import RecordingHook
 from headlight.views.kinds import HeatMapView, LinesView, TableView, Verdict
 from headlight.views.rows import Row, row
+from headlight.views.words import percent
 
 LETTERS = "abcdefghij"
 START = len(LETTERS)  # the token with which an answer begins
@@ -237,7 +238,7 @@ def _table(trained: dict[str, Trained], longest: int) -> TableView:
         (
             name,
             f"{parameter_count(each.network):,}",
-            f"{_mean(each, longest):.1%}",
+            percent(_mean(each, longest)),
             f"{each.seconds:.1f} s",
         )
         for name, each in trained.items()
@@ -253,8 +254,8 @@ def _mean(trained: Trained, longest: int) -> float:
 
 def _verdict(trained: dict[str, Trained], longest: int) -> Verdict:
     order = sorted(trained, key=lambda name: -_mean(trained[name], longest))
-    told = ", ".join(f"{_mean(trained[name], longest):.0%} by {name}" for name in order)
-    beyond = ", ".join(f"{trained[name].right[-1]:.0%}" for name in order)
+    told = ", ".join(f"{percent(_mean(trained[name], longest), 0)} by {name}" for name in order)
+    beyond = ", ".join(percent(trained[name].right[-1], 0) for name in order)
     return Verdict(
         f"Right, at the lengths of training: {told}. With {BEYOND} letters more, in the same order: {beyond}. "
         "Attention alone has a vector for each position, and the vectors of further positions were never trained; a "

@@ -21,6 +21,7 @@ from headlight.nn.transformer import Transformer
 from headlight.questions.asking import ask_largest, ask_number
 from headlight.views.kinds import LinesView, TableView, Verdict
 from headlight.views.rows import row
+from headlight.views.words import digits
 
 SYMBOLS, FILLERS = 8, 8  # a row has one symbol; all its other tokens are fillers
 VOCABULARY = SYMBOLS + FILLERS
@@ -229,7 +230,7 @@ def _steps_or_layers(layers: int, distance: int, seed: int) -> ScreenRows:
         ),
         f"From distance {NEAR} to {distance} the gradient of one layer falls by a factor of {steps:,.0f}: each token "
         f"between is one more step. Going from 1 to {MOST_LAYERS} layers at distance {NEAR} changes it by a factor of "
-        f"{deeper:.2g}. The path from word to word is counted in steps.",
+        f"{digits(deeper, 2)}. The path from word to word is counted in steps.",
     )
 
 

@@ -1,6 +1,6 @@
 // Views as figures for print: all that show something without being used.
 
-import { formatNumber, formatSigned } from "../../charts/charts.ts";
+import { largestSize } from "../../charts/charts.ts";
 import { colour, hexColour, PURPLE_ORANGE, readableInk, tint } from "../../charts/colours.ts";
 import { addBars, addLineChart } from "../../charts/figure_charts.ts";
 import { addTable } from "../../charts/figure_table.ts";
@@ -14,6 +14,7 @@ import {
 } from "../../charts/figure_text.ts";
 import { addTokens } from "../../charts/figure_tokens.ts";
 import { addColourScale, addPanels, beginFigure, colourNames, GAP, MARGIN, titled } from "../../charts/shapes.ts";
+import { formatNumber, formatSigned } from "../../dom/numbers.ts";
 import { table } from "../../dom/table.ts";
 import type { Box, Figure, ShownFigure } from "../../types.ts";
 import { barNumber, isAlone } from "../bars.ts";
@@ -35,7 +36,6 @@ import {
   scaleWords,
   sequentialColour,
 } from "../matrix.ts";
-import { largestSize } from "../numbers.ts";
 import { arrowsPlane } from "../plane/arrows.ts";
 import { addMovingPoints } from "../plane/moving_points.ts";
 import { addPlaneDrawing } from "../plane/plane.ts";

@@ -3,8 +3,9 @@
 import { beginSheet, PRINT_SHEET } from "../../charts/figure_text.ts";
 import { addDrawing, roomOf } from "../../charts/shapes.ts";
 import { figureSheet, shapeElement, svg } from "../../charts/svg.ts";
-import { createElement, formatPercent, inlineText } from "../../dom/dom.ts";
+import { createElement, inlineText } from "../../dom/dom.ts";
 import { LIST_STEPS } from "../../dom/keyboard.ts";
+import { formatPercent } from "../../dom/numbers.ts";
 import type { Box, Figure } from "../../types.ts";
 import type { FlowEdge, FlowView, Surroundings } from "../types.ts";
 import { edgeAt, layoutFlow } from "./layout.ts";

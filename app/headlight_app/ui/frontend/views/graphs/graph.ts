@@ -6,6 +6,7 @@ import { addWords, beginSheet, PRINT_SHEET } from "../../charts/figure_text.ts";
 import { addDrawing } from "../../charts/shapes.ts";
 import { figureSheet } from "../../charts/svg.ts";
 import { createElement } from "../../dom/dom.ts";
+import { formatPercent } from "../../dom/numbers.ts";
 import type { Box, Figure } from "../../export/types.ts";
 import type { GraphView } from "../types.ts";
 
@@ -56,5 +57,5 @@ function describe({ nodes, edges, shades }: GraphView) {
 }
 
 function shareWords(share: number) {
-  return Number.isFinite(share) ? `${Math.round(share * 100)} %` : "–";
+  return formatPercent(share, 0);
 }

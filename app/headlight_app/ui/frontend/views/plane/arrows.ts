@@ -2,6 +2,7 @@
 
 import { seriesColour } from "../../charts/figure_charts.ts";
 import { arrowHead } from "../../charts/shapes.ts";
+import { formatPlaces } from "../../dom/numbers.ts";
 import type { Figure } from "../../export/types.ts";
 import type { ArrowsView } from "../types.ts";
 import type { Extent, Name, Place, PlacedName, Plane } from "./plane.ts";
@@ -24,7 +25,7 @@ const PLACES = [
 export function arrowsPlane({ arrows, groups }: ArrowsView): Plane {
   return {
     size: SIZE,
-    words: arrows.map(({ label, x, y }) => `${label} (${x.toFixed(2)}, ${y.toFixed(2)})`).join(", "),
+    words: arrows.map(({ label, x, y }) => `${label} (${formatPlaces(x, 2)}, ${formatPlaces(y, 2)})`).join(", "),
     groups,
     vectors: arrows.map(({ x, y }) => [x, y]),
     draw: (figure, place) => addArrows(figure, arrows, place),

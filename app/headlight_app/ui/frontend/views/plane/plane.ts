@@ -1,12 +1,12 @@
 // The plane for vectors and points: the same scale on both axes, zero in the middle; on the screen and in figures.
 
-import { formatNumber } from "../../charts/charts.ts";
 import { addLegend, addLine } from "../../charts/figure_charts.ts";
 import { addWords, beginSheet, PRINT_SHEET, textWidth } from "../../charts/figure_text.ts";
 import { ticks } from "../../charts/scale.ts";
 import { addDrawing, roomOf } from "../../charts/shapes.ts";
 import { figureSheet } from "../../charts/svg.ts";
 import { createElement, shortenText } from "../../dom/dom.ts";
+import { formatNumber } from "../../dom/numbers.ts";
 import type { Box, Figure } from "../../export/types.ts";
 import { createLegend } from "../lines.ts";
 

@@ -2,6 +2,7 @@
 
 import { seriesColour } from "../../charts/figure_charts.ts";
 import { addWords } from "../../charts/figure_text.ts";
+import { formatPlaces } from "../../dom/numbers.ts";
 import type { Figure } from "../../export/types.ts";
 import type { PointsView } from "../types.ts";
 import type { Extent, Name, Place, PlacedName, Plane } from "./plane.ts";
@@ -15,7 +16,7 @@ export function pointsPlane(view: PointsView): Plane {
   const isLarge = points.length > CROWDED || points.some(([label]) => label.length > LONG);
   return {
     size: isLarge ? LARGE : SIZE,
-    words: points.map(([label, x, y]) => `${label} (${x.toFixed(2)}, ${y.toFixed(2)})`).join(", "),
+    words: points.map(([label, x, y]) => `${label} (${formatPlaces(x, 2)}, ${formatPlaces(y, 2)})`).join(", "),
     groups,
     vectors: points.map(([, x, y]) => [x, y]),
     draw: (figure, place) => addPoints(figure, view, place),
