@@ -66,7 +66,7 @@ class Question(ABC):
 
     def tell(self) -> str:
         """The right answer and its reason, for the end of the question."""
-        return f"It is {self.in_words(self.right)}. {self.because}".strip()
+        return f"The answer is {self.in_words(self.right)}. {self.because}".strip()
 
     @property
     def tries(self) -> int:
@@ -101,6 +101,9 @@ class Choice(Question):
 
     def is_answer(self, given: str) -> bool:
         return given in self.options
+
+    def tell(self) -> str:
+        return f"The answer is “{self.right}”. {self.because}".strip()
 
     @property
     def tries(self) -> int:

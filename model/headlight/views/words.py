@@ -9,6 +9,7 @@ from math import isfinite, isnan, log
 from headlight.questions.kinds import Number
 
 NATS_PER_BIT = log(2)  # pages show bits; training and measurements use nats, like PyTorch
+ROUNDING = 1e-4  # smaller differences between two computations of the same
 _LOOSE_SPACE = re.compile(r"(?<!\S) | (?!\S)")
 _SIGNS = {"\n": "¶", "\t": "→"}
 _ISOLATES = re.compile("[\u2066-\u2069]")
@@ -64,6 +65,11 @@ def three_digits(number: float) -> str:
 def signed(number: float) -> str:
     """The same with its sign, for a summand."""
     return f"{'+' if number > 0 else ''}{three_digits(number)}"
+
+
+def up_to(error: float) -> str:
+    """How far two computations of the same agree; what numbers of 32 bits cannot tell apart is not a difference."""
+    return "up to rounding" if error < ROUNDING else f"up to {three_digits(error)}"
 
 
 def percent(share: float) -> str:

@@ -111,7 +111,7 @@ def test_a_learner_is_asked_first_and_finds_the_path_again(visitor: Visitor) -> 
     expect(page.locator("math").filter(has_text="\\")).to_have_count(0)
     expect(look_up.get_by_test_id("view-bars")).to_have_count(0)
     look_up.get_by_role("button", name="entry 2").click()
-    expect(look_up.get_by_test_id("said")).to_contain_text("Its score is 2·(-1)")
+    expect(look_up.get_by_test_id("said")).to_contain_text("Its score is 2 × (1·(-1)")
     expect(look_up.get_by_role("button", name="entry 2")).to_be_disabled()
     look_up.get_by_label("Keys, row 2, column 0").fill("9")  # another value, another answer
     look_up.get_by_role("button", name="entry 2").click()
@@ -178,7 +178,9 @@ def test_a_cell_is_pointed_at_and_steps_are_put_in_order_by_keys(shared_visitor:
     layer.get_by_role("button", name="Check").click()
     expect(layer.get_by_test_id("said")).to_contain_text("The first is not right.")
     layer.get_by_test_id("show-me").click()
-    expect(layer.get_by_test_id("said")).to_contain_text("It is the norm of the self-attention, the self-attention, ")
+    expect(layer.get_by_test_id("said")).to_contain_text(
+        "The answer is the norm of the self-attention, the self-attention, "
+    )
     expect(layer.get_by_test_id("view-table")).to_be_visible()
 
 

@@ -38,10 +38,10 @@ from headlight.questions.asking import (
     ask_whether,
     choose,
 )
-from headlight.questions.kinds import CHECK, KINDS, Goal, Question
+from headlight.questions.kinds import CHECK, KINDS, Choice, Goal, Question
 from headlight.questions.marking import GIVE_UP, HINT, mark
 from headlight.views.encoding import plain
-from headlight.views.kinds import Equations
+from headlight.views.kinds import Equations, Verdict
 from headlight.views.rows import Row
 from headlight.views.rows import row as make_row
 from tests.sampling import first_of_each, parameter_set
@@ -77,6 +77,9 @@ STEADY = {
     "architectures/configurations",
 }
 FORMULAS = Path(__file__).parents[3] / "app/headlight_app/ui/frontend/formulas/formula.ts"
+NUMBER = re.compile(r"(−?[\d,]+(\.\d+)?)( ?%)?")  # an option
+TOLD = re.compile(r"comes to (−?[\d.,]*\d)")
+EXPONENT = re.compile(r"\d[eE][+−-]\d")
 COMMAND = re.compile(r"\\([A-Za-z]+)")
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -124,6 +127,8 @@ def test_a_screen_shows_something_to_those_who_only_scroll(path: str) -> None:
     assert [row.folded for row in rows] == sorted(row.folded for row in rows), "folded rows come last"
     first = next((row for row in rows if row.folded), None)
     assert first is None or (first.title and not any(row.question for row in rows if row.folded))
+    said = [row.text for row in rows] + [view.text for row in rows for view in row.views if isinstance(view, Verdict)]
+    assert not [text for text in said if EXPONENT.search(text)], "numbers in sentences are written out"
     shown = [picture.lines for row in rows for picture in row.views if isinstance(picture, Equations)]
     for formula in (*screen.formulas, *(line for lines in shown for line in lines)):
         assert formula.count("{") == formula.count("}"), formula
@@ -137,12 +142,23 @@ def check_question(question: Question) -> None:
     assert mark(question, (question.right,)).is_right is not isinstance(question, Goal), "no goal is reached at first"
     assert KINDS[question.kind] is type(question)
     assert len(dict(question.mistakes)) == len(question.mistakes)
+    check_told(question)
     for answer, says in question.mistakes:
         found = mark(question, (answer,))
         assert not found.is_right and says in found.said and says.endswith(".")
     hints = (*question.hints, *question.last_hints)
     assert question.options[2:] == () or hints
     assert f"It is not “{question.right}”." not in hints
+
+
+def check_told(question: Question) -> None:
+    """A number that is an option and right is the one that the reply tells, in the digits of the option."""
+    if not isinstance(question, Choice):
+        return
+    option, told = NUMBER.fullmatch(question.right), TOLD.search(mark(question, (question.right,)).said)
+    if option and told:
+        written, found = (float(text.replace(",", "").replace("−", "-")) for text in (option[1], told[1]))
+        assert found == pytest.approx(written, abs=0.5 * 10.0 ** -len((option[2] or ".")[1:])), question
 
 
 @pytest.mark.parametrize("path", SCREENS)
@@ -263,7 +279,9 @@ def shown(path: str, *changed: tuple[str, str]) -> tuple[str, tuple[str, ...]]:
         first_rows(path) if not changed and (screen.is_long or not inputs) else screen.rows(**values(screen, **inputs))
     )
     digest = md5(json.dumps(plain(rows), allow_nan=False).encode(), usedforsecurity=False).hexdigest()
-    questions = (row.question for row in rows if row.question)
+    questions = [row.question for row in rows if row.question]
+    for question in questions:
+        check_told(question)
     return digest, tuple(each.told if isinstance(each, Goal) else each.right for each in questions)
 
 

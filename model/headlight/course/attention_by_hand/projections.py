@@ -9,7 +9,7 @@ from torch import Tensor
 
 from headlight.array_types import Float
 from headlight.course.attention import attend_with_weights
-from headlight.course.attention_by_hand.words import TOKENS, WORDS, dot, number
+from headlight.course.attention_by_hand.words import TOKENS, WORDS, dot, dot_result, number
 from headlight.course.controls import Axis, ChoiceControl, CountControl, MatrixControl
 from headlight.course.requirements import require_index
 from headlight.course.screen import Screen, ScreenRows
@@ -20,6 +20,7 @@ from headlight.questions.kinds import Question
 from headlight.views.forms import bars
 from headlight.views.kinds import Equations, MatrixView, MovingPointsView, Verdict
 from headlight.views.rows import row
+from headlight.views.words import up_to
 
 ASKING = Axis("query tokens", 1, 6, WORDS)
 SOURCE = Axis("source tokens", 1, 6, ("le", "chat", "est", "assis", "ici", "."))
@@ -64,7 +65,7 @@ def _question(target: Tensor, w_q: Tensor, w_k: Tensor, q: Tensor) -> Question:
         *(((float(w_q[0] @ target[-1]), "Take the first column of W_Q, not its first row: Q = X W_Q."),)
           if w_q.shape[1] == len(target[-1]) else ()),
         hints=(f"Take the row of “{name}” and the first column of W_Q.", f"Add up {plain}."),
-        because=f"{plain} = {number(q[-1, 0])}.",
+        because=f"{dot_result(target[-1], w_q[:, 0], '·')}.",
     )  # fmt: skip
 
 
@@ -91,8 +92,7 @@ def _head_rows(
 
 def _equation(values: dict[str, Tensor], name: str) -> str:
     """The first number of the last token's output, as a sum over the key tokens."""
-    weights, v, output = (values[each] for each in ("weights", "v", "weighted_values"))
-    return rf"\mathrm{{output}}_{{\text{{{name}}}, 0}} = {dot(weights[-1], v[:, 0])} = {number(output[-1, 0])}"
+    return rf"\mathrm{{output}}_{{\text{{{name}}}, 0}} = {dot_result(values['weights'][-1], values['v'][:, 0])}"
 
 
 def _product_rows(
@@ -111,7 +111,7 @@ def _product_rows(
             text="Two matrices that look different give the same attention, as long as their product is the same.",
         ),
         Verdict(
-            f"The largest difference between the two is {difference:.1g}.",
+            f"The two are equal, {up_to(difference)}.",
             good=difference <= 1e-4 * max(1.0, float(by_parts.abs().max())),
         ),
     )
@@ -152,7 +152,7 @@ def _columns_rows(
             "Both conventions agree on these numbers: try matrices that are not their own transposes."
             if same
             else f"With the same matrices the scores differ by up to {difference:.4g}. With the transposes of W_Q and "
-            f"W_K they differ by {mended:.1g}: notes may use either convention, but not both.",
+            f"W_K they are equal, {up_to(mended)}: notes may use either convention, but not both.",
             good=same,
         ),
     )
@@ -164,8 +164,8 @@ def _told_of_order(target: Tensor, read: Tensor, weights: tuple[Tensor, Tensor, 
     difference = float(torch.as_tensor((turned - output).abs().max()))
     return (
         f"{len(target)} query tokens look at {len(read)} key tokens, and {len(output)} vectors come out, one for each "
-        f"query. With Y in reverse order the output differs by {difference:.1g}: the order has to be in the vectors "
-        "themselves, where positional encodings put it."
+        f"query. With Y in reverse order the output is the same, {up_to(difference)}: the order has to be in the "
+        "vectors themselves, where positional encodings put it."
     )
 
 
@@ -180,8 +180,8 @@ PROJECTIONS = Screen(
         "source": MatrixControl(
             "The other sequence", "1,0;0,1;1,1;-1,1", rows=SOURCE, columns=CHANNELS, when="memory=cross"
         ),
-        "w_q": MatrixControl("W_Q", "2,0;0,1", rows=CHANNELS, columns=HEAD_CHANNELS),
-        "w_k": MatrixControl("W_K", "0,1;1,0", rows=CHANNELS, columns=HEAD_CHANNELS),
+        "w_q": MatrixControl("W_Q", "2,0;1,1", rows=CHANNELS, columns=HEAD_CHANNELS),
+        "w_k": MatrixControl("W_K", "0,2;1,1", rows=CHANNELS, columns=HEAD_CHANNELS),
         "w_v": MatrixControl("W_V", "1,0;0,1", rows=CHANNELS, columns=VALUE_CHANNELS),
     },
     compute=project,

@@ -14,13 +14,14 @@ from headlight.course.sentences import LAYER, TOKEN, require_layer, require_toke
 from headlight.nn.hooks import no_hook
 from headlight.nn.layers import FEED_FORWARDS, MLP, GatedMLP
 from headlight.nn.transformer import Transformer
-from headlight.questions.asking import ask_design, ask_nearest, ask_number
+from headlight.questions.asking import ask_design, ask_measured, ask_number
 from headlight.questions.kinds import Question
 from headlight.tracing.recording import RecordingHook
 from headlight.tracing.run import run
 from headlight.views.forms import bars
 from headlight.views.kinds import MatrixView, Verdict
 from headlight.views.rows import row
+from headlight.views.words import up_to
 
 TOKENS, CHANNELS, NEURONS, ONE = Axis("tokens", 1, 5), Axis("channels", 1, 4), Axis("neurons", 1, 6), Axis("row", 1, 1)
 SHOWN = 10
@@ -150,11 +151,12 @@ def neurons(model: Checkpoint, text: str, layer: int, token: int) -> ScreenRows:
                 digits=0,
                 note=f"of {activity.shape[1]}; {FEED_FORWARDS[network.config.feed_forward].title}",
             ),
-            question=ask_nearest(
+            question=ask_measured(
                 f"What share of the {activity.shape[1]} neurons makes up {MOST_OF_IT:.0%} of the squared length at "
                 "this token?",
-                {f"{share:.0%}": share for share in (0.05, 0.2, 0.5, 0.9)},
+                (0.04, 0.22, 0.53, 0.87),
                 needed(activity)[at] / activity.shape[1],
+                "{:.0%}".format,
             ),
         ),
         MatrixView(
@@ -185,8 +187,8 @@ def apply_alone(
 def _same_network(model: Transformer, path: str, inputs: Tensor, outputs: Tensor) -> Verdict:
     error = float((apply_alone(model, path, inputs) - outputs).abs().max())
     return Verdict(
-        "Checked: given one token at a time, in reverse order, the network gives the same outputs (largest difference "
-        f"{error:.1g}). So only attention mixes words.",
+        "Checked: given one token at a time, in reverse order, the network gives the same outputs, "
+        f"{up_to(error)}. So only attention mixes words.",
         good=error < 1e-3 * max(1.0, float(outputs.abs().max())),
     )
 

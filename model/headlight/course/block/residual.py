@@ -22,6 +22,7 @@ from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 from headlight.views.kinds import Equations, LinesView, MatrixView, TableView, Verdict
 from headlight.views.rows import row
+from headlight.views.words import up_to
 
 SHOWN_CHANNELS = 6
 TOLERANCE = 1e-4
@@ -110,7 +111,7 @@ def _verdict(model: Transformer, steps: list[Step]) -> Verdict:
     placement = NORM_PLACEMENTS[model.config.norm_placement]
     if all(map(_is_sum, steps)):
         return Verdict(
-            f"Checked in all {len(steps)} sublayers: the stream after each is the sum x + f(x), up to {error:.1g}.",
+            f"Checked in all {len(steps)} sublayers: the stream after each is the sum x + f(x), {up_to(error)}.",
             good=True,
         )
     return Verdict(

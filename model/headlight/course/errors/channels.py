@@ -12,6 +12,7 @@ from headlight.nn.positional_encodings import SINUSOIDAL_BASE, Sinusoidal, sinus
 from headlight.questions.asking import ask_number
 from headlight.views.kinds import BarsView, LinesView, MatrixView, TableView
 from headlight.views.rows import fold, row
+from headlight.views.words import up_to
 
 STILL = 0.1  # a channel that changes by less within a text does not distinguish positions
 SHOWN_ROWS, SHOWN_CHANNELS = 6, 4
@@ -86,7 +87,7 @@ def _first_position(length: int, d_model: int) -> ScreenRows:
             text=f"{len(names)} of {length} tokens, {min(d_model, SHOWN_CHANNELS)} of {d_model} channels.",
         ),
         f"Counted from 1, a number changes by up to {moved:.2f}, and the first vector is not 0, 1, 0, 1. The distances "
-        f"between positions stay the same up to {apart:.1g}: a model can be trained with either count, but must then "
+        f"between positions stay the same, {up_to(apart)}: a model can be trained with either count, but must then "
         "be used with the same one.",
     )
 

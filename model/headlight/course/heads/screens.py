@@ -30,6 +30,7 @@ from headlight.tracing.run import run
 from headlight.views.forms import bars, shape_text, weights_map
 from headlight.views.kinds import HeatMapView, MatrixView, TableView, Verdict
 from headlight.views.rows import fold, row
+from headlight.views.words import up_to
 
 VOCABULARY, CHANNELS_AT_LEAST = 32, 48
 
@@ -218,7 +219,7 @@ def show_joining(model: Checkpoint, text: str, layer: int, head: int) -> ScreenR
         ),
         Verdict(
             "Joining the heads and multiplying by W_O is the same as a sum: each head times its own rows of W_O. The "
-            f"sum over {heads} heads equals the output up to {found.error:.1g}.",
+            f"sum over {heads} heads equals the output {up_to(found.error)}.",
             good=found.error < 1e-3,
         ),
     )

@@ -20,6 +20,7 @@ from headlight.questions.kinds import Question
 from headlight.views.forms import weights_matrix
 from headlight.views.kinds import GraphView, MatrixView, TableView, Verdict
 from headlight.views.rows import fold, row
+from headlight.views.words import up_to
 
 MOST_NODES, MOST_EDGES = 12, 24
 LAYOUT_STEPS = 200
@@ -288,7 +289,7 @@ def _permuted(graph: Graph, seed: int, layers: int) -> ScreenRows:
             digits=6,
         ),
         Verdict(
-            f"Each node has the same vector in either order, up to {error:.1g}: attention is equivariant. A graph has "
+            f"Each node has the same vector in either order, {up_to(error)}: attention is equivariant. A graph has "
             "no first node, so no positions are added here; only their vectors and the mask distinguish nodes, and the "
             "mask must be reordered, too.",
             good=error < TOLERANCE,

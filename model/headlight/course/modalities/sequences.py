@@ -24,6 +24,7 @@ from headlight.tracing.run import run
 from headlight.views.forms import shape_text, weights_map
 from headlight.views.kinds import TableView, Verdict
 from headlight.views.rows import row
+from headlight.views.words import up_to
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def show_sequences(model: Checkpoint, text: str, sharpness: float) -> ScreenRows
             ),
         ),
         Verdict(
-            f"The same lines of code computed all five, and every row adds up to 1 (up to {error:.1g}). The "
+            f"The same lines of code computed all five, and every row adds up to 1 ({up_to(error)}). The "
             "differences come before: how an input is cut into tokens, which vector represents a token, and what "
             "encodes their order.",
             good=error < 1e-4,

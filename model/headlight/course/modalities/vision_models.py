@@ -23,6 +23,7 @@ from headlight.tracing.trace import Trace
 from headlight.views.forms import shape_text
 from headlight.views.kinds import HeatMapView, ImageView, TableView, TokensView, Verdict
 from headlight.views.rows import Row, row
+from headlight.views.words import up_to
 from headlight.vision.image import decode_image, process_image
 from headlight.vision.patches import EncodedImage
 from headlight.vision.shipped_images import shipped_image
@@ -155,9 +156,9 @@ def _show_embedding(model: Checkpoint, grid: EncodedImage) -> ScreenRows:
             ),
         ),
         Verdict(
-            "The program does this with a convolution. As a matrix product, as here, the vectors are the same up to "
-            f"{error:.1g}. From here on nothing depends on images: positions are added, and the layers are those of a "
-            "text model.",
+            "The program does this with a convolution. As a matrix product, as here, the vectors are the same "
+            f"{up_to(error)}. From here on nothing depends on images: positions are added, and the layers are those of "
+            "a text model.",
             good=error < LARGEST_ERROR,
         ),
     )

@@ -19,6 +19,7 @@ from headlight.questions.asking import ask_direction, ask_number, ask_whether
 from headlight.views.forms import bars
 from headlight.views.kinds import Arrow, ArrowsView, HeatMapView, LinesView, TableView, Verdict, View
 from headlight.views.rows import row
+from headlight.views.words import up_to
 
 
 def turn(
@@ -124,7 +125,7 @@ def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim
             ),
         ),
         Verdict(
-            f"The two products differ by {abs(product - moved):.1g}: only the distance counts.",
+            f"The two products are equal, {up_to(abs(product - moved))}: only the distance counts.",
             good=abs(product - moved) < 1e-6,
         ),
     )

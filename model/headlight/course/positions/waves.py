@@ -18,6 +18,7 @@ from headlight.questions.asking import ask_largest, ask_nearest, ask_number, ask
 from headlight.questions.kinds import Question
 from headlight.views.kinds import Arrow, ArrowsView, Equations, HeatMapView, LinesView, MatrixView, TableView, Verdict
 from headlight.views.rows import Row, fold, row
+from headlight.views.words import up_to
 
 
 @dataclass(frozen=True)
@@ -210,8 +211,8 @@ def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) 
             ),
         ),
         Verdict(
-            f"All {dim // 2} pairs were turned: PE({position}) becomes PE({position + offset}) up to "
-            f"{found.error:.1g}, a rounding error. The matrices depend on the distance of {offset} positions, not on "
+            f"All {dim // 2} pairs were turned: PE({position}) becomes PE({position + offset}), "
+            f"{up_to(found.error)}. The matrices depend on the distance of {offset} positions, not on "
             f"position {position}.",
             good=right,
         ),

@@ -37,6 +37,7 @@ from headlight.training.objectives.batch import Batch
 from headlight.views.forms import bars, weights_map
 from headlight.views.kinds import HeatMapView, LinesView, MatrixView, TableView, Verdict
 from headlight.views.rows import row
+from headlight.views.words import up_to
 
 TOKENS, CHANNELS, OUTPUTS, ONE = (
     Axis("tokens", 2, 6),
@@ -77,7 +78,7 @@ def functions_in_model(model: Checkpoint, text: str, layer: int, head: int) -> S
             *(_head_map(title, trace, found) for title, found in zip(titles, weights.values(), strict=True)),
             title=f"Layer {layer}, head {head}: the same queries and keys",
         ),
-        Verdict(f"Softmax gives the model's own weights (difference {error:.1g}).", good=error < SAME),
+        Verdict(f"Softmax gives the model's own weights, {up_to(error)}.", good=error < SAME),
         row(
             bars(
                 "Entropy of a row of this head, on average (bits)",

@@ -22,6 +22,7 @@ from headlight.questions.kinds import Question
 from headlight.views.forms import weights_matrix
 from headlight.views.kinds import LinesView, MatrixView, TableView, Verdict
 from headlight.views.rows import Row, row
+from headlight.views.words import up_to
 
 Head = Callable[[Tensor, Tensor, Tensor], Tensor]
 
@@ -81,7 +82,7 @@ def linear(mask: str, length: int, token: int, head_dim: int, seed: int) -> Scre
             ),
         ),
         _state_row(k, v, found, token) if is_causal else _sum_row(k, v, found),
-        Verdict(f"All {length} outputs agree to {error:.1g}.", good=error < 1e-4),
+        Verdict(f"All {length} outputs agree {up_to(error)}.", good=error < 1e-4),
         *((_kept_row(head_dim),) if is_causal else ()),
     )
 

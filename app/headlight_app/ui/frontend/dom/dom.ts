@@ -103,6 +103,13 @@ export function inlineText(piece: string) {
   return visibleText(piece.replace(/^ (?=.)/, ""));
 }
 
+/** The nodes of a sentence. An option of a command, such as --no-browser, is not broken at its hyphens. */
+export function sentenceNodes(words: string): (Node | string)[] {
+  return words
+    .split(/((?<!\S)--?[a-z][\w-]*)/)
+    .map((piece, odd) => (odd % 2 ? createElement("span", "option", piece) : piece));
+}
+
 /** Whose message of a chat a token is of, as a sentence; empty if it is of no chat. */
 export function whose({ role }: Pick<Token, "role">) {
   return role ? WHOSE[role] : "";

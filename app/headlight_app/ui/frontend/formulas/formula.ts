@@ -1,5 +1,6 @@
 // Converts formulas to MathML, from the part of LaTeX that the rows use.
 
+import { createElement, sentenceNodes } from "../dom/dom.ts";
 import { table } from "../dom/table.ts";
 import { spokenFormula } from "./spoken_formula.ts";
 
@@ -219,10 +220,7 @@ export function titleNodes(title: string) {
 }
 
 function withSubscripts(words: string) {
-  return words.split(/(?<=\b[A-Za-z])_([A-Za-z]+)\b/).map((piece, odd) => {
-    if (odd % 2 === 0) return piece;
-    const below = document.createElement("sub");
-    below.textContent = piece;
-    return below;
+  return words.split(/(?<=\b[A-Za-z])_([A-Za-z]+)\b/).flatMap((piece, odd) => {
+    return odd % 2 ? [createElement("sub", "", piece)] : sentenceNodes(piece);
   });
 }

@@ -3,7 +3,10 @@
 import { formatSigned } from "../charts/charts.ts";
 import { createBar } from "../charts/track.ts";
 import { createElement } from "../dom/dom.ts";
+import { roundedParts } from "./numbers.ts";
 import type { ChangesView, Pick, Picks } from "./types.ts";
+
+const [DIGITS, MOST_PLACES] = [3, 8]; // of the largest part of a sum
 
 export function createChanges(view: ChangesView, picks: Picks | undefined) {
   const { parts, start, end, picks: choices, marked } = view;
@@ -11,16 +14,22 @@ export function createChanges(view: ChangesView, picks: Picks | undefined) {
   const first = start ? Number(start[1]) : 0;
   const [low, high] = [Math.min(first, ...extents.flat()), Math.max(first, ...extents.flat())];
   const range = high - low || 1;
-  const items = parts.map(([name, value], place) => {
+  const texts = changeTexts(view);
+  const items = parts.map(([name], place) => {
     const [from, to] = extents[place];
     const bar = createBar(to < from ? "minus" : "plus", Math.abs(to - from) / range);
     bar.style.left = `${(100 * (Math.min(from, to) - low)) / range}%`;
     const pick = choices[place] && Object.keys(choices[place]).length ? choices[place] : null;
     const isMarked = place === marked || (pick && picks?.isChosen(pick));
-    return createItem(isMarked ? "marked" : "", createName(name, pick, picks), [bar], Number(value));
+    return createItem(isMarked ? "marked" : "", createName(name, pick, picks), [bar], texts.parts[place]);
   });
-  const totals = (total: ChangesView["start"]) => (total ? [createTotal(total)] : []);
-  const list = createElement("ol", "changes-list", [...totals(start), ...items, ...totals(end)]);
+  const totals = (total: ChangesView["start"], text: string) =>
+    total ? [createItem("total", createName(total[0], null), [], text)] : [];
+  const list = createElement("ol", "changes-list", [
+    ...totals(start, texts.start),
+    ...items,
+    ...totals(end, texts.end),
+  ]);
   list.style.setProperty("--start", `${(100 * (first - low)) / range}%`);
   return list;
 }
@@ -35,8 +44,19 @@ export function extentsOf({ parts, start }: ChangesView) {
   });
 }
 
-function createTotal([name, number]: NonNullable<ChangesView["start"]>) {
-  return createItem("total", createName(name, null), [], Number(number));
+/** The numbers as they are written. Parts from a start to an end, or of an end alone, add up to it. */
+export function changeTexts({ parts, start, end }: ChangesView) {
+  const numbers = parts.map(([, number]) => Number(number));
+  if (!end) return { start: start ? formatSigned(Number(start[1])) : "", parts: numbers.map(formatSigned), end: "" };
+  const largest = Math.max(...numbers.map(Math.abs)) || 1;
+  const places = Math.min(Math.max(DIGITS - 1 - Math.floor(Math.log10(largest)), 0), MOST_PLACES);
+  const written = (number: number) => {
+    const text = number.toFixed(places);
+    return Number(text) ? `${number > 0 ? "+" : ""}${text.replace("-", "−")}` : "0";
+  };
+  const total = Number(end[1]);
+  const [first, ...rest] = roundedParts([Number(start?.[1] ?? 0), ...numbers], total, places).map(written);
+  return { start: first, parts: rest, end: written(total) };
 }
 
 function createName(name: string, pick: Pick | null, picks?: Picks) {
@@ -44,7 +64,7 @@ function createName(name: string, pick: Pick | null, picks?: Picks) {
   return createElement("button", "name", name, { onclick: () => picks.choose(pick) });
 }
 
-function createItem(style: string, name: HTMLElement, bars: HTMLElement[], number: number) {
+function createItem(style: string, name: HTMLElement, bars: HTMLElement[], text: string) {
   const track = createElement("span", "bar-track", bars);
-  return createElement("li", style, [name, track, createElement("output", "", formatSigned(number))]);
+  return createElement("li", style, [name, track, createElement("output", "", text)]);
 }

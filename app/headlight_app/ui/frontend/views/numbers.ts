@@ -26,3 +26,42 @@ export function largestSize(values: Iterable<Numeric>) {
   const sizes = Array.from(values, (value) => Math.abs(Number(value)));
   return extentOf([sizes]).high;
 }
+
+const EXACT = 1e-3; // units of the last place: a part with a smaller error is as it was given
+
+/**
+ * The parts of a sum, such that they add up to its total when all of them are written with `places` decimal places.
+ *
+ * The total is rounded as everywhere, since it may stand in other places, too. If the parts, rounded as everywhere, add
+ * up to another number, those with the largest errors become the neighbour on the other side. So what is written is less
+ * than a unit of its last place from the number, and a part without an error keeps it. Nor is anything changed if the
+ * sum of the parts is not the total.
+ */
+export function roundedParts(parts: number[], total: number, places: number) {
+  const rounded = parts.map((part) => Number(part.toFixed(places)));
+  const unit = 10 ** -places;
+  if (!(Math.abs(sumOf(parts) - total) < unit / 2)) return parts;
+  const missing = Math.round((Number(total.toFixed(places)) - sumOf(rounded)) / unit);
+  const step = Math.sign(missing) * unit;
+  const errors = parts.map((part, place) => (part - rounded[place]) / step);
+  const moved = [...errors.keys()]
+    .filter((place) => errors[place] > EXACT)
+    .sort((one, other) => errors[other] - errors[one])
+    .slice(0, Math.abs(missing));
+  return parts.map((part, place) => (moved.includes(place) ? Number((rounded[place] + step).toFixed(places)) : part));
+}
+
+/**
+ * The sum of numbers that are shown with `places` decimal places. It has as many of them as the shown numbers agree with:
+ * three thirds, 0.33 each, are 1.
+ */
+export function sumText(numbers: number[], places: number) {
+  const [exact, shown] = [sumOf(numbers), sumOf(numbers.map((number) => Number(number.toFixed(places))))];
+  let agreed = places;
+  while (agreed > 0 && exact.toFixed(agreed) !== shown.toFixed(agreed)) agreed--;
+  return formatFixed(Math.round(exact * 1e6) / 1e6, agreed);
+}
+
+function sumOf(numbers: number[]) {
+  return numbers.reduce((sum, number) => sum + number, 0);
+}

@@ -17,6 +17,7 @@ from headlight.questions.kinds import Question
 from headlight.views.forms import bars
 from headlight.views.kinds import Equations, MatrixView, Verdict
 from headlight.views.rows import row
+from headlight.views.words import up_to
 
 INPUTS, STATES = Axis("inputs", 1, 3), Axis("states", 1, 3)
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "tanh": torch.tanh}
@@ -83,7 +84,7 @@ def recurrence(x: Tensor, u: Tensor, w: Tensor, activation: str) -> ScreenRows:
         Verdict(
             f"From “{names[-1]}” back to “{names[0]}” the gradient passes {len(x) - 1} steps, and each multiplies it "
             f"by W and by the slope of the activation: {lengths[0]:.3g} of {lengths[-1]:.3g} is left. The product by "
-            f"hand and torch's gradient differ by at most {error:.1g}.",
+            f"hand and torch's gradient are equal, {up_to(error)}.",
             good=error < SAME,
         ),
     )

@@ -1,6 +1,6 @@
 // Views as figures for print: all that show something without being used.
 
-import { formatNumber, formatSigned } from "../../charts/charts.ts";
+import { formatNumber } from "../../charts/charts.ts";
 import { colour, hexColour, PURPLE_ORANGE, readableInk, tint } from "../../charts/colours.ts";
 import { addBars, addLineChart } from "../../charts/figure_charts.ts";
 import { addTable } from "../../charts/figure_table.ts";
@@ -17,7 +17,7 @@ import { addColourScale, addPanels, beginFigure, colourNames, GAP, MARGIN, title
 import { table } from "../../dom/table.ts";
 import type { Box, Figure, ShownFigure } from "../../types.ts";
 import { barNumber, isAlone } from "../bars.ts";
-import { extentsOf } from "../changes.ts";
+import { changeTexts, extentsOf } from "../changes.ts";
 import { addFlowDrawing } from "../flow/flow.ts";
 import { addDiagram } from "../graphs/diagram_figure.ts";
 import { addGraphDrawing } from "../graphs/graph.ts";
@@ -34,6 +34,7 @@ import {
   scalesOf,
   scaleWords,
   sequentialColour,
+  withSums,
 } from "../matrix.ts";
 import { largestSize } from "../numbers.ts";
 import { arrowsPlane } from "../plane/arrows.ts";
@@ -116,7 +117,9 @@ export function addViews(figure: Figure, y: number, rows: DrawnRow[], across: nu
 
 function partsOf(rows: DrawnRow[]): Part[] {
   return rows.flatMap(({ title, text, views }) =>
-    views.filter(isDrawn).map((view, place) => (place ? { view } : { view, title, text })),
+    withSums(views)
+      .filter(isDrawn)
+      .map((view, place) => (place ? { view } : { view, title, text })),
   );
 }
 
@@ -208,14 +211,19 @@ function addLines(figure: Figure, view: LinesView, box: Box) {
 function addChanges(figure: Figure, view: ChangesView, box: Box) {
   const { parts, start, end } = view;
   const extents = extentsOf(view);
-  const total = (total: ChangesView["start"]) =>
-    total ? [{ label: total[0], values: [null], texts: [formatSigned(Number(total[1]))] }] : [];
-  const rows = parts.map(([label, number], place) => {
+  const texts = changeTexts(view);
+  const total = (total: ChangesView["start"], text: string) =>
+    total ? [{ label: total[0], values: [null], texts: [text] }] : [];
+  const rows = parts.map(([label], place) => {
     const [from, to] = extents[place];
-    return { label, values: [to], starts: [from], texts: [formatSigned(Number(number))] };
+    return { label, values: [to], starts: [from], texts: [texts.parts[place]] };
   });
   const ends = { least: Math.min(...extents.flat()), most: Math.max(...extents.flat()) };
-  return addBars(figure, { rows: [...total(start), ...rows, ...total(end)], kinds: [""], ...ends }, box);
+  return addBars(
+    figure,
+    { rows: [...total(start, texts.start), ...rows, ...total(end, texts.end)], kinds: [""], ...ends },
+    box,
+  );
 }
 
 function addViewBars(figure: Figure, view: BarsView, box: Box) {
