@@ -1,6 +1,7 @@
 """The Course page: chapters open, controls change the pictures, links contain the learner's numbers."""
 
 import re
+from functools import partial
 from urllib.parse import quote, urlencode
 
 import pytest
@@ -10,6 +11,11 @@ from tests.browser.visitor import GO_TO, Visitor, expect_to_fit, wait_for_addres
 
 CUT = """names => names.map((name) => [name, name.ownerSVGElement].map((one) => one.getBoundingClientRect().right))
   .filter(([right, edge]) => right > edge)"""
+CUT_FORMULAS = """screen => [...screen.querySelectorAll(".formulas")].filter((lines) => {
+  const ends = [...lines.querySelectorAll("math, math *")].map((sign) => sign.getBoundingClientRect().right);
+  return Math.max(...ends) > lines.getBoundingClientRect().right || lines.scrollHeight > lines.clientHeight;
+}).map((lines) => lines.textContent)"""
+FADED = """place => { place.dataset.stale = "true"; return getComputedStyle(place).opacity; }"""
 CHANGE_AND_GO = f"""(field, address) => {{
   field.value = field.value.toUpperCase();
   field.dispatchEvent(new Event("input", {{ bubbles: true }}));
@@ -255,6 +261,16 @@ def test_cells_are_ticked_choices_made_and_long_work_is_started(shared_visitor: 
     before = dropout.get_by_test_id("view-matrix").first.inner_text()
     dropout.get_by_test_id("again-seed").click()
     expect(dropout.get_by_test_id("view-matrix").first).not_to_have_text(before, use_inner_text=True)
+
+
+def test_no_formula_loses_its_end_and_no_screen_fades_while_streamlit_runs(shared_visitor: Visitor) -> None:
+    for width in (1280, 1366, 1440):
+        shared_visitor.on_screen(width, 900)
+        for chapter, name in (("tokens", "neighbours-in-text"), ("positions", "waves")):
+            page = course(shared_visitor, chapter=chapter, screen=name)
+            wait_until(page, partial(screen(page, name).evaluate, CUT_FORMULAS), lambda cut: cut == [])
+    container = page.get_by_test_id("stElementContainer").filter(has=page.get_by_test_id("screen-waves"))
+    assert container.evaluate(FADED) == "1"
 
 
 def test_a_claim_opens_and_leads_to_the_screen_that_shows_what_is_right(shared_visitor: Visitor) -> None:

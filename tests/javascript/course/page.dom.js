@@ -157,6 +157,21 @@ test("the verdict of an earlier question stays while the numbers are changed for
   assert.equal(said()[0], first);
 });
 
+test("the button of a long run counts its seconds until it is stopped", async () => {
+  const page = await open({
+    module: "course/frontend/main.ts",
+    address: "course?model=stories-causal",
+    choice: { chapter: "training", screen: "ladder" },
+  });
+  await until(() => inside(page, "ladder", ".run").length > 0);
+  const run = inside(page, "ladder", ".run")[0];
+  globalThis.fetch = () => new Promise(() => {}); // the run takes its time
+  page.click(run);
+  for (const seconds of [0, 1, 2]) await until(() => wordsOf(run) === `Stop · ${seconds} s`);
+  page.click(run);
+  assert.equal(wordsOf(run), "Run");
+});
+
 test("what a screen computes is refused with a sentence, and told again once it is right", async () => {
   const page = await course("heads", "cost");
   const words = () => wordsOf(page.get("screen-cost"));

@@ -50,7 +50,11 @@ test("the shown parts add up to the shown total, and each is less than a unit fr
     });
     if (run % 3 === 0) assert.ok(shown[0] === parts[0], "an exact part stays");
     const plain = parts.map((part) => Number(part.toFixed(places)));
-    if (sum(plain).toFixed(places) === total.toFixed(places)) assert.ok(shown.every((number, place) => number === plain[place]), "nothing else is changed");
+    if (sum(plain).toFixed(places) === total.toFixed(places))
+      assert.ok(
+        shown.every((number, place) => number === plain[place]),
+        "nothing else is changed",
+      );
   }
   assert.deepEqual(roundedParts([0.126, 0.126], 7, 2), [0.126, 0.126], "these are not all parts of 7");
 });

@@ -1,5 +1,6 @@
 // Tokens and numbers as a reader sees them.
 
+import "../dom.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -16,6 +17,9 @@ import {
   truncateText,
   visibleText,
 } from "../../../app/headlight_app/ui/frontend/dom/dom.ts";
+import { titleNodes } from "../../../app/headlight_app/ui/frontend/formulas/formula.ts";
+import { showProblem } from "../../../app/headlight_app/ui/frontend/questions.ts";
+import { wordsOf } from "../opened.js";
 
 test("white space and control characters are visible", () => {
   assert.equal(visibleText(" the cat\n\t"), "·the cat¶→");
@@ -23,6 +27,17 @@ test("white space and control characters are visible", () => {
   assert.equal(visibleText("a  b "), "a··b·");
   assert.equal(visibleText("\0\x1b"), "␀␛");
   assert.equal(visibleText(""), "∅");
+});
+
+test("an option of a command in a sentence is a whole that does not break", () => {
+  const nodes = titleNodes("Leave out --no-browser, or -h; x_i is -1 and a well-known “--shared --host”.");
+  const options = nodes.flatMap((node) =>
+    node instanceof Element && node.className === "option" ? [wordsOf(node)] : [],
+  );
+  assert.deepEqual(options, ["--no-browser", "-h", "--shared", "--host"]);
+  const problem = document.createElement("p");
+  showProblem({ problem, answer: document.createElement("div") }, "Add --allow-host NAME.");
+  assert.equal(problem.innerHTML, 'Add <span class="option">--allow-host</span> NAME.');
 });
 
 test("in running text a leading space is omitted, unless there is nothing else", () => {

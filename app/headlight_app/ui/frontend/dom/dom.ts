@@ -106,7 +106,7 @@ export function inlineText(piece: string) {
 /** The nodes of a sentence. An option of a command, such as --no-browser, is not broken at its hyphens. */
 export function sentenceNodes(words: string): (Node | string)[] {
   return words
-    .split(/((?<!\S)--?[a-z][\w-]*)/)
+    .split(/((?<![\w-])--?[a-z][\w-]*)/)
     .map((piece, odd) => (odd % 2 ? createElement("span", "option", piece) : piece));
 }
 

@@ -14,7 +14,8 @@ export function fitFormulas(lines: HTMLElement) {
     fitted = lines.clientWidth;
     if (!fitted) return; // not yet shown
     for (const root of lines.querySelectorAll("msqrt")) endAtItsBar(root);
-    for (const formula of lines.querySelectorAll("math")) fittingShare(fitted - EDGE, (share) => widthAt(formula, share));
+    for (const formula of lines.querySelectorAll("math"))
+      fittingShare(fitted - EDGE, (share) => widthAt(formula, share));
     const scrolls = lines.scrollWidth > lines.clientWidth || lines.scrollHeight > lines.clientHeight;
     if (scrolls)
       lines.tabIndex = 0; // so that arrow keys scroll it

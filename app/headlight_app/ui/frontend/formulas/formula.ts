@@ -216,7 +216,7 @@ const QUOTED = /(\u2068.*?\u2069|“[^”]*”)/s; // a text of a visitor or a t
 
 /** The nodes of a title or sentence; names such as `W_Q` and `d_k` get a subscript. */
 export function titleNodes(title: string) {
-  return title.split(QUOTED).flatMap((part, odd) => (odd % 2 ? [part] : withSubscripts(part)));
+  return title.split(QUOTED).flatMap((part, odd) => (odd % 2 ? sentenceNodes(part) : withSubscripts(part)));
 }
 
 function withSubscripts(words: string) {
