@@ -67,9 +67,9 @@ class NumberTable:
 class View:
     """A title, what is shown below it, and a note.
 
-    `before` is a sign in front of it, "×", "=" or "→", if the views of a row form an equation; matrices joined by "+"
-    and "=" add up as they are written, and have one scale of colours. `tables` are the numbers that are saved, by
-    their titles; None: those that are shown.
+    `before` is a sign in front of it, "×", "=" or "→", if the views of a row form an equation; matrices of one row that
+    are joined by "+" and "=", and of one shape, add up as they are written, and have one scale of colours. `tables` are
+    the numbers that are saved, by their titles; None: those that are shown.
     """
 
     kind: ClassVar[str]

@@ -44,7 +44,7 @@ test("the shown parts add up to the shown total, and each is less than a unit fr
     if (run % 3 === 0) parts[0] = Number(parts[0].toFixed(places)); // without an error
     const total = sum(parts) + (random() - 0.5) * 1e-6 * unit; // of 32 bits
     const shown = roundedParts(parts, total, places).map((part) => Number(part.toFixed(places)));
-    assert.equal(sum(shown).toFixed(places).replace("-0", "0"), total.toFixed(places).replace("-0", "0"));
+    assert.equal(Number(sum(shown).toFixed(places)) + 0, Number(total.toFixed(places)) + 0);
     shown.forEach((number, place) => {
       assert.ok(Math.abs(number - parts[place]) < unit, `${number} for ${parts[place]}`);
     });
@@ -74,6 +74,10 @@ test("a stream, what is added and their sum add up in each channel, with one sca
   assert.deepEqual(new Set(views.map(({ least_scale }) => least_scale)), new Set([1.5]));
   const others = [matrix("", x), matrix("=", total)];
   assert.equal(withSums(others), others, "no sum");
+  const row = [matrix("", [...x, ...x]), matrix("+", added), matrix("=", [...total, ...total])];
+  assert.equal(withSums(row), row, "a row that is added to each");
+  const written = [{ ...matrix("", x), texts: [["a", "b", "c"]] }, matrix("+", added), matrix("=", total)];
+  assert.equal(withSums(written), written, "words stay");
 });
 
 test("the changes from a start to an end add up as they are written", () => {
@@ -82,12 +86,34 @@ test("the changes from a start to an end add up as they are written", () => {
     const parts = Array.from({ length: 1 + (run % 9) }, () => (random() - 0.5) * size);
     const { start, parts: shown, end } = changeTexts(changes(parts, run % 2 ? random() : null));
     const places = Math.max(...[start, ...shown, end].map((text) => text.split(".")[1]?.length ?? 0));
-    assert.equal(sum([start, ...shown].map(numberOf)).toFixed(places), numberOf(end).toFixed(places));
+    assert.equal(Number(sum([start, ...shown].map(numberOf)).toFixed(places)) + 0, numberOf(end) + 0);
   }
 });
 
-test("the sum of a row has the digits that its numbers agree with", () => {
-  assert.equal(rowSum(matrix("", [[1 / 3, 1 / 3, 1 / 3]]), 0), "1");
-  assert.equal(rowSum(matrix("", [[0.25, 0.5]]), 0), "0.75");
-  assert.equal(rowSum(matrix("", [[0.214, 0.214, 0.214]]), 0), "0.6", "0.21 three times is 0.63, not 0.64");
+test("changes have no more digits than their start and end need, and what is no number is told", () => {
+  assert.deepEqual(changeTexts(changes([1e-6, -2e-6], 12.3456)), {
+    start: "+12.3456",
+    parts: ["0", "0"],
+    end: "+12.3456",
+  });
+  assert.deepEqual(changeTexts(changes([0.0123, 0.5], 123456)), {
+    start: "+123456",
+    parts: ["0", "+1"],
+    end: "+123457",
+  });
+  assert.deepEqual(changeTexts(changes([0.25, NaN], 1)).parts, ["+0.250", "–"]);
+  assert.deepEqual(changeTexts(changes([0.25, -Infinity], 1)), { start: "+1.000", parts: ["+0.250", "−∞"], end: "−∞" });
+});
+
+test("the sum of a row is that of the numbers shown, unless it is a unit of the last place too far", () => {
+  for (let run = 0; run < 4000; run++) {
+    const numbers = Array.from({ length: 1 + (run % 8) }, () => (random() - (run % 2) / 2) * 2);
+    const exact = sum(numbers);
+    const weights = numbers.map((number) => number / exact); // which add up to 1
+    const told = numberOf(rowSum(matrix("", [numbers]), 0));
+    assert.ok(Math.abs(told - exact) < 0.01, `${told} for ${numbers}`);
+    const shown = sum(numbers.map((number) => Number(number.toFixed(2))));
+    assert.ok(Math.abs(told - shown) < 1e-9 || Math.abs(shown - exact) > 0.0099, `${told} for ${numbers}`);
+    assert.equal(rowSum(matrix("", [weights]), 0), "1");
+  }
 });

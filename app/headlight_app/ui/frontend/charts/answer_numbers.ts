@@ -21,12 +21,18 @@ export function formatScore(number: number) {
   return formatNumber(number, Math.max(DIGITS, Math.trunc(Math.abs(number)).toString().length));
 }
 
-/** The change in percentage points or of a score, with a sign that does not depend on colour. */
-export function changeLabel(change: number, isScore: boolean) {
+/**
+ * The change of a score, or in percentage points that of the percentages as they are written, with a sign that does not
+ * depend on colour; empty if a number is missing.
+ */
+export function changeLabel(before: number, after: number, isScore: boolean) {
+  const written = (number: number) => (isScore ? number : Number((100 * number).toFixed(1)));
+  const change = written(after) - written(before);
+  if (Number.isNaN(change)) return createElement("span", "difference");
   const size = Math.abs(change);
-  const small = size < 0.0005;
+  const small = size < (isScore ? 0.0005 : 0.05);
   const sign = small ? "±" : change > 0 ? "▲" : "▼";
-  const words = isScore ? formatNumber(small ? 0 : size, 3) : (size * 100).toFixed(1);
+  const words = isScore ? formatNumber(small ? 0 : size, 3) : size.toFixed(1);
   return createElement("span", `difference ${small ? "" : change > 0 ? "up" : "down"}`, `${sign} ${words}`);
 }
 

@@ -7,7 +7,7 @@ import { createBar, createTrack } from "../charts/track.ts";
 import { createElement, formatPercent } from "../dom/dom.ts";
 import { onArrows, VERTICAL_STEPS } from "../dom/keyboard.ts";
 import { formatFixed, largestSize } from "./numbers.ts";
-import type { BarsView, Numeric, Picks } from "./types.ts";
+import type { BarsView, Picks } from "./types.ts";
 
 type Format = Pick<BarsView, "as_percent" | "is_signed" | "digits" | "missing">;
 
@@ -157,13 +157,10 @@ function createLine(view: BarsView, name: string, index: number, isSigned: boole
   return createElement("div", "bar-line", [track, number]);
 }
 
-/** The change, as written, of a number from the one that it is compared with. */
+/** The change of a number from the one that it is compared with. */
 function createChange({ as_percent, series, compared }: BarsView, index: number) {
-  const written = (value: Numeric) => (as_percent ? Math.round(1000 * Number(value)) / 1000 : Number(value));
-  const sum = Object.values(series).reduce((total, values) => total + written(values[index]), 0);
-  const change = sum - 2 * written(series[compared][index]);
-  if (Number.isNaN(change)) return createElement("span", "difference");
-  return changeLabel(change, !as_percent);
+  const [other] = Object.keys(series).filter((name) => name !== compared);
+  return changeLabel(Number(series[compared][index]), Number(series[other][index]), !as_percent);
 }
 
 /** The number of the longest bar. */

@@ -7,6 +7,7 @@ import { roundedParts } from "./numbers.ts";
 import type { ChangesView, Pick, Picks } from "./types.ts";
 
 const [DIGITS, MOST_PLACES] = [3, 8]; // of the largest part of a sum
+const TOTAL_DIGITS = 6; // of its start and its end
 
 export function createChanges(view: ChangesView, picks: Picks | undefined) {
   const { parts, start, end, picks: choices, marked } = view;
@@ -48,15 +49,22 @@ export function extentsOf({ parts, start }: ChangesView) {
 export function changeTexts({ parts, start, end }: ChangesView) {
   const numbers = parts.map(([, number]) => Number(number));
   if (!end) return { start: start ? formatSigned(Number(start[1])) : "", parts: numbers.map(formatSigned), end: "" };
-  const largest = Math.max(...numbers.map(Math.abs)) || 1;
-  const places = Math.min(Math.max(DIGITS - 1 - Math.floor(Math.log10(largest)), 0), MOST_PLACES);
+  const total = Number(end[1]);
+  const first = Number(start?.[1] ?? 0);
+  const least = Math.min(placesFor(numbers, DIGITS), placesFor([first, total], TOTAL_DIGITS), MOST_PLACES);
+  const places = Math.max(least, 0);
   const written = (number: number) => {
+    if (!Number.isFinite(number)) return formatSigned(number);
     const text = number.toFixed(places);
     return Number(text) ? `${number > 0 ? "+" : ""}${text.replace("-", "−")}` : "0";
   };
-  const total = Number(end[1]);
-  const [first, ...rest] = roundedParts([Number(start?.[1] ?? 0), ...numbers], total, places).map(written);
-  return { start: first, parts: rest, end: written(total) };
+  const [begin, ...rest] = roundedParts([first, ...numbers], total, places).map(written);
+  return { start: begin, parts: rest, end: written(total) };
+}
+
+/** The decimal places with which the largest number has so many digits; 0 and infinite numbers do not count. */
+function placesFor(numbers: number[], digits: number) {
+  return digits - 1 - Math.floor(Math.log10(Math.max(0, ...numbers.filter(Number.isFinite).map(Math.abs))));
 }
 
 function createName(name: string, pick: Pick | null, picks?: Picks) {

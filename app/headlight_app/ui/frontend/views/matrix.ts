@@ -138,11 +138,18 @@ export function rowSum({ values, digits }: MatrixView, row: number) {
 export function withSums(views: View[]): View[] {
   const end = views.findIndex(({ before }) => before === "=");
   const matrices = views.slice(0, end + 1).filter((view) => view.kind === "matrix");
-  const isSum = matrices.every(({ before }, place) => before === (place === end ? "=" : place ? "+" : ""));
+  const isSum = matrices.every(
+    (view, place) =>
+      view.before === (place === end ? "=" : place ? "+" : "") && !view.texts.length && isOfShape(view, matrices[0]),
+  );
   if (end < 2 || matrices.length <= end || !isSum) return views;
   const least_scale = largestSize(matrices.flatMap(({ values }) => values.flat()));
   const texts = addedTexts(matrices, matrices[end].digits ?? DIGITS);
   return [...matrices.map((view, place) => ({ ...view, texts: texts[place], least_scale })), ...views.slice(end + 1)];
+}
+
+function isOfShape({ values }: MatrixView, other: MatrixView) {
+  return String(values.map(({ length }) => length)) === String(other.values.map(({ length }) => length));
 }
 
 /** What is written in the cells of matrices, the last of which is the sum of the others. */

@@ -52,14 +52,13 @@ export function roundedParts(parts: number[], total: number, places: number) {
 }
 
 /**
- * The sum of numbers that are shown with `places` decimal places. It has as many of them as the shown numbers agree with:
- * three thirds, 0.33 each, are 1.
+ * The sum of numbers that are shown with `places` decimal places: that of the shown ones if it is less than a unit of its
+ * last place from the sum, otherwise the sum itself: three thirds, 0.33 each, are 1.
  */
 export function sumText(numbers: number[], places: number) {
   const [exact, shown] = [sumOf(numbers), sumOf(numbers.map((number) => Number(number.toFixed(places))))];
-  let agreed = places;
-  while (agreed > 0 && exact.toFixed(agreed) !== shown.toFixed(agreed)) agreed--;
-  return formatFixed(Math.round(exact * 1e6) / 1e6, agreed);
+  const isNear = Math.abs(shown - exact) < (1 - EXACT) * 10 ** -places;
+  return formatFixed(Number((isNear ? shown : exact).toFixed(places)), places);
 }
 
 function sumOf(numbers: number[]) {
