@@ -15,7 +15,12 @@ CUT_FORMULAS = """screen => [...screen.querySelectorAll(".formulas")].filter((li
   const ends = [...lines.querySelectorAll("math, math *")].map((sign) => sign.getBoundingClientRect().right);
   return Math.max(...ends) > lines.getBoundingClientRect().right || lines.scrollHeight > lines.clientHeight;
 }).map((lines) => lines.textContent)"""
-FADED = """place => { place.dataset.stale = "true"; return getComputedStyle(place).opacity; }"""
+# While it runs, Streamlit gives an older element this attribute, and a class that fades it.
+FADED = """place => {
+  place.dataset.stale = "true";
+  place.style.opacity = 0.33;
+  return getComputedStyle(place).opacity;
+}"""
 CHANGE_AND_GO = f"""(field, address) => {{
   field.value = field.value.toUpperCase();
   field.dispatchEvent(new Event("input", {{ bubbles: true }}));

@@ -117,7 +117,8 @@ export class ScreenView {
     this.#showProblem("problem" in found ? found.problem : "");
     if ("problem" in found) return;
     const answer = found.meta as object as ScreenAnswer;
-    this.#answer = { ...answer, answered: answer.answered.map((each, place) => this.#settled[place] ?? each) };
+    const answered = answer.answered.map((each, at) => ({ ...(this.#settled[at] ?? each), place: each.place }));
+    this.#answer = { ...answer, answered };
     if (this.#answer.question?.is_settled) {
       this.#again = false;
       this.#place.finish();

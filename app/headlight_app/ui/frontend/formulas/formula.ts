@@ -1,6 +1,6 @@
 // Converts formulas to MathML, from the part of LaTeX that the rows use.
 
-import { createElement, sentenceNodes } from "../dom/dom.ts";
+import { createElement, QUOTED, sentenceNodes } from "../dom/dom.ts";
 import { table } from "../dom/table.ts";
 import { spokenFormula } from "./spoken_formula.ts";
 
@@ -212,11 +212,9 @@ function space(width: string) {
   return element;
 }
 
-const QUOTED = /(\u2068.*?\u2069|“[^”]*”)/s; // a text of a visitor or a token, which is no formula
-
 /** The nodes of a title or sentence; names such as `W_Q` and `d_k` get a subscript. */
 export function titleNodes(title: string) {
-  return title.split(QUOTED).flatMap((part, odd) => (odd % 2 ? sentenceNodes(part) : withSubscripts(part)));
+  return title.split(QUOTED).flatMap((part, odd) => (odd % 2 ? [part] : withSubscripts(part)));
 }
 
 function withSubscripts(words: string) {
