@@ -89,11 +89,12 @@ class Question(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Choice(Question):
-    """One of several options; `answer` is the number of the right one."""
+    """One of several options; `answer` is the place of the right one, `number` the computed number that it states."""
 
     kind: ClassVar[str] = "choice"
     excludes: ClassVar[bool] = True
     answer: int
+    number: float | None = None
 
     @property
     def right(self) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import isfinite, isnan, log
+from typing import Literal, SupportsFloat
 
 from headlight.questions.kinds import Number
 
 NATS_PER_BIT = log(2)  # pages show bits; training and measurements use nats, like PyTorch
-ROUNDING = 1e-4  # smaller differences between two computations of the same
+TIE = 1e-6  # as a share of a number: it may be written as if it were so much larger or smaller
 _LOOSE_SPACE = re.compile(r"(?<!\S) | (?!\S)")
 _SIGNS = {"\n": "¶", "\t": "→"}
 _ISOLATES = re.compile("[\u2066-\u2069]")
@@ -67,9 +68,12 @@ def signed(number: float) -> str:
     return f"{'+' if number > 0 else ''}{three_digits(number)}"
 
 
-def up_to(error: float) -> str:
-    """How far two computations of the same agree; what numbers of 32 bits cannot tell apart is not a difference."""
-    return "up to rounding" if error < ROUNDING else f"up to {three_digits(error)}"
+def equals(
+    written: SupportsFloat, result: SupportsFloat, write: Callable[[float], str] = three_digits
+) -> Literal["=", "≈"]:
+    """The sign before a result: “=” if the written numbers give it as it is written, or “≈” if they are too short."""
+    near = {write(float(written) * (1 + turn)) for turn in (-TIE, 0, TIE)}
+    return "=" if write(float(result)) in near else "≈"
 
 
 def percent(share: float) -> str:

@@ -171,6 +171,8 @@ def test_a_score_is_made_of_the_query_that_is_shown() -> None:
     question = compute(ALL["attention/look-up"])[0].question
     assert question and question.because == "Its score, 2 × (1·1 + 0.5·0) = 2, is the largest."
     assert dict(question.mistakes)["entry 1"].startswith("Its score is 2 × (1·0 + 0.5·1) = 1;")
+    question = compute(ALL["attention/look-up"], query="0.333,0.5")[0].question
+    assert question and "2 × (0.33·1 + 0.5·0) ≈ 0.67" in dict(question.mistakes)["entry 0"]
 
 
 def test_scores_and_scaled_scores_are_drawn_on_one_axis_and_maps_say_which_they_are_of() -> None:
@@ -180,7 +182,7 @@ def test_scores_and_scaled_scores_are_drawn_on_one_axis_and_maps_say_which_they_
     widest = [sum(float(share) > 0.01 for share in tensor(view.series["share"])) for view in (plain, scaled)]
     assert widest[0] > 2 * widest[1]
     maps = views(rows, HeatMapView)
-    assert [each.title for each in maps] == ["Scores as they are", "Scores divided by √64"]
+    assert [each.title for each in maps] == ["Weights without the scale", "Weights, scores divided by √64"]
     assert tensor(maps[0].values).amax(1).mean() > 1.5 * tensor(maps[1].values).amax(1).mean()
 
 

@@ -38,7 +38,7 @@ from headlight.questions.asking import (
     ask_whether,
     choose,
 )
-from headlight.questions.kinds import CHECK, KINDS, Choice, Goal, Question
+from headlight.questions.kinds import CHECK, KINDS, Choice, Goal, Question, TypedNumber
 from headlight.questions.marking import GIVE_UP, HINT, mark
 from headlight.views.encoding import plain
 from headlight.views.kinds import Equations, Verdict
@@ -77,8 +77,8 @@ STEADY = {
     "architectures/configurations",
 }
 FORMULAS = Path(__file__).parents[3] / "app/headlight_app/ui/frontend/formulas/formula.ts"
-NUMBER = re.compile(r"(−?[\d,]+(\.\d+)?)( ?%)?")  # an option
-TOLD = re.compile(r"comes to (−?[\d.,]*\d)")
+OPTION = re.compile(r"[\d,]+(?:\.(\d+))?(%?)")  # a number
+RESULT = re.compile(r".*[=≈] (-?[\d.]*\d)")
 EXPONENT = re.compile(r"\d[eE][+−-]\d")
 COMMAND = re.compile(r"\\([A-Za-z]+)")
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -152,13 +152,13 @@ def check_question(question: Question) -> None:
 
 
 def check_told(question: Question) -> None:
-    """A number that is an option and right is the one that the reply tells, in the digits of the option."""
-    if not isinstance(question, Choice):
-        return
-    option, told = NUMBER.fullmatch(question.right), TOLD.search(mark(question, (question.right,)).said)
-    if option and told:
-        written, found = (float(text.replace(",", "").replace("−", "-")) for text in (option[1], told[1]))
-        assert found == pytest.approx(written, abs=0.5 * 10.0 ** -len((option[2] or ".")[1:])), question
+    """The right option is the computed number, in the option's digits; a calculation ends with the right number."""
+    if isinstance(question, Choice) and question.number is not None:
+        if option := OPTION.fullmatch(question.right.replace("−", "")):
+            places, unit = len(option[1] or ""), option[2] or "f"
+            assert f"{question.number:,.{places}{unit}}".replace("-", "−") == question.right, question
+    elif isinstance(question, TypedNumber) and (result := RESULT.match(question.because)):
+        assert float(result[1]) == pytest.approx(question.answer, abs=0.006), question
 
 
 @pytest.mark.parametrize("path", SCREENS)

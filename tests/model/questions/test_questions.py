@@ -36,7 +36,8 @@ def test_questions_are_answered_by_what_was_computed() -> None:
 def test_what_was_measured_is_itself_an_option_and_right() -> None:
     even = {0.25: "That is an even share."}
     question = ask_measured("?", (0.25, 0.6, 0.9), 0.888, "{:.2f}".format, even)
-    assert question.options == ("0.25", "0.60", "0.89") and mark(question, ("0.89",)).said == "Right."
+    assert question.options == ("0.25", "0.60", "0.89") and question.number == 0.888
+    assert mark(question, ("0.89",)).said == "Right."
     assert mark(question, ("0.25",)).said.startswith("That is an even share.")
     assert mark(question, ("0.60",)).said.startswith("0.60 is too small.")
     assert ask_measured("?", (0.25, 0.6, 0.9), 0.26, "{:.2f}".format, even).mistakes[0][0] == "0.60"

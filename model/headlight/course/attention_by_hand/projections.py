@@ -17,10 +17,9 @@ from headlight.course.sentences import require_width
 from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_largest, ask_number
 from headlight.questions.kinds import Question
-from headlight.views.forms import bars
+from headlight.views.forms import agreement, bars
 from headlight.views.kinds import Equations, MatrixView, MovingPointsView, Verdict
 from headlight.views.rows import row
-from headlight.views.words import up_to
 
 ASKING = Axis("query tokens", 1, 6, WORDS)
 SOURCE = Axis("source tokens", 1, 6, ("le", "chat", "est", "assis", "ici", "."))
@@ -110,10 +109,7 @@ def _product_rows(
             title="Scores depend only on the product of W_Q and W_K",
             text="Two matrices that look different give the same attention, as long as their product is the same.",
         ),
-        Verdict(
-            f"The two are equal, {up_to(difference)}.",
-            good=difference <= 1e-4 * max(1.0, float(by_parts.abs().max())),
-        ),
+        agreement("The two are equal, up to rounding.", difference, by_parts.abs().max()),
     )
 
 
@@ -135,8 +131,6 @@ def _columns_rows(
         return ()
     columns, transposed = scores_by_columns(target, read, w_q, w_k), (target @ w_q.T) @ (read @ w_k.T).T
     rows = (target @ w_q) @ (read @ w_k).T
-    difference, mended = (float((columns - each).abs().max()) for each in (rows, transposed))
-    same = difference <= 1e-4 * max(1.0, float(columns.abs().max()))
     queries, keys = names
     scores = partial(MatrixView, rows=queries, columns=keys)
     return (
@@ -148,24 +142,40 @@ def _columns_rows(
             text="Some notes begin with q = W x, where tokens are columns, and end with softmax(X W_Q W_Kᵀ Xᵀ), where "
             "they are rows, and leave out the values. In code, tokens are rows.",
         ),
-        Verdict(
-            "Both conventions agree on these numbers: try matrices that are not their own transposes."
-            if same
-            else f"With the same matrices the scores differ by up to {difference:.4g}. With the transposes of W_Q and "
-            f"W_K they are equal, {up_to(mended)}: notes may use either convention, but not both.",
-            good=same,
-        ),
+        _said_of_conventions(columns, rows, transposed),
     )
+
+
+def _said_of_conventions(columns: Tensor, rows: Tensor, transposed: Tensor) -> Verdict:
+    size = columns.abs().max()
+    difference, mended = (float((columns - each).abs().max()) for each in (rows, transposed))
+    same = agreement(
+        "Both conventions agree on these numbers: try matrices that are not their own transposes.", difference, size
+    )
+    if same.good:
+        return same
+    told = agreement(
+        "With the transposes of W_Q and W_K they are equal, up to rounding: notes may use either convention, but not "
+        "both.",
+        mended,
+        size,
+    )
+    return Verdict(f"With the same matrices the scores differ by up to {difference:.4g}. {told.text}", good=False)
 
 
 def _told_of_order(target: Tensor, read: Tensor, weights: tuple[Tensor, Tensor, Tensor], output: Tensor) -> str:
     """The effect of another order of the key tokens: none."""
     turned = attend_with_weights(target, read.flip(0), *weights)["weighted_values"][0, 0]
     difference = float(torch.as_tensor((turned - output).abs().max()))
+    told = agreement(
+        "With Y in reverse order the output is the same, up to rounding: the order has to be in the vectors "
+        "themselves, where positional encodings put it.",
+        difference,
+        output.abs().max(),
+    ).text
     return (
         f"{len(target)} query tokens look at {len(read)} key tokens, and {len(output)} vectors come out, one for each "
-        f"query. With Y in reverse order the output is the same, {up_to(difference)}: the order has to be in the "
-        "vectors themselves, where positional encodings put it."
+        f"query. {told}"
     )
 
 

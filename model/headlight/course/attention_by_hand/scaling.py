@@ -69,7 +69,10 @@ def variance_of_scores(width: int, heads: int, keys: int, draw: str, seed: int) 
         row(
             *(
                 weights_map(title, random_weights(draw, width, keys, divisor, seed)[:keys], is_small=True)
-                for title, divisor in (("Scores as they are", 1.0), (f"Scores divided by √{width}", width**0.5))
+                for title, divisor in (
+                    ("Weights without the scale", 1.0),
+                    (f"Weights, scores divided by √{width}", width**0.5),
+                )
             ),
             title=f"Weights of {keys} random queries",
         ),

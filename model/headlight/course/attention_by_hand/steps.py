@@ -17,7 +17,6 @@ from headlight.course.attention_by_hand.words import (
     as_written,
     dot,
     dot_result,
-    equals,
     number,
 )
 from headlight.course.attention_by_hand.worksheet import worksheet
@@ -37,6 +36,7 @@ from headlight.questions.asking import ask_number, choose
 from headlight.questions.kinds import Question
 from headlight.views.kinds import Arrow, ArrowsView, BarsView, Equations, FileView, MatrixView
 from headlight.views.rows import Row, row
+from headlight.views.words import equals
 
 ENTRIES = Axis("entries", 2, 6)
 WIDTH = Axis("channels", 1, 4)
@@ -82,7 +82,11 @@ def look_up(
 
 
 def _ask_of_entry(query: Tensor, keys: Tensor, sharpness: float, names: tuple[str, ...], best: int) -> Question:
-    scores = [f"{number(sharpness)} × ({dot(query, key, '·')}) = {number(sharpness * query @ key)}" for key in keys]
+    scores = [
+        f"{number(sharpness)} × ({dot(query, key, '·')}) "
+        f"{equals(as_written(sharpness) * (as_written(query) @ as_written(key)), score, number)} {number(score)}"
+        for key, score in zip(keys, sharpness * keys @ query, strict=True)
+    ]
     entries = tuple(f"entry {name}" for name in names)
     return choose(
         "Which entry will get the largest share?",
@@ -149,11 +153,13 @@ def _question(head: HeadValues, q: Tensor, k: Tensor, names: tuple[str, ...]) ->
     """Asks for one score; known wrong answers are those of the most common mistakes."""
     asks, product = len(q) - 1, float(q[-1] @ k[0])
     plain, width = dot(q[-1], k[0], "·"), q.shape[1]
-    scaled = dot_result(q[-1], k[0], "·") + (f", divided by √{width}" if head.scale != 1 else "")
+    score = head.scores[asks, 0]
+    divided = f"{number(product)} / √{width} {equals(as_written(product) * head.scale, score, number)} {number(score)}"
+    because = dot_result(q[-1], k[0], "·") + (f"; {divided}" if head.scale != 1 else "")
     return ask_number(
         f"The query is that of “{names[asks]}”, the key that of “{names[0]}”. What is the score that goes into the "
         "softmax?",
-        float(head.scores[asks, 0]),
+        float(score),
         (product, f"{dot_result(q[-1], k[0], '·')} is the dot product: it still has to be divided by √{width}."),
         (product / width, f"You have divided by {width}. Divide by its square root: √{width} = {number(width**0.5)}."),
         (
@@ -165,7 +171,7 @@ def _question(head: HeadValues, q: Tensor, k: Tensor, names: tuple[str, ...]) ->
             "Take the last row of Q and the first row of K.",
             f"Their dot product is {plain}." + (f" Then divide by √{width}." if head.scale != 1 else ""),
         ),
-        because=f"{scaled}.",
+        because=f"{because}.",
     )
 
 
@@ -186,18 +192,20 @@ def _scalar_form(head: HeadValues, q: Tensor, k: Tensor, v: Tensor, query: int) 
     seen = [key for key in range(len(k)) if head.allowed[query, key]]
     scores = [
         rf"s_{{{query}{key}}} = {divided.replace('{}', dot(q[query], k[key]), 1)} "
-        rf"{equals(as_written(q[query]) @ as_written(k[key]) * head.scale, score)} {number(score)}"
+        rf"{equals(as_written(q[query]) @ as_written(k[key]) * head.scale, score, number)} {number(score)}"
         for key, score in zip(seen, head.scores[query, seen], strict=True)
     ]
     exponentials = [rf"e^{{{number(head.scores[query, key])}}}" for key in seen]
     written = as_written(head.scores[query, seen]).softmax(-1)
     weights = [
-        rf"a_{{{query}{key}}} = \frac{{{one}}}{{{' + '.join(exponentials)}}} {equals(share, weight)} {number(weight)}"
+        rf"a_{{{query}{key}}} = \frac{{{one}}}{{{' + '.join(exponentials)}}} "
+        rf"{equals(share, weight, number)} {number(weight)}"
         for key, one, share, weight in zip(seen, exponentials, written, head.weights[query, seen], strict=True)
     ]
     terms = [rf"{number(head.weights[query, key])}\, v_{{{key}}}" for key in seen]
     total = ",\\ ".join(number(value) for value in head.output[query])
-    signs = [*map(equals, as_written(head.weights[query]) @ as_written(v), head.output[query])]
+    written_output = as_written(head.weights[query]) @ as_written(v)
+    signs = [equals(*pair, number) for pair in zip(written_output, head.output[query], strict=True)]
     sign = "≈" if "≈" in signs else "="
     return row(
         Equations(title="Scores", lines=tuple(scores)),

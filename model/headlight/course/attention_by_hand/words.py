@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from headlight.array_types import Float
 from headlight.course.controls import Axis
+from headlight.views.words import equals
 
 WORDS = ("the", "cat", "sat", "on", "a", "mat")
 TOKENS = Axis("tokens", 2, 6, WORDS)
 CHANNELS = Axis("channels", 2, 4)
-HALF_DIGIT = 0.005 + 1e-6  # of a number with two decimal places, and what a sum of them may err
 VALUE_CHANNELS = Axis("value channels", 1, 4)
 
 
@@ -28,17 +29,12 @@ def dot(a: Float[Tensor, " channel"], b: Float[Tensor, " channel"], times: str =
 
 def dot_result(a: Float[Tensor, " channel"], b: Float[Tensor, " channel"], times: str = r" \cdot ") -> str:
     """A dot product written out, and its result."""
-    return f"{dot(a, b, times)} {equals(as_written(a) @ as_written(b), a @ b)} {number(a @ b)}"
+    return f"{dot(a, b, times)} {equals(as_written(a) @ as_written(b), a @ b, number)} {number(a @ b)}"
 
 
-def as_written(values: Tensor) -> Tensor:
+def as_written(values: float | Tensor) -> Tensor:
     """Numbers in the digits that `number` writes."""
-    return values.double().round(decimals=2)
-
-
-def equals(written: float | Tensor, result: float | Tensor) -> str:
-    """The sign before a result: “=” if the written numbers give it in its own digits, or “≈” if they are too short."""
-    return "=" if abs(float(written) - float(number(result))) < HALF_DIGIT else "≈"
+    return torch.as_tensor(values).double().round(decimals=2)
 
 
 def _factor(value: Tensor) -> str:

@@ -18,10 +18,9 @@ from headlight.questions.asking import ask_design, ask_measured, ask_number
 from headlight.questions.kinds import Question
 from headlight.tracing.recording import RecordingHook
 from headlight.tracing.run import run
-from headlight.views.forms import bars
+from headlight.views.forms import agreement, bars
 from headlight.views.kinds import MatrixView, Verdict
 from headlight.views.rows import row
-from headlight.views.words import up_to
 
 TOKENS, CHANNELS, NEURONS, ONE = Axis("tokens", 1, 5), Axis("channels", 1, 4), Axis("neurons", 1, 6), Axis("row", 1, 1)
 SHOWN = 10
@@ -186,10 +185,12 @@ def apply_alone(
 
 def _same_network(model: Transformer, path: str, inputs: Tensor, outputs: Tensor) -> Verdict:
     error = float((apply_alone(model, path, inputs) - outputs).abs().max())
-    return Verdict(
-        "Checked: given one token at a time, in reverse order, the network gives the same outputs, "
-        f"{up_to(error)}. So only attention mixes words.",
-        good=error < 1e-3 * max(1.0, float(outputs.abs().max())),
+    return agreement(
+        "Checked: given one token at a time, in reverse order, the network gives the same outputs, up to rounding. So "
+        "only attention mixes words.",
+        error,
+        outputs.abs().max(),
+        bound=1e-3,
     )
 
 

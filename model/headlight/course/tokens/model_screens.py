@@ -32,10 +32,9 @@ from headlight.nn.transformer import Transformer
 from headlight.questions.asking import ask_largest, ask_measured, ask_whether
 from headlight.questions.kinds import Question
 from headlight.tracing.predictions import candidates
-from headlight.views.forms import bars
+from headlight.views.forms import agreement, bars
 from headlight.views.kinds import HeatMapView, LinesView, MatrixView, PointsView, TableView, TokensView, View
 from headlight.views.rows import fold, row
-from headlight.views.words import up_to
 
 MAX_TOKENS, MAX_TEXTS, SHOWN_TOKENS, SHOWN_NEIGHBOURS = 8, 24, 24, 20
 MAX_OPTIONS, K_MEANS_STEPS = 8, 20
@@ -165,10 +164,15 @@ def _said_of_sum(model: Checkpoint, found: EmbeddingSum, positions: str) -> str:
         )
     error = float(np.abs(found.embeddings + found.position_embeddings - found.first_input).max())
     lengths = [float(np.linalg.norm(each, axis=-1).mean()) for each in (found.embeddings, found.position_embeddings)]
+    told = agreement(
+        f"All {found.embeddings.shape[1]} channels were compared: E + P and X are equal"
+        f"{', up to rounding' if error else ''}.",
+        error,
+        float(np.abs(found.first_input).max()),
+    ).text
     return (
-        f"All {found.embeddings.shape[1]} channels were compared: E + P and X "
-        f"are equal{f', {up_to(error)}' if error else ''}. The mean length of a token's vector is "
-        f"{lengths[0]:.2f} here, that of a position's vector {lengths[1]:.2f}."
+        f"{told} The mean length of a token's vector is {lengths[0]:.2f} here, that of a position's vector "
+        f"{lengths[1]:.2f}."
     )
 
 
@@ -239,9 +243,13 @@ def _mask_rows(model: Checkpoint, one: str, other: str) -> ScreenRows:
                 "The vector has seen the sentence; the classifier reads only the vector.",
             ),
         ),
-        f"From this one vector alone, the classifier gives the same logits, {up_to(apart)}. It is often said that "
-        "masked training processes each token by itself: this is true for the classifier, but not for the layers below "
-        "it, which mix the tokens.",
+        agreement(
+            "From this one vector alone, the classifier gives the same logits, up to rounding. It is often said that "
+            "masked training processes each token by itself: this is true for the classifier, but not for the layers "
+            "below it, which mix the tokens.",
+            apart,
+            bound=SAME,
+        ).text,
     )
 
 

@@ -14,15 +14,13 @@ from headlight.course.screen import Screen, ScreenRows
 from headlight.course.sentences import require_width
 from headlight.questions.asking import ask_number
 from headlight.questions.kinds import Question
-from headlight.views.forms import bars
-from headlight.views.kinds import Equations, MatrixView, Verdict
+from headlight.views.forms import agreement, bars
+from headlight.views.kinds import Equations, MatrixView
 from headlight.views.rows import row
-from headlight.views.words import up_to
 
 INPUTS, STATES = Axis("inputs", 1, 3), Axis("states", 1, 3)
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "tanh": torch.tanh}
 SIGNS = {"sigmoid": r"\sigma", "tanh": r"\tanh"}
-SAME = 1e-4
 
 
 def run_states(
@@ -81,11 +79,12 @@ def recurrence(x: Tensor, u: Tensor, w: Tensor, activation: str) -> ScreenRows:
                 note="The length (Frobenius norm) of a product of matrices, one for each later step.",
             ),
         ),
-        Verdict(
+        agreement(
             f"From “{names[-1]}” back to “{names[0]}” the gradient passes {len(x) - 1} steps, and each multiplies it "
             f"by W and by the slope of the activation: {lengths[0]:.3g} of {lengths[-1]:.3g} is left. The product by "
-            f"hand and torch's gradient are equal, {up_to(error)}.",
-            good=error < SAME,
+            "hand and torch's gradient are equal, up to rounding.",
+            error,
+            max(lengths),
         ),
     )
 
