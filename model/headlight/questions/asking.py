@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -40,7 +40,7 @@ def ask_largest(
     because: str = "",
     *,
     least: bool = False,
-) -> Question:
+) -> Choice:
     """Which of several options has the largest number, or the smallest if `least`.
 
     The feedback on a wrong option states its number, unless `mistakes` has a sentence for it; so does the feedback on
@@ -64,14 +64,30 @@ def ask_best(text: str, losses: Mapping[str, float], noise: float) -> Question:
 
 def ask_nearest(
     text: str, options: Mapping[str, Number], number: Number, mistakes: Mapping[str, str] | None = None
-) -> Question:
-    """Which of several numbers is nearest to the measured one."""
+) -> Choice:
+    """Which of several numbers is nearest to a known one, which is among them (else see `ask_measured`)."""
     distances = {name: abs(each - number) for name, each in options.items()}
     side = {name: "small" if each < number else "large" for name, each in options.items()}
     says = {name: f"{name} is too {side[name]}." for name in options}
-    because = "" if number in options.values() else f"It comes to {_told(number)}."
-    question = ask_largest(text, distances, says | dict(mistakes or {}), because, least=True)
-    return replace(question, because=because)
+    asked = ask_largest(text, distances, says | dict(mistakes or {}), least=True)
+    return replace(asked, because="", number=float(number))
+
+
+def ask_measured(
+    text: str,
+    guesses: Sequence[float],
+    number: float,
+    written: Callable[[float], str],
+    mistakes: Mapping[float, str] | None = None,
+) -> Choice:
+    """Which number was measured: the guess that is nearest to it gives way to it, so that what is right is exact.
+
+    `written` writes all of them alike; `mistakes` are sentences about guesses.
+    """
+    nearest = min(guesses, key=lambda guess: abs(guess - number))
+    options = {written(number if guess == nearest else guess): guess for guess in guesses}
+    says = {written(guess): said for guess, said in (mistakes or {}).items()}
+    return replace(ask_nearest(text, options, nearest, says), number=float(number))
 
 
 def ask_direction(text: str, change: Number, notable: Number) -> Question:
@@ -100,7 +116,7 @@ def choose(
     says: Mapping[str, str] | None = None,
     because: str = "",
     hints: tuple[str, ...] = (),
-) -> Question:
+) -> Choice:
     """One of several options; `says` are sentences about the wrong ones."""
     mistakes = tuple((says or {}).items())
     return Choice(text=text, options=options, answer=answer, mistakes=mistakes, hints=hints, because=because)

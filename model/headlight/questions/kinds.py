@@ -66,7 +66,7 @@ class Question(ABC):
 
     def tell(self) -> str:
         """The right answer and its reason, for the end of the question."""
-        return f"It is {self.in_words(self.right)}. {self.because}".strip()
+        return f"The answer is {self.in_words(self.right)}. {self.because}".strip()
 
     @property
     def tries(self) -> int:
@@ -89,11 +89,12 @@ class Question(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Choice(Question):
-    """One of several options; `answer` is the number of the right one."""
+    """One of several options; `answer` is the place of the right one, `number` the computed number that it states."""
 
     kind: ClassVar[str] = "choice"
     excludes: ClassVar[bool] = True
     answer: int
+    number: float | None = None
 
     @property
     def right(self) -> str:
@@ -101,6 +102,9 @@ class Choice(Question):
 
     def is_answer(self, given: str) -> bool:
         return given in self.options
+
+    def tell(self) -> str:
+        return f"The answer is “{self.right}”. {self.because}".strip()
 
     @property
     def tries(self) -> int:

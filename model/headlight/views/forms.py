@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, SupportsFloat
 
 import numpy as np
 
 from headlight.questions.kinds import Number
-from headlight.views.kinds import Array, BarsView, HeatMapView, MatrixView, Numbers, Pick
+from headlight.views.kinds import Array, BarsView, HeatMapView, MatrixView, Numbers, Pick, Verdict
+from headlight.views.words import digits
+
+ROUNDING = 1e-4  # the largest difference of two computations of the same number, as a share of it
 
 
 def bars(
@@ -87,6 +90,20 @@ def layers_matrix(
         picks=tuple(tuple(pick(*place) for place in line) for line in places),
         note=note,
     )
+
+
+def agreement(said: str, error: float, size: SupportsFloat = 1.0, bound: float = ROUNDING) -> Verdict:
+    """The sentence that two computations of the same agree up to rounding; if they do not, how far they differ instead.
+
+    `bound` is the largest difference by rounding of numbers up to 1; of those that are as large as `size` it is larger.
+    """
+    agrees = error <= bound * max(1.0, float(size))
+    told = (
+        said
+        if agrees
+        else f"Two results that should be the same differ by up to {digits(error, 2)}, more than rounding."
+    )
+    return Verdict(told, good=agrees)
 
 
 def shape_text(shape: Sequence[int]) -> str:

@@ -67,8 +67,9 @@ class NumberTable:
 class View:
     """A title, what is shown below it, and a note.
 
-    `before` is a sign in front of it, "×", "=" or "→", if the views of a row form an equation. `tables` are the numbers
-    that are saved, by their titles; None: those that are shown.
+    `before` is a sign in front of it, "×", "=" or "→", if the views of a row form an equation; matrices of one row that
+    are joined by "+" and "=", and of one shape, add up as they are written, and have one scale of colours. `tables` are
+    the numbers that are saved, by their titles; None: those that are shown.
     """
 
     kind: ClassVar[str]
@@ -217,8 +218,8 @@ class BarsView(View):
 class ChangesView(TitledView):
     """Parts of a sum as bars. With a `start` each bar begins where the previous one ended, otherwise at 0.
 
-    `start`, `end` and the parts are a name and a number each; a click on the name of a part chooses its pick, if it has
-    one. The `marked` part stands out.
+    `start`, `end` and the parts are a name and a number each; as they are written, they add up to the `end`. A click on
+    the name of a part chooses its pick, if it has one. The `marked` part stands out.
     """
 
     kind: ClassVar[str] = "changes"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import isfinite, isnan, log
-from typing import SupportsFloat
+from typing import Literal, SupportsFloat
 
 from headlight.questions.kinds import Number
 
 NATS_PER_BIT = log(2)  # pages show bits; training and measurements use nats, like PyTorch
+TIE = 1e-6  # as a share of a number: it may be written as if it were so much larger or smaller
 _LOOSE_SPACE = re.compile(r"(?<!\S) | (?!\S)")
 _SIGNS = {"\n": "¶", "\t": "→"}
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -49,6 +50,11 @@ def numbered(tokens: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{position} {token}" for position, token in enumerate(tokens))
 
 
+def rounded(number: SupportsFloat, count: int) -> float:
+    """A number in so many digits, for what follows from written numbers."""
+    return float(f"{float(number):.{count}g}")
+
+
 def digits(number: SupportsFloat, count: int) -> str:
     """A number in so many digits, with a real minus sign and commas; very small and large ones as in 1.78·10⁻⁴."""
     number = float(number)
@@ -58,7 +64,7 @@ def digits(number: SupportsFloat, count: int) -> str:
         shown, _, exponent = f"{number:.{min(count, 3) - 1}e}".partition("e")
         power = f"10{str(int(exponent)).translate(_RAISED)}"
         return power if shown == "1" else f"{shown}·{power}".replace("-", "−")
-    return f"{float(f'{number:.{count}g}') + 0.0:,.10g}".replace("-", "−")  # −0 is 0
+    return f"{rounded(number, count) + 0.0:,.10g}".replace("-", "−")  # −0 is 0
 
 
 def three_digits(number: SupportsFloat) -> str:
@@ -69,6 +75,14 @@ def three_digits(number: SupportsFloat) -> str:
 def signed(number: float) -> str:
     """The same with its sign, for a summand."""
     return f"{'+' if number > 0 else ''}{three_digits(number)}"
+
+
+def equals(
+    written: SupportsFloat, result: SupportsFloat, write: Callable[[float], str] = three_digits
+) -> Literal["=", "≈"]:
+    """The sign before a result: “=” if the written numbers give it as it is written, or “≈” if they are too short."""
+    near = {write(float(written) * (1 + turn)) for turn in (-TIE, 0, TIE)}
+    return "=" if write(float(result)) in near else "≈"
 
 
 def percent(share: SupportsFloat, places: int = 1) -> str:

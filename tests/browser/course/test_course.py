@@ -1,6 +1,7 @@
 """The Course page: chapters open, controls change the pictures, links contain the learner's numbers."""
 
 import re
+from functools import partial
 from urllib.parse import quote, urlencode
 
 import pytest
@@ -10,6 +11,16 @@ from tests.browser.visitor import GO_TO, Visitor, expect_to_fit, wait_for_addres
 
 CUT = """names => names.map((name) => [name, name.ownerSVGElement].map((one) => one.getBoundingClientRect().right))
   .filter(([right, edge]) => right > edge)"""
+CUT_FORMULAS = """screen => [...screen.querySelectorAll(".formulas")].filter((lines) => {
+  const ends = [...lines.querySelectorAll("math, math *")].map((sign) => sign.getBoundingClientRect().right);
+  return Math.max(...ends) > lines.getBoundingClientRect().right || lines.scrollHeight > lines.clientHeight;
+}).map((lines) => lines.textContent)"""
+# While it runs, Streamlit gives an older element this attribute, and a class that fades it.
+FADED = """place => {
+  place.dataset.stale = "true";
+  place.style.opacity = 0.33;
+  return getComputedStyle(place).opacity;
+}"""
 CHANGE_AND_GO = f"""(field, address) => {{
   field.value = field.value.toUpperCase();
   field.dispatchEvent(new Event("input", {{ bubbles: true }}));
@@ -111,7 +122,7 @@ def test_a_learner_is_asked_first_and_finds_the_path_again(visitor: Visitor) -> 
     expect(page.locator("math").filter(has_text="\\")).to_have_count(0)
     expect(look_up.get_by_test_id("view-bars")).to_have_count(0)
     look_up.get_by_role("button", name="entry 2").click()
-    expect(look_up.get_by_test_id("said")).to_contain_text("Its score is 2·(-1)")
+    expect(look_up.get_by_test_id("said")).to_contain_text("Its score is 2 × (1·(-1)")
     expect(look_up.get_by_role("button", name="entry 2")).to_be_disabled()
     look_up.get_by_label("Keys, row 2, column 0").fill("9")  # another value, another answer
     look_up.get_by_role("button", name="entry 2").click()
@@ -178,7 +189,9 @@ def test_a_cell_is_pointed_at_and_steps_are_put_in_order_by_keys(shared_visitor:
     layer.get_by_role("button", name="Check").click()
     expect(layer.get_by_test_id("said")).to_contain_text("The first is not right.")
     layer.get_by_test_id("show-me").click()
-    expect(layer.get_by_test_id("said")).to_contain_text("It is the norm of the self-attention, the self-attention, ")
+    expect(layer.get_by_test_id("said")).to_contain_text(
+        "The answer is the norm of the self-attention, the self-attention, "
+    )
     expect(layer.get_by_test_id("view-table")).to_be_visible()
 
 
@@ -253,6 +266,16 @@ def test_cells_are_ticked_choices_made_and_long_work_is_started(shared_visitor: 
     before = dropout.get_by_test_id("view-matrix").first.inner_text()
     dropout.get_by_test_id("again-seed").click()
     expect(dropout.get_by_test_id("view-matrix").first).not_to_have_text(before, use_inner_text=True)
+
+
+def test_no_formula_loses_its_end_and_no_screen_fades_while_streamlit_runs(shared_visitor: Visitor) -> None:
+    for width in (1280, 1366, 1440):
+        shared_visitor.on_screen(width, 900)
+        for chapter, name in (("tokens", "neighbours-in-text"), ("positions", "waves")):
+            page = course(shared_visitor, chapter=chapter, screen=name)
+            wait_until(page, partial(screen(page, name).evaluate, CUT_FORMULAS), lambda cut: cut == [])
+    container = page.get_by_test_id("stElementContainer").filter(has=page.get_by_test_id("screen-waves"))
+    assert container.evaluate(FADED) == "1"
 
 
 def test_a_claim_opens_and_leads_to_the_screen_that_shows_what_is_right(shared_visitor: Visitor) -> None:

@@ -77,7 +77,7 @@ test("a learner is asked first: a wrong answer gets its reason, the right one th
   assert.equal(views(), 0);
   page.click(button(page, "look-up", "entry 2"));
   await answered(page, "look-up");
-  assert.match(said(), /Its score is 2·\(-1\)/);
+  assert.match(said(), /Its score is 2 × \(1·\(−1\)/);
   assert.ok(button(page, "look-up", "entry 2").disabled);
   assert.equal(views(), 0);
   page.fill(field(page, "look-up", "Keys, row 2, column 0"), "9"); // another value, another answer
@@ -137,8 +137,39 @@ test("steps are put in order by keys, and the answer is shown to who gives up", 
   assert.match(said(), /The first is not right\./);
   page.click(inside(page, "diagram", "[data-testid=show-me]")[0]);
   await answered(page, "diagram");
-  assert.match(said(), /It is the norm of the self-attention, the self-attention, /);
+  assert.match(said(), /The answer is the norm of the self-attention, the self-attention, /);
   assert.ok(inside(page, "diagram", "[data-testid=view-table]").length);
+});
+
+test("the verdict of an earlier question stays while the numbers are changed for the last one", async () => {
+  const page = await course("block", "feed-forward", false);
+  const said = () => inside(page, "feed-forward", "[data-testid=said]").map(wordsOf);
+  page.fill(inside(page, "feed-forward", "[data-testid=answer]")[0], "2");
+  page.click(button(page, "feed-forward", "Check"));
+  await answered(page, "feed-forward");
+  const [first] = said();
+  assert.match(first, /^Right\./);
+  page.fill(field(page, "feed-forward", "b₁, row 0, column 0"), "1");
+  await answered(page, "feed-forward");
+  assert.equal(said()[0], first);
+  page.click(button(page, "feed-forward", "Check"));
+  await answered(page, "feed-forward");
+  assert.equal(said()[0], first);
+});
+
+test("the button of a long run counts its seconds until it is stopped", async () => {
+  const page = await open({
+    module: "course/frontend/main.ts",
+    address: "course?model=stories-causal",
+    choice: { chapter: "training", screen: "ladder" },
+  });
+  await until(() => inside(page, "ladder", ".run").length > 0);
+  const run = inside(page, "ladder", ".run")[0];
+  globalThis.fetch = () => new Promise(() => {}); // the run takes its time
+  page.click(run);
+  for (const seconds of [0, 1, 2]) await until(() => wordsOf(run) === `Stop · ${seconds} s`);
+  page.click(run);
+  assert.equal(wordsOf(run), "Run");
 });
 
 test("what a screen computes is refused with a sentence, and told again once it is right", async () => {

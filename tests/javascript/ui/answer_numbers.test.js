@@ -25,9 +25,20 @@ test("scores keep the digits before the point, and have no percent sign", () => 
 });
 
 test("a change is in percentage points or in units of the score", () => {
-  assert.equal(wordsOf(changeLabel(-0.123, false)), "▼ 12.3");
-  assert.equal(wordsOf(changeLabel(2.5, true)), "▲ 2.5");
-  assert.equal(wordsOf(changeLabel(0.0001, true)), "± 0");
+  assert.equal(wordsOf(changeLabel(0.5, 0.377, false)), "▼ 12.3");
+  assert.equal(wordsOf(changeLabel(-1, 1.5, true)), "▲ 2.5");
+  assert.equal(wordsOf(changeLabel(1, 1.0001, true)), "± 0");
+  assert.equal(wordsOf(changeLabel(0.5, NaN, true)), "");
+});
+
+test("a change is the difference of the percentages that are written", () => {
+  for (let run = 0; run < 2000; run++) {
+    const [before, after] = [run / 4000, ((run * 7919) % 4001) / 4000];
+    const [first, second] = [before, after].map((share) => Number((share * 100).toFixed(1)));
+    const [sign, size] = wordsOf(changeLabel(before, after, false)).split(" ");
+    assert.equal(sign, first === second ? "±" : second > first ? "▲" : "▼");
+    assert.equal(size, Math.abs(second - first).toFixed(1));
+  }
 });
 
 test("bars of scores begin at zero, and bars of probabilities end at 100 %", () => {

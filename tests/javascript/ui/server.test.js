@@ -87,7 +87,7 @@ test("without a server, a question returns “does not answer”", async (contex
 test("a problem is shown above an older answer until a new one arrives", () => {
   let stale = false;
   const classList = { toggle: (/** @type {string} */ _, /** @type {boolean} */ on) => (stale = on) };
-  const element = () => ({ hidden: true, textContent: "29 ms", classList });
+  const element = () => ({ hidden: true, textContent: "29 ms", classList, replaceChildren: () => {} });
   const elements = { problem: element(), answer: element(), status: element() };
   const page = /** @type {Record<keyof typeof elements, HTMLElement>} */ (/** @type {unknown} */ (elements));
   showProblem(page, "The text is empty.");

@@ -1,5 +1,6 @@
 // Tokens and numbers as a reader sees them.
 
+import "../dom.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { divergingColour, extentOf, tokenOptions } from "../../../app/headlight_app/ui/frontend/charts/charts.ts";
@@ -10,6 +11,9 @@ import {
   formatShort,
   formatSigned,
 } from "../../../app/headlight_app/ui/frontend/dom/numbers.ts";
+import { titleNodes } from "../../../app/headlight_app/ui/frontend/formulas/formula.ts";
+import { showProblem } from "../../../app/headlight_app/ui/frontend/questions.ts";
+import { wordsOf } from "../opened.js";
 
 test("white space and control characters are visible", () => {
   assert.equal(visibleText(" the cat\n\t"), "·the cat¶→");
@@ -17,6 +21,17 @@ test("white space and control characters are visible", () => {
   assert.equal(visibleText("a  b "), "a··b·");
   assert.equal(visibleText("\0\x1b"), "␀␛");
   assert.equal(visibleText(""), "∅");
+});
+
+test("an option of a command in a sentence is a whole that does not break", () => {
+  const nodes = titleNodes("Leave out --no-browser, or -h; x_i is -1 and well-known, “--shared x_i” is a quotation.");
+  const options = nodes.flatMap((node) =>
+    node instanceof Element && node.className === "option" ? [wordsOf(node)] : [],
+  );
+  assert.deepEqual(options, ["--no-browser", "-h"]);
+  const problem = document.createElement("p");
+  showProblem({ problem, answer: document.createElement("div") }, "Add --allow-host NAME to “--me”.");
+  assert.equal(problem.innerHTML, 'Add <span class="option">--allow-host</span> NAME to “--me”.');
 });
 
 test("in running text a leading space is omitted, unless there is nothing else", () => {

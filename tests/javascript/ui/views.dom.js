@@ -264,10 +264,10 @@ test("each change begins where the previous one ended, and opens its part", () =
   assert.deepEqual(
     items.map((item) => [item.className, item.querySelector("output")?.textContent]),
     [
-      ["total", "+1"],
-      ["marked", "−1"],
-      ["", "+0.5"],
-      ["total", "+0.5"],
+      ["total", "+1.00"],
+      ["marked", "−1.00"],
+      ["", "+0.50"],
+      ["total", "+0.50"],
     ],
   );
   const bars = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".view-changes i")]);
@@ -287,7 +287,7 @@ test("each change begins where the previous one ended, and opens its part", () =
   assert.deepEqual(picked, [{ layer: 2, heads: [] }]);
   const { shapes } = drawViews(rowsOf(CHANGES))(85, "Change").figure;
   const texts = shapes.map((shape) => "text" in shape && shape.text);
-  for (const text of ["With", "direct", "−1", "+0.5"]) assert.ok(texts.includes(text), text);
+  for (const text of ["With", "direct", "−1.00", "+0.50"]) assert.ok(texts.includes(text), text);
   const [down, up, ...totals] = shapes.filter((shape) => shape.kind === "rectangle" && shape.fill !== undefined);
   assert.ok(down.kind === "rectangle" && up.kind === "rectangle" && !totals.length, "a total has no bar");
   assert.ok(Math.abs(down.x - up.x) < 1e-9 && Math.abs(down.width - 2 * up.width) < 1e-9, "as on the screen");

@@ -5,9 +5,11 @@ import re
 import pytest
 import torch
 
+from headlight import find_checkpoint, load
 from headlight.checkpoints.load import Checkpoint
 from headlight.course import timing
 from headlight.course.architectures.model_tables import CHOICES, well_known_configs, which_task
+from headlight.course.attention_by_hand.words import dot_result, in_sentence
 from headlight.course.block.recurrence.path_length import NETWORKS, PATH_LENGTH, accuracy, train
 from headlight.course.block.residual import residual
 from headlight.course.chapters import CHAPTERS
@@ -17,10 +19,10 @@ from headlight.nn.positional_encodings import Alibi
 from headlight.questions.asking import ask_best
 from headlight.tracing.run import run
 from headlight.views.encoding import plain
-from headlight.views.kinds import MatrixView, TableView, Verdict
+from headlight.views.kinds import BarsView, Equations, HeatMapView, MatrixView, TableView, TokensView, Verdict
 from headlight.views.rows import as_rows
 from tests.model import toys
-from tests.model.course.shown import compute, tensor, views
+from tests.model.course.shown import compute, sentences, tensor, views
 
 ALL = {f"{chapter}/{name}": screen for chapter, row in CHAPTERS.items() for name, screen in row.screens.items()}
 
@@ -155,6 +157,67 @@ def test_one_thing_is_not_called_several() -> None:
     for path, inputs in {"heads/cut": {"tokens": "1", "d_model": "4", "heads": "1"}}.items():
         titles = str(plain(compute(ALL[path], **inputs)))
         assert not re.search(r"\b1 (tokens|heads)\b", titles)
+
+
+def test_the_tokens_that_a_question_counts_are_those_that_are_shown() -> None:
+    rows = compute(ALL["training/shifted-targets"], text="the cat sat")
+    read, targets = views(rows[1:], TokensView)
+    question = rows[1].question
+    assert question and f"these {len(views(rows[:1], TokensView)[0].tokens)} tokens" in question.text
+    assert question.right == str(len(read.tokens)) == str(len(targets.tokens))
+
+
+def test_a_score_is_made_of_the_query_that_is_shown() -> None:
+    question = compute(ALL["attention/look-up"])[0].question
+    assert question and question.because == "Its score, 2 × (1·1 + 0.5·0) = 2, is the largest."
+    assert dict(question.mistakes)["entry 1"].startswith("Its score is 2 × (1·0 + 0.5·1) = 1;")
+    question = compute(ALL["attention/look-up"], query="0.333,0.5")[0].question
+    assert question and "2 × (0.33·1 + 0.5·0) ≈ 0.67" in dict(question.mistakes)["entry 0"]
+
+
+def test_scores_and_scaled_scores_are_drawn_on_one_axis_and_maps_say_which_they_are_of() -> None:
+    rows = compute(ALL["attention/scale"])
+    plain, scaled = views(rows[1:2], BarsView)
+    assert (plain.labels, plain.high) == (scaled.labels, scaled.high)
+    widest = [sum(float(share) > 0.01 for share in tensor(view.series["share"])) for view in (plain, scaled)]
+    assert widest[0] > 2 * widest[1]
+    maps = views(rows, HeatMapView)
+    assert [each.title for each in maps] == ["Weights without the scale", "Weights, scores divided by √64"]
+    assert tensor(maps[0].values).amax(1).mean() > 1.5 * tensor(maps[1].values).amax(1).mean()
+
+
+def test_conventions_are_compared_where_they_differ() -> None:
+    columns, rows, transposed = (
+        tensor(view.values) for view in views(compute(ALL["attention/projections"]), MatrixView)[-3:]
+    )
+    assert torch.equal(columns, transposed) and not torch.allclose(columns, rows, atol=1)
+    assert "differs by" not in sentences(compute(ALL["attention/projections"]))
+
+
+def test_the_numbers_of_a_lesson_do_not_refute_it() -> None:
+    screen = ALL["tokens/one-hot"]
+    assert "belong to similar words" not in screen.lesson
+    model = load(find_checkpoint("stories-causal"))
+    found = sentences(compute(screen, model))
+    nearest = {bars.title: bars.labels[0] for bars in views(compute(screen, model), BarsView)}
+    assert f"“queen” – “{nearest['Nearest to “queen”']}” (" in found
+
+
+def test_titles_say_what_is_shown_and_one_number_has_one_colour() -> None:
+    shown = views(compute(ALL["masks/before-after"]), MatrixView)
+    assert [view.title for view in shown[2:4]] == ["The scores as they are", "Weights set to 0 after the softmax"]
+    signed = [view for view in views(compute(ALL["masks/added"]), MatrixView) if view.colours == "signed"]
+    largest = max(float(tensor(view.values).nan_to_num(neginf=0).abs().max()) for view in signed)
+    assert len(signed) == 2 and [view.least_scale for view in signed] == pytest.approx([largest] * 2)
+
+
+def test_an_equation_says_whether_its_written_numbers_give_its_result() -> None:
+    assert in_sentence(dot_result(torch.tensor([1.0, 0.5]), torch.tensor([2.0, -1.0]))) == "1·2 + 0.5·(−1) = 1.5"
+    assert in_sentence(dot_result(torch.tensor([1 / 3]), torch.tensor([10.0]))) == "0.33·10 ≈ 3.33"
+    lines = [
+        line for view in views(compute(ALL["attention/steps"], v="10,0;0,10;7,3"), Equations) for line in view.lines
+    ]
+    assert any("≈" in line for line in lines if line.startswith("o_"))
 
 
 def test_the_temperature_of_a_head_is_asked_where_the_answer_is_not_noise() -> None:

@@ -38,12 +38,13 @@ from headlight.questions.asking import (
     ask_whether,
     choose,
 )
-from headlight.questions.kinds import CHECK, KINDS, Goal, Question
+from headlight.questions.kinds import CHECK, KINDS, Choice, Goal, Question, TypedNumber
 from headlight.questions.marking import GIVE_UP, HINT, mark
 from headlight.views.encoding import plain
-from headlight.views.kinds import Equations
+from headlight.views.kinds import Equations, Verdict
 from headlight.views.rows import Row
 from headlight.views.rows import row as make_row
+from headlight.views.words import percent
 from tests.sampling import first_of_each, parameter_set
 from tests.shown_numbers import odd_numbers
 
@@ -78,6 +79,9 @@ STEADY = {
     "architectures/configurations",
 }
 FORMULAS = Path(__file__).parents[3] / "app/headlight_app/ui/frontend/formulas/formula.ts"
+OPTION = re.compile(r"[\d,]+(?:\.(\d+))?( %)?")  # a number
+RESULT = re.compile(r".*[=≈] (−?[\d.]*\d)")
+EXPONENT = re.compile(r"\d[eE][+−-]\d")
 COMMAND = re.compile(r"\\([A-Za-z]+)")
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -125,6 +129,8 @@ def test_a_screen_shows_something_to_those_who_only_scroll(path: str) -> None:
     assert [row.folded for row in rows] == sorted(row.folded for row in rows), "folded rows come last"
     first = next((row for row in rows if row.folded), None)
     assert first is None or (first.title and not any(row.question for row in rows if row.folded))
+    said = [row.text for row in rows] + [view.text for row in rows for view in row.views if isinstance(view, Verdict)]
+    assert not [text for text in said if EXPONENT.search(text)], "numbers in sentences are written out"
     shown = [picture.lines for row in rows for picture in row.views if isinstance(picture, Equations)]
     for formula in (*screen.formulas, *(line for lines in shown for line in lines)):
         assert formula.count("{") == formula.count("}"), formula
@@ -143,12 +149,24 @@ def check_question(question: Question) -> None:
     assert mark(question, (question.right,)).is_right is not isinstance(question, Goal), "no goal is reached at first"
     assert KINDS[question.kind] is type(question)
     assert len(dict(question.mistakes)) == len(question.mistakes)
+    check_told(question)
     for answer, says in question.mistakes:
         found = mark(question, (answer,))
         assert not found.is_right and says in found.said and says.endswith(".")
     hints = (*question.hints, *question.last_hints)
     assert question.options[2:] == () or hints
     assert f"It is not “{question.right}”." not in hints
+
+
+def check_told(question: Question) -> None:
+    """The right option is the computed number, in the option's digits; a calculation ends with the right number."""
+    if isinstance(question, Choice) and question.number is not None:
+        if option := OPTION.fullmatch(question.right.replace("−", "")):
+            places = len(option[1] or "")
+            written = percent(question.number, places) if option[2] else f"{question.number:,.{places}f}"
+            assert written.replace("-", "−") == question.right, question
+    elif isinstance(question, TypedNumber) and (result := RESULT.match(question.because)):
+        assert float(result[1].replace("−", "-")) == pytest.approx(question.answer, abs=0.006), question
 
 
 @pytest.mark.parametrize("path", SCREENS)
@@ -269,7 +287,9 @@ def shown(path: str, *changed: tuple[str, str]) -> tuple[str, tuple[str, ...]]:
         first_rows(path) if not changed and (screen.is_long or not inputs) else screen.rows(**values(screen, **inputs))
     )
     digest = md5(json.dumps(plain(rows), allow_nan=False).encode(), usedforsecurity=False).hexdigest()
-    questions = (row.question for row in rows if row.question)
+    questions = [row.question for row in rows if row.question]
+    for question in questions:
+        check_told(question)
     return digest, tuple(each.told if isinstance(each, Goal) else each.right for each in questions)
 
 

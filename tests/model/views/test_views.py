@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight.views.encoding import plain
-from headlight.views.forms import bars, layers_matrix
+from headlight.views.forms import agreement, bars, layers_matrix
 from headlight.views.kinds import HeatMapView, LinesView, MatrixView, Numbers, NumberTable, Verdict, to_numpy
 from headlight.views.rows import as_rows, fold, row
 from headlight.views.words import (
+    equals,
     format_bytes,
     format_count,
     names,
@@ -125,6 +126,33 @@ def test_a_leading_space_is_not_quoted_but_a_space_is() -> None:
 def test_numbers_in_words_have_three_digits_and_a_real_minus_sign(number: float, written: str) -> None:
     assert three_digits(number) == written
     assert signed(number) == (f"+{written}" if number > 0 else written)
+
+
+@pytest.mark.parametrize(
+    ("error", "size", "bound", "agrees", "difference"),
+    [
+        (5e-5, 1.0, 1e-4, True, ""),
+        (5e-5, 1.0, 1e-6, False, "5.0·10⁻⁵"),
+        (0.3, 1.0, 1e-4, False, "0.3"),
+        (0.3, 5_000.0, 1e-4, True, ""),
+        (5e-5, 0.001, 1e-4, True, ""),
+        (float("nan"), 1.0, 1e-4, False, "–"),
+    ],
+)
+def test_what_does_not_agree_up_to_rounding_is_not_said_to(
+    error: float, size: float, bound: float, agrees: bool, difference: str
+) -> None:
+    found = agreement("They are equal, up to rounding.", error, size, bound)
+    assert found.good is agrees and ("equal" in found.text) is agrees
+    assert agrees or f"differ by up to {difference}," in found.text
+
+
+@pytest.mark.parametrize(
+    ("written", "result", "sign"),
+    [(0.333 * 3, 1.0, "≈"), (0.5 * 0.25, 0.125, "="), (0.1235, 0.12349999, "="), (0, 1e-12, "≈"), (-2, -2.001, "=")],
+)
+def test_an_equation_says_whether_its_written_numbers_give_its_result(written: float, result: float, sign: str) -> None:
+    assert equals(written, result) == sign
 
 
 def test_shares_in_words_are_percentages() -> None:

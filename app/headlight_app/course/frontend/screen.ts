@@ -13,7 +13,7 @@ import type { Inputs } from "./inputs.ts";
 import { placeOf } from "./path.ts";
 import { createQuestion, GIVE_UP, HINT, isGoal } from "./question.ts";
 import { createReadAloud } from "./read_aloud.ts";
-import type { Control, CourseModel, ScreenAnswer, ScreenRequest, ScreenRow } from "./types.ts";
+import type { AskedQuestion, Control, CourseModel, ScreenAnswer, ScreenRequest, ScreenRow } from "./types.ts";
 
 const LONG = "Press Run: it takes some seconds, and asks you a question before it shows the results.";
 const FIRST_ANSWER = ".question :is(input, button:not(:disabled))"; // receives the focus after an answer
@@ -43,6 +43,8 @@ export class ScreenView {
   #running = false;
   /** The learner's answers for these inputs. */
   #tries: string[] = [];
+  /** Earlier questions as they were settled, for other inputs: their verdicts stay while changes answer the last one. */
+  #settled: AskedQuestion[] = [];
   /** Whether the learner has requested the question although the screen is done. */
   #again = false;
   #fold = { isOpen: false };
@@ -102,7 +104,10 @@ export class ScreenView {
     const inputs = this.#place.inputs();
     this.#setRunning(true);
     const asks = this.#again || this.#tries.length > 0 || this.#place.asksFirst();
-    if (asks && !this.#tries.length) this.#tries = keptTries(this.#answer);
+    if (asks && !this.#tries.length) {
+      this.#tries = keptTries(this.#answer);
+      this.#settled = this.#tries.length && this.#answer ? this.#answer.answered : [];
+    }
     const asked = { ...this.#place.request, ...screenRequest(this.row, inputs), asks, tries: this.#tries };
     const found = await (this.row.is_long
       ? this.#questions.ask("course_run", asked)
@@ -111,7 +116,9 @@ export class ScreenView {
     this.#setRunning(false);
     this.#showProblem("problem" in found ? found.problem : "");
     if ("problem" in found) return;
-    this.#answer = found.meta as object as ScreenAnswer;
+    const answer = found.meta as object as ScreenAnswer;
+    const answered = answer.answered.map((each, at) => ({ ...(this.#settled[at] ?? each), place: each.place }));
+    this.#answer = { ...answer, answered };
     if (this.#answer.question?.is_settled) {
       this.#again = false;
       this.#place.finish();

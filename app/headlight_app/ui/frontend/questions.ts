@@ -1,5 +1,6 @@
 // Requests of every page: only the newest counts, and an error is shown above the older answer.
 
+import { sentenceNodes } from "./dom/dom.ts";
 import type { Unanswered } from "./server.ts";
 import { clientId, failureText, isAbort, post, tellWaiting } from "./server.ts";
 import type { Refusable, Replaced, Routes } from "./types.ts";
@@ -81,7 +82,7 @@ export function showProblem(
   }: { problem: HTMLElement; answer: HTMLElement; status?: HTMLElement; text?: HTMLElement; texts?: HTMLElement[] },
   sentence: string,
 ) {
-  problem.textContent = sentence;
+  problem.replaceChildren(...sentenceNodes(sentence));
   problem.hidden = !sentence;
   for (const box of texts) box.ariaInvalid = String(Boolean(sentence));
   answer.classList.toggle("stale", Boolean(sentence));

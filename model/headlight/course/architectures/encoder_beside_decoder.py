@@ -23,10 +23,10 @@ from headlight.tracing.inputs import encode_input, token_tensor
 from headlight.tracing.predictions import candidates
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
-from headlight.views.forms import bars
+from headlight.views.forms import agreement, bars
 from headlight.views.kinds import MatrixView, TableView, TokensView, Verdict
 from headlight.views.rows import Row, row
-from headlight.views.words import digits, percent
+from headlight.views.words import percent
 
 GAP = "[MASK]"
 GUESSES = 6
@@ -188,10 +188,14 @@ def changed_word(encoder: Checkpoint, decoder: Checkpoint, one: str, other: str)
             ),
             question=_ask_of_moved(len(words), len(changed), moved[1]),
         ),
-        f"{moved[0]} of {len(words)} vectors of the encoder moved, {moved[1]} of the decoder's. Before the first "
-        f"replaced word the decoder's differ by {digits(before, 1)}: they were computed before that word arrived, so "
-        "their keys and values can be cached while the decoder writes. An encoder would have to read everything again "
-        "for each word.",
+        f"{moved[0]} of {len(words)} vectors of the encoder moved, {moved[1]} of the decoder's. "
+        + agreement(
+            "Before the first replaced word the decoder's stayed the same, up to rounding: they were computed before "
+            "that word arrived, so their keys and values can be cached while the decoder writes. An encoder would have "
+            "to read everything again for each word.",
+            before,
+            bound=SAME,
+        ).text,
     )
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from headlight.array_types import Float
 from headlight.course.attention import attend_with_weights
-from headlight.course.attention_by_hand.words import TOKENS, WORDS, dot, number
+from headlight.course.attention_by_hand.words import TOKENS, WORDS, dot, dot_result, in_sentence, number
 from headlight.course.controls import Axis, ChoiceControl, CountControl, MatrixControl
 from headlight.course.requirements import require_index
 from headlight.course.screen import Screen, ScreenRows
@@ -17,7 +17,7 @@ from headlight.course.sentences import require_width
 from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_largest, ask_number
 from headlight.questions.kinds import Question
-from headlight.views.forms import bars
+from headlight.views.forms import agreement, bars
 from headlight.views.kinds import Equations, MatrixView, MovingPointsView, Verdict
 from headlight.views.rows import row
 from headlight.views.words import digits, percent
@@ -57,7 +57,7 @@ def project(
 
 
 def _question(target: Tensor, w_q: Tensor, w_k: Tensor, q: Tensor) -> Question:
-    name, plain = ASKING.label(len(target) - 1), dot(target[-1], w_q[:, 0], "·")
+    name, plain = ASKING.label(len(target) - 1), in_sentence(dot(target[-1], w_q[:, 0]))
     return ask_number(
         f"What is the first number of the query of “{name}”?",
         float(q[-1, 0]),
@@ -65,7 +65,7 @@ def _question(target: Tensor, w_q: Tensor, w_k: Tensor, q: Tensor) -> Question:
         *(((float(w_q[0] @ target[-1]), "Take the first column of W_Q, not its first row: Q = X W_Q."),)
           if w_q.shape[1] == len(target[-1]) else ()),
         hints=(f"Take the row of “{name}” and the first column of W_Q.", f"Add up {plain}."),
-        because=f"{plain} = {number(q[-1, 0])}.",
+        because=f"{in_sentence(dot_result(target[-1], w_q[:, 0]))}.",
     )  # fmt: skip
 
 
@@ -92,8 +92,7 @@ def _head_rows(
 
 def _equation(values: dict[str, Tensor], name: str) -> str:
     """The first number of the last token's output, as a sum over the key tokens."""
-    weights, v, output = (values[each] for each in ("weights", "v", "weighted_values"))
-    return rf"\mathrm{{output}}_{{\text{{{name}}}, 0}} = {dot(weights[-1], v[:, 0])} = {number(output[-1, 0])}"
+    return rf"\mathrm{{output}}_{{\text{{{name}}}, 0}} = {dot_result(values['weights'][-1], values['v'][:, 0])}"
 
 
 def _product_rows(
@@ -111,10 +110,7 @@ def _product_rows(
             title="Scores depend only on the product of W_Q and W_K",
             text="Two matrices that look different give the same attention, as long as their product is the same.",
         ),
-        Verdict(
-            f"The largest difference between the two is {digits(difference, 1)}.",
-            good=difference <= 1e-4 * max(1.0, float(by_parts.abs().max())),
-        ),
+        agreement("The two are equal, up to rounding.", difference, by_parts.abs().max()),
     )
 
 
@@ -136,8 +132,6 @@ def _columns_rows(
         return ()
     columns, transposed = scores_by_columns(target, read, w_q, w_k), (target @ w_q.T) @ (read @ w_k.T).T
     rows = (target @ w_q) @ (read @ w_k).T
-    difference, mended = (float((columns - each).abs().max()) for each in (rows, transposed))
-    same = difference <= 1e-4 * max(1.0, float(columns.abs().max()))
     queries, keys = names
     scores = partial(MatrixView, rows=queries, columns=keys)
     return (
@@ -149,13 +143,26 @@ def _columns_rows(
             text="Some notes begin with q = W x, where tokens are columns, and end with softmax(X W_Q W_Kᵀ Xᵀ), where "
             "they are rows, and leave out the values. In code, tokens are rows.",
         ),
-        Verdict(
-            "Both conventions agree on these numbers: try matrices that are not their own transposes."
-            if same
-            else f"With the same matrices the scores differ by up to {digits(difference, 4)}. With the transposes of "
-            f"W_Q and W_K they differ by {digits(mended, 1)}: notes may use either convention, but not both.",
-            good=same,
-        ),
+        _said_of_conventions(columns, rows, transposed),
+    )
+
+
+def _said_of_conventions(columns: Tensor, rows: Tensor, transposed: Tensor) -> Verdict:
+    size = columns.abs().max()
+    difference, mended = (float((columns - each).abs().max()) for each in (rows, transposed))
+    same = agreement(
+        "Both conventions agree on these numbers: try matrices that are not their own transposes.", difference, size
+    )
+    if same.good:
+        return same
+    told = agreement(
+        "With the transposes of W_Q and W_K they are equal, up to rounding: notes may use either convention, but not "
+        "both.",
+        mended,
+        size,
+    )
+    return Verdict(
+        f"With the same matrices the scores differ by up to {digits(difference, 4)}. {told.text}", good=False
     )
 
 
@@ -163,10 +170,15 @@ def _told_of_order(target: Tensor, read: Tensor, weights: tuple[Tensor, Tensor, 
     """The effect of another order of the key tokens: none."""
     turned = attend_with_weights(target, read.flip(0), *weights)["weighted_values"][0, 0]
     difference = float(torch.as_tensor((turned - output).abs().max()))
+    told = agreement(
+        "With Y in reverse order the output is the same, up to rounding: the order has to be in the vectors "
+        "themselves, where positional encodings put it.",
+        difference,
+        output.abs().max(),
+    ).text
     return (
         f"{len(target)} query tokens look at {len(read)} key tokens, and {len(output)} vectors come out, one for each "
-        f"query. With Y in reverse order the output differs by {digits(difference, 1)}: the order has to be in the "
-        "vectors themselves, where positional encodings put it."
+        f"query. {told}"
     )
 
 
@@ -181,8 +193,8 @@ PROJECTIONS = Screen(
         "source": MatrixControl(
             "The other sequence", "1,0;0,1;1,1;-1,1", rows=SOURCE, columns=CHANNELS, when="memory=cross"
         ),
-        "w_q": MatrixControl("W_Q", "2,0;0,1", rows=CHANNELS, columns=HEAD_CHANNELS),
-        "w_k": MatrixControl("W_K", "0,1;1,0", rows=CHANNELS, columns=HEAD_CHANNELS),
+        "w_q": MatrixControl("W_Q", "2,0;1,1", rows=CHANNELS, columns=HEAD_CHANNELS),
+        "w_k": MatrixControl("W_K", "0,2;1,1", rows=CHANNELS, columns=HEAD_CHANNELS),
         "w_v": MatrixControl("W_V", "1,0;0,1", rows=CHANNELS, columns=VALUE_CHANNELS),
     },
     compute=project,

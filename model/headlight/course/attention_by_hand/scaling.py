@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 import torch
@@ -13,7 +14,7 @@ from headlight.course.controls import ChoiceControl, CountControl, SeedControl
 from headlight.course.screen import Screen, ScreenRows, compare_link, link
 from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import AttentionFunction
-from headlight.questions.asking import ask_nearest
+from headlight.questions.asking import ask_measured
 from headlight.questions.kinds import Question
 from headlight.views.forms import bars, weights_map
 from headlight.views.kinds import BarsView, LinesView, TableView
@@ -63,12 +64,18 @@ def variance_of_scores(width: int, heads: int, keys: int, draw: str, seed: int) 
             question=_ask_of_best_key(width, keys, float(largest_weight(draw, width, keys, 1.0, seed))),
         ),
         row(
-            _histogram(f"q · k for d = {width}", chosen),
-            _histogram(f"q · k / √{width}", chosen / width**0.5),
-            weights_map(
-                f"Weights of {keys} random queries", random_weights(draw, width, keys, width**0.5, seed)[:keys]
+            *_histograms({f"q · k for d = {width}": chosen, f"q · k / √{width}": chosen / width**0.5}),
+            title="The scores themselves",
+        ),
+        row(
+            *(
+                weights_map(title, random_weights(draw, width, keys, divisor, seed)[:keys], is_small=True)
+                for title, divisor in (
+                    ("Weights without the scale", 1.0),
+                    (f"Weights, scores divided by √{width}", width**0.5),
+                )
             ),
-            title="The scores themselves, and one head's weights",
+            title=f"Weights of {keys} random queries",
         ),
         f"At d = {WIDTHS[-1]} the largest of {keys} weights is {unscaled[-1]:.2f} without the scale and "
         f"{scaled[-1]:.2f} with it. A weight near 1 leaves almost no gradient: its slope is a (1 − a)."
@@ -83,12 +90,13 @@ def _ask_of_best_key(width: int, keys: int, weight: float) -> Question:
     """The largest weight of random keys without a scale."""
     even = 1 / keys
     shares = [even + (1 - even) * part for part in (0.0, 0.3, 0.6, 0.9)]
-    return ask_nearest(
+    return ask_measured(
         f"Queries and keys have {width} random channels, and their scores are not divided. What weight does the best "
         f"of {keys} keys get, on average?",
-        {f"{share:.2f}": share for share in shares},
+        shares,
         weight,
-        {f"{even:.2f}": "That is an even share: all scores would have to be equal."},
+        "{:.2f}".format,
+        {even: "That is an even share: all scores would have to be equal."},
     )
 
 
@@ -139,12 +147,16 @@ def largest_weight(draw: str, width: int, keys: int, divisor: float, seed: int) 
     return random_weights(draw, width, keys, divisor, seed).amax(-1).mean()
 
 
-def _histogram(title: str, numbers: Tensor) -> BarsView:
-    reach = max(float(numbers.abs().max()), 1e-6)
+def _histograms(numbers: Mapping[str, Tensor]) -> tuple[BarsView, ...]:
+    """The shares of all pairs whose numbers lie in the same intervals, and with the same scale."""
+    reach = max(1e-6, *(float(each.abs().max()) for each in numbers.values()))
     edges = torch.linspace(-reach, reach, 12)
-    counted = torch.histogram(numbers, edges).hist / len(numbers)
     labels = tuple(f"{digits(low, 2)} to {digits(high, 2)}" for low, high in pairwise(edges.tolist()))
-    return bars(title, labels, counted, name="share", note="Share of all pairs")
+    shares = {title: torch.histogram(each, edges).hist / len(each) for title, each in numbers.items()}
+    high = max(float(each.max()) for each in shares.values())
+    return tuple(
+        bars(title, labels, each, name="share", high=high, note="Share of all pairs") for title, each in shares.items()
+    )
 
 
 SCALING = Screen(

@@ -10,7 +10,16 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.config import Config
 from headlight.course.attention import HeadValues, attend, head_config
-from headlight.course.attention_by_hand.words import CHANNELS, TOKENS, VALUE_CHANNELS, dot, number
+from headlight.course.attention_by_hand.words import (
+    CHANNELS,
+    TOKENS,
+    VALUE_CHANNELS,
+    as_written,
+    dot,
+    dot_result,
+    in_sentence,
+    number,
+)
 from headlight.course.attention_by_hand.worksheet import worksheet
 from headlight.course.controls import Axis, ChoiceControl, CountControl, MatrixControl, NumberControl, SeedControl
 from headlight.course.requirements import require_index
@@ -28,7 +37,7 @@ from headlight.questions.asking import ask_number, choose
 from headlight.questions.kinds import Question
 from headlight.views.kinds import Arrow, ArrowsView, BarsView, Equations, FileView, MatrixView
 from headlight.views.rows import Row, row
-from headlight.views.words import percent
+from headlight.views.words import equals, percent
 
 ENTRIES = Axis("entries", 2, 6)
 WIDTH = Axis("channels", 1, 4)
@@ -49,14 +58,16 @@ def look_up(
     share = float(soft.weights[0, best])
     return (
         row(
-            MatrixView("Scores: query · key", soft.scores, columns=names, column_axis="entry", rows=("query",)),
+            MatrixView(
+                "Scores: sharpness × query · key", soft.scores, columns=names, column_axis="entry", rows=("query",)
+            ),
             BarsView(
                 title="Share of each entry",
                 labels=names,
                 series={"hard": hard.weights[0], "soft": soft.weights[0]},
                 high=1.0,
             ),
-            question=_ask_of_entry(sharpness * query[0], keys, names, best),
+            question=_ask_of_entry(query[0], keys, sharpness, names, best),
         ),
         row(
             MatrixView("Hard look-up: the value of the best entry", hard.output, rows=("output",)),
@@ -71,8 +82,14 @@ def look_up(
     )
 
 
-def _ask_of_entry(query: Tensor, keys: Tensor, names: tuple[str, ...], best: int) -> Question:
-    scores = [f"{dot(query, key, '·')} = {number(query @ key)}".replace("-", "−") for key in keys]
+def _ask_of_entry(query: Tensor, keys: Tensor, sharpness: float, names: tuple[str, ...], best: int) -> Question:
+    scores = [
+        in_sentence(
+            f"{number(sharpness)} × ({dot(query, key)}) "
+            f"{equals(as_written(sharpness) * (as_written(query) @ as_written(key)), score, number)} {number(score)}"
+        )
+        for key, score in zip(keys, sharpness * keys @ query, strict=True)
+    ]
     entries = tuple(f"entry {name}" for name in names)
     return choose(
         "Which entry will get the largest share?",
@@ -80,7 +97,10 @@ def _ask_of_entry(query: Tensor, keys: Tensor, names: tuple[str, ...], best: int
         best,
         {entry: f"Its score is {score}; another one is larger." for entry, score in zip(entries, scores, strict=True)},
         f"Its score, {scores[best]}, is the largest.",
-        ("A score is a dot product: channel times channel, added up.", f"The score of entry 0 is {scores[0]}."),
+        (
+            "A score is a dot product, channel times channel, added up, times the sharpness.",
+            f"The score of entry 0 is {scores[0]}.",
+        ),
     )
 
 
@@ -135,13 +155,15 @@ def attention_steps(
 def _question(head: HeadValues, q: Tensor, k: Tensor, names: tuple[str, ...]) -> Question:
     """Asks for one score; known wrong answers are those of the most common mistakes."""
     asks, product = len(q) - 1, float(q[-1] @ k[0])
-    plain, width = dot(q[-1], k[0], "·"), q.shape[1]
-    scaled = f"{plain} = {number(product)}" + (f", divided by √{width}" if head.scale != 1 else "")
+    plain, told, width = in_sentence(dot(q[-1], k[0])), in_sentence(dot_result(q[-1], k[0])), q.shape[1]
+    score = head.scores[asks, 0]
+    divided = f"{number(product)} / √{width} {equals(as_written(product) * head.scale, score, number)} {number(score)}"
+    because = told + (f"; {in_sentence(divided)}" if head.scale != 1 else "")
     return ask_number(
         f"The query is that of “{names[asks]}”, the key that of “{names[0]}”. What is the score that goes into the "
         "softmax?",
-        float(head.scores[asks, 0]),
-        (product, f"{plain} = {number(product)} is the dot product: it still has to be divided by √{width}."),
+        float(score),
+        (product, f"{told} is the dot product: it still has to be divided by √{width}."),
         (product / width, f"You have divided by {width}. Divide by its square root: √{width} = {number(width**0.5)}."),
         (
             float(q[0] @ k[-1]) * head.scale,
@@ -152,7 +174,7 @@ def _question(head: HeadValues, q: Tensor, k: Tensor, names: tuple[str, ...]) ->
             "Take the last row of Q and the first row of K.",
             f"Their dot product is {plain}." + (f" Then divide by √{width}." if head.scale != 1 else ""),
         ),
-        because=f"{scaled}.",
+        because=f"{because}.",
     )
 
 
@@ -172,20 +194,26 @@ def _scalar_form(head: HeadValues, q: Tensor, k: Tensor, v: Tensor, query: int) 
     divided = rf"\frac{{{{}}}}{{\sqrt{{{q.shape[1]}}}}}" if head.scale != 1 else "{}"
     seen = [key for key in range(len(k)) if head.allowed[query, key]]
     scores = [
-        rf"s_{{{query}{key}}} = {divided.replace('{}', dot(q[query], k[key]), 1)} = {number(head.scores[query, key])}"
-        for key in seen
+        rf"s_{{{query}{key}}} = {divided.replace('{}', dot(q[query], k[key]), 1)} "
+        rf"{equals(as_written(q[query]) @ as_written(k[key]) * head.scale, score, number)} {number(score)}"
+        for key, score in zip(seen, head.scores[query, seen], strict=True)
     ]
     exponentials = [rf"e^{{{number(head.scores[query, key])}}}" for key in seen]
+    written = as_written(head.scores[query, seen]).softmax(-1)
     weights = [
-        rf"a_{{{query}{key}}} = \frac{{{one}}}{{{' + '.join(exponentials)}}} = {number(head.weights[query, key])}"
-        for key, one in zip(seen, exponentials, strict=True)
+        rf"a_{{{query}{key}}} = \frac{{{one}}}{{{' + '.join(exponentials)}}} "
+        rf"{equals(share, weight, number)} {number(weight)}"
+        for key, one, share, weight in zip(seen, exponentials, written, head.weights[query, seen], strict=True)
     ]
     terms = [rf"{number(head.weights[query, key])}\, v_{{{key}}}" for key in seen]
     total = ",\\ ".join(number(value) for value in head.output[query])
+    written_output = as_written(head.weights[query]) @ as_written(v)
+    signs = [equals(*pair, number) for pair in zip(written_output, head.output[query], strict=True)]
+    sign = "≈" if "≈" in signs else "="
     return row(
         Equations(title="Scores", lines=tuple(scores)),
         Equations(title="Weights", lines=tuple(weights)),
-        Equations(title="Output", lines=(rf"o_{{{query}}} = {' + '.join(terms) or '0'} = ({total})",)),
+        Equations(title="Output", lines=(rf"o_{{{query}}} = {' + '.join(terms) or '0'} {sign} ({total})",)),
         title=f"One query written out: “{TOKENS.label(query)}”",
     )
 

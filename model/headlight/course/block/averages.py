@@ -15,10 +15,9 @@ from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_whether
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
-from headlight.views.forms import weights_matrix
+from headlight.views.forms import agreement, weights_matrix
 from headlight.views.kinds import LinesView, PointsView, TableView, Verdict
 from headlight.views.rows import row
-from headlight.views.words import digits
 
 TOKENS, CHANNELS, PLANE = Axis("tokens", 3, 8), Axis("channels", 1, 4), Axis("plane", 2, 2, ("x", "y"))
 TOLERANCE = 1e-4
@@ -46,8 +45,12 @@ def averages_on_numbers(queries: Tensor, keys: Tensor, values: Tensor, times: in
                 "smallest convex polygon around them.",
                 good=bool(inside.all()),
             ),
-            f"Three times the values give three times the output (difference {digits(error, 1)}): "
-            "attention is linear in its values.",
+            agreement(
+                "Three times the values give three times the output, up to rounding: attention is linear in its "
+                "values.",
+                error,
+                3 * head.output.abs().max(),
+            ).text,
         ),
         row(
             LinesView(

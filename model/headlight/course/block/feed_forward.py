@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -14,11 +16,11 @@ from headlight.course.sentences import LAYER, TOKEN, require_layer, require_toke
 from headlight.nn.hooks import no_hook
 from headlight.nn.layers import FEED_FORWARDS, MLP, GatedMLP
 from headlight.nn.transformer import Transformer
-from headlight.questions.asking import ask_design, ask_nearest, ask_number
+from headlight.questions.asking import ask_design, ask_measured, ask_number
 from headlight.questions.kinds import Question
 from headlight.tracing.recording import RecordingHook
 from headlight.tracing.run import run
-from headlight.views.forms import bars
+from headlight.views.forms import agreement, bars
 from headlight.views.kinds import MatrixView, Verdict
 from headlight.views.rows import row
 from headlight.views.words import digits, percent
@@ -151,11 +153,12 @@ def neurons(model: Checkpoint, text: str, layer: int, token: int) -> ScreenRows:
                 digits=0,
                 note=f"of {activity.shape[1]}; {FEED_FORWARDS[network.config.feed_forward].title}",
             ),
-            question=ask_nearest(
+            question=ask_measured(
                 f"What share of the {activity.shape[1]} neurons makes up {percent(MOST_OF_IT, 0)} of the squared "
                 "length at this token?",
-                {percent(share, 0): share for share in (0.05, 0.2, 0.5, 0.9)},
+                (0.04, 0.22, 0.53, 0.87),
                 needed(activity)[at] / activity.shape[1],
+                partial(percent, places=0),
             ),
         ),
         MatrixView(
@@ -185,10 +188,12 @@ def apply_alone(
 
 def _same_network(model: Transformer, path: str, inputs: Tensor, outputs: Tensor) -> Verdict:
     error = float((apply_alone(model, path, inputs) - outputs).abs().max())
-    return Verdict(
-        "Checked: given one token at a time, in reverse order, the network gives the same outputs (largest difference "
-        f"{digits(error, 1)}). So only attention mixes words.",
-        good=error < 1e-3 * max(1.0, float(outputs.abs().max())),
+    return agreement(
+        "Checked: given one token at a time, in reverse order, the network gives the same outputs, up to rounding. So "
+        "only attention mixes words.",
+        error,
+        outputs.abs().max(),
+        bound=1e-3,
     )
 
 

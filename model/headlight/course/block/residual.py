@@ -22,7 +22,7 @@ from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 from headlight.views.kinds import Equations, LinesView, MatrixView, TableView, Verdict
 from headlight.views.rows import row
-from headlight.views.words import digits, three_digits
+from headlight.views.words import digits, equals, rounded, three_digits
 
 SHOWN_CHANNELS = 6
 TOLERANCE = 1e-4
@@ -107,12 +107,10 @@ def _summands(step: Step, config: Config) -> tuple[MatrixView, ...]:
 
 
 def _verdict(model: Transformer, steps: list[Step]) -> Verdict:
-    error = max(float((after - before - added).abs().max()) for _, before, added, after in steps)
     placement = NORM_PLACEMENTS[model.config.norm_placement]
     if all(map(_is_sum, steps)):
         return Verdict(
-            f"Checked in all {len(steps)} sublayers: the stream after each is the sum x + f(x), up to "
-            f"{digits(error, 1)}.",
+            f"Checked in all {len(steps)} sublayers: the stream after each is the sum x + f(x), up to rounding.",
             good=True,
         )
     return Verdict(
@@ -236,22 +234,40 @@ def _statistics(names: tuple[str, ...], *stages: Tensor) -> TableView:
 
 
 def _pencil(x: Float[Tensor, " channel"], normed: Tensor, norm: str, epsilon: float) -> tuple[str, ...]:
-    count, first, last = len(x), _written(float(x[0])), float(normed[0])
-    numbers = " + ".join(_bracketed(float(each)) for each in x)
+    """The first number of the norm from the typed ones; a step is “≈” if its written numbers are too short for it."""
+    typed, count = _as_written(x), len(x)
     if norm == "rmsnorm":
         squares = " + ".join(f"{_bracketed(float(each))}^2" for each in x)
-        mean_square = float((x * x).mean())
+        mean_square = (x * x).mean()
         return (
-            rf"\mathrm{{mean\ square}} = ({squares}) / {count} = {_written(mean_square)}",
-            rf"{first} / \sqrt{{{_written(mean_square)} + {_written(epsilon)}}} = {last:.3f}",
+            rf"\mathrm{{mean\ square}} = ({squares}) / {count} {_result((typed**2).mean(), mean_square)}",
+            rf"{_written(float(x[0]))} / {_divisor(typed[0], mean_square, epsilon, normed[0])}",
         )
-    mean, variance = float(x.mean()), float(x.var(unbiased=False))
-    deviations = " + ".join(f"({_written(each - mean)})^2" for each in x.tolist())
+    mean, variance = x.mean(), x.var(unbiased=False)
+    numbers = " + ".join(_bracketed(float(each)) for each in x)
+    deviations = " + ".join(f"({_written(float(each))})^2" for each in x - mean)
+    difference = f"({_written(float(x[0]))} - {_bracketed(float(mean))})"
     return (
-        rf"\mu = ({numbers}) / {count} = {_written(mean)}",
-        rf"\sigma^2 = ({deviations}) / {count} = {_written(variance)}",
-        rf"({first} - {_bracketed(mean)}) / \sqrt{{{_written(variance)} + {_written(epsilon)}}} = {last:.3f}",
+        rf"\mu = ({numbers}) / {count} {_result(typed.mean(), mean)}",
+        rf"\sigma^2 = ({deviations}) / {count} {_result((_as_written(x - mean) ** 2).mean(), variance)}",
+        rf"{difference} / {_divisor(typed[0] - _as_written(mean), variance, epsilon, normed[0])}",
     )
+
+
+def _divisor(above: Tensor, below: Tensor, epsilon: float, result: Tensor) -> str:
+    """The root below a fraction, and the result."""
+    written = above / (_as_written(below) + epsilon).sqrt()
+    root = rf"\sqrt{{{_written(float(below))} + {_written(epsilon)}}}"
+    return f"{root} {equals(written, result, '{:.3f}'.format)} {float(result):.3f}"
+
+
+def _result(written: Tensor, result: Tensor) -> str:
+    return f"{equals(written, result, _written)} {_written(float(result))}"
+
+
+def _as_written(numbers: Tensor) -> Tensor:
+    """Numbers in the digits that `_written` writes."""
+    return torch.tensor([rounded(each, 4) for each in numbers.flatten().tolist()]).double().view(numbers.shape)
 
 
 def _bracketed(number: float) -> str:

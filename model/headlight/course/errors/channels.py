@@ -10,9 +10,9 @@ from headlight.course.positions.waves import wavelengths, waves
 from headlight.course.screen import Screen, ScreenRows
 from headlight.nn.positional_encodings import SINUSOIDAL_BASE, Sinusoidal, sinusoids
 from headlight.questions.asking import ask_number
+from headlight.views.forms import agreement
 from headlight.views.kinds import BarsView, LinesView, MatrixView, TableView
 from headlight.views.rows import fold, row
-from headlight.views.words import digits
 
 STILL = 0.1  # a channel that changes by less within a text does not distinguish positions
 SHOWN_ROWS, SHOWN_CHANNELS = 6, 4
@@ -69,7 +69,8 @@ def _pair_numbers(d_model: int, length: int) -> ScreenRows:
 def _first_position(length: int, d_model: int) -> ScreenRows:
     from_0, from_1 = waves(length, d_model, SINUSOIDAL_BASE), waves(length + 1, d_model, SINUSOIDAL_BASE)[1:]
     moved = float((from_0 - from_1).abs().max())
-    apart = float((torch.cdist(from_0, from_0) - torch.cdist(from_1, from_1)).abs().max())
+    distances = torch.cdist(from_0, from_0)
+    apart = float((distances - torch.cdist(from_1, from_1)).abs().max())
     names = tuple(f"token {number}" for number in range(1, min(length, SHOWN_ROWS) + 1))
     return (
         row(
@@ -86,9 +87,13 @@ def _first_position(length: int, d_model: int) -> ScreenRows:
             title="The first token is at position 0, even if a text counts its tokens from 1",
             text=f"{len(names)} of {length} tokens, {min(d_model, SHOWN_CHANNELS)} of {d_model} channels.",
         ),
-        f"Counted from 1, a number changes by up to {moved:.2f}, and the first vector is not 0, 1, 0, 1. The distances "
-        f"between positions stay the same up to {digits(apart, 1)}: a model can be trained with either count, but must "
-        "then be used with the same one.",
+        f"Counted from 1, a number changes by up to {moved:.2f}, and the first vector is not 0, 1, 0, 1. "
+        + agreement(
+            "The distances between positions stay the same, up to rounding: a model can be trained with either count, "
+            "but must then be used with the same one.",
+            apart,
+            distances.max(),
+        ).text,
     )
 
 

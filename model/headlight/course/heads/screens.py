@@ -27,10 +27,9 @@ from headlight.questions.asking import ask_largest, ask_nearest, ask_number
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.recording import RecordingHook
 from headlight.tracing.run import run
-from headlight.views.forms import bars, shape_text, weights_map
+from headlight.views.forms import agreement, bars, shape_text, weights_map
 from headlight.views.kinds import HeatMapView, MatrixView, TableView, Verdict
 from headlight.views.rows import fold, row
-from headlight.views.words import digits
 
 VOCABULARY, CHANNELS_AT_LEAST = 32, 48
 
@@ -217,10 +216,12 @@ def show_joining(model: Checkpoint, text: str, layer: int, head: int) -> ScreenR
                 {f"head {number}": float(length) for number, length in enumerate(lengths[:, -1])},
             ),
         ),
-        Verdict(
+        agreement(
             "Joining the heads and multiplying by W_O is the same as a sum: each head times its own rows of W_O. The "
-            f"sum over {heads} heads equals the output up to {digits(found.error, 1)}.",
-            good=found.error < 1e-3,
+            f"sum over {heads} heads equals the output up to rounding.",
+            found.error,
+            found.output.abs().max(),
+            bound=1e-3,
         ),
     )
 

@@ -48,18 +48,20 @@ def shifted_targets(model: Checkpoint, text: str) -> ScreenRows:
     right = sum(token == label for token, label in zip(best, labels[1:], strict=True))
     return (
         TokensView(
-            "What the model reads",
-            labels[:-1],
+            f"The {len(labels)} tokens of the text",
+            labels,
             note=f"“{labels[0]}” separates texts: after it the model predicts how one begins."
             if encoded.special_mask[0]
             else "",
         ),
         row(
+            TokensView("What the model reads: all but the last", labels[:-1]),
             TokensView("Targets: the same, shifted by one", labels[1:], shades=of_target),
             question=ask_nearest(
                 f"How many predictions does training on these {len(labels)} tokens use at once?",
                 {"1, the last": 1} | {str(count): count for count in (len(labels) // 2, len(labels) - 1, len(labels))},
                 len(rows),
+                {str(len(labels)): f"Nothing follows the last token, “{labels[-1]}”: it has no target."},
             ),
         ),
         TableView(("after", "target", "probability", "loss", "first guess"), rows, digits=3),

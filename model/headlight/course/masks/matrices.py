@@ -74,7 +74,7 @@ def added_mask(
     head = attend(q, k, v, allowed=allowed)
     plain = torch.softmax(head.masked_scores, dim=-1)
     names = TOKENS.label_all(tokens)
-    matrix = partial(MatrixView, rows=names, columns=names)
+    matrix = partial(MatrixView, rows=names, columns=names, least_scale=float(head.scores.abs().max()))
     weights = partial(matrix, colours="weights", row_sums=True, crossed=~allowed)
     m = torch.zeros(tokens, tokens).masked_fill(~allowed, -torch.inf)
     empty = [name for name, seen in zip(names, allowed.any(-1).tolist(), strict=True) if not seen]
@@ -210,13 +210,19 @@ def before_or_after(way: str, scores: Float[Tensor, "query key"]) -> ScreenRows:
     read = scores.masked_fill(~allowed, 0) if way == "scores" else scores
     right, wrong = weights_of_scores(scores, allowed), weights_of_scores(read, None).weights
     kept = (wrong * allowed).sum(-1)
-    matrix = partial(MatrixView, rows=names, columns=names, crossed=~allowed)
+    largest = float(scores.abs().max())
+    matrix = partial(MatrixView, rows=names, columns=names, crossed=~allowed, least_scale=largest)
     weights = partial(weights_matrix, names=names, crossed=~allowed, before="→")
     return (
-        row(matrix(title="−∞ before the softmax", values=right.masked_scores), weights("Weights", right.weights)),
         row(
-            matrix(title=WAYS[way], values=read),
-            weights("Weights", wrong if way == "scores" else wrong * allowed),
+            matrix(title="Scores set to −∞ before the softmax", values=right.masked_scores),
+            weights("Weights", right.weights),
+        ),
+        row(
+            matrix(title="The scores as they are", values=read, crossed=None)
+            if way == "weights"
+            else matrix(title=WAYS[way], values=read),
+            weights("Weights", wrong) if way == "scores" else weights(WAYS[way], wrong * allowed),
             question=_ask_of_zeros(way, names, kept),
         ),
         bars("Weight that each row gives to the keys it may see", names, kept, high=1.0),

@@ -17,10 +17,9 @@ from headlight.errors import InputError, counted, shortened
 from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_mask
 from headlight.questions.kinds import Question
-from headlight.views.forms import weights_matrix
-from headlight.views.kinds import GraphView, MatrixView, TableView, Verdict
+from headlight.views.forms import agreement, weights_matrix
+from headlight.views.kinds import GraphView, MatrixView, TableView
 from headlight.views.rows import fold, row
-from headlight.views.words import digits
 
 MOST_NODES, MOST_EDGES = 12, 24
 LAYOUT_STEPS = 200
@@ -288,11 +287,12 @@ def _permuted(graph: Graph, seed: int, layers: int) -> ScreenRows:
             title="Largest difference to the vectors of the first order",
             digits=6,
         ),
-        Verdict(
-            f"Each node has the same vector in either order, up to {digits(error, 1)}: attention is equivariant. A "
-            "graph has no first node, so no positions are added here; only their vectors and the mask distinguish "
-            "nodes, and the mask must be reordered, too.",
-            good=error < TOLERANCE,
+        agreement(
+            "Each node has the same vector in either order, up to rounding: attention is equivariant. A graph has "
+            "no first node, so no positions are added here; only their vectors and the mask distinguish nodes, and the "
+            "mask must be reordered, too.",
+            error,
+            bound=TOLERANCE,
         ),
     )
 

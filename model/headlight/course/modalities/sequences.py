@@ -21,10 +21,9 @@ from headlight.errors import counted
 from headlight.nn.attention import Attention
 from headlight.questions.asking import ask_number
 from headlight.tracing.run import run
-from headlight.views.forms import shape_text, weights_map
-from headlight.views.kinds import TableView, Verdict
+from headlight.views.forms import agreement, shape_text, weights_map
+from headlight.views.kinds import TableView
 from headlight.views.rows import row
-from headlight.views.words import digits
 
 
 @dataclass(frozen=True)
@@ -94,11 +93,11 @@ def show_sequences(model: Checkpoint, text: str, sharpness: float) -> ScreenRows
                 hints=("Every token looks at every token.",),
             ),
         ),
-        Verdict(
-            f"The same lines of code computed all five, and every row adds up to 1 (up to {digits(error, 1)}). The "
-            "differences come before: how an input is cut into tokens, which vector represents a token, and what "
-            "encodes their order.",
-            good=error < 1e-4,
+        agreement(
+            "The same lines of code computed all five, and every row adds up to 1 (up to rounding). The differences "
+            "come before: how an input is cut into tokens, which vector represents a token, and what encodes their "
+            "order.",
+            error,
         ),
     )
 

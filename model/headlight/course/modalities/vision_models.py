@@ -20,10 +20,10 @@ from headlight.nn.layers import PatchEmbedding
 from headlight.questions.asking import ask_largest, ask_number
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
-from headlight.views.forms import shape_text
-from headlight.views.kinds import HeatMapView, ImageView, TableView, TokensView, Verdict
+from headlight.views.forms import agreement, shape_text
+from headlight.views.kinds import HeatMapView, ImageView, TableView, TokensView
 from headlight.views.rows import Row, row
-from headlight.views.words import digits, percent
+from headlight.views.words import percent
 from headlight.vision.image import decode_image, process_image
 from headlight.vision.patches import EncodedImage
 from headlight.vision.shipped_images import shipped_image
@@ -155,11 +155,13 @@ def _show_embedding(model: Checkpoint, grid: EncodedImage) -> ScreenRows:
                 hints=("W has a row for each number of a patch.", "It has a column for each channel of a vector."),
             ),
         ),
-        Verdict(
+        agreement(
             "The program does this with a convolution. As a matrix product, as here, the vectors are the same up to "
-            f"{digits(error, 1)}. From here on nothing depends on images: positions are added, and the layers are "
-            "those of a text model.",
-            good=error < LARGEST_ERROR,
+            "rounding. From here on nothing depends on images: positions are added, and the layers are those of a text "
+            "model.",
+            error,
+            vectors.abs().max(),
+            bound=LARGEST_ERROR,
         ),
     )
 

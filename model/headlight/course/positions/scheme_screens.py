@@ -16,10 +16,12 @@ from headlight.course.requirements import require_index
 from headlight.course.screen import Screen, ScreenRows, StateFields, link
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, Alibi, LearnedPositions, RelativeBias, Rope
 from headlight.questions.asking import ask_direction, ask_number, ask_whether
-from headlight.views.forms import bars
-from headlight.views.kinds import Arrow, ArrowsView, HeatMapView, LinesView, TableView, Verdict, View
+from headlight.views.forms import agreement, bars
+from headlight.views.kinds import Arrow, ArrowsView, HeatMapView, LinesView, TableView, View
 from headlight.views.rows import row
 from headlight.views.words import digits
+
+SAME = 1e-6  # largest difference of 64-bit products that count as equal
 
 
 def turn(
@@ -109,7 +111,7 @@ def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim
             _query_and_key("Query and key at their positions", here, query_position, key_position),
             _query_and_key(f"Both moved by {shift}", there, query_position + shift, key_position + shift),
             question=ask_direction(
-                f"Query and key both move on by {shift}. How does their dot product change?", moved - product, 1e-6
+                f"Query and key both move on by {shift}. How does their dot product change?", moved - product, SAME
             ),
         ),
         row(
@@ -124,9 +126,8 @@ def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim
                 digits=8,
             ),
         ),
-        Verdict(
-            f"The two products differ by {digits(abs(product - moved), 1)}: only the distance counts.",
-            good=abs(product - moved) < 1e-6,
+        agreement(
+            "The two products are equal, up to rounding: only the distance counts.", abs(product - moved), bound=SAME
         ),
     )
 

@@ -16,6 +16,7 @@ from headlight.course.screen import Screen, ScreenRows, link
 from headlight.nn.positional_encodings import Sinusoidal, sinusoids
 from headlight.questions.asking import ask_largest, ask_nearest, ask_number, ask_whether
 from headlight.questions.kinds import Question
+from headlight.views.forms import agreement
 from headlight.views.kinds import Arrow, ArrowsView, Equations, HeatMapView, LinesView, MatrixView, TableView, Verdict
 from headlight.views.rows import Row, fold, row
 from headlight.views.words import digits, three_digits
@@ -187,7 +188,7 @@ def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) 
     found = rotate(position, offset, dim, base)
     channels = slice(2 * pair, 2 * pair + 2)
     (sine, cosine), (turned_sine, turned_cosine) = found.start[channels].tolist(), found.target[channels].tolist()
-    right, speed = found.error < TOLERANCE, base ** (-2 * pair / dim)
+    speed = base ** (-2 * pair / dim)
     return (
         row(
             ArrowsView(
@@ -216,11 +217,11 @@ def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) 
                 rf"\begin{{pmatrix}} {turned_sine:.4f} \\ {turned_cosine:.4f} \end{{pmatrix}}",
             ),
         ),
-        Verdict(
-            f"All {dim // 2} pairs were turned: PE({position}) becomes PE({position + offset}) up to "
-            f"{digits(found.error, 1)}, a rounding error. The matrices depend on the distance of {offset} positions, "
-            f"not on position {position}.",
-            good=right,
+        agreement(
+            f"All {dim // 2} pairs were turned: PE({position}) becomes PE({position + offset}), up to rounding. The "
+            f"matrices depend on the distance of {offset} positions, not on position {position}.",
+            found.error,
+            bound=TOLERANCE,
         ),
     )
 

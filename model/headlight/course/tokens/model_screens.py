@@ -29,13 +29,13 @@ from headlight.errors import InputError
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.stack import Stack
 from headlight.nn.transformer import Transformer
-from headlight.questions.asking import ask_largest, ask_nearest, ask_whether
+from headlight.questions.asking import ask_largest, ask_measured, ask_whether
 from headlight.questions.kinds import Question
 from headlight.tracing.predictions import candidates
-from headlight.views.forms import bars
+from headlight.views.forms import agreement, bars
 from headlight.views.kinds import HeatMapView, LinesView, MatrixView, PointsView, TableView, TokensView, View
 from headlight.views.rows import fold, row
-from headlight.views.words import digits, percent
+from headlight.views.words import percent
 
 MAX_TOKENS, MAX_TEXTS, SHOWN_TOKENS, SHOWN_NEIGHBOURS = 8, 24, 24, 20
 MAX_OPTIONS, K_MEANS_STEPS = 8, 20
@@ -69,7 +69,12 @@ def show_vectors(words: str, model: Checkpoint, count: int) -> ScreenRows:
         ),
         f"One-hot vectors have {model.model.config.vocabulary_size:,} channels, and any two words are equally "
         f"different: cosine 0. This model's vectors have {model.model.config.embedding_dim} channels, and "
-        f"“{names[first]}” is nearest to “{names[second]}”: cosine {float(learned[first, second]):.2f}.",
+        f"of the typed words “{names[first]}” is nearest to “{names[second]}”: cosine "
+        f"{float(learned[first, second]):.2f}. In the whole table the nearest rows are: "
+        + ", ".join(
+            f"“{name}” – “{found[0].token}” ({found[0].cosine:.2f})" for name, found in zip(names, lists, strict=True)
+        )
+        + ".",
         *fold(
             row(
                 _map_of_neighbours(model, ids, [[each.id for each in found] for found in lists], names),
@@ -160,10 +165,15 @@ def _said_of_sum(model: Checkpoint, found: EmbeddingSum, positions: str) -> str:
         )
     error = float(np.abs(found.embeddings + found.position_embeddings - found.first_input).max())
     lengths = [float(np.linalg.norm(each, axis=-1).mean()) for each in (found.embeddings, found.position_embeddings)]
+    told = agreement(
+        f"All {found.embeddings.shape[1]} channels were compared: E + P and X are equal"
+        f"{', up to rounding' if error else ''}.",
+        error,
+        float(np.abs(found.first_input).max()),
+    ).text
     return (
-        f"All {found.embeddings.shape[1]} channels were compared: E + P and X "
-        f"{f'differ by at most {digits(error, 1)}' if error else 'are equal'}. The mean length of a token's vector is "
-        f"{lengths[0]:.2f} here, that of a position's vector {lengths[1]:.2f}."
+        f"{told} The mean length of a token's vector is {lengths[0]:.2f} here, that of a position's vector "
+        f"{lengths[1]:.2f}."
     )
 
 
@@ -183,10 +193,11 @@ def show_context(model: Checkpoint, word: str, one: str, other: str) -> ScreenRo
             ),
             question=None
             if is_mask
-            else ask_nearest(
+            else ask_measured(
                 f"Before the first layer their cosine is {found.cosines[0]:.3f}. What is it after all {depth} layers?",
-                {f"{tenths / 10:g}": tenths / 10 for tenths in (10, 8, 6, 4, 2, 0)},
+                (0.97, 0.81, 0.62, 0.43, 0.24, 0.05),
                 float(found.cosines[-1]),
+                lambda cosine: f"{cosine:.2f}".replace("-", "−"),
             ),
         ),
         row(
@@ -233,9 +244,13 @@ def _mask_rows(model: Checkpoint, one: str, other: str) -> ScreenRows:
                 "The vector has seen the sentence; the classifier reads only the vector.",
             ),
         ),
-        f"From this one vector alone, the classifier gives the same logits up to {digits(apart, 1)}. It is often said "
-        "that masked training processes each token by itself: this is true for the classifier, but not for the layers "
-        "below it, which mix the tokens.",
+        agreement(
+            "From this one vector alone, the classifier gives the same logits, up to rounding. It is often said that "
+            "masked training processes each token by itself: this is true for the classifier, but not for the layers "
+            "below it, which mix the tokens.",
+            apart,
+            bound=SAME,
+        ).text,
     )
 
 
@@ -312,9 +327,9 @@ def _explore_sum(model: str, text: str, positions: str, channels: int) -> StateF
 ONE_HOT = Screen(
     title="One-hot and learned vectors",
     lesson="A one-hot vector is a list of numbers, a channel for every word: 1 for the word itself and 0 for all "
-    "others, so that all words are equally far apart. A learned vector has far fewer channels. This model was not "
-    "told what words mean: it learned its table by predicting words, yet the nearest rows of a word belong to similar "
-    "words.",
+    "others, so that all words are equally far apart. A learned vector has far fewer channels. This model learned its "
+    "table by predicting words, without being told what they mean: judge whether the nearest rows of a word are those "
+    "of similar words.",
     controls={
         "words": TextControl("Words", "king queen river lake red blue"),
         "model": ModelControl(default="stories-causal", needs="text"),

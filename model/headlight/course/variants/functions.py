@@ -34,7 +34,7 @@ from headlight.tracing.interventions import InterventionHook, parse_intervention
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 from headlight.training.objectives.batch import Batch
-from headlight.views.forms import bars, weights_map
+from headlight.views.forms import agreement, bars, weights_map
 from headlight.views.kinds import HeatMapView, LinesView, MatrixView, TableView, Verdict
 from headlight.views.rows import row
 from headlight.views.words import digits
@@ -54,7 +54,6 @@ TEMPERATURES = torch.logspace(-2, 2, 41)
 HEAD_VALUES = ("rotated_q", "rotated_k", "scale", "bias", "mask", "weights")
 MODEL_TEMPERATURES = (0.05, 0.1, 0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0, 10.0, 20.0)
 NOTABLE = 0.01  # bits
-SAME = 1e-4
 MODEL_CONTROLS = {
     "model": ModelControl(default="stories-causal", needs="softmax"),
     "text": TextControl("Sentence", "The little dog ran to the park and the dog was happy."),
@@ -78,7 +77,7 @@ def functions_in_model(model: Checkpoint, text: str, layer: int, head: int) -> S
             *(_head_map(title, trace, found) for title, found in zip(titles, weights.values(), strict=True)),
             title=f"Layer {layer}, head {head}: the same queries and keys",
         ),
-        Verdict(f"Softmax gives the model's own weights (difference {digits(error, 1)}).", good=error < SAME),
+        agreement("Softmax gives the model's own weights, up to rounding.", error),
         row(
             bars(
                 "Entropy of a row of this head, on average (bits)",

@@ -17,10 +17,10 @@ from headlight.course.requirements import require_index
 from headlight.course.screen import Screen, ScreenRows
 from headlight.course.timing import median_times
 from headlight.nn.attention_functions import LinearAttention
-from headlight.questions.asking import ask_nearest, ask_number
+from headlight.questions.asking import ask_measured, ask_number
 from headlight.questions.kinds import Question
-from headlight.views.forms import weights_matrix
-from headlight.views.kinds import LinesView, MatrixView, TableView, Verdict
+from headlight.views.forms import agreement, weights_matrix
+from headlight.views.kinds import LinesView, MatrixView, TableView
 from headlight.views.rows import Row, row
 from headlight.views.words import digits
 
@@ -82,7 +82,7 @@ def linear(mask: str, length: int, token: int, head_dim: int, seed: int) -> Scre
             ),
         ),
         _state_row(k, v, found, token) if is_causal else _sum_row(k, v, found),
-        Verdict(f"All {length} outputs agree to {digits(error, 1)}.", good=error < 1e-4),
+        agreement(f"All {length} outputs agree up to rounding.", error, full.output.abs().max()),
         *((_kept_row(head_dim),) if is_causal else ()),
     )
 
@@ -167,11 +167,12 @@ def cost(longest: str, head_dim: int, seed: int) -> ScreenRows:
         row(
             _lines("Time, measured now (ms)", "ms", lengths, times),
             _lines("Memory of all results, counted (MB)", "MB", lengths, sizes),
-            question=ask_nearest(
+            question=ask_measured(
                 f"From {lengths[-2]:,} to {lengths[-1]:,} tokens: by what factor does the memory of softmax grow?",
-                {"2": 2, "4": 4, "8": 8},
+                (2.0, 4.0, 8.0),
                 sizes["softmax"][-1] / sizes["softmax"][-2],
-                {"2": "There are four times as many pairs of tokens.", "8": "A pair has two tokens, not three."},
+                partial(digits, count=2),
+                {2.0: "There are four times as many pairs of tokens.", 8.0: "A pair has two tokens, not three."},
             ),
         ),
         TableView(

@@ -28,7 +28,7 @@ TEXT = toys.SENTENCE
 
 def test_targets_are_the_tokens_moved_by_one(decoder: Checkpoint) -> None:
     answer = shifted_targets(decoder, TEXT)
-    read, targets = views(answer, TokensView)
+    _, read, targets = views(answer, TokensView)
     assert read.tokens[1:] == targets.tokens[:-1] and len(read.tokens) == len(targets.tokens)
     trace = run(decoder.model, decoder.tokenizer, TEXT)
     losses = cross_entropy(torch.tensor(trace["logits"])[:-1], torch.tensor(trace.text.ids)[1:], reduction="none")

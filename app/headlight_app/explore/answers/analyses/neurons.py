@@ -17,7 +17,7 @@ from headlight.errors import HeadlightError
 from headlight.tracing.trace import Trace
 from headlight.views.kinds import ChangesView, ChoiceView, NumberTable, Pick, TableView, TokensView, Verdict
 from headlight.views.rows import Row, row
-from headlight.views.words import quoted, signed, three_digits
+from headlight.views.words import equals, quoted, rounded, signed, three_digits
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.layer_analysis import answer_text, extended_trace, promoted_words, target_answer
 from headlight_app.inference.resolved_question import ResolvedQuestion
@@ -115,7 +115,9 @@ def _one_neuron(resolved: ResolvedQuestion, asked: AttributedNeurons, neuron: in
     (line,) = neuron_vocabulary(resolved.model, asked.trace, asked.layer, asked.position, (neuron,))
     activation = float(found.activations[neuron])
     reversed_here = ", reversed here by its negative activation" if activation < 0 else ""
-    weight = f"weight towards {quoted(asked.answer)} {three_digits(found.answer_weights[neuron])}"
+    factor, contribution = float(found.answer_weights[neuron]), float(found.contributions[neuron])
+    weight = f"weight towards {quoted(asked.answer)} {three_digits(factor)}"
+    sign = equals(rounded(activation, 3) * rounded(factor, 3), contribution)
     yield row(
         TableView(
             ("", "Tokens"),
@@ -124,7 +126,7 @@ def _one_neuron(resolved: ResolvedQuestion, asked: AttributedNeurons, neuron: in
         ),
         _activations(asked, neuron),
         title=f"Neuron {neuron}",
-        text=f"Activation {three_digits(activation)} × {weight} = {signed(found.contributions[neuron])}",
+        text=f"Activation {three_digits(activation)} × {weight} {sign} {signed(contribution)}",
     )
     edit = f"{asked.path}[:,{neuron}]=set:0"
     # The neuron is chosen too: one that is off would no longer be the largest, and another would be shown.

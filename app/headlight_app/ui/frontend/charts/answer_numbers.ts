@@ -2,7 +2,7 @@
 
 import type { Prediction } from "../contract.ts";
 import { createElement } from "../dom/dom.ts";
-import { formatNumber, formatPercent, formatPlaces } from "../dom/numbers.ts";
+import { formatNumber, formatPercent, formatPlaces, rounded } from "../dom/numbers.ts";
 import { createTrack } from "./track.ts";
 
 export type Meaning = Pick<Prediction, "problem_type">; // what the numbers mean; if it is missing, one answer is true
@@ -21,12 +21,18 @@ export function formatScore(number: number) {
   return formatNumber(number, Math.max(DIGITS, Math.trunc(Math.abs(number)).toString().length));
 }
 
-/** The change in percentage points or of a score, with a sign that does not depend on colour. */
-export function changeLabel(change: number, isScore: boolean) {
+/**
+ * The change of a score, or in percentage points that of the percentages as they are written, with a sign that does not
+ * depend on colour; empty if a number is missing.
+ */
+export function changeLabel(before: number, after: number, isScore: boolean) {
+  const written = (number: number) => (isScore ? number : rounded(100 * number, 1));
+  const change = written(after) - written(before);
+  if (Number.isNaN(change)) return createElement("span", "difference");
   const size = Math.abs(change);
-  const small = size < 0.0005;
+  const small = size < (isScore ? 0.0005 : 0.05);
   const sign = small ? "±" : change > 0 ? "▲" : "▼";
-  const words = isScore ? formatNumber(small ? 0 : size, 3) : formatPlaces(size * 100, 1);
+  const words = isScore ? formatNumber(small ? 0 : size, 3) : formatPlaces(size, 1);
   return createElement("span", `difference ${small ? "" : change > 0 ? "up" : "down"}`, `${sign} ${words}`);
 }
 

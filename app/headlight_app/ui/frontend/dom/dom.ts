@@ -5,6 +5,7 @@ import { HORIZONTAL_STEPS } from "./keyboard.ts";
 import { formatPercent } from "./numbers.ts";
 import { table } from "./table.ts";
 
+export const QUOTED = /(\u2068.*?\u2069|“[^”]*”)/s; // a text of a visitor or a token
 const LISTED = 3; // tokens named in a sentence
 const WHOSE = table({
   template: "A part of the chat template. ",
@@ -102,6 +103,19 @@ export function visibleText(piece: string) {
 /** The same for running text, without a leading space. */
 export function inlineText(piece: string) {
   return visibleText(piece.replace(/^ (?=.)/, ""));
+}
+
+/** The nodes of a sentence. An option of a command, such as --no-browser, is not broken at its hyphens unless quoted. */
+export function sentenceNodes(sentence: string): (Node | string)[] {
+  return sentence
+    .split(QUOTED)
+    .flatMap((part, quoted) =>
+      quoted % 2
+        ? [part]
+        : part
+            .split(/((?<![\w-])--?[a-z][\w-]*)/)
+            .map((piece, odd) => (odd % 2 ? createElement("span", "option", piece) : piece)),
+    );
 }
 
 /** Whose message of a chat a token is of, as a sentence; empty if it is of no chat. */

@@ -6,6 +6,7 @@ import { table } from "./table.ts";
 const ROUNDING = 1e-6; // error of float32: a cosine of 0.9999999 counts as 1
 const RAISED = table({ "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" });
 const TINY = 1e-4; // the largest number of a table whose numbers need too many decimal places
+const EXACT = 1e-3; // units of the last place: a part with a smaller error is as it was given
 
 /** The digits of a number as JavaScript writes them, with the signs of a text. */
 function typeset(text: string) {
@@ -32,6 +33,11 @@ export function formatNumber(number: number, digits: number = 4) {
 /** The same with its sign, for summands. */
 export function formatSigned(number: number) {
   return `${number > 0 ? "+" : ""}${formatNumber(number, 3)}`;
+}
+
+/** A number as it is written with so many decimal places. */
+export function rounded(number: number, places: number) {
+  return Number(number.toFixed(places));
 }
 
 /** A number with so many decimal places; what they do not show has no sign. */
@@ -74,4 +80,40 @@ export function formatPercent(share: number, places: number = 1) {
   if (share === 0) return "0 %";
   if (Math.abs(share) < 0.5 * 10 ** -(places + 2)) return share < 0 ? `>−${least} %` : `<${least} %`;
   return `${formatPlaces(100 * share, places)} %`;
+}
+
+/**
+ * The parts of a sum, such that they add up to its total when all of them are written with `places` decimal places.
+ *
+ * The total is rounded as everywhere, since it may stand in other places, too. If the parts, rounded as everywhere, add
+ * up to another number, those with the largest errors become the neighbour on the other side. So what is written is less
+ * than a unit of its last place from the number, and a part without an error keeps it. Nor is anything changed if the
+ * sum of the parts is not the total.
+ */
+export function roundedParts(parts: number[], total: number, places: number) {
+  const nearest = parts.map((part) => rounded(part, places));
+  const unit = 10 ** -places;
+  if (!(Math.abs(sumOf(parts) - total) < unit / 2)) return parts;
+  const missing = Math.round((rounded(total, places) - sumOf(nearest)) / unit);
+  const step = Math.sign(missing) * unit;
+  const errors = parts.map((part, place) => (part - nearest[place]) / step);
+  const moved = [...errors.keys()]
+    .filter((place) => errors[place] > EXACT)
+    .sort((one, other) => errors[other] - errors[one])
+    .slice(0, Math.abs(missing));
+  return parts.map((part, place) => (moved.includes(place) ? rounded(nearest[place] + step, places) : part));
+}
+
+/**
+ * The sum of numbers that are shown with `places` decimal places: that of the shown ones if it is less than a unit of its
+ * last place from the sum, otherwise the sum itself: three thirds, 0.33 each, are 1.
+ */
+export function sumText(numbers: number[], places: number) {
+  const [exact, shown] = [sumOf(numbers), sumOf(numbers.map((number) => rounded(number, places)))];
+  const isNear = Math.abs(shown - exact) < (1 - EXACT) * 10 ** -places;
+  return formatFixed(rounded(isNear ? shown : exact, places), places);
+}
+
+function sumOf(numbers: number[]) {
+  return numbers.reduce((sum, number) => sum + number, 0);
 }

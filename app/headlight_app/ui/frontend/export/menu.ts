@@ -1,5 +1,6 @@
 // The menu Export: opens and closes it, runs one action at a time, and reports the result.
 
+import { sentenceNodes } from "../dom/dom.ts";
 import { find, findByTestId } from "../dom/elements.ts";
 import { createPopover } from "../dom/popover.ts";
 import { failureText } from "../server.ts";
@@ -82,7 +83,8 @@ export class ExportMenu {
   }
 
   say(...message: (Node | string)[]) {
-    this.#elements.status.replaceChildren(...message);
+    const nodes = message.flatMap((part) => (typeof part === "string" ? sentenceNodes(part) : [part]));
+    this.#elements.status.replaceChildren(...nodes);
     if (message.some(Boolean)) this.#elements.status.scrollIntoView({ block: "nearest" }); // a phone shows half the menu
   }
 

@@ -5,6 +5,7 @@ import { loadMathematicsFont } from "../fonts/mathematics.ts";
 const SMALLEST = 0.66; // relative to their normal size
 const PASSES = 4; // subscripts keep their smallest size, so a formula shrinks less than its font
 const HAIR = 0.5; // pixels by which a formula may be too wide
+const EDGE = 2; // pixels by which signs may be wider than their boxes
 
 /** @param lines container of the formulas */
 export function fitFormulas(lines: HTMLElement) {
@@ -13,7 +14,8 @@ export function fitFormulas(lines: HTMLElement) {
     fitted = lines.clientWidth;
     if (!fitted) return; // not yet shown
     for (const root of lines.querySelectorAll("msqrt")) endAtItsBar(root);
-    for (const formula of lines.querySelectorAll("math")) fittingShare(fitted, (share) => widthAt(formula, share));
+    for (const formula of lines.querySelectorAll("math"))
+      fittingShare(fitted - EDGE, (share) => widthAt(formula, share));
     const scrolls = lines.scrollWidth > lines.clientWidth || lines.scrollHeight > lines.clientHeight;
     if (scrolls)
       lines.tabIndex = 0; // so that arrow keys scroll it

@@ -1,5 +1,6 @@
 // Converts formulas to MathML, from the part of LaTeX that the rows use.
 
+import { createElement, QUOTED, sentenceNodes } from "../dom/dom.ts";
 import { table } from "../dom/table.ts";
 import { spokenFormula } from "./spoken_formula.ts";
 
@@ -211,18 +212,13 @@ function space(width: string) {
   return element;
 }
 
-const QUOTED = /(\u2068.*?\u2069|“[^”]*”)/s; // a text of a visitor or a token, which is no formula
-
 /** The nodes of a title or sentence; names such as `W_Q` and `d_k` get a subscript. */
 export function titleNodes(title: string) {
   return title.split(QUOTED).flatMap((part, odd) => (odd % 2 ? [part] : withSubscripts(part)));
 }
 
 function withSubscripts(words: string) {
-  return words.split(/(?<=\b[A-Za-z])_([A-Za-z]+)\b/).map((piece, odd) => {
-    if (odd % 2 === 0) return piece;
-    const below = document.createElement("sub");
-    below.textContent = piece;
-    return below;
+  return words.split(/(?<=\b[A-Za-z])_([A-Za-z]+)\b/).flatMap((piece, odd) => {
+    return odd % 2 ? [createElement("sub", "", piece)] : sentenceNodes(piece);
   });
 }

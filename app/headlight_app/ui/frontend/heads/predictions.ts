@@ -60,7 +60,7 @@ function drawCandidate(page: Page, prediction: Prediction, item: Candidate, numb
   name.onclick = () => page.change({ target_token: page.state.choice.target_token === item.id ? -1 : item.id });
   const track = createAnswerTrack(prediction, numbers, item.after, changed ? item.before : undefined);
   row.append(name, track, createElement("span", "number", answerNumber(prediction, item.after)));
-  if (changed) row.append(changeLabel(item.after - item.before, areScores(prediction)));
+  if (changed) row.append(changeLabel(item.before, item.after, areScores(prediction)));
   const was = changed ? `, before ${answerNumber(prediction, item.before)}` : "";
   const { score } = item;
   row.ariaLabel = `${item.text}: ${answerNumber(prediction, item.after)}${was}`;

@@ -159,10 +159,8 @@ function createLine(view: BarsView, name: string, index: number, isSigned: boole
 
 /** The change of a number from the one that it is compared with. */
 function createChange({ as_percent, series, compared }: BarsView, index: number) {
-  const sum = Object.values(series).reduce((total, values) => total + Number(values[index]), 0);
-  const change = sum - 2 * Number(series[compared][index]);
-  if (Number.isNaN(change)) return createElement("span", "difference");
-  return changeLabel(change, !as_percent);
+  const [other] = Object.keys(series).filter((name) => name !== compared);
+  return changeLabel(Number(series[compared][index]), Number(series[other][index]), !as_percent);
 }
 
 /** The number of the longest bar. */

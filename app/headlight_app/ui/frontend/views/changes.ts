@@ -2,8 +2,11 @@
 
 import { createBar } from "../charts/track.ts";
 import { createElement } from "../dom/dom.ts";
-import { formatSigned } from "../dom/numbers.ts";
+import { formatPlaces, formatSigned, rounded, roundedParts } from "../dom/numbers.ts";
 import type { ChangesView, Pick, Picks } from "./types.ts";
+
+const [DIGITS, MOST_PLACES] = [3, 8]; // of the largest part of a sum
+const TOTAL_DIGITS = 6; // of its start and its end
 
 export function createChanges(view: ChangesView, picks: Picks | undefined) {
   const { parts, start, end, picks: choices, marked } = view;
@@ -11,16 +14,22 @@ export function createChanges(view: ChangesView, picks: Picks | undefined) {
   const first = start ? Number(start[1]) : 0;
   const [low, high] = [Math.min(first, ...extents.flat()), Math.max(first, ...extents.flat())];
   const range = high - low || 1;
-  const items = parts.map(([name, value], place) => {
+  const texts = changeTexts(view);
+  const items = parts.map(([name], place) => {
     const [from, to] = extents[place];
     const bar = createBar(to < from ? "minus" : "plus", Math.abs(to - from) / range);
     bar.style.left = `${(100 * (Math.min(from, to) - low)) / range}%`;
     const pick = choices[place] && Object.keys(choices[place]).length ? choices[place] : null;
     const isMarked = place === marked || (pick && picks?.isChosen(pick));
-    return createItem(isMarked ? "marked" : "", createName(name, pick, picks), [bar], Number(value));
+    return createItem(isMarked ? "marked" : "", createName(name, pick, picks), [bar], texts.parts[place]);
   });
-  const totals = (total: ChangesView["start"]) => (total ? [createTotal(total)] : []);
-  const list = createElement("ol", "changes-list", [...totals(start), ...items, ...totals(end)]);
+  const totals = (total: ChangesView["start"], text: string) =>
+    total ? [createItem("total", createName(total[0], null), [], text)] : [];
+  const list = createElement("ol", "changes-list", [
+    ...totals(start, texts.start),
+    ...items,
+    ...totals(end, texts.end),
+  ]);
   list.style.setProperty("--start", `${(100 * (first - low)) / range}%`);
   return list;
 }
@@ -35,8 +44,25 @@ export function extentsOf({ parts, start }: ChangesView) {
   });
 }
 
-function createTotal([name, number]: NonNullable<ChangesView["start"]>) {
-  return createItem("total", createName(name, null), [], Number(number));
+/** The numbers as they are written. Parts from a start to an end, or of an end alone, add up to it. */
+export function changeTexts({ parts, start, end }: ChangesView) {
+  const numbers = parts.map(([, number]) => Number(number));
+  if (!end) return { start: start ? formatSigned(Number(start[1])) : "", parts: numbers.map(formatSigned), end: "" };
+  const total = Number(end[1]);
+  const first = Number(start?.[1] ?? 0);
+  const least = Math.min(placesFor(numbers, DIGITS), placesFor([first, total], TOTAL_DIGITS), MOST_PLACES);
+  const places = Math.max(least, 0);
+  const written = (number: number) => {
+    if (!Number.isFinite(number)) return formatSigned(number);
+    return rounded(number, places) ? `${number > 0 ? "+" : ""}${formatPlaces(number, places)}` : "0";
+  };
+  const [begin, ...rest] = roundedParts([first, ...numbers], total, places).map(written);
+  return { start: begin, parts: rest, end: written(total) };
+}
+
+/** The decimal places with which the largest number has so many digits; 0 and infinite numbers do not count. */
+function placesFor(numbers: number[], digits: number) {
+  return digits - 1 - Math.floor(Math.log10(Math.max(0, ...numbers.filter(Number.isFinite).map(Math.abs))));
 }
 
 function createName(name: string, pick: Pick | null, picks?: Picks) {
@@ -44,7 +70,7 @@ function createName(name: string, pick: Pick | null, picks?: Picks) {
   return createElement("button", "name", name, { onclick: () => picks.choose(pick) });
 }
 
-function createItem(style: string, name: HTMLElement, bars: HTMLElement[], number: number) {
+function createItem(style: string, name: HTMLElement, bars: HTMLElement[], text: string) {
   const track = createElement("span", "bar-track", bars);
-  return createElement("li", style, [name, track, createElement("output", "", formatSigned(number))]);
+  return createElement("li", style, [name, track, createElement("output", "", text)]);
 }

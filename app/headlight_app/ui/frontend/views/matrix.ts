@@ -4,9 +4,9 @@ import { divergingColour, largestSize } from "../charts/charts.ts";
 import { CIVIDIS, colour, hexColour, readableInk } from "../charts/colours.ts";
 import { walkByKeys } from "../dom/cell_keys.ts";
 import { createElement, createHeading, inlineText } from "../dom/dom.ts";
-import { formatFixed, formatNumber, formatShort, formatSigned } from "../dom/numbers.ts";
+import { formatFixed, formatNumber, formatShort, formatSigned, roundedParts, sumText } from "../dom/numbers.ts";
 import { createColourLegend } from "./colour_legend.ts";
-import type { MatrixView, Pick, Picks } from "./types.ts";
+import type { MatrixView, Pick, Picks, View } from "./types.ts";
 
 const GOLDEN_ANGLE = 137.5; // degrees between successive hues: a few groups have distinct colours
 const DIGITS = 3; // of the numbers in front of a row
@@ -131,8 +131,37 @@ function createLine(view: MatrixView, row: number, scale: number) {
 
 /** The sum of a row. */
 export function rowSum({ values, digits }: MatrixView, row: number) {
-  const sum = values[row].reduce((total: number, value) => total + Number(value), 0);
-  return formatFixed(Math.round(sum * 1e6) / 1e6, digits ?? DIGITS);
+  return sumText(values[row].map(Number), digits ?? DIGITS);
+}
+
+/** The views of a row. Matrices that are added have numbers that add up, and one scale of colours. */
+export function withSums(views: View[]): View[] {
+  const end = views.findIndex(({ before }) => before === "=");
+  const matrices = views.slice(0, end + 1).filter((view) => view.kind === "matrix");
+  const isSum = matrices.every(
+    (view, place) =>
+      view.before === (place === end ? "=" : place ? "+" : "") && !view.texts.length && isOfShape(view, matrices[0]),
+  );
+  if (end < 2 || matrices.length <= end || !isSum) return views;
+  const least_scale = largestSize(matrices.flatMap(({ values }) => values.flat()));
+  const texts = addedTexts(matrices, matrices[end].digits ?? DIGITS);
+  return [...matrices.map((view, place) => ({ ...view, texts: texts[place], least_scale })), ...views.slice(end + 1)];
+}
+
+function isOfShape({ values }: MatrixView, other: MatrixView) {
+  return String(values.map(({ length }) => length)) === String(other.values.map(({ length }) => length));
+}
+
+/** What is written in the cells of matrices, the last of which is the sum of the others. */
+function addedTexts(matrices: MatrixView[], digits: number) {
+  const cells = matrices[0].values.map((line, row) =>
+    line.map((_, column) => {
+      const numbers = matrices.map(({ values }) => Number(values[row][column]));
+      const total = numbers.pop() ?? 0;
+      return [...roundedParts(numbers, total, digits), total].map((number) => formatFixed(number, digits));
+    }),
+  );
+  return matrices.map((_, place) => cells.map((line) => line.map((texts) => texts[place])));
 }
 
 function createCell(view: MatrixView, row: number, column: number, scale: number) {

@@ -4,6 +4,7 @@ import { createElement, updateChildren } from "../dom/dom.ts";
 import { keepScrolled } from "../dom/scrolling.ts";
 import { titleNodes } from "../formulas/formula.ts";
 import { isControl } from "./controls.ts";
+import { withSums } from "./matrix.ts";
 import type { Picks, Surroundings, View, ViewRow } from "./types.ts";
 import { createView, redrawControls } from "./views.ts";
 
@@ -114,7 +115,7 @@ function createNewRow(row: ViewRow, surroundings: Surroundings, kept: Kept) {
   const element = createElement("div", "view-row");
   if (row.title) element.append(createElement(surroundings.isPage ? "h2" : "h3", "", titleNodes(row.title)));
   const hasControls = row.views.some(isControl);
-  const views = row.views.map((view) =>
+  const views = withSums(row.views).map((view) =>
     hasControls && !isControl(view) ? createBeside(view, surroundings, kept) : createView(view, surroundings),
   );
   element.append(createElement("div", "views", views));

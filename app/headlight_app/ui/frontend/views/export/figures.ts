@@ -14,11 +14,11 @@ import {
 } from "../../charts/figure_text.ts";
 import { addTokens } from "../../charts/figure_tokens.ts";
 import { addColourScale, addPanels, beginFigure, colourNames, GAP, MARGIN, titled } from "../../charts/shapes.ts";
-import { formatNumber, formatSigned } from "../../dom/numbers.ts";
+import { formatNumber } from "../../dom/numbers.ts";
 import { table } from "../../dom/table.ts";
 import type { Box, Figure, ShownFigure } from "../../types.ts";
 import { barNumber, isAlone } from "../bars.ts";
-import { extentsOf } from "../changes.ts";
+import { changeTexts, extentsOf } from "../changes.ts";
 import { addFlowDrawing } from "../flow/flow.ts";
 import { addDiagram } from "../graphs/diagram_figure.ts";
 import { addGraphDrawing } from "../graphs/graph.ts";
@@ -35,6 +35,7 @@ import {
   scalesOf,
   scaleWords,
   sequentialColour,
+  withSums,
 } from "../matrix.ts";
 import { arrowsPlane } from "../plane/arrows.ts";
 import { addMovingPoints } from "../plane/moving_points.ts";
@@ -116,7 +117,9 @@ export function addViews(figure: Figure, y: number, rows: DrawnRow[], across: nu
 
 function partsOf(rows: DrawnRow[]): Part[] {
   return rows.flatMap(({ title, text, views }) =>
-    views.filter(isDrawn).map((view, place) => (place ? { view } : { view, title, text })),
+    withSums(views)
+      .filter(isDrawn)
+      .map((view, place) => (place ? { view } : { view, title, text })),
   );
 }
 
@@ -208,14 +211,19 @@ function addLines(figure: Figure, view: LinesView, box: Box) {
 function addChanges(figure: Figure, view: ChangesView, box: Box) {
   const { parts, start, end } = view;
   const extents = extentsOf(view);
-  const total = (total: ChangesView["start"]) =>
-    total ? [{ label: total[0], values: [null], texts: [formatSigned(Number(total[1]))] }] : [];
-  const rows = parts.map(([label, number], place) => {
+  const texts = changeTexts(view);
+  const total = (total: ChangesView["start"], text: string) =>
+    total ? [{ label: total[0], values: [null], texts: [text] }] : [];
+  const rows = parts.map(([label], place) => {
     const [from, to] = extents[place];
-    return { label, values: [to], starts: [from], texts: [formatSigned(Number(number))] };
+    return { label, values: [to], starts: [from], texts: [texts.parts[place]] };
   });
   const ends = { least: Math.min(...extents.flat()), most: Math.max(...extents.flat()) };
-  return addBars(figure, { rows: [...total(start), ...rows, ...total(end)], kinds: [""], ...ends }, box);
+  return addBars(
+    figure,
+    { rows: [...total(start, texts.start), ...rows, ...total(end, texts.end)], kinds: [""], ...ends },
+    box,
+  );
 }
 
 function addViewBars(figure: Figure, view: BarsView, box: Box) {
