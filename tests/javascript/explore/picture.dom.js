@@ -96,6 +96,28 @@ test("an encoder-decoder has a row for each stack, with its cross-attention", as
   assert.match(page.text("vectors-reading"), /channel 0 of 64/);
 });
 
+test("a clicked weight's explanation is scrolled to, once; a link to it and what is typed scroll nowhere", async () => {
+  const page = await explore({ text: WORDS, layer: 1, head: 1, pinned: [11], key: 4 });
+  let scrolled = 0;
+  page.get("ledger").scrollIntoView = () => scrolled++;
+  await settle();
+  assert.ok(page.shows("ledger"));
+  assert.equal(scrolled, 0, "nobody has clicked");
+  page.press("ArrowLeft", "head-1-1");
+  await settle();
+  page.press("ArrowRight");
+  await settle();
+  assert.equal(scrolled, 0, "other heads are looked through");
+  page.press("Escape", "stage");
+  await settle();
+  assert.ok(!page.shows("ledger"));
+  page.press("ArrowUp", "stage");
+  page.press("Enter");
+  await settle();
+  assert.ok(page.shows("ledger"));
+  assert.equal(scrolled, 1);
+});
+
 test("a weight leads to the head that wrote it", async () => {
   const page = await explore({ text: WORDS, layer: 1, head: 1, pinned: [11], key: 4 });
   await settle();

@@ -101,6 +101,21 @@ test("the numbers of a step are read channel by channel, and multiply", async ()
   assert.ok(Math.abs(first * second - product) <= 0.011 * Math.abs(product), reading);
 });
 
+test("a button and Escape lead back to the heads, but Escape in a menu only closes it", async () => {
+  for (const leave of ["button", "Escape"]) {
+    const page = await walkthrough({ step: "weights" });
+    page.click("presenter-menu-button");
+    page.press("Escape", "presenter-menu");
+    await settle();
+    assert.ok(page.shows("stair"), "the menu alone is closed");
+    if (leave === "button") page.click("back-to-heads");
+    else document.body.dispatchEvent(new KeyboardEvent("keydown", { key: leave, bubbles: true, composed: true }));
+    await settle();
+    assert.ok(page.shows("stage") && !page.shows("stair"), leave);
+    assert.equal(page.focused?.dataset.testid, "stage");
+  }
+});
+
 test("what an edit changes is said at its step", async () => {
   const page = await walkthrough({ step: "weights", edits: ["decoder.2.self.weights[1]=uniform"] });
   assert.match(page.text("stair-formula"), /Changed here by an edit/);

@@ -22,7 +22,9 @@ test("few heads are large, and too many heads stay distinguishable", () => {
   assert.equal(gridCells(301, { layers: 32, heads: 32 }).size, 16);
 });
 
-test("each head is a touch target; the rest is scrolled", () => {
-  assert.equal(gridCells(324, { layers: 6, heads: 8 }, true).size, 44);
+test("eight heads of a layer fit a phone, each as wide as a touch target of WCAG 2.2 AA; more are scrolled", () => {
+  const { size, gap } = gridCells(324, { layers: 6, heads: 8 }, true);
+  assert.ok(size >= 24 && EDGES + 8 * (size + gap) <= 324);
+  assert.equal(gridCells(324, { layers: 6, heads: 16 }, true).size, 24);
   assert.equal(gridCells(900, { layers: 2, heads: 2 }, true).size, 92);
 });

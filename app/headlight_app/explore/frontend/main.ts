@@ -25,6 +25,7 @@ import { ExploreState } from "./state.ts";
 import { drawTexts, listenToTexts } from "./texts.ts";
 import type { Choice, ExploreData, ExplorePage, Tab, TraceAnswer } from "./types.ts";
 import { createView, drawAnswer, drawAround, drawArrival, drawChoice, drawProblem } from "./view.ts";
+import { createWayBack } from "./walkthrough/walkthrough_tab.ts";
 
 const PATIENCE = 100; // milliseconds that a choice may wait for its answer before it is painted
 const TEXTS = ["text", "source", "text_pair", "chat"]; // a change of one changes the tokens
@@ -75,6 +76,7 @@ class Explore implements ExplorePage {
       listenTo(window, { popstate: () => this.#goBack() }),
       listenToEdits(this),
       listenToPresenter(this, place),
+      createWayBack(this),
       listenToChoices(this),
       answerMask(() => shownMask(this)),
       listenToLeaving(place, this.reporter),

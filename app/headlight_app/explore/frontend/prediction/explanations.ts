@@ -2,6 +2,7 @@
 
 import { updateChildren } from "../../../ui/frontend/dom/dom.ts";
 import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
+import { remembered } from "../../../ui/frontend/dom/memory.ts";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.ts";
 import { chosenKey } from "../../../ui/frontend/state/token_selection.ts";
 import { createRows } from "../../../ui/frontend/views/rows.ts";
@@ -17,9 +18,23 @@ export function isExplanation(details: object) {
   return "analysis" in details && ["why", "ledger"].includes(String(details.analysis));
 }
 
+const memory = remembered((_: ExplorePage) => ({ weight: null as string | null, isNew: false }));
+
 export function drawExplanations(page: ExplorePage) {
   draw(page, "why", whyChoice(page), WHY_PAUSE);
-  draw(page, "ledger", ledgerChoice(page), LEDGER_PAUSE);
+  const ledger = draw(page, "ledger", ledgerChoice(page), LEDGER_PAUSE);
+  if (!isOfNewWeight(page) || ledger.hidden || ledger.ariaBusy === "true") return;
+  memory(page).isNew = false;
+  ledger.scrollIntoView({ block: "nearest" }); // where one looks, as it opens below the map
+}
+
+/** Whether another weight was clicked, and its explanation has not been scrolled to; a link that is followed scrolls nowhere. */
+function isOfNewWeight(page: ExplorePage) {
+  const { pinned, key } = page.state.choice;
+  const [weight, known] = [JSON.stringify([pinned, key]), memory(page)];
+  known.isNew ||= known.weight !== null && known.weight !== weight;
+  known.weight = weight;
+  return known.isNew;
 }
 
 /** The earlier rows stay, faded, until the new ones have arrived. @param choice null: nothing */
@@ -33,6 +48,7 @@ function draw(page: ExplorePage, name: string, choice: Record<string, unknown> |
     updateChildren(place, ...createRows(rows, surroundings, { isOpen: false }));
   }
   place.hidden = !place.childElementCount;
+  return place;
 }
 
 /** Null for a prediction of the whole text, which is not explained here, and for a lone candidate. */

@@ -87,6 +87,12 @@ function colourTable(scale: number[][], end: number = 1) {
   });
 }
 
+/** The pixel of each level from the least number to the largest: nothing at zero, so that it is the ground in the dark too. */
+export const SIGNED_INK = Uint32Array.from({ length: 256 }, (_, level) => {
+  const share = level / 127.5 - 1;
+  const [red, green, blue] = PURPLE_ORANGE[share < 0 ? 2 : 8];
+  return ((Math.round(255 * Math.abs(share)) << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+});
 export const WEIGHT_COLOURS = colourTable(CIVIDIS);
 export const SIGNED_COLOURS = colourTable(PURPLE_ORANGE);
 /** The pixels of weights on a colour scale that ends at `high`. @param high above 0, at most 1 */

@@ -15,8 +15,9 @@ export function createPopover(
     if (open) opened();
   };
   button.onclick = () => show(Boolean(panel.hidden));
-  panel.addEventListener("keydown", ({ key }) => {
-    if (key !== "Escape") return;
+  panel.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.preventDefault(); // the key is used up: it does not leave what is behind the panel
     show(false);
     button.focus();
   });

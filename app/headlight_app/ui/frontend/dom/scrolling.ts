@@ -1,7 +1,14 @@
-// Scrolled frames and lists of views that are drawn anew: they stay where they are, and a newly chosen column comes into sight.
+// Scrolled frames and lists of views that are drawn anew: they stay where they are, and a newly chosen column comes into
+// sight, as does a part of the page that a click has opened.
 
 const EDGE = 8; // pixels after the last column
 const MARGIN = 60; // pixels at the right of what a frame keeps in sight
+
+/** Scrolls to a part of the page unless its top is in the window. @param lowest place of the top, of the window's height */
+export function bringIntoSight(part: HTMLElement, lowest: number) {
+  const { top } = part.getBoundingClientRect();
+  if (top < 0 || top > lowest * innerHeight) part.scrollIntoView();
+}
 
 /** @param isSame whether it is about the same text: a list of another begins at its top */
 export function keepScrolled(place: HTMLElement, draw: () => void, isSame: boolean) {
@@ -46,7 +53,12 @@ function reveal(frame: Element) {
   const end = cell.offsetLeft + cell.offsetWidth + EDGE;
   const isShown =
     cell.offsetLeft - heading.width >= frame.scrollLeft && end - EDGE <= frame.scrollLeft + frame.clientWidth;
-  if (!isShown) frame.scrollLeft = wholeColumns(columns, heading.width, end, frame.clientWidth);
+  if (isShown) return;
+  const left = wholeColumns(columns, heading.width, end, frame.clientWidth);
+  const missing = left + frame.clientWidth - frame.scrollWidth; // at the last columns there is not as much to scroll
+  const table = cell.closest("table");
+  if (table && missing > 0) table.style.borderRight = `${missing}px solid transparent`;
+  frame.scrollLeft = left;
 }
 
 /**
