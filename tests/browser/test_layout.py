@@ -23,7 +23,8 @@ FONT = "part => parseFloat(getComputedStyle(part).fontSize)"
 def box(part: Locator) -> dict[str, float]:
     found = part.bounding_box()
     assert found
-    return {**found, "bottom": found["y"] + found["height"]}
+    x, y, width, height = (found["x"], found["y"], found["width"], found["height"])
+    return {"x": x, "y": y, "width": width, "height": height, "bottom": y + height}
 
 
 @pytest.mark.journey
