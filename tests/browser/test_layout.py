@@ -1,5 +1,7 @@
 """What one sees first, what is cut and what moves, on a laptop, a phone and a projector."""
 
+from urllib.parse import quote
+
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -36,10 +38,14 @@ def test_beside_the_open_sidebar_nothing_is_cut_on_a_small_laptop(shared_visitor
         assert page.get_by_test_id(name).evaluate(TOO_WIDE) <= 0, name
     table = in_analysis(page, "view-matrix").locator("table")
     assert table.evaluate(HALF_COVERED) == 0
-    bar = 'frame => getComputedStyle(frame, "::-webkit-scrollbar").height'
-    assert table.locator("xpath=..").evaluate(bar) == "8px", "what is cut has a scroll bar on any system"
+    frame = table.locator("xpath=..")
+    assert frame.evaluate('frame => getComputedStyle(frame, "::-webkit-scrollbar").height') == "8px"
+    assert frame.evaluate("frame => getComputedStyle(frame).scrollbarColor") == "auto", "or the bar would not be drawn"
 
 
+LONG = "Once upon a time there was a little girl who lived with a dog and a cat near a lake. " * 3
+SENTENCE_BOX = ".box:has([data-testid=sentence])"
+SCROLLED = "document.querySelector('[data-testid=stMain]').scrollTop"
 SIZES = ((1366, 768), (1280, 720), (390, 844))
 
 
@@ -61,9 +67,33 @@ def test_what_a_click_opens_is_in_sight(visit: Visit) -> None:
     come_to_rest(page)
     page.get_by_test_id("head-canvas").click(position={"x": 160, "y": 200})
     expect(page.get_by_test_id("ledger").locator("h3").first).to_be_in_viewport()
-    phone = visit(width=390, height=844, touch=True).explore(MODEL)
+    phone = visit(width=390, height=844, touch=True).explore(f"{MODEL}&text={quote(LONG)}")
     phone.get_by_test_id("part-prediction").tap()
     expect(phone.get_by_test_id("analysis-logit_lens")).to_be_in_viewport()
+    sentence = box(phone.locator(SENTENCE_BOX))
+    assert sentence["height"] < 100, "of a long text, two lines and a half"
+    assert sentence["bottom"] <= box(phone.locator(".board"))["y"]
+
+
+def test_what_begins_behind_the_sentence_is_brought_below_it(shared_visitor: Visitor) -> None:
+    page = shared_visitor.on_screen(1366, 768).explore(f"{MODEL}&text={quote(LONG)}")
+    come_to_rest(page)
+    sentence, board, part = (page.locator(SENTENCE_BOX), page.locator(".board"), page.get_by_test_id("part-prediction"))
+    page.evaluate(f"top => {SCROLLED} += top", box(board)["y"] - 100)
+    part.dispatch_event("click")  # the picture is out of sight: a click by the mouse would scroll to it
+    come_to_rest(page)
+    assert box(sentence)["bottom"] <= box(board)["y"]
+
+
+def test_typing_in_the_sentence_does_not_scroll_the_page(shared_visitor: Visitor) -> None:
+    page = shared_visitor.on_screen(1366, 768).explore(MODEL)
+    come_to_rest(page)
+    page.evaluate(f"{SCROLLED} = 300")
+    field = box(page.get_by_test_id("sentence"))
+    page.mouse.click(field["x"] + 200, field["y"] + 10)
+    page.keyboard.type("a")
+    come_to_rest(page)
+    assert abs(page.evaluate(SCROLLED) - 300) < 10, "but for a line that the answer adds above"
 
 
 def test_the_map_keeps_its_height_after_the_note_on_another_mask(shared_visitor: Visitor) -> None:
@@ -94,6 +124,7 @@ def test_a_question_of_the_course_is_below_its_controls_beside_the_text(shared_v
     screen = shared_visitor.open("chapter=attention", "/course").get_by_test_id("screen-look-up")
     expect(screen.locator(".question")).to_be_visible()
     text, controls, question = (box(screen.locator(name)) for name in (".lesson", ".controls", ".question"))
+    assert screen.locator(".controls").evaluate("part => getComputedStyle(part).position") == "static"
     assert text["x"] + text["width"] < controls["x"] == question["x"]
     assert text["y"] == controls["y"] < controls["bottom"] < question["y"]
 

@@ -3,6 +3,7 @@
 import { AddressBar } from "../../ui/frontend/address.ts";
 import { CHOICE_EVENT, defineComponent, Reporter } from "../../ui/frontend/bridge.ts";
 import { listenTo } from "../../ui/frontend/dom/dom.ts";
+import { keepBelow } from "../../ui/frontend/dom/scrolling.ts";
 import { listenToHeads } from "../../ui/frontend/heads/heads_tab.ts";
 import { listenToLeaving } from "../../ui/frontend/leaving.ts";
 import { answerMask, tellMaskChanged } from "../../ui/frontend/mask_events.ts";
@@ -77,6 +78,7 @@ class Explore implements ExplorePage {
       listenToEdits(this),
       listenToPresenter(this, place),
       createWayBack(this),
+      keepBelow([...elements.root.querySelectorAll<HTMLElement>(".ask > .box")]),
       listenToChoices(this),
       answerMask(() => shownMask(this)),
       listenToLeaving(place, this.reporter),

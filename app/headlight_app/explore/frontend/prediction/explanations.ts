@@ -3,6 +3,7 @@
 import { updateChildren } from "../../../ui/frontend/dom/dom.ts";
 import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
 import { remembered } from "../../../ui/frontend/dom/memory.ts";
+import { takePress } from "../../../ui/frontend/heads/plot_events.ts";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.ts";
 import { chosenKey } from "../../../ui/frontend/state/token_selection.ts";
 import { createRows } from "../../../ui/frontend/views/rows.ts";
@@ -18,23 +19,21 @@ export function isExplanation(details: object) {
   return "analysis" in details && ["why", "ledger"].includes(String(details.analysis));
 }
 
-const memory = remembered((_: ExplorePage) => ({ weight: null as string | null, isNew: false }));
+const memory = remembered((_: ExplorePage) => ({ pressed: "" })); // the weight whose explanation is waited for
 
 export function drawExplanations(page: ExplorePage) {
   draw(page, "why", whyChoice(page), WHY_PAUSE);
-  const ledger = draw(page, "ledger", ledgerChoice(page), LEDGER_PAUSE);
-  if (!isOfNewWeight(page) || ledger.hidden || ledger.ariaBusy === "true") return;
-  memory(page).isNew = false;
-  ledger.scrollIntoView({ block: "nearest" }); // where one looks, as it opens below the map
+  const choice = ledgerChoice(page);
+  scrollToPressed(page, draw(page, "ledger", choice, LEDGER_PAUSE), JSON.stringify(choice));
 }
 
-/** Whether another weight was clicked, and its explanation has not been scrolled to; a link that is followed scrolls nowhere. */
-function isOfNewWeight(page: ExplorePage) {
-  const { pinned, key } = page.state.choice;
-  const [weight, known] = [JSON.stringify([pinned, key]), memory(page)];
-  known.isNew ||= known.weight !== null && known.weight !== weight;
-  known.weight = weight;
-  return known.isNew;
+/** Scrolls, once, to the explanation of a weight that was pressed in the plot, as it opens below; other choices scroll nowhere. */
+function scrollToPressed(page: ExplorePage, ledger: HTMLElement, weight: string) {
+  const known = memory(page);
+  if (takePress(page)) known.pressed = weight;
+  if (known.pressed === weight && ledger.ariaBusy === "true") return;
+  if (known.pressed === weight && !ledger.hidden) ledger.scrollIntoView({ block: "nearest" });
+  known.pressed = "";
 }
 
 /** The earlier rows stay, faded, until the new ones have arrived. @param choice null: nothing */

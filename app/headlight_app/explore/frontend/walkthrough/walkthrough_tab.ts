@@ -24,14 +24,15 @@ import { answersOf, openStep, shownWalkthrough, splitValues, walkthroughMemory }
 
 export default { draw: drawWalkthrough } as Tab;
 
-/** The ways back to the heads: a button, and Escape. @returns ends it */
+/** The ways back to the heads: a button, and Escape outside of menus, which it closes. @returns ends it */
 export function createWayBack(page: ExplorePage): () => void {
   const leave = () => {
     page.change({ tab: "heads" });
     page.view.elements.stage.focus();
   };
   const button = createButton("small", "‹ Back to heads", "back-to-heads", leave);
-  button.title = "Also with Escape";
+  button.title = "Also with Escape, outside of a menu or a text box";
+  button.setAttribute("aria-keyshortcuts", "Escape");
   find(page.view.panels.walkthrough, "header").prepend(button);
   const pressed = (event: KeyboardEvent) => {
     const [from] = event.composedPath();
