@@ -28,3 +28,7 @@ test("eight heads of a layer fit a phone, each as wide as a touch target of WCAG
   assert.equal(gridCells(324, { layers: 6, heads: 16 }, true).size, 24);
   assert.equal(gridCells(900, { layers: 2, heads: 2 }, true).size, 92);
 });
+
+test("on a tablet, where 44 pixels fit side by side, a finger has them, however many layers there are", () => {
+  for (const layers of [6, 12, 32]) assert.ok(gridCells(900, { layers, heads: 12 }, true).size >= 44, String(layers));
+});
