@@ -87,10 +87,11 @@ function colourTable(scale: number[][], end: number = 1) {
   });
 }
 
-/** The pixel of each level from the least number to the largest: nothing at zero, so that it is the ground in the dark too. */
+const [PURPLE, ORANGE] = [PURPLE_ORANGE[2], PURPLE_ORANGE[8]]; // legible on a white and on a dark ground
+/** The pixel of each level of a scale whose ends are as far below zero as above: at zero it is the ground, dark or light. */
 export const SIGNED_INK = Uint32Array.from({ length: 256 }, (_, level) => {
   const share = level / 127.5 - 1;
-  const [red, green, blue] = PURPLE_ORANGE[share < 0 ? 2 : 8];
+  const [red, green, blue] = share < 0 ? PURPLE : ORANGE;
   return ((Math.round(255 * Math.abs(share)) << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 });
 export const WEIGHT_COLOURS = colourTable(CIVIDIS);
