@@ -383,6 +383,17 @@ def test_two_traces_in_one_notebook_keep_apart(offline: Page, tmp_path: Path) ->
     assert "</script>" in shown and second.locator("b:visible").count() == 0
 
 
+def test_heads_of_a_saved_page_are_as_high_as_a_finger_needs(browser: Browser, tmp_path: Path) -> None:
+    loaded = load(find_checkpoint("stories-causal"))
+    run(loaded.model, loaded.tokenizer, SENTENCE).show().save(tmp_path / "heads.html")
+    context = browser.new_context(offline=True, viewport={"width": 390, "height": 844}, has_touch=True)
+    phone = context.new_page()
+    phone.goto((tmp_path / "heads.html").as_uri())
+    sizes = [head.bounding_box() for head in painted(phone).locator("[role=gridcell]").all()]
+    context.close()
+    assert sizes and all(box and box["width"] >= 24 and box["height"] >= 44 for box in sizes)
+
+
 def test_heads_of_a_saved_page_come_in_the_order_of_one_weight(offline: Page, tmp_path: Path) -> None:
     loaded = load(find_checkpoint("stories-causal"))
     trace = run(loaded.model, loaded.tokenizer, SENTENCE)

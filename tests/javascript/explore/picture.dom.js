@@ -107,6 +107,35 @@ test("an encoder-decoder has a row for each stack, with its cross-attention", as
   assert.match(page.text("vectors-reading"), /channel 0 of 64/);
 });
 
+test("the explanation of a weight that is pressed in the plot is scrolled to, once; no other choice scrolls", async () => {
+  const page = await explore({ text: WORDS, layer: 1, head: 1, pinned: [10], key: 4, sort: "query_key" });
+  let scrolled = 0;
+  page.get("ledger").scrollIntoView = () => scrolled++;
+  await settle();
+  assert.ok(page.shows("ledger"), "by a link");
+  page.press("ArrowLeft", "head-1-1");
+  page.press("ArrowRight");
+  await settle();
+  page.fill("pair-key", "3");
+  await settle();
+  assert.ok(page.shows("ledger"), "of the key in the menu");
+  page.fill("sentence", `${WORDS} fan`);
+  await shown(page, `${WORDS} fan`);
+  await settle();
+  assert.ok(page.shows("ledger"), "of the longer text");
+  page.press("Escape", "stage");
+  await settle();
+  assert.ok(!page.shows("ledger"));
+  assert.equal(scrolled, 0, "nothing was pressed in the plot");
+  for (const key of ["ArrowUp", "ArrowLeft", "Enter"]) page.press(key, "stage");
+  await settle();
+  assert.ok(page.shows("ledger"));
+  page.press("ArrowLeft", "head-1-1");
+  page.press("ArrowRight");
+  await settle();
+  assert.equal(scrolled, 1);
+});
+
 test("a weight leads to the head that wrote it", async () => {
   const page = await explore({ text: WORDS, layer: 1, head: 1, pinned: [11], key: 4 });
   await settle();

@@ -101,6 +101,23 @@ test("the numbers of a step are read channel by channel, and multiply", async ()
   assert.ok(Math.abs(first * second - product) <= 0.011 * Math.abs(product), reading);
 });
 
+test("a button and Escape lead back to the heads, but Escape at an open menu only closes it", async () => {
+  for (const leave of ["button", "Escape"]) {
+    const page = await walkthrough({ step: "weights" });
+    for (const part of ["presenter-menu", "presenter-menu-button"]) {
+      page.click("presenter-menu-button");
+      page.press("Escape", part);
+      await settle();
+      assert.ok(page.shows("stair") && page.get("presenter-menu").hidden, part);
+    }
+    if (leave === "button") page.click("back-to-heads");
+    else document.body.dispatchEvent(new KeyboardEvent("keydown", { key: leave, bubbles: true, composed: true }));
+    await settle();
+    assert.ok(page.shows("stage") && !page.shows("stair"), leave);
+    assert.equal(page.focused?.dataset.testid, "stage");
+  }
+});
+
 test("what an edit changes is said at its step", async () => {
   const page = await walkthrough({ step: "weights", edits: ["decoder.2.self.weights[1]=uniform"] });
   assert.match(page.text("stair-formula"), /Changed here by an edit/);

@@ -8,6 +8,7 @@ import {
   PURPLE_ORANGE,
   readableInk,
   SIGNED_COLOURS,
+  SIGNED_INK,
   WEIGHT_COLOURS,
 } from "../../../app/headlight_app/ui/frontend/charts/colours.ts";
 import { decodeWeight } from "../../../app/headlight_app/ui/frontend/weight_code.ts";
@@ -48,6 +49,13 @@ test("the smallest weight has the first colour, the largest the last", () => {
 test("no difference is white, and both signs are equally far from it", () => {
   assert.deepEqual(channels(SIGNED_COLOURS[128]), [255, 255, 255, 255]);
   assert.deepEqual(channels(SIGNED_COLOURS[1]), [...PURPLE_ORANGE[0], 255]);
+});
+
+test("numbers of a vector near zero show the ground, be it white or dark", () => {
+  for (const level of [127, 128]) assert.ok(SIGNED_INK[level] >>> 24 <= 1);
+  for (const level of [0, 255]) assert.equal(SIGNED_INK[level] >>> 24, 255);
+  assert.ok(channels(SIGNED_INK[0])[2] > channels(SIGNED_INK[0])[0], "purple");
+  assert.ok(channels(SIGNED_INK[255])[0] > channels(SIGNED_INK[255])[2], "orange");
 });
 
 test("codes are square roots of weights", () => {

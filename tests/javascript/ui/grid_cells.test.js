@@ -22,7 +22,13 @@ test("few heads are large, and too many heads stay distinguishable", () => {
   assert.equal(gridCells(301, { layers: 32, heads: 32 }).size, 16);
 });
 
-test("each head is a touch target; the rest is scrolled", () => {
-  assert.equal(gridCells(324, { layers: 6, heads: 8 }, true).size, 44);
+test("eight heads of a layer fit a phone, each as wide as a touch target of WCAG 2.2 AA; more are scrolled", () => {
+  const { size, gap } = gridCells(324, { layers: 6, heads: 8 }, true);
+  assert.ok(size >= 24 && EDGES + 8 * (size + gap) <= 324);
+  assert.equal(gridCells(324, { layers: 6, heads: 16 }, true).size, 24);
   assert.equal(gridCells(900, { layers: 2, heads: 2 }, true).size, 92);
+});
+
+test("on a tablet, where 44 pixels fit side by side, a finger has them, however many layers there are", () => {
+  for (const layers of [6, 12, 32]) assert.ok(gridCells(900, { layers, heads: 12 }, true).size >= 44, String(layers));
 });

@@ -3,6 +3,7 @@
 import { AddressBar } from "../../ui/frontend/address.ts";
 import { CHOICE_EVENT, defineComponent, Reporter } from "../../ui/frontend/bridge.ts";
 import { listenTo } from "../../ui/frontend/dom/dom.ts";
+import { keepBelow } from "../../ui/frontend/dom/scrolling.ts";
 import { listenToHeads } from "../../ui/frontend/heads/heads_tab.ts";
 import { listenToLeaving } from "../../ui/frontend/leaving.ts";
 import { answerMask, tellMaskChanged } from "../../ui/frontend/mask_events.ts";
@@ -25,6 +26,7 @@ import { ExploreState } from "./state.ts";
 import { drawTexts, listenToTexts } from "./texts.ts";
 import type { Choice, ExploreData, ExplorePage, Tab, TraceAnswer } from "./types.ts";
 import { createView, drawAnswer, drawAround, drawArrival, drawChoice, drawProblem } from "./view.ts";
+import { createWayBack } from "./walkthrough/walkthrough_tab.ts";
 
 const PATIENCE = 100; // milliseconds that a choice may wait for its answer before it is painted
 const TEXTS = ["text", "source", "text_pair", "chat"]; // a change of one changes the tokens
@@ -75,6 +77,8 @@ class Explore implements ExplorePage {
       listenTo(window, { popstate: () => this.#goBack() }),
       listenToEdits(this),
       listenToPresenter(this, place),
+      createWayBack(this),
+      keepBelow([...elements.root.querySelectorAll<HTMLElement>(".ask > .box")]),
       listenToChoices(this),
       answerMask(() => shownMask(this)),
       listenToLeaving(place, this.reporter),

@@ -5,6 +5,7 @@ import { elementsOf, find, findByTestId } from "../../ui/frontend/dom/elements.t
 import { headElements } from "../../ui/frontend/heads/heads_tab.ts";
 import { drawPredictions, markTarget } from "../../ui/frontend/heads/predictions.ts";
 import { drawTokenStrips } from "../../ui/frontend/heads/token_strip.ts";
+import { clearMeasurements } from "../../ui/frontend/plots/measurements.ts";
 import { showProblem } from "../../ui/frontend/questions.ts";
 import { drawEdits } from "./edits/edit_list.ts";
 import { drawPicture } from "./picture/picture.ts";
@@ -92,7 +93,9 @@ export function drawAnswer(page: ExplorePage) {
       ? `${answer.tokens.length} frames`
       : `${answer.tokens.length} of ${answer.context} tokens`;
   elements.status.textContent = `${read} · ${Math.round(answer.milliseconds)} ms`;
-  elements.notes.replaceChildren(...answer.notes.map((note) => createElement("p", "", note)));
+  const notes = answer.notes.map((note) => createElement("p", "", note));
+  if (elements.notes.textContent !== answer.notes.join("")) clearMeasurements(page); // the map fits the window below them
+  elements.notes.replaceChildren(...notes);
   drawTokenStrips(page);
   drawTokenIds(page);
   drawTerms(page);

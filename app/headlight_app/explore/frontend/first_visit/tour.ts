@@ -5,6 +5,7 @@ import { createButton, createElement, quotedToken, updateChildren } from "../../
 import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
 import { remembered } from "../../../ui/frontend/dom/memory.ts";
 import { formatPercent, formatSigned } from "../../../ui/frontend/dom/numbers.ts";
+import { bringIntoSight } from "../../../ui/frontend/dom/scrolling.ts";
 import { mostAttendedKey } from "../../../ui/frontend/heads/query_key_order.ts";
 import { switchHeads } from "../../../ui/frontend/state/head_ablation.ts";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.ts";
@@ -30,7 +31,6 @@ type Step = { words: (string | Node)[]; about?: "head-title" | "predictions"; ne
 
 const KEY = "headlight-tour";
 const [TRIES, WORTH_TELLING, LEAST] = [6, 0.02, 0.001]; // heads to try, and thresholds for the change of a share
-
 const LOWEST = 0.5; // of the window's height: the card covers parts that begin lower
 
 const memory = remembered((_: ExplorePage) => ({ offered: false, text: "", remove: () => {} }));
@@ -138,7 +138,7 @@ function showTour(page: ExplorePage, story: Story) {
   const show = (place: number) => {
     drawStep(card, steps, place, show, end);
     const { about } = steps[place];
-    if (about) bringIntoSight(findByTestId(page.view.elements.root, about));
+    if (about) bringIntoSight(findByTestId(page.view.elements.root, about), LOWEST);
   };
   const { group, layer, head } = story;
   const isShown = group.name === currentGroup(page).name; // unchanged, so that Streamlit does not rerun
@@ -147,12 +147,6 @@ function showTour(page: ExplorePage, story: Story) {
   page.view.elements.root.append(card);
   Object.assign(memory(page), { text: page.state.answer.question.text, remove: () => card.remove() });
   show(0);
-}
-
-/** Scrolls to a part unless its top is visible above the card. */
-function bringIntoSight(part: HTMLElement) {
-  const { top } = part.getBoundingClientRect();
-  if (top < 0 || top > LOWEST * innerHeight) part.scrollIntoView();
 }
 
 function drawStep(card: HTMLElement, steps: Step[], place: number, show: (place: number) => void, end: () => void) {

@@ -12,6 +12,7 @@ import {
 } from "../../../ui/frontend/dom/dom.ts";
 import { LIST_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.ts";
 import { remembered } from "../../../ui/frontend/dom/memory.ts";
+import { bringIntoSight } from "../../../ui/frontend/dom/scrolling.ts";
 import { table } from "../../../ui/frontend/dom/table.ts";
 import { maxPool } from "../../../ui/frontend/heads/thumbnails.ts";
 import { currentStyle } from "../../../ui/frontend/plots/measurements.ts";
@@ -30,10 +31,12 @@ type Drawn = { part: Part; button: HTMLButtonElement; canvas: HTMLCanvasElement 
 const SIZES = [
   { most: 620, heads: [184, 24], tokens: 96, vector: 76, positions: 44 }, // layers are stacked
   { most: 860, heads: [48, 40], tokens: 50, vector: 34, positions: 22 },
+  { most: 1000, heads: [76, 40], tokens: 50, vector: 34, positions: 22 },
   { most: Number.POSITIVE_INFINITY, heads: [76, 40], tokens: 66, vector: 76, positions: 44 },
 ];
 const INPUT = { line: 13, rows: 7 }; // pixels per line, and the maximum number of rows
 const GAP = 8;
+const LOWEST = 2 / 3; // of the window's height, where what a click opens may begin
 const NAMES: Partial<Record<Part["kind"], string>> = table({
   input: "tokens → vectors + positions",
   prediction: "prediction by layer",
@@ -121,15 +124,21 @@ function choiceOf(page: ExplorePage, part: Part) {
   return partChoice(part, { answers: part.stack === answering, predicts: predictions.length > 0 });
 }
 
-/** Opens a part; for the heads of a layer, also selects the head under the pointer if there is one. */
+/** Opens a part below the picture, and brings it into sight. */
 function enterPart(page: ExplorePage, part: Part, canvas: HTMLCanvasElement | null, event: MouseEvent) {
   const choice = choiceOf(page, part);
   if (!choice) return;
+  page.change({ ...choice, ...headUnder(page, part, canvas, event) });
+  bringIntoSight(page.view.elements.board, LOWEST);
+}
+
+/** The head of a layer under the pointer; nothing if there is none, or if a key was pressed. */
+function headUnder(page: ExplorePage, part: Part, canvas: HTMLCanvasElement | null, event: MouseEvent) {
   const group = groupOf(page, part);
-  if (part.kind !== "heads" || !canvas || !group || !event.detail) return page.change(choice); // or pressed by keyboard
+  if (part.kind !== "heads" || !canvas || !group || !event.detail) return {};
   const box = canvas.getBoundingClientRect();
   const head = headAt(layoutOf(page, group), group.heads, event.clientX - box.left, event.clientY - box.top);
-  page.change(head === null ? choice : { ...choice, head });
+  return head === null ? {} : { head };
 }
 
 function groupOf(page: ExplorePage, { attention }: Part) {

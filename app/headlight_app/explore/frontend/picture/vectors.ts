@@ -1,17 +1,11 @@
 // Vectors as strips of colour: each token's input to the first layer, and its position beside it.
 
-import { colour, PURPLE_ORANGE } from "../../../ui/frontend/charts/colours.ts";
+import { SIGNED_INK } from "../../../ui/frontend/charts/colours.ts";
 import { context2d } from "../../../ui/frontend/dom/dom.ts";
 import { remembered } from "../../../ui/frontend/dom/memory.ts";
 import type { ExplorePage, Found, InputVectorsAnswer } from "../types.ts";
 
 const SOON = 60; // milliseconds without typing before vectors are requested
-const LEVELS = 255;
-/** The pixel of each level in image data format; red is the lowest byte. */
-const PIXELS = Uint32Array.from({ length: LEVELS + 1 }, (_, level) => {
-  const [red, green, blue] = colour(level / LEVELS, PURPLE_ORANGE);
-  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
-});
 
 /** Rows of numbers, with a canvas of one pixel per number. */
 export type Strips = { rows: number; width: number; numbers: Float32Array; most: number; canvas: HTMLCanvasElement };
@@ -57,7 +51,7 @@ function createStrips(numbers: Float32Array, rows: number, width: number): Strip
   const pixels = new Uint32Array(image.data.buffer);
   for (let place = 0; place < rows * width; place++) {
     const share = Math.min(Math.max(numbers[place] / most, -1), 1);
-    pixels[place] = PIXELS[Math.round(((share + 1) / 2) * LEVELS)];
+    pixels[place] = SIGNED_INK[Math.round(((share + 1) / 2) * 255)];
   }
   context.putImageData(image, 0, 0);
   return { rows, width, numbers, most, canvas };

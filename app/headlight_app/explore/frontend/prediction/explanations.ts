@@ -2,6 +2,8 @@
 
 import { updateChildren } from "../../../ui/frontend/dom/dom.ts";
 import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
+import { remembered } from "../../../ui/frontend/dom/memory.ts";
+import { takePress } from "../../../ui/frontend/heads/plot_events.ts";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.ts";
 import { chosenKey } from "../../../ui/frontend/state/token_selection.ts";
 import { createRows } from "../../../ui/frontend/views/rows.ts";
@@ -17,9 +19,21 @@ export function isExplanation(details: object) {
   return "analysis" in details && ["why", "ledger"].includes(String(details.analysis));
 }
 
+const memory = remembered((_: ExplorePage) => ({ pressed: "" })); // the weight whose explanation is waited for
+
 export function drawExplanations(page: ExplorePage) {
   draw(page, "why", whyChoice(page), WHY_PAUSE);
-  draw(page, "ledger", ledgerChoice(page), LEDGER_PAUSE);
+  const choice = ledgerChoice(page);
+  scrollToPressed(page, draw(page, "ledger", choice, LEDGER_PAUSE), JSON.stringify(choice));
+}
+
+/** Scrolls, once, to the explanation of a weight that was pressed in the plot, as it opens below; other choices scroll nowhere. */
+function scrollToPressed(page: ExplorePage, ledger: HTMLElement, weight: string) {
+  const known = memory(page);
+  if (takePress(page)) known.pressed = weight;
+  if (known.pressed === weight && ledger.ariaBusy === "true") return;
+  if (known.pressed === weight && !ledger.hidden) ledger.scrollIntoView({ block: "nearest" });
+  known.pressed = "";
 }
 
 /** The earlier rows stay, faded, until the new ones have arrived. @param choice null: nothing */
@@ -33,6 +47,7 @@ function draw(page: ExplorePage, name: string, choice: Record<string, unknown> |
     updateChildren(place, ...createRows(rows, surroundings, { isOpen: false }));
   }
   place.hidden = !place.childElementCount;
+  return place;
 }
 
 /** Null for a prediction of the whole text, which is not explained here, and for a lone candidate. */

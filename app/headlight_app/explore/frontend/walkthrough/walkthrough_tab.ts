@@ -3,9 +3,11 @@
 
 import { answerNumber, bestWord } from "../../../ui/frontend/charts/answer_numbers.ts";
 import { fillSelect, tokenOptions } from "../../../ui/frontend/charts/charts.ts";
-import { inlineText, optionsOf } from "../../../ui/frontend/dom/dom.ts";
+import { createButton, inlineText, listenTo, optionsOf } from "../../../ui/frontend/dom/dom.ts";
+import { find } from "../../../ui/frontend/dom/elements.ts";
 import { loadMathematicsFont } from "../../../ui/frontend/fonts/mathematics.ts";
 import { markTokens } from "../../../ui/frontend/heads/token_strip.ts";
+import { isShortcut } from "../../../ui/frontend/shortcut.ts";
 import { clampHead, currentGroup } from "../../../ui/frontend/state/head_selection.ts";
 import {
   chooseQuery,
@@ -21,6 +23,24 @@ import { drawStepList } from "./step_list.ts";
 import { answersOf, openStep, shownWalkthrough, splitValues, walkthroughMemory } from "./walkthrough.ts";
 
 export default { draw: drawWalkthrough } as Tab;
+
+/** The ways back to the heads: a button, and Escape outside of menus, which it closes. @returns ends it */
+export function createWayBack(page: ExplorePage): () => void {
+  const leave = () => {
+    page.change({ tab: "heads" });
+    page.view.elements.stage.focus();
+  };
+  const button = createButton("small", "‹ Back to heads", "back-to-heads", leave);
+  button.title = "Also with Escape, outside of a menu or a text box";
+  button.setAttribute("aria-keyshortcuts", "Escape");
+  find(page.view.panels.walkthrough, "header").prepend(button);
+  const pressed = (event: KeyboardEvent) => {
+    const [from] = event.composedPath();
+    const isHere = from === document.body || event.composedPath().includes(page.view.elements.root); // not in a dialog
+    if (page.state.choice.tab === "walkthrough" && isHere && isShortcut(event, "Escape")) leave();
+  };
+  return listenTo(document, { keydown: pressed });
+}
 
 function drawWalkthrough(page: ExplorePage) {
   const group = currentGroup(page);

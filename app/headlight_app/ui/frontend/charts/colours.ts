@@ -87,6 +87,13 @@ function colourTable(scale: number[][], end: number = 1) {
   });
 }
 
+const [PURPLE, ORANGE] = [PURPLE_ORANGE[2], PURPLE_ORANGE[8]]; // legible on a white and on a dark ground
+/** The pixel of each level of a scale whose ends are as far below zero as above: at zero it is the ground, dark or light. */
+export const SIGNED_INK = Uint32Array.from({ length: 256 }, (_, level) => {
+  const share = level / 127.5 - 1;
+  const [red, green, blue] = share < 0 ? PURPLE : ORANGE;
+  return ((Math.round(255 * Math.abs(share)) << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+});
 export const WEIGHT_COLOURS = colourTable(CIVIDIS);
 export const SIGNED_COLOURS = colourTable(PURPLE_ORANGE);
 /** The pixels of weights on a colour scale that ends at `high`. @param high above 0, at most 1 */

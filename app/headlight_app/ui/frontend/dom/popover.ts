@@ -15,11 +15,13 @@ export function createPopover(
     if (open) opened();
   };
   button.onclick = () => show(Boolean(panel.hidden));
-  panel.addEventListener("keydown", ({ key }) => {
-    if (key !== "Escape") return;
+  const pressed = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || panel.hidden || event.defaultPrevented) return;
+    event.preventDefault(); // the key is used up: it does not leave what is behind the panel
     show(false);
     button.focus();
-  });
+  };
+  for (const part of [button, panel]) part.addEventListener("keydown", pressed);
   const end = listenTo(around, {
     pointerdown: (event) => {
       const inside = event.composedPath().some((part) => part === panel || part === button);

@@ -2,6 +2,7 @@
 
 import { closest } from "../dom/dom.ts";
 import { HORIZONTAL_STEPS, VERTICAL_STEPS } from "../dom/keyboard.ts";
+import { remembered } from "../dom/memory.ts";
 import { shownMatrix, tokenLines } from "../state/head_matrix.ts";
 import {
   activeColumn,
@@ -16,6 +17,15 @@ import type { MatrixAxis, Page } from "../types.ts";
 import { openPlot } from "./head_panel.ts";
 import { zoomByKey } from "./zoom.ts";
 
+const memory = remembered((_: Page) => ({ pressed: false }));
+
+/** Whether a weight in the plot was clicked, or chosen with Enter, since the last call. */
+export function takePress(page: Page) {
+  const { pressed } = memory(page);
+  memory(page).pressed = false;
+  return pressed;
+}
+
 /** The tokens under the pointer, in every plot. */
 export function onPlotMove(page: Page, event: MouseEvent) {
   setHover(page, openPlot(page).tokenAt(page, event));
@@ -25,6 +35,7 @@ export function onPlotClick(page: Page, event: MouseEvent) {
   if (closest(event, "button, input, select")) return;
   const place = openPlot(page).tokenAt(page, event, true);
   if (place?.query === null || place?.query === undefined) return;
+  memory(page).pressed = place.key !== null;
   const { choice } = page.state;
   const again = choice.pinned.length === 1 && choice.pinned[0] === place.query;
   // If heads are sorted by one weight, a click on another cell of the locked row chooses its key.
@@ -54,9 +65,11 @@ export function onPlotKey(page: Page, event: KeyboardEvent) {
       query: matrix.rows.tokens[row][0],
       key: step(matrix.columns, column === undefined ? 0 : column + right),
     });
-  } else if (event.key === "Enter" || event.key === " ")
-    lockQuery(page, matrix.rows.tokens[row][0], isMultiSelect(event), page.state.pointer?.key ?? null);
-  else if (event.key === "Escape") {
+  } else if (event.key === "Enter" || event.key === " ") {
+    const key = page.state.pointer?.key ?? null;
+    memory(page).pressed = key !== null;
+    lockQuery(page, matrix.rows.tokens[row][0], isMultiSelect(event), key);
+  } else if (event.key === "Escape") {
     if (page.state.pointer) setHover(page, null);
     else clearLocks(page);
   } else if (!zoomByKey(page, event)) return;

@@ -6,8 +6,9 @@ import type { CanvasStyle, Page } from "../types.ts";
 
 const PAGE = '[data-testid="stMainBlockContainer"]'; // the scrolled content, with Streamlit's own parts
 const ABOVE_LARGE_STAGE = 158; // pixels of the header and the panel's controls
-const [MIN_CELL_SIZE, FINGER] = [16, 44]; // least pixels of a thumbnail; the grid scrolls if they do not fit
-const EASY_CELL_SIZE = 24; // smaller thumbnails are closer together
+const MIN_CELL_SIZE = 16; // least pixels of a thumbnail; the grid scrolls if they do not fit
+const EASY_CELL_SIZE = 24; // smaller thumbnails are closer together; for a finger none is narrower, as WCAG 2.2 AA asks
+const TOUCH_CELL_SIZE = 44; // for a finger, if all heads of a layer fit; heads_tab.css makes every cell as high
 const MAX_CELL_SIZE = 92;
 const GRID_HEIGHT = 440; // maximal pixels for the thumbnails of all layers
 const GRID_EDGES = 38; // pixels of a row besides its thumbnails: the layer's number, and the padding
@@ -36,10 +37,11 @@ export function gridCells(
   { layers, heads }: { layers: number; heads: number },
   byFinger: boolean = false,
 ) {
-  const room = (gap: number) =>
-    Math.floor(Math.min((width - GRID_EDGES) / heads - gap, GRID_HEIGHT / layers - gap, MAX_CELL_SIZE));
+  const across = (gap: number) => Math.floor((width - GRID_EDGES) / heads - gap);
+  const room = (gap: number) => Math.min(across(gap), Math.floor(GRID_HEIGHT / layers - gap), MAX_CELL_SIZE);
   const gap = room(4) < EASY_CELL_SIZE ? 2 : 4;
-  return { size: Math.max(room(gap), byFinger ? FINGER : MIN_CELL_SIZE), gap };
+  const least = byFinger ? Math.max(EASY_CELL_SIZE, Math.min(TOUCH_CELL_SIZE, across(gap))) : MIN_CELL_SIZE;
+  return { size: Math.max(room(gap), least), gap };
 }
 
 /** The positions of the thumbnails, measured once for each layout. */
