@@ -43,6 +43,16 @@ def test_beside_the_open_sidebar_nothing_is_cut_on_a_small_laptop(shared_visitor
     assert frame.evaluate("frame => getComputedStyle(frame).scrollbarColor") == "auto", "or the bar would not be drawn"
 
 
+def test_what_shows_something_in_the_sidebar_takes_its_room(shared_visitor: Visitor) -> None:
+    page = shared_visitor.on_screen(1280, 720).explore(MODEL)
+    parts = page.get_by_test_id("stSidebar").get_by_test_id("stElementContainer")
+    heights = (
+        "parts => parts.filter(part => getComputedStyle(part).position === 'absolute').map(part => part.offsetHeight)"
+    )
+    expect(parts.locator(".headlight-brand").first).to_be_attached()
+    assert [height for height in parts.evaluate_all(heights) if height] == []
+
+
 LONG = "Once upon a time there was a little girl who lived with a dog and a cat near a lake. " * 3
 SENTENCE_BOX = ".box:has([data-testid=sentence])"
 SCROLLED = "document.querySelector('[data-testid=stMain]').scrollTop"
