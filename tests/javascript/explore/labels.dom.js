@@ -95,7 +95,7 @@ test("the layers show scores, in colours on both sides of zero", async () => {
   page.click("analysis-start");
   await until(() => page.text("analysis-start") === "Done");
   page.hover(page.one(".rows table button[aria-label^='Layer 1, head 1']"));
-  assert.match(page.text("view-note"), /^Layer 1, head 1: [+−]?[\d.e−]+, from −?[\d.]+ to −?[\d.]+$/);
+  assert.match(page.text("view-note"), /^Layer 1, head 1: [+−]?[\d.]+(·10⁻[⁰¹²³⁴-⁹])?, from −?[\d.]+ to −?[\d.]+$/);
   assert.doesNotMatch(page.text("analysis-status"), PERCENT);
   const ranked = page
     .all(".depths [data-testid=view-changes] li")
@@ -130,7 +130,7 @@ test("a label of a text rests on tokens by its own number", async () => {
   assert.match(wordsIn(stars, ".view-row"), /its score falls/);
   const lost = inTask(stars, ".token-chips small").map(wordsOf);
   assert.ok(
-    lost.every((words) => /^[+−]0\.0\d+$|^[+−][\d.]+e−\d$/.test(words)),
+    lost.every((words) => /^[+−]0\.0\d+$|^[+−][\d.]+·10⁻[⁰¹²³⁴-⁹]$/.test(words)),
     lost.join(" "),
   );
   const note = ".view-tokens [data-testid=view-note]";
