@@ -12,7 +12,7 @@ from headlight_app.export.views_page import show_views
 from headlight_app.positions.contract import EncodingCodeRequest
 
 TITLE, ICON, PATH = "Positions", ":material/waves:", "positions"
-READS = ("attention", "layer", "bias_head", "channels", "position")
+READS = ("attention", "layer", "bias_head", "channels", "position", "order_text")
 
 
 def show(state: State, entry: AvailableModel) -> None:
@@ -21,7 +21,7 @@ def show(state: State, entry: AvailableModel) -> None:
     if not state.presenter:  # in presenter mode the teacher explains, and the charts come first
         st.markdown(
             "Attention by itself sees a set of words: “dog bites man” and “man bites dog” would be the same to it. So "
-            "each model marks the position of each token. The open model does it like this:"
+            "each model marks the position of each token. Exchange two words, and see what the open model notices:"
         )
     question = state.question("").without_input
     show_views(PATH, state, question, READS)
