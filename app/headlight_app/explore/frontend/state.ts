@@ -3,6 +3,7 @@
 import type { Question } from "../../ui/frontend/contract.ts";
 import { State } from "../../ui/frontend/state/state.ts";
 import { EditHistory } from "./edits/edit_history.ts";
+import { answerBefore } from "./prediction/what_changed.ts";
 import type { Choice, ExploreAnswer, ExploreCatalogue, Settings, ToldChoice, TraceRequest } from "./types.ts";
 
 export class ExploreState extends State<Choice, ExploreCatalogue, ExploreAnswer> {
@@ -11,6 +12,8 @@ export class ExploreState extends State<Choice, ExploreCatalogue, ExploreAnswer>
   writesTarget;
   /** Whether the box of the second text is open although it is empty. */
   opensPair = false;
+  /** The answer before the last change of the model. */
+  answerBefore: ExploreAnswer | null = null;
   #problem = "";
   #answered = 0;
   settings;
@@ -69,6 +72,7 @@ export class ExploreState extends State<Choice, ExploreCatalogue, ExploreAnswer>
 
   /** Adopts the edit names of the answer: a link may use TransformerLens names. */
   receive(answer: ExploreAnswer, number = this.#answered) {
+    this.answerBefore = answerBefore(this.latestAnswer, answer, this.answerBefore);
     super.receive(answer);
     this.correct({ edits: answer.question.edits });
     if (this.writesTarget) this.correct({ text: answer.question.text });
