@@ -537,7 +537,7 @@ def test_a_projector_shows_sentence_map_and_prediction_at_once(shared_visitor: V
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
     assert page.get_by_test_id("stMain").evaluate("main => getComputedStyle(main).outlineStyle") == "none"
-    page.get_by_role("button", name="Variants").click()
+    page.get_by_test_id("presenter-menu-button").click()
     page.get_by_test_id("variant-masks").select_option("none")
     wait_for_address(page, masks="none", presenter="1")
     for model, answer in ANSWERS_OF_TASKS.items():

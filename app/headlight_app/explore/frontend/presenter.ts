@@ -8,7 +8,7 @@ import { clearLayout } from "../../ui/frontend/heads/heads_tab.ts";
 import { togglePresenter } from "../../ui/frontend/presenter.ts";
 import type { ExplorePage } from "./types.ts";
 
-const IN_MENU = [".order", ".examples", ".changes-bar", ".export"];
+const IN_MENU = [".order", ".examples", ".parts-bar", ".changes-bar", ".export"];
 
 type Moved = { part: HTMLElement; home: Comment }; // a part in the menu, and the placeholder at its original place
 

@@ -7,6 +7,7 @@ import { drawPredictions, markTarget } from "../../ui/frontend/heads/predictions
 import { drawTokenStrips } from "../../ui/frontend/heads/token_strip.ts";
 import { showProblem } from "../../ui/frontend/questions.ts";
 import { drawEdits } from "./edits/edit_list.ts";
+import { drawPartsBar } from "./mask/parts_bar.ts";
 import { drawPicture } from "./picture/picture.ts";
 import { announcePrediction } from "./prediction/announcement.ts";
 import { drawExplanations, isExplanation } from "./prediction/explanations.ts";
@@ -64,6 +65,7 @@ export function exploreElements(place: ParentNode) {
     notes: named("notes"),
     answer: find(place, ".answer"),
     board: find(place, ".board"),
+    partsBar: named("parts"),
     modelPicture: named("picture"),
     edits: named("edits"),
     changes: button("changes"),
@@ -96,6 +98,7 @@ export function drawAnswer(page: ExplorePage) {
   drawTokenStrips(page);
   drawTokenIds(page);
   drawTerms(page);
+  drawPartsBar(page);
   announcePrediction(page);
   drawPredictions(page);
   drawEdits(page);
