@@ -21,7 +21,7 @@ def show(state: State, entry: AvailableModel) -> None:
     if not state.presenter:  # in presenter mode the teacher explains, and the charts come first
         st.markdown(
             "Attention by itself sees a set of words: “dog bites man” and “man bites dog” would be the same to it. So "
-            "each model marks the position of each token. Exchange two words, and see what the open model notices:"
+            "each model marks the position of each token."
         )
     question = state.question("").without_input
     show_views(PATH, state, question, READS)

@@ -86,7 +86,7 @@ test("words of one's own are exchanged while they are typed, with positions and 
   assert.deepEqual(matrices().slice(0, 2), ["[CLS] dog bit es man [SEP]", "[CLS] man bit es dog [SEP]"]);
   assert.match(
     page.text("views"),
-    /With positions ?The two orders differ.*Without positions ?The two orders are the same/,
+    /With positions: Layer 2 · Head 3 ?The two orders differ.*Without positions: Layer 2 · Head 3 ?The two orders are the same/,
   );
   page.fill(page.one(".view-input input"), "cat saw boy");
   await settle();
