@@ -2,8 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answerBefore, describeChange } from "../../../app/headlight_app/explore/frontend/prediction/what_changed.ts";
+import {
+  answerBefore,
+  changeInWords,
+  describeChange,
+} from "../../../app/headlight_app/explore/frontend/prediction/what_changed.ts";
 import { decodeWeight, encodeWeight } from "../../../app/headlight_app/ui/frontend/weight_code.ts";
+import { AS_TRAINED, createPage, GROUP } from "./page.js";
 
 /** @import { Pattern } from "../../../app/headlight_app/explore/frontend/prediction/what_changed.ts" */
 /** @import { ExploreAnswer } from "../../../app/headlight_app/explore/frontend/types.ts" */
@@ -142,11 +147,11 @@ function checked(sentence, before, after, names) {
     if (stripe[2] === "gone") claims.push(was > 0.28 && now < 0.12);
     if (stripe[2] === "new") claims.push(now > 0.28 && was < 0.12);
   }
-  const least = sentence.match(/no weight changes by more than ([\d.]+)/);
+  const least = sentence.match(/no weight changes by more than (\d+\.\d+)/);
   if (least)
     claims.push(
       before.every((row, query) =>
-        row.every((was, key) => !(Math.abs((after[query][key] || 0) - was) > Number(least[1]))),
+        row.every((was, key) => Math.abs((after[query][key] || 0) - (was || 0)) <= Number(least[1])),
       ),
     );
   return claims;
@@ -176,8 +181,97 @@ test("a change of the text is not compared, and another query keeps what was com
   const answer = (/** @type {object} */ changes) =>
     /** @type {ExploreAnswer} */ (/** @type {unknown} */ ({ question: { ...question, ...changes } }));
   const [one, off, typed] = [answer({}), answer({ edits: ["x"] }), answer({ text: "ab" })];
-  assert.equal(answerBefore(null, one, null), null);
-  assert.equal(answerBefore(one, off, null), one);
-  assert.equal(answerBefore(off, answer({ edits: ["x"] }), one), one);
-  assert.equal(answerBefore(one, typed, one), null);
+  assert.equal(answerBefore(null, one, null, false), null);
+  assert.equal(answerBefore(one, off, null, false), one);
+  assert.equal(answerBefore(off, answer({ edits: ["x"] }), one, false), one);
+  assert.equal(answerBefore(one, typed, one, false), null);
+  assert.equal(answerBefore(off, answer({ edits: ["y"] }), one, true), one, "the same slider");
+  assert.equal(answerBefore(off, answer({ edits: ["x"], masked_positions: [1] }), one, true), off);
+});
+
+test("equal names have their positions, and what looks like another token is no space", () => {
+  const tokens = ["a", " ", " a", "\n"];
+  const before = uniform(4, () => true);
+  const after = before.map((row, query) => (query === 3 ? [0, 1, 0, 0] : row));
+  assert.equal(
+    describeChange(pattern(before, tokens), pattern(after, tokens), "H"),
+    "H: “¶” gives “·” 100 % of its attention, before 25 %.",
+  );
+  const other = before.map((row, query) => (query === 2 ? [1, 0, 0, 0] : row));
+  assert.match(describeChange(pattern(before, tokens), pattern(other, tokens), "H"), /“a” \(2\) gives “a” \(0\) 100 %/);
+});
+
+test("two weights are no stripe", () => {
+  const before = uniform(3, () => true);
+  const after = before.map((row, query) => row.map((_, key) => Number(query === key)));
+  assert.match(said(before, after), /^H: “The” gives “The” 100 %/);
+});
+
+/** A page whose model is changed: each answer has the pattern of head 1 of layer 0. */
+function changedPage() {
+  const { page, state } = createPage({ layer: 0, head: 1 });
+  const size = GROUP.layers * GROUP.heads * 9;
+  const answer = (/** @type {number[][]} */ rows) => {
+    const bytes = new Uint8Array(size).fill(1);
+    bytes.set(rows.flat().map(encodeWeight), 9);
+    state.receive({ ...state.answer, bytes, question: { ...state.answer.question, ...state.question, text: "A" } });
+    return changeInWords(page);
+  };
+  return { page, state, answer };
+}
+
+/** @param {number[]} shares of the diagonal */
+const diagonals = (shares) =>
+  shares.map((share) => [0, 1, 2].map((query) => [0, 1, 2].map((key) => (query === key ? share : (1 - share) / 2))));
+
+test("a slider that is moved is told from its beginning on, and the next one from there", () => {
+  const { page, state, answer } = changedPage();
+  const [none, some, most, all] = diagonals([0, 0.3, 0.6, 0.9]);
+  assert.equal(answer(none), "");
+  state.history.beginStroke();
+  page.change({ edits: ["decoder.0.self.scores=scale:2"] });
+  assert.match(answer(some), /30 % of its attention, before 0 %/);
+  page.change({ edits: ["decoder.0.self.scores=scale:3"] });
+  assert.match(answer(most), /60 % of its attention, before 0 %/);
+  state.history.endStroke();
+  assert.match(answer(most), /60 % of its attention, before 0 %/, "the same model, another query");
+  page.change({ edits: ["decoder.0.self.scores=scale:4"] });
+  assert.match(answer(all), /90 % of its attention, before 60 %/);
+  page.change({ masked_positions: [1] });
+  assert.match(answer(some), /30 % of its attention, before 90 %/);
+});
+
+test("nothing is said where an edit of the head's own weights may leave 0 to 1", () => {
+  const [none, all] = diagonals([0, 1]);
+  for (const [edit, isSaid] of /** @type {const} */ ([
+    ["decoder.0.self.weights[1]=scale:3", false],
+    ["decoder.*.self.weights[0:2]=add:1", false],
+    ["decoder.0.self.weights=set:-1", false],
+    ["decoder.0.self.weights[1]=from:B", false],
+    ["decoder.0.self.weights[1, 0]=set:0", true],
+    ["decoder.0.self.weights[2]=scale:3", true],
+    ["decoder.0.self.weights[2:]=scale:3", true],
+    ["decoder.1.self.weights=scale:3", true],
+    ["encoder.0.self.weights=scale:3", true],
+    ["decoder.0.self.scores=scale:3", true],
+  ])) {
+    const { page, answer } = changedPage();
+    answer(none);
+    page.change({ edits: [edit] });
+    assert.equal(answer(all) !== "", isSaid, edit);
+    page.change({ variant: { ...AS_TRAINED, masks: "none" }, edits: [] });
+    assert.equal(answer(none) !== "", isSaid, `${edit} before`);
+  }
+});
+
+test("the weights are compared once for each answer and head", () => {
+  const { page, state, answer } = changedPage();
+  const [none, all] = diagonals([0, 1]);
+  answer(none);
+  page.change({ edits: ["decoder.0.self.scores=scale:3"] });
+  const words = answer(all);
+  state.answer.bytes.fill(0);
+  assert.equal(changeInWords(page), words);
+  page.change({ head: 0 });
+  assert.notEqual(changeInWords(page), words);
 });

@@ -16,6 +16,8 @@ export class ExploreState extends State<Choice, ExploreCatalogue, ExploreAnswer>
   answerBefore: ExploreAnswer | null = null;
   #problem = "";
   #answered = 0;
+  /** The number of changes at the last answer. */
+  #changes = 0;
   settings;
 
   constructor(told: ToldChoice, catalogue: ExploreCatalogue, settings: Settings) {
@@ -72,7 +74,9 @@ export class ExploreState extends State<Choice, ExploreCatalogue, ExploreAnswer>
 
   /** Adopts the edit names of the answer: a link may use TransformerLens names. */
   receive(answer: ExploreAnswer, number = this.#answered) {
-    this.answerBefore = answerBefore(this.latestAnswer, answer, this.answerBefore);
+    const { changes } = this.history;
+    this.answerBefore = answerBefore(this.latestAnswer, answer, this.answerBefore, changes === this.#changes);
+    this.#changes = changes;
     super.receive(answer);
     this.correct({ edits: answer.question.edits });
     if (this.writesTarget) this.correct({ text: answer.question.text });

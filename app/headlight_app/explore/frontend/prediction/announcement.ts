@@ -29,13 +29,13 @@ export function announcedChange(
   now: Known,
   prediction: Prediction | undefined,
   changed: boolean,
-  ofHead: string = "",
+  ofHead: () => string = () => "",
 ) {
   const isMasked = known?.text === now.text && known.masked !== now.masked; // otherwise the masks went with the text
   if (!known || (known.model === now.model && !isMasked)) return "";
   const predicted = prediction?.candidates.length ? [announcedPrediction(prediction, changed)] : [];
   const fresh = now.notes.filter((note) => !known.notes.includes(note));
-  return [...predicted, ...(ofHead ? [ofHead.replace(/\.$/, "")] : []), ...fresh].join(". ");
+  return [...predicted, ofHead().replace(/\.$/, ""), ...fresh].filter(Boolean).join(". ");
 }
 
 /** Announces an answer once it is drawn. */
@@ -48,11 +48,7 @@ export function announcePrediction(page: ExplorePage) {
     text: JSON.stringify([text, source, text_pair, chat]),
     notes: answer.notes,
   };
-  const words = announcedChange(
-    memory(page).known,
-    now,
-    answer.predictions[0],
-    countChanges(choice) > 0,
+  const words = announcedChange(memory(page).known, now, answer.predictions[0], countChanges(choice) > 0, () =>
     changeInWords(page),
   );
   memory(page).known = now;

@@ -1,9 +1,11 @@
 // What a change of the model has changed in the picture of a head, in words: computed from the weights before and after.
 
 import { inlineText } from "../../../ui/frontend/dom/dom.ts";
+import { remembered } from "../../../ui/frontend/dom/memory.ts";
+import { parseEdit } from "../../../ui/frontend/state/edit_words.ts";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.ts";
 import { decodeWeight } from "../../../ui/frontend/weight_code.ts";
-import type { ExploreAnswer, ExplorePage } from "../types.ts";
+import type { AttentionGroup, ExploreAnswer, ExplorePage } from "../types.ts";
 
 /** The weights of a head, row by row; NaN where the mask forbids the cell. */
 export type Pattern = { queries: string[]; keys: string[]; weights: Float32Array; isSelf: boolean };
@@ -12,6 +14,7 @@ const TOLD = 0.1; // least change of a weight that is told
 const [STRONG, FAINT] = [0.3, 0.1]; // shares of the attention, from which a stripe is seen and below which it is not
 const ROUNDING = 0.008; // of two weights in byte codes
 const FEW = 3; // tokens that are named one by one
+const LEAST_CELLS = 3; // of a stripe that is compared: fewer are single weights
 
 /** Stripes of a picture, of tokens at themselves, the one before, the next and the first: from which query, which key. */
 const STRIPES: [words: string, from: number, key: (query: number) => number][] = [
@@ -21,27 +24,48 @@ const STRIPES: [words: string, from: number, key: (query: number) => number][] =
   ["the column of the first token", 2, () => 0],
 ];
 
-/** The answer to compare with: the one before the last change of the model; null if the text is another one. */
-export function answerBefore(last: ExploreAnswer | null, now: ExploreAnswer, before: ExploreAnswer | null) {
+/** The last comparison, and what it compared. */
+const memory = remembered((_: ExplorePage) => ({ compared: [] as unknown[], words: "" }));
+
+/**
+ * The answer to compare with: the one before the last change of the model; null if the text is another one.
+ * @param goesOn whether the change is a part of the last one, such as a slider that is still being moved
+ */
+export function answerBefore(
+  last: ExploreAnswer | null,
+  now: ExploreAnswer,
+  before: ExploreAnswer | null,
+  goesOn: boolean,
+) {
   const input = ({ question }: ExploreAnswer) => {
     const { model, text, source, text_pair, chat, image, measure } = question;
     return JSON.stringify([model, text, source, text_pair, chat, image, measure]);
   };
-  const change = ({ question: { variant, edits, masked_positions, patch_from } }: ExploreAnswer) =>
-    JSON.stringify([variant, edits, masked_positions, patch_from]);
+  const parts = ({ question: { variant, edits } }: ExploreAnswer) => JSON.stringify([variant, edits]);
+  const others = ({ question: { masked_positions, patch_from } }: ExploreAnswer) =>
+    JSON.stringify([masked_positions, patch_from]);
   if (!last || input(last) !== input(now)) return null;
-  return change(last) === change(now) ? before : last;
+  if (others(last) !== others(now)) return last;
+  if (parts(last) === parts(now)) return before;
+  return (goesOn && before) || last;
 }
 
 /** What the last change of the model has changed in the chosen head; "" if that cannot be told. */
 export function changeInWords(page: ExplorePage) {
   const { answerBefore: before, latestAnswer: now, choice } = page.state;
-  const [old, after] = [before && patternOf(page, before), now && patternOf(page, now)];
-  if (!old || !after || old.weights.length !== after.weights.length) return "";
-  return describeChange(old, after, `Layer ${choice.layer} · Head ${choice.head}`);
+  if (!before || !now) return "";
+  const known = memory(page);
+  const compared = [before, now, currentGroup(page)?.name, choice.layer, choice.head];
+  if (compared.every((each, place) => each === known.compared[place])) return known.words;
+  const after = patternOf(page, now);
+  const old = after && patternOf(page, before);
+  if (!old || old.weights.length !== after.weights.length) return "";
+  const words = describeChange(old, after, `Layer ${choice.layer} · Head ${choice.head}`);
+  Object.assign(known, { compared, words });
+  return words;
 }
 
-/** The chosen head in an answer; null if the answer does not have each of its weights. */
+/** The chosen head in an answer; null if the answer does not have each of its weights, from 0 to 1. */
 function patternOf(page: ExplorePage, answer: ExploreAnswer): Pattern | null {
   const { layer, head } = page.state.choice;
   const name = currentGroup(page)?.name;
@@ -49,12 +73,24 @@ function patternOf(page: ExplorePage, answer: ExploreAnswer): Pattern | null {
   if (!group || group.pending || group.shows || layer >= group.layers || head >= group.heads) return null;
   const { rows, columns, pooled_shape, kind } = group;
   if (pooled_shape[0] !== rows || pooled_shape[1] !== columns) return null;
+  if (answer.question.edits.some((edit) => setsWeights(page, edit, group))) return null;
   const texts = (side: string) =>
     ((side === "source" && answer.source_tokens) || answer.tokens).map(({ text }) => text);
   const from = group.offset + (layer * group.heads + head) * rows * columns;
   const weights = Float32Array.from(answer.bytes.subarray(from, from + rows * columns), decodeWeight);
   const [queries, keys] = [texts(group.queries).slice(0, rows), texts(group.keys).slice(0, columns)];
   return { queries, keys, weights, isSelf: kind === "self" };
+}
+
+/** Whether an edit gives the chosen head other weights than 0, which may be below 0 or above 1. */
+function setsWeights(page: ExplorePage, edit: string, { stack, kind }: Pick<AttentionGroup, "stack" | "kind">) {
+  const { layer, head } = page.state.choice;
+  const read = parseEdit(page.state, edit);
+  if (read?.hookPoint !== "weights" || read.stack !== stack || read.part !== kind) return false;
+  if (read.layer !== "*" && Number(read.layer) !== layer) return false;
+  const [first, end] = (read.at.head || ":").split(":");
+  const isOfHead = end === undefined ? Number(first) === head : head >= Number(first) && (!end || head < Number(end));
+  return isOfHead && !(read.operation === "set" && read.number === 0);
 }
 
 /** @param head its name */
@@ -110,10 +146,11 @@ function listed({ keys, isSelf }: Pattern, list: number[], query: number) {
   return names.length === 1 ? names[0] : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
-/** A token in words; one of several equal ones with its position. */
+/** A token in words; one of several that look the same with its position. */
 function quoted(tokens: string[], place: number) {
-  const isOne = tokens.filter((token) => token === tokens[place]).length === 1;
-  return `“${inlineText(tokens[place].trim())}”${isOne ? "" : ` (${place})`}`;
+  const names = tokens.map(inlineText);
+  const isOne = names.filter((name) => name === names[place]).length === 1;
+  return `“${names[place]}”${isOne ? "" : ` (${place})`}`;
 }
 
 /** The stripe that has changed most; null if none has changed much. */
@@ -140,13 +177,13 @@ function changedStripe(before: Pattern, after: Pattern) {
   return `${words} ${verb}, ${percent(was)} of the attention before, ${percent(now)} now.`;
 }
 
-/** The mean weight in a stripe; NaN if it is too short. */
+/** The mean weight in a stripe; 0, so that it never changes, if it is too short. */
 function share({ weights, queries, keys }: Pattern, from: number, keyOf: (query: number) => number) {
   const cells = queries.flatMap((_, query) => {
     const key = keyOf(query);
     return query >= from && key >= 0 && key < keys.length ? [weights[query * keys.length + key] || 0] : [];
   });
-  return cells.length < 2 ? 0 : cells.reduce((sum, weight) => sum + weight, 0) / cells.length;
+  return cells.length < LEAST_CELLS ? 0 : cells.reduce((sum, weight) => sum + weight, 0) / cells.length;
 }
 
 /** The weight that has changed most; that of a cell which the mask forbids is 0. */
