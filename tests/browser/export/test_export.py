@@ -531,7 +531,8 @@ def test_a_projector_shows_sentence_map_and_prediction_at_once(shared_visitor: V
     page = shared_visitor.explore(asked(presenter=1), sentence=SENTENCE)
     page.get_by_test_id("head-switch").click()
     expect(page.get_by_test_id("predictions")).to_contain_text("as trained")
-    expect_on_projectors(page, "sentence", "grid", "stage", "reading", "predictions")
+    expect(page.get_by_test_id("hint")).to_contain_text("is off: it looks at nothing.")
+    expect_on_projectors(page, "sentence", "grid", "hint", "stage", "reading", "predictions")
     width, height = PROJECTORS[-1]
     page.get_by_test_id("stMain").click(position={"x": width - 6, "y": height - 6})
     page.keyboard.press("Tab")

@@ -193,7 +193,7 @@ def test_a_positional_encoding_opens_the_model_trained_with_it_or_rewires_this_o
     wait_for_address(page, model=sinusoidal, side_b=f"model={rope}&positional_encoding=")
 
 
-@pytest.mark.parametrize("size", with_journeys(((1366, 768), (390, 844)), (1366, 768)), ids=str)
+@pytest.mark.parametrize("size", with_journeys(((1366, 768), (390, 844), (844, 390)), (1366, 768)), ids=str)
 def test_mask_and_positions_are_in_sight_and_say_how_they_are(
     browser: Browser, server: Server, size: tuple[int, int]
 ) -> None:
@@ -203,6 +203,7 @@ def test_mask_and_positions_are_in_sight_and_say_how_they_are(
         for part, state in (("masks", "Causal · as trained"), ("positional_encoding", "RoPE (rotary) · as trained")):
             expect(control(page, part)).to_be_in_viewport(ratio=1)
             expect(control(page, part).locator("option:checked")).to_have_text(state)
+        expect(control(page, "masks")).to_have_accessible_description("Which tokens a token may look at.")
         expect(page.get_by_test_id("parts")).to_have_count(1)
 
 

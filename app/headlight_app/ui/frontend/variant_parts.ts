@@ -36,6 +36,7 @@ export class PartLists {
   #place;
   #change;
   #open;
+  #isBar;
   #variant: Variant = { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" };
   #drawn = "";
   #number: HTMLElement | null = null;
@@ -43,11 +44,18 @@ export class PartLists {
   /**
    * @param place of the lists, and of a slider for the number of a mask
    * @param open opens another model with its own positional encoding; other choices stay
+   * @param isBar what each list is about is said by its tooltip, not by a line below it
    */
-  constructor(place: HTMLElement, change: (patch: Partial<Variant>) => void, open: (model: string) => void) {
+  constructor(
+    place: HTMLElement,
+    change: (patch: Partial<Variant>) => void,
+    open: (model: string) => void,
+    isBar: boolean = false,
+  ) {
     this.#place = place;
     this.#change = change;
     this.#open = open;
+    this.#isBar = isBar;
   }
 
   draw(parts: VariantParts, variant: Variant, terms: Record<string, Term>) {
@@ -60,8 +68,8 @@ export class PartLists {
       updateChildren(
         find(this.#place, ".parts"),
         ...parts.fields.flatMap((part) => [
-          this.#createSelect(parts, part, shown[part.field]),
-          createTerm(terms, part.field),
+          this.#createSelect(parts, part, shown[part.field], this.#isBar ? terms[part.field].sentence : ""),
+          ...(this.#isBar ? [] : [createTerm(terms, part.field)]),
           ...this.#rewiredNote(parts, part, shown[part.field]),
         ]),
       );
@@ -70,12 +78,12 @@ export class PartLists {
     this.#drawNumber(hasMasks ? parts.mask_arguments[kind] : undefined, kind, argument);
   }
 
-  #createSelect(parts: VariantParts, { field, title, options }: VariantField, chosen: string) {
+  #createSelect(parts: VariantParts, { field, title, options }: VariantField, chosen: string, tooltip: string) {
     const known = options.some(([value]) => value === chosen);
     const [asTrained, ...others] = options.map(
       ([value, name]) => new Option(name, value, false, value === (known ? chosen : "")),
     );
-    const select = createElement("select", "", [asTrained], { testid: `variant-${field}` });
+    const select = createElement("select", "", [asTrained], { testid: `variant-${field}`, title: tooltip });
     if (field !== "positional_encoding") select.append(...others);
     else select.append(...openable(parts, options), group("Rewire these weights with", others));
     select.onchange = () => {

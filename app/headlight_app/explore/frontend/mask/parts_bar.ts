@@ -44,7 +44,8 @@ function createBar(page: ExplorePage) {
   const painter = new MaskPainter(cells, (painted) =>
     change({ masks: paintedMask(parseMask(page.state.choice.variant.masks).base, painted) }),
   );
-  return { lists: new PartLists(place, change, (model) => openModel(page, model)), painter, paint, cells };
+  const lists = new PartLists(place, change, (model) => openModel(page, model), true);
+  return { lists, painter, paint, cells };
 }
 
 /** Opens a model with its own positional encoding; all other choices stay. */
