@@ -225,7 +225,7 @@ class Explore:
         return taken
 
     def select(self, text: str, part: str, option: str) -> float:
-        """Make another choice in the sidebar for an uncached text; afterwards restore the model as trained."""
+        """Choose another mask or positional encoding for an uncached text; afterwards restore the model as trained."""
         self.say(text)
         chosen = self.page.get_by_test_id(f"variant-{part}")
         taken = self.quietly(self.root, ANSWER, "input", partial(chosen.select_option, option))

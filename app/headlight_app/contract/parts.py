@@ -243,6 +243,14 @@ class MaskArgument(Struct, frozen=True, kw_only=True):
     limits: tuple[int, int]
 
 
+class VariantChoices(Struct, frozen=True, kw_only=True):
+    """What can be replaced in any model: the parts by field of Variant, and the masks that only a link can select."""
+
+    parts: dict[str, PartChoices]
+    unlisted_masks: dict[str, str]
+    mask_arguments: dict[str, MaskArgument]
+
+
 class CodeSection(Struct, frozen=True):
     """A part of the program: its title, its LaTeX formula (may be empty), and its source."""
 

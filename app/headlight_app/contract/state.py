@@ -89,8 +89,8 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
     The tab Step by step shows `step`, the tab Layers shows `analysis`; there `lens` is the logit lens or the tuned
     lens, `least_share` the percentage from which the information flow shows a share, `patch` is the kind of the
     patching map, and `neuron` opens the feed-forward of a layer ("3") or one of its neurons ("3.120"). Positions draws
-    some `channels` (or pairs of them; empty: a few of all), compares with a `position` (-1: the middle one), and maps
-    the biases of `bias_head` (-1: the first).
+    some `channels` (or pairs of them; empty: a few of all), compares with a `position` (-1: the middle one), maps the
+    biases of `bias_head` (-1: the first), and exchanges two words of `order_text` (empty: of an example).
     """
 
     model: Name = ""
@@ -114,6 +114,7 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
     channels: Positions = ()  # of Positions
     position: NumberOrUnset = -1
     bias_head: NumberOrUnset = -1
+    order_text: Text = ""
     chapter: Label = ""  # of the Course, and its open screen
     screen: Label = ""
     course_inputs: Encoded = ""  # changed inputs of its screens, as in `look-up.sharpness=3`, URL-encoded
@@ -125,7 +126,7 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @property
     def too_long(self) -> bool:
         """Whether the texts are too long for a URL."""
-        texts = self.text or "", self.source or "", self.text_pair, self.other_text, self.patch_from
+        texts = self.text or "", self.source or "", self.text_pair, self.other_text, self.patch_from, self.order_text
         return sum(map(len, texts)) > MAX_ADDRESS_LENGTH
 
     def change(self, /, **choices: Any) -> State:

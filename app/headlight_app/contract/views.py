@@ -29,8 +29,9 @@ class RowsRequest(QuestionRequest[A_co], Generic[A_co], frozen=True, kw_only=Tru
         return (*QuestionRequest.images(self), *filter(None, [self.choice.patch_from]))
 
     def texts(self) -> tuple[str, ...]:
-        """The texts of the question, the one to patch from, and the one to compare with."""
-        return *QuestionRequest.texts(self), self.choice.patch_from, self.choice.other_text
+        """The texts of the question, the one to patch from, and those to compare with and to exchange words of."""
+        choice = self.choice
+        return *QuestionRequest.texts(self), choice.patch_from, choice.other_text, choice.order_text
 
 
 class ViewsAnswer(Answer, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ from headlight_app.contract.parts import (
     Prediction,
     Sound,
     Token,
+    VariantChoices,
 )
 from headlight_app.contract.question import Index, NumberOrUnset, Position, Question
 from headlight_app.contract.reply import FileAnswer
@@ -472,6 +473,7 @@ class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
     hears: bool
     attention_functions: tuple[AttentionFunctionRow, ...]
     analyses: tuple[AnalysisRow, ...]
+    variants: VariantChoices
     catalogue: Catalogue
 
 

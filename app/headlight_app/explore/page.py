@@ -19,7 +19,7 @@ from headlight_app.contract.parts import Prediction
 from headlight_app.contract.question import Question
 from headlight_app.contract.state import DEFAULT_STATE, MAX_ADDRESS_LENGTH, HeadChoice, State
 from headlight_app.engine.client import ask, ask_shared
-from headlight_app.engine.models import AvailableModel
+from headlight_app.engine.models import AvailableModel, available_models, trained_with
 from headlight_app.explore.contract import (
     ChartAxis,
     ExploreChartsAnswer,
@@ -38,6 +38,7 @@ from headlight_app.state.session import (
     report_serial,
     was_just_opened,
 )
+from headlight_app.state.variants import IN_SIGHT, variant_parts
 from headlight_app.ui import export_menu, signal_gallery
 from headlight_app.ui.component import API, VIEW_STYLES, Component, Data, read
 from headlight_app.ui.terms import terms_json
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
+SHOWN_PARTS = IN_SIGHT  # of the model's variant, which the sidebar leaves out
 # Head start in seconds for the component's request and painting before the charts occupy interpreter and browser, so
 # that sidebar changes appear sooner (`python -m tests.bench page`). Component-initiated runs are already painted.
 PAINT_SECONDS = 0.12
@@ -67,7 +69,7 @@ def instrument(
     """The Explore instrument as a component of the page `title`, which can add its own style sheets and HTML."""
     shared = (
         *(f"{DRAWING}/{name}.css" for name in ("styles/base", "heads/heads_tab")),
-        *(f"{FRONTEND}/{name}.css" for name in ("tabs", "edits/edits")),
+        *(f"{FRONTEND}/{name}.css" for name in ("tabs", "mask/mask", "edits/edits")),
         *VIEW_STYLES,
         signal_gallery.STYLE,
         f"{FRONTEND}/picture/picture.css",
@@ -97,10 +99,12 @@ INSTRUMENT = instrument("explore", TITLE)
 def show(state: State, entry: AvailableModel) -> None:
     """The page."""
     request = ExplorePageRequest(model=state.model, device=state.device, source=state.source)
-    show_instrument(INSTRUMENT, state, ask_shared(request).answer)
+    show_instrument(INSTRUMENT, state, entry, ask_shared(request).answer)
 
 
-def show_instrument(component: Component, state: State, known: ExplorePageAnswer, **more: Any) -> None:
+def show_instrument(
+    component: Component, state: State, entry: AvailableModel, known: ExplorePageAnswer, **more: Any
+) -> None:
     """The instrument and the sections below it; `more` is additional data for another page's component."""
     state, opening = _with_known_names(state, known), known.opening
     state = state if known.reads_pair else state.change(text_pair="")
@@ -109,7 +113,8 @@ def show_instrument(component: Component, state: State, known: ExplorePageAnswer
     state = state.with_default_head(known.default_head)
     state = state.change(attention=state.attention or known.default_attention)
     apply_reports(component.key, opening.text, opening.source, default_head=known.default_head)
-    component.mount(_component_data(component.key, state, question, known.writes_target) | _known_data(known) | more)
+    known_data = _known_data(known) | {"variants": _parts_in_sight(state, entry, known)}
+    component.mount(_component_data(component.key, state, question, known.writes_target) | known_data | more)
     if state.embedded:
         return
     if state.too_long:
@@ -122,6 +127,12 @@ def show_instrument(component: Component, state: State, known: ExplorePageAnswer
     if not state.presenter:
         _numbers(state, question)
         _source_code(question)
+
+
+def _parts_in_sight(state: State, entry: AvailableModel, known: ExplorePageAnswer) -> Data:
+    """The lists of masks and positional encodings, beside the text."""
+    models = trained_with(entry, available_models())
+    return variant_parts(known.variants, state.variant, entry.config, models, SHOWN_PARTS)
 
 
 def _with_known_names(state: State, known: ExplorePageAnswer) -> State:

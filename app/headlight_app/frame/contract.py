@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from headlight_app.contract.parts import MaskArgument, PartChoices
+from headlight_app.contract.parts import VariantChoices
 from headlight_app.contract.request import Answer, PageRequest
 
 
 class FrameAnswer(Answer, frozen=True, kw_only=True):
-    """The parts by field of Variant, the masks that only a link can select, and the devices of the workers."""
+    """What can be replaced in a model, and the devices of the workers."""
 
-    choices: dict[str, PartChoices]
-    unlisted_masks: dict[str, str]
-    mask_arguments: dict[str, MaskArgument]
+    variants: VariantChoices
     devices: tuple[str, ...]
 
 

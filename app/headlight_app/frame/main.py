@@ -172,12 +172,13 @@ def _draw_stage(page: ModuleType, state: State, entries: tuple[AvailableModel, .
     has_variants = bool(entries) and not chooses_own_models(page)
     with st.container(key="stage"), st.popover("Variants" if has_variants else "Room"):
         if has_variants:
-            _draw_variants(state, chosen_entry(state, entries), entries)
+            _draw_variants(page, state, chosen_entry(state, entries), entries)
         sidebar.invitation()
 
 
-def _draw_variants(state: State, entry: AvailableModel, entries: tuple[AvailableModel, ...]) -> None:
-    sidebar.variant_controls(normalized_state(state, entry.config), entry.config, trained_with(entry, entries))
+def _draw_variants(page: ModuleType, state: State, entry: AvailableModel, entries: tuple[AvailableModel, ...]) -> None:
+    shown, models = normalized_state(state, entry.config), trained_with(entry, entries)
+    sidebar.variant_controls(shown, entry.config, models, getattr(page, "SHOWN_PARTS", ()))
 
 
 def _mark_visitor_present() -> None:
@@ -225,7 +226,7 @@ def _draw_controls(page: ModuleType, state: State, entries: tuple[AvailableModel
     if known := _known_report(entry):  # at once, so that the controls below do not move
         _show_notes(weights_slot, known.notes)
     if not state.presenter:
-        _draw_variants(state, entry, entries)
+        _draw_variants(page, state, entry, entries)
     sidebar.measure_toggle(state)
     sidebar.device_selector(state, sidebar.offered().devices)
     return weights_slot

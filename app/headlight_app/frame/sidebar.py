@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 from msgspec import to_builtins
-from msgspec.structs import asdict
 
 from headlight.config import Config
 from headlight_app.access.addresses import code_picture, current_room_address, page_folder, page_site
 from headlight_app.access.uploads import is_upload
-from headlight_app.contract.question import UNCHANGED, Variant
 from headlight_app.contract.state import PER_MODEL_DEFAULTS, State
 from headlight_app.engine.client import ask
 from headlight_app.engine.models import AvailableModel
@@ -22,7 +20,7 @@ from headlight_app.frame.contract import FrameAnswer, FrameRequest
 from headlight_app.room.panel import mount_room
 from headlight_app.state.session import change_state, report_serial
 from headlight_app.state.url import encode_state
-from headlight_app.state.variants import pools, trained_variant
+from headlight_app.state.variants import variant_parts
 from headlight_app.ui.component import API, Component, Data, shared_styles
 from headlight_app.ui.terms import terms_json
 
@@ -76,53 +74,26 @@ def _on_model_change() -> None:
     change_state(model=MODEL_PICKER.reported().get("model"), **PER_MODEL_DEFAULTS, task="")
 
 
-def variant_controls(state: State, trained: Config, trained_models: Mapping[str, str]) -> None:
-    """Mask, positional encoding, attention function, scale and pooling, initially as trained.
+def variant_controls(
+    state: State, trained: Config, trained_models: Mapping[str, str], elsewhere: Collection[str]
+) -> None:
+    """The parts of the model that can be replaced, initially as trained, except those that the page shows `elsewhere`.
 
     `trained_models` maps a positional encoding to the model trained with it that differs in nothing else. This is a
     component, so that Explore gets a choice within the browser and repaints without waiting for a rerun.
     """
-    parts: dict[str, str] = asdict(trained_variant(trained))
+    variants = offered().variants
+    titles = {field: part.title for field, part in variants.parts.items() if field not in ("scale", *elsewhere)}
     data = {
-        "fields": [
-            {
-                "field": field,
-                "title": choice.title,
-                "trained": choice.names.get(parts[field], parts[field]),
-                "options": [
-                    *_options(parts[field], choice.names),
-                    *_linked_mask(state.variant, field, choice.names),
-                ],
-            }
-            for field, choice in offered().choices.items()
-            if field != "scale" and (field != "pooling" or pools(trained))
-        ],
-        "trained_models": dict(trained_models),
-        "trained_masks": parts["masks"],
+        **variant_parts(variants, state.variant, trained, trained_models, titles),
         "trained_scale": trained.attention.scale,
         "terms": terms_json(),
         "model": state.model,
         "variant": to_builtins(state.variant),
-        "mask_arguments": to_builtins(offered().mask_arguments),
         "serial": report_serial(),
         "turn": VARIANT.reported().get("turn", 0),
     }
     VARIANT.mount(data, _on_variant_change)
-
-
-def _options(trained: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The choice that a model was trained with, then all others."""
-    return [
-        (UNCHANGED, f"{names.get(trained, trained)} · as trained"),
-        *((name, names[name]) for name in names if name != trained),
-    ]
-
-
-def _linked_mask(variant: Variant, field: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The mask of a link that the list does not offer: an explicit matrix."""
-    kind = variant.masks.partition(":")[0]
-    titles = offered().unlisted_masks
-    return [(kind, titles[kind])] if field == "masks" and kind in titles and kind not in names else []
 
 
 def _on_variant_change() -> None:

@@ -12,7 +12,7 @@ from headlight_app.export.views_page import show_views
 from headlight_app.positions.contract import EncodingCodeRequest
 
 TITLE, ICON, PATH = "Positions", ":material/waves:", "positions"
-READS = ("attention", "layer", "bias_head", "channels", "position")
+READS = ("attention", "layer", "bias_head", "channels", "position", "order_text")
 
 
 def show(state: State, entry: AvailableModel) -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 from msgspec.structs import replace
 
 from headlight.config import Config
 from headlight.tasks import task_of
+from headlight_app.contract.parts import PartChoices, VariantChoices
 from headlight_app.contract.question import UNCHANGED, Question, Variant
-from headlight_app.contract.state import State
+from headlight_app.contract.state import State, Values
+
+# The parts that Explore and Tasks show beside the text, with short titles.
+IN_SIGHT = {"masks": "Mask", "positional_encoding": "Positions"}
 
 
 def trained_variant(config: Config) -> Variant:
@@ -20,6 +26,49 @@ def trained_variant(config: Config) -> Variant:
         scale="on" if config.attention.scale else "off",
         pooling=config.pooling,
     )
+
+
+def variant_parts(
+    choices: VariantChoices,
+    variant: Variant,
+    trained: Config,
+    trained_models: Mapping[str, str],
+    titles: Mapping[str, str],
+) -> Values:
+    """The lists of the fields that have `titles`, for the browser: the part that the model was trained with is first.
+
+    `trained_models` maps a positional encoding to the model trained with it that differs in nothing else.
+    """
+    parts: dict[str, str] = msgspec.structs.asdict(trained_variant(trained))
+    return {
+        "fields": [
+            {
+                "field": field,
+                "title": titles[field],
+                "trained": choice.names.get(parts[field], parts[field]),
+                "options": [*_options(parts[field], choice.names), *_linked_mask(choices, variant, field, choice)],
+            }
+            for field, choice in choices.parts.items()
+            if field in titles and (field != "pooling" or pools(trained))
+        ],
+        "trained_models": dict(trained_models),
+        "trained_masks": parts["masks"],
+        "mask_arguments": msgspec.to_builtins(choices.mask_arguments),
+    }
+
+
+def _options(trained: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The choice that a model was trained with, then all others."""
+    return [
+        (UNCHANGED, f"{names.get(trained, trained)} · as trained"),
+        *((name, names[name]) for name in names if name != trained),
+    ]
+
+
+def _linked_mask(choices: VariantChoices, variant: Variant, field: str, choice: PartChoices) -> list[tuple[str, str]]:
+    """The mask of a link that the list does not offer: an explicit matrix."""
+    kind, titles = variant.masks.partition(":")[0], choices.unlisted_masks
+    return [(kind, titles[kind])] if field == "masks" and kind in titles and kind not in choice.names else []
 
 
 def pools(config: Config) -> bool:

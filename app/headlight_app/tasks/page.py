@@ -10,6 +10,7 @@ from headlight_app.access.settings import settings
 from headlight_app.contract.state import OPENING, State
 from headlight_app.engine.client import ask_shared
 from headlight_app.engine.models import AvailableModel, available_models
+from headlight_app.explore.page import SHOWN_PARTS as PARTS
 from headlight_app.explore.page import instrument, show_instrument
 from headlight_app.state.requirement import Requirement
 from headlight_app.state.session import change_state, current_state
@@ -19,6 +20,7 @@ from headlight_app.tasks.views import TASK_VIEWS, view_section, views_json, view
 from headlight_app.ui.models_link import MODELS_ICON, models_link
 
 TITLE, ICON, PATH = "Tasks", ":material/task_alt:", "tasks"
+SHOWN_PARTS = PARTS
 TEXTS = "_texts_of_tasks"  # the texts typed for each task; the next task starts with its own example
 TYPED = ("text", "source", "text_pair", "chat")
 COMPONENT = instrument(
@@ -50,7 +52,7 @@ def show(state: State, entry: AvailableModel) -> None:
         _task_choice(task, entry)
     if task in able:
         request = TasksPageRequest(model=state.model, device=state.device, source=state.source, task=task)
-        show_instrument(COMPONENT, state.change(task=task), ask_shared(request).answer, task_views=views_json())
+        show_instrument(COMPONENT, state.change(task=task), entry, ask_shared(request).answer, task_views=views_json())
     else:
         view, path = TASK_VIEWS[task], "from its folder"
         way = path if settings().shared else f"by its id on the Hugging Face Hub, or {path}"

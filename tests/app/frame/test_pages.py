@@ -153,9 +153,12 @@ def test_a_request_sent_before_the_browser_heard_of_presenter_mode_does_not_end_
     assert address(at) == {"model": "next", "text": "the cat", "presenter": "1"}
 
 
-def test_the_sidebar_offers_what_a_model_was_trained_with_first() -> None:
-    data = component_data(open_app(model="next", text="the dog", masks="causal+window:2", scale="off").sidebar)
-    masks, position, kernel = (part["options"] for part in data["fields"])
+def test_what_a_model_was_trained_with_is_offered_first_in_sight_or_in_the_sidebar() -> None:
+    at = open_app(model="next", text="the dog", masks="causal+window:2", scale="off")
+    data, in_sight = component_data(at.sidebar), component_data(at.main)["variants"]
+    assert [part["title"] for part in in_sight["fields"]] == ["Mask", "Positions"]
+    assert [part["title"] for part in data["fields"]] == ["Attention function"], "nothing is shown twice"
+    masks, position, kernel = (part["options"] for part in (*in_sight["fields"], *data["fields"]))
     assert (masks[0], position[0], kernel[0]) == (
         ["", "Causal · as trained"],
         ["", "RoPE (rotary) · as trained"],
@@ -169,7 +172,7 @@ def test_the_sidebar_offers_what_a_model_was_trained_with_first() -> None:
         "scale": "off",
         "pooling": "",
     }
-    assert "pooling" not in {part["field"] for part in data["fields"]}, "this model does not pool a whole text"
+    assert in_sight["trained_masks"] == "causal"
     assert data["trained_scale"] is True
 
 
@@ -208,11 +211,7 @@ def test_where_no_instrument_hears_the_sidebar_writes_the_address(monkeypatch: p
 
 def test_a_mask_that_only_a_link_can_name_is_shown_as_what_it_is() -> None:
     def masks(**query: str) -> list[list[str]]:
-        (field,) = (
-            each
-            for each in component_data(open_app(model="next", **query).sidebar)["fields"]
-            if each["field"] == "masks"
-        )
+        field = component_data(open_app(model="next", **query).main)["variants"]["fields"][0]
         return [option for option in field["options"] if option[0] == "custom"]
 
     assert masks(masks="custom:10/11") == [["custom", "Custom matrix"]]

@@ -15,7 +15,17 @@ from headlight.errors import HeadlightError
 from headlight.evaluation.length_extrapolation import Extrapolation, Loss, ModelLosses
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.paths import assets_dir
-from headlight.views.kinds import ChoiceView, Equations, HeatMapView, LinesView, Verdict, View
+from headlight.views.kinds import (
+    BarsView,
+    ChoiceView,
+    Equations,
+    HeatMapView,
+    InputView,
+    LinesView,
+    MatrixView,
+    Verdict,
+    View,
+)
 from headlight.views.rows import as_rows
 from headlight_app.contract.state import State
 from headlight_app.export.answers.views import digest_of
@@ -78,9 +88,10 @@ def of_toy(encoding: str, **choices: Any) -> ResolvedQuestion:
 
 
 def shown_of(resolved: ResolvedQuestion, **choices: Any) -> list[View]:
-    """The views of a page about the model itself."""
+    """The views of a page about the encoding itself."""
     rows = page.show_encoding(resolved, State(**choices)).rows
-    return [view for row in as_rows(rows) if not row.origin for view in row.views]
+    views = [view for row in as_rows(rows) if not row.origin for view in row.views]
+    return [view for view in views if not isinstance(view, InputView | MatrixView)]
 
 
 @pytest.mark.parametrize("encoding", CHARTS)
@@ -115,8 +126,20 @@ def test_what_was_never_learned_is_explained_and_only_its_layout_is_drawn(
 
 
 def test_of_an_encoding_that_is_not_the_models_own_it_says_so() -> None:
-    said = [view["text"] for view in ask_page("positions", model="next", positional_encoding="alibi") if "text" in view]
+    said = [
+        view["text"]
+        for view in ask_page("positions", model="next", positional_encoding="alibi")
+        if view["kind"] == "verdict"
+    ]
     assert said == [page.OF_ANOTHER]
+
+
+@pytest.mark.parametrize("encoding", CHARTS)
+def test_each_chart_has_a_sentence_with_its_conclusion(encoding: str) -> None:
+    charts = [view for view in shown_of(of_toy(encoding)) if isinstance(view, HeatMapView | LinesView | BarsView)]
+    assert all(view.note for view in charts), [view.title for view in charts if not view.note]
+    losses = [view for view in titled("next").values() if view["title"].startswith("Loss of")]
+    assert all("has the lowest loss" in view["note"] for view in losses)
 
 
 def test_what_the_charts_of_distances_mean_is_said() -> None:
@@ -172,7 +195,7 @@ def test_of_very_many_channels_some_are_mapped_and_all_are_saved() -> None:
     assert isinstance(mapped, HeatMapView) and mapped.tables and profile.embeddings is not None
     np.testing.assert_array_equal(mapped.values, profile.embeddings[:, ::3])
     assert mapped.columns[:2] == ("0", "3") and len(mapped.columns) == 700
-    assert mapped.note == "The map shows one channel in 3; the saved numbers have all."
+    assert mapped.note.endswith("The map shows one channel in 3; the saved numbers have all.")
     np.testing.assert_array_equal(mapped.tables["Embeddings"].values, profile.embeddings)
 
 
@@ -253,7 +276,7 @@ def test_a_view_that_is_known_is_not_sent_again() -> None:
 
 def test_the_component_is_given_what_the_address_says() -> None:
     data = component_data(alone("positions", model="next", channels="3;1", position="2", bias_head="1", head="3").main)
-    told = {"attention": "", "layer": -1, "bias_head": 1, "channels": [1, 3], "position": 2}
+    told = {"attention": "", "layer": -1, "bias_head": 1, "channels": [1, 3], "position": 2, "order_text": ""}
     assert data["page"] == "positions" and data["state"] == told and data["question"]["text"] == ""
 
 

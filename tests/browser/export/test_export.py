@@ -542,13 +542,14 @@ def test_a_projector_shows_sentence_map_and_prediction_at_once(shared_visitor: V
     page = shared_visitor.explore(asked(presenter=1), sentence=SENTENCE)
     page.get_by_test_id("head-switch").click()
     expect(page.get_by_test_id("predictions")).to_contain_text("as trained")
-    expect_on_projectors(page, "sentence", "grid", "stage", "reading", "predictions")
+    expect(page.get_by_test_id("hint")).to_contain_text("is off: it looks at nothing.")
+    expect_on_projectors(page, "sentence", "grid", "hint", "stage", "reading", "predictions")
     width, height = PROJECTORS[-1]
     page.get_by_test_id("stMain").click(position={"x": width - 6, "y": height - 6})
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
     assert page.get_by_test_id("stMain").evaluate("main => getComputedStyle(main).outlineStyle") == "none"
-    page.get_by_role("button", name="Variants").click()
+    page.get_by_test_id("presenter-menu-button").click()
     page.get_by_test_id("variant-masks").select_option("none")
     wait_for_address(page, masks="none", presenter="1")
     for model, answer in ANSWERS_OF_TASKS.items():

@@ -1,10 +1,13 @@
-"""The sidebar's model variant: the heads follow at once, the address a moment later."""
+"""The model variant, beside the text and in the sidebar: the heads follow at once, the address a moment later."""
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from headlight_app.ui.modules import SCRIPT
+from tests.browser.conftest import stranger
 from tests.browser.explore.test_explore import pixels, say
+from tests.browser.journeys import with_journeys
+from tests.browser.server import Server
 from tests.browser.visitor import Visitor, shown_instrument, wait_for_address, wait_until
 
 TEXT = "The dog saw the cat"
@@ -32,7 +35,8 @@ def test_the_heads_follow_without_a_run_of_the_page(shared_visitor: Visitor) -> 
     expect(control(page, "masks")).to_have_value("none")
     control(page, "positional_encoding").select_option("alibi")
     wait_for_address(page, positional_encoding="alibi")
-    page.get_by_test_id("as-trained").click()
+    for part in ("masks", "positional_encoding"):
+        control(page, part).select_option("")
     expect(page.get_by_test_id("notes")).to_be_empty()
     wait_for_address(page, masks=None, positional_encoding=None)
     expect(control(page, "masks")).to_have_value("")
@@ -120,6 +124,7 @@ def test_a_mask_is_painted_over_the_one_that_is_on_and_follows_the_text(shared_v
 
 def test_a_mask_is_painted_by_keyboard(shared_visitor: Visitor) -> None:
     page = opened(shared_visitor, "&masks=painted:")
+    page.get_by_test_id("paint").press("Enter")
     control(page, "cells").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Space"):
         page.keyboard.press(key)
@@ -127,6 +132,9 @@ def test_a_mask_is_painted_by_keyboard(shared_visitor: Visitor) -> None:
     expect(control(page, "cell")).to_have_text("“dog” does not see “The”")
     page.keyboard.press("Space")
     wait_for_address(page, masks="painted:")
+    page.keyboard.press("Escape")
+    expect(control(page, "cells")).to_be_hidden()
+    expect(page.get_by_test_id("paint")).to_be_focused()
 
 
 def test_other_pages_hear_of_it_as_well(shared_visitor: Visitor) -> None:
@@ -183,3 +191,36 @@ def test_a_positional_encoding_opens_the_model_trained_with_it_or_rewires_this_o
     page.get_by_test_id("b-positional_encoding").select_option("trained:rope")
     expect(page.get_by_test_id("b-model")).to_have_value(rope)
     wait_for_address(page, model=sinusoidal, side_b=f"model={rope}&positional_encoding=")
+
+
+@pytest.mark.parametrize("size", with_journeys(((1366, 768), (390, 844), (844, 390)), (1366, 768)), ids=str)
+def test_mask_and_positions_are_in_sight_and_say_how_they_are(
+    browser: Browser, server: Server, size: tuple[int, int]
+) -> None:
+    with stranger(browser, server, *size) as newcomer:
+        page = newcomer.open("model=stories-causal&tour=0")
+        shown_instrument(page)
+        for part, state in (("masks", "Causal · as trained"), ("positional_encoding", "RoPE (rotary) · as trained")):
+            expect(control(page, part)).to_be_in_viewport(ratio=1)
+            expect(control(page, part).locator("option:checked")).to_have_text(state)
+        expect(control(page, "masks")).to_have_accessible_description("Which tokens a token may look at.")
+        expect(page.get_by_test_id("parts")).to_have_count(1)
+
+
+@pytest.mark.journey
+def test_what_a_change_changed_is_said_and_the_picture_stays_where_it_is(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor)
+    hint, picture = page.get_by_test_id("hint"), page.get_by_test_id("picture")
+    expect(hint).not_to_contain_text("Layer")
+    top = picture.evaluate("element => element.getBoundingClientRect().top - element.previousElementSibling.offsetTop")
+    page.get_by_test_id("head-switch").click()
+    expect(hint).to_contain_text("is off: it looks at nothing.")
+    assert top == picture.evaluate(
+        "element => element.getBoundingClientRect().top - element.previousElementSibling.offsetTop"
+    )
+    page.get_by_test_id("head-switch").click()
+    expect(hint).to_contain_text("is on again.")
+    control(page, "masks").select_option("none")
+    expect(hint).to_contain_text("Every token now sees the tokens after it. Layer")
+    say(page, "The dog saw a cat")
+    expect(hint).not_to_contain_text("Layer")

@@ -40,4 +40,16 @@ for (const [name, change, words] of /** @type {const} */ ([
 ]))
   test(name, () => assert.equal(announcedChange(KNOWN, { ...KNOWN, ...change }, PREDICTION, true), words));
 
+test("what changed in the head is announced after the prediction, and computed only then", () => {
+  const ofHead = () => "Layer 0 · Head 1 is off.";
+  assert.equal(
+    announcedChange(KNOWN, { ...KNOWN, model: "[off]", notes: ["It is new."] }, undefined, true, ofHead),
+    "Layer 0 · Head 1 is off. It is new.",
+  );
+  assert.equal(
+    announcedChange(KNOWN, KNOWN, PREDICTION, true, () => assert.fail()),
+    "",
+  );
+});
+
 test("the first answer is not announced", () => assert.equal(announcedChange(null, KNOWN, PREDICTION, true), ""));

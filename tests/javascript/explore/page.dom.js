@@ -163,14 +163,49 @@ test("a variant of the model is said to be one", async () => {
   const variant = { masks: "", positional_encoding: "alibi", attention_function: "", scale: "", pooling: "" };
   const page = await explore({ variant });
   assert.match(page.text("notes"), /was not trained this way/);
-  assert.match(page.text("latest"), /Positional encoding: ALiBi/);
+  assert.match(wordsOf(page.one(".parts-bar .replaced")), /^Positions/);
+});
+
+test("mask and positions are lists in sight, a window has a width, and a custom mask begins as the one before", async () => {
+  const page = await explore({});
+  const masks = () => /** @type {HTMLSelectElement} */ (page.get("variant-masks"));
+  const chosen = () => page.reports.at(-1)?.variant.masks;
+  assert.match(wordsOf(page.get("parts")), /^MaskCausal · as trained.*PositionsRoPE \(rotary\) · as trained/);
+  assert.ok(page.get("paint").hidden);
+  page.fill(masks(), "causal+window");
+  page.fill(page.get("variant-width"), "3");
+  await settle();
+  assert.equal(chosen(), "causal+window:3");
+  page.fill(masks(), "painted");
+  await settle();
+  assert.equal(chosen(), "causal+window:3+painted:");
+  assert.equal(page.get("paint").ariaExpanded, "true");
+  assert.match(page.text("hint"), /no weight changes by more than 0\.01\.$/, "the cells of the mask before it");
+  page.press("ArrowDown", page.get("variant-cells"));
+  assert.match(page.text("variant-cell"), /sees “/);
+  page.press("Escape", page.get("variant-cells"));
+  assert.equal(page.get("paint").ariaExpanded, "false");
+});
+
+test("what a mask has changed in the head is said, until the text changes", async () => {
+  const page = await explore({});
+  assert.doesNotMatch(page.text("hint"), /Head/);
+  page.fill(page.get("variant-masks"), "none");
+  await settle();
+  assert.match(page.text("hint"), /^Every token now sees the tokens after it\. Layer \d · Head \d: /);
+  page.fill(page.get("sentence"), `${/** @type {HTMLTextAreaElement} */ (page.get("sentence")).value} a`);
+  await settle();
+  assert.doesNotMatch(page.text("hint"), /Head/);
 });
 
 test("a change of the model is announced with its prediction", async () => {
   const page = await explore({ layer: 1, head: 2 });
   page.click("head-switch");
   await settle();
-  assert.match(page.text("announced"), /^Next token: \S+ [\d.]+ %, before [\d.]+ %$/);
+  assert.match(
+    page.text("announced"),
+    /^Next token: \S+ [\d.]+ %, before [\d.]+ %\. Layer 1 · Head 2 is off: it looks at nothing$/,
+  );
   assert.equal(page.get("announced").role, "status");
 });
 

@@ -1,8 +1,8 @@
-// The mask of the page, as passed to the sidebar.
+// The mask of the page, to paint over.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shownMask } from "../../../app/headlight_app/explore/frontend/shown_mask.ts";
+import { shownMask } from "../../../app/headlight_app/explore/frontend/mask/shown_mask.ts";
 import { AS_TRAINED, createPage, GROUP } from "./page.js";
 
 /** @param {Partial<typeof GROUP>} group @param {string} masks */

@@ -14,7 +14,8 @@ async function positions(query, choice = {}) {
   return page;
 }
 
-const titles = (/** @type {Opened} */ page) => page.all("figcaption").map(wordsOf);
+/** Those of the charts, below the words that are exchanged. */
+const titles = (/** @type {Opened} */ page) => page.all("figure:not(.view-matrix) figcaption").map(wordsOf);
 const pressed = (/** @type {Opened} */ page, control = "option") =>
   page.all(`[aria-pressed="true"][data-testid^="${control}"]`).map(wordsOf);
 const asked = (/** @type {Opened} */ page) => page.questions.filter(({ route }) => route === "views");
@@ -77,4 +78,18 @@ test("the losses are a table, in which the open model is marked", async () => {
   const [table] = page.all(".view-table table");
   assert.equal(wordsOf(/** @type {Element} */ (table.querySelector("tr.marked .badge"))), "open now");
   assert.ok(titles(page).includes("Loss of decoders over the length of the text"));
+});
+
+test("words of one's own are exchanged while they are typed, with positions and without them", async () => {
+  const page = await positions("model=positions-encoder-learned");
+  const matrices = () => page.all(".view-matrix figcaption").map(wordsOf);
+  assert.deepEqual(matrices().slice(0, 2), ["[CLS] dog bit es man [SEP]", "[CLS] man bit es dog [SEP]"]);
+  assert.match(
+    page.text("views"),
+    /With positions: Layer 2 · Head 3 ?The two orders differ.*Without positions: Layer 2 · Head 3 ?The two orders are the same/,
+  );
+  page.fill(page.one(".view-input input"), "cat saw boy");
+  await settle();
+  assert.deepEqual(matrices().slice(0, 2), ["[CLS] cat saw boy [SEP]", "[CLS] boy saw cat [SEP]"]);
+  assert.equal(page.reports.at(-1)?.order_text, "cat saw boy");
 });

@@ -38,6 +38,7 @@ from headlight_app.explore.contract import (
     SourceCodeRequest,
 )
 from headlight_app.inference.attention_payload import predictions
+from headlight_app.inference.choices import replaceable_parts
 from headlight_app.inference.examples import opening, opening_examples
 from headlight_app.inference.head_selection import default_head, selected_attention, selected_heads
 from headlight_app.inference.open_models import find_model
@@ -70,6 +71,7 @@ def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
         attention_functions=tuple(
             AttentionFunctionRow(name=name, has_temperature=row.has_temperature) for name, row in functions
         ),
+        variants=replaceable_parts(),
         analyses=tuple(analysis_row(name, row) for name, row in ANALYSES.items() if row.exists(config)),
         catalogue=catalogue(config),
     )

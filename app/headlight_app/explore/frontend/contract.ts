@@ -16,6 +16,7 @@ import type {
   Sound,
   State,
   Token,
+  VariantChoices,
 } from "../../ui/frontend/contract.ts";
 import type { ProgramAnswer } from "../../ui/frontend/export/contract.ts";
 
@@ -324,6 +325,7 @@ export interface ExplorePageAnswer {
   hears: boolean;
   attention_functions: AttentionFunctionRow[];
   analyses: AnalysisRow[];
+  variants: VariantChoices;
   catalogue: Catalogue;
 }
 

@@ -5,6 +5,7 @@ import { remembered } from "../../ui/frontend/dom/memory.ts";
 import { codeWeights } from "../../ui/frontend/heads/query_key_order.ts";
 import { currentGroup } from "../../ui/frontend/state/head_selection.ts";
 import { fitHeights } from "../../ui/frontend/text_box.ts";
+import { changeInWords } from "./prediction/what_changed.ts";
 import type { ExampleAnswer, ExplorePage } from "./types.ts";
 
 const EVERY_PART = "Every part is interactive: click one to open it below.";
@@ -51,10 +52,14 @@ export function spokenOf(page: ExplorePage, { sort, query, key }: ExampleAnswer)
   return { layer: Math.floor(best / group.heads), head: best % group.heads };
 }
 
-/** For an example sentence, the hint about its heads; else a hint about the picture. */
+/** What the last change has changed; else for an example sentence, the hint about its heads, or one about the picture. */
 export function drawHint(page: ExplorePage, tab: string) {
   const { text, source } = page.state.answer.question;
   const example = page.state.catalogue.examples.find((one) => one.text === text && one.source === source);
   const hint = (tab === "heads" && example?.hint) || "";
-  page.view.elements.hint.textContent = hint || EVERY_PART;
+  const change = changeInWords(page);
+  const place = page.view.elements.hint;
+  place.textContent = change || hint || EVERY_PART;
+  place.title = change; // the line may be too short for it
+  place.classList.toggle("telling", Boolean(change));
 }

@@ -6,7 +6,6 @@ import { listenTo } from "../../ui/frontend/dom/dom.ts";
 import { keepBelow } from "../../ui/frontend/dom/scrolling.ts";
 import { listenToHeads } from "../../ui/frontend/heads/heads_tab.ts";
 import { listenToLeaving } from "../../ui/frontend/leaving.ts";
-import { answerMask, tellMaskChanged } from "../../ui/frontend/mask_events.ts";
 import { clearMeasurements } from "../../ui/frontend/plots/measurements.ts";
 import { Questions } from "../../ui/frontend/questions.ts";
 import { fitHeights, setText } from "../../ui/frontend/text_box.ts";
@@ -17,11 +16,11 @@ import { createExportMenu } from "./export/export_menu.ts";
 import { drawMode } from "./first_visit/mode.ts";
 import { offerTour } from "./first_visit/tour.ts";
 import { drawGallery } from "./gallery.ts";
+import { drawPartsBar } from "./mask/parts_bar.ts";
 import { createWayIntoHead } from "./picture/inside_head.ts";
 import { clearPicture } from "./picture/picture.ts";
 import { drawPresenter, listenToPresenter } from "./presenter.ts";
 import { HttpServer } from "./server.ts";
-import { shownMask } from "./shown_mask.ts";
 import { ExploreState } from "./state.ts";
 import { drawTexts, listenToTexts } from "./texts.ts";
 import type { Choice, ExploreData, ExplorePage, Tab, TraceAnswer } from "./types.ts";
@@ -80,7 +79,6 @@ class Explore implements ExplorePage {
       createWayBack(this),
       keepBelow([...elements.root.querySelectorAll<HTMLElement>(".ask > .box")]),
       listenToChoices(this),
-      answerMask(() => shownMask(this)),
       listenToLeaving(place, this.reporter),
       createExportMenu(this, place),
     ];
@@ -99,6 +97,7 @@ class Explore implements ExplorePage {
     state.settings = data.settings;
     const adopted = this.#adopt(data);
     drawTexts(this);
+    drawPartsBar(this);
     drawExamples(this);
     drawGallery(this);
     if (adopted || moved) this.#ask();
@@ -132,6 +131,7 @@ class Explore implements ExplorePage {
     this.state.update(patch);
     drawPresenter(this);
     drawTexts(this);
+    if ("variant" in patch) drawPartsBar(this);
     const asks = this.state.asks(patch);
     if (asks) this.#ask();
     if (this.state.latestAnswer && !TEXTS.some((name) => name in patch)) this.#drawChoice(asks);
@@ -229,7 +229,6 @@ class Explore implements ExplorePage {
     drawAnswer(this);
     followExample(this);
     offerTour(this);
-    tellMaskChanged();
   }
 
   /** Plots follow the available width. Each plot sets its own height. */
@@ -252,7 +251,8 @@ class Explore implements ExplorePage {
 function listenToChoices(page: ExplorePage): () => void {
   const exchange = (event: CustomEvent) => {
     event.preventDefault();
-    page.change(event.detail.patch);
+    const { variant, ...patch } = event.detail.patch; // of a variant, only the parts that were chosen
+    page.change({ ...patch, ...(variant ? { variant: { ...page.state.choice.variant, ...variant } } : {}) });
     event.detail.serial = page.reporter.serial;
     if ("presenter" in event.detail.patch) page.reporter.flush(); // the page frame follows it
   };

@@ -3,6 +3,7 @@
 import type { Question } from "../../ui/frontend/contract.ts";
 import { State } from "../../ui/frontend/state/state.ts";
 import { EditHistory } from "./edits/edit_history.ts";
+import { answerBefore } from "./prediction/what_changed.ts";
 import type { Choice, ExploreAnswer, ExploreCatalogue, Settings, ToldChoice, TraceRequest } from "./types.ts";
 
 export class ExploreState extends State<Choice, ExploreCatalogue, ExploreAnswer> {
@@ -11,8 +12,12 @@ export class ExploreState extends State<Choice, ExploreCatalogue, ExploreAnswer>
   writesTarget;
   /** Whether the box of the second text is open although it is empty. */
   opensPair = false;
+  /** The answer before the last change of the model. */
+  answerBefore: ExploreAnswer | null = null;
   #problem = "";
   #answered = 0;
+  /** The number of changes at the last answer. */
+  #changes = 0;
   settings;
 
   constructor(told: ToldChoice, catalogue: ExploreCatalogue, settings: Settings) {
@@ -69,6 +74,9 @@ export class ExploreState extends State<Choice, ExploreCatalogue, ExploreAnswer>
 
   /** Adopts the edit names of the answer: a link may use TransformerLens names. */
   receive(answer: ExploreAnswer, number = this.#answered) {
+    const { changes } = this.history;
+    this.answerBefore = answerBefore(this.latestAnswer, answer, this.answerBefore, changes === this.#changes);
+    this.#changes = changes;
     super.receive(answer);
     this.correct({ edits: answer.question.edits });
     if (this.writesTarget) this.correct({ text: answer.question.text });

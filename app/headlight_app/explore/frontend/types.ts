@@ -15,6 +15,7 @@ import type {
   View,
   Words,
 } from "../../ui/frontend/types.ts";
+import type { VariantParts } from "../../ui/frontend/variant_parts.ts";
 import type { Surroundings } from "../../ui/frontend/views/types.ts";
 import type { Packed } from "../../ui/frontend/wire.ts";
 import type { AnalysisRow, ExplorePageAnswer, StepAnswer, StepValueAnswer, TraceAnswer } from "./contract.ts";
@@ -42,7 +43,9 @@ export interface TabRow {
 export interface ExploreCatalogue
   extends Catalogue,
     SharedPage,
-    Omit<ExplorePageAnswer, "catalogue" | "default_attention"> {
+    Omit<ExplorePageAnswer, "catalogue" | "default_attention" | "variants"> {
+  /** The lists of masks and positional encodings. */
+  variants: VariantParts;
   tabs: TabRow[];
   /** Terms explained in place. */
   terms: Record<string, Term>;

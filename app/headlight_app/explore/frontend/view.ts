@@ -8,6 +8,7 @@ import { drawTokenStrips } from "../../ui/frontend/heads/token_strip.ts";
 import { clearMeasurements } from "../../ui/frontend/plots/measurements.ts";
 import { showProblem } from "../../ui/frontend/questions.ts";
 import { drawEdits } from "./edits/edit_list.ts";
+import { drawPartsBar } from "./mask/parts_bar.ts";
 import { drawPicture } from "./picture/picture.ts";
 import { announcePrediction } from "./prediction/announcement.ts";
 import { drawExplanations, isExplanation } from "./prediction/explanations.ts";
@@ -65,6 +66,7 @@ export function exploreElements(place: ParentNode) {
     notes: named("notes"),
     answer: find(place, ".answer"),
     board: find(place, ".board"),
+    partsBar: named("parts"),
     modelPicture: named("picture"),
     edits: named("edits"),
     changes: button("changes"),
@@ -99,6 +101,7 @@ export function drawAnswer(page: ExplorePage) {
   drawTokenStrips(page);
   drawTokenIds(page);
   drawTerms(page);
+  drawPartsBar(page);
   announcePrediction(page);
   drawPredictions(page);
   drawEdits(page);

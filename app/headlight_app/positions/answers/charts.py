@@ -14,6 +14,7 @@ from headlight.views.kinds import BarsView, ChoiceView, HeatMapView, LinesView, 
 from headlight.views.rows import Row
 from headlight.views.words import three_digits
 from headlight_app.contract.state import State
+from headlight_app.positions.answers import conclusions
 
 SAMPLED_CHANNELS = 12  # to choose from
 MOST_ADDED = 12  # further ones that an address names
@@ -25,9 +26,12 @@ DISTANCE = "distance (key minus query)"
 def chart_rows(profile: PositionProfile, state: State, *, only_layout: bool) -> Iterator[Row]:
     """A row for each chart; of a table that was never trained, `only_layout`: which distances share its rows."""
     if profile.embeddings is not None and not only_layout:
-        yield from _channel_rows(EMBEDDINGS, profile.embeddings, profile.embeddings, state.channels)
+        told = "" if profile.similarity is None else conclusions.of_embeddings(profile.similarity)
+        embeddings = replace(EMBEDDINGS, conclusion=told)
+        yield from _channel_rows(embeddings, profile.embeddings, profile.embeddings, state.channels)
     if profile.angles is not None and profile.angles.size and not only_layout:
         rotations = replace(ROTATIONS, note=_speeds(profile.angles) if profile.encoding == "rope" else "")
+        rotations = replace(rotations, conclusion=conclusions.of_rotations(profile.angles))
         yield from _channel_rows(rotations, profile.angles, np.cos(profile.angles), state.channels)
     if profile.bias is not None and not only_layout:
         yield from _bias_rows(profile.bias, profile.slopes, state.bias_head)
@@ -59,6 +63,7 @@ class _Channels:
     value: str
     first: int
     note: str = ""
+    conclusion: str = ""  # of the map
 
 
 EMBEDDINGS = _Channels(
@@ -82,7 +87,14 @@ def _channel_rows(
     shown = [channel for channel in options if channel in chosen]
     shown = shown or list(options[words.first :: 2][:DRAWN_CHANNELS]) or list(options[:1])
     lines = {f"{words.unit} {channel}": drawn[:, channel] for channel in shown}
-    view = _lines(words.lines_title, range(positions), lines, "position", words.value, note=words.note)
+    view = _lines(
+        words.lines_title,
+        range(positions),
+        lines,
+        "position",
+        words.value,
+        note=_sentences(words.note, conclusions.of_channels(lines)),
+    )
     picks = tuple({"channels": (option,)} for option in options)
     places = tuple(map(options.index, shown))
     yield Row((view, ChoiceView(words.choice, tuple(map(str, options)), picks, form="toggles", chosen=places)))
@@ -94,7 +106,7 @@ def _channel_map(words: _Channels, drawn: np.ndarray, table: NumberTable) -> Hea
     step = math.ceil(channels / MOST_COLUMNS)
     names = tuple(map(str, range(0, channels, step))) if step > 1 else ()
     note = f"The map shows one {words.unit} in {step}; the saved numbers have all." if step > 1 else ""
-    tables = {words.saved: table}
+    tables, note = {words.saved: table}, _sentences(words.conclusion, note)
     return _map(words.title, drawn[:, ::step], "position", words.axis, tables=tables, columns=names, note=note)
 
 
@@ -122,6 +134,7 @@ def _bias_rows(
                 DISTANCE,
                 "added to the score",
                 tables={"Bias over distance": NumberTable(axes, over)},
+                note=conclusions.of_bias(over, middle),
             ),
         )
     )
@@ -129,7 +142,7 @@ def _bias_rows(
         yield Row((_slopes(slopes),))
         return
     head = min(max(chosen, 0), heads - 1)
-    view = _map(f"Bias of head {head}", bias[head], "query", "key", tables={})
+    view = _map(f"Bias of head {head}", bias[head], "query", "key", tables={}, note=conclusions.of_bias_map(bias[head]))
     picks = tuple({"bias_head": head} for head in range(heads))
     yield Row((view, ChoiceView("Head", _counted(heads), picks, chosen=head)))
 
@@ -142,6 +155,7 @@ def _slopes(slopes: Float[np.ndarray, " head"]) -> BarsView:
         high=float(slopes.max()),
         digits=None,
         tables={"Slopes": NumberTable({"head": _counted(len(slopes))}, slopes)},
+        note=conclusions.of_slopes(slopes),
     )
 
 
@@ -155,11 +169,19 @@ def _similarity_rows(similarity: Float[np.ndarray, "pos other"], chosen: int, *,
         if is_rotated
         else "Cosine of the two position embeddings."
     )
+    note = _sentences(conclusions.of_similarity(similarity), note)
     table = NumberTable({"position": _counted(count), "other_position": _counted(count)}, similarity)
     title = "Similarity of positions"
     yield Row((_map(title, similarity, "position", "position", signed=False, tables={title: table}, note=note),))
     line = {f"position {position}": similarity[position]}
-    view = _lines(f"Similarity to position {position}", range(count), line, "position", "similarity")
+    view = _lines(
+        f"Similarity to position {position}",
+        range(count),
+        line,
+        "position",
+        "similarity",
+        note=conclusions.of_line(similarity[position], position),
+    )
     picks = tuple({"position": -1 if place == middle else place} for place in range(count))
     yield Row((view, ChoiceView("Position", _counted(count), picks, form="slider", chosen=position)))
 
@@ -180,7 +202,10 @@ def _bucket_rows(
                 DISTANCE,
                 "row of the table",
                 tables={"Rows that distances share": NumberTable({"distance": names}, buckets)},
-                note="Where the line is level, all these distances share one row of the learned table.",
+                note=_sentences(
+                    conclusions.of_buckets(buckets),
+                    "Where the line is level, all these distances share one row of the learned table.",
+                ),
             ),
         )
     )
@@ -190,6 +215,7 @@ def _bucket_rows(
         "Cosine of the learned vectors of two distances. What they add to a score depends on the query and the key: on "
         "Explore, Step by step shows it for the tokens of a text."
     )
+    note = _sentences(conclusions.of_similarity(similarity, "distances"), note)
     table = NumberTable({"distance": names, "other_distance": names}, similarity)
     title = "Similarity of distances"
     view = _map(
@@ -241,3 +267,7 @@ def _lines(
 
 def _counted(size: int, first: int = 0) -> tuple[str, ...]:
     return tuple(str(first + place).replace("-", "−") for place in range(size))
+
+
+def _sentences(*parts: str) -> str:
+    return " ".join(filter(None, parts))

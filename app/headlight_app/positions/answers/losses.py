@@ -13,6 +13,7 @@ from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.views.kinds import LinesView, NumberTable, TableView
 from headlight.views.rows import Origin, Row
 from headlight.views.words import NATS_PER_BIT
+from headlight_app.positions.answers.conclusions import of_losses
 
 NO_LOSS = "no such positions"
 NO_LOSS_NOTE = f"“{NO_LOSS}”: the model's table of positions ends where training ended."
@@ -65,15 +66,17 @@ def loss_table(architecture: str, found: Extrapolation, open_model: str) -> Tabl
 
 def _loss_lines(architecture: str, found: Extrapolation) -> LinesView:
     masked = "masked " if architecture == "encoder" else ""
+    lines = {_title(model): [_bits(loss)[0] for loss in model.losses] for model in found.models}
     return LinesView(
         f"Loss of {architecture}s over the length of the text",
         range(len(found.lengths)),
-        {_title(model): [_bits(loss)[0] for loss in model.losses] for model in found.models},
+        lines,
         "tokens of the text",
         f"bits per {masked}token of held-out books",
         x_labels=tuple(map(str, found.lengths)),
         from_zero=False,
         tables={},
+        note=of_losses(tuple(lines), tuple(lines.values()), found.lengths),
     )
 
 

@@ -17,6 +17,7 @@ from headlight_app.export.answers.views import ShownPage
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 from headlight_app.inference.source_code import source_of
 from headlight_app.positions.answers.charts import chart_rows
+from headlight_app.positions.answers.exchange import exchange_rows
 from headlight_app.positions.answers.losses import loss_rows, measured_losses
 from headlight_app.positions.contract import EncodingCodeAnswer, EncodingCodeRequest
 
@@ -57,6 +58,7 @@ def show_encoding(resolved: ResolvedQuestion, state: State) -> ShownPage:
     return ShownPage(
         rows=(
             *_choices(resolved, subject),
+            *(() if missing else exchange_rows(resolved, subject.stack, state.order_text)),
             *_words(subject.encoding, missing or (OF_ANOTHER if _is_replaced(resolved) else "")),
             *chart_rows(profile, state, only_layout=bool(missing)),
             *loss_rows(resolved.config.architecture, resolved.question.model),

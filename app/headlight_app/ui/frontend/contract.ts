@@ -89,6 +89,7 @@ export interface State extends HeadChoice {
   channels: number[];
   position: number;
   bias_head: number;
+  order_text: string;
   chapter: string;
   screen: string;
   course_inputs: string;
@@ -303,6 +304,13 @@ export interface MaskArgument {
   default: string;
   control: "cells" | "number";
   limits: [number, number];
+}
+
+/** What can be replaced in any model: the parts by field of Variant, and the masks that only a link can select. */
+export interface VariantChoices {
+  parts: Record<string, PartChoices>;
+  unlisted_masks: Record<string, string>;
+  mask_arguments: Record<string, MaskArgument>;
 }
 
 /** A part of the program: its title, its LaTeX formula (may be empty), and its source. */

@@ -15,6 +15,8 @@ export function countChanges({ edits, variant }: Pick<Changes, "edits" | "varian
 }
 
 export class EditHistory {
+  /** Counts changes, and each time that one is undone or made again; all of a stroke is one. */
+  changes = 0;
   #past: Changes[] = [];
   #future: Changes[] = [];
   #restoring = false;
@@ -31,6 +33,7 @@ export class EditHistory {
   }
 
   clear() {
+    this.changes++;
     this.#past = [];
     this.#future = [];
     this.#stroke = "";
@@ -50,7 +53,10 @@ export class EditHistory {
   record({ edits, disabled_edits, variant }: Changes, ofPart: boolean = false, time: number = Date.now()) {
     if (this.#restoring) return;
     const goesOn = this.#stroke === "goes on" || (ofPart && time - this.#replaced < STROKE);
-    if (!goesOn) this.#past.push({ edits, disabled_edits, variant });
+    if (!goesOn) {
+      this.changes++;
+      this.#past.push({ edits, disabled_edits, variant });
+    }
     if (this.#stroke) this.#stroke = "goes on";
     this.#replaced = ofPart ? time : Number.NEGATIVE_INFINITY;
     this.#future = [];
@@ -74,6 +80,7 @@ export class EditHistory {
   }
 
   #restore(changes: Changes, restore: (changes: Changes) => void) {
+    this.changes++;
     this.#restoring = true;
     restore(changes);
     this.#restoring = false;

@@ -93,11 +93,12 @@ function drawEditList(page: ExplorePage, list: HTMLElement) {
   updateChildren(list, ...kept);
 }
 
-/** The last edit, or else the last replaced part, in words. */
+/** The last edit, or else the last replaced part that has no list in sight, in words. */
 function latestWords(page: ExplorePage) {
   const edit = page.state.choice.edits.at(-1);
   if (edit) return wordNodes(describeEdit(page.state, edit));
-  const part = replacedParts(page).at(-1);
+  const inSight = page.state.catalogue.variants.fields.map((part): string => part.field);
+  const part = replacedParts(page).findLast((each) => !inSight.includes(each.field));
   return part ? [`${part.title}: ${part.now}`] : [];
 }
 

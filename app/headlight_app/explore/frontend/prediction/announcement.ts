@@ -6,6 +6,7 @@ import { inlineText } from "../../../ui/frontend/dom/dom.ts";
 import { remembered } from "../../../ui/frontend/dom/memory.ts";
 import { countChanges } from "../edits/edit_history.ts";
 import type { ExplorePage, Prediction } from "../types.ts";
+import { changeInWords } from "./what_changed.ts";
 
 /** The state of an answer, to compare with the next one. */
 type Known = { model: string; masked: string; text: string; notes: readonly string[] };
@@ -20,15 +21,21 @@ export function announcedPrediction(prediction: Prediction, changed: boolean) {
 }
 
 /**
- * The announcement of an answer: the prediction and new warnings after a change of the model or its mask; nothing while
- * the visitor types.
+ * The announcement of an answer: the prediction, what has changed in the chosen head and new warnings after a change of
+ * the model or its mask; nothing while the visitor types.
  */
-export function announcedChange(known: Known | null, now: Known, prediction: Prediction | undefined, changed: boolean) {
+export function announcedChange(
+  known: Known | null,
+  now: Known,
+  prediction: Prediction | undefined,
+  changed: boolean,
+  ofHead: () => string = () => "",
+) {
   const isMasked = known?.text === now.text && known.masked !== now.masked; // otherwise the masks went with the text
   if (!known || (known.model === now.model && !isMasked)) return "";
   const predicted = prediction?.candidates.length ? [announcedPrediction(prediction, changed)] : [];
   const fresh = now.notes.filter((note) => !known.notes.includes(note));
-  return [...predicted, ...fresh].join(". ");
+  return [...predicted, ofHead().replace(/\.$/, ""), ...fresh].filter(Boolean).join(". ");
 }
 
 /** Announces an answer once it is drawn. */
@@ -41,7 +48,9 @@ export function announcePrediction(page: ExplorePage) {
     text: JSON.stringify([text, source, text_pair, chat]),
     notes: answer.notes,
   };
-  const words = announcedChange(memory(page).known, now, answer.predictions[0], countChanges(choice) > 0);
+  const words = announcedChange(memory(page).known, now, answer.predictions[0], countChanges(choice) > 0, () =>
+    changeInWords(page),
+  );
   memory(page).known = now;
   if (words) announce(page.view.elements.root, words);
 }

@@ -1,9 +1,14 @@
-// The mask of the displayed answer, for painting in the sidebar.
+// The mask of the displayed answer, to paint over.
 
-import type { ShownMask } from "../../ui/frontend/mask_events.ts";
-import { parseMask } from "../../ui/frontend/mask_spec.ts";
-import { headCodes } from "../../ui/frontend/state/head_matrix.ts";
-import type { ExplorePage } from "./types.ts";
+import { parseMask } from "../../../ui/frontend/mask_spec.ts";
+import { headCodes } from "../../../ui/frontend/state/head_matrix.ts";
+import type { ExplorePage } from "../types.ts";
+
+/**
+ * The mask that an answer was computed with. `allowed`, one cell for each query and key, row by row, is 0 if the query
+ * does not see the key; `painted` lists the inverted cells. Without tokens the text is too long to paint.
+ */
+export type ShownMask = { tokens: string[]; allowed: Uint8Array; painted: string };
 
 /** The mask of the last answer: in self-attention, masked cells have the code 0. */
 export function shownMask(page: ExplorePage) {

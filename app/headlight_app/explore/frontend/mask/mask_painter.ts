@@ -1,9 +1,9 @@
 // The mask as a table of cells, a row for each query; clicking or dragging over cells opens or closes them.
 
-import { createElement, hidpiContext, inlineText } from "../../ui/frontend/dom/dom.ts";
-import { find } from "../../ui/frontend/dom/elements.ts";
-import { GRID_STEPS } from "../../ui/frontend/dom/keyboard.ts";
-import type { ShownMask } from "../../ui/frontend/mask_events.ts";
+import { createElement, hidpiContext, inlineText } from "../../../ui/frontend/dom/dom.ts";
+import { find } from "../../../ui/frontend/dom/elements.ts";
+import { GRID_STEPS } from "../../../ui/frontend/dom/keyboard.ts";
+import type { ShownMask } from "./shown_mask.ts";
 
 type Cell = [query: number, key: number];
 
@@ -48,7 +48,7 @@ export class MaskPainter {
     this.#turned = parseCells(cells);
     this.#canvas.hidden = !this.#mask.tokens.length;
     find(this.#part, ".name").textContent = this.#canvas.hidden
-      ? "Cells are painted on Explore, for a text of up to 80 tokens."
+      ? "Cells can be painted for a text of up to 80 tokens."
       : "Click or drag: which query sees which key";
     this.#show(this.#at?.every((place) => place < this.#size) ? this.#at : null);
   }
@@ -120,7 +120,7 @@ export class MaskPainter {
   /** Draw the token beside each row if the rows are high enough. Returns the side of a cell. */
   #nameRows() {
     const { tokens } = this.#mask;
-    const width = this.#part.clientWidth || 220;
+    const width = find(this.#part, ".cells").clientWidth || 220;
     const sideIn = (room: number) => Math.min(Math.max(Math.floor(room / tokens.length), SMALLEST), LARGEST);
     const side = sideIn(width - NAMES);
     const names = find(this.#part, ".queries", HTMLElement);
