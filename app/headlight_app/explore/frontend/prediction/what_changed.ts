@@ -2,6 +2,7 @@
 
 import { inlineText } from "../../../ui/frontend/dom/dom.ts";
 import { remembered } from "../../../ui/frontend/dom/memory.ts";
+import { formatPlaces } from "../../../ui/frontend/dom/numbers.ts";
 import { parseEdit } from "../../../ui/frontend/state/edit_words.ts";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.ts";
 import { decodeWeight } from "../../../ui/frontend/weight_code.ts";
@@ -193,7 +194,8 @@ function changedCell(before: Pattern, after: Pattern) {
     const change = Math.abs((now || 0) - (before.weights[cell] || 0));
     if (change > most) [most, place] = [change, cell];
   });
-  if (most < TOLD) return `no weight changes by more than ${(Math.ceil(100 * (most + ROUNDING)) / 100).toFixed(2)}.`;
+  if (most < TOLD)
+    return `no weight changes by more than ${formatPlaces(Math.ceil(100 * (most + ROUNDING)) / 100, 2)}.`;
   const { queries, keys } = after;
   const query = Math.floor(place / keys.length);
   const [was, now] = [before.weights[place], after.weights[place]].map((weight) => percent(weight || 0));
@@ -201,5 +203,5 @@ function changedCell(before: Pattern, after: Pattern) {
 }
 
 function percent(share: number) {
-  return `${Math.round(100 * share)} %`;
+  return `${formatPlaces(100 * share, 0)} %`;
 }
