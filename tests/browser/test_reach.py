@@ -74,6 +74,29 @@ def test_the_ring_of_the_focus_stands_out_from_what_is_behind_it(shared_visitor:
         assert not pale, f"{scheme}: {pale}"
 
 
+@pytest.mark.parametrize(
+    ("path", "name", "choice", "height"),
+    [
+        ("/", "Explore", "presenter=1", 800),
+        ("/", "Explore", "embedded=1", 800),
+        ("/", "Explore", "", 390),  # a phone in landscape
+        ("/compare", "Compare", "presenter=1", 800),
+        ("/compare", "Compare", "", 390),
+        ("/generate", "Generate", "presenter=1", 800),
+        ("/generate", "Generate", "", 390),
+    ],
+)
+def test_the_name_of_a_page_is_heard_where_it_is_not_seen(
+    visit: Visit, path: str, name: str, choice: str, height: int
+) -> None:
+    page = visit(width=844, height=height).open(f"model=next&{choice}", path)
+    heading = page.get_by_role("heading", name=name, level=1, exact=True)
+    expect(heading).to_have_count(1)
+    expect(page.locator(".lead")).to_have_css("clip-path", "inset(50%)")
+    expect(page.locator(".lead")).to_have_css("position", "absolute")
+    assert page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
+
+
 def pale_rings(page: Page) -> list[str]:
     """Tab stops without a focus ring of contrast 3:1; only the first of each kind is checked."""
     seen: set[str] = set()

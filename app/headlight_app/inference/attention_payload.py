@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
+import torch
+from cachetools import LRUCache, cached
 from msgspec import structs
+from torch.nn import functional
 
 from headlight.analysis.head_metrics import head_metrics, unnormalized_sum, without_repeated_masks
-from headlight.analysis.lenses.logit_lens import lens_at, target_tokens
 from headlight.analysis.moved_values import KEEP as MOVED_KEEP
 from headlight.analysis.moved_values import attention_sinks
 from headlight.array_types import Float
@@ -31,7 +33,7 @@ from headlight.sound.frames import EncodedSound
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded, Tokenizer
 from headlight.tracing.inputs import typed_separator
-from headlight.tracing.recompute import max_pool, max_pooled_value
+from headlight.tracing.recompute import max_pool, max_pooled_value, trace_logits
 from headlight.tracing.trace import Trace
 from headlight.views.words import percent, three_digits
 from headlight_app.contract.parts import AttentionGroupAnswer, Metrics, Prediction, Token
@@ -41,7 +43,7 @@ from headlight_app.inference.resolved_question import ResolvedQuestion
 from headlight_app.state.variants import trained_variant
 
 MAX_METRIC_CELLS = 1 << 20  # cells of all heads, up to which metrics take negligible time
-MAX_LOSS_CELLS = 1 << 20  # logits of a text, up to which its loss takes negligible time
+MAX_LOSS_PRODUCTS = 1 << 26  # multiplications for the logits of a text: about 3 ms of one core at each letter
 
 
 def quantized_weights(traced: Trace, attention_group: AttentionGroup) -> np.ndarray:
@@ -227,29 +229,28 @@ def variant_notes(resolved: ResolvedQuestion, consequence: str = "") -> list[str
     differences = variant_differences(trained, model.config)
     note_texts = [f"{title}: {now} instead of {was}." for _, title, was, now in differences]
     if note_texts:
-        note_texts += filter(None, ("The model was not trained this way.", consequence))
-    missing = describe_missing_weights(model)
-    return [*note_texts, missing] if missing else note_texts
+        note_texts.append("The model was not trained this way.")
+    return [text for text in (*note_texts, consequence, describe_missing_weights(model)) if text]
 
 
 def loss_note(resolved: ResolvedQuestion) -> str:
     """The loss on this text as trained and with the changes, and why a lower one makes no better model.
 
-    Empty if the model is unchanged, or if the loss is not known at once.
+    Empty if no part is replaced, or if the loss is not known at once.
     """
     if not resolved.question.variant or not _has_loss(resolved):
         return ""
-    losses = before, after = [_mean_loss(each) for each in (resolved.as_trained, resolved)]
-    if not np.isfinite(losses).all():
+    before, after = _mean_loss(resolved.as_trained), _mean_loss(resolved)
+    if not (math.isfinite(before) and math.isfinite(after)):
         return ""
     words = "With all changes the loss on this text" if resolved.question.edits else "The loss on this text"
-    was, now = map(three_digits, losses)
+    was, now = f"{before:.2f}", f"{after:.2f}"
     if was == now:
         return f"{words} stays at {was} nats per token."
     if after > before:
         return f"{words} rises from {was} to {now} nats per token."
-    looks_ahead = resolved.question.variant.masks and _looks_ahead(resolved.trace)
-    reason = "a token now sees the very token that it is to predict" if looks_ahead else "one text says little"
+    sees = "a token now sees the very token that it is to predict"
+    reason = sees if _looks_ahead(resolved.trace) else "one text says little"
     return f"{words} falls from {was} to {now} nats per token; that makes no better model: {reason}."
 
 
@@ -261,17 +262,21 @@ def _looks_ahead(traced: Trace) -> bool:
 
 
 def _has_loss(resolved: ResolvedQuestion) -> bool:
-    """Whether the model predicts each token from those before it, in a text so short that this takes no time."""
-    count = len(resolved.trace.text.ids)
-    cells = count * resolved.config.vocabulary_size
-    return task_of(resolved.config).continues_text and not resolved.is_long and count > 1 and cells <= MAX_LOSS_CELLS
+    """Whether the model predicts each token of what a person typed from those before it, at once.
+
+    The target of an encoder-decoder is its own answer, unless a person typed it, so its loss is none of the text's.
+    """
+    config, count = resolved.config, len(resolved.trace.text.ids)
+    continues = task_of(config).continues_text and not config.has_cross_attention
+    return continues and count > 1 and count * config.vocabulary_size * config.d_model <= MAX_LOSS_PRODUCTS
 
 
+@cached(LRUCache(256), key=lambda resolved: resolved.run_key(()))
 def _mean_loss(resolved: ResolvedQuestion) -> float:
     """The mean negative log-likelihood (nats) of the tokens after the first."""
-    last = resolved.config.num_layers(resolved.config.stacks[-1])
-    found = lens_at(resolved.model, resolved.trace, last, target_tokens(resolved.trace), 1)
-    return float(np.nanmean(found.negative_log_likelihood))
+    logits = trace_logits(resolved.model, resolved.trace)[:-1]
+    targets = torch.tensor(resolved.trace.text.ids[1:], device=logits.device)
+    return functional.cross_entropy(logits, targets).item()
 
 
 def variant_differences(trained: Config, variant_config: Config) -> list[tuple[str, str, str, str]]:

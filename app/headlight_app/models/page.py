@@ -25,8 +25,9 @@ from headlight_app.models.opening import Opening
 from headlight_app.models.upload import open_path, upload_file, upload_folder
 from headlight_app.state.session import select_model
 from headlight_app.ui.markdown import escape_markdown, escaped_lines, safe_markdown
+from headlight_app.ui.models_link import MODELS_ICON, MODELS_PATH, MODELS_TITLE
 
-TITLE, ICON, PATH = "Models", ":material/deployed_code:", "models"
+TITLE, ICON, PATH = MODELS_TITLE, MODELS_ICON, MODELS_PATH
 STYLESHEET = Path(__file__).parent / "models.css"
 FIRST_CARDS = 48  # cards shown before all are requested
 SEARCH_FROM = 6  # a search is shown for more models than this
@@ -39,7 +40,7 @@ POLL_SECONDS = 1.0  # between two checks whether a checkpoint is open: each chec
 def show(state: State, entry: AvailableModel | None = None) -> None:
     """The page. It does not depend on the open model; there may be none."""
     st.html(STYLESHEET)
-    st.title("Models")
+    st.title(TITLE)
     own = own_models()
     _upload_form()
     if own:

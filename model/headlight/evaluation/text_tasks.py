@@ -86,7 +86,7 @@ class Accuracy:
         return {"accuracy": self.value, "standard error": self.standard_error, "count": self.count}
 
     def __str__(self) -> str:
-        return f"{self.right:,} of {self.count:,} right ({100 * self.value:.1f} % ± {100 * self.standard_error:.1f} %)"
+        return f"{self.right:,} of {self.count:,} right ({self.value:.1%} ± {self.standard_error:.1%})"
 
 
 @dataclass(frozen=True)
@@ -117,9 +117,7 @@ class EntityScore:
         return {"precision": self.precision, "recall": self.recall, "F1": self.f1, "names": self.wanted}
 
     def __str__(self) -> str:
-        shares = {"precision": self.precision, "recall": self.recall, "F1": self.f1}
-        told = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares.items())
-        return f"{told} ({self.wanted:,} names)"
+        return f"precision {self.precision:.1%}, recall {self.recall:.1%}, F1 {self.f1:.1%} ({self.wanted:,} names)"
 
 
 Score = Accuracy | EntityScore

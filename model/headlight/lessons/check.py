@@ -18,6 +18,7 @@ from headlight.lessons.place import LineError, Open, Place
 from headlight.lessons.scope import Scope
 from headlight.questions.kinds import Question
 from headlight.questions.marking import mark
+from headlight.views.words import three_digits
 
 SEEDS = 3  # tried for a lesson on numbers alone
 MARGIN = 0.02  # relative distance of the right number to the next; smaller ones are invisible
@@ -101,7 +102,8 @@ def _require_margin(place: Place, scope: Scope) -> None:
     values = place.table(line, expression, scope).values if expression else list(place.options(scope).values())
     numbers = sorted(np.asarray(values)[np.isfinite(values)].ravel().tolist(), reverse=kind == "largest")
     if len(numbers) > 1 and isclose(*numbers[:2], rel_tol=MARGIN):
-        sentence = f"The two {kind} numbers, {numbers[0]:.3g} and {numbers[1]:.3g}, are too close to be distinguished."
+        one, other = map(three_digits, numbers[:2])
+        sentence = f"The two {kind} numbers, {one} and {other}, are too close to be distinguished."
         raise LineError(line, place.step.number, DataError(sentence))
 
 

@@ -180,27 +180,28 @@ def _place(node: ast.expr, scope: Scope) -> int | str:
     return value if isinstance(value, str) else whole(_as_number(value, node), "place")
 
 
-def fill(template: str, scope: Scope, minus: str = "−") -> str:
+def fill(template: str, scope: Scope, *, plain: bool = False) -> str:
     """A text with the values of its {expressions}; `:.2f`, `:.0%` or `:.3g` after one is the format of a number.
 
-    `minus` is the sign of negative numbers: typographic by default, "-" for inputs of screens.
+    `plain` numbers are as a control or an address takes them (-1234.5); the others are as people read them (−1,234.5).
     """
 
     def written(found: re.Match[str]) -> str:
         form = _FORMAT.search(found[1])
         value = evaluate(_FORMAT.sub("", found[1]), scope)
-        return value if isinstance(value, str) else _in_words(value, form[1] if form else ".4g").replace("−", minus)
+        return value if isinstance(value, str) else _written(value, form[1] if form else ".4g", plain)
 
     return _FIELD.sub(written, template)
 
 
-def _in_words(value: Value, form: str) -> str:
+def _written(value: float | bool | Table, form: str, plain: bool) -> str:
     if isinstance(value, Table):
         raise InputError("A sentence can show a number or a name, not a table. Take one place of it, with [ ].")
     if isinstance(value, bool):
         return "yes" if value else "no"
-    assert not isinstance(value, str)  # a text is written as it is
+    if plain:
+        return format(value, form)
     places, kind = int(form[1]), form[2]
     if kind == "%":
         return percent(value, places)
-    return digits(value, places) if kind == "g" else format(value, form).replace("-", "−")
+    return digits(value, places) if kind == "g" else format(value, f",{form}").replace("-", "−")

@@ -78,7 +78,7 @@ class Place:
         given: dict[str, str] = {}
         for line in self.step.all("input"):
             name, template = divided(line, "=", "NAME = TEXT")
-            given[name] = self.computed(line, partial(fill, template, scope, minus="-"))
+            given[name] = self.computed(line, partial(fill, template, scope, plain=True))
         return given
 
     def _rows(self, screen: Screen, scope: Scope) -> tuple[Row, ...]:
@@ -98,7 +98,7 @@ class Place:
             return f"course?{urlencode(self._screen_query(screen, scope))}"
         if view is None:
             return ""
-        page, _, query = self.computed(view, partial(fill, view.text, scope, minus="-")).partition("?")
+        page, _, query = self.computed(view, partial(fill, view.text, scope, plain=True)).partition("?")
         if page not in PAGES:
             sentence = (
                 f"There is no page “{page}” to show here. Possible pages: {', '.join(PAGES)}; for the course, use "

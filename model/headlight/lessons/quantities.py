@@ -24,7 +24,7 @@ from headlight.tasks import task_of
 from headlight.tracing.predictions import candidates
 from headlight.tracing.trace import require_head
 from headlight.views.kinds import BarsView, HeatMapView, MatrixView, to_numpy
-from headlight.views.words import NATS_PER_BIT
+from headlight.views.words import NATS_PER_BIT, digits
 
 MOST_PREDICTIONS = 12
 DRAWN = (-2, -1, 1, 2, 3)  # without 0, which would make products too easy
@@ -54,7 +54,7 @@ def _row(signature: str, description: str, compute: Callable[..., Value]) -> Qua
 def whole(number: float, what: str) -> int:
     """A whole number as int. Raises InputError for other numbers."""
     if not (math.isfinite(number) and number == int(number)):
-        raise InputError(f"The {what} is {number:g}; it must be a whole number.")
+        raise InputError(f"The {what} is {digits(number, 6)}; it must be a whole number.")
     return int(number)
 
 
@@ -233,7 +233,7 @@ def _of_number(function: Callable[..., float]) -> Callable[..., Value]:
             return float(function(*numbers))
         except (ValueError, OverflowError):
             raise InputError(
-                f"The function gives no number for {', '.join(f'{each:g}' for each in numbers)}."
+                f"The function gives no number for {', '.join(digits(each, 6) for each in numbers)}."
             ) from None
 
     return compute

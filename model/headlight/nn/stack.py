@@ -24,6 +24,7 @@ from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEn
 from headlight.nn.recurrence import RecurrentLayer
 from headlight.nn.residual_streams import AlternatingUpdates, LowRankMap, ResidualStreams
 from headlight.registry import Registry
+from headlight.views.words import digits
 
 Norm = Callable[[Tensor], Tensor]
 
@@ -321,7 +322,7 @@ class Stack(nn.Module):
                     "integer positions" if encoding.integer_only else "positions",
                 )
                 raise EditError(
-                    f"Token {token} cannot be at position {float(ids[token]):g}: the positional encoding "
+                    f"Token {token} cannot be at position {digits(ids[token], 6)}: the positional encoding "
                     f"{encoding.title} has {kind} from {first:,} to {last:,}."
                 )
         return ids if bool(fractional.any()) else ids.long()

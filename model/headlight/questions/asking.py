@@ -23,6 +23,7 @@ from headlight.questions.kinds import (
     cell,
     cells,
 )
+from headlight.views.words import three_digits
 
 DIRECTIONS = ("lower", "higher", "nearly the same")
 
@@ -193,7 +194,7 @@ ask_flip = partial(ask_design, kind=Flip)  # a prediction to change
 
 
 def _told(number: Number) -> str:
-    """A number for a sentence, without an exponent."""
-    size = abs(number)
-    text = f"{number:,.0f}" if size >= 1000 or isinstance(number, int) else f"{number:.3g}" if size >= 1e-4 else "0"
-    return text.replace("-", "−")
+    """A number for a sentence; a large one or a count with all its digits, a tiny one is 0."""
+    if isinstance(number, int) or abs(number) >= 1000:
+        return f"{number:,.0f}".replace("-", "−")
+    return three_digits(number) if abs(number) >= 1e-4 else "0"

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from headlight.errors import shortened
 from headlight.registry import Registry
+from headlight.views.words import digits, three_digits
 
 TRIES = 2
 TOLERANCE = 0.006  # for a number typed with two decimals
@@ -136,13 +137,13 @@ class TypedNumber(Question):
         return one is not None and other is not None and is_close(one, other, self.tolerance)
 
     def in_words(self, given: str) -> str:
-        return f"{_number(given):.4g}".replace("-", "−")
+        number = _number(given)
+        return given if number is None else digits(number, 4)
 
     @property
     def last_hints(self) -> tuple[str, ...]:
         low, high = sorted((self.answer * 0.75, self.answer * 1.5))
-        between = f"It lies between {low:.3g} and {high:.3g}.".replace("-", "−")
-        return (between if self.answer else "It is small.",)
+        return (f"It lies between {three_digits(low)} and {three_digits(high)}." if self.answer else "It is small.",)
 
     def refuse(self, given: str) -> str:
         return f"“{shortened(given, 20)}” is not a number. Type one such as 0.5."

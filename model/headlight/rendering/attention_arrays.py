@@ -15,6 +15,7 @@ import numpy as np
 
 from headlight.array_types import Float
 from headlight.errors import DataError
+from headlight.views.words import three_digits
 
 ROW_TOLERANCE = 1e-2  # rounding error of 16-bit numbers and row sums
 HeadWeights = Float[np.ndarray, "layer head query key"]
@@ -194,7 +195,7 @@ def _require_weights(weights: HeadWeights) -> None:
         if bad.any():
             place = np.argwhere(bad)[0]
             where = ", ".join(f"{axis} {at}" for axis, at in zip(("layer", "head", "query", "key"), place, strict=True))
-            raise DataError(f"The number at {where} is {what} ({weights[tuple(place)]:g}); {_SCORES}.")
+            raise DataError(f"The number at {where} is {what} ({three_digits(weights[tuple(place)])}); {_SCORES}.")
 
 
 def token_texts(tokens: Any, name: str, count: int, axis: str, spare: int = 0) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from headlight.nn.output_heads import pooling_names, pooling_title
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.tasks import task_of
+from headlight.views.words import digits, percent
 
 Shape = tuple[int, ...]
 
@@ -116,7 +117,7 @@ def _inputs(config: Config, name: str, length: int) -> tuple[Part, ...]:
         heard = Part("input", "Sound", read)
         return heard, Part("embedding", "Convolutions over time", (f"kernels {kernels}",), embedded)
     details = [f"a row for each of {config.vocabulary_size:,} tokens"]
-    details += [f"times {config.embedding.scale:.4g}"] if config.embedding.scale != 1 else []
+    details += [f"times {digits(config.embedding.scale, 4)}"] if config.embedding.scale != 1 else []
     details += ["plus the segment's"] if config.embedding.segments else []
     parts = [
         Part("input", f"{length:,} token{'' if length == 1 else 's'}"),
@@ -186,7 +187,7 @@ def _feed_forward(config: Config, layer: int) -> tuple[str, ...]:
     neurons = (experts.d_ff or own.d_ff) if has_experts else own.d_ff
     width = f"{config.d_model:,} → {neurons:,} → {config.d_model:,}"
     if not has_experts:
-        still = f"about {100 * own.activation_sparsity:.0f} % of neurons at 0"
+        still = f"about {percent(own.activation_sparsity, 0)} of neurons at 0"
         return title, width, *(still,) * (own.activation_sparsity > 0)
     shared = own.d_ff if experts.own_norms else experts.shared_d_ff
     for_every_token = (f"and one of {shared:,} neurons for every token",) * (shared > 0)

@@ -1,19 +1,19 @@
-"""Tokens and numbers in the words of a view, as the page writes them."""
+"""Tokens and numbers in words, as the page writes them. All of Headlight may import this, so it imports none of it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_UP, Context, Decimal
 from math import isfinite, isnan, log
 from typing import Literal, SupportsFloat
-
-from headlight.questions.kinds import Number
 
 NATS_PER_BIT = log(2)  # pages show bits; training and measurements use nats, like PyTorch
 TIE = 1e-6  # as a share of a number: it may be written as if it were so much larger or smaller
 _LOOSE_SPACE = re.compile(r"(?<!\S) | (?!\S)")
 _SIGNS = {"\n": "¶", "\t": "→"}
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_EXACT = Context(prec=400)  # digits: more than those of any float before its point
 _ISOLATES = re.compile("[\u2066-\u2069]")
 _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 
@@ -51,17 +51,21 @@ def numbered(tokens: Sequence[str]) -> tuple[str, ...]:
 
 
 def rounded(number: SupportsFloat, count: int) -> float:
-    """A number in so many digits, for what follows from written numbers."""
-    return float(f"{float(number):.{count}g}")
+    """A number in so many digits, for what follows from written numbers; a half is rounded away from zero."""
+    return float(Context(prec=count, rounding=ROUND_HALF_UP).create_decimal_from_float(float(number)))
 
 
 def digits(number: SupportsFloat, count: int) -> str:
-    """A number in so many digits, with a real minus sign and commas; very small and large ones as in 1.78·10⁻⁴."""
+    """A number in so many digits, with a real minus sign and commas; very small and large ones as in 1.78·10⁻⁴.
+
+    A half is rounded away from zero, as the browser does.
+    """
     number = float(number)
     if not isfinite(number):
         return "–" if isnan(number) else "∞" if number > 0 else "−∞"
     if number and not 0.001 <= abs(number) < 100_000:
-        shown, _, exponent = f"{number:.{min(count, 3) - 1}e}".partition("e")
+        count = min(count, 3)
+        shown, _, exponent = f"{rounded(number, count):.{count - 1}e}".partition("e")
         power = f"10{str(int(exponent)).translate(_RAISED)}"
         return power if shown == "1" else f"{shown}·{power}".replace("-", "−")
     return f"{rounded(number, count) + 0.0:,.10g}".replace("-", "−")  # −0 is 0
@@ -92,7 +96,14 @@ def percent(share: SupportsFloat, places: int = 1) -> str:
         return "–"
     if abs(share) < 0.5 * 10 ** -(places + 2):
         return "0 %" if share == 0 else f"<{least}" if share > 0 else f">−{least}"
-    return f"{100 * share:.{places}f} %".replace("-", "−")
+    written = Decimal(100 * share).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, _EXACT)
+    return f"{written:,} %".replace("-", "−")
+
+
+def signed_percent(share: SupportsFloat, places: int = 1) -> str:
+    """The same with its sign, for a change."""
+    told = percent(share, places)
+    return f"+{told}" if float(share) > 0 and told[0].isdigit() else told
 
 
 def format_count(number: int) -> str:
@@ -100,12 +111,12 @@ def format_count(number: int) -> str:
     return _format_unit(number, (("B", 10**9), ("M", 10**6), ("k", 10**3), ("", 1)))
 
 
-def format_bytes(number: Number) -> str:
+def format_bytes(number: float | int) -> str:
     """Bytes with three digits: 13.2 MB."""
     return _format_unit(number, (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("bytes", 1)))
 
 
-def _format_unit(number: Number, units: tuple[tuple[str, int], ...]) -> str:
+def _format_unit(number: float | int, units: tuple[tuple[str, int], ...]) -> str:
     unit, size = next(((unit, size) for unit, size in units if number >= size), units[-1])
     value = number / size
     digits = 0 if size == 1 or value >= 99.95 else 1 if value >= 9.995 else 2

@@ -55,6 +55,9 @@ def test_the_parts_of_a_removal_make_the_whole_change() -> None:
         (-1.0, 1.5, 0.0, "no longer adds +1; self-repair: the rest undoes all of that and more."),
         (-1.0, 0.2, 0.0, "no longer adds +1; the rest undoes 20.0 % of that, too little to call it self-repair."),
         (-1.0, -0.5, 0.0, "no longer adds +1; the rest adds 50.0 % to that."),
+        (-0.1, -1.0, 0.0, "no longer adds +0.1; the rest adds 10 times as much."),
+        (-1.0, 0.0, 0.0, "no longer adds +1; nothing else changes."),
+        (1.0, 0.0, -0.0, "no longer adds −1; nothing else changes."),
         (1e-4, 0.0, 0.0, "no longer adds −1.00·10⁻⁴; that is too little to say which share of it the rest undoes."),
         (0.02, -1.1, 0.1, "no longer adds −0.02; the largest part of the change is that of layer 1, head 3 (−1.1)."),
         (0.0, 0.1, -1.1, "added nothing to it; the largest part of the change is that of the norms (−1.1)."),
@@ -68,6 +71,15 @@ def test_a_removal_says_what_carried_the_change(direct: float, response: float, 
     words = removal_words(found, "decoder.1.self[2]", ("decoder",), " girl")
     assert words.startswith(f"Without layer 1, head 2 the logit of {quoted(' girl')} goes from 3 to {after:.3g} (")
     assert words.endswith(f"The head itself {said}")
+
+
+def test_a_feed_forward_that_carries_the_change_is_named_as_in_a_sentence() -> None:
+    found = HeadRemoval(3.0, 2.02, 0.02, {"decoder.1.feed_forward": -1.0}, 0.0)
+    for stacks, name in (
+        (("decoder",), "the feed-forward of layer 1"),
+        (("encoder", "decoder"), "the feed-forward of layer 1 of the decoder"),
+    ):
+        assert removal_words(found, "decoder.0.self[2]", stacks, " girl").endswith(f"is that of {name} (−1).")
 
 
 def test_a_removal_names_the_stack_where_there_are_two() -> None:

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from headlight.config import Config
+from headlight.errors import TextError
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.masks import MASKS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
@@ -17,6 +18,7 @@ from headlight.tracing.runner import run_request
 from headlight.tracing.trace import Trace
 from headlight_app.contract.question import Question
 from headlight_app.engine.job import EngineRequest
+from headlight_app.inference import attention_payload
 from headlight_app.inference.attention_payload import loss_note, notes, predictions, variant_differences
 from headlight_app.inference.context import answering
 from headlight_app.inference.examples import examples_for
@@ -39,6 +41,7 @@ FALLS = "Tom had a red ball. He kicked it far."
     ("text", "variant", "edits", "words"),
     [
         (FALLS, {"masks": "none"}, (), "makes no better model: a token now sees the very token that it is to predict."),
+        ("the", {"masks": "none"}, (), "makes no better model: a token now sees the very token that it is to predict."),
         (FALLS, {"positional_encoding": "none"}, (), "The loss on this text rises from "),
         (FALLS, {"masks": "none"}, ("decoder.0.self.weights[0]=set:0",), "With all changes the loss on this text "),
     ],
@@ -63,8 +66,23 @@ def test_a_loss_that_is_not_known_at_once_is_not_told() -> None:
         ("next", "the cat", {}),  # nothing is changed
         ("masked", "the [MASK] sat", {"masks": "causal"}),
         ("mood", "the cat", {"masks": "causal"}),
+        ("both", "the cat sat", {"masks": "none"}),  # the model may have written this itself
     ):
-        assert loss_note(resolve(make_question(model, text, **variant))) == ""
+        source = "a dog" if model == "both" else ""
+        assert loss_note(resolve(make_question(model, text, source=source, **variant))) == ""
+
+
+def test_a_loss_that_is_no_number_or_takes_long_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TextError, match="empty"):
+        loss_note(resolve(make_question("next", "", masks="none")))
+    asked = resolve(make_question("next", "the cat sat on", masks="none"))
+    assert loss_note(asked)
+    with monkeypatch.context() as patched:
+        patched.setattr(attention_payload, "MAX_LOSS_PRODUCTS", 1)
+        assert loss_note(asked) == ""
+    logits = attention_payload.trace_logits
+    monkeypatch.setattr(attention_payload, "trace_logits", lambda *run: logits(*run) * torch.nan)
+    assert loss_note(resolve(make_question("next", "the cat sat by", masks="none"))) == ""
 
 
 def test_what_a_model_does_not_read_is_not_kept() -> None:

@@ -2,6 +2,7 @@
 
 import "../dom.js";
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { divergingColour, extentOf, tokenOptions } from "../../../app/headlight_app/ui/frontend/charts/charts.ts";
 import { inlineText, truncateText, visibleText } from "../../../app/headlight_app/ui/frontend/dom/dom.ts";
@@ -38,6 +39,13 @@ test("in running text a leading space is omitted, unless there is nothing else",
   assert.equal(inlineText(" cat"), "cat");
   assert.equal(inlineText("  cat"), "·cat");
   assert.equal(inlineText(" "), "·");
+});
+
+test("numbers are written as by the server", () => {
+  const written = JSON.parse(readFileSync(new URL("../../shown_numbers.json", import.meta.url), "utf8"));
+  for (const [number, count, text] of written.digits) assert.equal(formatNumber(number, count), text);
+  for (const [number, text] of written.signed) assert.equal(formatSigned(number), text);
+  for (const [share, places, text] of written.percent) assert.equal(formatPercent(share, places), text);
 });
 
 test("shares are percentages; very small ones are shown as <0.1 %", () => {

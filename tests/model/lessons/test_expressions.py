@@ -157,9 +157,25 @@ def test_a_sentence_has_the_numbers_in_it() -> None:
     assert fill("{tokens():.0f} tokens, {token(1)}, {1 - 3:.1f}, {1 < 2}", SCOPE) == (
         f"{len(TRACE.text.ids)} tokens, {TRACE.text.token_texts[1].strip()}, −2.0, yes"
     )
-    assert fill("{0 - 3}", SCOPE, minus="-") == "-3"
     with pytest.raises(HeadlightError, match="not a table"):
         fill("{norms()}", SCOPE)
+
+
+@pytest.mark.parametrize(
+    ("expression", "read", "plain"),
+    [
+        ("{0 - 3}", "−3", "-3"),
+        ("{1234}", "1,234", "1234"),
+        ("{0 - 1234.5:.1f}", "−1,234.5", "-1234.5"),
+        ("{0.0005:.3g}", "5.00·10⁻⁴", "0.0005"),
+        ("{1000 * 1000}", "1.00·10⁶", "1e+06"),
+        ("{0.25:.0%}", "25 %", "25%"),
+        ("{1 < 2}", "yes", "yes"),
+    ],
+)
+def test_a_number_is_written_for_people_or_plainly_for_a_control(expression: str, read: str, plain: str) -> None:
+    assert fill(expression, SCOPE) == read
+    assert fill(expression, SCOPE, plain=True) == plain
 
 
 def test_a_long_text_and_many_runs_are_refused() -> None:

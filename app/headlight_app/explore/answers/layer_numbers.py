@@ -63,7 +63,9 @@ def _lens(resolved: ResolvedQuestion, position: int) -> Found:
     ]
     if target < 0:
         return columns, f"the {best} {answer} by the logit lens and its {unit}"
-    columns.append(_column(f"rank of\n{quoted_in_line(cells.token(target))}", map(str, cells.ranks[:, 0])))
+    columns.append(
+        _column(f"rank of\n{quoted_in_line(cells.token(target))}", (f"{rank:,}" for rank in cells.ranks[:, 0]))
+    )
     return columns, "the likeliest token by the logit lens, its probability p, and the rank of the true token"
 
 

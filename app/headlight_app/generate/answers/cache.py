@@ -11,7 +11,7 @@ from headlight.nn.masks import is_causal
 from headlight.tasks import task_of
 from headlight.views.kinds import StripsView
 from headlight.views.rows import Row, row
-from headlight.views.words import format_bytes
+from headlight.views.words import digits, format_bytes
 
 FEWEST_CELLS = 32  # positions that the strips have room for
 
@@ -65,7 +65,7 @@ def describe_cache(config: Config, layers: Sequence[CacheSize]) -> str:
     counts = " or ".join(map(str, dict.fromkeys(layer.key_value_heads for layer in layers)))
     return (
         f"{words} {config.heads} query heads share {counts} key/value heads: with one for each query head it would be "
-        f"{format_bytes(unshared)}, {round(unshared / total, 1):,g} times as much."
+        f"{format_bytes(unshared)}, {digits(round(unshared / total, 1), 6)} times as much."
     )
 
 

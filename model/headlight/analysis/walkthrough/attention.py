@@ -26,6 +26,7 @@ from headlight.nn.transformer import Transformer, attention_at
 from headlight.tracing.recompute import recompute_attention
 from headlight.tracing.recording import to_numpy
 from headlight.tracing.trace import Trace, require_head, require_position
+from headlight.views.words import digits
 
 
 def paths_to_keep(config: Config, path: str) -> tuple[str, ...]:
@@ -145,7 +146,7 @@ class _Walkthrough:
             projection = f"{source} W_{{{letter}}}" + (f" + b_{{{letter}}}" if layer.bias is not None else "")
             projection = f"Norm({projection})" if normed else projection
             limit = attention.qkv_limit
-            return f"{result} = {f'clamp({projection}, ±{limit:g})' if limit else projection}"
+            return f"{result} = {f'clamp({projection}, ±{digits(limit, 6)})' if limit else projection}"
 
         attention, maker = self.attention, self.key_attention
         normed, values_normed = (
@@ -160,7 +161,7 @@ class _Walkthrough:
         ]
         if attention.temperature_length:
             ids = torch.tensor(self.trace[f"{self.path.partition('.')[0]}.position_ids"])  # an edit may move a token
-            formulas[0] += f" · {attention.query_factor(ids)[self.query]:g}"
+            formulas[0] += f" · {digits(attention.query_factor(ids)[self.query], 6)}"
         if maker is not attention:
             formulas[1:] = [f"k_{{j}} and v_{{j}} of layer {self.key_path.split('.')[1]}"]
         values = (
@@ -214,7 +215,8 @@ class _Walkthrough:
             )
             score = biased
         if soft_cap_limit:
-            formula = f"s_{{ij}} ← {soft_cap_limit:g} · tanh(s_{{ij}} / {soft_cap_limit:g})"
+            limit = digits(soft_cap_limit, 6)
+            formula = f"s_{{ij}} ← {limit} · tanh(s_{{ij}} / {limit})"
             yield self._step("soft-cap", formula, _score_values(score, soft_cap(score, soft_cap_limit)), ("scores",))
 
     def _has_bias(self) -> bool:
@@ -315,7 +317,7 @@ def _scaling(attention: Attention, scale: float) -> str:
     head_dim = attention.query.out_features // attention.heads
     if isclose(scale, head_dim**-0.5, rel_tol=1e-6):
         return f"/ √{head_dim}"
-    return "(not scaled)" if scale == 1.0 else f"· {scale:.4g}"
+    return "(not scaled)" if scale == 1.0 else f"· {digits(scale, 4)}"
 
 
 def _feed_forward_formula(feed_forward: object, activation: str, is_sparse: bool) -> str:

@@ -31,6 +31,7 @@ from headlight.tracing.inputs import token_tensor
 from headlight.tracing.recompute import logits_at, traced_tensor
 from headlight.tracing.recording import to_numpy
 from headlight.tracing.trace import Trace, position_index
+from headlight.views.words import digits
 
 SHOWN_ANSWERS = 10  # the likeliest, and the chosen one
 
@@ -146,7 +147,7 @@ class _Prediction:
         formula = f"y_{{t}} = {symbol} · w_{{t}}" + ("" if bias is None else " + b_{t}")
         yield self._step("logits", formula, (*numbers, result), *(() if cap else ("logits",)))
         if cap:
-            formula = f"y_{{t}} ← {cap:g} · tanh(y_{{t}} / {cap:g})"
+            formula = f"y_{{t}} ← {digits(cap, 6)} · tanh(y_{{t}} / {digits(cap, 6)})"
             yield self._step("logit-soft-cap", formula, (result, logits), "logits")
         yield from self._probability_steps(logits)
 
@@ -193,7 +194,7 @@ def _transform_formula(head: PredictionHead, config: Config, symbol: str) -> str
         case SequenceClassifier() | TokenClassifier():
             dense, norm = head.transform.dense, head.transform.norm
         case LanguageModelHead() if head.logit_scale != 1.0:
-            return f"{head.logit_scale:.4g} · {symbol}"
+            return f"{digits(head.logit_scale, 4)} · {symbol}"
         case _:
             return ""
     if isinstance(dense, nn.Identity):

@@ -148,7 +148,8 @@ def dropped_weights(rate: float, tokens: int, seed: int) -> ScreenRows:
             series={"once": kept.sum(-1), "mean": many.sum(-1).mean(0)},
         ),
         f"{zeros} of {tokens * tokens} weights became 0, and the others were multiplied by {1 / (1 - rate):.2f} = 1 / "
-        f"(1 − {rate:g}). A row adds up to 1 only on average. Nothing is dropped when a model is used after training.",
+        f"(1 − {digits(rate, 6)}). A row adds up to 1 only on average. Nothing is dropped when a model is used after "
+        "training.",
     )
 
 

@@ -62,7 +62,7 @@ def _pair_numbers(d_model: int, length: int) -> ScreenRows:
         ),
         f"If j is taken for the channel, the longest wave is {by_channel[-1]:,.0f} positions instead of "
         f"{by_pair[-1]:,.0f}. Within {length} tokens {still['c']} of {d_model} channels then hardly move (by less than "
-        f"{STILL:g}), but only {still['j']} should.",
+        f"{digits(STILL, 1)}), but only {still['j']} should.",
     )
 
 

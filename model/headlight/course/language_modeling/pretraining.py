@@ -28,7 +28,7 @@ from headlight.paths import assets_dir
 from headlight.questions.asking import ask_whether
 from headlight.views.kinds import LinesView, TableView, Verdict
 from headlight.views.rows import Row, row
-from headlight.views.words import percent
+from headlight.views.words import percent, signed_percent
 
 LEAST_LINES, MOST_LINES = 4, 60  # labelled lines
 RIDGE = 1.0
@@ -89,7 +89,7 @@ def pretraining(model: Checkpoint, lines: str, sentence: str, seed: int) -> Scre
     scored = {
         name: Accuracy(sum(map(str.__eq__, given, tests.values())), len(tests)) for name, given in answers.items()
     }
-    rows = tuple((name, given[-1], str(scored[name])) for name, given in answers.items())
+    rows = tuple((name, given[-1], _spaced(str(scored[name]))) for name, given in answers.items())
     columns = ("classifier trained on your lines", "your sentence", f"{len(tests)} reviews written for this test")
     return (
         row(
@@ -156,7 +156,7 @@ def _fewer_rows(curve: LabelCurve) -> ScreenRows:
             TableView(
                 ("labelled lines", "more right", "standard error"),
                 tuple(
-                    (str(n), f"{'+' * (gain > 0)}{percent(gain)}", percent(error))
+                    (str(n), signed_percent(gain), percent(error))
                     for n, gain, error in zip(curve.counts, means, errors, strict=True)
                 ),
                 title="What pretraining adds",
@@ -219,14 +219,19 @@ def _verdict(scored: dict[str, Accuracy]) -> Verdict:
     best = max(scored, key=lambda name: scored[name].right)
     error = max(one.standard_error for one in scored.values())
     return Verdict(
-        f"“{best}” is most accurate. A difference of less than {percent(2 * error, 0)} may be chance: write more "
+        f"“{best}” is most accurate. A difference of less than {percent(2 * error)} may be chance: write more "
         "lines, or draw other random weights."
     )
 
 
 def variant_scores(card: str) -> Table:
     """The rows of a card's table of other ways to train its model, with the held-out texts classified correctly."""
-    return card_table(re.sub(r"`(.*?)`", r"“\1”", card_section(card, "Measured")))[1:]
+    return card_table(_spaced(re.sub(r"`(.*?)`", r"“\1”", card_section(card, "Measured"))))[1:]
+
+
+def _spaced(text: str) -> str:
+    """A text with the percentages of a card (72.0%) as a page writes them."""
+    return text.replace("%", " %")
 
 
 def _shipped_row() -> Row:

@@ -74,8 +74,8 @@ def parse_tone(tone: str) -> float:
         raise InputError(f"{shortened(tone, 20)!r} is not a tone. Write a note (A4, C#5) or hertz (440).")
     if not LOWEST <= frequency <= HIGHEST:
         raise InputError(
-            f"{tone} is {frequency:,.0f} Hz; {LOWEST:g} to {HIGHEST:,g} Hz are possible at {SAMPLE_RATE:,} samples per "
-            "second."
+            f"{tone} is {frequency:,.0f} Hz; {LOWEST:,.0f} to {HIGHEST:,.0f} Hz are possible at {SAMPLE_RATE:,} "
+            "samples per second."
         )
     return frequency
 

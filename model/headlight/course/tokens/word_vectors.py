@@ -15,6 +15,7 @@ from headlight.array_types import Float, Int
 from headlight.course.fitting import fit, parameter_count
 from headlight.data.text_tasks import word_spans
 from headlight.errors import InputError
+from headlight.views.words import three_digits
 
 MAX_STEPS, MAX_DIM, MAX_CONTEXT, MAX_VOCABULARY = 2_000, 64, 8, 1_000
 UNKNOWN = 0  # the id of all words outside the vocabulary
@@ -236,8 +237,8 @@ def _train(
             last = functional.cross_entropy(net(shares, vectors), targets)
         if not last.isfinite():
             raise InputError(
-                f"The loss is no longer a number: with a learning rate of {learning_rate:g} the steps are too long. "
-                "Lower it."
+                f"The loss is no longer a number: with a learning rate of {three_digits(learning_rate)} the steps are "
+                "too long. Lower it."
             )
         return last
 

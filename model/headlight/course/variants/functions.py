@@ -149,16 +149,17 @@ def temperature_in_model(model: Checkpoint, text: str, layer: int, head: int, te
     return (
         row(
             _head_map("As trained", trained, weights[0]),
-            _head_map(f"At temperature {temperature:g}", changed, weights[1]),
+            _head_map(f"At temperature {digits(temperature, 6)}", changed, weights[1]),
             title=f"Layer {layer}, head {head}",
             question=ask_direction(
-                f"At temperature {temperature:g}, how does the entropy of this head's rows change?",
+                f"At temperature {digits(temperature, 6)}, how does the entropy of this head's rows change?",
                 _mean_entropy(weights[1]) - _mean_entropy(weights[0]),
                 NOTABLE,
             ),
         ),
         f"Entropy of a row, on average: {_mean_entropy(weights[0]):.2f} bits as trained, "
-        f"{_mean_entropy(weights[1]):.2f} at temperature {temperature:g}. The edit for this in Explore is {edit}.",
+        f"{_mean_entropy(weights[1]):.2f} at temperature {digits(temperature, 6)}. The edit for this in Explore is "
+        f"{edit}.",
         LinesView(
             "Loss on this sentence, with all heads of all layers at one temperature",
             MODEL_TEMPERATURES,
@@ -264,9 +265,9 @@ def at_temperature(query: Tensor, keys: Tensor, values: Tensor, temperature: flo
             MatrixView("Output", head.output, column_axis="value channel", before="→"),
             MatrixView("Argmax gives", best.output, column_axis="value channel"),
             MatrixView("The plain mean is", uniform, column_axis="value channel"),
-            title=f"At temperature {temperature:g}",
+            title=f"At temperature {digits(temperature, 6)}",
             question=ask_number(
-                f"What is the input of the softmax for key {TOKENS.label(0)}, at temperature {temperature:g}?",
+                f"What is the input of the softmax for key {TOKENS.label(0)}, at temperature {digits(temperature, 6)}?",
                 float(query[0] @ keys[0]) / temperature,
                 (float(query[0] @ keys[0]) * temperature, "Scores are divided by the temperature, not multiplied."),
                 (float(query[0] @ keys[0]), "That is the score before it is divided by the temperature."),

@@ -7,7 +7,7 @@ import numpy as np
 from headlight.array_types import Float, Int
 from headlight.errors import ConfigError
 from headlight.views.kinds import MatrixView, NumberTable
-from headlight.views.words import names, numbered, three_digits
+from headlight.views.words import names, numbered, percent, three_digits
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.analyses.row import Analysis, Views
 from headlight_app.inference.resolved_question import ResolvedQuestion
@@ -54,7 +54,7 @@ Shares = Float[np.ndarray, "layer token chosen"]
 
 def _cells(chosen: Chosen, shares: Shares) -> tuple[tuple[str, ...], ...]:
     return tuple(
-        tuple(f"{' · '.join(map(str, numbers))}\n{100 * share[0]:.0f} %" for numbers, share in zip(*layer, strict=True))
+        tuple(f"{' · '.join(map(str, numbers))}\n{percent(share[0], 0)}" for numbers, share in zip(*layer, strict=True))
         for layer in zip(chosen.tolist(), shares.tolist(), strict=True)
     )
 

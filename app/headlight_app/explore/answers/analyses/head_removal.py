@@ -11,7 +11,7 @@ from headlight.attention_groups import AttentionGroup
 from headlight.views.kinds import ChangesView, NumberTable, Verdict
 from headlight.views.words import percent, quoted, signed, three_digits
 from headlight_app.contract.state import State
-from headlight_app.explore.answers.analyses.parts import opening_pick, part_of, part_title
+from headlight_app.explore.answers.analyses.parts import opening_pick, part_name, part_of, part_title
 from headlight_app.explore.answers.analyses.row import Analysis, Program, Views
 from headlight_app.explore.answers.analyses.stepwise import require_heads
 from headlight_app.explore.answers.layer_analysis import answer_text, target_answer
@@ -35,8 +35,16 @@ def head_removal(resolved: ResolvedQuestion, state: State) -> Views:
 
 def _title(path: str, stacks: Sequence[str]) -> str:
     """The title of the part of a path, with its stack if the model has two."""
-    title = part_title(part_of(path))
-    return f"{title} of the {path.partition('.')[0]}" if len(stacks) > 1 else title
+    return part_title(part_of(path)) + _of_stack(path, stacks)
+
+
+def _name(path: str, stacks: Sequence[str]) -> str:
+    """The same within a sentence."""
+    return part_name(part_of(path)) + _of_stack(path, stacks)
+
+
+def _of_stack(path: str, stacks: Sequence[str]) -> str:
+    return f" of the {path.partition('.')[0]}" if len(stacks) > 1 else ""
 
 
 def removal_words(found: HeadRemoval, path: str, stacks: Sequence[str], answer: str) -> str:
@@ -44,7 +52,7 @@ def removal_words(found: HeadRemoval, path: str, stacks: Sequence[str], answer: 
     before, after = found.before, found.after
     change = f"{three_digits(before)} to {three_digits(after)} ({signed(after - before)})"
     return (
-        f"Without {_in_sentence(_title(path, stacks))} the logit of {quoted(answer)} goes from {change}. "
+        f"Without {_name(path, stacks)} the logit of {quoted(answer)} goes from {change}. "
         f"The head itself {_own_words(found, path, stacks)}; {_rest_words(found, stacks)}"
     )
 
@@ -61,18 +69,18 @@ def _rest_words(found: HeadRemoval, stacks: Sequence[str]) -> str:
         if name == "direct":
             few = "that is too little to say which share of it the rest undoes."
             return few if found.direct else "nor does any later part respond."
-        carrier = "of the norms" if name == "norms" else f"of {_in_sentence(_title(name, stacks))}"
+        carrier = "of the norms" if name == "norms" else f"of {_name(name, stacks)}"
         return f"the largest part of the change is that {carrier} ({signed(largest)})."
+    if not repair:
+        return "nothing else changes."
+    if repair < -1:
+        return f"the rest adds {three_digits(-repair)} times as much."
     if repair < 0:
         return f"the rest adds {percent(-repair)} to that."
     undone = "all of that and more" if repair > 1 else f"{percent(repair)} of that"
     if found.repairs_itself:
         return f"self-repair: the rest undoes {undone}."
     return f"the rest undoes {undone}, too little to call it self-repair."
-
-
-def _in_sentence(title: str) -> str:
-    return f"{title[0].lower()}{title[1:]}"
 
 
 def _changes(found: HeadRemoval, title: str, group: AttentionGroup, stacks: Sequence[str]) -> ChangesView:

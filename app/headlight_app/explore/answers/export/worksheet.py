@@ -168,7 +168,7 @@ def _likeliest(resolved: ResolvedQuestion, state: State) -> str:
         return ""
     are_scores = not problem_type_of(resolved.config).is_probability
     named = ", ".join(
-        f"“{one.text.strip()}” {f'{three_digits(one.after)}' if are_scores else f'{percent(one.after, 0)}'}"
+        f"“{one.text.strip()}” {three_digits(one.after) if are_scores else percent(one.after, 0)}"
         for one in found[0].candidates[:MAX_NAMED]
     )
     words = "The model's highest scores" if are_scores else "What the model finds likeliest"

@@ -1,5 +1,6 @@
 // Numbers for people, as the server writes them (model/headlight/views/words.py): a real minus sign, commas between
-// thousands, "72.0 %", and very small or large numbers as in 1.78·10⁻⁴. Nothing else formats a number that is shown.
+// thousands, "72.0 %", very small and large numbers as in 1.78·10⁻⁴, and halves rounded away from zero. The numbers of
+// tests/shown_numbers.json are written by both.
 
 import { table } from "./table.ts";
 
