@@ -229,8 +229,8 @@ def variant_notes(resolved: ResolvedQuestion, consequence: str = "") -> list[str
     differences = variant_differences(trained, model.config)
     note_texts = [f"{title}: {now} instead of {was}." for _, title, was, now in differences]
     if note_texts:
-        note_texts.append("The model was not trained this way.")
-    return [text for text in (*note_texts, consequence, describe_missing_weights(model)) if text]
+        note_texts += ["The model was not trained this way.", consequence]
+    return [text for text in (*note_texts, describe_missing_weights(model)) if text]
 
 
 def loss_note(resolved: ResolvedQuestion) -> str:

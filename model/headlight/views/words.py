@@ -13,7 +13,6 @@ TIE = 1e-6  # as a share of a number: it may be written as if it were so much la
 _LOOSE_SPACE = re.compile(r"(?<!\S) | (?!\S)")
 _SIGNS = {"\n": "¶", "\t": "→"}
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_EXACT = Context(prec=400)  # digits: more than those of any float before its point
 _ISOLATES = re.compile("[\u2066-\u2069]")
 _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 
@@ -96,7 +95,8 @@ def percent(share: SupportsFloat, places: int = 1) -> str:
         return "–"
     if abs(share) < 0.5 * 10 ** -(places + 2):
         return "0 %" if share == 0 else f"<{least}" if share > 0 else f">−{least}"
-    written = Decimal(100 * share).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, _EXACT)
+    exact = Context(prec=400)  # more digits than any float has
+    written = Decimal(100 * share).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, exact)
     return f"{written:,} %".replace("-", "−")
 
 

@@ -13,6 +13,7 @@ from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.masks import MASKS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.tracing.continuation import FinishedRun
+from headlight.tracing.recompute import trace_logits
 from headlight.tracing.request import RunRequest
 from headlight.tracing.runner import run_request
 from headlight.tracing.trace import Trace
@@ -80,8 +81,7 @@ def test_a_loss_that_is_no_number_or_takes_long_is_not_told(monkeypatch: pytest.
     with monkeypatch.context() as patched:
         patched.setattr(attention_payload, "MAX_LOSS_PRODUCTS", 1)
         assert loss_note(asked) == ""
-    logits = attention_payload.trace_logits
-    monkeypatch.setattr(attention_payload, "trace_logits", lambda *run: logits(*run) * torch.nan)
+    monkeypatch.setattr(attention_payload, "trace_logits", lambda *run: trace_logits(*run) * torch.nan)
     assert loss_note(resolve(make_question("next", "the cat sat by", masks="none"))) == ""
 
 
