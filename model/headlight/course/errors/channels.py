@@ -13,6 +13,7 @@ from headlight.questions.asking import ask_number
 from headlight.views.forms import agreement
 from headlight.views.kinds import BarsView, LinesView, MatrixView, TableView
 from headlight.views.rows import fold, row
+from headlight.views.words import digits
 
 STILL = 0.1  # a channel that changes by less within a text does not distinguish positions
 SHOWN_ROWS, SHOWN_CHANNELS = 6, 4
