@@ -26,7 +26,7 @@ from headlight_app.inference.resolved_question import resolve
 from headlight_app.inference.source_code import code_sections
 from headlight_app.state.url import decode_state, encode_state
 from tests.app.asking import ask_page, ask_route, ask_views, ask_worker, make_question
-from tests.app.pages import alone, component_data, open_app
+from tests.app.pages import alone, component_data
 from tests.model import toys
 from tests.shell import Shell
 
@@ -35,15 +35,14 @@ TEXT = "the cat sat on the mat"
 
 @pytest.fixture(scope="module")
 def pages() -> dict[str, dict[str, Any]]:
-    """The data of the sidebar and of the pages Explore and Compare; filled by `data_of`, each opened once."""
+    """The data of the pages Explore and Compare; filled by `data_of`, each opened once."""
     return {}
 
 
 def data_of(page: str, pages: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """The data of a page for the model "next"."""
     if page not in pages:
-        part = open_app(model="next").sidebar if page == "sidebar" else alone(page, model="next").main
-        pages[page] = component_data(part)
+        pages[page] = component_data(alone(page, model="next").main)
     return pages[page]
 
 
@@ -74,11 +73,11 @@ def help_of(verb: str, capsys: pytest.CaptureFixture[str]) -> str:
 def test_a_mask_with_an_argument(pages: dict[str, dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:
     weights = run(variant(toys.decoder(), masks="causal+every:2"), toys.causal(), TEXT).attention()
     assert (weights[..., 1::2, 0::2] == 0).all() and (weights[..., 0::2, 0::2].sum(-1) > 0.99).all()
-    sidebar, compare = data_of("sidebar", pages), data_of("compare", pages)
-    (masks,) = (field for field in sidebar["fields"] if field["field"] == "masks")
+    variants, compare = data_of("explore", pages)["variants"], data_of("compare", pages)
+    (masks,) = (field for field in variants["fields"] if field["field"] == "masks")
     assert ["every", "Every n-th"] in masks["options"] and ["causal+every", "Causal + every n-th"] in masks["options"]
     argument = {"title": "Step", "default": "3", "control": "number", "limits": [2, 9]}
-    assert sidebar["mask_arguments"]["every"] == argument
+    assert variants["mask_arguments"]["every"] == argument
     assert compare["parts"]["masks"]["names"]["every"] == "Every n-th"
     assert compare["mask_arguments"]["every"]["default"] == "3"
     assert is_written_in_the_address(variant=Variant(masks="every:3"))
@@ -93,7 +92,7 @@ def test_a_mask_with_an_argument(pages: dict[str, dict[str, Any]], capsys: pytes
 def test_a_positional_encoding(pages: dict[str, dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:
     trace = run(variant(toys.decoder(), positional_encoding="reversed"), toys.causal(), TEXT)
     assert (trace["decoder.0.self.bias"][0, 5] == trace.config.context_length - torch.arange(7).numpy()).all()
-    assert json.dumps(["reversed", "Reversed"]) in json.dumps(data_of("sidebar", pages)["fields"])
+    assert json.dumps(["reversed", "Reversed"]) in json.dumps(data_of("explore", pages)["variants"]["fields"])
     assert data_of("compare", pages)["parts"]["positional_encoding"]["names"]["reversed"] == "Reversed"
     positions = alone("positions", model="next", positional_encoding="reversed")
     assert not positions.exception and "class Reversed(" in positions.code[-1].value

@@ -109,7 +109,7 @@ def test_typing_in_the_sentence_does_not_scroll_the_page(shared_visitor: Visitor
 def test_the_map_keeps_its_height_after_the_note_on_another_mask(shared_visitor: Visitor) -> None:
     page = shared_visitor.explore(MODEL)
     come_to_rest(page)
-    page.get_by_test_id("variant-masks").select_option(index=2)
+    page.get_by_test_id("variant-attention_function").select_option(index=2)
     expect(page.get_by_test_id("notes").locator("p").first).to_be_visible()
     canvas = page.get_by_test_id("head-canvas")
     before = box(canvas)
@@ -150,4 +150,4 @@ def test_on_a_projector_nothing_is_small_or_lies_over_the_header(shared_visitor:
     assert box(page.locator("[data-testid=instrument] .box:visible").first)["y"] < 50
     assert page.get_by_test_id("stHeader").evaluate(opaque)
     page.locator(".st-key-stage button").first.click()
-    assert box(page.get_by_test_id("variant-masks"))["height"] > 48
+    assert box(page.get_by_test_id("variant-attention_function"))["height"] > 48

@@ -76,7 +76,7 @@ def change_the_mask(page: Page) -> None:
     tab_to(page, "variant-masks", key="Shift+Tab")
     page.keyboard.press("ArrowDown")
     (said,) = next_announced(page)
-    assert MASKED.match(said) and "trained with" in said, said
+    assert MASKED.match(said) and "not trained this way" in said, said
     expect_focus(page, "variant-masks")
 
 
@@ -111,7 +111,7 @@ def test_a_question_of_the_course_is_answered_by_keys(hearing: Visitor) -> None:
     look_up.get_by_role("button", name="entry 2").focus()
     page.keyboard.press("Enter")
     (said,) = next_announced(page)
-    assert said.startswith("Its score is 2 × (1·(-1)"), said
+    assert said.startswith("Its score is 2 × (1·(−1)"), said
     tab_to(page, "show-me")
     page.keyboard.press("Enter")
     expect(look_up.get_by_test_id("question")).to_be_focused()
@@ -192,7 +192,7 @@ def test_the_tasks_on_a_touch_screen(visit: Visit) -> None:
     expect(page.get_by_test_id("notes")).to_contain_text("ALiBi")
     visitor.open("chapter=attention", "/course")
     tap(page.get_by_test_id("screen-look-up").get_by_role("button", name="entry 2"))
-    expect(page.get_by_test_id("screen-look-up").get_by_test_id("said")).to_contain_text("Its score is 2 × (1·(-1)")
+    expect(page.get_by_test_id("screen-look-up").get_by_test_id("said")).to_contain_text("Its score is 2 × (1·(−1)")
     visitor.open(path="/models")
     upload(page, "tap")
     tap(page.get_by_role("button", name="Open in Explore"))

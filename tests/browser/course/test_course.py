@@ -122,7 +122,7 @@ def test_a_learner_is_asked_first_and_finds_the_path_again(visitor: Visitor) -> 
     expect(page.locator("math").filter(has_text="\\")).to_have_count(0)
     expect(look_up.get_by_test_id("view-bars")).to_have_count(0)
     look_up.get_by_role("button", name="entry 2").click()
-    expect(look_up.get_by_test_id("said")).to_contain_text("Its score is 2 × (1·(-1)")
+    expect(look_up.get_by_test_id("said")).to_contain_text("Its score is 2 × (1·(−1)")
     expect(look_up.get_by_role("button", name="entry 2")).to_be_disabled()
     look_up.get_by_label("Keys, row 2, column 0").fill("9")  # another value, another answer
     look_up.get_by_role("button", name="entry 2").click()

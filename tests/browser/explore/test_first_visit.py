@@ -93,7 +93,7 @@ def test_a_fresh_page_scrolls_for_nobody_who_has_not_asked(
         expect(page.get_by_test_id("tour")).to_be_visible()
         shown_instrument(page)
         assert page.evaluate(SCROLLED) == []
-        for seen in (page.locator(".lead h1"), page.get_by_test_id("sentence"), page.get_by_test_id("tour-next")):
+        for seen in (page.locator(".lead"), page.get_by_test_id("sentence"), page.get_by_test_id("tour-next")):
             expect(seen).to_be_in_viewport(ratio=1)
 
 

@@ -37,7 +37,7 @@ def test_a_drawn_picture_is_chosen_and_a_patch_asked(shared_visitor: Visitor) ->
     page = shared_visitor.explore("model=seer", image="")
     expect(page.get_by_test_id("sentence")).to_be_hidden()
     expect(page.get_by_test_id("gallery").locator(".frame")).to_have_count(4)
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Choose an image, click a head")
+    expect(page.locator(".lead")).to_contain_text("Choose an image, click a head")
     expect(page.get_by_test_id("picture-cat")).to_have_attribute("aria-pressed", "true")
     before = canvas(page)
     page.get_by_test_id("picture-house").click()

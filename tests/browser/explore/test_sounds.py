@@ -18,7 +18,7 @@ def test_a_recording_is_heard_moment_by_moment(shared_visitor: Visitor) -> None:
     page = shared_visitor.explore("model=listener", image="")
     expect(page.locator('[for="sentence"]')).to_have_text("Transcript: written by the model")
     expect(page.get_by_test_id("gallery").locator(".frame")).to_have_count(2)
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Choose a recording, click a head")
+    expect(page.locator(".lead")).to_contain_text("Choose a recording, click a head")
     expect(page.get_by_test_id("gallery").locator("audio")).to_have_attribute("src", "api/image/chords")
     expect(page.get_by_test_id("plot-sound")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_test_id("source-tokens")).to_be_hidden()

@@ -71,11 +71,11 @@ def test_a_lesson_is_played_wrong_and_right_and_handed_in(shared_visitor: Visito
     expect(page.get_by_test_id("step-title")).to_be_focused()
     for wrong in ("123", "456"):
         answer(page, wrong)
-    expect(asked(page).get_by_test_id("said")).to_contain_text("It is")
+    expect(asked(page).get_by_test_id("said")).to_contain_text("The answer is")
     page.reload()  # the progress survives a reload
     shared_visitor.settle()
     expect(page.get_by_test_id("step-title")).to_contain_text("2.")
-    expect(asked(page).get_by_test_id("said")).to_contain_text("It is")
+    expect(asked(page).get_by_test_id("said")).to_contain_text("The answer is")
     for step in (2, 3):
         page.get_by_test_id("next-step").click()
         answer(page, question(page, PENCIL, step).right)
