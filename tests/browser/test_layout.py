@@ -130,15 +130,6 @@ def test_cards_of_a_row_are_equally_high_and_sliders_begin_below_each_other(shar
     assert box(origin)["x"] == box(attention)["x"], "it fills the room beside the next token"
 
 
-def test_a_question_of_the_course_is_below_its_controls_beside_the_text(shared_visitor: Visitor) -> None:
-    screen = shared_visitor.open("chapter=attention", "/course").get_by_test_id("screen-look-up")
-    expect(screen.locator(".question")).to_be_visible()
-    text, controls, question = (box(screen.locator(name)) for name in (".lesson", ".controls", ".question"))
-    assert screen.locator(".controls").evaluate("part => getComputedStyle(part).position") == "static"
-    assert text["x"] + text["width"] < controls["x"] == question["x"]
-    assert text["y"] == controls["y"] < controls["bottom"] < question["y"]
-
-
 @pytest.mark.journey
 def test_on_a_projector_nothing_is_small_or_lies_over_the_header(shared_visitor: Visitor) -> None:
     page = shared_visitor.on_screen(1280, 720).open("presenter=1&chapter=attention", "/course")

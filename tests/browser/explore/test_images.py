@@ -119,7 +119,7 @@ def test_models_of_texts_have_no_gallery(shared_visitor: Visitor) -> None:
     page = shared_visitor.open("model=stories-causal")
     expect(page.get_by_test_id("sentence")).to_be_visible()
     expect(page.get_by_test_id("gallery")).to_be_hidden()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Type, click a head")
+    expect(page.locator(".lead")).to_contain_text("Type, click a head")
     expect(page.get_by_test_id("plot").get_by_role("button", name="Image")).to_have_count(0)
 
 

@@ -112,7 +112,8 @@ def test_generate_exports_its_steps(shared_visitor: Visitor, tmp_path: Path) -> 
 def test_positions_export_their_charts_and_the_numbers_behind_them(shared_visitor: Visitor, tmp_path: Path) -> None:
     page = shared_visitor.open("model=stories-causal&positional_encoding=alibi", "/positions")
     expect(page.locator(".chart svg").first).to_be_visible()
-    open_menu(page, "Bias over distance")
+    open_menu(page, "<|endoftext|> dog bit es man")
+    choose(page, "Bias over distance")
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
     fields = json.loads(root.findtext(f"{SVG}metadata") or "")
     assert (fields["positional_encoding"], fields["text"], fields["edits"]) == ("alibi", "", [])
@@ -132,7 +133,7 @@ def test_losses_say_of_which_models_they_are(shared_visitor: Visitor, tmp_path: 
     page = shared_visitor.open("model=stories-causal&positional_encoding=alibi", "/positions")
     table = page.get_by_test_id("view-table").first
     expect(table).to_be_visible()
-    open_menu(page, "Bias over distance")
+    open_menu(page, "<|endoftext|> dog bit es man")
     choose(page, "Losses of decoders")
     told = json.loads(download(page, "export-json", tmp_path).read_text())
     rows = table.locator("tr:has(td)")

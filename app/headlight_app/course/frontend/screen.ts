@@ -222,8 +222,8 @@ function createParts(row: ScreenRow, linkTo: LinkTo) {
   const others = createElement("span", "onward", row.see_also.length ? "See also " : "");
   others.append(...row.see_also.map(linkTo));
   const footer = createElement("footer", "screen-foot", [ways, others, createReadAloud(element), createCode(row)]);
-  const ask = createElement("div", "ask", [lesson, formulas]);
-  const result = createElement("div", "result", [controls, run, problem, rows]);
+  const ask = createElement("div", "ask", [lesson, formulas, controls, run]);
+  const result = createElement("div", "result", [problem, rows]);
   element.append(title, ask, result, footer);
   return { element, controls, run, problem, rows, ways };
 }

@@ -67,22 +67,24 @@ def variance_of_scores(width: int, heads: int, keys: int, draw: str, seed: int) 
             *_histograms({f"q · k for d = {width}": chosen, f"q · k / √{width}": chosen / width**0.5}),
             title="The scores themselves",
         ),
-        row(
-            *(
-                weights_map(title, random_weights(draw, width, keys, divisor, seed)[:keys], is_small=True)
-                for title, divisor in (
-                    ("Weights without the scale", 1.0),
-                    (f"Weights, scores divided by √{width}", width**0.5),
-                )
-            ),
-            title=f"Weights of {keys} random queries",
-        ),
         f"At d = {WIDTHS[-1]} the largest of {keys} weights is {unscaled[-1]:.2f} without the scale and "
         f"{scaled[-1]:.2f} with it. A weight near 1 leaves almost no gradient: its slope is a (1 − a)."
         if draw == "normal"
         else "All numbers of torch.rand are positive, with a mean of ½, so all scores are large and similar: even "
         "without the scale no key stands out. The proof needs a mean of 0; torch.randn has it.",
-        *fold(_divisors_row(width, heads, keys, draw, seed, chosen)),
+        *fold(
+            row(
+                *(
+                    weights_map(title, random_weights(draw, width, keys, divisor, seed)[:keys], is_small=True)
+                    for title, divisor in (
+                        ("Weights without the scale", 1.0),
+                        (f"Weights, scores divided by √{width}", width**0.5),
+                    )
+                ),
+                title=f"Weights of {keys} random queries",
+            ),
+            _divisors_row(width, heads, keys, draw, seed, chosen),
+        ),
     )
 
 
