@@ -16,11 +16,14 @@ from tests.browser.rest import come_to_rest
 from tests.browser.test_accessibility import SCHEMES, wear
 from tests.browser.visitor import Visitor, shown_instrument, wait_until
 
-# The focused element: its name, its kind, and the box that its focus ring surrounds.
+# The focused element: its name, its kind (with its label's), and the box that its focus ring surrounds.
 FOCUS = script("""() => {
   const element = window.focused = focused();
-  const { x, y, width, height } = (element.closest(".box, label") ?? element).getBoundingClientRect();
-  const kind = `${element.localName} ${element.className.replace(/st-emotion\\S+/g, "")}`;
+  const label = element.closest("label");
+  const around = element.closest(".box") ?? (element.localName === "input" ? label : null) ?? element;
+  const { x, y, width, height } = around.getBoundingClientRect();
+  const named = (element) => `${element.localName} ${element.className.replace(/st-emotion\\S+/g, "")}`;
+  const kind = [element, label].filter(Boolean).map(named).join(" in ");
   return { kind, name: element.ariaLabel || element.textContent.slice(0, 30), box: [x, y, width, height] };
 }""")
 LOOK = """element => {

@@ -235,6 +235,8 @@ input[type="range"]:disabled { opacity: 0.45; cursor: default; }
 button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
 button:disabled { cursor: default; }
 :focus-visible { outline: 2px solid var(--beam); outline-offset: 2px; }
+.check:has(:focus-visible) { outline: 2px solid var(--beam); outline-offset: 2px; border-radius: 4px; } /* around the words too: a checkbox is small */
+.check :focus-visible { outline: none; }
 h3 { margin: 0; font-size: 14px; line-height: 24px; font-weight: 650; letter-spacing: -0.005em; }
 p { margin: 0; }
 .option { display: inline-block; max-width: 100%; overflow-wrap: anywhere; } /* of a command, in a sentence: breaks only if it is longer than a line */
