@@ -118,9 +118,10 @@ TRANSLATION_EXAMPLES = (
 )
 _NEXT_TOKEN_EXAMPLES = (
     Example(
-        "Once upon a time there was a little",
-        hint="Heads that look one token back draw a stripe beside the diagonal; order them by “Previous token”.",
-        sort="previous",
+        "Lily had a cat named Max. Every day she played with",
+        hint="A name that was told once: point at “with” and see which heads look back at “Max”.",
+        query="with",
+        key="Max",
     ),
     Example(
         "Tom gave the ball to Anna because she asked",
@@ -145,11 +146,18 @@ _NEXT_TOKEN_EXAMPLES = (
         query="home",
         key='"',
     ),
+    Example(
+        "Once upon a time there was a little",
+        hint="Heads that look one token back draw a stripe beside the diagonal; order them by “Previous token”.",
+        sort="previous",
+    ),
 )
 _MASKED_EXAMPLES = (
     Example(
-        "The cat sat on the [MASK].",
-        hint="Both sides count: the guess must fit the words before it, and the full stop.",
+        "The girl said that [MASK] was tired.",
+        hint="A pronoun to fill in: change “girl” to “boy” and see which heads carry it here.",
+        query="[MASK]",
+        key="girl",
     ),
     Example(
         "She cut the bread with a [MASK].",
@@ -158,10 +166,8 @@ _MASKED_EXAMPLES = (
         key="cut",
     ),
     Example(
-        "The boy was tired, so [MASK] went to bed.",
-        hint="A pronoun to fill in: change “boy” to “girl” and see which heads carry it here.",
-        query="[MASK]",
-        key="boy",
+        "The cat sat on the [MASK].",
+        hint="Both sides count: the guess must fit the words before it, and the full stop.",
     ),
     Example("The dogs [MASK] very hungry.", hint="Subject and verb: make it one dog, and “were” gives way to “was”."),
     Example(

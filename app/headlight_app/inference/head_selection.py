@@ -11,6 +11,8 @@ from cachetools import LRUCache, cached
 from headlight.analysis.head_metrics import head_metrics, sharpest_head, strongest_local_head
 from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.checkpoints import CatalogEntry
+from headlight.checkpoints.catalog import card_tour
+from headlight.checkpoints.load import read_card
 from headlight.config import Config
 from headlight.errors import EditError, HeadlightError
 from headlight.text.tokenizer import Encoded
@@ -25,8 +27,24 @@ from headlight_app.inference.resolved_question import resolve
 _ZOOM = re.compile(r"(\d{1,9})-(\d{1,9})/(\d{1,9})-(\d{1,9})")
 
 
+NamedHead = tuple[AttentionGroup, int, int]  # its layer and its number
+
+
+def tour_of(entry: CatalogEntry) -> tuple[tuple[NamedHead, ...], int]:
+    """The heads that a model's card names for the tour, if the model has them, and the position of the answer, or -1.
+
+    Without them the answer to its first example changes most (`python -m tests.bench tour`).
+    """
+    paths = {
+        group.path(layer): (group, layer) for group in attention_groups(entry.config) for layer in range(group.layers)
+    }
+    named, position = card_tour(read_card(entry.folder))
+    heads = ((*paths[path], head) for path, head in named if path in paths)
+    return tuple(each for each in heads if each[2] < each[0].heads), position
+
+
 def default_head(entry: CatalogEntry, device: str = "auto") -> tuple[int, int]:
-    """The head that pages show first: the one with the clearest pattern in the model's first example, as trained.
+    """The head that pages show first: the tour's, or the one with the clearest pattern in the model's first example.
 
     It depends only on the model, so that a URL without a head always shows the same one.
     """
@@ -41,6 +59,8 @@ def _plainest_head(entry: CatalogEntry, device: str, location: ModelLocation) ->
     """The checkpoint's first aligned head if it lists any; the first head if the search would take long."""
     if aligned := selected_attention(entry.config).aligned:
         return aligned[0]
+    if heads := [each for each in tour_of(entry)[0] if each[0] == selected_attention(entry.config)]:
+        return heads[0][1:]
     example = opening_examples(entry, device)[0]
     resolved = resolve(Question(model=entry.name, text=example.text, source=example.source, device=device))
     attention_group, traced = selected_attention(resolved.config), resolved.trace

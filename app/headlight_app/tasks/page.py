@@ -44,6 +44,9 @@ def show(state: State, entry: AvailableModel) -> None:
     task = state.task if state.task in TASK_VIEWS else next(iter((*able, *TASK_VIEWS)))
     if not state.embedded:
         _task_choice(task, entry)
+        if not state.task:
+            shown = (f"**{view.title}**, {view.for_newcomers}" for view in TASK_VIEWS.values() if view.for_newcomers)
+            st.caption(f"New here? Begin with {', or '.join(shown)}.")
     if task in able:
         request = TasksPageRequest(model=state.model, device=state.device, source=state.source, task=task)
         show_instrument(COMPONENT, state.change(task=task), ask_shared(request).answer, task_views=views_json())

@@ -18,7 +18,7 @@ class TaskView:
 
     The file of its name in `answers` computes its views. `words` completes "a model that ", and `example` names a model
     to open if there is none. `attention` is the kind of attention that connects answer and text: the page opens with
-    it. Of several models, `preferred` is opened.
+    it. Of several models, `preferred` is opened. `for_newcomers` says what a task shows with which one may begin.
     """
 
     title: str
@@ -28,6 +28,7 @@ class TaskView:
     suits: Callable[[Config], bool]
     attention: str = "self"
     preferred: str = ""
+    for_newcomers: str = ""
 
     @property
     def required(self) -> Requirement:
@@ -105,6 +106,7 @@ TASK_VIEWS: Registry[TaskView] = Registry(
             _translates,
             attention="cross",
             preferred="translate",
+            for_newcomers="where lines lead from each word to those that it was made from",
         ),
         "describe": TaskView(
             "Describe",
@@ -114,6 +116,7 @@ TASK_VIEWS: Registry[TaskView] = Registry(
             "an encoder-decoder that reads images",
             _describes,
             attention="cross",
+            for_newcomers="where each word lights the part of the picture that it is about",
         ),
         "transcribe": TaskView(
             "Transcribe",

@@ -297,6 +297,7 @@ MAX_CARD_WORDS = 60  # characters per value in a card's front matter
 NO_MEMORY_LIMIT = 1 << 62  # a model too large for this machine still has metadata
 TOKENIZER_TYPES = {"BPE": "byte pairs", "WordPiece": "WordPiece", "Unigram": "Unigram", "WordLevel": "words"}
 _TYPE_PATTERN = re.compile(rb'"model"\s*:\s*\{[^{}\[\]]*?"type"\s*:\s*"(\w{1,20})"')
+_HEAD_PATTERN = re.compile(r"(\w{1,20}\.\d{1,9}\.\w{1,20})\[(\d{1,9})")
 _LICENCE_LIST_PATTERN = re.compile(r"^licen[cs]e:[ \t]*\n((?:[ \t]*- .+\n)+)", re.MULTILINE)
 
 
@@ -405,6 +406,18 @@ def card_purpose(text: str) -> str:
 def card_series(text: str) -> str:
     """The series of models trained alike except for one part, in a card's front matter."""
     return _first_value("series", _front_matter(text))
+
+
+def card_tour(text: str) -> tuple[tuple[tuple[str, int], ...], int]:
+    """The heads that change the answer to a model's first example, in its card's front matter.
+
+    `tour: decoder.5.self[5] at 4` names a head by its attention and number, and the token with the answer; others may
+    follow. The token is -1 if it is the one that the task predicts, and there are no heads without such a line.
+    """
+    named = _first_value("tour", _front_matter(text))
+    heads = tuple((path, int(head)) for path, head in _HEAD_PATTERN.findall(named))
+    place = re.search(r" at (\d{1,9})$", named)
+    return heads, int(place[1]) if place else -1
 
 
 def _front_matter(text: str) -> str:

@@ -165,6 +165,7 @@ export function createPage(choice = {}, answer = {}) {
     images: null,
     hears: false,
     default_head: /** @type {[number, number]} */ ([0, 0]),
+    tour: { heads: [], query: -1 },
     link_settings: { model: "", device: "auto", measure: "" },
     link_defaults: {},
     longest_link: 1500,

@@ -1,5 +1,6 @@
-// A guided tour for the first visit: a word attends to another, the head is turned off, the prediction changes, and
-// why. It uses the sentence on the page. It is shown once, in a card that does not take the focus.
+// A guided tour for the first visit: a word attends to another, the head is turned off, the prediction changes, why, and
+// what to see next. It uses the sentence on the page, with the heads that the model's card names for the first example.
+// It is shown once, in a card that does not take the focus.
 
 import { formatSigned } from "../../../ui/frontend/charts/charts.ts";
 import {
@@ -15,19 +16,26 @@ import { mostAttendedKey } from "../../../ui/frontend/heads/query_key_order.ts";
 import { switchHeads } from "../../../ui/frontend/state/head_ablation.ts";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.ts";
 import { readFloats } from "../../../ui/frontend/wire.ts";
-import type { AttentionGroup, Candidate, ComponentAnswer, ExplorePage, Token } from "../types.ts";
+import { countChanges } from "../edits/edit_history.ts";
+import type { AttentionGroup, Candidate, ComponentAnswer, ExplorePage, Prediction, Token } from "../types.ts";
 
-/** A head, the token it attends to, and the likeliest answer with and without it. */
+type StoryHead = { group: AttentionGroup; layer: number; head: number };
+
+/** Heads, the token that the first one attends to, and the likeliest answer with and without them. */
 type Story = {
-  group: AttentionGroup;
-  layer: number;
-  head: number;
+  heads: StoryHead[];
+  prediction: Prediction;
   query: Token;
   key: Token;
-  added: number;
+  /** By the heads to the answer's logit; null for an answer that is no sum. */
+  added: number | null;
   answer: Candidate;
   after: number;
+  /** The likeliest answer without the heads. */
+  leader: Candidate;
 };
+
+type Attribution = { parts: ComponentAnswer[]; added: ArrayLike<number> };
 /**
  * The text of a step, and the part of the page that it scrolls to; the first one scrolls nowhere, since nobody has
  * asked for it.
@@ -85,33 +93,91 @@ export function headsToTry(
 }
 
 /**
- * The first head without which the answer's share changes clearly (WORTH_TELLING), or else the best of those tried;
- * null if none changes it noticeably (LEAST).
+ * The story of the heads that are known for the opening. For another text: of the first head without which the answer's
+ * share changes clearly (WORTH_TELLING), or else the best of those tried; null if none changes it noticeably (LEAST).
  */
 async function findStory(page: ExplorePage): Promise<Story | null> {
-  const { predictions, question, attention_groups, tokens } = page.state.answer;
-  const [prediction] = predictions;
-  const groups = attention_groups.filter(({ pooled_shape }) => pooled_shape[0] === tokens.length);
-  if (!prediction || prediction.lesson || !groups.length) return null; // no next word is guessed
-  const [answer] = [...prediction.candidates].sort((one, other) => other.after - one.after);
-  const { position } = prediction;
-  const found = await page.server.post("logit_attribution", { question, query: position, token: answer.id });
-  if (found.meta.error) return null;
-  const groupOf = (part: ComponentAnswer) => groups.find(({ kind }) => kind === part.kind) ?? groups[0];
-  const keyOf = (part: ComponentAnswer) => mostAttendedKey(page, groupOf(part), position, part);
-  const isPlain = (part: ComponentAnswer) => keyOf(part) !== position && !keyTokenOf(page, part, keyOf(part)).special;
+  const { question } = page.state.answer;
+  const { heads, query } = knownHeads(page);
+  const asked = query < 0 ? page.state.answer : (await page.server.post("trace", { question, query })).meta;
+  const [prediction] = asked.predictions ?? [];
+  if (!prediction || prediction.lesson) return null; // no answer is guessed
+  const found = await attributionOf(page, prediction);
+  if (heads.length) return tellStory(page, prediction, heads, found);
   let best = null as Story | null;
-  for (const { part, added } of headsToTry(found.meta.components, readFloats(found.buffer, found.start), isPlain)) {
-    const group = groupOf(part);
-    const edits = switchHeads(question.edits, group, [[part.layer, part.head]], true);
-    const without = await page.server.post("trace", { question: { ...question, edits }, query: position });
-    const after = without.meta.predictions?.[0]?.candidates.find(({ id }) => id === answer.id)?.after ?? 0;
-    const key = keyTokenOf(page, part, keyOf(part));
-    const story = { group, layer: part.layer, head: part.head, query: tokens[position], key, added, answer, after };
+  for (const head of found ? plainHeads(page, prediction.position, found) : []) {
+    const story = await tellStory(page, prediction, [head], found);
     if (!best || worth(story) > worth(best)) best = story;
     if (worth(best) >= WORTH_TELLING) break;
   }
   return best && worth(best) >= LEAST ? best : null;
+}
+
+/** The heads of the tour of the model's opening, and the position of its answer; none for another question. */
+function knownHeads({ state }: ExplorePage): { heads: StoryHead[]; query: number } {
+  const { opening, tour } = state.catalogue;
+  const { question, attention_groups } = state.answer;
+  const isOpening = question.text === opening.text && question.source === opening.source && !countChanges(state.choice);
+  const heads = tour.heads.flatMap(({ attention, layer, head }) => {
+    const group = attention_groups.find(({ name }) => name === attention);
+    return group ? [{ group, layer, head }] : [];
+  });
+  return isOpening && heads.length ? { heads, query: tour.query } : { heads: [], query: -1 };
+}
+
+async function attributionOf(page: ExplorePage, prediction: Prediction): Promise<Attribution | null> {
+  const { question } = page.state.answer;
+  const { position: query } = prediction;
+  const token = leaderOf(prediction).id;
+  const { meta, buffer, start } = await page.server.post("logit_attribution", { question, query, token });
+  return meta.error ? null : { parts: meta.components, added: readFloats(buffer, start) };
+}
+
+function leaderOf({ candidates }: Prediction) {
+  return candidates.reduce((one, other) => (other.after > one.after ? other : one));
+}
+
+function plainHeads(page: ExplorePage, position: number, { parts, added }: Attribution): StoryHead[] {
+  const { attention_groups, tokens } = page.state.answer;
+  const groups = attention_groups.filter(({ pooled_shape }) => pooled_shape[0] === tokens.length);
+  if (!groups.length) return [];
+  const headOf = (part: ComponentAnswer) => ({
+    ...part,
+    group: groups.find(({ kind }) => kind === part.kind) ?? groups[0],
+  });
+  const isPlain = (part: ComponentAnswer) => {
+    const key = mostAttendedKey(page, headOf(part).group, position, part);
+    return key !== position && !keyTokenOf(page, headOf(part).group, key).special;
+  };
+  return headsToTry(parts, added, isPlain).map(({ part }) => headOf(part));
+}
+
+async function tellStory(
+  page: ExplorePage,
+  prediction: Prediction,
+  heads: StoryHead[],
+  found: Attribution | null,
+): Promise<Story> {
+  const { question, tokens } = page.state.answer;
+  const { position } = prediction;
+  const answer = leaderOf(prediction);
+  const edits = withoutHeads(question.edits, heads);
+  const { meta } = await page.server.post("trace", { question: { ...question, edits }, query: position });
+  const without = meta.predictions.find((one) => one.position === position) ?? prediction;
+  const after = without.candidates.find(({ id }) => id === answer.id)?.after ?? 0;
+  const [{ group, ...first }] = heads;
+  const key = keyTokenOf(page, group, mostAttendedKey(page, group, position, first));
+  const added = found && heads.reduce((sum, head) => sum + addedBy(head, found), 0);
+  return { heads, prediction, query: tokens[position], key, added, answer, after, leader: leaderOf(without) };
+}
+
+function addedBy({ group, layer, head }: StoryHead, { parts, added }: Attribution) {
+  const isHead = (part: ComponentAnswer) => part.kind === group.kind && part.layer === layer && part.head === head;
+  return added[parts.findIndex(isHead)] ?? 0;
+}
+
+function withoutHeads(edits: string[], heads: StoryHead[]) {
+  return heads.reduce((all, { group, layer, head }) => switchHeads(all, group, [[layer, head]], true), edits);
 }
 
 /**
@@ -120,16 +186,16 @@ async function findStory(page: ExplorePage): Promise<Story | null> {
  */
 export function worth({ answer, after, added }: Pick<Story, "answer" | "after" | "added">) {
   const fall = answer.after - after;
-  return fall * added > 0 ? Math.abs(fall) : Math.abs(fall) / 10;
+  return fall * (added ?? 0) > 0 ? Math.abs(fall) : Math.abs(fall) / 10;
 }
 
-function keyTokenOf(page: ExplorePage, { kind }: ComponentAnswer, key: number) {
+function keyTokenOf(page: ExplorePage, { keys }: AttentionGroup, key: number) {
   const { tokens, source_tokens } = page.state.answer;
-  return ((kind === "cross" && source_tokens) || tokens)[key];
+  return ((keys === "source" && source_tokens) || tokens)[key];
 }
 
 function showTour(page: ExplorePage, story: Story) {
-  const { edits, attention } = page.state.choice;
+  const { edits, attention, query } = page.state.choice;
   const card = createElement("aside", "tour", [], { testid: "tour", ariaLabel: "A first look" });
   const end = () => {
     card.remove();
@@ -138,7 +204,7 @@ function showTour(page: ExplorePage, story: Story) {
     } catch {} // without storage, the tour appears again at the next visit
   };
   const steps = storySteps(page, story, () => {
-    page.change({ edits });
+    page.change({ edits, query });
     end();
   });
   const show = (place: number) => {
@@ -146,10 +212,11 @@ function showTour(page: ExplorePage, story: Story) {
     const { about } = steps[place];
     if (about) bringIntoSight(findByTestId(page.view.elements.root, about));
   };
-  const { group, layer, head } = story;
+  const [{ group, layer, head }] = story.heads;
   const isShown = group.name === currentGroup(page).name; // unchanged, so that Streamlit does not rerun
   const opened = { tab: "heads", attention: isShown ? attention : group.name, quantity: "weights" };
-  page.change({ ...opened, layer, head, heads: [] });
+  const asked = knownHeads(page).query;
+  page.change({ ...opened, layer, head, heads: [], ...(asked >= 0 && { query: asked }) });
   page.view.elements.root.append(card);
   Object.assign(memory(page), { text: page.state.answer.question.text, remove: () => card.remove() });
   show(0);
@@ -174,65 +241,82 @@ function drawStep(card: HTMLElement, steps: Step[], place: number, show: (place:
   updateChildren(card, createElement("h2", "", "A first look"), sentence, foot);
 }
 
-function storySteps(
-  page: ExplorePage,
-  { group, layer, head, query, key, added, answer, after }: Story,
-  finish: () => void,
-): Step[] {
-  const name = `head ${head} of layer ${layer}`;
+function storySteps(page: ExplorePage, story: Story, finish: () => void): Step[] {
+  const { heads, added, answer, after } = story;
   const fell = after < answer.after;
+  const turnOff = () => page.change({ edits: withoutHeads(page.state.choice.edits, heads) });
+  const why: Step[] =
+    added === null ? [] : [{ words: whyWords(story, added), about: "predictions", next: "And now?", act: () => {} }];
   return [
+    { words: answerWords(page, story), next: "Show me", act: () => {} },
+    { words: lookWords(story), about: "head-title", next: "Turn it off", act: turnOff },
     {
       words: [
-        "The model reads the sentence above and guesses the next word: ",
         quotedToken(answer),
-        ` at ${formatPercent(answer.after)}. Which words does it look at?`,
-      ],
-      next: "Show me",
-      act: () => {},
-    },
-    {
-      words: [
-        "In ",
-        createElement("b", "", name),
-        ", framed in orange, ",
-        quotedToken(query),
-        " looks most at ",
-        quotedToken(key),
-        ": the brightest square of its row.",
-      ],
-      about: "head-title",
-      next: "And without it?",
-      act: () => {},
-    },
-    {
-      words: ["A head copies information from the words it looks at. Turn this head off, and watch the prediction."],
-      about: "head-title",
-      next: "Turn it off",
-      act: () => page.change({ edits: switchHeads(page.state.choice.edits, group, [[layer, head]], true) }),
-    },
-    {
-      words: [
-        "The guess ",
-        quotedToken(answer),
-        ` ${fell ? "fell" : "rose"} from ${formatPercent(answer.after)} to ${formatPercent(after)}. Grey bars show the values before.`,
+        ` ${fell ? "falls" : "rises"} from ${formatPercent(answer.after)} to ${formatPercent(after)}`,
+        ...leaderWords(story),
+        ". Grey bars show the values before.",
       ],
       about: "predictions",
-      next: "Why?",
+      next: why.length ? "Why?" : "And now?",
       act: () => {},
     },
-    {
-      words: [
-        `Each head adds to the score of every possible word, its logit. This one had added ${formatSigned(added)} to `,
-        quotedToken(answer),
-        fell === added > 0
-          ? ", and later layers had built on it."
-          : " itself, but later layers turned this into the opposite.",
-        " Now type, click a head, or click any part of the picture.",
-      ],
-      about: "predictions",
-      next: "Turn it on again",
-      act: finish,
-    },
+    ...why,
+    { words: nextWords(), next: "Turn it on again", act: finish },
+  ];
+}
+
+/** What the model read, and its answer. */
+function answerWords(page: ExplorePage, { heads, prediction, answer }: Story) {
+  const { images, hears } = page.state.catalogue;
+  const read = images ? (hears ? "recording" : "picture") : "text";
+  const { title, preposition, token_text } = prediction;
+  return [
+    `The model reads the ${read} above. ${title} ${preposition}`,
+    ...(token_text === null ? [] : [quotedToken({ text: token_text })]),
+    ": ",
+    quotedToken(answer),
+    `, with ${formatPercent(answer.after)}. Which ${heads.length > 1 ? "heads are" : "head is"} behind that?`,
+  ];
+}
+
+function lookWords({ heads, query, key }: Story) {
+  const [first, ...others] = heads.map(({ layer, head }) => `head ${head} of layer ${layer}`);
+  return [
+    "In ",
+    createElement("b", "", first),
+    ", framed in orange, ",
+    quotedToken(query),
+    " looks most at ",
+    ...(key === query ? ["itself"] : [quotedToken(key)]),
+    `. A head copies information from what it looks at. Turn it off${others.map((other) => ` and ${other}`).join("")}, and watch the prediction.`,
+  ];
+}
+
+function leaderWords({ answer, leader }: Story) {
+  return leader.id === answer.id ? [] : [", and ", quotedToken(leader), ` leads with ${formatPercent(leader.after)}`];
+}
+
+function whyWords({ heads, answer, after }: Story, added: number) {
+  const these = heads.length > 1 ? `These ${heads.length} heads` : "This one";
+  return [
+    `Each head adds to the score of every possible answer, its logit. ${these} had added ${formatSigned(added)} to `,
+    quotedToken(answer),
+    after < answer.after === added > 0
+      ? ", and later layers had built on it."
+      : " itself, but later layers turned this into the opposite.",
+  ];
+}
+
+/** Where to go from here: two tasks in which attention is easy to read. */
+function nextWords() {
+  const task = (name: string, title: string, model: string) =>
+    createElement("a", "", title, { href: `tasks?${new URLSearchParams({ task: name, model })}` });
+  return [
+    "Now type, click a head, or click any part of the picture. Next, see ",
+    task("translate", "Translate", "translate"),
+    ", with a line from each French word to the English that it reads, and ",
+    task("describe", "Describe", "caption"),
+    ", with the part of a picture lit that each word is about.",
   ];
 }

@@ -1,4 +1,4 @@
-// What is explained beside the open panel: why the likeliest answer leads, and why the chosen head looks at a token.
+// What is explained beside the open panel: what to look at next once heads are switched off, why the likeliest answer leads, and why the chosen head looks at a token.
 
 import { updateChildren } from "../../../ui/frontend/dom/dom.ts";
 import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
@@ -14,10 +14,11 @@ const [WHY_PAUSE, LEDGER_PAUSE] = [900, 300]; // milliseconds without another ch
 
 /** Whether a request is for an explanation. */
 export function isExplanation(details: object) {
-  return "analysis" in details && ["why", "ledger"].includes(String(details.analysis));
+  return "analysis" in details && ["offer", "why", "ledger"].includes(String(details.analysis));
 }
 
 export function drawExplanations(page: ExplorePage) {
+  draw(page, "offer", offerChoice(page), LEDGER_PAUSE);
   draw(page, "why", whyChoice(page), WHY_PAUSE);
   draw(page, "ledger", ledgerChoice(page), LEDGER_PAUSE);
 }
@@ -33,6 +34,11 @@ function draw(page: ExplorePage, name: string, choice: Record<string, unknown> |
     updateChildren(place, ...createRows(rows, surroundings, { isOpen: false }));
   }
   place.hidden = !place.childElementCount;
+}
+
+/** Null for a model without edits, which has no heads that are switched off. */
+function offerChoice({ state }: ExplorePage) {
+  return state.answer.question.edits.length ? { query: state.choice.query } : null;
 }
 
 /** Null for a prediction of the whole text, which is not explained here, and for a lone candidate. */

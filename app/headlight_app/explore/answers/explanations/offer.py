@@ -1,0 +1,75 @@
+"""What to look at next: once heads that change the answer much are switched off, the analyses that say why."""
+
+from __future__ import annotations
+
+from headlight.attention_groups import AttentionGroup, attention_groups
+from headlight.problem_types import problem_type_of
+from headlight.rendering.html import ablations_json
+from headlight.views.kinds import ChoiceView, Pick, Verdict
+from headlight.views.words import percent, quoted
+from headlight_app.contract.parts import Candidate
+from headlight_app.contract.state import State
+from headlight_app.explore.answers.analyses.parts import part_name, part_of
+from headlight_app.explore.answers.analyses.row import Analysis, HeadsOff, Views
+from headlight_app.explore.answers.analyses.table import ANALYSES
+from headlight_app.inference.attention_payload import predictions
+from headlight_app.inference.resolved_question import ResolvedQuestion
+
+LARGE = 0.2  # change of the likeliest answer's probability
+
+
+def offer(resolved: ResolvedQuestion, state: State) -> Views:
+    """The change of the answer, and a button for each analysis; nothing unless it is large, and due to heads alone."""
+    heads = _heads_off(resolved)
+    shown = next(iter(predictions(resolved, state.query)), None)
+    if not heads or shown is None or not problem_type_of(resolved.config).is_probability:
+        return ()
+    before, after = (max(shown.candidates, key=number) for number in (_as_trained, _now))
+    off = HeadsOff(heads, before, after, shown.token_text is None)
+    rows = {name: row.offered(off) for name, row in ANALYSES.items() if row.exists(resolved.config)}
+    offered = {name: words for name, words in rows.items() if words}
+    if abs(before.after - before.before) < LARGE or not offered:
+        return ()
+    picks = tuple(_pick(resolved, off, name) for name in offered)
+    return Verdict(change_words(off)), ChoiceView("", tuple(offered.values()), picks, form="actions")
+
+
+def _as_trained(candidate: Candidate) -> float:
+    return candidate.before
+
+
+def _now(candidate: Candidate) -> float:
+    return candidate.after
+
+
+def change_words(off: HeadsOff) -> str:
+    """The change of the answer in a sentence."""
+    (group, layer, head), count = off.heads[0], len(off.heads)
+    named = part_name(part_of(f"{group.path(layer)}[{head}]")) if count == 1 else f"these {count} heads"
+    moves = "falls" if off.before.after < off.before.before else "rises"
+    numbers = f"from {percent(off.before.before)} to {percent(off.before.after)}"
+    other = f", and {quoted(off.after.text)} leads" if off.changes_answer else ""
+    on_again = "it is" if count == 1 else "they are"
+    return (
+        f"Without {named} {quoted(off.before.text)} {moves} {numbers}{other}. To see why, {on_again} switched on again."
+    )
+
+
+def _heads_off(resolved: ResolvedQuestion) -> tuple[tuple[AttentionGroup, int, int], ...]:
+    """The heads that the edits switch off; none if something else is changed too."""
+    edits, groups = resolved.question.edits, attention_groups(resolved.config)
+    found = {group: ablations_json(edits, group) for group in groups}
+    if resolved.question.variant or any(not any(each.get(edit) for each in found.values()) for edit in edits):
+        return ()
+    return tuple(
+        dict.fromkeys((group, *head) for group, heads in found.items() for off in heads.values() for head in off)
+    )
+
+
+def _pick(resolved: ResolvedQuestion, off: HeadsOff, analysis: str) -> Pick:
+    group, layer, head = off.heads[0]
+    chosen = {"attention": group.name, "layer": layer, "head": head, "heads": ()}
+    return {"tab": "layers", "analysis": analysis, **chosen, "toggle_edits": resolved.question.edits}
+
+
+OFFER = Analysis("What to look at next", reads=("query",), compute=offer)
