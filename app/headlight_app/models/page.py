@@ -44,11 +44,13 @@ def show(state: State, entry: AvailableModel | None = None) -> None:
     st.title("Models")
     own, offered = own_models(), sorted(listed_models(), key=lambda card: bool(card.problem))
     _upload_form()
-    _well_known(missing(card.title for card in (*own, *offered)))
+    known = missing(card.title for card in (*own, *offered))
+    _well_known(known)
     if own:
         st.subheader("Your models", anchor=False)
         st.caption(_describe_own(own))
         _card_grid(own, state)
+    if own or known:
         st.subheader("Available models", anchor=False)
     if not offered:
         st.info("There is no model yet. Start with `headlight --models FOLDER`, or train one.")

@@ -47,8 +47,7 @@ def test_without_the_heads_of_the_tour_the_first_answer_is_another_or_moves_by_2
 @pytest.mark.parametrize("model", MODELS)
 def test_the_page_opens_with_the_first_head_of_the_tour_if_it_shows_that_attention(model: str) -> None:
     first, opened = page_of(model)["tour"]["heads"][0], attention_groups(find_model(model).config)[0].name
-    is_head = page_of(model)["default_head"] == [first["layer"], first["head"]]
-    assert is_head == (first["attention"] == opened)
+    assert first["attention"] != opened or page_of(model)["default_head"] == [first["layer"], first["head"]]
 
 
 @pytest.mark.parametrize(
@@ -67,8 +66,9 @@ def test_a_card_names_the_heads_of_its_tour(card: str, tour: object) -> None:
 
 
 def test_a_head_that_moves_the_answer_much_leads_to_what_explains_it() -> None:
-    said, offered = ask_views("offer", **STORY, edits=[BEN])
-    assert said["text"].startswith("Without layer 5, head 5 \u2068“Ben”\u2069 falls from 87.5 % to 58.5 %.")
+    (row,) = ask_worker("analysis", analysis="offer", **STORY, edits=[BEN])[0]["rows"]
+    assert row["text"].startswith("Without layer 5, head 5 \u2068“Ben”\u2069 falls from 87.5 % to 58.5 %.")
+    (offered,) = row["views"]
     assert offered["options"] == ["See what reacts", "Find the heads that change it"]
     for pick in offered["picks"]:
         assert (pick["tab"], pick["attention"], pick["layer"], pick["head"]) == ("layers", "decoder.self", 5, 5)

@@ -33,6 +33,7 @@ def test_heads_can_be_sorted_by_what_an_example_names(shipped: Checkpoint) -> No
 
 
 def test_the_causal_examples_end_as_their_lines_say() -> None:
+    assert guesses("stories-causal", "Lily had a cat named Max. Every day she played with")[0] == "Max"
     assert guesses("stories-causal", "Anna and Ben had a red ball. One day Anna and")[0] == "Ben"
     birds = guesses("stories-causal", "The birds in the tall tree")
     assert "were" in birds and "was" not in birds[: birds.index("were")]
@@ -42,8 +43,8 @@ def test_the_causal_examples_end_as_their_lines_say() -> None:
 def test_the_masked_examples_are_filled_as_their_lines_say() -> None:
     first = {
         "She cut the bread with a [MASK].": "knife",
-        "The boy was tired, so [MASK] went to bed.": "he",
-        "The girl was tired, so [MASK] went to bed.": "she",
+        "The girl said that [MASK] was tired.": "she",
+        "The boy said that [MASK] was tired.": "he",
         "The dogs [MASK] very hungry.": "were",
         "The dog [MASK] very hungry.": "was",
         "She [MASK] the bread with a knife.": "cut",

@@ -188,5 +188,6 @@ ANALYSIS = Analysis(
     start="Patch each in turn",
     step=patching,
     of_unpatched=True,
+    offered=lambda off: "See what another text changes" if off.changes_answer else "",
     programs=_programs,
 )

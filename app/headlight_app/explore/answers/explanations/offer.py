@@ -5,7 +5,8 @@ from __future__ import annotations
 from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.problem_types import problem_type_of
 from headlight.rendering.html import ablations_json
-from headlight.views.kinds import ChoiceView, Pick, Verdict
+from headlight.views.kinds import ChoiceView, Pick
+from headlight.views.rows import row
 from headlight.views.words import percent, quoted
 from headlight_app.contract.parts import Candidate
 from headlight_app.contract.state import State
@@ -26,12 +27,12 @@ def offer(resolved: ResolvedQuestion, state: State) -> Views:
         return ()
     before, after = (max(shown.candidates, key=number) for number in (_as_trained, _now))
     off = HeadsOff(heads, before, after, shown.token_text is None)
-    rows = {name: row.offered(off) for name, row in ANALYSES.items() if row.exists(resolved.config)}
+    rows = {name: each.offered(off) for name, each in ANALYSES.items() if each.exists(resolved.config)}
     offered = {name: words for name, words in rows.items() if words}
     if abs(before.after - before.before) < LARGE or not offered:
         return ()
     picks = tuple(_pick(resolved, off, name) for name in offered)
-    return Verdict(change_words(off)), ChoiceView("", tuple(offered.values()), picks, form="actions")
+    return (row(ChoiceView("", tuple(offered.values()), picks, form="actions"), text=change_words(off)),)
 
 
 def _as_trained(candidate: Candidate) -> float:
@@ -49,10 +50,8 @@ def change_words(off: HeadsOff) -> str:
     moves = "falls" if off.before.after < off.before.before else "rises"
     numbers = f"from {percent(off.before.before)} to {percent(off.before.after)}"
     other = f", and {quoted(off.after.text)} leads" if off.changes_answer else ""
-    on_again = "it is" if count == 1 else "they are"
-    return (
-        f"Without {named} {quoted(off.before.text)} {moves} {numbers}{other}. To see why, {on_again} switched on again."
-    )
+    on = "it" if count == 1 else "them"
+    return f"Without {named} {quoted(off.before.text)} {moves} {numbers}{other}. With {on} switched on again:"
 
 
 def _heads_off(resolved: ResolvedQuestion) -> tuple[tuple[AttentionGroup, int, int], ...]:

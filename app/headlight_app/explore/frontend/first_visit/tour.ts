@@ -203,10 +203,11 @@ function showTour(page: ExplorePage, story: Story) {
       localStorage.setItem(KEY, "seen");
     } catch {} // without storage, the tour appears again at the next visit
   };
-  const steps = storySteps(page, story, () => {
+  const finish = () => {
     page.change({ edits, query });
     end();
-  });
+  };
+  const steps = storySteps(page, story, finish, end);
   const show = (place: number) => {
     drawStep(card, steps, place, show, end);
     const { about } = steps[place];
@@ -241,7 +242,8 @@ function drawStep(card: HTMLElement, steps: Step[], place: number, show: (place:
   updateChildren(card, createElement("h2", "", "A first look"), sentence, foot);
 }
 
-function storySteps(page: ExplorePage, story: Story, finish: () => void): Step[] {
+/** @param leave for another page, where the tour is not continued */
+function storySteps(page: ExplorePage, story: Story, finish: () => void, leave: () => void): Step[] {
   const { heads, added, answer, after } = story;
   const fell = after < answer.after;
   const turnOff = () => page.change({ edits: withoutHeads(page.state.choice.edits, heads) });
@@ -262,7 +264,7 @@ function storySteps(page: ExplorePage, story: Story, finish: () => void): Step[]
       act: () => {},
     },
     ...why,
-    { words: nextWords(), next: "Turn it on again", act: finish },
+    { words: nextWords(leave), next: "Turn it on again", act: finish },
   ];
 }
 
@@ -276,7 +278,7 @@ function answerWords(page: ExplorePage, { heads, prediction, answer }: Story) {
     ...(token_text === null ? [] : [quotedToken({ text: token_text })]),
     ": ",
     quotedToken(answer),
-    `, with ${formatPercent(answer.after)}. Which ${heads.length > 1 ? "heads are" : "head is"} behind that?`,
+    `, at ${formatPercent(answer.after)}. Which ${heads.length > 1 ? "heads are" : "head is"} behind that?`,
   ];
 }
 
@@ -289,12 +291,12 @@ function lookWords({ heads, query, key }: Story) {
     quotedToken(query),
     " looks most at ",
     ...(key === query ? ["itself"] : [quotedToken(key)]),
-    `. A head copies information from what it looks at. Turn it off${others.map((other) => ` and ${other}`).join("")}, and watch the prediction.`,
+    `. A head copies information from what it looks at. Turn it off${others.length ? ` with ${others.join(" and ")}` : ""}, and watch the prediction.`,
   ];
 }
 
 function leaderWords({ answer, leader }: Story) {
-  return leader.id === answer.id ? [] : [", and ", quotedToken(leader), ` leads with ${formatPercent(leader.after)}`];
+  return leader.id === answer.id ? [] : [", and ", quotedToken(leader), ` leads at ${formatPercent(leader.after)}`];
 }
 
 function whyWords({ heads, answer, after }: Story, added: number) {
@@ -309,9 +311,9 @@ function whyWords({ heads, answer, after }: Story, added: number) {
 }
 
 /** Where to go from here: two tasks in which attention is easy to read. */
-function nextWords() {
+function nextWords(leave: () => void) {
   const task = (name: string, title: string, model: string) =>
-    createElement("a", "", title, { href: `tasks?${new URLSearchParams({ task: name, model })}` });
+    createElement("a", "", title, { href: `tasks?${new URLSearchParams({ task: name, model })}`, onclick: leave });
   return [
     "Now type, click a head, or click any part of the picture. Next, see ",
     task("translate", "Translate", "translate"),
