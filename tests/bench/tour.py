@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from headlight.attention_groups import attention_groups
@@ -33,8 +34,8 @@ class Effect:
     @property
     def size(self) -> float:
         """The change of the first answer's probability, more if another answer leads."""
-        change: float = abs(self.before["before"] - self.before["after"])
-        return change + NEW_LEADER * (self.before["id"] != self.after["id"])
+        change = float(abs(self.before["before"] - self.before["after"]))
+        return change + (NEW_LEADER if self.before["id"] != self.after["id"] else 0.0)
 
     def __str__(self) -> str:
         place = f" at {self.position}" if self.position >= 0 else ""
@@ -50,17 +51,16 @@ def effects(question: dict[str, Any], found: Sequence[Effect], *, everywhere: bo
     for group in attention_groups(find_model(question["model"]).config):
         for path in (group.path(layer) for layer in range(group.layers)):
             for head in (f"{path}[{head}]" for head in range(group.heads)):
-                for known in found or [()]:
-                    heads = (*(known.heads if known else ()), head)
-                    yield from _effects(question, heads, range(count) if everywhere else (-1,))
+                for known in [each.heads for each in found] or [()]:
+                    yield from _effects(question, (*known, head), range(count) if everywhere else (-1,))
 
 
 def _effects(question: dict[str, Any], heads: tuple[str, ...], positions: Sequence[int]) -> Iterator[Effect]:
     edits = [f"{head.replace('[', '.weights[')}=set:0" for head in heads]
     for position in positions:
         for shown in ask_worker("trace", **question, edits=edits, query=position)[0]["predictions"][:1]:
-            best = [max(shown["candidates"], key=lambda one, side=side: one[side]) for side in ("before", "after")]
-            yield Effect(heads, position, *best)
+            before, after = (max(shown["candidates"], key=itemgetter(side)) for side in ("before", "after"))
+            yield Effect(heads, position, before, after)
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -67,7 +67,7 @@ def _heads_off(resolved: ResolvedQuestion) -> tuple[tuple[AttentionGroup, int, i
 
 def _pick(resolved: ResolvedQuestion, off: HeadsOff, analysis: str) -> Pick:
     group, layer, head = off.heads[0]
-    chosen = {"attention": group.name, "layer": layer, "head": head, "heads": ()}
+    chosen: Pick = {"attention": group.name, "layer": layer, "head": head, "heads": ()}
     return {"tab": "layers", "analysis": analysis, **chosen, "toggle_edits": resolved.question.edits}
 
 
