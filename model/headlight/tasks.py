@@ -118,10 +118,9 @@ TRANSLATION_EXAMPLES = (
 )
 _NEXT_TOKEN_EXAMPLES = (
     Example(
-        "Lily had a cat named Max. Every day she played with",
-        hint="A name that was told once: point at “with” and see which heads look back at “Max”.",
-        query="with",
-        key="Max",
+        "Once upon a time there was a little",
+        hint="Heads that look one token back draw a stripe beside the diagonal; order them by “Previous token”.",
+        sort="previous",
     ),
     Example(
         "Tom gave the ball to Anna because she asked",
@@ -146,18 +145,11 @@ _NEXT_TOKEN_EXAMPLES = (
         query="home",
         key='"',
     ),
-    Example(
-        "Once upon a time there was a little",
-        hint="Heads that look one token back draw a stripe beside the diagonal; order them by “Previous token”.",
-        sort="previous",
-    ),
 )
 _MASKED_EXAMPLES = (
     Example(
-        "The girl said that [MASK] was tired.",
-        hint="A pronoun to fill in: change “girl” to “boy” and see which heads carry it here.",
-        query="[MASK]",
-        key="girl",
+        "The cat sat on the [MASK].",
+        hint="Both sides count: the guess must fit the words before it, and the full stop.",
     ),
     Example(
         "She cut the bread with a [MASK].",
@@ -166,8 +158,10 @@ _MASKED_EXAMPLES = (
         key="cut",
     ),
     Example(
-        "The cat sat on the [MASK].",
-        hint="Both sides count: the guess must fit the words before it, and the full stop.",
+        "The boy was tired, so [MASK] went to bed.",
+        hint="A pronoun to fill in: change “boy” to “girl” and see which heads carry it here.",
+        query="[MASK]",
+        key="boy",
     ),
     Example("The dogs [MASK] very hungry.", hint="Subject and verb: make it one dog, and “were” gives way to “was”."),
     Example(

@@ -26,25 +26,33 @@ from headlight_app.inference.resolved_question import resolve
 
 _ZOOM = re.compile(r"(\d{1,9})-(\d{1,9})/(\d{1,9})-(\d{1,9})")
 
-
-NamedHead = tuple[AttentionGroup, int, int]  # its layer and its number
+NamedHead = tuple[AttentionGroup, int, int]  # with its layer and its number
 
 
 def tour_of(entry: CatalogEntry) -> tuple[tuple[NamedHead, ...], int]:
-    """The heads that a model's card names for the tour, if the model has them, and the position of the answer, or -1.
+    """The heads that a card names for the tour, of attentions whose queries are the text, and the answer's position.
 
-    Without them the answer to its first example changes most (`python -m tests.bench tour`).
+    The position is -1 if it is the predicted one. `python -m tests.bench tour` finds the heads of a shipped model.
     """
-    paths = {
-        group.path(layer): (group, layer) for group in attention_groups(entry.config) for layer in range(group.layers)
-    }
+    groups = (group for group in attention_groups(entry.config) if group.queries == "text")
+    paths = {group.path(layer): (group, layer) for group in groups for layer in range(group.layers)}
     named, position = card_tour(read_card(entry.folder))
     heads = ((*paths[path], head) for path, head in named if path in paths)
     return tuple(each for each in heads if each[2] < each[0].heads), position
 
 
+def opening_head(entry: CatalogEntry, device: str = "auto") -> tuple[int, int]:
+    """The head that Explore shows until something is typed: the first of the tour if its attention is shown first.
+
+    Else it is the default head.
+    """
+    shown = [group for group in attention_groups(entry.config)[:1] if not group.aligned]
+    of_tour = (named[1:] for named in tour_of(entry)[0] if named[0] in shown)
+    return next(of_tour, None) or default_head(entry, device)
+
+
 def default_head(entry: CatalogEntry, device: str = "auto") -> tuple[int, int]:
-    """The head that pages show first: the tour's, or the one with the clearest pattern in the model's first example.
+    """The head that pages show first: the one with the clearest pattern in the model's first example, as trained.
 
     It depends only on the model, so that a URL without a head always shows the same one.
     """
@@ -59,8 +67,6 @@ def _plainest_head(entry: CatalogEntry, device: str, location: ModelLocation) ->
     """The checkpoint's first aligned head if it lists any; the first head if the search would take long."""
     if aligned := selected_attention(entry.config).aligned:
         return aligned[0]
-    if heads := [each for each in tour_of(entry)[0] if each[0] == selected_attention(entry.config)]:
-        return heads[0][1:]
     example = opening_examples(entry, device)[0]
     resolved = resolve(Question(model=entry.name, text=example.text, source=example.source, device=device))
     attention_group, traced = selected_attention(resolved.config), resolved.trace

@@ -24,7 +24,7 @@ from headlight_app.models.cards import card_html
 from headlight_app.models.contract import ModelCardRequest, WeightReportRequest
 from headlight_app.models.opening import Opening
 from headlight_app.models.upload import open_path, upload_file, upload_folder
-from headlight_app.models.well_known import WellKnown, missing
+from headlight_app.models.well_known import WellKnown, may_download, missing
 from headlight_app.state.session import select_model
 from headlight_app.ui.markdown import escape_markdown, escaped_lines, safe_markdown
 
@@ -44,7 +44,7 @@ def show(state: State, entry: AvailableModel | None = None) -> None:
     st.title("Models")
     own, offered = own_models(), sorted(listed_models(), key=lambda card: bool(card.problem))
     _upload_form()
-    known = missing(card.title for card in (*own, *offered))
+    known = missing((*own, *offered))
     _well_known(known)
     if own:
         st.subheader("Your models", anchor=False)
@@ -250,7 +250,7 @@ def _well_known(models: Sequence[WellKnown]) -> None:
         for model in models:
             with st.container(border=True, height="stretch", key=f"card {model.hub_id}"):
                 st.html(card_html(model.listed(limits), open_now=False, testid="well-known"))
-                if not limits.shared and st.button("Download", key=f"download {model.name}", disabled=_is_opening()):
+                if may_download(limits) and st.button("Download", key=f"download {model.name}", disabled=_is_opening()):
                     _open_upload([], partial(open_path, model.hub_id))
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headlight_app.access.settings import Settings
 from headlight_app.engine.contract import ListedModel
+
+FILES = "config.json, model.safetensors and tokenizer.json"
+OFFLINE = {"1", "ON", "YES", "TRUE"}  # what huggingface_hub reads as such
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class WellKnown:
             name=self.hub_id,
             title=self.title,
             kind=self.kind,
-            purpose=self.kind,
+            purpose="",
             family="",
             licence="",
             details=details,
@@ -43,12 +47,19 @@ class WellKnown:
     def needs(self, limits: Settings) -> str:
         """What opening it needs, in a sentence."""
         download = f"{self.megabytes:,} MB from the Hugging Face Hub"
-        folder = f"its folder ({self.hub_id} on huggingface.co)"
-        if not limits.shared:
+        folder = f"a folder with {FILES} of huggingface.co/{self.hub_id}"
+        if may_download(limits):
             return f"a download of {download}, or the path of {folder}"
+        if not limits.shared:
+            return f"the path of {folder}: the Hugging Face Hub is disabled here"
         if self.megabytes <= limits.upload_limit:
             return f"an upload of {folder}, {self.megabytes:,} MB: this server fetches nothing"
         return f"Headlight on your own machine, which fetches {download}: this server takes no upload of that size"
+
+
+def may_download(limits: Settings) -> bool:
+    """Whether this server fetches models: it opens paths and ids, and the Hub is not disabled (HF_HUB_OFFLINE)."""
+    return not limits.shared and os.environ.get("HF_HUB_OFFLINE", "").upper() not in OFFLINE
 
 
 WELL_KNOWN = (
@@ -57,7 +68,7 @@ WELL_KNOWN = (
 )
 
 
-def missing(names: Iterable[str]) -> tuple[WellKnown, ...]:
-    """Those that are not among the models with these names."""
-    here = {name.rpartition("/")[2].lower() for name in names}
+def missing(listed: Iterable[ListedModel]) -> tuple[WellKnown, ...]:
+    """Those that are not among these models; one that cannot be opened is missing."""
+    here = {card.title.rpartition("/")[2].lower() for card in listed if not card.problem}
     return tuple(one for one in WELL_KNOWN if one.name not in here)

@@ -14,6 +14,7 @@ from headlight_app.state.requirement import Requirement
 from headlight_app.state.session import change_state, current_state
 from headlight_app.tasks.contract import TasksPageRequest
 from headlight_app.tasks.views import TASK_VIEWS, view_section, views_json, views_of
+from headlight_app.ui.first_tasks import first_tasks_json
 
 TITLE, ICON, PATH = "Tasks", ":material/task_alt:", "tasks"
 TEXTS = "_texts_of_tasks"  # the texts typed for each task; the next task starts with its own example
@@ -44,15 +45,20 @@ def show(state: State, entry: AvailableModel) -> None:
     task = state.task if state.task in TASK_VIEWS else next(iter((*able, *TASK_VIEWS)))
     if not state.embedded:
         _task_choice(task, entry)
-        if not state.task:
-            shown = (f"**{view.title}**, {view.for_newcomers}" for view in TASK_VIEWS.values() if view.for_newcomers)
-            st.caption(f"New here? Begin with {', or '.join(shown)}.")
+        if not state.task and not state.presenter:
+            _first_tasks()
     if task in able:
         request = TasksPageRequest(model=state.model, device=state.device, source=state.source, task=task)
         show_instrument(COMPONENT, state.change(task=task), ask_shared(request).answer, task_views=views_json())
     else:
         view = TASK_VIEWS[task]
         st.info(f"No model here {view.words}. Open {view.example} on the page Models.", icon=":material/deployed_code:")
+
+
+def _first_tasks() -> None:
+    """The tasks to begin with, if their models are here."""
+    if rows := first_tasks_json({model.name for model in available_models()}):
+        st.caption(f"New here? Begin with {', or '.join('**{title}**, {shows}'.format(**row) for row in rows)}.")
 
 
 def _task_choice(task: str, entry: AvailableModel) -> None:

@@ -10,6 +10,7 @@ from headlight.config import Config
 from headlight.registry import Registry
 from headlight.tasks import has_number_labels, task_of
 from headlight_app.state.requirement import Requirement
+from headlight_app.ui.first_tasks import FIRST_TASKS
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class TaskView:
 
     The file of its name in `answers` computes its views. `words` completes "a model that ", and `example` names a model
     to open if there is none. `attention` is the kind of attention that connects answer and text: the page opens with
-    it. Of several models, `preferred` is opened. `for_newcomers` says what a task shows with which one may begin.
+    it. Of several models, `preferred` is opened.
     """
 
     title: str
@@ -28,7 +29,6 @@ class TaskView:
     suits: Callable[[Config], bool]
     attention: str = "self"
     preferred: str = ""
-    for_newcomers: str = ""
 
     @property
     def required(self) -> Requirement:
@@ -98,25 +98,24 @@ TASK_VIEWS: Registry[TaskView] = Registry(
             _sorts,
         ),
         "translate": TaskView(
-            "Translate",
+            FIRST_TASKS["translate"].title,
             "The decoder writes one token after another and looks at the source for each: lines lead from a token to "
             "the source tokens that it looked at.",
             "reads a source and writes a target",
             "an encoder-decoder such as MarianMT or T5",
             _translates,
             attention="cross",
-            preferred="translate",
-            for_newcomers="where lines lead from each word to those that it was made from",
+            preferred=FIRST_TASKS["translate"].model,
         ),
         "describe": TaskView(
-            "Describe",
+            FIRST_TASKS["describe"].title,
             "The decoder writes one word after another and looks at the picture for each. Above each word is the "
             "picture, bright where the weights of that step are large.",
             "describes images",
             "an encoder-decoder that reads images",
             _describes,
             attention="cross",
-            for_newcomers="where each word lights the part of the picture that it is about",
+            preferred=FIRST_TASKS["describe"].model,
         ),
         "transcribe": TaskView(
             "Transcribe",

@@ -243,3 +243,13 @@ test("a head without which the answer moves much leads to what explains it, with
   assert.equal(page.text("changes"), "No changes");
   assert.equal(page.shows("offer"), false);
 });
+
+test("what other edits, and heads that move little, do is asked about no further", async () => {
+  for (const edits of [["decoder.0.self.weights[0]=set:0"], ["decoder.0.self.weights[1]=set:0.5"]]) {
+    const page = await explore({ text: "cat sun key moon cat", edits });
+    await settle();
+    assert.equal(page.text("changes"), "1 change");
+    assert.ok(page.questions.every(({ body }) => body.analysis !== "offer"));
+    assert.equal(page.shows("offer"), false);
+  }
+});

@@ -23,6 +23,7 @@ from headlight_app.contract.request import OpenedRequest
 from headlight_app.contract.state import HeadChoice
 from headlight_app.explore.answers.analyses.row import Analysis
 from headlight_app.explore.answers.analyses.table import ANALYSES
+from headlight_app.explore.answers.explanations.offer import LARGE
 from headlight_app.explore.answers.head_view import SHOWN, HeadView, head_view
 from headlight_app.explore.answers.quantities import QUANTITIES, quantity_json
 from headlight_app.explore.answers.token_filter import Axis
@@ -42,7 +43,13 @@ from headlight_app.explore.contract import (
 )
 from headlight_app.inference.attention_payload import predictions
 from headlight_app.inference.examples import opening, opening_examples
-from headlight_app.inference.head_selection import default_head, selected_attention, selected_heads, tour_of
+from headlight_app.inference.head_selection import (
+    default_head,
+    opening_head,
+    selected_attention,
+    selected_heads,
+    tour_of,
+)
 from headlight_app.inference.open_models import find_model
 from headlight_app.inference.resolved_question import ResolvedQuestion, has_chat, resolve
 from headlight_app.inference.source_code import code_sections
@@ -63,7 +70,9 @@ def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
         examples=tuple(ExampleAnswer(**asdict(example)) for example in examples),
         opening=ExampleAnswer(**asdict(opening(entry, request, examples[0]))),
         default_head=default_head(entry, request.device),
+        opening_head=opening_head(entry, request.device),
         tour=_tour(entry),
+        large_change=LARGE,
         has_source=config.has_cross_attention,
         reads_chat=has_chat(entry, request.device),
         reads_pair=reads_pair(config) and not entry.shipped,  # no shipped model was trained on pairs

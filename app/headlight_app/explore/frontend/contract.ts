@@ -327,8 +327,10 @@ export interface ExplorePageAnswer {
   examples: ExampleAnswer[];
   opening: ExampleAnswer;
   default_head: [number, number];
+  opening_head: [number, number];
   default_attention: string;
   tour: Tour;
+  large_change: number;
   has_source: boolean;
   reads_pair: boolean;
   reads_chat: boolean;

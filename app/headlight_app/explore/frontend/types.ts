@@ -33,6 +33,14 @@ export type ToldChoice = Omit<State, keyof Settings | "source"> & Pick<Question,
 /** The choices with the text that the model reads. */
 export type Choice = Omit<ToldChoice, "text"> & Pick<Question, "text">;
 
+/** A row of FIRST_TASKS in Python, whose model is here. */
+export interface FirstTaskRow {
+  name: string;
+  title: string;
+  model: string;
+  shows: string;
+}
+
 /** A row of TABS in Python. */
 export interface TabRow {
   name: string;
@@ -44,6 +52,7 @@ export interface ExploreCatalogue
     SharedPage,
     Omit<ExplorePageAnswer, "catalogue" | "default_attention"> {
   tabs: TabRow[];
+  first_tasks: FirstTaskRow[];
   /** Terms explained in place. */
   terms: Record<string, Term>;
   /** The field names of a question. */

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.problem_types import problem_type_of
 from headlight.rendering.html import ablations_json
 from headlight.views.kinds import ChoiceView, Pick
 from headlight.views.rows import row
 from headlight.views.words import percent, quoted
-from headlight_app.contract.parts import Candidate
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.analyses.parts import part_name, part_of
 from headlight_app.explore.answers.analyses.row import Analysis, HeadsOff, Views
@@ -16,31 +17,27 @@ from headlight_app.explore.answers.analyses.table import ANALYSES
 from headlight_app.inference.attention_payload import predictions
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
-LARGE = 0.2  # change of the likeliest answer's probability
+LARGE = 0.2  # change of the likeliest answer's probability; the page asks for nothing if it is smaller
 
 
 def offer(resolved: ResolvedQuestion, state: State) -> Views:
-    """The change of the answer, and a button for each analysis; nothing unless it is large, and due to heads alone."""
-    heads = _heads_off(resolved)
-    shown = next(iter(predictions(resolved, state.query)), None)
+    """The change of the answer, and a button for each analysis; nothing unless it is large, and due to heads alone.
+
+    Of several masks it is about the chosen one, else about the first.
+    """
+    heads, found = _heads_off(resolved), predictions(resolved, state.query)
+    shown = next((one for one in found if one.position == state.query), next(iter(found), None))
     if not heads or shown is None or not problem_type_of(resolved.config).is_probability:
         return ()
-    before, after = (max(shown.candidates, key=number) for number in (_as_trained, _now))
+    before, after = (max(shown.candidates, key=attrgetter(side)) for side in ("before", "after"))
     off = HeadsOff(heads, before, after, shown.token_text is None)
     rows = {name: each.offered(off) for name, each in ANALYSES.items() if each.exists(resolved.config)}
     offered = {name: words for name, words in rows.items() if words}
-    if abs(before.after - before.before) < LARGE or not offered:
+    is_large = off.changes_answer or abs(before.after - before.before) >= LARGE
+    if not is_large or not offered:
         return ()
     picks = tuple(_pick(resolved, off, name) for name in offered)
     return (row(ChoiceView("", tuple(offered.values()), picks, form="actions"), text=change_words(off)),)
-
-
-def _as_trained(candidate: Candidate) -> float:
-    return candidate.before
-
-
-def _now(candidate: Candidate) -> float:
-    return candidate.after
 
 
 def change_words(off: HeadsOff) -> str:

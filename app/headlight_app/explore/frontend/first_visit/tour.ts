@@ -2,6 +2,7 @@
 // what to see next. It uses the sentence on the page, with the heads that the model's card names for the first example.
 // It is shown once, in a card that does not take the focus.
 
+import { leaderOf } from "../../../ui/frontend/charts/answer_numbers.ts";
 import { formatSigned } from "../../../ui/frontend/charts/charts.ts";
 import {
   createButton,
@@ -13,11 +14,20 @@ import {
 import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
 import { remembered } from "../../../ui/frontend/dom/memory.ts";
 import { mostAttendedKey } from "../../../ui/frontend/heads/query_key_order.ts";
-import { switchHeads } from "../../../ui/frontend/state/head_ablation.ts";
+import { isOff, switchHeads } from "../../../ui/frontend/state/head_ablation.ts";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.ts";
 import { readFloats } from "../../../ui/frontend/wire.ts";
 import { countChanges } from "../edits/edit_history.ts";
-import type { AttentionGroup, Candidate, ComponentAnswer, ExplorePage, Prediction, Token } from "../types.ts";
+import type {
+  AttentionGroup,
+  Candidate,
+  Choice,
+  ComponentAnswer,
+  ExplorePage,
+  FirstTaskRow,
+  Prediction,
+  Token,
+} from "../types.ts";
 
 type StoryHead = { group: AttentionGroup; layer: number; head: number };
 
@@ -44,7 +54,7 @@ type Step = { words: (string | Node)[]; about?: "head-title" | "predictions"; ne
 
 const KEY = "headlight-tour";
 const [TRIES, WORTH_TELLING, LEAST] = [6, 0.02, 0.001]; // heads to try, and thresholds for the change of a share
-
+const SMALL = 0.5; // of a logit: too little to explain a clear change of a share
 const LOWEST = 0.5; // of the window's height: the card covers parts that begin lower
 
 const memory = remembered((_: ExplorePage) => ({ offered: false, text: "", remove: () => {} }));
@@ -92,18 +102,42 @@ export function headsToTry(
     .slice(0, TRIES);
 }
 
-/**
- * The story of the heads that are known for the opening. For another text: of the first head without which the answer's
- * share changes clearly (WORTH_TELLING), or else the best of those tried; null if none changes it noticeably (LEAST).
- */
-async function findStory(page: ExplorePage): Promise<Story | null> {
-  const { question } = page.state.answer;
-  const { heads, query } = knownHeads(page);
-  const asked = query < 0 ? page.state.answer : (await page.server.post("trace", { question, query })).meta;
+async function findStory(page: ExplorePage) {
+  return (await cardStory(page)) ?? (await searchedStory(page));
+}
+
+/** The story of the heads that the model's card names; null for another input than its first example. */
+async function cardStory(page: ExplorePage): Promise<Story | null> {
+  const heads = cardHeads(page);
+  if (!heads.length) return null;
+  const { query } = page.state.catalogue.tour;
+  const { answer } = page.state;
+  const asked = query < 0 ? answer : (await page.server.post("trace", { question: answer.question, query })).meta;
   const [prediction] = asked.predictions ?? [];
-  if (!prediction || prediction.lesson) return null; // no answer is guessed
+  if (!prediction || prediction.lesson) return null;
+  const story = await tellStory(page, prediction, heads, await attributionOf(page, prediction));
+  return worth(story) >= LEAST ? story : null;
+}
+
+function cardHeads({ state }: ExplorePage): StoryHead[] {
+  const [{ text, source }] = state.catalogue.examples;
+  const { question, attention_groups } = state.answer;
+  const isExample = question.text === text && question.source === source && !question.image;
+  if (!isExample || countChanges(state.choice)) return [];
+  return state.catalogue.tour.heads.flatMap(({ attention, layer, head }) => {
+    const group = attention_groups.find(({ name }) => name === attention);
+    return group ? [{ group, layer, head }] : [];
+  });
+}
+
+/**
+ * The story of the first head without which the answer's share changes clearly (WORTH_TELLING), or else the best of
+ * those tried; null if none changes it noticeably (LEAST), and if no answer is guessed.
+ */
+async function searchedStory(page: ExplorePage): Promise<Story | null> {
+  const [prediction] = page.state.answer.predictions;
+  if (!prediction || prediction.lesson) return null;
   const found = await attributionOf(page, prediction);
-  if (heads.length) return tellStory(page, prediction, heads, found);
   let best = null as Story | null;
   for (const head of found ? plainHeads(page, prediction.position, found) : []) {
     const story = await tellStory(page, prediction, [head], found);
@@ -113,28 +147,12 @@ async function findStory(page: ExplorePage): Promise<Story | null> {
   return best && worth(best) >= LEAST ? best : null;
 }
 
-/** The heads of the tour of the model's opening, and the position of its answer; none for another question. */
-function knownHeads({ state }: ExplorePage): { heads: StoryHead[]; query: number } {
-  const { opening, tour } = state.catalogue;
-  const { question, attention_groups } = state.answer;
-  const isOpening = question.text === opening.text && question.source === opening.source && !countChanges(state.choice);
-  const heads = tour.heads.flatMap(({ attention, layer, head }) => {
-    const group = attention_groups.find(({ name }) => name === attention);
-    return group ? [{ group, layer, head }] : [];
-  });
-  return isOpening && heads.length ? { heads, query: tour.query } : { heads: [], query: -1 };
-}
-
 async function attributionOf(page: ExplorePage, prediction: Prediction): Promise<Attribution | null> {
   const { question } = page.state.answer;
   const { position: query } = prediction;
   const token = leaderOf(prediction).id;
   const { meta, buffer, start } = await page.server.post("logit_attribution", { question, query, token });
   return meta.error ? null : { parts: meta.components, added: readFloats(buffer, start) };
-}
-
-function leaderOf({ candidates }: Prediction) {
-  return candidates.reduce((one, other) => (other.after > one.after ? other : one));
 }
 
 function plainHeads(page: ExplorePage, position: number, { parts, added }: Attribution): StoryHead[] {
@@ -161,7 +179,7 @@ async function tellStory(
   const { question, tokens } = page.state.answer;
   const { position } = prediction;
   const answer = leaderOf(prediction);
-  const edits = withoutHeads(question.edits, heads);
+  const edits = switched(question.edits, heads, true);
   const { meta } = await page.server.post("trace", { question: { ...question, edits }, query: position });
   const without = meta.predictions.find((one) => one.position === position) ?? prediction;
   const after = without.candidates.find(({ id }) => id === answer.id)?.after ?? 0;
@@ -176,8 +194,8 @@ function addedBy({ group, layer, head }: StoryHead, { parts, added }: Attributio
   return added[parts.findIndex(isHead)] ?? 0;
 }
 
-function withoutHeads(edits: string[], heads: StoryHead[]) {
-  return heads.reduce((all, { group, layer, head }) => switchHeads(all, group, [[layer, head]], true), edits);
+function switched(edits: string[], heads: StoryHead[], off: boolean) {
+  return heads.reduce((all, { group, layer, head }) => switchHeads(all, group, [[layer, head]], off), edits);
 }
 
 /**
@@ -195,32 +213,42 @@ function keyTokenOf(page: ExplorePage, { keys }: AttentionGroup, key: number) {
 }
 
 function showTour(page: ExplorePage, story: Story) {
-  const { edits, attention, query } = page.state.choice;
+  const before = page.state.choice;
   const card = createElement("aside", "tour", [], { testid: "tour", ariaLabel: "A first look" });
   const end = () => {
+    const patch = undone(page, story, before);
+    if (Object.keys(patch).length) page.change(patch);
     card.remove();
     try {
       localStorage.setItem(KEY, "seen");
     } catch {} // without storage, the tour appears again at the next visit
   };
-  const finish = () => {
-    page.change({ edits, query });
-    end();
-  };
-  const steps = storySteps(page, story, finish, end);
+  const steps = storySteps(page, story, end);
   const show = (place: number) => {
     drawStep(card, steps, place, show, end);
     const { about } = steps[place];
     if (about) bringIntoSight(findByTestId(page.view.elements.root, about));
   };
   const [{ group, layer, head }] = story.heads;
+  const { position } = story.prediction;
   const isShown = group.name === currentGroup(page).name; // unchanged, so that Streamlit does not rerun
-  const opened = { tab: "heads", attention: isShown ? attention : group.name, quantity: "weights" };
-  const asked = knownHeads(page).query;
-  page.change({ ...opened, layer, head, heads: [], ...(asked >= 0 && { query: asked }) });
+  const opened = { tab: "heads", attention: isShown ? before.attention : group.name, quantity: "weights" };
+  const isAsked = page.state.answer.predictions.some((one) => one.position === position);
+  page.change({ ...opened, layer, head, heads: [], ...(!isAsked && { query: position }) });
   page.view.elements.root.append(card);
   Object.assign(memory(page), { text: page.state.answer.question.text, remove: () => card.remove() });
   show(0);
+}
+
+/** The heads on again and the query as before the tour, but not what the visitor has changed meanwhile. */
+function undone({ state }: ExplorePage, { heads, prediction }: Story, before: Choice): Partial<Choice> {
+  const { edits, query } = state.choice;
+  const turnedOff = heads.filter(({ group, layer, head }) => !isOff(before.edits, group, layer, head));
+  const on = switched(edits, turnedOff, false);
+  return {
+    ...(String(on) !== String(edits) && { edits: on }),
+    ...(query === prediction.position && query !== before.query && { query: before.query }),
+  };
 }
 
 /** Scrolls to a part unless its top is visible above the card. */
@@ -242,16 +270,18 @@ function drawStep(card: HTMLElement, steps: Step[], place: number, show: (place:
   updateChildren(card, createElement("h2", "", "A first look"), sentence, foot);
 }
 
-/** @param leave for another page, where the tour is not continued */
-function storySteps(page: ExplorePage, story: Story, finish: () => void, leave: () => void): Step[] {
+/** @param end of the tour, with all as before */
+function storySteps(page: ExplorePage, story: Story, end: () => void): Step[] {
   const { heads, added, answer, after } = story;
   const fell = after < answer.after;
-  const turnOff = () => page.change({ edits: withoutHeads(page.state.choice.edits, heads) });
+  const turnOff = () => page.change({ edits: switched(page.state.choice.edits, heads, true) });
   const why: Step[] =
-    added === null ? [] : [{ words: whyWords(story, added), about: "predictions", next: "And now?", act: () => {} }];
+    added === null
+      ? []
+      : [{ words: whyWords(page, story, added), about: "predictions", next: "And now?", act: () => {} }];
   return [
     { words: answerWords(page, story), next: "Show me", act: () => {} },
-    { words: lookWords(story), about: "head-title", next: "Turn it off", act: turnOff },
+    { words: lookWords(page, story), about: "head-title", next: "Turn it off", act: turnOff },
     {
       words: [
         quotedToken(answer),
@@ -264,7 +294,7 @@ function storySteps(page: ExplorePage, story: Story, finish: () => void, leave: 
       act: () => {},
     },
     ...why,
-    { words: nextWords(leave), next: "Turn it on again", act: finish },
+    { words: nextWords(page, end), next: "Turn it on again", act: end },
   ];
 }
 
@@ -282,43 +312,71 @@ function answerWords(page: ExplorePage, { heads, prediction, answer }: Story) {
   ];
 }
 
-function lookWords({ heads, query, key }: Story) {
+function lookWords(page: ExplorePage, { heads, query, key }: Story) {
   const [first, ...others] = heads.map(({ layer, head }) => `head ${head} of layer ${layer}`);
+  const isPlain = key !== query && !key.special;
   return [
     "In ",
     createElement("b", "", first),
     ", framed in orange, ",
     quotedToken(query),
     " looks most at ",
-    ...(key === query ? ["itself"] : [quotedToken(key)]),
-    `. A head copies information from what it looks at. Turn it off${others.length ? ` with ${others.join(" and ")}` : ""}, and watch the prediction.`,
+    ...(key === query ? ["itself"] : [isOfPatches(page, heads[0]) ? "the patch " : "", quotedToken(key)]),
+    isPlain ? ". A head copies information from what it looks at. " : ". ",
+    `Turn it off${others.length ? ` with ${others.join(" and ")}` : ""}, and watch the prediction.`,
   ];
+}
+
+function isOfPatches({ state }: ExplorePage, { group }: StoryHead) {
+  return group.keys === state.answer.patches?.side;
 }
 
 function leaderWords({ answer, leader }: Story) {
   return leader.id === answer.id ? [] : [", and ", quotedToken(leader), ` leads at ${formatPercent(leader.after)}`];
 }
 
-function whyWords({ heads, answer, after }: Story, added: number) {
-  const these = heads.length > 1 ? `These ${heads.length} heads` : "This one";
+/** What the heads had added themselves; and, as far as the model has later parts, what these did with it. */
+function whyWords({ state }: ExplorePage, { heads, answer, after }: Story, added: number) {
+  const [these, its, it] =
+    heads.length > 1 ? [`These ${heads.length} heads`, "Their", "they write"] : ["This one", "Its", "it writes"];
+  const hasLaterLayers = heads.some(({ group, layer }) => layer + 1 < group.layers);
+  const hasLaterParts = hasLaterLayers || state.catalogue.has_feed_forward;
+  const explains = Math.abs(added) >= SMALL && after < answer.after === added > 0;
+  const effect = `. ${its} effect goes through later parts, which read what ${it}.`;
   return [
     `Each head adds to the score of every possible answer, its logit. ${these} had added ${formatSigned(added)} to `,
     quotedToken(answer),
-    after < answer.after === added > 0
-      ? ", and later layers had built on it."
-      : " itself, but later layers turned this into the opposite.",
+    explains && hasLaterLayers ? ", and later layers had built on it." : !explains && hasLaterParts ? effect : ".",
   ];
 }
 
-/** Where to go from here: two tasks in which attention is easy to read. */
-function nextWords(leave: () => void) {
-  const task = (name: string, title: string, model: string) =>
-    createElement("a", "", title, { href: `tasks?${new URLSearchParams({ task: name, model })}`, onclick: leave });
+/** Where to go from here: tasks in which attention is easy to read. */
+function nextWords(page: ExplorePage, leave: () => void) {
+  const tasks = page.state.catalogue.first_tasks;
   return [
-    "Now type, click a head, or click any part of the picture. Next, see ",
-    task("translate", "Translate", "translate"),
-    ", with a line from each French word to the English that it reads, and ",
-    task("describe", "Describe", "caption"),
-    ", with the part of a picture lit that each word is about.",
+    "Now type, click a head, or click any part of the picture.",
+    ...tasks.flatMap((task, place) => [
+      place ? ", and " : " Next, see ",
+      taskLink(page, task, leave),
+      `, ${task.shows}`,
+    ]),
+    tasks.length ? "." : "",
   ];
+}
+
+/** A link to a task with its own model; the device and other settings stay. */
+function taskLink(page: ExplorePage, { name, title, model }: FirstTaskRow, leave: () => void) {
+  const address = () => {
+    const settings = [...new URLSearchParams(location.search)].filter(
+      ([of]) => of in page.state.catalogue.link_settings,
+    );
+    return `tasks?${new URLSearchParams({ task: name, ...Object.fromEntries(settings), model })}`;
+  };
+  const link = createElement("a", "", title, { href: address() });
+  link.onclick = () => {
+    leave();
+    page.reporter.flush(); // the address that Back returns to has all choices
+    link.href = address();
+  };
+  return link;
 }
