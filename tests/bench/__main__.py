@@ -1,5 +1,5 @@
 """`python -m tests.bench [SECTION ...]`: tables of times; `python -m tests.bench ngrams`: see ngrams/report.py;
-`python -m tests.bench answer`, `attack`, `classroom`, `hostile` and `soak`: see the files of those names.
+`python -m tests.bench answer`, `attack`, `classroom`, `hostile`, `soak` and `tour`: see the files of those names.
 
 Times vary from hour to hour; ratios within one run do not.
 
@@ -29,6 +29,7 @@ from tests.bench import (
     page,
     peers,
     soak,
+    tour,
     typing,
     why,
 )
@@ -73,6 +74,7 @@ WITH_OPTIONS: Mapping[str, Callable[[Sequence[str]], None]] = {
     "ngrams": report.main,
     "hostile": hostile.main,
     "soak": soak.main,
+    "tour": tour.main,
 }
 
 

@@ -139,6 +139,11 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
         forgotten = defaults(_OF_ONE_ENCODING) if len(encodings) > 1 else {}
         return replace(self, **forgotten | fitting)
 
+    @property
+    def shows_opening(self) -> bool:
+        """Whether neither a text nor a source was typed."""
+        return self.text is None and self.source is None
+
     def with_default_head(self, default_head: tuple[int, int]) -> State:
         """The same with a chosen head: `default_head`, unless another was chosen."""
         layer, head = default_head if max(self.layer, self.head) < 0 else (max(self.layer, 0), max(self.head, 0))

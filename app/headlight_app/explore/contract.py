@@ -450,6 +450,21 @@ class AnalysisRow(Struct, frozen=True, kw_only=True):
     of_likeliest: bool
 
 
+class TourHead(Struct, frozen=True, kw_only=True):
+    """A head of the attention with the name `attention`."""
+
+    attention: str
+    layer: int
+    head: int
+
+
+class Tour(Struct, frozen=True, kw_only=True):
+    """The heads that the guided tour switches off, and the position of its answer; -1 is the predicted one."""
+
+    heads: tuple[TourHead, ...]
+    query: int
+
+
 class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
     """The page before the first answer.
 
@@ -457,13 +472,18 @@ class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
     `reads_pair` can be given a second text, one that `reads_chat` messages for its chat template.
 
     `opening` is shown until the visitor types a text; an encoder-decoder wrote it for the source. The page starts at
-    `default_head` (layer, head) of `default_attention`, or of the first attention if that is empty.
+    `opening_head` (layer, head), or at `default_head` once a text or a source was typed, of `default_attention`, or of
+    the first attention if that is empty. The `tour` of the first example names no heads if they are not known. A
+    `large_change` of the likeliest answer's probability leads to what explains it.
     """
 
     examples: tuple[ExampleAnswer, ...]
     opening: ExampleAnswer
     default_head: LayerHead
+    opening_head: LayerHead
     default_attention: str = ""
+    tour: Tour
+    large_change: float
     has_source: bool
     reads_pair: bool
     reads_chat: bool

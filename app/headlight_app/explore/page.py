@@ -41,6 +41,7 @@ from headlight_app.state.session import (
 from headlight_app.state.variants import IN_SIGHT, variant_parts
 from headlight_app.ui import export_menu, signal_gallery
 from headlight_app.ui.component import API, VIEW_STYLES, Component, Data, read
+from headlight_app.ui.first_tasks import first_tasks_json
 from headlight_app.ui.terms import terms_json
 
 if TYPE_CHECKING:
@@ -110,9 +111,15 @@ def show_instrument(
     state = state if known.reads_pair else state.change(text_pair="")
     state = state if known.reads_chat else state.change(chat="")
     question = state.question(opening.text, opening.source)
-    state = state.with_default_head(known.default_head)
+    state = state.with_default_head(known.opening_head if state.shows_opening else known.default_head)
     state = state.change(attention=state.attention or known.default_attention)
-    apply_reports(component.key, opening.text, opening.source, default_head=known.default_head)
+    apply_reports(
+        component.key,
+        opening.text,
+        opening.source,
+        default_head=known.default_head,
+        opening_head=known.opening_head,
+    )
     known_data = _known_data(known) | {"variants": _parts_in_sight(state, entry, known)}
     component.mount(_component_data(component.key, state, question, known.writes_target) | known_data | more)
     if state.embedded:
@@ -171,6 +178,7 @@ def _component_data(path: str, state: State, question: Question, writes_target: 
         "settings": settings,
         "serial": report_serial(),
         "takes_focus": was_just_opened(question.model),
+        "first_tasks": first_tasks_json({model.name for model in available_models()}),
         "link_settings": {name: getattr(current_state(), name) for name in SIDEBAR_FIELDS},
         "link_defaults": to_builtins(DEFAULT_STATE),
         "question_fields": Question.__struct_fields__,

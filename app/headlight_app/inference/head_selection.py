@@ -11,6 +11,8 @@ from cachetools import LRUCache, cached
 from headlight.analysis.head_metrics import head_metrics, sharpest_head, strongest_local_head
 from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.checkpoints import CatalogEntry
+from headlight.checkpoints.catalog import card_tour
+from headlight.checkpoints.load import read_card
 from headlight.config import Config
 from headlight.errors import EditError, HeadlightError
 from headlight.text.tokenizer import Encoded
@@ -23,6 +25,30 @@ from headlight_app.inference.open_models import ModelLocation, open_model
 from headlight_app.inference.resolved_question import resolve
 
 _ZOOM = re.compile(r"(\d{1,9})-(\d{1,9})/(\d{1,9})-(\d{1,9})")
+
+NamedHead = tuple[AttentionGroup, int, int]  # with its layer and its number
+
+
+def tour_of(entry: CatalogEntry) -> tuple[tuple[NamedHead, ...], int]:
+    """The heads that a card names for the tour, of attentions whose queries are the text, and the answer's position.
+
+    The position is -1 if it is the predicted one. `python -m tests.bench tour` finds the heads of a shipped model.
+    """
+    groups = (group for group in attention_groups(entry.config) if group.queries == "text")
+    paths = {group.path(layer): (group, layer) for group in groups for layer in range(group.layers)}
+    named, position = card_tour(read_card(entry.folder))
+    heads = ((*paths[path], head) for path, head in named if path in paths)
+    return tuple(each for each in heads if each[2] < each[0].heads), position
+
+
+def opening_head(entry: CatalogEntry, device: str = "auto") -> tuple[int, int]:
+    """The head that Explore shows until something is typed: the first of the tour if its attention is shown first.
+
+    Else it is the default head.
+    """
+    shown = [group for group in attention_groups(entry.config)[:1] if not group.aligned]
+    of_tour = (named[1:] for named in tour_of(entry)[0] if named[0] in shown)
+    return next(of_tour, None) or default_head(entry, device)
 
 
 def default_head(entry: CatalogEntry, device: str = "auto") -> tuple[int, int]:

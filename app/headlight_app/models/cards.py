@@ -8,7 +8,7 @@ from headlight_app.access.uploads import describe_ownership
 from headlight_app.engine.contract import ListedModel
 
 
-def card_html(listed: ListedModel, *, open_now: bool) -> str:
+def card_html(listed: ListedModel, *, open_now: bool, testid: str = "model") -> str:
     """A card as HTML; names from the checkpoint are escaped."""
     badge_flags = [
         (describe_ownership(listed.name), listed.own),
@@ -20,6 +20,6 @@ def card_html(listed: ListedModel, *, open_now: bool) -> str:
     details = f"<dl>{rows}</dl>" if rows else ""
     problem_html = f"<p class='problem'>{escape(listed.problem)}</p>" if listed.problem else ""
     return (
-        f"<article class='headlight-model' data-testid='model'><h3>{escape(listed.title)}</h3>"
+        f"<article class='headlight-model' data-testid='{testid}'><h3>{escape(listed.title)}</h3>"
         f"<p class='what'>{escape(listed.kind)}{badges}</p>{details}{problem_html}</article>"
     )

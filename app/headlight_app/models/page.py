@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -23,6 +24,7 @@ from headlight_app.models.cards import card_html
 from headlight_app.models.contract import ModelCardRequest, WeightReportRequest
 from headlight_app.models.opening import Opening
 from headlight_app.models.upload import open_path, upload_file, upload_folder
+from headlight_app.models.well_known import WellKnown, may_download, missing
 from headlight_app.state.session import select_model
 from headlight_app.ui.markdown import escape_markdown, escaped_lines, safe_markdown
 from headlight_app.ui.models_link import MODELS_ICON, MODELS_PATH, MODELS_TITLE
@@ -41,14 +43,16 @@ def show(state: State, entry: AvailableModel | None = None) -> None:
     """The page. It does not depend on the open model; there may be none."""
     st.html(STYLESHEET)
     st.title(TITLE)
-    own = own_models()
+    own, offered = own_models(), sorted(listed_models(), key=lambda card: bool(card.problem))
     _upload_form()
+    known = missing((*own, *offered))
+    _well_known(known)
     if own:
         st.subheader("Your models", anchor=False)
         st.caption(_describe_own(own))
         _card_grid(own, state)
+    if own or known:
         st.subheader("Available models", anchor=False)
-    offered = sorted(listed_models(), key=lambda card: bool(card.problem))
     if not offered:
         st.info("There is no model yet. Start with `headlight --models FOLDER`, or train one.")
     _card_grid(_search(offered), state)
@@ -235,6 +239,20 @@ def _card_grid(shown: Sequence[ListedModel], state: State) -> None:
                 _draw_card(card, open_now=card.name == state.model)
     if len(visible) < len(shown):
         st.button(f"Show all {len(shown)}", on_click=lambda: st.session_state.update({SHOW_ALL: True}))
+
+
+def _well_known(models: Sequence[WellKnown]) -> None:
+    """Cards of models that are not here, with what they need, and a button if this server fetches them."""
+    limits = settings()
+    if not models or (not limits.upload_limit and limits.shared):
+        return
+    st.subheader("Well known, not here yet", anchor=False)
+    with st.container(key="well_known"):
+        for model in models:
+            with st.container(border=True, height="stretch", key=f"card {model.hub_id}"):
+                st.html(card_html(model.listed(limits), open_now=False, testid="well-known"))
+                if may_download(limits) and st.button("Download", key=f"download {model.name}", disabled=_is_opening()):
+                    _open_upload([], partial(open_path, model.hub_id))
 
 
 def _draw_card(listed: ListedModel, *, open_now: bool) -> None:

@@ -67,13 +67,18 @@ class _Session:
 
 @dataclass(frozen=True)
 class _Reports:
-    """The component whose reports are applied, their reader, and the opening texts and head omitted from the URL."""
+    """The component whose reports are applied, their reader, and the opening texts and heads omitted from the URL."""
 
     component: str
     read: Callable[[Report, State], Report]
     opening_text: str
     opening_source: str
     default_head: tuple[int, int] | None
+    opening_head: tuple[int, int] | None
+
+    def unsaid_head(self, state: State) -> tuple[int, int] | None:
+        """The head that a page shows for a state without one."""
+        return (state.shows_opening and self.opening_head) or self.default_head
 
 
 def current_state() -> State:
@@ -154,6 +159,7 @@ def apply_reports(
     opening_source: str,
     read: Callable[[Report, State], Report] = lambda report, state: report,
     default_head: tuple[int, int] | None = None,
+    opening_head: tuple[int, int] | None = None,
 ) -> None:
     """From now on, each new report of this component is `read`, with the state then, and applied to it.
 
@@ -161,9 +167,10 @@ def apply_reports(
     over an address can have been ended before it reached its page.
 
     Not in a callback: if two requests follow each other closely, Streamlit ends the first one within its callbacks.
-    An untouched opening text is omitted from the URL, and so is the default head.
+    An untouched opening text is omitted from the URL, and so is the head that the page shows without one: the
+    `opening_head`, if there is one, until something is typed, and then the `default_head`.
     """
-    st.session_state[REPORTS_KEY] = _Reports(component, read, opening_text, opening_source, default_head)
+    st.session_state[REPORTS_KEY] = _Reports(component, read, opening_text, opening_source, default_head, opening_head)
 
 
 def _with_new_report(session: _Session) -> _Session:
@@ -185,10 +192,11 @@ def _without_unsaid(report: Report, state: State, reports: _Reports) -> Report:
     for name, opening in (("text", reports.opening_text), ("source", reports.opening_source)):
         if getattr(state, name) is None and report.get(name) == opening:
             report.pop(name)
-    if reports.default_head and not {"layer", "head"}.isdisjoint(report):
-        shown = state.with_default_head(reports.default_head)
+    unsaid = reports.unsaid_head(state)
+    if unsaid and not {"layer", "head", "text", "source"}.isdisjoint(report):
+        shown = state.with_default_head(unsaid)
         chosen = report.get("layer", shown.layer), report.get("head", shown.head)
-        layer, head = (-1, -1) if chosen == reports.default_head else chosen
+        layer, head = (-1, -1) if chosen == reports.unsaid_head(state.change(**report)) else chosen
         report |= {"layer": layer, "head": head}
     return report
 

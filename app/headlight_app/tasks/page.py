@@ -17,6 +17,7 @@ from headlight_app.state.session import change_state, current_state
 from headlight_app.state.url import encode_state
 from headlight_app.tasks.contract import TasksPageRequest
 from headlight_app.tasks.views import TASK_VIEWS, view_section, views_json, views_of
+from headlight_app.ui.first_tasks import first_tasks_json
 from headlight_app.ui.models_link import MODELS_ICON, models_link
 
 TITLE, ICON, PATH = "Tasks", ":material/task_alt:", "tasks"
@@ -50,6 +51,8 @@ def show(state: State, entry: AvailableModel) -> None:
     task = state.task if state.task in TASK_VIEWS else next(iter((*able, *TASK_VIEWS)))
     if not state.embedded:
         _task_choice(task, entry)
+        if not state.task and not state.presenter:
+            _first_tasks()
     if task in able:
         request = TasksPageRequest(model=state.model, device=state.device, source=state.source, task=task)
         show_instrument(COMPONENT, state.change(task=task), entry, ask_shared(request).answer, task_views=views_json())
@@ -58,6 +61,12 @@ def show(state: State, entry: AvailableModel) -> None:
         way = path if settings().shared else f"by its id on the Hugging Face Hub, or {path}"
         st.info(f"No model here {view.words}. Open {view.example} on the page Models, {way}.", icon=MODELS_ICON)
         models_link(encode_state(state))
+
+
+def _first_tasks() -> None:
+    """The tasks to begin with, if their models are here."""
+    if rows := first_tasks_json({model.name for model in available_models()}):
+        st.caption(f"New here? Begin with {', or '.join('**{title}**, {shows}'.format(**row) for row in rows)}.")
 
 
 def _task_choice(task: str, entry: AvailableModel) -> None:

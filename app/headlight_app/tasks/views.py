@@ -10,6 +10,7 @@ from headlight.config import Config
 from headlight.registry import Registry
 from headlight.tasks import has_number_labels, task_of
 from headlight_app.state.requirement import Requirement
+from headlight_app.ui.first_tasks import FIRST_TASKS
 
 
 @dataclass(frozen=True)
@@ -97,23 +98,24 @@ TASK_VIEWS: Registry[TaskView] = Registry(
             _sorts,
         ),
         "translate": TaskView(
-            "Translate",
+            FIRST_TASKS["translate"].title,
             "The decoder writes one token after another and looks at the source for each: lines lead from a token to "
             "the source tokens that it looked at.",
             "reads a source and writes a target",
             "an encoder-decoder such as MarianMT or T5",
             _translates,
             attention="cross",
-            preferred="translate",
+            preferred=FIRST_TASKS["translate"].model,
         ),
         "describe": TaskView(
-            "Describe",
+            FIRST_TASKS["describe"].title,
             "The decoder writes one word after another and looks at the picture for each. Above each word is the "
             "picture, bright where the weights of that step are large.",
             "describes images",
             "an encoder-decoder that reads images",
             _describes,
             attention="cross",
+            preferred=FIRST_TASKS["describe"].model,
         ),
         "transcribe": TaskView(
             "Transcribe",

@@ -294,9 +294,11 @@ def _hub_name(folder: Path, hub: Path) -> str:
 
 
 MAX_CARD_WORDS = 60  # characters per value in a card's front matter
+MAX_TOUR = 400  # characters of the line that names heads; a longer one names none
 NO_MEMORY_LIMIT = 1 << 62  # a model too large for this machine still has metadata
 TOKENIZER_TYPES = {"BPE": "byte pairs", "WordPiece": "WordPiece", "Unigram": "Unigram", "WordLevel": "words"}
 _TYPE_PATTERN = re.compile(rb'"model"\s*:\s*\{[^{}\[\]]*?"type"\s*:\s*"(\w{1,20})"')
+_HEAD_PATTERN = re.compile(r"(\w{1,20}\.\d{1,9}\.\w{1,20})\[(\d{1,9})\]")
 _LICENCE_LIST_PATTERN = re.compile(r"^licen[cs]e:[ \t]*\n((?:[ \t]*- .+\n)+)", re.MULTILINE)
 
 
@@ -407,6 +409,20 @@ def card_series(text: str) -> str:
     return _first_value("series", _front_matter(text))
 
 
+def card_tour(text: str) -> tuple[tuple[tuple[str, int], ...], int]:
+    """The heads that change the answer to a model's first example, in its card's front matter.
+
+    `tour: decoder.5.self[5] at 4` names a head by its attention and number, and the token with the answer; others may
+    follow. The token is -1 if it is the one that the task predicts, and there are no heads without such a line.
+    """
+    named = _first_line("tour", _front_matter(text))
+    if len(named) > MAX_TOUR:
+        return (), -1
+    heads = tuple(dict.fromkeys((path, int(head)) for path, head in _HEAD_PATTERN.findall(named)))
+    place = re.search(r" at (\d{1,9})$", named)
+    return heads, int(place[1]) if place else -1
+
+
 def _front_matter(text: str) -> str:
     """The lines between the first two `---` of a model card."""
     found = re.match(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|$)", text, re.DOTALL)
@@ -414,5 +430,9 @@ def _front_matter(text: str) -> str:
 
 
 def _first_value(field: str, front_matter: str) -> str:
+    return _first_line(field, front_matter).strip("[]'\" \t")[:MAX_CARD_WORDS]
+
+
+def _first_line(field: str, front_matter: str) -> str:
     found = re.search(rf"^{field}:[ \t]*(\S.*)$", front_matter, re.MULTILINE)
-    return found[1].strip(" \t[]'\"")[:MAX_CARD_WORDS] if found else ""
+    return found[1].strip() if found else ""

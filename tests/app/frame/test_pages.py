@@ -301,6 +301,28 @@ def test_the_head_that_pages_begin_with_stays_unsaid(monkeypatch: pytest.MonkeyP
     assert address(at) == {"text": "the dog"}, "choosing the default head leaves the address unchanged"
 
 
+def test_the_head_of_the_opening_is_said_once_something_is_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    heads: dict[str, tuple[int, int]] = {"default_head": (1, 0), "opening_head": (0, 2)}
+
+    def page() -> None:
+        apply_reports("explore", "the cat", "", **heads)  # type: ignore[arg-type]
+        state = current_state()
+        shown = state.with_default_head(heads["opening_head" if state.shows_opening else "default_head"])
+        st.json([shown.layer, shown.head])
+
+    reported: dict[str, Any] = {"text": "the cat", "serial": 0}
+    monkeypatch.setattr("headlight_app.state.session.reported", lambda key: dict(reported))
+    at = scripted(page)
+    assert json.loads(at.json[0].value) == [0, 2]
+    for serial, text, said in ((1, "the cat", {}), (2, "the cats", {"text": "the cats", "layer": "0", "head": "2"})):
+        reported |= {"serial": serial, "text": text}
+        at.run()
+        assert address(at) == said
+        assert json.loads(at.json[0].value) == [0, 2], "the same head stays on the screen"
+    assert json.loads(scripted(page, **address(at)).json[0].value) == [0, 2], "and a link to it shows the same"
+    assert json.loads(scripted(page, text="the cats").json[0].value) == [1, 0], "as a link without a head always did"
+
+
 @pytest.mark.parametrize(("query", "shown"), [({"layer": "1"}, (1, 0)), ({"layer": "0", "head": "0"}, (0, 0))])
 def test_a_link_to_any_head_is_followed(query: dict[str, str], shown: tuple[int, int]) -> None:
     choice = component_data(open_app(model="next", text="the dog", **query).main)["state"]

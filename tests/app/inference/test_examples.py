@@ -5,16 +5,16 @@ import pytest
 
 from headlight import candidates, run
 from headlight.analysis.head_metrics import head_metrics
-from headlight.checkpoints import Checkpoint, load
+from headlight.checkpoints import load
+from headlight.checkpoints.catalog import read_examples
 from headlight.paths import assets_dir
-from headlight.tasks import TASKS, task_of
+from headlight.tasks import TASKS, Example, task_of
 from headlight.tracing.inputs import encode_input
 from headlight.tracing.predictions import prediction_positions
 
 
-@pytest.fixture(scope="module", params=["stories-causal", "stories-masked"])
-def shipped(request: pytest.FixtureRequest) -> Checkpoint:
-    return load(assets_dir() / "models" / request.param)
+def own_examples(name: str) -> tuple[Example, ...]:
+    return read_examples(assets_dir() / "models" / name)
 
 
 def guesses(name: str, text: str, top: int = 5) -> list[str]:
@@ -25,14 +25,17 @@ def guesses(name: str, text: str, top: int = 5) -> list[str]:
     ]
 
 
-def test_heads_can_be_sorted_by_what_an_example_names(shipped: Checkpoint) -> None:
-    for example in task_of(shipped.model.config).examples:
+@pytest.mark.parametrize("name", ["stories-causal", "stories-masked"])
+def test_heads_can_be_sorted_by_what_an_example_names(name: str) -> None:
+    shipped = load(assets_dir() / "models" / name)
+    for example in (*task_of(shipped.model.config).examples, *own_examples(name)):
         if example.sort != "layer":
             metric = head_metrics(run(shipped.model, shipped.tokenizer, example.text))[example.sort]
             assert np.nanmax(metric) > 0.5
 
 
 def test_the_causal_examples_end_as_their_lines_say() -> None:
+    assert guesses("stories-causal", "Lily had a cat named Max. Every day she played with")[0] == "Max"
     assert guesses("stories-causal", "Anna and Ben had a red ball. One day Anna and")[0] == "Ben"
     birds = guesses("stories-causal", "The birds in the tall tree")
     assert "were" in birds and "was" not in birds[: birds.index("were")]
@@ -42,13 +45,13 @@ def test_the_causal_examples_end_as_their_lines_say() -> None:
 def test_the_masked_examples_are_filled_as_their_lines_say() -> None:
     first = {
         "She cut the bread with a [MASK].": "knife",
+        "The girl said that [MASK] was tired.": "she",
+        "The boy said that [MASK] was tired.": "he",
         "The boy was tired, so [MASK] went to bed.": "he",
-        "The girl was tired, so [MASK] went to bed.": "she",
         "The dogs [MASK] very hungry.": "were",
         "The dog [MASK] very hungry.": "was",
         "She [MASK] the bread with a knife.": "cut",
     }
     assert {text: guesses("stories-masked", text, 1)[0] for text in first} == first
-    assert {example.text for example in TASKS["masked-language-model"].examples} - set(first) == {
-        "The cat sat on the [MASK]."
-    }
+    examples = (*TASKS["masked-language-model"].examples, *own_examples("stories-masked"))
+    assert {example.text for example in examples} - set(first) == {"The cat sat on the [MASK]."}

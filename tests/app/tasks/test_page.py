@@ -49,6 +49,12 @@ def test_a_task_opens_with_the_attention_that_its_answer_is_read_from(model: str
     assert [row["name"] for row in data["task_views"]] == list(TASK_VIEWS)
 
 
+def test_who_has_chosen_no_task_is_told_which_to_begin_with() -> None:
+    (said,) = (one.value for one in alone("tasks", model="sort").caption)
+    assert said.startswith("New here? Begin with **Translate**, where lines lead") and "**Describe**" in said
+    assert not alone("tasks", model="sort", task="sort").caption
+
+
 def test_the_head_to_begin_with_aligns_answer_and_text() -> None:
     state = component_data(alone("tasks", model="sort").main)["state"]
     assert (state["layer"], state["head"]) == (2, 1), "the card of sort says that this head looks at the right number"

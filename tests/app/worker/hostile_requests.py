@@ -64,7 +64,10 @@ PARTS = {
     "attention": ("decoder.0.self", "encoder.1.self", "decoder.1.cross", "x"),
     "quantity": ("weights", "scores", "rollout", "gradient", "difference", "norms", "x"),
     "task": ("classify", "sort", "tag", "x"),
-    "analysis": ("patching", "logit_lens", "information_flow", "head_search", "token_rankings", "ledger", "why", "x"),
+    "analysis": (
+        *("patching", "logit_lens", "information_flow", "head_search", "token_rankings"),
+        *("ledger", "why", "offer", "x"),
+    ),
     "page": ("positions", "x"),
     "edits": EDITS,
     "palette": ("#e0951f",),

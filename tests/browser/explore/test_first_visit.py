@@ -55,19 +55,23 @@ def test_a_link_opens_in_the_mode_that_it_needs(newcomer: Visitor) -> None:
 def test_the_guided_start_comes_once_and_changes_what_it_says(newcomer: Visitor) -> None:
     page = newcomer.open()
     tour, onward = page.get_by_test_id("tour"), page.get_by_test_id("tour-next")
-    expect(tour).to_contain_text("guesses the next word")
+    expect(tour).to_contain_text("The model reads the text above")
     onward.click()
     expect(tour).to_contain_text("looks most at")
     found = re.search(r"head (\d+) of layer (\d+)", tour.inner_text())
     assert found
     expect(page.get_by_test_id("head-title")).to_have_text(f"Layer {found[2]} · Head {found[1]}")
     onward.click()
-    onward.click()
     expect(page.get_by_test_id("changes")).to_contain_text("1 change")
-    told = re.search(r"from ([\d.]+ %) to ([\d.]+ %)", tour.inner_text())
-    assert told and told[1] != told[2]
-    expect(page.get_by_test_id("predictions")).to_contain_text(told[2])
+    told = re.search(r"from ([\d.]+) % to ([\d.]+) %", tour.inner_text())
+    assert told and float(told[1]) - float(told[2]) > 20
+    expect(page.get_by_test_id("predictions")).to_contain_text(f"{told[2]} %")
     onward.click()
+    onward.click()
+    for task in ("Translate", "Describe"):
+        expect(tour.get_by_role("link", name=task)).to_have_attribute(
+            "href", re.compile(f"^tasks.task={task.lower()}&")
+        )
     onward.click()
     expect(tour).to_have_count(0)
     expect(page.get_by_test_id("changes")).to_contain_text("No changes")
@@ -118,9 +122,8 @@ def test_on_a_phone_the_guided_start_shows_what_it_speaks_of(browser: Browser, s
     onward = page.get_by_test_id("tour-next")
     expect(onward).to_have_text("Show me")
     onward.click()
-    expect(onward).to_have_text("And without it?")
+    expect(onward).to_have_text("Turn it off")
     expect(page.get_by_test_id("head-title")).to_be_in_viewport()
-    onward.click()
     onward.click()
     expect(onward).to_have_text("Why?")
     expect(page.get_by_test_id("predictions").locator(".candidate").first).to_be_in_viewport()

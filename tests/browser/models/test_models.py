@@ -84,7 +84,7 @@ def test_the_shipped_models_are_told_and_open(shared_visitor: Visitor) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("instrument")).to_be_visible()
     wait_for_address(page, model="stories-masked")
-    shown_instrument(page, sentence="The cat sat on the [MASK].")
+    shown_instrument(page, sentence="The girl said that [MASK] was tired.")
     expect(page.get_by_text("All weights were loaded.")).to_be_visible()
 
 

@@ -232,3 +232,25 @@ test("a change is shown before its answer, and its prediction before and after i
     assert.equal(sign, Number(points) === 0 ? "±" : after > before ? "▲" : "▼");
   }
 });
+
+test("a head without which the answer moves much leads to what explains it, with the head on again", async () => {
+  const page = await explore({ text: "cat sun key moon cat", edits: ["decoder.0.self.weights[1]=set:0"] });
+  await settle();
+  assert.match(page.text("offer"), /^Without layer 0, head 1 .* falls from \d.* With it switched on again:/s);
+  page.click(/** @type {HTMLElement} */ (page.get("offer").querySelector("button:last-child")));
+  await settle();
+  assert.equal(page.shows("panel-layers"), true);
+  assert.match(page.text("panel-layers"), /Without layer 0, head 1 the logit of/);
+  assert.equal(page.text("changes"), "No changes");
+  assert.equal(page.shows("offer"), false);
+});
+
+test("what other edits, and heads that move little, do is asked about no further", async () => {
+  for (const edits of [["decoder.0.self.weights[0]=set:0"], ["decoder.0.self.weights[1]=set:0.5"]]) {
+    const page = await explore({ text: "cat sun key moon cat", edits });
+    await settle();
+    assert.equal(page.text("changes"), "1 change");
+    assert.ok(page.questions.every(({ body }) => body.analysis !== "offer"));
+    assert.equal(page.shows("offer"), false);
+  }
+});

@@ -167,7 +167,7 @@ test("contributions add up, and a click chooses the head", async () => {
   const before = page.text("analysis-said");
   page.click(page.one(HEAD_2_0));
   await settle();
-  assert.equal(page.reports.at(-1)?.layer, 2);
+  assert.deepEqual([page.reports.at(-1)?.layer, page.reports.at(-1)?.head], [2, 0]);
   assert.ok(page.one(HEAD_2_0).classList.contains("chosen"));
   const targets = [.../** @type {HTMLSelectElement} */ (page.get("layers-target")).options];
   page.fill("layers-target", targets[3].value);

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from headlight.attention_groups import attention_groups
+from headlight.checkpoints import CatalogEntry
 from headlight.config import Config
 from headlight.errors import HeadlightError
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
@@ -22,6 +23,7 @@ from headlight_app.contract.request import OpenedRequest
 from headlight_app.contract.state import HeadChoice
 from headlight_app.explore.answers.analyses.row import Analysis
 from headlight_app.explore.answers.analyses.table import ANALYSES
+from headlight_app.explore.answers.explanations.offer import LARGE
 from headlight_app.explore.answers.head_view import SHOWN, HeadView, head_view
 from headlight_app.explore.answers.quantities import QUANTITIES, quantity_json
 from headlight_app.explore.answers.token_filter import Axis
@@ -36,11 +38,19 @@ from headlight_app.explore.contract import (
     HeadChart,
     SourceCodeAnswer,
     SourceCodeRequest,
+    Tour,
+    TourHead,
 )
 from headlight_app.inference.attention_payload import predictions
 from headlight_app.inference.choices import replaceable_parts
 from headlight_app.inference.examples import opening, opening_examples
-from headlight_app.inference.head_selection import default_head, selected_attention, selected_heads
+from headlight_app.inference.head_selection import (
+    default_head,
+    opening_head,
+    selected_attention,
+    selected_heads,
+    tour_of,
+)
 from headlight_app.inference.open_models import find_model
 from headlight_app.inference.resolved_question import ResolvedQuestion, has_chat, resolve
 from headlight_app.inference.source_code import code_sections
@@ -61,6 +71,9 @@ def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
         examples=tuple(ExampleAnswer(**asdict(example)) for example in examples),
         opening=ExampleAnswer(**asdict(opening(entry, request, examples[0]))),
         default_head=default_head(entry, request.device),
+        opening_head=opening_head(entry, request.device),
+        tour=_tour(entry),
+        large_change=LARGE,
         has_source=config.has_cross_attention,
         reads_chat=has_chat(entry, request.device),
         reads_pair=reads_pair(config) and not entry.shipped,  # no shipped model was trained on pairs
@@ -75,6 +88,12 @@ def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
         analyses=tuple(analysis_row(name, row) for name, row in ANALYSES.items() if row.exists(config)),
         catalogue=catalogue(config),
     )
+
+
+def _tour(entry: CatalogEntry) -> Tour:
+    heads, query = tour_of(entry)
+    named = (TourHead(attention=group.name, layer=layer, head=head) for group, layer, head in heads)
+    return Tour(heads=tuple(named), query=query)
 
 
 def analysis_row(name: str, row: Analysis) -> AnalysisRow:

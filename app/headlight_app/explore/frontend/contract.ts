@@ -310,12 +310,28 @@ export interface AnalysisRow {
   of_likeliest: boolean;
 }
 
+/** A head of the attention with the name `attention`. */
+export interface TourHead {
+  attention: string;
+  layer: number;
+  head: number;
+}
+
+/** The heads that the guided tour switches off, and the position of its answer; -1 is the predicted one. */
+export interface Tour {
+  heads: TourHead[];
+  query: number;
+}
+
 /** The page before the first answer. */
 export interface ExplorePageAnswer {
   examples: ExampleAnswer[];
   opening: ExampleAnswer;
   default_head: [number, number];
+  opening_head: [number, number];
   default_attention: string;
+  tour: Tour;
+  large_change: number;
   has_source: boolean;
   reads_pair: boolean;
   reads_chat: boolean;

@@ -170,14 +170,15 @@ class Explore implements ExplorePage {
     const { state } = this;
     const { choice, catalogue } = state;
     const { text } = catalogue.opening;
-    const isDefaultHead = String([choice.layer, choice.head]) === String(catalogue.default_head);
     const linked = {
       ...state.told,
       ...(choice.text === text && !catalogue.writes_target ? { text: null } : {}),
       source: choice.source === catalogue.examples[0].source ? null : choice.source,
       image: choice.image.startsWith(catalogue.own_image_prefix) ? "" : choice.image, // private and temporary
-      ...(isDefaultHead ? { layer: -1, head: -1 } : {}),
     };
+    const showsOpening = linked.text === null && linked.source === null;
+    const unsaidHead = showsOpening ? catalogue.opening_head : catalogue.default_head;
+    if (String([choice.layer, choice.head]) === String(unsaidHead)) Object.assign(linked, { layer: -1, head: -1 });
     const { link_settings: settings, link_defaults: defaults, longest_link: longest } = catalogue;
     return { state: linked, settings, defaults, longest };
   }

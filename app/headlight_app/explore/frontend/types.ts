@@ -34,6 +34,14 @@ export type ToldChoice = Omit<State, keyof Settings | "source"> & Pick<Question,
 /** The choices with the text that the model reads. */
 export type Choice = Omit<ToldChoice, "text"> & Pick<Question, "text">;
 
+/** A row of FIRST_TASKS in Python, whose model is here. */
+export interface FirstTaskRow {
+  name: string;
+  title: string;
+  model: string;
+  shows: string;
+}
+
 /** A row of TABS in Python. */
 export interface TabRow {
   name: string;
@@ -47,6 +55,7 @@ export interface ExploreCatalogue
   /** The lists of masks and positional encodings. */
   variants: VariantParts;
   tabs: TabRow[];
+  first_tasks: FirstTaskRow[];
   /** Terms explained in place. */
   terms: Record<string, Term>;
   /** The field names of a question. */

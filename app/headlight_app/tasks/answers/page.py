@@ -35,7 +35,7 @@ def answer_tasks_page(request: TasksPageRequest) -> Reply[TasksPageAnswer]:
         head = _sharpest_head(entry, request.device, open_model(entry.name, request.device)[0], groups[0])
     except (HeadlightError, RuntimeError):  # the next question reports the error
         head = (0, 0)
-    return Reply(replace(answer, default_attention=groups[0].name, default_head=head))
+    return Reply(replace(answer, default_attention=groups[0].name, default_head=head, opening_head=head))
 
 
 @cached(LRUCache(256), key=lambda entry, device, location, group: (location, group))

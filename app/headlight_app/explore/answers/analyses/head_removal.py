@@ -127,5 +127,6 @@ ANALYSIS = Analysis(
     reads=("query", "target_token", "attention", "layer", "head"),
     compute_long=head_removal,
     pause=150,
+    offered=lambda off: "See what reacts" if len(off.heads) == 1 and not off.of_whole_text else "",
     programs=_programs,
 )

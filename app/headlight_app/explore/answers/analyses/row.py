@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
+from headlight.attention_groups import AttentionGroup
 from headlight.config import Config
 from headlight.registry import Registry
 from headlight.views.kinds import View
 from headlight.views.rows import Row
+from headlight_app.contract.parts import Candidate
 from headlight_app.contract.state import State
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
@@ -40,6 +42,21 @@ class Program:
 
 
 @dataclass(frozen=True)
+class HeadsOff:
+    """Heads that are switched off, and the likeliest answers with and without them, of one token or `of_whole_text`."""
+
+    heads: tuple[tuple[AttentionGroup, int, int], ...]
+    before: Candidate
+    after: Candidate
+    of_whole_text: bool
+
+    @property
+    def changes_answer(self) -> bool:
+        """Whether another answer is the likeliest without them."""
+        return self.before.id != self.after.id
+
+
+@dataclass(frozen=True)
 class Analysis:
     """One analysis: a tab within Layers, the answer to a task, or an explanation beside the panels.
 
@@ -53,7 +70,9 @@ class Analysis:
     `long_reads`, or without them on the same fields. `step` returns more
     step by step, once the button titled `start` is pressed; `of_unpatched`: the run without patches, so that patches
     made by clicks do not change it. Models for which it does not `exist` do not list it. `of_likeliest`: it analyses
-    the likeliest answer. The lesson is empty if it depends on the model.
+    the likeliest answer. The lesson is empty if it depends on the model. `offered` are the words of the button that
+    opens it beside the prediction once heads that change the answer much are switched off; empty if it explains
+    nothing then.
     """
 
     title: str
@@ -70,6 +89,7 @@ class Analysis:
     of_unpatched: bool = False
     exists: Callable[[Config], bool] = lambda config: True
     of_likeliest: bool = False
+    offered: Callable[[HeadsOff], str] = lambda off: ""
     programs: Callable[[ResolvedQuestion, State], Iterator[Program]] = lambda resolved, state: iter(())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from headlight.registry import Registry
 from headlight_app.explore.answers.analyses.row import Analysis
 from headlight_app.explore.answers.explanations.ledger import LEDGER
+from headlight_app.explore.answers.explanations.offer import OFFER
 from headlight_app.explore.answers.explanations.why import WHY
 
-EXPLANATIONS: Registry[Analysis] = Registry("explanation", {"why": WHY, "ledger": LEDGER})
+EXPLANATIONS: Registry[Analysis] = Registry("explanation", {"offer": OFFER, "why": WHY, "ledger": LEDGER})

@@ -1,28 +1,46 @@
-// A guided tour for the first visit: a word attends to another, the head is turned off, the prediction changes, and
-// why. It uses the sentence on the page. It is shown once, in a card that does not take the focus.
+// A guided tour for the first visit: a word attends to another, the head is turned off, the prediction changes, why, and
+// what to see next. It uses the sentence on the page, with the heads that the model's card names for the first example.
+// It is shown once, in a card that does not take the focus.
 
+import { leaderOf } from "../../../ui/frontend/charts/answer_numbers.ts";
 import { createButton, createElement, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.ts";
 import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
 import { remembered } from "../../../ui/frontend/dom/memory.ts";
 import { formatPercent, formatSigned } from "../../../ui/frontend/dom/numbers.ts";
 import { bringIntoSight } from "../../../ui/frontend/dom/scrolling.ts";
 import { mostAttendedKey } from "../../../ui/frontend/heads/query_key_order.ts";
-import { switchHeads } from "../../../ui/frontend/state/head_ablation.ts";
+import { isOff, switchHeads } from "../../../ui/frontend/state/head_ablation.ts";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.ts";
 import { readFloats } from "../../../ui/frontend/wire.ts";
-import type { AttentionGroup, Candidate, ComponentAnswer, ExplorePage, Token } from "../types.ts";
+import { countChanges } from "../edits/edit_history.ts";
+import type {
+  AttentionGroup,
+  Candidate,
+  Choice,
+  ComponentAnswer,
+  ExplorePage,
+  FirstTaskRow,
+  Prediction,
+  Token,
+} from "../types.ts";
 
-/** A head, the token it attends to, and the likeliest answer with and without it. */
+type StoryHead = { group: AttentionGroup; layer: number; head: number };
+
+/** Heads, the token that the first one attends to, and the likeliest answer with and without them. */
 type Story = {
-  group: AttentionGroup;
-  layer: number;
-  head: number;
+  heads: StoryHead[];
+  prediction: Prediction;
   query: Token;
   key: Token;
-  added: number;
+  /** By the heads to the answer's logit; null for an answer that is no sum. */
+  added: number | null;
   answer: Candidate;
   after: number;
+  /** The likeliest answer without the heads. */
+  leader: Candidate;
 };
+
+type Attribution = { parts: ComponentAnswer[]; added: ArrayLike<number> };
 /**
  * The text of a step, and the part of the page that it scrolls to; the first one scrolls nowhere, since nobody has
  * asked for it.
@@ -31,6 +49,7 @@ type Step = { words: (string | Node)[]; about?: "head-title" | "predictions"; ne
 
 const KEY = "headlight-tour";
 const [TRIES, WORTH_TELLING, LEAST] = [6, 0.02, 0.001]; // heads to try, and thresholds for the change of a share
+const SMALL = 0.5; // of a logit: too little to explain a clear change of a share
 const LOWEST = 0.5; // of the window's height: the card covers parts that begin lower
 
 const memory = remembered((_: ExplorePage) => ({ offered: false, text: "", remove: () => {} }));
@@ -78,34 +97,100 @@ export function headsToTry(
     .slice(0, TRIES);
 }
 
+async function findStory(page: ExplorePage) {
+  return (await cardStory(page)) ?? (await searchedStory(page));
+}
+
+/** The story of the heads that the model's card names; null for another input than its first example. */
+async function cardStory(page: ExplorePage): Promise<Story | null> {
+  const heads = cardHeads(page);
+  if (!heads.length) return null;
+  const { query } = page.state.catalogue.tour;
+  const { answer } = page.state;
+  const asked = query < 0 ? answer : (await page.server.post("trace", { question: answer.question, query })).meta;
+  const [prediction] = asked.predictions ?? [];
+  if (!prediction || prediction.lesson) return null;
+  const story = await tellStory(page, prediction, heads, await attributionOf(page, prediction));
+  return worth(story) >= LEAST ? story : null;
+}
+
+function cardHeads({ state }: ExplorePage): StoryHead[] {
+  const [{ text, source }] = state.catalogue.examples;
+  const { question, attention_groups } = state.answer;
+  const isExample = question.text === text && question.source === source && !question.image;
+  if (!isExample || countChanges(state.choice)) return [];
+  return state.catalogue.tour.heads.flatMap(({ attention, layer, head }) => {
+    const group = attention_groups.find(({ name }) => name === attention);
+    return group ? [{ group, layer, head }] : [];
+  });
+}
+
 /**
- * The first head without which the answer's share changes clearly (WORTH_TELLING), or else the best of those tried;
- * null if none changes it noticeably (LEAST).
+ * The story of the first head without which the answer's share changes clearly (WORTH_TELLING), or else the best of
+ * those tried; null if none changes it noticeably (LEAST), and if no answer is guessed.
  */
-async function findStory(page: ExplorePage): Promise<Story | null> {
-  const { predictions, question, attention_groups, tokens } = page.state.answer;
-  const [prediction] = predictions;
-  const groups = attention_groups.filter(({ pooled_shape }) => pooled_shape[0] === tokens.length);
-  if (!prediction || prediction.lesson || !groups.length) return null; // no next word is guessed
-  const [answer] = [...prediction.candidates].sort((one, other) => other.after - one.after);
-  const { position } = prediction;
-  const found = await page.server.post("logit_attribution", { question, query: position, token: answer.id });
-  if (found.meta.error) return null;
-  const groupOf = (part: ComponentAnswer) => groups.find(({ kind }) => kind === part.kind) ?? groups[0];
-  const keyOf = (part: ComponentAnswer) => mostAttendedKey(page, groupOf(part), position, part);
-  const isPlain = (part: ComponentAnswer) => keyOf(part) !== position && !keyTokenOf(page, part, keyOf(part)).special;
+async function searchedStory(page: ExplorePage): Promise<Story | null> {
+  const [prediction] = page.state.answer.predictions;
+  if (!prediction || prediction.lesson) return null;
+  const found = await attributionOf(page, prediction);
   let best = null as Story | null;
-  for (const { part, added } of headsToTry(found.meta.components, readFloats(found.buffer, found.start), isPlain)) {
-    const group = groupOf(part);
-    const edits = switchHeads(question.edits, group, [[part.layer, part.head]], true);
-    const without = await page.server.post("trace", { question: { ...question, edits }, query: position });
-    const after = without.meta.predictions?.[0]?.candidates.find(({ id }) => id === answer.id)?.after ?? 0;
-    const key = keyTokenOf(page, part, keyOf(part));
-    const story = { group, layer: part.layer, head: part.head, query: tokens[position], key, added, answer, after };
+  for (const head of found ? plainHeads(page, prediction.position, found) : []) {
+    const story = await tellStory(page, prediction, [head], found);
     if (!best || worth(story) > worth(best)) best = story;
     if (worth(best) >= WORTH_TELLING) break;
   }
   return best && worth(best) >= LEAST ? best : null;
+}
+
+async function attributionOf(page: ExplorePage, prediction: Prediction): Promise<Attribution | null> {
+  const { question } = page.state.answer;
+  const { position: query } = prediction;
+  const token = leaderOf(prediction).id;
+  const { meta, buffer, start } = await page.server.post("logit_attribution", { question, query, token });
+  return meta.error ? null : { parts: meta.components, added: readFloats(buffer, start) };
+}
+
+function plainHeads(page: ExplorePage, position: number, { parts, added }: Attribution): StoryHead[] {
+  const { attention_groups, tokens } = page.state.answer;
+  const groups = attention_groups.filter(({ pooled_shape }) => pooled_shape[0] === tokens.length);
+  if (!groups.length) return [];
+  const headOf = (part: ComponentAnswer) => ({
+    ...part,
+    group: groups.find(({ kind }) => kind === part.kind) ?? groups[0],
+  });
+  const isPlain = (part: ComponentAnswer) => {
+    const key = mostAttendedKey(page, headOf(part).group, position, part);
+    return key !== position && !keyTokenOf(page, headOf(part).group, key).special;
+  };
+  return headsToTry(parts, added, isPlain).map(({ part }) => headOf(part));
+}
+
+async function tellStory(
+  page: ExplorePage,
+  prediction: Prediction,
+  heads: StoryHead[],
+  found: Attribution | null,
+): Promise<Story> {
+  const { question, tokens } = page.state.answer;
+  const { position } = prediction;
+  const answer = leaderOf(prediction);
+  const edits = switched(question.edits, heads, true);
+  const { meta } = await page.server.post("trace", { question: { ...question, edits }, query: position });
+  const without = meta.predictions.find((one) => one.position === position) ?? prediction;
+  const after = without.candidates.find(({ id }) => id === answer.id)?.after ?? 0;
+  const [{ group, ...first }] = heads;
+  const key = keyTokenOf(page, group, mostAttendedKey(page, group, position, first));
+  const added = found && heads.reduce((sum, head) => sum + addedBy(head, found), 0);
+  return { heads, prediction, query: tokens[position], key, added, answer, after, leader: leaderOf(without) };
+}
+
+function addedBy({ group, layer, head }: StoryHead, { parts, added }: Attribution) {
+  const isHead = (part: ComponentAnswer) => part.kind === group.kind && part.layer === layer && part.head === head;
+  return added[parts.findIndex(isHead)] ?? 0;
+}
+
+function switched(edits: string[], heads: StoryHead[], off: boolean) {
+  return heads.reduce((all, { group, layer, head }) => switchHeads(all, group, [[layer, head]], off), edits);
 }
 
 /**
@@ -114,39 +199,51 @@ async function findStory(page: ExplorePage): Promise<Story | null> {
  */
 export function worth({ answer, after, added }: Pick<Story, "answer" | "after" | "added">) {
   const fall = answer.after - after;
-  return fall * added > 0 ? Math.abs(fall) : Math.abs(fall) / 10;
+  return fall * (added ?? 0) > 0 ? Math.abs(fall) : Math.abs(fall) / 10;
 }
 
-function keyTokenOf(page: ExplorePage, { kind }: ComponentAnswer, key: number) {
+function keyTokenOf(page: ExplorePage, { keys }: AttentionGroup, key: number) {
   const { tokens, source_tokens } = page.state.answer;
-  return ((kind === "cross" && source_tokens) || tokens)[key];
+  return ((keys === "source" && source_tokens) || tokens)[key];
 }
 
 function showTour(page: ExplorePage, story: Story) {
-  const { edits, attention } = page.state.choice;
+  const before = page.state.choice;
   const card = createElement("aside", "tour", [], { testid: "tour", ariaLabel: "A first look" });
   const end = () => {
+    const patch = undone(page, story, before);
+    if (Object.keys(patch).length) page.change(patch);
     card.remove();
     try {
       localStorage.setItem(KEY, "seen");
     } catch {} // without storage, the tour appears again at the next visit
   };
-  const steps = storySteps(page, story, () => {
-    page.change({ edits });
-    end();
-  });
+  const steps = storySteps(page, story, end);
   const show = (place: number) => {
     drawStep(card, steps, place, show, end);
     const { about } = steps[place];
     if (about) bringIntoSight(findByTestId(page.view.elements.root, about), LOWEST);
   };
-  const { group, layer, head } = story;
+  const [{ group, layer, head }] = story.heads;
+  const { position } = story.prediction;
   const isShown = group.name === currentGroup(page).name; // unchanged, so that Streamlit does not rerun
-  const opened = { tab: "heads", attention: isShown ? attention : group.name, quantity: "weights" };
-  page.change({ ...opened, layer, head, heads: [] });
+  const opened = { tab: "heads", attention: isShown ? before.attention : group.name, quantity: "weights" };
+  const isAsked = page.state.answer.predictions.some((one) => one.position === position);
+  page.change({ ...opened, layer, head, heads: [], ...(!isAsked && { query: position }) });
   page.view.elements.root.append(card);
   Object.assign(memory(page), { text: page.state.answer.question.text, remove: () => card.remove() });
   show(0);
+}
+
+/** The heads on again and the query as before the tour, but not what the visitor has changed meanwhile. */
+function undone({ state }: ExplorePage, { heads, prediction }: Story, before: Choice): Partial<Choice> {
+  const { edits, query } = state.choice;
+  const turnedOff = heads.filter(({ group, layer, head }) => !isOff(before.edits, group, layer, head));
+  const on = switched(edits, turnedOff, false);
+  return {
+    ...(String(on) !== String(edits) && { edits: on }),
+    ...(query === prediction.position && query !== before.query && { query: before.query }),
+  };
 }
 
 function drawStep(card: HTMLElement, steps: Step[], place: number, show: (place: number) => void, end: () => void) {
@@ -162,65 +259,113 @@ function drawStep(card: HTMLElement, steps: Step[], place: number, show: (place:
   updateChildren(card, createElement("h2", "", "A first look"), sentence, foot);
 }
 
-function storySteps(
-  page: ExplorePage,
-  { group, layer, head, query, key, added, answer, after }: Story,
-  finish: () => void,
-): Step[] {
-  const name = `head ${head} of layer ${layer}`;
+/** @param end of the tour, with all as before */
+function storySteps(page: ExplorePage, story: Story, end: () => void): Step[] {
+  const { heads, added, answer, after } = story;
   const fell = after < answer.after;
+  const turnOff = () => page.change({ edits: switched(page.state.choice.edits, heads, true) });
+  const why: Step[] =
+    added === null
+      ? []
+      : [{ words: whyWords(page, story, added), about: "predictions", next: "And now?", act: () => {} }];
   return [
+    { words: answerWords(page, story), next: "Show me", act: () => {} },
+    { words: lookWords(page, story), about: "head-title", next: "Turn it off", act: turnOff },
     {
       words: [
-        "The model reads the sentence above and guesses the next word: ",
         quotedToken(answer),
-        ` at ${formatPercent(answer.after)}. Which words does it look at?`,
-      ],
-      next: "Show me",
-      act: () => {},
-    },
-    {
-      words: [
-        "In ",
-        createElement("b", "", name),
-        ", framed in orange, ",
-        quotedToken(query),
-        " looks most at ",
-        quotedToken(key),
-        ": the brightest square of its row.",
-      ],
-      about: "head-title",
-      next: "And without it?",
-      act: () => {},
-    },
-    {
-      words: ["A head copies information from the words it looks at. Turn this head off, and watch the prediction."],
-      about: "head-title",
-      next: "Turn it off",
-      act: () => page.change({ edits: switchHeads(page.state.choice.edits, group, [[layer, head]], true) }),
-    },
-    {
-      words: [
-        "The guess ",
-        quotedToken(answer),
-        ` ${fell ? "fell" : "rose"} from ${formatPercent(answer.after)} to ${formatPercent(after)}. Grey bars show the values before.`,
+        ` ${fell ? "falls" : "rises"} from ${formatPercent(answer.after)} to ${formatPercent(after)}`,
+        ...leaderWords(story),
+        ". Grey bars show the values before.",
       ],
       about: "predictions",
-      next: "Why?",
+      next: why.length ? "Why?" : "And now?",
       act: () => {},
     },
-    {
-      words: [
-        `Each head adds to the score of every possible word, its logit. This one had added ${formatSigned(added)} to `,
-        quotedToken(answer),
-        fell === added > 0
-          ? ", and later layers had built on it."
-          : " itself, but later layers turned this into the opposite.",
-        " Now type, click a head, or click any part of the picture.",
-      ],
-      about: "predictions",
-      next: "Turn it on again",
-      act: finish,
-    },
+    ...why,
+    { words: nextWords(page, end), next: "Turn it on again", act: end },
   ];
+}
+
+/** What the model read, and its answer. */
+function answerWords(page: ExplorePage, { heads, prediction, answer }: Story) {
+  const { images, hears } = page.state.catalogue;
+  const read = images ? (hears ? "recording" : "picture") : "text";
+  const { title, preposition, token_text } = prediction;
+  return [
+    `The model reads the ${read} above. ${title} ${preposition}`,
+    ...(token_text === null ? [] : [quotedToken({ text: token_text })]),
+    ": ",
+    quotedToken(answer),
+    `, at ${formatPercent(answer.after)}. Which ${heads.length > 1 ? "heads are" : "head is"} behind that?`,
+  ];
+}
+
+function lookWords(page: ExplorePage, { heads, query, key }: Story) {
+  const [first, ...others] = heads.map(({ layer, head }) => `head ${head} of layer ${layer}`);
+  const isPlain = key !== query && !key.special;
+  return [
+    "In ",
+    createElement("b", "", first),
+    ", framed in orange, ",
+    quotedToken(query),
+    " looks most at ",
+    ...(key === query ? ["itself"] : [isOfPatches(page, heads[0]) ? "the patch " : "", quotedToken(key)]),
+    isPlain ? ". A head copies information from what it looks at. " : ". ",
+    `Turn it off${others.length ? ` with ${others.join(" and ")}` : ""}, and watch the prediction.`,
+  ];
+}
+
+function isOfPatches({ state }: ExplorePage, { group }: StoryHead) {
+  return group.keys === state.answer.patches?.side;
+}
+
+function leaderWords({ answer, leader }: Story) {
+  return leader.id === answer.id ? [] : [", and ", quotedToken(leader), ` leads at ${formatPercent(leader.after)}`];
+}
+
+/** What the heads had added themselves; and, as far as the model has later parts, what these did with it. */
+function whyWords({ state }: ExplorePage, { heads, answer, after }: Story, added: number) {
+  const [these, its, it] =
+    heads.length > 1 ? [`These ${heads.length} heads`, "Their", "they write"] : ["This one", "Its", "it writes"];
+  const hasLaterLayers = heads.some(({ group, layer }) => layer + 1 < group.layers);
+  const hasLaterParts = hasLaterLayers || state.catalogue.has_feed_forward;
+  const explains = Math.abs(added) >= SMALL && after < answer.after === added > 0;
+  const effect = `. ${its} effect goes through later parts, which read what ${it}.`;
+  return [
+    `Each head adds to the score of every possible answer, its logit. ${these} had added ${formatSigned(added)} to `,
+    quotedToken(answer),
+    explains && hasLaterLayers ? ", and later layers had built on it." : !explains && hasLaterParts ? effect : ".",
+  ];
+}
+
+/** Where to go from here: tasks in which attention is easy to read. */
+function nextWords(page: ExplorePage, leave: () => void) {
+  const tasks = page.state.catalogue.first_tasks;
+  return [
+    "Now type, click a head, or click any part of the picture.",
+    ...tasks.flatMap((task, place) => [
+      place ? ", and " : " Next, see ",
+      taskLink(page, task, leave),
+      `, ${task.shows}`,
+    ]),
+    tasks.length ? "." : "",
+  ];
+}
+
+/** A link to a task with its own model; the device and other settings stay. */
+function taskLink(page: ExplorePage, { name, title, model }: FirstTaskRow, leave: () => void) {
+  const address = () => {
+    const settings = [...new URLSearchParams(location.search)].filter(
+      ([of]) => of in page.state.catalogue.link_settings,
+    );
+    return `tasks?${new URLSearchParams({ task: name, ...Object.fromEntries(settings), model })}`;
+  };
+  const link = createElement("a", "", title, { href: address() });
+  link.onclick = () => {
+    leave();
+    page.reporter.flush(); // the address that Back returns to has all choices
+    link.href = address();
+  };
+  return link;
 }

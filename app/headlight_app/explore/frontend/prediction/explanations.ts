@@ -1,5 +1,7 @@
-// What is explained beside the open panel: why the likeliest answer leads, and why the chosen head looks at a token.
+// What is explained beside the open panel: what to look at next once heads are switched off, why the likeliest answer
+// leads, and why the chosen head looks at a token.
 
+import { areScores, leaderOf } from "../../../ui/frontend/charts/answer_numbers.ts";
 import { updateChildren } from "../../../ui/frontend/dom/dom.ts";
 import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
 import { remembered } from "../../../ui/frontend/dom/memory.ts";
@@ -16,12 +18,13 @@ const [WHY_PAUSE, LEDGER_PAUSE] = [900, 300]; // milliseconds without another ch
 
 /** Whether a request is for an explanation. */
 export function isExplanation(details: object) {
-  return "analysis" in details && ["why", "ledger"].includes(String(details.analysis));
+  return "analysis" in details && ["offer", "why", "ledger"].includes(String(details.analysis));
 }
 
 const memory = remembered((_: ExplorePage) => ({ pressed: "" })); // the weight whose explanation is waited for
 
 export function drawExplanations(page: ExplorePage) {
+  draw(page, "offer", offerChoice(page), LEDGER_PAUSE);
   draw(page, "why", whyChoice(page), WHY_PAUSE);
   const choice = ledgerChoice(page);
   scrollToPressed(page, draw(page, "ledger", choice, LEDGER_PAUSE), JSON.stringify(choice));
@@ -48,6 +51,19 @@ function draw(page: ExplorePage, name: string, choice: Record<string, unknown> |
   }
   place.hidden = !place.childElementCount;
   return place;
+}
+
+/** Null unless heads alone are switched off, and the likeliest answer is another without them or moves much. */
+function offerChoice({ state }: ExplorePage) {
+  const { question, attention_groups, predictions } = state.answer;
+  const { query } = state.choice;
+  const shown = predictions.find(({ position }) => position === query) ?? predictions[0];
+  const switchesHeadsOff = (edit: string) => attention_groups.some(({ ablations }) => ablations[edit]?.length);
+  const isOfHeads = question.edits.length > 0 && question.edits.every(switchesHeadsOff);
+  if (!isOfHeads || Object.values(question.variant).some(Boolean) || !shown || areScores(shown)) return null;
+  const [before, after] = [leaderOf(shown, "before"), leaderOf(shown, "after")];
+  const isLarge = before.id !== after.id || Math.abs(before.after - before.before) >= state.catalogue.large_change;
+  return isLarge ? { query } : null;
 }
 
 /** Null for a prediction of the whole text, which is not explained here, and for a lone candidate. */

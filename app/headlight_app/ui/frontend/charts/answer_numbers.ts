@@ -13,6 +13,11 @@ export function areScores({ problem_type }: Meaning) {
   return problem_type === "regression";
 }
 
+/** The likeliest answer, by default after the changes. */
+export function leaderOf({ candidates }: Pick<Prediction, "candidates">, side: "before" | "after" = "after") {
+  return candidates.reduce((one, other) => (other[side] > one[side] ? other : one));
+}
+
 export function answerNumber(meaning: Meaning, number: number) {
   return areScores(meaning) ? formatScore(number) : formatPercent(number);
 }
