@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Generic
+from typing import Annotated, ClassVar, Generic, Literal
 
 from msgspec import Meta, Struct
 
 from headlight_app.contract.question import Device, Name
 from headlight_app.contract.reply import FileAnswer
-from headlight_app.contract.request import A_co, Answer, PageRequest
+from headlight_app.contract.request import A_co, Answer, Lane, PageRequest
 from headlight_app.contract.sampling import MAX_SEED
 from headlight_app.contract.state import Label
 from headlight_app.course.contract import AskedQuestion
@@ -114,3 +114,21 @@ class HandInRequest(OfLessonRequest[FileAnswer], frozen=True, kw_only=True):
 
     name: Annotated[str, Meta(max_length=100)] = ""
     answers: Annotated[tuple[Tries, ...], Meta(max_length=MAX_STEPS)]
+
+
+class NamedHandIn(Struct, frozen=True, kw_only=True):
+    """A hand-in file that a class gave to its teacher, and the name under which the table of grades lists it."""
+
+    name: Annotated[str, Meta(pattern=r"\A[a-z0-9_-]{1,60}\.json\Z", description="the name of a JSON file")]
+    file: Annotated[str, Meta(max_length=20_000)]
+
+
+class CollectRequest(PageRequest[FileAnswer], frozen=True, kw_only=True):
+    """The grades of hand-ins as a table, recomputed as by `headlight lesson collect`, or their files in one."""
+
+    route: ClassVar[str] = "lesson_collect"
+    lane: ClassVar[Lane] = Lane.LONG
+    seconds: ClassVar[float] = 60.0
+
+    files: Annotated[tuple[NamedHandIn, ...], Meta(max_length=480)]
+    format: Literal["csv", "zip"]

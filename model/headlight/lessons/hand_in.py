@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
@@ -147,6 +147,20 @@ def hand_in(lesson: Lesson, seed: int, model: str, name: str, answers: tuple[tup
     """A learner's hand-in, with its digest."""
     fields: dict[str, Any] = {"seed": seed, "model": model, "name": name, "answers": answers}
     return HandIn(lesson=lesson.name, version=lesson.version, **fields).with_digest()
+
+
+def head_of_grades() -> str:
+    """The first line of the table of grades (CSV)."""
+    return _table_line(field.name for field in fields(Grade))
+
+
+def line_of_grade(grade: Grade) -> str:
+    """A grade as a line of the table."""
+    return _table_line(map(cell, astuple(grade)))
+
+
+def _table_line(cells: Iterable[str]) -> str:
+    return ",".join('"{}"'.format(each.replace('"', '""')) for each in cells) + "\n"
 
 
 def cell(text: str) -> str:
