@@ -10,9 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from headlight_app.room.contract import (
+    MAX_HAND_IN,
     MAX_MEMBERS,
+    AnswerCount,
+    HandedIn,
     RoomAnswerRequest,
     RoomEndRequest,
+    RoomHandInRequest,
+    RoomHandInsRequest,
     RoomLeaveRequest,
     RoomOpenRequest,
     RoomPanelAnswer,
@@ -24,6 +29,8 @@ from headlight_app.room.rooms import (
     HERE_SECONDS,
     IDLE_SECONDS,
     MAX_ANSWERS,
+    MAX_HAND_IN_BYTES,
+    MAX_HAND_INS,
     MAX_PER_ADDRESS,
     MAX_QUESTIONS,
     MAX_ROOMS,
@@ -37,6 +44,7 @@ from headlight_app.room.rooms import (
 
 VIEW = View(page="course", query="chapter=attention")
 LOOK_UP = "course/attention/look-up"
+PENCIL = "lesson/attention-with-a-pencil"
 
 
 @dataclass
@@ -71,8 +79,21 @@ class Class:
         told = self.rooms.visit(who, RoomVisitRequest(code=self.code, place=place, view=view))
         return told.number, told.is_shown
 
-    def answer(self, who: Browser, answer: str, place: str = LOOK_UP) -> None:
-        self.rooms.answer(who, RoomAnswerRequest(code=self.code, place=place, answer=answer))
+    def answer(self, who: Browser, answer: str, place: str = LOOK_UP, variant: str = "") -> None:
+        self.rooms.answer(who, RoomAnswerRequest(code=self.code, place=place, answer=answer, variant=variant))
+
+    def hand_in(self, who: Browser, file: str, place: str = PENCIL) -> None:
+        self.rooms.hand_in(who, RoomHandInRequest(code=self.code, place=place, file=file))
+
+    def hand_ins(self, who: Browser = TEACHER) -> tuple[HandedIn, ...]:
+        return self.rooms.hand_ins(who, RoomHandInsRequest(code=self.code)).files
+
+    def brought(self, who: Browser, brought: int = 0) -> View | None:
+        """Where a browser is brought that has gone to so many views of the class."""
+        return self.rooms.visit(who, RoomVisitRequest(code=self.code, brought=brought)).view
+
+    def decide(self, bring: View | None = None, nicknames: bool | None = None) -> RoomPanelAnswer:
+        return self.rooms.panel(TEACHER, RoomPanelRequest(code=self.code, bring=bring, nicknames=nicknames))
 
     def leave(self, who: Browser) -> None:
         self.rooms.leave(who, RoomLeaveRequest(code=self.code))
@@ -132,11 +153,82 @@ def test_a_student_sees_no_answers_and_ends_no_room() -> None:
         room.end,
         lambda who: room.panel(who, show=1),
         lambda who: room.panel(who, admit=True),
+        room.hand_ins,
     ):
         for who in (anna, browser("stranger"), Browser("", TEACHER.address, "")):
             with pytest.raises(RoomError, match="Only the browser that opened"):
                 forbidden(who)
     assert room.panel().shown is None
+
+
+def test_hand_ins_are_the_last_of_each_student_and_lesson_and_go_with_the_room() -> None:
+    room, anna, ben = Class(), browser("anna"), browser("ben")
+    for who, file in ((anna, "early"), (ben, "of Ben"), (anna, "late")):
+        room.visit(who)
+        room.hand_in(who, file)
+    room.leave(ben)
+    assert [(each.number, each.file) for each in room.hand_ins()] == [(1, "late"), (2, "of Ben")]
+    assert [(each.name, each.count) for each in room.panel().hand_ins] == [(PENCIL, 2)]
+    with pytest.raises(RoomError, match="not in the room"):
+        room.hand_in(browser("stranger"), "mine")
+    room.end()
+    with pytest.raises(RoomError, match="has ended"):
+        room.hand_ins()
+
+
+def test_hand_ins_have_a_number_and_a_size() -> None:
+    room, anna = Class(), browser("anna")
+    room.visit(anna)
+    for number in range(MAX_HAND_INS):
+        room.hand_in(anna, "x", f"lesson/{number}")
+    with pytest.raises(RoomError, match="keeps no more hand-ins"):
+        room.hand_in(anna, "x", "lesson/more")
+    for number in range(MAX_HAND_IN_BYTES // MAX_HAND_IN // 2):
+        who = browser(f"{number}")
+        room.visit(who)
+        room.hand_in(who, "é" * MAX_HAND_IN)
+    room.visit(browser("late"))
+    with pytest.raises(RoomError, match="keeps no more hand-ins"):
+        room.hand_in(browser("late"), "é" * MAX_HAND_IN)
+    room.hand_in(anna, "y", "lesson/0")
+
+
+def test_the_class_is_brought_to_a_view_once_and_who_comes_later_lands_there() -> None:
+    room, anna, late = Class(), browser("anna"), browser("late")
+    step = View(page="lesson", query="lesson=attention-with-a-pencil&lesson_step=2")
+    assert room.brought(anna) is None
+    room.decide(bring=step)
+    assert room.rooms.view_of(room.code) == step
+    assert room.brought(anna) == step == room.brought(anna), "until the browser has gone there"
+    assert room.brought(anna, 1) is None is room.brought(anna), "a reload brings nobody back"
+    assert room.brought(late) == step
+    room.decide(bring=VIEW)
+    assert room.brought(anna, 99) is None, "a browser cannot know more views than there were"
+    room.decide(bring=step)
+    assert room.brought(anna) == step
+
+
+def test_answers_to_different_questions_are_counted_apart() -> None:
+    room = Class()
+    for name, variant in (("1", "5"), ("2", "7"), ("3", "5")):
+        room.visit(browser(name))
+        room.answer(browser(name), "12", f"{PENCIL}/0", variant)
+    (question,) = room.panel().questions
+    counted = [AnswerCount(name="12", variant=variant, count=count) for variant, count in (("5", 2), ("7", 1))]
+    assert [*question.answers] == counted
+
+
+def test_nicknames_are_kept_only_while_the_teacher_wants_them() -> None:
+    room, anna = Class(), browser("anna")
+
+    def visit(nickname: str) -> bool:
+        return room.rooms.visit(anna, RoomVisitRequest(code=room.code, nickname=nickname)).wants_nickname
+
+    assert not visit("Ann") and room.panel().nicknames == ()
+    room.decide(nicknames=True)
+    assert visit(" ") and not visit("Ann")
+    assert [(each.number, each.name) for each in room.panel().nicknames] == [(1, "Ann")]
+    assert room.decide(nicknames=False).nicknames == ()
 
 
 def test_a_view_comes_from_the_student_whom_the_teacher_asked_and_from_nobody_else() -> None:

@@ -55,12 +55,13 @@ def test_a_link_leads_a_student_to_the_view_and_tells_the_page_of_the_room(enter
         led = anna.get(f"/room/{typed}", follow_redirects=False)
         assert led.headers["location"] == "../course?chapter=attention&screen=look-up"
         assert led.headers["set-cookie"] == f"{room_cookie()}={code}; Path=/; SameSite=lax"
-    assert ask(anna, "visit", code=code, place=LOOK_UP) == {"role": "student", "number": 1, "is_shown": False}
-    assert ask(teacher, "visit", code=code) == {"role": "teacher", "number": 0, "is_shown": False}
+    told = ask(anna, "visit", code=code, place=LOOK_UP)
+    assert (told["role"], told["number"], told["is_shown"], told["view"]) == ("student", 1, False, None)
+    assert ask(teacher, "visit", code=code)["role"] == "teacher"
     ask(anna, "answer", code=code, place=LOOK_UP, answer="entry 2")
     panel = ask(teacher, "panel", code=code)
     assert panel["places"] == [{"name": LOOK_UP, "count": 1}]
-    assert panel["questions"] == [{"place": LOOK_UP, "answers": [{"name": "entry 2", "count": 1}]}]
+    assert panel["questions"] == [{"place": LOOK_UP, "answers": [{"name": "entry 2", "count": 1, "variant": ""}]}]
 
 
 def test_behind_a_proxy_the_link_is_as_the_browser_knows_the_server(enter: Enter) -> None:
@@ -130,6 +131,7 @@ def test_what_is_no_question_of_a_room_gets_a_sentence(enter: Enter) -> None:
         {"place": LOOK_UP, "answer": "a" * 201},
         {"place": LOOK_UP, "answer": 3},
         {"place": LOOK_UP},
+        {"place": LOOK_UP, "answer": "a", "variant": "Rude Words"},
     )
     anna = enter("10.0.0.2")
     ask(anna, "visit", code=code)

@@ -40,6 +40,8 @@ const CHOICE = {
   course_inputs: "",
   lesson: "",
   notes: "",
+  lesson_step: "",
+  lesson_work: "",
   presenter: "",
   embedded: "",
 };

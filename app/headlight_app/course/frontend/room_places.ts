@@ -20,12 +20,13 @@ export async function titleScreen(api: string, [chapter, screen]: string[]): Pro
   return within < 0 ? "" : `${place + 1}.${within + 1} ${all[place].screens[within].title}`;
 }
 
-/** The question of a screen in its initial state; null if it has none. */
-export async function describeScreen(api: string, [chapter, screen]: string[]) {
+/** The first question of a screen in its initial state, after tries; null if it has none. */
+export async function describeScreen(api: string, [chapter, screen]: string[], _variant: string, tries: string[]) {
   const { meta } = await askRoute(api, "course_chapter", { chapter });
   const row = meta.screens.find(({ name }) => name === screen);
   if (!row) return null;
-  const asked = { chapter, ...screenRequest(row, new ChangedInputs().all(row)), asks: true };
+  const asked = { chapter, ...screenRequest(row, new ChangedInputs().all(row)), asks: true, tries };
   const answer = row.is_long ? askRoute(api, "course_run", asked) : askRoute(api, "course_screen", asked);
-  return (await answer).meta.question;
+  const { answered, question } = (await answer).meta;
+  return answered[0] ?? question;
 }

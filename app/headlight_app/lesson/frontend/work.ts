@@ -39,7 +39,12 @@ export class Work {
   }
 
   get step() {
-    return Math.min(this.#kept.step, this.#lesson.steps.length - 1);
+    return Math.max(0, Math.min(this.#kept.step, this.#lesson.steps.length - 1));
+  }
+
+  /** All of it, as `shownWork` reads it in another browser. */
+  get encoded() {
+    return JSON.stringify(this.#kept);
   }
 
   /** The answers of each step, as handed in. */
@@ -100,6 +105,11 @@ export class Work {
   }
 }
 
+/** The work of another browser, which this one does not keep. */
+export function shownWork(encoded: string, lesson: LessonRow) {
+  return new Work({ getItem: () => encoded, setItem: () => {} }, lesson);
+}
+
 function begin({ version, model, chooses_model: chooses }: LessonRow): Kept {
   const seed = crypto.getRandomValues(new Uint32Array(1))[0] % LARGEST_SEED;
   return { version, seed, model: chooses ? model : "", step: 0, tries: [], settled: [], right: [] };
@@ -110,7 +120,7 @@ function read(storage: Pick<Storage, "getItem">, lesson: LessonRow): Kept | null
   try {
     const kept = JSON.parse(storage.getItem(KEY + lesson.name) ?? "null");
     const isFit = kept.version === lesson.version && [kept.seed, kept.step].every(Number.isInteger);
-    const lists = [kept.tries, kept.settled, kept.right];
+    const lists = [kept.tries, ...kept.tries.filter(Boolean), kept.settled, kept.right];
     return isFit && typeof kept.model === "string" && lists.every(Array.isArray) ? kept : null;
   } catch {
     return null; // or the browser denies access to its storage

@@ -1,21 +1,26 @@
 // The teacher's sheet: the link for the class, then its answers and places, and one student's view.
 
+import type { AskedQuestion } from "../../course/frontend/contract.ts";
 import { createElement, updateChildren } from "../../ui/frontend/dom/dom.ts";
 import { findAll, findByTestId, listenToSheet } from "../../ui/frontend/dom/elements.ts";
 import { linkNotes } from "../../ui/frontend/export/link_notes.ts";
 import { askRoute, failureText } from "../../ui/frontend/server.ts";
+import { SHOWN } from "./answers.ts";
 import type { RoomPanelAnswer, RoomPanelRequest, View } from "./contract.ts";
 import type { Bar } from "./counts.ts";
-import { countBars, isTyped } from "./counts.ts";
-import type { Describers } from "./places.ts";
-import { Places } from "./places.ts";
-import { sceneAddress } from "./scene_list.ts";
+import { countBars, isAlike, isTyped } from "./counts.ts";
+import type { Describers, Judged } from "./places.ts";
+import { OTHER, Places } from "./places.ts";
+import { saveHandIns, saveResults } from "./results.ts";
+import { SCENES_EVENT, sceneAddress } from "./scene_list.ts";
+import { Timer } from "./timer.ts";
 import type { Invitation, RoomData } from "./types.ts";
 
 type Told = { view: () => View; opened: (code: string) => void; ended: () => void }; // callbacks of the room
 
 const PAUSE = 2000; // milliseconds between two requests
 const SURE = 4000; // milliseconds in which a second click ends the room
+const END = "End the room";
 
 export class RoomPanel {
   #data;
@@ -28,6 +33,11 @@ export class RoomPanel {
   /** The place of the question that the teacher has chosen; "" follows the latest. */
   #chosen = "";
   #showsTyped = false;
+  /** The place of the question whose answers are marked right and wrong. */
+  #marked = "";
+  #left = "";
+  #countdown = new Timer((left) => this.#tellTime(left));
+  #tell: (name: string, value: unknown) => void = () => {};
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(place: HTMLElement, data: RoomData, describers: Describers, told: Told) {
@@ -39,17 +49,20 @@ export class RoomPanel {
     this.#listen();
   }
 
-  update(data: RoomData) {
+  update(data: RoomData, tell: (name: string, value: unknown) => void) {
     this.#data = data;
+    this.#tell = tell;
     if (data.invitation && data.invitation.number !== this.#invited) {
       this.#invited = data.invitation.number;
       this.#invite(data.invitation);
     }
+    this.#drawButton();
     this.#draw(); // presenter mode has less space
   }
 
   end() {
     clearTimeout(this.#timer);
+    this.#countdown.stop();
   }
 
   /** Show the panel of this teacher's room. */
@@ -59,8 +72,8 @@ export class RoomPanel {
   }
 
   #listen() {
-    const { sheet, button, open, end, admit, typed, before, after, form, number, unshow, join, code } = this.#elements;
-    button.onclick = () => sheet.showModal();
+    const { sheet, open, end, admit, typed, mark, before, after, form, number, unshow, join, code } = this.#elements;
+    this.#listenToTools();
     listenToSheet(sheet);
     open.onclick = () => this.#try(() => this.#open());
     end.onclick = () => this.#try(() => this.#end());
@@ -78,8 +91,50 @@ export class RoomPanel {
       this.#showsTyped = !this.#showsTyped;
       this.#draw();
     };
+    mark.onclick = () => {
+      this.#marked = this.#marked ? "" : (this.#seen?.questions[this.#shownQuestion()]?.place ?? "");
+      this.#draw();
+    };
     before.onclick = () => this.#turn(1);
     after.onclick = () => this.#turn(-1);
+  }
+
+  #listenToTools() {
+    const { sheet, button, bring, here, scenes, grades, files, results, time, minutes, nicknames } = this.#elements;
+    button.onclick = () => {
+      sheet.showModal();
+      this.#askForInvitation();
+    };
+    for (const each of [bring, here])
+      each.onclick = () => this.#try(() => this.#ask({ bring: this.#told.view() }), `The class is at this view.`);
+    scenes.onclick = () => {
+      sheet.close();
+      document.dispatchEvent(new CustomEvent(SCENES_EVENT));
+    };
+    grades.onclick = () => this.#try(() => saveHandIns(this.#data.api, this.#code, "csv"));
+    files.onclick = () => this.#try(() => saveHandIns(this.#data.api, this.#code, "zip"));
+    results.onclick = () => this.#try(() => saveResults(this.#code, this.#places, this.#seen?.questions ?? []));
+    nicknames.onchange = () => this.#try(() => this.#ask({ nicknames: nicknames.checked }));
+    time.onsubmit = (event) => {
+      event.preventDefault();
+      if (this.#countdown.runs) this.#countdown.stop();
+      else this.#countdown.start(Number(minutes.value));
+    };
+  }
+
+  #tellTime(left: string) {
+    this.#left = left;
+    setText(this.#elements.left, left);
+    setText(this.#elements.timer, left ? "Stop" : "Start");
+    this.#drawButton();
+  }
+
+  /** Streamlit knows the address for others; asks again, because it may drop a run for a newer one. */
+  #askForInvitation() {
+    const number = Date.now();
+    if (this.#code || !this.#elements.sheet.open) return;
+    this.#tell("settled", { invite: number });
+    setTimeout(() => this.#invited < number && this.#askForInvitation(), PAUSE);
   }
 
   /** Open the sheet with the link to the current view or, in a room, to the room. */
@@ -88,11 +143,13 @@ export class RoomPanel {
     if (!this.#elements.sheet.open) this.#elements.sheet.showModal();
   }
 
-  async #try(act: () => Promise<void>) {
-    const { problem } = this.#elements;
+  async #try(act: () => Promise<void>, done: string = "") {
+    const { problem, done: said } = this.#elements;
     problem.hidden = true;
+    setText(said, "");
     try {
       await act();
+      setText(said, done);
     } catch (error) {
       problem.textContent = failureText(error);
       problem.hidden = false;
@@ -112,7 +169,8 @@ export class RoomPanel {
     const { end } = this.#elements;
     if (end.dataset.sure !== "1") {
       end.dataset.sure = "1";
-      end.textContent = "End it and forget all answers?";
+      const handed = this.#seen?.hand_ins.length ? " and hand-ins" : "";
+      end.textContent = `End it and forget all answers${handed}?`;
       setTimeout(() => this.#calm(), SURE);
       return;
     }
@@ -122,21 +180,22 @@ export class RoomPanel {
 
   #calm() {
     delete this.#elements.end.dataset.sure;
-    this.#elements.end.textContent = "End the room";
+    this.#elements.end.textContent = END;
   }
 
   #gone() {
-    const { sheet, seen, start, button } = this.#elements;
+    const { sheet, seen, start, bring } = this.#elements;
     sheet.close();
     clearTimeout(this.#timer);
-    this.#code = this.#chosen = "";
+    this.#countdown.stop();
+    this.#code = this.#chosen = this.#marked = "";
     this.#seen = null;
     this.#showsTyped = false;
     this.#calm();
     this.#told.ended();
-    seen.hidden = button.hidden = true;
-    markRoom(false, "0px");
+    seen.hidden = bring.hidden = true;
     start.hidden = false;
+    this.#drawButton();
   }
 
   async #ask(decision: Partial<RoomPanelRequest>) {
@@ -181,20 +240,46 @@ export class RoomPanel {
   async #draw() {
     const seen = this.#seen;
     if (!seen) return;
-    const { seen: panel, start, button, numbers, admit } = this.#elements;
+    const { seen: panel, start, bring, numbers, admit } = this.#elements;
     this.#drawWayIn(`Room ${seen.code}`, seen.view, seen.link, seen.link, seen.picture);
     start.hidden = true;
-    panel.hidden = button.hidden = false;
-    const { presenter } = this.#data;
-    setText(button, presenter ? `${seen.code} · ${seen.present}` : `Room ${seen.code} · ${seen.present} here`);
-    button.title = `Room ${seen.code}: ${seen.present} here`;
-    markRoom(!presenter, presenter ? "100px" : "0px");
+    panel.hidden = bring.hidden = false;
+    this.#drawButton();
     setText(numbers, `${seen.present} here of ${seen.members} who joined · open for ${duration(seen.seconds_left)}`);
     admit.hidden = !seen.refused;
     setText(admit, `${seen.refused} more from one network: admit them`);
     this.#drawNetworks(seen);
     this.#drawShown(seen);
+    this.#drawHandIns(seen);
+    this.#drawNicknames(seen);
     await Promise.all([this.#drawQuestion(seen), this.#drawPlaces(seen)]);
+  }
+
+  /** The button in the header, which always opens the sheet. */
+  #drawButton() {
+    const { bar, button } = this.#elements;
+    bar.classList.toggle("edge", !this.#data.presenter);
+    const seen = this.#seen;
+    setText(button, seen ? [`${seen.code} · ${seen.present}`, this.#left].filter(Boolean).join(" · ") : "Class");
+    button.title = seen ? `Room ${seen.code}: ${seen.present} here` : "A room for a class, and the list of scenes";
+    markRoom(false, seen ? (this.#left ? "285px" : "235px") : "75px");
+  }
+
+  #drawHandIns({ hand_ins: handIns }: RoomPanelAnswer) {
+    const { handed, grades, files } = this.#elements;
+    const count = handIns.reduce((sum, { count: one }) => sum + one, 0);
+    handed.hidden = grades.hidden = files.hidden = !count;
+    setText(handed, count === 1 ? "1 hand-in:" : `${count} hand-ins:`);
+  }
+
+  #drawNicknames({ wants_nicknames: wants, nicknames: given }: RoomPanelAnswer) {
+    const { nicknames, names } = this.#elements;
+    nicknames.checked = wants;
+    names.hidden = !given.length;
+    updateChildren(
+      findByTestId(names, "room-name-list"),
+      ...given.map(({ number, name }) => createElement("li", "", [createElement("b", "", number), ` ${name}`])),
+    );
   }
 
   #drawWayIn(title: string, { query }: View, address: string, shown: string, svg: string) {
@@ -233,23 +318,42 @@ export class RoomPanel {
 
   /** Draw the chosen question, or else the next place that has a question. */
   async #drawQuestion(seen: RoomPanelAnswer) {
-    const { question, answers, answered, typed, before, after } = this.#elements;
-    for (const { place, answers: counts } of seen.questions.slice(this.#shownQuestion())) {
-      const asked = await this.#places.question(place).catch(() => null);
+    const { question, answered, before, after } = this.#elements;
+    for (const counts of seen.questions.slice(this.#shownQuestion())) {
+      const judged = await this.#places.judge(counts);
+      const known = judged.find(({ question: one }) => one)?.question;
+      const asked = known ?? (await this.#places.question(counts.place).catch(() => null));
       if (!asked) continue;
+      const title = await this.#places.title(counts.place);
       if (seen !== this.#seen) return;
-      const total = counts.reduce((sum, { count }) => sum + count, 0);
-      setText(question, asked.text);
-      setText(answered, `${await this.#places.title(place)} · ${total} first ${total === 1 ? "answer" : "answers"}`);
-      updateChildren(answers, ...countBars(asked, counts, this.#showsTyped).map((bar) => createBar(bar, total)));
-      typed.hidden = !isTyped(asked);
-      setText(typed, this.#showsTyped ? "Hide typed answers" : "Show typed answers");
+      const total = counts.answers.reduce((sum, { count }) => sum + count, 0);
+      setText(
+        question,
+        isAlike(judged) ? asked.text : `Each with other numbers or another text, such as: ${asked.text}`,
+      );
+      setText(answered, `${title} · ${total} first ${total === 1 ? "answer" : "answers"}`);
+      await this.#drawAnswers(counts.place, judged, asked, total);
       break;
     }
     const at = this.#shownQuestion();
     before.hidden = after.hidden = seen.questions.length < 2;
     before.disabled = at + 1 >= seen.questions.length;
     after.disabled = at === 0;
+  }
+
+  async #drawAnswers(place: string, judged: Judged[], asked: AskedQuestion, total: number) {
+    const { answers, typed, mark, right } = this.#elements;
+    const isMarked = this.#marked === place;
+    const bars = countBars(judged, this.#showsTyped, isMarked);
+    updateChildren(answers, ...bars.map((bar) => createBar(bar, total)));
+    typed.hidden = !isTyped(asked) || !isAlike(judged);
+    setText(typed, this.#showsTyped ? "Hide typed answers" : "Show typed answers");
+    mark.hidden = false;
+    setText(mark, isMarked ? "Hide right and wrong" : "Mark right and wrong");
+    const { variant } = judged[0];
+    const isTold = isMarked && isAlike(judged) && variant !== OTHER;
+    const told = isTold ? await this.#places.question(place, variant, [SHOWN]).catch(() => null) : null;
+    setText(right, told?.said ?? "");
   }
 
   async #drawPlaces(seen: RoomPanelAnswer) {
@@ -275,10 +379,16 @@ export function markRoom(isAbove: boolean, width: string) {
   document.documentElement.style.setProperty("--room-width", width);
 }
 
-function createBar({ label, count }: Bar, total: number) {
+function createBar({ label, count, isRight, mistake }: Bar, total: number) {
   const bar = createElement("span", "share");
   bar.style.setProperty("--share", `${(100 * count) / Math.max(1, total)}%`);
-  return createElement("li", "", [createElement("span", "label", label), bar, createElement("b", "", count)]);
+  const sign = isRight === null ? "" : isRight ? "✓ " : "✗ ";
+  const words = createElement("span", "label", [
+    createElement("span", "sign", sign, { ariaLabel: isRight === null ? "" : isRight ? "right: " : "wrong: " }),
+    label,
+    ...(mistake ? [createElement("small", "", mistake)] : []),
+  ]);
+  return createElement("li", "", [words, bar, createElement("b", "", count)]);
 }
 
 /** Set a text only if it changed, so that screen readers do not repeat it. */
@@ -294,11 +404,14 @@ function duration(seconds: number) {
 function findElements(place: HTMLElement) {
   const words = findAll(place, ["title", "address", "note", "start", "problem", "seen"], undefined, "room-");
   const seen = findAll(place, ["numbers", "question", "answered", "answers", "places", "networks"], undefined, "room-");
-  const choices = findAll(place, ["button", "open", "before", "after", "typed"], HTMLButtonElement, "room-");
-  const ends = findAll(place, ["unshow", "admit", "end"], HTMLButtonElement, "room-");
-  const inputs = findAll(place, ["code", "number"], HTMLInputElement, "room-");
+  const more = findAll(place, ["right", "handed", "left", "done", "names", "bar"], undefined, "room-");
+  const choices = findAll(place, ["button", "open", "before", "after", "typed", "mark"], HTMLButtonElement, "room-");
+  const ends = findAll(place, ["unshow", "admit", "end", "bring", "here"], HTMLButtonElement, "room-");
+  const files = findAll(place, ["scenes", "grades", "files", "results", "timer"], HTMLButtonElement, "room-");
+  const inputs = findAll(place, ["code", "number", "minutes", "nicknames"], HTMLInputElement, "room-");
   return {
-    ...{ ...words, ...seen, ...choices, ...ends, ...inputs },
+    ...{ ...words, ...seen, ...more, ...choices, ...ends, ...files, ...inputs },
+    time: findByTestId(place, "room-time-form", HTMLFormElement),
     sheet: findByTestId(place, "room-sheet", HTMLDialogElement),
     picture: findByTestId(place, "room-picture", HTMLImageElement),
     join: findByTestId(place, "room-join-form", HTMLFormElement),

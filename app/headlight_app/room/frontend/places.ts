@@ -1,13 +1,24 @@
 // The title and the question of a place, from the server.
 
-import type { Asked } from "./counts.ts";
+import type { AskedQuestion } from "../../course/frontend/contract.ts";
+import { SHOWN } from "./answers.ts";
+import type { AnswerCount, QuestionCounts } from "./contract.ts";
 import type { PageRow } from "./scene_list.ts";
 
 /** Describes the places of one kind, by the names after the kind. */
 interface Describer {
   title: (api: string, names: string[]) => Promise<string>; // "" for an unknown place
-  question: (api: string, names: string[]) => Promise<Asked | null>;
+  /** What a variant asks, after tries; null if it asks nothing. */
+  question: (api: string, names: string[], variant: string, tries: string[]) => Promise<Described | null>;
 }
+
+/** A question, and the text and numbers that it is about if they differ between learners. */
+type Described = AskedQuestion & { about?: string };
+
+/** An answer, and the question that these students were asked, with its mark; null if that is unknown. */
+export type Judged = AnswerCount & { question: Described | null };
+
+export const OTHER = "other"; // the variant of a question on a screen that its student has changed
 
 /** By the first name of a place, which a student sends: a Map has no names but its own. */
 export type Describers = Map<string, Describer>;
@@ -17,7 +28,7 @@ export class Places {
   #pages;
   #describers;
   #titles: Map<string, Promise<string>> = new Map();
-  #questions: Map<string, Promise<Asked | null>> = new Map();
+  #questions: Map<string, Promise<Described | null>> = new Map();
 
   constructor(api: string, pages: PageRow[], describers: Describers) {
     this.#api = api;
@@ -34,12 +45,25 @@ export class Places {
     return once(this.#titles, place, () => describer.title(this.#api, names));
   }
 
-  /** The question at a place; null if there is none. */
-  async question(place: string) {
+  /** Each answer with its mark; one after another, because each may run a model. */
+  async judge({ place, answers }: QuestionCounts): Promise<Judged[]> {
+    const judged: Judged[] = [];
+    for (const answer of answers) {
+      const tries = answer.name === SHOWN ? [] : [answer.name];
+      const question =
+        answer.variant === OTHER ? null : await this.question(place, answer.variant, tries).catch(() => null);
+      judged.push({ ...answer, question });
+    }
+    return judged;
+  }
+
+  /** The question at a place, after tries; null if there is none. */
+  async question(place: string, variant: string = "", tries: string[] = []) {
     const [kind, ...names] = place.split("/");
     const describer = this.#describers.get(kind);
     if (!describer || !(await this.title(place))) return null;
-    return once(this.#questions, place, () => describer.question(this.#api, names));
+    const key = [place, variant, ...tries].join(" ");
+    return once(this.#questions, key, () => describer.question(this.#api, names, variant, tries));
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { NEGATIVE_COLOUR } from "../charts/colours.ts";
 import { raised } from "../charts/scale.ts";
-import { copyText, saveFile } from "../dom/clipboard.ts";
+import { copyText, csvCell, saveFile } from "../dom/clipboard.ts";
 import { closest, createElement, createHeading, inlineText, updateChildren, visibleText } from "../dom/dom.ts";
 import { remembered } from "../dom/memory.ts";
 import { LEFT_OUT, magnitude, SHOWN, shownMatrix, stateAt, tokensAt, valueAt } from "../state/head_matrix.ts";
@@ -162,10 +162,6 @@ function matrixAsText(matrix: HeadMatrix, cell: (text: string) => string, betwee
   const { labels } = matrix.columns;
   const rows = matrix.rows.labels.map((name, row) => [name, ...labels.map((_, column) => number(row, column))]);
   return [["", ...labels], ...rows].map((row) => row.map(cell).join(between)).join(end);
-}
-
-function csvCell(text: string) {
-  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
 /** For pasting into a spreadsheet, in which tabs and line breaks separate cells. */
