@@ -14,7 +14,7 @@ import { OTHER, Places } from "./places.ts";
 import { saveHandIns, saveResults } from "./results.ts";
 import { SCENES_EVENT, sceneAddress } from "./scene_list.ts";
 import { Timer } from "./timer.ts";
-import type { Invitation, RoomData } from "./types.ts";
+import type { RoomData } from "./types.ts";
 
 type Told = { view: () => View; opened: (code: string) => void; ended: () => void }; // callbacks of the room
 
@@ -53,8 +53,9 @@ export class RoomPanel {
     this.#data = data;
     this.#tell = tell;
     if (data.invitation && data.invitation.number !== this.#invited) {
-      this.#invited = data.invitation.number;
-      this.#invite(data.invitation);
+      const { number, address, site, picture } = data.invitation;
+      this.#invited = number;
+      if (!this.#code) this.#drawWayIn("Invite the room", this.#told.view(), address, site, picture);
     }
     this.#drawButton();
     this.#draw(); // presenter mode has less space
@@ -135,12 +136,6 @@ export class RoomPanel {
     if (this.#code || !this.#elements.sheet.open) return;
     this.#tell("settled", { invite: number });
     setTimeout(() => this.#invited < number && this.#askForInvitation(), PAUSE);
-  }
-
-  /** Open the sheet with the link to the current view or, in a room, to the room. */
-  #invite({ address, site, picture }: Invitation) {
-    if (!this.#code) this.#drawWayIn("Invite the room", this.#told.view(), address, site, picture);
-    if (!this.#elements.sheet.open) this.#elements.sheet.showModal();
   }
 
   async #try(act: () => Promise<void>, done: string = "") {
