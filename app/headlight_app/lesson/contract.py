@@ -14,6 +14,8 @@ from headlight_app.contract.state import Label
 from headlight_app.course.contract import AskedQuestion
 
 MAX_STEPS = 100
+MAX_COLLECTED = 480  # hand-ins of a room
+Portion = Annotated[int, Meta(ge=0, le=MAX_COLLECTED, description=f"a whole number from 0 to {MAX_COLLECTED}")]
 Seed = Annotated[int, Meta(ge=0, le=MAX_SEED, description="a whole number from 0")]
 Tries = Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=20)]
 
@@ -124,11 +126,18 @@ class NamedHandIn(Struct, frozen=True, kw_only=True):
 
 
 class CollectRequest(PageRequest[FileAnswer], frozen=True, kw_only=True):
-    """The grades of hand-ins as a table, recomputed as by `headlight lesson collect`, or their files in one."""
+    """The grades of hand-ins as a table, recomputed as by `headlight lesson collect`, or their files in one.
+
+    A class may take longer than a request: the table has `count` of the files from `start` on. The others only tell
+    which of them share a seed.
+    """
 
     route: ClassVar[str] = "lesson_collect"
     lane: ClassVar[Lane] = Lane.LONG
     seconds: ClassVar[float] = 60.0
 
-    files: Annotated[tuple[NamedHandIn, ...], Meta(max_length=480)]
+    files: Annotated[tuple[NamedHandIn, ...], Meta(max_length=MAX_COLLECTED)]
     format: Literal["csv", "zip"]
+    start: Portion = 0
+    count: Portion = MAX_COLLECTED
+    has_head: bool = True

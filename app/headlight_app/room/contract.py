@@ -1,7 +1,7 @@
 """Requests of a room, in which the browsers of a class send answers to their teacher without accounts.
 
-The server process answers them itself, in `headlight_app.room.rooms`. A student sends no free text except typed
-answers, and the view that the teacher requests.
+The server process answers them itself, in `headlight_app.room.rooms`. What a student types reaches it as a typed
+answer, in a hand-in, as a nickname that the teacher asks for, and in a view that the teacher requests.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from headlight_app.contract.request import Answer, ServerRequest
 
 MAX_MEMBERS = 120  # per room
 MAX_ANSWER = 200  # characters
-MAX_HAND_IN = 20_000  # characters
+MAX_HAND_IN = 16_000  # characters
 Code = Annotated[str, Meta(max_length=12)]
 # A page, a course screen or a lesson's step. Each has one form, so that no student answers a question twice.
 _NAME = "[a-z0-9_-]{1,40}"
 PLACE = rf"\A([a-z-]{{1,20}}|course/{_NAME}(/{_NAME})?|lesson/{_NAME}(/(0|[1-9][0-9]?))?)?\Z"
 Place = Annotated[str, Meta(pattern=PLACE, description="a place such as course/a/b or lesson/a/0")]
+LessonPlace = Annotated[str, Meta(pattern=rf"\Alesson/{_NAME}\Z", description="a lesson such as lesson/a")]
 Variant = Annotated[str, Meta(pattern=r"\A([0-9]{1,15}|other)?\Z", description='a lesson\'s seed, "other" or nothing')]
 Nickname = Annotated[str, Meta(pattern=r"\A[\w .'’-]{0,20}\Z", description="at most 20 letters and digits")]
 MemberNumber = Annotated[int, Meta(ge=0, le=MAX_MEMBERS, description=f"a number from 0 to {MAX_MEMBERS}")]
@@ -79,10 +80,14 @@ class ShownMember(Struct, frozen=True, kw_only=True):
 
 
 class NetworkSeats(Struct, frozen=True, kw_only=True):
-    """The members of one network address, which the teacher sees by the number of its first member alone."""
+    """The members of one network address, which the teacher sees by the number of its first member alone.
+
+    `hand_ins` is the number of theirs.
+    """
 
     first: int
     members: int
+    hand_ins: int
 
 
 class RoomPanelAnswer(Answer, frozen=True, kw_only=True):
@@ -131,7 +136,10 @@ class RoomDone(Answer, frozen=True, kw_only=True):
 
 
 class RoomOpenRequest(ServerRequest[RoomPanelAnswer], frozen=True, kw_only=True):
-    """Opens a room whose link leads to a view; it replaces the teacher's previous room."""
+    """Opens a room whose link leads to a view.
+
+    It replaces the teacher's previous room, unless that one holds hand-ins: then that one is opened again.
+    """
 
     route: ClassVar[str] = "room_open"
 
@@ -196,7 +204,7 @@ class RoomHandInRequest(ServerRequest[RoomDone], frozen=True, kw_only=True):
     route: ClassVar[str] = "room_hand_in"
 
     code: Code
-    place: Place
+    place: LessonPlace
     file: Annotated[str, Meta(max_length=MAX_HAND_IN)]
 
 

@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from time import monotonic
 
+import msgspec
+
 from headlight.errors import HeadlightError
+from headlight.lessons.hand_in_file import read_hand_in
 from headlight_app.access.addresses import code_picture
 from headlight_app.access.visitor import UNKNOWN_VISITOR
 from headlight_app.room.contract import (
@@ -50,7 +53,7 @@ MAX_PER_ADDRESS = 4  # members, unless the teacher admits more: a class may shar
 MAX_ANSWERS = 40  # per member
 MAX_QUESTIONS = 40  # shown to the teacher
 MAX_HAND_INS = 4  # lessons that a member hands in
-MAX_HAND_IN_BYTES = 900_000  # of all hand-ins of a room, which its teacher sends to a worker at once
+MAX_HAND_IN_BYTES = 16_000  # of a member as JSON: a teacher sends those of a room to a worker in one request
 
 
 class RoomError(HeadlightError):
@@ -119,11 +122,13 @@ class Rooms:
         self.rooms: dict[str, Room] = {}
 
     def open(self, browser: Browser, request: RoomOpenRequest) -> RoomPanelAnswer:
-        """Open a room. Raises RoomError if there are too many."""
+        """Open a room, or the teacher's own again if it holds hand-ins. Raises RoomError if there are too many."""
         _require_visitor(browser)
         self.drop_expired()
-        for room in [room for room in self.rooms.values() if room.teacher == browser.visitor]:
-            del self.rooms[room.code]
+        for own in [room for room in self.rooms.values() if room.teacher == browser.visitor]:
+            if _hand_ins(own):
+                return self._panel(own)
+            del self.rooms[own.code]
         self._make_space(browser.address)
         code = next(code for code in _codes() if code not in self.rooms)
         now, link = self.clock(), f"{browser.site}/room/{code}"
@@ -198,16 +203,19 @@ class Rooms:
         return RoomDone()
 
     def hand_in(self, browser: Browser, request: RoomHandInRequest) -> RoomDone:
-        """Keep a member's hand-in. Raises RoomError if the room has no space for it."""
+        """Keep a member's hand-in. Raises HeadlightError if it is none of this lesson, or if it is too much."""
         room = self._room(request.code)
         member = _member(room, browser)
-        others = [each.file for each in _hand_ins(room) if (each.number, each.place) != (member.number, request.place)]
-        is_new = request.place not in member.hand_ins
-        if sum(len(file.encode()) for file in (*others, request.file)) > MAX_HAND_IN_BYTES or (
-            is_new and len(member.hand_ins) >= MAX_HAND_INS
+        lesson = read_hand_in(request.file.encode()).lesson
+        if request.place != f"lesson/{lesson}":
+            raise RoomError(f"This is a hand-in of the lesson {lesson[:40]!r}, handed in as one of {request.place}.")
+        kept = member.hand_ins | {request.place: request.file}
+        if (
+            len(kept) > MAX_HAND_INS
+            or sum(len(msgspec.json.encode(file)) for file in kept.values()) > MAX_HAND_IN_BYTES
         ):
-            raise RoomError(f"The room {room.code} keeps no more hand-ins. Save yours as a file for your teacher.")
-        member.hand_ins[request.place] = request.file
+            raise RoomError(f"The room {room.code} keeps no more of you. Save your hand-in as a file for your teacher.")
+        member.hand_ins = kept
         return RoomDone()
 
     def hand_ins(self, browser: Browser, request: RoomHandInsRequest) -> RoomHandInsAnswer:
@@ -248,7 +256,8 @@ class Rooms:
     def _make_space(self, address: str) -> None:
         """Delete idle rooms if there are too many, else one with few students of the address that has the most.
 
-        Raises RoomError if all of those have students or have just been opened.
+        A room with hand-ins stays while its teacher is there. Raises RoomError if all of those have students or
+        hand-ins, or have just been opened.
         """
         now = self.clock()
         if self._crowd(address):
@@ -257,7 +266,11 @@ class Rooms:
                 del self.rooms[room.code]
         if not (crowd := self._crowd(address)):
             return
-        present = {room.code: len(self._present(room)) for room in crowd if now - room.opened > YOUNG_SECONDS}
+        present = {
+            room.code: len(self._present(room))
+            for room in crowd
+            if now - room.opened > YOUNG_SECONDS and (now - room.seen > IDLE_SECONDS or not _hand_ins(room))
+        }
         least = min(present, key=lambda code: present[code], default="")
         if not least or present[least] > MAX_PER_ADDRESS:
             raise RoomError("This server has no space for another room now. End one, or try again in a few minutes.")
@@ -333,12 +346,17 @@ def _want_nicknames(room: Room, wants: bool) -> None:
 
 def _networks(room: Room) -> tuple[NetworkSeats, ...]:
     """The network addresses with more than MAX_PER_ADDRESS members, the largest first."""
-    first: dict[str, int] = {}
+    seats: dict[str, list[Member]] = {}
     for member in room.members.values():
-        first[member.address] = min(member.number, first.get(member.address, member.number))
-    counts = Counter(member.address for member in room.members.values()).most_common()
+        seats.setdefault(member.address, []).append(member)
     return tuple(
-        NetworkSeats(first=first[address], members=count) for address, count in counts if count > MAX_PER_ADDRESS
+        NetworkSeats(
+            first=min(each.number for each in members),
+            members=len(members),
+            hand_ins=sum(len(each.hand_ins) for each in members),
+        )
+        for members in sorted(seats.values(), key=len, reverse=True)
+        if len(members) > MAX_PER_ADDRESS
     )
 
 

@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from headlight.lessons.hand_in_file import HandIn
 from headlight_app.room.panel import room_cookie
 from headlight_app.room.rooms import Rooms
 from headlight_app.server.middleware import VisitorMiddleware
@@ -19,6 +20,7 @@ from tests.app.asking import unpack
 
 VIEW = {"page": "course", "query": "chapter=attention&screen=look-up"}
 LOOK_UP = "course/attention/look-up"
+FILE = HandIn(lesson="sharp-and-soft", version=1, seed=1, model="", name="", answers=()).encode().decode()
 Enter = Callable[[str], TestClient]
 
 
@@ -140,5 +142,9 @@ def test_what_is_no_question_of_a_room_gets_a_sentence(enter: Enter) -> None:
         if fields["place"] != LOOK_UP:
             assert [*ask(anna, "visit", code=code, place=fields["place"])] == ["error"]
     assert ask(teacher, "panel", code=code)["questions"] == []
+    for place in (LOOK_UP, "lesson/sharp-and-soft/0", "lesson/no-such-lesson", "course"):
+        assert [*ask(anna, "hand_in", code=code, place=place, file=FILE)] == ["error"]
+    assert "error" in ask(anna, "hand_in", code=code, place="lesson/sharp-and-soft", file=FILE.replace('"seed"', '"s"'))
+    assert ask(anna, "hand_in", code=code, place="lesson/sharp-and-soft", file=FILE) == {}
     for place in ("", "compare", "course/attention", LOOK_UP, "lesson/sharp-and-soft", "lesson/sharp-and-soft/0"):
         assert "error" not in ask(anna, "visit", code=code, place=place)

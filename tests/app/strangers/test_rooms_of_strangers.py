@@ -3,6 +3,7 @@
 import pytest
 from starlette.routing import Route
 
+from headlight.lessons.hand_in_file import HandIn
 from headlight_app.room.rooms import MAX_PER_ADDRESS, Rooms
 from headlight_app.server.rooms import room_routes
 from tests.app.strangers.conftest import Newcomer, has_ipv6
@@ -30,7 +31,8 @@ NO_PLACES += (
     f"{PLACE}//x",
 )
 TEACHERS = {"panel", "end", "hand_ins"}  # requests of the teacher alone
-FIELDS = {"answer": {"place": PLACE, "answer": "x"}, "hand_in": {"place": LESSON, "file": "x"}}
+FILE = HandIn(lesson="sharp-and-soft", version=1, seed=1, model="", name="entry 2", answers=()).encode().decode()
+FIELDS = {"answer": {"place": PLACE, "answer": "x"}, "hand_in": {"place": LESSON, "file": FILE.replace("entry 2", "x")}}
 
 
 def of_rooms() -> set[str]:
@@ -56,7 +58,7 @@ def test_students_and_strangers_learn_no_answers_and_end_nothing_whatever_they_s
     for each in (student, other):
         assert ask(each, "visit", code)["role"] == "student"
     ask(other, "answer", code, place=PLACE, answer="entry 2")
-    ask(other, "hand_in", code, place=LESSON, file="entry 2")
+    ask(other, "hand_in", code, place=LESSON, file=FILE)
     forged = f"{teacher.cookie.partition('=')[0]}={teacher.cookie.partition('=')[2][:-1]}"
     beside, nobody = newcomer(teacher.address), newcomer.nobody(teacher.address)
     for asker in (student, beside, nobody, Stranger(teacher.server, teacher.address, forged)):

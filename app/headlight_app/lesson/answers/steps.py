@@ -15,7 +15,7 @@ from cachetools import LRUCache
 from headlight.course.requirements import REQUIREMENTS
 from headlight.errors import InputError
 from headlight.lessons.asks import question_of
-from headlight.lessons.hand_in import grade_of, hand_in, head_of_grades, line_of_grade
+from headlight.lessons.hand_in import first_with_seed, grade_of, hand_in, head_of_grades, line_of_grade
 from headlight.lessons.lesson import Lesson
 from headlight.lessons.lesson_file import lessons
 from headlight.lessons.place import Place
@@ -149,7 +149,9 @@ def answer_collect(request: CollectRequest) -> Reply[FileAnswer]:
             for each in request.files:
                 files.writestr(each.name, each.file)
         return Reply(FileAnswer(name="hand-ins.zip", type="application/zip"), archive.getvalue())
-    first_with: dict[tuple[str, int], str] = {}
-    grades = (grade_of(each.name, each.file.encode(), open_checkpoint, first_with) for each in request.files)
-    table = "".join((head_of_grades(), *map(line_of_grade, grades)))
+    first_with = first_with_seed((each.name, each.file.encode()) for each in request.files)
+    portion = request.files[request.start : request.start + request.count]
+    grades = (grade_of(each.name, each.file.encode(), open_checkpoint, first_with) for each in portion)
+    head = head_of_grades() if request.has_head else ""
+    table = "".join((head, *map(line_of_grade, grades)))
     return Reply(FileAnswer(name="grades.csv", type="text/csv"), table.encode())

@@ -84,6 +84,9 @@ export interface NamedHandIn {
 export interface CollectRequest extends Request {
   files: NamedHandIn[];
   format: "csv" | "zip";
+  start?: number;
+  count?: number;
+  has_head?: boolean;
 }
 
 /** The request and the answer of each route. */

@@ -48,6 +48,7 @@ export interface ShownMember {
 export interface NetworkSeats {
   first: number;
   members: number;
+  hand_ins: number;
 }
 
 /** The state of a room, for its teacher only. */
@@ -82,7 +83,7 @@ export interface RoomVisitAnswer {
 /** An empty answer: the request succeeded. */
 export type RoomDone = object;
 
-/** Opens a room whose link leads to a view; it replaces the teacher's previous room. */
+/** Opens a room whose link leads to a view. */
 export interface RoomOpenRequest extends Request {
   view: Partial<View>;
 }
