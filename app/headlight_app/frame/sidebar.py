@@ -207,12 +207,15 @@ def room(state: State, titles: Mapping[str, str]) -> None:
 
 
 def room_address(state: State) -> tuple[str, str]:
-    """The URLs of this view and of the server for others; both the server's if they cannot open the model."""
+    """The URLs of this view and of the server for others; both the server's if they cannot open the model.
+
+    A teacher's notes and a student's work stay here.
+    """
     visited = urlsplit(st.context.url or "")
     site = current_room_address() or page_site(st.context.url or "")
     if is_upload(state.model):
         return site, site
-    query = urlencode(encode_state(state.change(presenter="")))
+    query = urlencode(encode_state(state.change(presenter="", notes="", lesson_work="")))
     return f"{site}/{visited.path.rpartition('/')[2]}{'?' if query else ''}{query}", site
 
 

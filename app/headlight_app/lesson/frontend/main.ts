@@ -16,6 +16,8 @@ import { StepView } from "./step.ts";
 import type { LessonChoice, LessonData, LessonRow } from "./types.ts";
 import { shownWork, Work } from "./work.ts";
 
+const OF_ANOTHER = "Work of another browser; nothing here is kept.";
+
 class LessonPage {
   #elements;
   #data;
@@ -96,7 +98,10 @@ class LessonPage {
     }
   }
 
+  /** The notes, which stay with the teacher: others who are led to this view see the lesson. */
   #drawNotes(lesson: LessonRow) {
+    reportPlace(`lesson/${lesson.name}`);
+    offerFields({ lesson: lesson.name, notes: "", lesson_step: "", lesson_work: "" });
     this.#elements.about.textContent = `Notes for the teacher. ${lesson.about}`;
     const { api, device } = this.#data;
     this.#elements.body.replaceChildren(createNotes(api, lesson, { model: "", device }));
@@ -131,13 +136,15 @@ class LessonPage {
     this.#elements.root.classList.toggle("begun", step > 0); // the introduction has been read
     const steps = createElement("nav", "", [], { ariaLabel: "Steps", testid: "steps" });
     const head = createElement("div", "step-head", [heading, this.#createBar(lesson, work), steps]);
-    this.#elements.body.replaceChildren(head, this.#step.element);
+    const notice = createElement("p", "quiet", OF_ANOTHER, { role: "note", testid: "of-another", hidden: work.isOwn });
+    this.#elements.body.replaceChildren(head, notice, this.#step.element);
     this.#drawWays();
   }
 
   #commit(lesson: LessonRow, work: Work, step: number, answer: string) {
     const isAsMade = !lesson.chooses_model || work.model === lesson.model;
-    if (answer !== HINT) reportAnswer(placeOf(lesson, step), answer, isAsMade ? String(work.seed) : "other");
+    if (answer !== HINT && work.isOwn)
+      reportAnswer(placeOf(lesson, step), answer, isAsMade ? String(work.seed) : "other");
     work.answer(step, answer);
   }
 
@@ -176,6 +183,7 @@ class LessonPage {
     );
     updateChildren(findByTestId(this.#elements.body, "steps"), createElement("ol", "dots", dots));
     const isLast = step === lesson.steps.length - 1;
+    if (isLast && !work.isOwn) return;
     const onward = isLast
       ? createHandIn(
           work,

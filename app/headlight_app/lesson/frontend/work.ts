@@ -22,12 +22,19 @@ export class Work {
   #storage;
   #lesson;
   #kept: Kept;
+  #isOwn;
 
-  constructor(storage: Pick<Storage, "getItem" | "setItem">, lesson: LessonRow) {
+  constructor(storage: Pick<Storage, "getItem" | "setItem">, lesson: LessonRow, isOwn: boolean = true) {
     this.#storage = storage;
     this.#lesson = lesson;
+    this.#isOwn = isOwn;
     this.#kept = read(storage, lesson) ?? begin(lesson);
     this.#keep({}); // stores the seed before the first answer
+  }
+
+  /** Whether this browser keeps it. */
+  get isOwn() {
+    return this.#isOwn;
   }
 
   get seed() {
@@ -107,7 +114,7 @@ export class Work {
 
 /** The work of another browser, which this one does not keep. */
 export function shownWork(encoded: string, lesson: LessonRow) {
-  return new Work({ getItem: () => encoded, setItem: () => {} }, lesson);
+  return new Work({ getItem: () => encoded, setItem: () => {} }, lesson, false);
 }
 
 function begin({ version, model, chooses_model: chooses }: LessonRow): Kept {
