@@ -4,17 +4,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countBars } from "../../../app/headlight_app/room/frontend/counts.ts";
 
-/** @typedef {import("../../../app/headlight_app/course/frontend/contract.ts").AskedQuestion} AskedQuestion */
+/** @typedef {import("../../../app/headlight_app/room/frontend/places.ts").Described} Described */
 
-/** @type {AskedQuestion} */
+/** @type {Described} */
 const NOTHING = {
   ...{ place: 0, kind: "choice", text: "Which?", options: [], rows: [], columns: [], ruled_out: [], hints: [] },
   ...{ more_hints: false, given: "", mistake: "", said: "", is_settled: false, is_right: false },
 };
 
+const NO_MARK = { isRight: null, mistake: "" };
+
 /**
  * @param {Record<string, number>} counts
- * @param {AskedQuestion & { about?: string } | null} question
+ * @param {Described | null} question
  */
 const judged = (counts, question, variant = "") =>
   Object.entries(counts).map(([name, count]) => ({ name, count, variant, question }));
@@ -50,13 +52,13 @@ test("of many different answers only the most frequent have their own bars", () 
 });
 
 test("cells and orders have the question's names; others are not shown", () => {
-  /** @type {AskedQuestion} */
+  /** @type {Described} */
   const point = { ...NOTHING, kind: "point", rows: ["the", "cat"], columns: ["x", "y"] };
   assert.deepEqual(shown(countBars(judged({ "1,0": 2, "7,7": 1, Rude: 1 }, point), false, false)), {
     "cat → x": 2,
     "something else": 2,
   });
-  /** @type {AskedQuestion} */
+  /** @type {Described} */
   const order = { ...NOTHING, kind: "order", options: ["scale", "mask"] };
   assert.deepEqual(shown(countBars(judged({ "1,0": 1, "0,5": 1 }, order), false, false)), {
     "mask · scale": 1,
@@ -67,8 +69,8 @@ test("cells and orders have the question's names; others are not shown", () => {
 test("marked bars are right or wrong, with the known mistake beside them", () => {
   const options = ["a", "b", "c"];
   const answers = [
-    ...judged({ a: 2 }, { ...NOTHING, options, is_right: true }),
-    ...judged({ b: 1 }, { ...NOTHING, options, mistake: "That is the key." }),
+    ...judged({ a: 2 }, { ...NOTHING, options, given: "a", is_right: true }),
+    ...judged({ b: 1 }, { ...NOTHING, options, given: "b", mistake: "That is the key." }),
   ];
   assert.deepEqual(countBars(answers, false, true), [
     { label: "a", count: 2, isRight: true, mistake: "" },
@@ -79,15 +81,11 @@ test("marked bars are right or wrong, with the known mistake beside them", () =>
 });
 
 test("one answer to two questions is not one bar of that answer", () => {
-  /** @type {AskedQuestion} */
-  const asked = { ...NOTHING, kind: "number" };
+  /** @type {Described} */
+  const asked = { ...NOTHING, kind: "number", given: "12" };
   const answers = [
     ...judged({ 12: 1 }, { ...asked, text: "2 × 6?", is_right: true }, "1"),
-    ...judged(
-      { 12: 1 },
-      Object.assign({ ...asked, text: "2 × 6?" }, { about: "others", mistake: "You doubled." }),
-      "2",
-    ),
+    ...judged({ 12: 1 }, { ...asked, text: "2 × 6?", about: "others", mistake: "You doubled." }, "2"),
     ...judged({ 12: 1 }, { ...asked, text: "5 × 6?" }, "3"),
     ...judged({ 12: 1 }, null, "other"),
   ];
@@ -99,4 +97,33 @@ test("one answer to two questions is not one bar of that answer", () => {
     "another answer": 1,
     ...others,
   });
+});
+
+test("drawings with different marks are bars of their own, and what is no answer has no mark", () => {
+  /** @type {Described} */
+  const draw = { ...NOTHING, kind: "draw" };
+  const answers = [
+    ...judged({ "1,0": 2 }, { ...draw, given: "1,0", is_right: true }),
+    ...judged({ "0,1": 1 }, { ...draw, given: "0,1", mistake: "You have swapped the axes." }),
+    ...judged({ "1,1": 1, "0,0": 1 }, { ...draw, given: "1,1" }),
+  ];
+  const label = "a drawing";
+  assert.deepEqual(countBars(answers, false, true), [
+    { label, count: 2, isRight: true, mistake: "" },
+    { label, count: 1, isRight: false, mistake: "You have swapped the axes." },
+    { label, count: 2, isRight: false, mistake: "" },
+  ]);
+  assert.deepEqual(shown(countBars(answers, false, false)), { [label]: 5 });
+  const rude = judged({ Rude: 1 }, { ...NOTHING, options: ["a"] });
+  assert.deepEqual(countBars(rude, false, true).at(-1), { ...NO_MARK, label: "something else", count: 1 });
+});
+
+test("a goal that a student has reached on their own screen is neither right nor wrong", () => {
+  /** @type {Described} */
+  const goal = { ...NOTHING, kind: "design", given: "check", is_right: null };
+  const bars = countBars(judged({ check: 3, "!": 1 }, goal), false, true);
+  assert.deepEqual(bars, [
+    { ...NO_MARK, label: "handed a design in", count: 3 },
+    { ...NO_MARK, label: "asked to be shown", count: 1 },
+  ]);
 });

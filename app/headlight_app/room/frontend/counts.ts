@@ -3,7 +3,7 @@
 import type { AskedQuestion } from "../../course/frontend/contract.ts";
 import { table } from "../../ui/frontend/dom/table.ts";
 import { SHOWN } from "./answers.ts";
-import type { Judged } from "./places.ts";
+import type { Described, Judged } from "./places.ts";
 import { OTHER } from "./places.ts";
 
 export type Asked = Pick<AskedQuestion, "kind" | "text" | "options" | "rows" | "columns">;
@@ -22,16 +22,16 @@ export function isAlike(judged: Judged[]) {
 
 /**
  * One bar per option, or per frequent answer; answers to different questions are counted by their marks alone. Typed
- * answers are one bar until the teacher shows them.
+ * answers are one bar until the teacher shows them. Answers of one label with different marks, such as drawings, are
+ * bars of their own.
  * @param isMarked whether right answers and known mistakes are told
  */
 export function countBars(judged: Judged[], showsTyped: boolean, isMarked: boolean): Bar[] {
   const alike = isAlike(judged);
   const asked = judged.find(({ question }) => question)?.question;
   const options = alike && asked?.kind === "choice" ? asked.options : [];
-  const bars: Map<string, Bar> = new Map(options.map((label) => [label, { ...NO_BAR, label }]));
+  const bars: Map<string, Bar> = new Map();
   for (const { name, variant, count, question } of judged) {
-    const mark = question && name !== SHOWN && isMarked ? question : null;
     const isSecret = !alike || (question && isTyped(question) && !showsTyped);
     const label =
       variant === OTHER
@@ -39,14 +39,22 @@ export function countBars(judged: Judged[], showsTyped: boolean, isMarked: boole
         : name !== SHOWN && question && isSecret
           ? verdict(question, alike, isMarked)
           : labelOf(question, name);
-    const bar = bars.get(label) ?? { ...NO_BAR, label };
-    const mistake = mark && label !== mark.mistake ? mark.mistake : "";
-    bars.set(label, { label, count: bar.count + count, isRight: mark ? mark.is_right : bar.isRight, mistake });
+    const bar = { ...NO_BAR, ...(isMarked && question ? markOf(question, label) : {}), label };
+    const key = JSON.stringify(bar);
+    bars.set(key, { ...bar, count: (bars.get(key)?.count ?? 0) + count });
   }
-  return shortened([...bars.values()], options.length > 0);
+  const counted = [...bars.values()];
+  const chosen = options.map((label) => counted.find((bar) => bar.label === label) ?? { ...NO_BAR, label });
+  const others = counted.filter(({ label }) => !options.includes(label));
+  return shortened([...chosen, ...others], options.length > 0);
 }
 
-const NO_BAR = { count: 0, isRight: null, mistake: "" };
+/** The mark of a bar, and the known mistake unless it is the label; none for what is no answer to the question. */
+function markOf({ given, is_right: isRight, mistake }: Described, label: string) {
+  return given && isRight !== null ? { isRight, mistake: label === mistake ? "" : mistake } : {};
+}
+
+const NO_BAR: Bar = { label: "", count: 0, isRight: null, mistake: "" };
 
 /** The most frequent bars, and one for all others. */
 function shortened(bars: Bar[], isWhole: boolean) {
@@ -57,7 +65,8 @@ function shortened(bars: Bar[], isWhole: boolean) {
 }
 
 /** What is said of an answer without the answer itself. */
-function verdict(question: AskedQuestion, isAlikeForAll: boolean, isMarked: boolean) {
+function verdict(question: Described, isAlikeForAll: boolean, isMarked: boolean) {
+  if (isMarked && !question.given) return OTHERS;
   if (isMarked) return question.is_right ? "right" : question.mistake || "another answer";
   return isAlikeForAll ? "a number, not shown" : "answered";
 }

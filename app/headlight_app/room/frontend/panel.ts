@@ -1,7 +1,6 @@
 // The teacher's sheet: the link for the class, then its answers and places, and one student's view.
 
-import type { AskedQuestion } from "../../course/frontend/contract.ts";
-import { createElement, updateChildren } from "../../ui/frontend/dom/dom.ts";
+import { createElement, setAvailable, updateChildren } from "../../ui/frontend/dom/dom.ts";
 import { findAll, findByTestId, listenToSheet } from "../../ui/frontend/dom/elements.ts";
 import { linkNotes } from "../../ui/frontend/export/link_notes.ts";
 import { askRoute, failureText } from "../../ui/frontend/server.ts";
@@ -9,18 +8,21 @@ import { SHOWN } from "./answers.ts";
 import type { RoomPanelAnswer, RoomPanelRequest, View } from "./contract.ts";
 import type { Bar } from "./counts.ts";
 import { countBars, isAlike, isTyped } from "./counts.ts";
-import type { Describers, Judged } from "./places.ts";
+import type { Described, Describers, Judged } from "./places.ts";
 import { OTHER, Places } from "./places.ts";
 import { saveHandIns, saveResults } from "./results.ts";
 import { SCENES_EVENT, sceneAddress } from "./scene_list.ts";
-import { Timer } from "./timer.ts";
+import { actOnSecondClick, countHandIns } from "./sure.ts";
+import { TIME_IS_UP, Timer } from "./timer.ts";
 import type { RoomData } from "./types.ts";
 
-type Told = { view: () => View; opened: (code: string) => void; ended: () => void }; // callbacks of the room
+/** Callbacks of the room; `widened` gets the width of the buttons in the header. */
+type Told = { view: () => View; opened: (code: string) => void; ended: () => void; widened: (width: string) => void };
 
 const PAUSE = 2000; // milliseconds between two requests
-const SURE = 4000; // milliseconds in which a second click ends the room
-const END = "End the room";
+const SAID = 8000; // milliseconds for which a sentence is shown
+const BROUGHT = "Students come here within some seconds.";
+const MOST_RESULTS = 40; // questions that the server counts
 
 export class RoomPanel {
   #data;
@@ -36,6 +38,9 @@ export class RoomPanel {
   /** The place of the question whose answers are marked right and wrong. */
   #marked = "";
   #left = "";
+  /** How often questions were drawn: an earlier drawing, which has waited for answers, gives way. */
+  #drawings = 0;
+  #silence: ReturnType<typeof setTimeout> | undefined;
   #countdown = new Timer((left) => this.#tellTime(left));
   #tell: (name: string, value: unknown) => void = () => {};
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -63,6 +68,7 @@ export class RoomPanel {
 
   end() {
     clearTimeout(this.#timer);
+    clearTimeout(this.#silence);
     this.#countdown.stop();
   }
 
@@ -77,7 +83,11 @@ export class RoomPanel {
     this.#listenToTools();
     listenToSheet(sheet);
     open.onclick = () => this.#try(() => this.#open());
-    end.onclick = () => this.#try(() => this.#end());
+    actOnSecondClick(
+      end,
+      () => `End it and forget all answers${countHandIns(this.#handIns, " and ")}?`,
+      () => this.#try(() => this.#end()),
+    );
     admit.onclick = () => this.#try(() => this.#ask({ admit: true }));
     unshow.onclick = () => this.#try(() => this.#ask({ show: 0 }));
     form.onsubmit = (event) => {
@@ -107,14 +117,14 @@ export class RoomPanel {
       this.#askForInvitation();
     };
     for (const each of [bring, here])
-      each.onclick = () => this.#try(() => this.#ask({ bring: this.#told.view() }), `The class is at this view.`);
+      each.onclick = () => this.#try(() => this.#ask({ bring: this.#told.view() }), BROUGHT);
     scenes.onclick = () => {
       sheet.close();
       document.dispatchEvent(new CustomEvent(SCENES_EVENT));
     };
-    grades.onclick = () => this.#try(() => saveHandIns(this.#data.api, this.#code, "csv"));
-    files.onclick = () => this.#try(() => saveHandIns(this.#data.api, this.#code, "zip"));
-    results.onclick = () => this.#try(() => saveResults(this.#code, this.#places, this.#seen?.questions ?? []));
+    for (const [button, format] of [[grades, "csv"] as const, [files, "zip"] as const])
+      button.onclick = () => this.#compute(button, () => saveHandIns(this.#data.api, this.#code, format));
+    results.onclick = () => this.#compute(results, () => this.#saveResults());
     nicknames.onchange = () => this.#try(() => this.#ask({ nicknames: nicknames.checked }));
     time.onsubmit = (event) => {
       event.preventDefault();
@@ -127,6 +137,7 @@ export class RoomPanel {
     this.#left = left;
     setText(this.#elements.left, left);
     setText(this.#elements.timer, left ? "Stop" : "Start");
+    if (left === TIME_IS_UP) this.#say(left);
     this.#drawButton();
   }
 
@@ -138,17 +149,38 @@ export class RoomPanel {
     setTimeout(() => this.#invited < number && this.#askForInvitation(), PAUSE);
   }
 
-  async #try(act: () => Promise<void>, done: string = "") {
-    const { problem, done: said } = this.#elements;
+  /** @param act may return a sentence, which is said in place of `done` */
+  async #try(act: () => Promise<unknown>, done: string = "") {
+    const { problem, sheet } = this.#elements;
     problem.hidden = true;
-    setText(said, "");
+    this.#say("");
     try {
-      await act();
-      setText(said, done);
+      const said = await act();
+      this.#say(typeof said === "string" && said ? said : done);
     } catch (error) {
       problem.textContent = failureText(error);
       problem.hidden = false;
+      if (!sheet.open) sheet.showModal();
     }
+  }
+
+  /** The same for a button whose file takes a while. */
+  async #compute(button: HTMLButtonElement, act: () => Promise<unknown>) {
+    if (button.ariaDisabled === "true") return;
+    const before = button.textContent;
+    setAvailable(button, false);
+    button.textContent = "Computing…";
+    await this.#try(act);
+    setAvailable(button, true);
+    button.textContent = before;
+  }
+
+  /** Say a sentence for a while, in the sheet and beside the buttons in the header. */
+  #say(sentence: string) {
+    const { done, told } = this.#elements;
+    clearTimeout(this.#silence);
+    for (const each of [done, told]) setText(each, sentence);
+    if (sentence) this.#silence = setTimeout(() => this.#say(""), SAID);
   }
 
   async #open() {
@@ -158,24 +190,22 @@ export class RoomPanel {
     await this.#show(meta);
     this.#elements.end.focus();
     this.#wait();
+    return countHandIns(this.#handIns, "This is your room from before: end it to open another. It holds ");
   }
 
   async #end() {
-    const { end } = this.#elements;
-    if (end.dataset.sure !== "1") {
-      end.dataset.sure = "1";
-      const handed = this.#seen?.hand_ins.length ? " and hand-ins" : "";
-      end.textContent = `End it and forget all answers${handed}?`;
-      setTimeout(() => this.#calm(), SURE);
-      return;
-    }
     await askRoute(this.#data.api, "room_end", { code: this.#code });
     this.#gone();
   }
 
-  #calm() {
-    delete this.#elements.end.dataset.sure;
-    this.#elements.end.textContent = END;
+  async #saveResults() {
+    const questions = this.#seen?.questions ?? [];
+    await saveResults(this.#code, this.#places, questions);
+    return questions.length < MOST_RESULTS ? "" : `The file has the ${MOST_RESULTS} questions with the most answers.`;
+  }
+
+  get #handIns() {
+    return this.#seen?.hand_ins.reduce((sum, { count }) => sum + count, 0) ?? 0;
   }
 
   #gone() {
@@ -186,7 +216,6 @@ export class RoomPanel {
     this.#code = this.#chosen = this.#marked = "";
     this.#seen = null;
     this.#showsTyped = false;
-    this.#calm();
     this.#told.ended();
     seen.hidden = bring.hidden = true;
     start.hidden = false;
@@ -195,7 +224,7 @@ export class RoomPanel {
 
   async #ask(decision: Partial<RoomPanelRequest>) {
     const { meta } = await askRoute(this.#data.api, "room_panel", { code: this.#code, ...decision });
-    await this.#show(meta);
+    void this.#show(meta); // its drawing waits for answers, which the next request need not
   }
 
   async #look() {
@@ -229,10 +258,10 @@ export class RoomPanel {
     const titles = await Promise.all(seen.questions.map(({ place }) => this.#places.title(place).catch(() => "")));
     if (seen.code !== this.#code) return; // the room has ended
     this.#seen = { ...seen, questions: seen.questions.filter((_, at) => titles[at]) };
-    await this.#draw();
+    this.#draw();
   }
 
-  async #draw() {
+  #draw() {
     const seen = this.#seen;
     if (!seen) return;
     const { seen: panel, start, bring, numbers, admit } = this.#elements;
@@ -245,26 +274,27 @@ export class RoomPanel {
     setText(admit, `${seen.refused} more from one network: admit them`);
     this.#drawNetworks(seen);
     this.#drawShown(seen);
-    this.#drawHandIns(seen);
+    this.#drawHandIns();
     this.#drawNicknames(seen);
-    await Promise.all([this.#drawQuestion(seen), this.#drawPlaces(seen)]);
+    void this.#drawQuestion(seen);
+    void this.#drawPlaces(seen);
   }
 
   /** The button in the header, which always opens the sheet. */
   #drawButton() {
-    const { bar, button } = this.#elements;
+    const { bar, button, label, clock } = this.#elements;
     bar.classList.toggle("edge", !this.#data.presenter);
     const seen = this.#seen;
-    setText(button, seen ? [`${seen.code} · ${seen.present}`, this.#left].filter(Boolean).join(" · ") : "Class");
+    setText(label, seen ? `${seen.code} · ${seen.present}` : "Class");
+    setText(clock, seen && this.#left ? ` · ${this.#left}` : "");
     button.title = seen ? `Room ${seen.code}: ${seen.present} here` : "A room for a class, and the list of scenes";
-    markRoom(false, seen ? (this.#left ? "285px" : "235px") : "75px");
+    this.#told.widened(seen ? (this.#left ? "285px" : "235px") : "75px");
   }
 
-  #drawHandIns({ hand_ins: handIns }: RoomPanelAnswer) {
+  #drawHandIns() {
     const { handed, grades, files } = this.#elements;
-    const count = handIns.reduce((sum, { count: one }) => sum + one, 0);
-    handed.hidden = grades.hidden = files.hidden = !count;
-    setText(handed, count === 1 ? "1 hand-in:" : `${count} hand-ins:`);
+    handed.hidden = grades.hidden = files.hidden = !this.#handIns;
+    setText(handed, `${countHandIns(this.#handIns)}:`);
   }
 
   #drawNicknames({ wants_nicknames: wants, nicknames: given }: RoomPanelAnswer) {
@@ -292,12 +322,16 @@ export class RoomPanel {
   /** A button for each network with many students; drawn anew only if it changed. */
   #drawNetworks({ networks: all }: RoomPanelAnswer) {
     const { networks } = this.#elements;
-    const texts = all.map(({ first, members }) => `Network of student ${first}: remove its ${members} students`);
-    if (texts.join() === [...networks.children].map(({ textContent }) => textContent).join()) return;
-    const buttons = texts.map((text) => createElement("button", "act", text));
-    for (const [at, button] of buttons.entries()) {
-      button.onclick = () => this.#try(() => this.#ask({ free: all[at].first }));
-    }
+    const key = JSON.stringify(all);
+    if (networks.dataset.shown === key) return;
+    networks.dataset.shown = key;
+    const buttons = all.map(({ first, members, hand_ins: handIns }) => {
+      const button = createElement("button", "act", `Network of student ${first}: remove its ${members} students`);
+      const question = `Remove ${members} students, and forget their answers${countHandIns(handIns, " and ")}?`;
+      const free = () => this.#try(() => this.#ask({ free: first }));
+      actOnSecondClick(button, () => question, free);
+      return button;
+    });
     networks.replaceChildren(...buttons);
   }
 
@@ -314,13 +348,14 @@ export class RoomPanel {
   /** Draw the chosen question, or else the next place that has a question. */
   async #drawQuestion(seen: RoomPanelAnswer) {
     const { question, answered, before, after } = this.#elements;
+    const drawing = ++this.#drawings;
     for (const counts of seen.questions.slice(this.#shownQuestion())) {
-      const judged = await this.#places.judge(counts);
+      const judged = await this.#places.judge(counts, this.#marked === counts.place);
       const known = judged.find(({ question: one }) => one)?.question;
       const asked = known ?? (await this.#places.question(counts.place).catch(() => null));
       if (!asked) continue;
-      const title = await this.#places.title(counts.place);
-      if (seen !== this.#seen) return;
+      const title = await this.#places.title(counts.place).catch(() => "");
+      if (drawing !== this.#drawings || !this.#seen) return;
       const total = counts.answers.reduce((sum, { count }) => sum + count, 0);
       setText(
         question,
@@ -336,14 +371,14 @@ export class RoomPanel {
     after.disabled = at === 0;
   }
 
-  async #drawAnswers(place: string, judged: Judged[], asked: AskedQuestion, total: number) {
+  async #drawAnswers(place: string, judged: Judged[], asked: Described, total: number) {
     const { answers, typed, mark, right } = this.#elements;
     const isMarked = this.#marked === place;
     const bars = countBars(judged, this.#showsTyped, isMarked);
     updateChildren(answers, ...bars.map((bar) => createBar(bar, total)));
     typed.hidden = !isTyped(asked) || !isAlike(judged);
     setText(typed, this.#showsTyped ? "Hide typed answers" : "Show typed answers");
-    mark.hidden = false;
+    mark.hidden = asked.is_right === null;
     setText(mark, isMarked ? "Hide right and wrong" : "Mark right and wrong");
     const { variant } = judged[0];
     const isTold = isMarked && isAlike(judged) && variant !== OTHER;
@@ -366,12 +401,6 @@ export class RoomPanel {
       ...rows.map(([title, count]) => createElement("li", "", [createElement("b", "", count), ` ${title}`])),
     );
   }
-}
-
-/** Reserve space for the room: a line above the page, or a width in the header. */
-export function markRoom(isAbove: boolean, width: string) {
-  document.documentElement.classList.toggle("headlight-in-room", isAbove);
-  document.documentElement.style.setProperty("--room-width", width);
 }
 
 function createBar({ label, count, isRight, mistake }: Bar, total: number) {
@@ -399,7 +428,12 @@ function duration(seconds: number) {
 function findElements(place: HTMLElement) {
   const words = findAll(place, ["title", "address", "note", "start", "problem", "seen"], undefined, "room-");
   const seen = findAll(place, ["numbers", "question", "answered", "answers", "places", "networks"], undefined, "room-");
-  const more = findAll(place, ["right", "handed", "left", "done", "names", "bar"], undefined, "room-");
+  const more = findAll(
+    place,
+    ["right", "handed", "left", "done", "names", "bar", "told", "label", "clock"],
+    undefined,
+    "room-",
+  );
   const choices = findAll(place, ["button", "open", "before", "after", "typed", "mark"], HTMLButtonElement, "room-");
   const ends = findAll(place, ["unshow", "admit", "end", "bring", "here"], HTMLButtonElement, "room-");
   const files = findAll(place, ["scenes", "grades", "files", "results", "timer"], HTMLButtonElement, "room-");

@@ -12,11 +12,17 @@ interface Describer {
   question: (api: string, names: string[], variant: string, tries: string[]) => Promise<Described | null>;
 }
 
-/** A question, and the text and numbers that it is about if they differ between learners. */
-type Described = AskedQuestion & { about?: string };
+/**
+ * A question, and the text and numbers that it is about if they differ between learners. `is_right` is null if answers
+ * cannot be marked.
+ */
+export type Described = Omit<AskedQuestion, "is_right"> & { is_right: boolean | null; about?: string };
 
-/** An answer, and the question that these students were asked, with its mark; null if that is unknown. */
+/** An answer, and the question that these students were asked, with its mark if marks are told; null: unknown. */
 export type Judged = AnswerCount & { question: Described | null };
+
+const PARALLEL = 4; // questions at a time, because each may run a model
+const FORGOTTEN = 60_000; // milliseconds until a refused question is asked again
 
 export const OTHER = "other"; // the variant of a question on a screen that its student has changed
 
@@ -45,16 +51,13 @@ export class Places {
     return once(this.#titles, place, () => describer.title(this.#api, names));
   }
 
-  /** Each answer with its mark; one after another, because each may run a model. */
-  async judge({ place, answers }: QuestionCounts): Promise<Judged[]> {
-    const judged: Judged[] = [];
-    for (const answer of answers) {
-      const tries = answer.name === SHOWN ? [] : [answer.name];
-      const question =
-        answer.variant === OTHER ? null : await this.question(place, answer.variant, tries).catch(() => null);
-      judged.push({ ...answer, question });
-    }
-    return judged;
+  /** Each answer with its question, and with its mark if `isMarked`. */
+  judge({ place, answers }: QuestionCounts, isMarked: boolean): Promise<Judged[]> {
+    return mapInTurns(answers, async (answer) => {
+      if (answer.variant === OTHER) return { ...answer, question: null };
+      const tries = isMarked && answer.name !== SHOWN ? [answer.name] : [];
+      return { ...answer, question: await this.question(place, answer.variant, tries).catch(() => null) };
+    });
   }
 
   /** The question at a place, after tries; null if there is none. */
@@ -67,10 +70,23 @@ export class Places {
   }
 }
 
-/** The value for a name, made once; a failed one is made again. */
+/** The value for a name, made once; a failed one is made again, after a refusal in a minute. */
 function once<Value>(known: Map<string, Promise<Value>>, name: string, make: () => Promise<Value>) {
-  const found = known.get(name) ?? make();
-  known.set(name, found);
-  found.catch(() => known.delete(name));
-  return found;
+  const kept = known.get(name);
+  if (kept) return kept;
+  const made = make();
+  known.set(name, made);
+  made.catch((error) => setTimeout(() => known.delete(name), error instanceof TypeError ? 0 : FORGOTTEN));
+  return made;
+}
+
+/** The results for all items, a few of them at a time. */
+async function mapInTurns<Item, Result>(items: Item[], act: (item: Item) => Promise<Result>) {
+  const results: Result[] = [];
+  const left = items.entries();
+  const work = async () => {
+    for (const [at, item] of left) results[at] = await act(item);
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, work));
+  return results;
 }

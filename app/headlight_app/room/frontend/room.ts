@@ -7,10 +7,11 @@ import { askRoute, failureText } from "../../ui/frontend/server.ts";
 import type { Answered } from "./answers.ts";
 import { ANSWER_EVENT, offeredFields, PLACE_EVENT, reportedPlace, setRoomHandIn } from "./answers.ts";
 import type { RoomVisitAnswer, View } from "./contract.ts";
-import { markRoom, RoomPanel } from "./panel.ts";
+import { RoomPanel } from "./panel.ts";
 import type { Describers } from "./places.ts";
-import { goTo, MAX_QUERY, sceneAddress, sceneAt } from "./scene_list.ts";
+import { goTo, MAX_QUERY, SCENES_EVENT, sceneAddress, sceneAt } from "./scene_list.ts";
 import type { RoomData } from "./types.ts";
+import { isWriting } from "./writing.ts";
 
 const PAUSE = 5000; // milliseconds between two visits
 const TOLD = 15_000; // milliseconds for which a student reads why the view has changed
@@ -28,7 +29,12 @@ class Room {
   /** The last view to which the teacher brought the class. */
   #brought = 0;
   #broughtAt = -TOLD;
+  /** Goes where the teacher has brought the class while this student was writing. */
+  #go: (() => void) | null = null;
+  /** A nickname that the server does not have yet. */
   #nickname = "";
+  /** The width of a teacher's buttons in the header. */
+  #width = "0px";
   /** Answers that the server does not have yet. */
   #pending: Answered[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -38,7 +44,7 @@ class Room {
     this.#data = data;
     this.#elements = {
       ...findAll(place, ["line", "said"], undefined, "room-"),
-      ...findAll(place, ["leave", "agree", "button"], HTMLButtonElement, "room-"),
+      ...findAll(place, ["leave", "agree", "button", "go", "own-scenes"], HTMLButtonElement, "room-"),
       form: findByTestId(place, "room-nickname-form", HTMLFormElement),
       nickname: findByTestId(place, "room-nickname", HTMLInputElement),
     };
@@ -47,6 +53,10 @@ class Room {
       view: () => this.#view(),
       opened: (code) => this.#keep(code),
       ended: () => this.#keep(""),
+      widened: (width) => {
+        this.#width = width;
+        this.#reserve();
+      },
     });
     this.#endListening = listenTo(document, {
       [ANSWER_EVENT]: ({ detail }: CustomEvent<Answered>) => this.#answer(detail),
@@ -57,8 +67,13 @@ class Room {
   }
 
   #listen() {
-    const { leave, agree, form, nickname } = this.#elements;
+    const { leave, agree, form, nickname, go, ownScenes } = this.#elements;
     leave.onclick = () => this.#leave();
+    go.onclick = () => {
+      this.#go?.();
+      this.#visit();
+    };
+    ownScenes.onclick = () => document.dispatchEvent(new CustomEvent(SCENES_EVENT));
     agree.onclick = () => {
       this.#agrees = true;
       this.#visit();
@@ -66,6 +81,7 @@ class Room {
     form.onsubmit = (event) => {
       event.preventDefault();
       this.#nickname = nickname.value;
+      nickname.value = "";
       this.#visit();
     };
   }
@@ -109,13 +125,15 @@ class Room {
     try {
       const { meta } = await askRoute(this.#data.api, "room_visit", { code, place, view, ...own });
       if (code !== this.#code) return;
+      if (this.#nickname === own.nickname) this.#nickname = ""; // the teacher may let the server forget it
       if (meta.role === "teacher") return this.#panel.follow(code);
       this.#isMember = meta.role === "student";
       this.#isAsked = meta.is_shown;
       this.#agrees &&= meta.is_shown;
       if (this.#isMember)
         setRoomHandIn((of, file) => askRoute(this.#data.api, "room_hand_in", { code, place: of, file }));
-      this.#say(describe(code, meta, this.#agrees, this.#follow(meta)));
+      this.#follow(meta);
+      this.#say([describe(code, meta, this.#agrees), this.#brings].filter(Boolean).join(" "));
       this.#elements.form.hidden = !meta.wants_nickname;
       if (this.#isMember) await this.#send();
     } catch (error) {
@@ -127,15 +145,29 @@ class Room {
     this.#timer = setTimeout(() => this.#visit(), this.#agrees ? SHOWN_PAUSE : PAUSE);
   }
 
-  /** Go where the teacher has brought the class; returns whether that was a moment ago. */
+  /** Go where the teacher has brought the class; who is writing is left to do so. */
   #follow({ brought, view }: RoomVisitAnswer) {
+    this.#go = null;
+    if (brought <= this.#brought) return;
     const here = this.#view();
-    if (view && brought !== this.#brought && !(here.page === view.page && here.query === view.query)) {
+    if (!view || (here.page === view.page && here.query === view.query)) {
+      this.#brought = brought;
+      return;
+    }
+    const go = () => {
+      this.#go = null;
+      this.#brought = brought;
       this.#broughtAt = performance.now();
       goTo(sceneAddress({ name: "", ...view }, this.#data.pages, this.#data.presenter));
-    }
-    this.#brought = brought;
-    return performance.now() - this.#broughtAt < TOLD;
+    };
+    if (isWriting(document)) this.#go = go;
+    else go();
+  }
+
+  /** What is said of the view to which the teacher has brought the class; "" if that was a while ago. */
+  get #brings() {
+    if (this.#go) return "Your teacher brings the class to another view.";
+    return performance.now() - this.#broughtAt < TOLD ? "Your teacher has brought the class here." : "";
   }
 
   #answer(answered: Answered) {
@@ -157,6 +189,7 @@ class Room {
     clearTimeout(this.#timer);
     this.#isMember = this.#isAsked = this.#agrees = false;
     this.#brought = 0;
+    this.#go = null;
     this.#nickname = "";
     this.#elements.form.hidden = true;
     setRoomHandIn(null);
@@ -172,31 +205,33 @@ class Room {
 
   /** @param sentence "" hides the line */
   #say(sentence: string) {
-    const { line, said, leave, agree, button } = this.#elements;
+    const { line, said, leave, agree, button, go } = this.#elements;
     if (said.textContent !== sentence) said.textContent = sentence;
     line.hidden = !sentence;
     button.hidden = Boolean(sentence); // it is for teachers, and for those who come
     agree.hidden = !this.#isAsked || this.#agrees;
+    go.hidden = !this.#go;
     leave.textContent = this.#code ? "Leave" : "Close";
-    markRoom(Boolean(sentence), "0px");
+    this.#reserve();
+  }
+
+  /** Reserve space: for a student's line above the page, or for a teacher's buttons in the header. */
+  #reserve() {
+    const { classList, style } = document.documentElement;
+    const isAbove = !this.#elements.line.hidden;
+    classList.toggle("headlight-in-room", isAbove);
+    style.setProperty("--room-width", isAbove ? "0px" : this.#width);
   }
 }
 
-function describe(
-  code: string,
-  { role, number, is_shown: isAsked }: RoomVisitAnswer,
-  agrees: boolean,
-  isBrought: boolean,
-) {
+function describe(code: string, { role, number, is_shown: isAsked }: RoomVisitAnswer, agrees: boolean) {
   if (role === "waiting")
     return `Room ${code}: others of your network are in it. Your teacher can admit more; this page tries again by itself.`;
   const shown = agrees
     ? "Your teacher shows your view to the class."
     : "Your teacher asks to show your view to the class.";
   const first = `Room ${code}: your first answer to each question goes to the teacher, unnamed. You are number ${number}.`;
-  return [first, isAsked ? shown : "", isBrought ? "Your teacher has brought the class here." : ""]
-    .filter(Boolean)
-    .join(" ");
+  return isAsked ? `${first} ${shown}` : first;
 }
 
 function readCookie(name: string) {
