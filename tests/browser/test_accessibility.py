@@ -47,7 +47,7 @@ PLACES = {
         "/",
         "",
         '[data-testid="metric-previous"]',
-        menus=("export-menu-button", "options-button", "changes", "help-button", "scenes-button"),
+        menus=("export-menu-button", "options-button", "changes", "help-button", "room-button"),
     ),
     "table": Place("/", "plot=table", ".sheet td"),
     "masks": Place("/", "model=stories-masked&plot=text", ".prose .word"),

@@ -22,7 +22,7 @@ def test_after_two_hundred_actions_page_address_reload_and_model_agree(visit: Vi
     server.assert_no_error(since=written)
 
 
-MENUS = ("export-menu-button", "options-button", "changes", "help-button", "scenes-button")
+MENUS = ("export-menu-button", "options-button", "changes", "help-button", "room-button")
 
 
 @pytest.mark.parametrize("path", with_journeys(PATHS, "/tasks"))

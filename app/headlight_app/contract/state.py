@@ -120,6 +120,8 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
     course_inputs: Encoded = ""  # changed inputs of its screens, as in `look-up.sharpness=3`, URL-encoded
     lesson: Label = ""  # the open lesson, and whether its teacher's notes are shown
     notes: Flag = ""
+    lesson_step: Annotated[str, Meta(pattern=r"\A([1-9][0-9]?)?\Z")] = ""  # "2": opens its second step
+    lesson_work: Encoded = ""  # a student's answers to it, which their browser alone keeps, for a teacher to see
     presenter: Flag = ""  # "1": large type and fewer controls, for a projector
     embedded: Flag = ""  # "1": only the page's own component, for an iframe in another page
 

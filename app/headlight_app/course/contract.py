@@ -171,7 +171,7 @@ class ChapterRequest(PageRequest[ChapterAnswer], frozen=True, kw_only=True):
 
 
 class AskedQuestion(Struct, frozen=True, kw_only=True):
-    """A screen's question, and the outcome of the tries so far; `given` is the last try.
+    """A screen's question, and the outcome of the tries so far; `given` is the last try, `mistake` its known mistake.
 
     It is shown before the row with the index `place`. The page has a module for each `kind`, which uses the options, or
     the names of rows and columns. The question does not contain its answer until it is settled.
@@ -187,6 +187,7 @@ class AskedQuestion(Struct, frozen=True, kw_only=True):
     hints: tuple[str, ...]
     more_hints: bool
     given: str
+    mistake: str
     said: str
     is_settled: bool
     is_right: bool

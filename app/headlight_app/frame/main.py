@@ -15,7 +15,6 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from headlight.errors import HeadlightError
 from headlight_app.access.page_turns import page_turn
 from headlight_app.access.presence import presence
-from headlight_app.access.settings import settings
 from headlight_app.access.uploads import UPLOAD_GONE, is_upload
 from headlight_app.access.visitor import current_queue, current_visitor
 from headlight_app.compare import page as compare
@@ -109,11 +108,10 @@ def _run() -> None:
 
 
 def _draw_above(state: State) -> None:
-    """The components above every page: presenter mode, the room and, in presenter mode, scenes."""
+    """The components above every page: presenter mode, the room and scenes."""
     sidebar.presenter_mode(state)
     sidebar.room(state, TITLES)
-    if state.presenter:
-        sidebar.scenes(state, TITLES)
+    sidebar.scenes(state, TITLES)
 
 
 def _configure(state: State) -> None:
@@ -158,22 +156,10 @@ def _draw_sidebar(
         weights_slot = _draw_controls(open_page, state, entries) if entries else st.empty()
         sidebar.presenter_toggle(state)
         sidebar.HELP.mount({})
-        if not state.presenter:
-            sidebar.scenes(state, TITLES)
-            if settings().shared:
-                sidebar.invitation()
-    if state.presenter:
-        _draw_stage(open_page, state, entries)
+    if state.presenter and entries and not chooses_own_models(open_page):
+        with st.container(key="stage"), st.popover("Variants"):  # the sidebar is closed
+            _draw_variants(open_page, state, chosen_entry(state, entries), entries)
     return weights_slot
-
-
-def _draw_stage(page: ModuleType, state: State, entries: tuple[AvailableModel, ...]) -> None:
-    """A popover for presenter mode, where the sidebar is closed: variants, and the invitation to the room."""
-    has_variants = bool(entries) and not chooses_own_models(page)
-    with st.container(key="stage"), st.popover("Variants" if has_variants else "Room"):
-        if has_variants:
-            _draw_variants(page, state, chosen_entry(state, entries), entries)
-        sidebar.invitation()
 
 
 def _draw_variants(page: ModuleType, state: State, entry: AvailableModel, entries: tuple[AvailableModel, ...]) -> None:

@@ -17,7 +17,7 @@ from headlight_app.contract.state import PER_MODEL_DEFAULTS, State
 from headlight_app.engine.client import ask
 from headlight_app.engine.models import AvailableModel
 from headlight_app.frame.contract import FrameAnswer, FrameRequest
-from headlight_app.room.panel import mount_room
+from headlight_app.room.panel import ROOM, mount_room
 from headlight_app.state.session import change_state, report_serial
 from headlight_app.state.url import encode_state
 from headlight_app.state.variants import variant_parts
@@ -38,7 +38,7 @@ MODEL_PICKER = _component("model_picker", BASE, LISTS)
 HELP = _component("help", BASE, DIALOG)
 PRESENTER_MODE = _component("presenter_mode", BASE)
 SCENES = _component("scenes", BASE, DIALOG, folder="frame/frontend/scenes")
-INVITED, INVITATIONS = "_invited", "_invitations"  # the invitation to show in this run, and the count so far
+INVITED = "_invited"  # the invitation to show in this run
 
 
 @lru_cache(maxsize=1)
@@ -170,25 +170,23 @@ def room(state: State, titles: Mapping[str, str]) -> None:
         address, site = room_address(state)
         picture = code_picture(address)
         invitation = {"number": number, "address": address, "site": site, "picture": picture}
-    mount_room(_page_rows(titles), state.presenter == "1", invitation)
-
-
-def invitation() -> None:
-    """The button that opens the sheet with the link for others."""
 
     def invite() -> None:
-        st.session_state[INVITATIONS] = st.session_state[INVITED] = st.session_state.get(INVITATIONS, 0) + 1
+        st.session_state[INVITED] = ROOM.reported().get("invite", 0)
 
-    st.button("Invite the room", icon=":material/qr_code_2:", width="stretch", on_click=invite)
+    mount_room(_page_rows(titles), state.presenter == "1", invitation, invite)
 
 
 def room_address(state: State) -> tuple[str, str]:
-    """The URLs of this view and of the server for others; both the server's if they cannot open the model."""
+    """The URLs of this view and of the server for others; both the server's if they cannot open the model.
+
+    A teacher's notes and a student's work stay here.
+    """
     visited = urlsplit(st.context.url or "")
     site = current_room_address() or page_site(st.context.url or "")
     if is_upload(state.model):
         return site, site
-    query = urlencode(encode_state(state.change(presenter="")))
+    query = urlencode(encode_state(state.change(presenter="", notes="", lesson_work="")))
     return f"{site}/{visited.path.rpartition('/')[2]}{'?' if query else ''}{query}", site
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Generic
+from typing import Annotated, ClassVar, Generic, Literal
 
 from msgspec import Meta, Struct
 
 from headlight_app.contract.question import Device, Name
 from headlight_app.contract.reply import FileAnswer
-from headlight_app.contract.request import A_co, Answer, PageRequest
+from headlight_app.contract.request import A_co, Answer, Lane, PageRequest
 from headlight_app.contract.sampling import MAX_SEED
 from headlight_app.contract.state import Label
 from headlight_app.course.contract import AskedQuestion
 
 MAX_STEPS = 100
+MAX_COLLECTED = 480  # hand-ins of a room
+Portion = Annotated[int, Meta(ge=0, le=MAX_COLLECTED, description=f"a whole number from 0 to {MAX_COLLECTED}")]
 Seed = Annotated[int, Meta(ge=0, le=MAX_SEED, description="a whole number from 0")]
 Tries = Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=20)]
 
@@ -114,3 +116,28 @@ class HandInRequest(OfLessonRequest[FileAnswer], frozen=True, kw_only=True):
 
     name: Annotated[str, Meta(max_length=100)] = ""
     answers: Annotated[tuple[Tries, ...], Meta(max_length=MAX_STEPS)]
+
+
+class NamedHandIn(Struct, frozen=True, kw_only=True):
+    """A hand-in file that a class gave to its teacher, and the name under which the table of grades lists it."""
+
+    name: Annotated[str, Meta(pattern=r"\A[a-z0-9_-]{1,60}\.json\Z", description="the name of a JSON file")]
+    file: Annotated[str, Meta(max_length=20_000)]
+
+
+class CollectRequest(PageRequest[FileAnswer], frozen=True, kw_only=True):
+    """The grades of hand-ins as a table, recomputed as by `headlight lesson collect`, or their files in one.
+
+    A class may take longer than a request: the table has `count` of the files from `start` on. The others only tell
+    which of them share a seed.
+    """
+
+    route: ClassVar[str] = "lesson_collect"
+    lane: ClassVar[Lane] = Lane.LONG
+    seconds: ClassVar[float] = 60.0
+
+    files: Annotated[tuple[NamedHandIn, ...], Meta(max_length=MAX_COLLECTED)]
+    format: Literal["csv", "zip"]
+    start: Portion = 0
+    count: Portion = MAX_COLLECTED
+    has_head: bool = True

@@ -29,7 +29,7 @@ def show(state: State, entry: AvailableModel) -> None:
         {
             "api": API,
             "pages": PAGES,
-            "state": {"lesson": state.lesson, "notes": state.notes},
+            "state": {name: getattr(state, name) for name in ("lesson", "notes", "lesson_step", "lesson_work")},
             "models": choosable_models(),
             "device": state.device,
             "serial": report_serial(),

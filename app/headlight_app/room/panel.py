@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -22,7 +22,9 @@ def room_cookie() -> str:
     return f"headlight_room_{st.get_option('server.port')}"
 
 
-def mount_room(pages: list[dict[str, str]], presenter: bool, invitation: Mapping[str, Any] | None) -> None:
-    """Draw the component on any page. A new `invitation` (URL, QR code and number) opens the sheet."""
+def mount_room(
+    pages: list[dict[str, str]], presenter: bool, invitation: Mapping[str, Any] | None, invite: Callable[[], None]
+) -> None:
+    """Draw the component on any page. Its button asks to `invite`; a new `invitation` has URL, QR code and number."""
     data = {"api": API, "pages": pages, "cookie": room_cookie(), "own_models": own_titles()}
-    ROOM.mount({**data, "presenter": presenter, "invitation": invitation})
+    ROOM.mount({**data, "presenter": presenter, "invitation": invitation}, invite)

@@ -12,17 +12,26 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from time import monotonic
 
+import msgspec
+
 from headlight.errors import HeadlightError
+from headlight.lessons.hand_in_file import read_hand_in
 from headlight_app.access.addresses import code_picture
 from headlight_app.access.visitor import UNKNOWN_VISITOR
 from headlight_app.room.contract import (
     MAX_MEMBERS,
+    AnswerCount,
     Count,
+    HandedIn,
     NetworkSeats,
+    Nicknamed,
     QuestionCounts,
     RoomAnswerRequest,
     RoomDone,
     RoomEndRequest,
+    RoomHandInRequest,
+    RoomHandInsAnswer,
+    RoomHandInsRequest,
     RoomLeaveRequest,
     RoomOpenRequest,
     RoomPanelAnswer,
@@ -43,6 +52,8 @@ MAX_ROOMS, MAX_ROOMS_PER_ADDRESS = 40, 8
 MAX_PER_ADDRESS = 4  # members, unless the teacher admits more: a class may share one address
 MAX_ANSWERS = 40  # per member
 MAX_QUESTIONS = 40  # shown to the teacher
+MAX_HAND_INS = 4  # lessons that a member hands in
+MAX_HAND_IN_BYTES = 16_000  # of a member as JSON: a teacher sends those of a room to a worker in one request
 
 
 class RoomError(HeadlightError):
@@ -60,20 +71,27 @@ class Browser:
 
 @dataclass
 class Member:
-    """A student: their number, their current place, and their first answer to each question, by place."""
+    """A student: their number, their current place, and by place their first answers and their hand-ins.
+
+    An answer has the variant of its question. `brought` is the last view of the class to which they have gone.
+    """
 
     number: int
     address: str
     seen: float = 0.0
     place: str = ""
-    answers: dict[str, str] = field(default_factory=dict)
+    brought: int = 0
+    nickname: str = ""
+    answers: dict[str, tuple[str, str]] = field(default_factory=dict)
+    hand_ins: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
 class Room:
     """A room. `members` are keyed by visitor, `answered` maps a question's place to the time of its last answer.
 
-    `asked` is the number of the student whose view the teacher wants to show, 0 for none.
+    `asked` is the number of the student whose view the teacher wants to show, 0 for none. `brought` is how often the
+    teacher has brought the class to `view`.
     """
 
     code: str
@@ -92,6 +110,8 @@ class Room:
     refused: set[str] = field(default_factory=set)
     asked: int = 0
     shown: View | None = None
+    brought: int = 0
+    wants_nicknames: bool = False
 
 
 class Rooms:
@@ -102,11 +122,13 @@ class Rooms:
         self.rooms: dict[str, Room] = {}
 
     def open(self, browser: Browser, request: RoomOpenRequest) -> RoomPanelAnswer:
-        """Open a room. Raises RoomError if there are too many."""
+        """Open a room, or the teacher's own again if it holds hand-ins. Raises RoomError if there are too many."""
         _require_visitor(browser)
         self.drop_expired()
-        for room in [room for room in self.rooms.values() if room.teacher == browser.visitor]:
-            del self.rooms[room.code]
+        for own in [room for room in self.rooms.values() if room.teacher == browser.visitor]:
+            if _hand_ins(own):
+                return self._panel(own)
+            del self.rooms[own.code]
         self._make_space(browser.address)
         code = next(code for code in _codes() if code not in self.rooms)
         now, link = self.clock(), f"{browser.site}/room/{code}"
@@ -136,6 +158,10 @@ class Rooms:
             room.per_address = MAX_MEMBERS
             room.limited.clear()
             room.refused.clear()
+        if request.bring:
+            room.view, room.brought = request.bring, room.brought + 1
+        if request.nicknames is not None:
+            _want_nicknames(room, request.nicknames)
         return self._panel(room)
 
     def end(self, browser: Browser, request: RoomEndRequest) -> RoomDone:
@@ -152,19 +178,49 @@ class Rooms:
         if member is None:
             return RoomVisitAnswer(role="waiting")
         member.seen, member.place = self.clock(), request.place
+        member.brought = max(member.brought, min(request.brought, room.brought))
+        if room.wants_nicknames and request.nickname.strip():
+            member.nickname = request.nickname.strip()
         is_shown = member.number == room.asked
         if is_shown and request.view:
             room.shown = request.view
-        return RoomVisitAnswer(role="student", number=member.number, is_shown=is_shown)
+        return RoomVisitAnswer(
+            role="student",
+            number=member.number,
+            is_shown=is_shown,
+            brought=room.brought,
+            view=room.view if member.brought < room.brought else None,
+            wants_nickname=room.wants_nicknames and not member.nickname,
+        )
 
     def answer(self, browser: Browser, request: RoomAnswerRequest) -> RoomDone:
         """Store a member's first answer to a question. Raises RoomError if the browser is not in the room."""
         room = self._room(request.code)
         member = _member(room, browser)
         if request.place not in member.answers and len(member.answers) < MAX_ANSWERS:
-            member.answers[request.place] = request.answer
+            member.answers[request.place] = request.answer, request.variant
             room.answered[request.place] = self.clock()
         return RoomDone()
+
+    def hand_in(self, browser: Browser, request: RoomHandInRequest) -> RoomDone:
+        """Keep a member's hand-in. Raises HeadlightError if it is none of this lesson, or if it is too much."""
+        room = self._room(request.code)
+        member = _member(room, browser)
+        lesson = read_hand_in(request.file.encode()).lesson
+        if request.place != f"lesson/{lesson}":
+            raise RoomError(f"This is a hand-in of the lesson {lesson[:40]!r}, handed in as one of {request.place}.")
+        kept = member.hand_ins | {request.place: request.file}
+        if (
+            len(kept) > MAX_HAND_INS
+            or sum(len(msgspec.json.encode(file)) for file in kept.values()) > MAX_HAND_IN_BYTES
+        ):
+            raise RoomError(f"The room {room.code} keeps no more of you. Save your hand-in as a file for your teacher.")
+        member.hand_ins = kept
+        return RoomDone()
+
+    def hand_ins(self, browser: Browser, request: RoomHandInsRequest) -> RoomHandInsAnswer:
+        """All hand-ins of a room. Raises RoomError unless the visitor is its teacher."""
+        return RoomHandInsAnswer(files=_hand_ins(self._own_room(browser, request.code)))
 
     def leave(self, browser: Browser, request: RoomLeaveRequest) -> RoomDone:
         """Mark a member as absent; their answers are kept."""
@@ -200,7 +256,8 @@ class Rooms:
     def _make_space(self, address: str) -> None:
         """Delete idle rooms if there are too many, else one with few students of the address that has the most.
 
-        Raises RoomError if all of those have students or have just been opened.
+        A room with hand-ins stays while its teacher is there. Raises RoomError if all of those have students or
+        hand-ins, or have just been opened.
         """
         now = self.clock()
         if self._crowd(address):
@@ -209,7 +266,11 @@ class Rooms:
                 del self.rooms[room.code]
         if not (crowd := self._crowd(address)):
             return
-        present = {room.code: len(self._present(room)) for room in crowd if now - room.opened > YOUNG_SECONDS}
+        present = {
+            room.code: len(self._present(room))
+            for room in crowd
+            if now - room.opened > YOUNG_SECONDS and (now - room.seen > IDLE_SECONDS or not _hand_ins(room))
+        }
         least = min(present, key=lambda code: present[code], default="")
         if not least or present[least] > MAX_PER_ADDRESS:
             raise RoomError("This server has no space for another room now. End one, or try again in a few minutes.")
@@ -242,6 +303,11 @@ class Rooms:
             networks=_networks(room),
             places=_counts(Counter(member.place for member in present)),
             questions=_questions(room),
+            hand_ins=_counts(Counter(each.place for each in _hand_ins(room))),
+            wants_nicknames=room.wants_nicknames,
+            nicknames=tuple(
+                Nicknamed(number=each.number, name=each.nickname) for each in room.members.values() if each.nickname
+            ),
             shown=ShownMember(number=room.asked, view=room.shown) if room.asked else None,
         )
 
@@ -271,14 +337,26 @@ def _free(room: Room, number: int) -> None:
         room.asked, room.shown = 0, None
 
 
+def _want_nicknames(room: Room, wants: bool) -> None:
+    """Let students give nicknames, or forget those that they gave."""
+    room.wants_nicknames = wants
+    for member in room.members.values() if not wants else ():
+        member.nickname = ""
+
+
 def _networks(room: Room) -> tuple[NetworkSeats, ...]:
     """The network addresses with more than MAX_PER_ADDRESS members, the largest first."""
-    first: dict[str, int] = {}
+    seats: dict[str, list[Member]] = {}
     for member in room.members.values():
-        first[member.address] = min(member.number, first.get(member.address, member.number))
-    counts = Counter(member.address for member in room.members.values()).most_common()
+        seats.setdefault(member.address, []).append(member)
     return tuple(
-        NetworkSeats(first=first[address], members=count) for address, count in counts if count > MAX_PER_ADDRESS
+        NetworkSeats(
+            first=min(each.number for each in members),
+            members=len(members),
+            hand_ins=sum(len(each.hand_ins) for each in members),
+        )
+        for members in sorted(seats.values(), key=len, reverse=True)
+        if len(members) > MAX_PER_ADDRESS
     )
 
 
@@ -291,13 +369,30 @@ def _member(room: Room, browser: Browser) -> Member:
 
 def _questions(room: Room) -> tuple[QuestionCounts, ...]:
     """The questions with the most answers, so that answers to invented questions do not displace real ones."""
-    counts: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[tuple[str, str]]] = {}
     for member in room.members.values():
         for place, answer in member.answers.items():
             counts.setdefault(place, Counter())[answer] += 1
     most = sorted(counts, key=lambda place: counts[place].total(), reverse=True)[:MAX_QUESTIONS]
     latest = sorted(most, key=lambda place: room.answered[place], reverse=True)
-    return tuple(QuestionCounts(place=place, answers=_counts(counts[place])) for place in latest)
+    return tuple(
+        QuestionCounts(
+            place=place,
+            answers=tuple(
+                AnswerCount(name=name, variant=variant, count=count)
+                for (name, variant), count in counts[place].most_common()
+            ),
+        )
+        for place in latest
+    )
+
+
+def _hand_ins(room: Room) -> tuple[HandedIn, ...]:
+    return tuple(
+        HandedIn(place=place, number=member.number, file=file)
+        for member in room.members.values()
+        for place, file in member.hand_ins.items()
+    )
 
 
 def _counts(counter: Counter[str]) -> tuple[Count, ...]:

@@ -23,6 +23,8 @@ from headlight_app.room.contract import (
     OfferedScenesRequest,
     RoomAnswerRequest,
     RoomEndRequest,
+    RoomHandInRequest,
+    RoomHandInsRequest,
     RoomLeaveRequest,
     RoomOpenRequest,
     RoomPanelRequest,
@@ -45,6 +47,8 @@ def room_routes(rooms: Rooms) -> list[Route]:
         RoomEndRequest: rooms.end,
         RoomVisitRequest: rooms.visit,
         RoomAnswerRequest: rooms.answer,
+        RoomHandInRequest: rooms.hand_in,
+        RoomHandInsRequest: rooms.hand_ins,
         RoomLeaveRequest: rooms.leave,
         OfferedScenesRequest: offered_scenes,
     }
@@ -68,7 +72,8 @@ def room_routes(rooms: Rooms) -> list[Route]:
 async def _respond(request: HttpRequest, decoder: msgspec.json.Decoder[Any], act: Act, places: KnownPlaces) -> Response:
     try:
         asked = decode_request(decoder, await read_json(request))
-        if isinstance(asked, RoomVisitRequest | RoomAnswerRequest) and not await places.has(asked.place):
+        names_place = isinstance(asked, RoomVisitRequest | RoomAnswerRequest | RoomHandInRequest)
+        if names_place and not await places.has(asked.place):
             raise RoomError(f"This server has no place {asked.place}: it names a page, a screen or a step of a lesson.")
         visited = _visited(request)
         site = shared_address(visited) or page_site(visited)

@@ -26,7 +26,7 @@ _NO_DIFFERENCE = "."  # two equal sides
 
 _VARIANT_FIELDS = Variant.__struct_fields__  # each is one parameter
 _TEXTS = ("text", "source", "text_pair", "other_text", "patch_from", "order_text")
-_PAGES_OWN = ("generated", "side_b", "course_inputs")  # omitted if too long
+_PAGES_OWN = ("generated", "side_b", "course_inputs", "lesson_work")  # omitted if too long
 _POSITION_FIELDS = ("masked_positions", "pinned", "channels")
 _KNOWN_NAMES: Mapping[str, Collection[str]] = {
     "head_reduction": HEAD_REDUCTIONS, "plot": ("", *PLOTS), "colour_range": COLOUR_RANGES

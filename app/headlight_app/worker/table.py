@@ -40,7 +40,7 @@ from headlight_app.generate.answers import page as generate_page
 from headlight_app.generate.contract import CopyingRequest, GeneratePageRequest, GenerateRequest
 from headlight_app.inference.images import answer_check_image
 from headlight_app.lesson.answers import steps
-from headlight_app.lesson.contract import HandInRequest, LessonsRequest, NotesRequest, StepRequest
+from headlight_app.lesson.contract import CollectRequest, HandInRequest, LessonsRequest, NotesRequest, StepRequest
 from headlight_app.models.answers import opening
 from headlight_app.models.contract import (
     DownloadRequest,
@@ -93,6 +93,7 @@ _ROWS = (
     row(StepRequest, steps.answer_step),
     row(NotesRequest, steps.answer_notes),
     row(HandInRequest, steps.answer_hand_in),
+    row(CollectRequest, steps.answer_collect),
     row(ExportOriginRequest, files.answer_export_origin),
     row(ExportTableRequest, files.answer_export_table),
     row(ExportPdfRequest, files.answer_export_pdf),

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import sys
 from collections.abc import Callable
-from dataclasses import astuple, fields
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,7 +11,7 @@ from headlight.checkpoints import Checkpoint, find_checkpoint, load
 from headlight.cli.common import add_device_option, add_folder_option, command, model_folders
 from headlight.errors import HeadlightError
 from headlight.lessons.check import check_text
-from headlight.lessons.hand_in import Grade, cell, collect
+from headlight.lessons.hand_in import collect, head_of_grades, line_of_grade
 from headlight.lessons.lesson_file import Fault, read_text
 from headlight.registry import Registry
 
@@ -57,11 +54,10 @@ def _check(options: argparse.Namespace) -> int:
 
 def _collect(options: argparse.Namespace) -> int:
     """print the grades of hand-ins as a table"""
-    table = csv.writer(sys.stdout, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    table.writerow(field.name for field in fields(Grade))
+    print(head_of_grades(), end="")
     has_problem = False
     for grade in collect(options.files, _opener(options, allow_paths=False)):  # the files are of learners
-        table.writerow(map(cell, astuple(grade)))
+        print(line_of_grade(grade), end="")
         has_problem = has_problem or bool(grade.problem)
     return int(has_problem)
 

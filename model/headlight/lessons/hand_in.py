@@ -1,60 +1,27 @@
-"""Hand-ins: a learner's answers as a file, and the marks, which are recomputed from it.
-
-The digest detects files that were damaged or changed by hand. It proves nothing more: it uses no secret, so a person
-who reads this code can change an answer and recompute the digest, and it does not identify the author.
-"""
+"""Marks of hand-ins, which are recomputed from their files."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from hashlib import sha256
+from contextlib import suppress
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
-
-import msgspec
-from msgspec import Meta, Struct
-from msgspec.structs import asdict
+from typing import Any
 
 from headlight.errors import DataError, HeadlightError, counted
 from headlight.lessons.asks import question_of
+from headlight.lessons.hand_in_file import HandIn, read_hand_in
 from headlight.lessons.lesson import Lesson
 from headlight.lessons.lesson_file import lessons
 from headlight.lessons.place import Open, Place
 from headlight.paths import read_regular
 from headlight.questions.marking import HINT, mark
 
-FORMAT = "headlight-hand-in-1"
 MAX_BYTES = 200_000
 CHANGED = "The digest does not fit: the file was changed after it was saved, or damaged in transfer."
 _FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20"  # a cell that begins with one of these is a formula; also the wide ones
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")  # a line break begins a row, even inside a name
-Tries = Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=20)]
-
-
-class HandIn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A learner's hand-in; `answers` has the tries for each step, including hints."""
-
-    format: str = FORMAT
-    lesson: Annotated[str, Meta(max_length=100)]
-    version: Annotated[int, Meta(ge=1)]
-    seed: Annotated[int, Meta(ge=0, lt=2**53)]
-    model: Annotated[str, Meta(max_length=300)]
-    name: Annotated[str, Meta(max_length=100)]
-    answers: Annotated[tuple[Tries, ...], Meta(max_length=100)]
-    digest: Annotated[str, Meta(max_length=64)] = ""
-
-    def with_digest(self) -> HandIn:
-        """The same, with the digest of all other fields."""
-        fields = asdict(self) | {"digest": ""}
-        text = json.dumps(fields, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-        return msgspec.structs.replace(self, digest=sha256(text.encode()).hexdigest())
-
-    def encode(self) -> bytes:
-        """The contents of the file."""
-        return msgspec.json.format(msgspec.json.encode(self), indent=1)
 
 
 @dataclass(frozen=True)
@@ -73,18 +40,6 @@ class Grade:
     problem: str = ""
 
 
-def read_hand_in(raw: bytes) -> HandIn:
-    """A hand-in from its file. Raises DataError with a sentence if it is not one."""
-    try:
-        found = msgspec.json.decode(raw, type=HandIn)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        why = str(error).rstrip(".")[:160]
-        raise DataError(f"This is not a hand-in of a lesson, or it was damaged: {why}.") from None
-    if found.format != FORMAT:
-        raise DataError(f"The format of the file is “{found.format[:40]}”; this program reads {FORMAT}.")
-    return found
-
-
 def collect(files: Iterable[Path], open_model: Open) -> Iterator[Grade]:
     """The grades of files, one for each; problems of a file are stated in its row."""
     first_with: dict[tuple[str, int], str] = {}
@@ -94,6 +49,16 @@ def collect(files: Iterable[Path], open_model: Open) -> Iterator[Grade]:
         except OSError as error:
             grade = Grade(path.name, problem=f"The file cannot be read: {error.strerror or 'no regular file'}.")
         yield grade
+
+
+def first_with_seed(files: Iterable[tuple[str, bytes]]) -> dict[tuple[str, int], str]:
+    """The name of the first file with each lesson and seed; what is no hand-in is left out."""
+    first_with: dict[tuple[str, int], str] = {}
+    for name, raw in files:
+        with suppress(DataError):
+            handed = read_hand_in(raw)
+            first_with.setdefault((handed.lesson, handed.seed), name)
+    return first_with
 
 
 def grade_of(file: str, raw: bytes, open_model: Open, first_with: dict[tuple[str, int], str]) -> Grade:
@@ -147,6 +112,20 @@ def hand_in(lesson: Lesson, seed: int, model: str, name: str, answers: tuple[tup
     """A learner's hand-in, with its digest."""
     fields: dict[str, Any] = {"seed": seed, "model": model, "name": name, "answers": answers}
     return HandIn(lesson=lesson.name, version=lesson.version, **fields).with_digest()
+
+
+def head_of_grades() -> str:
+    """The first line of the table of grades (CSV)."""
+    return _table_line(field.name for field in fields(Grade))
+
+
+def line_of_grade(grade: Grade) -> str:
+    """A grade as a line of the table."""
+    return _table_line(map(cell, astuple(grade)))
+
+
+def _table_line(cells: Iterable[str]) -> str:
+    return ",".join('"{}"'.format(each.replace('"', '""')) for each in cells) + "\n"
 
 
 def cell(text: str) -> str:

@@ -14,8 +14,8 @@ HINT, GIVE_UP = "?", "!"  # instead of an answer
 class Mark:
     """The result of a learner's attempts: whether everything is shown now, and the feedback.
 
-    `ruled_out` are the options that were tried and are wrong, `more_hints` whether another hint exists, and `given` is
-    the last answer.
+    `ruled_out` are the options that were tried and are wrong, `more_hints` whether another hint exists, `given` is the
+    last answer, and `mistake` the sentence of the known mistake that gives it.
     """
 
     is_settled: bool
@@ -25,6 +25,7 @@ class Mark:
     more_hints: bool
     ruled_out: tuple[str, ...]
     given: str
+    mistake: str
 
 
 def mark(question: Question, tries: Sequence[str]) -> Mark:
@@ -37,25 +38,29 @@ def mark(question: Question, tries: Sequence[str]) -> Mark:
     is_right = bool(given) and question.agrees(given[-1], question.right)
     is_settled = is_right or GIVE_UP in tries or len(given) >= question.tries
     all_hints = (*question.hints, *question.last_hints)
+    mistakes = (says for answer, says in question.mistakes if given and question.agrees(given[-1], answer))
+    mistake = next(mistakes, "")
     hints = all_hints[: tries.count(HINT)]
     return Mark(
         is_settled,
         is_right,
-        _said(question, tries, given, is_right, is_settled),
+        _said(question, tries, given, is_right, is_settled, mistake),
         hints,
         len(hints) < len(all_hints),
         tuple(each for each in given if not question.agrees(each, question.right)) if question.excludes else (),
         given[-1] if given else "",
+        mistake,
     )
 
 
-def _said(question: Question, tries: Sequence[str], given: list[str], is_right: bool, is_settled: bool) -> str:
+def _said(
+    question: Question, tries: Sequence[str], given: list[str], is_right: bool, is_settled: bool, mistake: str
+) -> str:
     if not tries or (tries[-1] == HINT and not given):
         return ""
     if is_right:
         return " ".join(filter(None, ("Right.", question.because)))
     if not given and not is_settled:
         return question.refuse(tries[-1])
-    mistakes = [says for answer, says in question.mistakes if given and question.agrees(given[-1], answer)]
-    begins = mistakes[0] if mistakes else question.describe(given[-1]) if given else ""
+    begins = mistake or (question.describe(given[-1]) if given else "")
     return " ".join(filter(None, (begins, question.tell() if is_settled else "Try once more.")))

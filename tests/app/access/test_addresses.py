@@ -4,13 +4,15 @@ import json
 import socket
 from collections import namedtuple
 from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
 
 from headlight_app.access import addresses
 from headlight_app.access.addresses import announcement, code_picture, own_address, page_addresses, room_address
-from headlight_app.access.settings import SHARED_VARIABLE
+from headlight_app.frame import sidebar
+from headlight_app.room.panel import mount_room
 from tests.app.pages import open_app
 
 Interface = namedtuple("Interface", "family address")
@@ -105,15 +107,19 @@ def test_the_picture_is_dark_on_white() -> None:
 
 
 @pytest.mark.usefixtures("room")
-def test_the_sidebar_of_a_shared_server_invites_the_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_of_a_server_invites_the_room_to_its_own_view(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADLIGHT_HOSTS", "0.0.0.0")
-    at = open_app(model="next")
-    (invite,) = [button for button in at.sidebar.button if button.label == "Invite the room"]
-    invite.click().run()
+
+    def invited(*given: Any) -> None:
+        given[-1]()  # as once the button is pressed
+        mount_room(*given)
+
+    monkeypatch.setattr(sidebar, "mount_room", invited)
+    monkeypatch.setattr("headlight_app.ui.component.reported", lambda key: {"invite": 5} if key == "room" else {})
+    at = open_app(model="next", notes="1", lesson_work="{}").run()
     assert not at.exception
     (room,) = [each for each in at.main.get("bidi_component") if each.proto.component_name == "headlight_room"]
     [data] = json.loads(room.proto.json)
     assert "http://192.168.1.20:" in data["invitation"]["address"] and "model=next" in data["invitation"]["address"]
-    assert data["invitation"]["picture"].startswith("<svg")
-    monkeypatch.setenv(SHARED_VARIABLE, "0")
-    assert "Invite the room" not in [button.label for button in open_app(model="next").sidebar.button]
+    assert "notes" not in data["invitation"]["address"] and "lesson_work" not in data["invitation"]["address"]
+    assert data["invitation"]["number"] == 5 and data["invitation"]["picture"].startswith("<svg")

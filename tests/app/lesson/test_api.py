@@ -1,15 +1,18 @@
 """The routes of the Lessons page, and what they must not reveal."""
 
 import json
+from io import BytesIO
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
+from zipfile import ZipFile
 
 import pytest
 from starlette.testclient import TestClient
 
 from headlight.analysis.head_metrics import HEAD_METRICS
 from headlight.lessons.asks import question_of
-from headlight.lessons.hand_in import grade_of
+from headlight.lessons.hand_in import collect, grade_of, head_of_grades, line_of_grade
 from headlight.lessons.lesson_file import lessons
 from headlight.lessons.place import Place
 from headlight.questions.kinds import Question
@@ -108,6 +111,30 @@ def test_what_is_handed_in_can_be_graded(client: TestClient) -> None:
     assert (grade.name, grade.points, grade.problem) == ("Ada Lovelace", "4", "")
 
 
+def test_the_hand_ins_of_a_room_are_graded_as_by_the_command(client: TestClient, tmp_path: Path) -> None:
+    files = {f"{PENCIL}-3.json": "no hand-in"}
+    for number, seed in ((1, 7), (2, 7)):
+        answers = [[question(PENCIL, 0, seed).right], ["1234", "?"], [], []]
+        made = ask_route(client, "lesson_hand_in", lesson=PENCIL, seed=seed, name="=Ada", answers=answers)[1]
+        files[f"{PENCIL}-{number}.json"] = made.decode()
+    for name, file in files.items():
+        (tmp_path / name).write_text(file, encoding="utf-8")
+    grades = collect((tmp_path / name for name in files), open_shipped)
+    expected = "".join((head_of_grades(), *map(line_of_grade, grades)))
+    sent = [{"name": name, "file": file} for name, file in files.items()]
+    assert ask_route(client, "lesson_collect", files=sent, format="csv")[1].decode() == expected
+    assert expected.count('"1","4","1","') == 2 and expected.count("the same seed as") == 1
+    head, *lines = [
+        ask_route(client, "lesson_collect", files=sent, format="csv", start=start, count=count, has_head=not count)[1]
+        for start, count in ((0, 0), (0, 1), (1, 9))
+    ]
+    assert head.decode() == head_of_grades() and b"".join((head, *lines)).decode() == expected
+    archive = ZipFile(BytesIO(ask_route(client, "lesson_collect", files=sent, format="zip")[1]))
+    assert {name: archive.read(name).decode() for name in archive.namelist()} == files
+    for name in ("../x.json", "x.csv", "/x.json"):
+        assert "error" in ask(client, "lesson_collect", files=[{"name": name, "file": ""}], format="csv")
+
+
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
@@ -134,5 +161,6 @@ def test_the_model_of_a_lesson_cannot_be_exchanged_unless_it_is_the_learners(cli
 
 def test_the_page_knows_which_models_suit(client: TestClient) -> None:
     data = component_data(alone("lesson", model="next", lesson=OWN, notes="1").main)
-    assert data["state"] == {"lesson": OWN, "notes": "1"} and data["pages"].endswith("/")
+    state = {"lesson": OWN, "notes": "1", "lesson_step": "", "lesson_work": ""}
+    assert data["state"] == state and data["pages"].endswith("/")
     assert any("causal" in model["suits"] for model in data["models"])

@@ -9,10 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from headlight.errors import HeadlightError
+from headlight.lessons.hand_in_file import HandIn
+from headlight_app.lesson.contract import MAX_COLLECTED
 from headlight_app.room.contract import (
     MAX_MEMBERS,
+    AnswerCount,
+    HandedIn,
+    NetworkSeats,
     RoomAnswerRequest,
     RoomEndRequest,
+    RoomHandInRequest,
+    RoomHandInsRequest,
     RoomLeaveRequest,
     RoomOpenRequest,
     RoomPanelAnswer,
@@ -24,6 +32,8 @@ from headlight_app.room.rooms import (
     HERE_SECONDS,
     IDLE_SECONDS,
     MAX_ANSWERS,
+    MAX_HAND_IN_BYTES,
+    MAX_HAND_INS,
     MAX_PER_ADDRESS,
     MAX_QUESTIONS,
     MAX_ROOMS,
@@ -34,9 +44,11 @@ from headlight_app.room.rooms import (
     RoomError,
     Rooms,
 )
+from headlight_app.server.replies import MAX_BODY_BYTES
 
 VIEW = View(page="course", query="chapter=attention")
 LOOK_UP = "course/attention/look-up"
+PENCIL = "lesson/attention-with-a-pencil"
 
 
 @dataclass
@@ -52,6 +64,12 @@ class Clock:
 def browser(name: str, address: str = "") -> Browser:
     """A browser, at its own address if none is given."""
     return Browser(name, address or f"10.0.0.{name}", "http://room:8501")
+
+
+def handed_in(name: str = "", place: str = PENCIL, answer: str = "") -> str:
+    """The hand-in file of a learner, with one long answer after another."""
+    lesson, answers = place.removeprefix("lesson/"), tuple((answer,) * 20 for _ in range(5 * bool(answer)))
+    return HandIn(lesson=lesson, version=1, seed=1, model="", name=name, answers=answers).encode().decode()
 
 
 TEACHER = browser("teacher")
@@ -71,8 +89,22 @@ class Class:
         told = self.rooms.visit(who, RoomVisitRequest(code=self.code, place=place, view=view))
         return told.number, told.is_shown
 
-    def answer(self, who: Browser, answer: str, place: str = LOOK_UP) -> None:
-        self.rooms.answer(who, RoomAnswerRequest(code=self.code, place=place, answer=answer))
+    def answer(self, who: Browser, answer: str, place: str = LOOK_UP, variant: str = "") -> None:
+        self.rooms.answer(who, RoomAnswerRequest(code=self.code, place=place, answer=answer, variant=variant))
+
+    def hand_in(self, who: Browser, name: str = "", place: str = PENCIL, answer: str = "") -> None:
+        file = handed_in(name, place, answer)
+        self.rooms.hand_in(who, RoomHandInRequest(code=self.code, place=place, file=file))
+
+    def hand_ins(self, who: Browser = TEACHER) -> tuple[HandedIn, ...]:
+        return self.rooms.hand_ins(who, RoomHandInsRequest(code=self.code)).files
+
+    def brought(self, who: Browser, brought: int = 0) -> View | None:
+        """Where a browser is brought that has gone to so many views of the class."""
+        return self.rooms.visit(who, RoomVisitRequest(code=self.code, brought=brought)).view
+
+    def decide(self, bring: View | None = None, nicknames: bool | None = None) -> RoomPanelAnswer:
+        return self.rooms.panel(TEACHER, RoomPanelRequest(code=self.code, bring=bring, nicknames=nicknames))
 
     def leave(self, who: Browser) -> None:
         self.rooms.leave(who, RoomLeaveRequest(code=self.code))
@@ -132,11 +164,121 @@ def test_a_student_sees_no_answers_and_ends_no_room() -> None:
         room.end,
         lambda who: room.panel(who, show=1),
         lambda who: room.panel(who, admit=True),
+        room.hand_ins,
     ):
         for who in (anna, browser("stranger"), Browser("", TEACHER.address, "")):
             with pytest.raises(RoomError, match="Only the browser that opened"):
                 forbidden(who)
     assert room.panel().shown is None
+
+
+def test_hand_ins_are_the_last_of_each_student_and_lesson_and_go_with_the_room() -> None:
+    room, anna, ben = Class(), browser("anna"), browser("ben")
+    for who, file in ((anna, "early"), (ben, "of Ben"), (anna, "late")):
+        room.visit(who)
+        room.hand_in(who, file)
+    room.leave(ben)
+    assert [(each.number, each.file) for each in room.hand_ins()] == [(1, handed_in("late")), (2, handed_in("of Ben"))]
+    assert [(each.name, each.count) for each in room.panel().hand_ins] == [(PENCIL, 2)]
+    with pytest.raises(RoomError, match="not in the room"):
+        room.hand_in(browser("stranger"))
+    room.end()
+    with pytest.raises(RoomError, match="has ended"):
+        room.hand_ins()
+
+
+def test_hand_ins_have_a_number_and_a_size_of_each_member() -> None:
+    room, anna, ben = Class(), browser("anna"), browser("ben")
+    room.visit(anna)
+    room.visit(ben)
+    for number in range(MAX_HAND_INS):
+        room.hand_in(anna, place=f"lesson/{number}")
+    with pytest.raises(RoomError, match="keeps no more of you"):
+        room.hand_in(anna, place="lesson/more")
+    room.hand_in(anna, "again", "lesson/0")
+    with pytest.raises(RoomError, match="keeps no more of you"):
+        room.hand_in(ben, answer="é" * 100)  # 10,000 characters, 20,000 bytes
+    room.hand_in(ben, answer="e" * 100)
+    with pytest.raises(RoomError, match="keeps no more of you"):
+        room.hand_in(ben, place="lesson/other", answer="e" * 100)
+    assert len(room.hand_ins()) == MAX_HAND_INS + 1
+
+
+def test_the_hand_ins_of_a_full_room_are_one_request_of_its_teacher() -> None:
+    named = len('{"name":"","file":},') + 60
+    assert MAX_MEMBERS * (MAX_HAND_IN_BYTES + MAX_HAND_INS * named) < MAX_BODY_BYTES - 200
+    assert MAX_MEMBERS * MAX_HAND_INS <= MAX_COLLECTED
+
+
+@pytest.mark.parametrize("file", ["x", "{}", '{"format": "another"}', "[" * 9_000, handed_in(place="lesson/another")])
+def test_what_is_no_hand_in_of_the_lesson_is_refused(file: str) -> None:
+    room, anna = Class(), browser("anna")
+    room.visit(anna)
+    with pytest.raises(HeadlightError, match="a hand-in of"):
+        room.rooms.hand_in(anna, RoomHandInRequest(code=room.code, place=PENCIL, file=file))
+    assert room.hand_ins() == ()
+
+
+def test_a_new_room_replaces_no_hand_ins() -> None:
+    room, anna = Class(), browser("anna")
+    room.visit(anna)
+    room.hand_in(anna)
+    again = room.rooms.open(TEACHER, RoomOpenRequest(view=VIEW))
+    assert again.code == room.code and [each.count for each in again.hand_ins] == [1]
+    room.end()
+    assert room.rooms.open(TEACHER, RoomOpenRequest(view=VIEW)).code != room.code
+
+
+def test_a_room_with_hand_ins_stays_while_its_teacher_is_there() -> None:
+    room, anna = Class(), browser("anna")
+    room.visit(anna)
+    room.hand_in(anna)
+    for number in range(MAX_ROOMS_PER_ADDRESS - 1):
+        room.rooms.open(browser(f"{number}", TEACHER.address), RoomOpenRequest(view=VIEW))
+    room.clock.now += YOUNG_SECONDS + 1
+    room.rooms.open(browser("new", TEACHER.address), RoomOpenRequest(view=VIEW))
+    assert room.rooms.view_of(room.code), "although it is the oldest and has no student here"
+    room.clock.now += IDLE_SECONDS
+    room.rooms.open(browser("newer", TEACHER.address), RoomOpenRequest(view=VIEW))
+    assert not room.rooms.view_of(room.code)
+
+
+def test_the_class_is_brought_to_a_view_once_and_who_comes_later_lands_there() -> None:
+    room, anna, late = Class(), browser("anna"), browser("late")
+    step = View(page="lesson", query="lesson=attention-with-a-pencil&lesson_step=2")
+    assert room.brought(anna) is None
+    room.decide(bring=step)
+    assert room.rooms.view_of(room.code) == step
+    assert room.brought(anna) == step == room.brought(anna), "until the browser has gone there"
+    assert room.brought(anna, 1) is None is room.brought(anna), "a reload brings nobody back"
+    assert room.brought(late) == step
+    room.decide(bring=VIEW)
+    assert room.brought(anna, 99) is None, "a browser cannot know more views than there were"
+    room.decide(bring=step)
+    assert room.brought(anna) == step
+
+
+def test_answers_to_different_questions_are_counted_apart() -> None:
+    room = Class()
+    for name, variant in (("1", "5"), ("2", "7"), ("3", "5")):
+        room.visit(browser(name))
+        room.answer(browser(name), "12", f"{PENCIL}/0", variant)
+    (question,) = room.panel().questions
+    counted = [AnswerCount(name="12", variant=variant, count=count) for variant, count in (("5", 2), ("7", 1))]
+    assert [*question.answers] == counted
+
+
+def test_nicknames_are_kept_only_while_the_teacher_wants_them() -> None:
+    room, anna = Class(), browser("anna")
+
+    def visit(nickname: str) -> bool:
+        return room.rooms.visit(anna, RoomVisitRequest(code=room.code, nickname=nickname)).wants_nickname
+
+    assert not visit("Ann") and room.panel().nicknames == ()
+    room.decide(nicknames=True)
+    assert visit(" ") and not visit("Ann")
+    assert [(each.number, each.name) for each in room.panel().nicknames] == [(1, "Ann")]
+    assert room.decide(nicknames=False).nicknames == ()
 
 
 def test_a_view_comes_from_the_student_whom_the_teacher_asked_and_from_nobody_else() -> None:
@@ -178,8 +320,9 @@ def test_the_teacher_frees_the_seats_that_one_address_has_taken() -> None:
     anna, _ = browser("anna", "school"), room.visit(browser("anna", "school"))
     room.answer(anna, "entry 1")
     room.answer(browser("bot 1", "attic"), "entry 2")
+    room.hand_in(browser("bot 2", "attic"))
     networks = room.panel().networks
-    assert [(each.first, each.members) for each in networks] == [(1, 106)], "no teacher learns an address"
+    assert networks == (NetworkSeats(first=1, members=106, hand_ins=1),), "no teacher learns an address"
     panel = room.panel(free=networks[0].first)
     assert panel.members == 1 and panel.networks == () and room.counts() == {LOOK_UP: {"entry 1": 1}}
     assert [room.visit(browser(f"bot {number}", "attic"))[0] for number in range(6)] == [1, 2, 3, 4, 0, 0]

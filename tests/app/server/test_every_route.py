@@ -81,7 +81,7 @@ INPUTS: dict[str, dict[str, Any]] = {
     "course_run": {"chapter": "training", "screen": "shifted-targets"},
 }
 WITHOUT_A_MODEL = (
-    *("link", "course_chapter", "lessons", "export_pdf", "frame", "models", "own_models", "warm_up"),
+    *("link", "course_chapter", "lessons", "lesson_collect", "export_pdf", "frame", "models", "own_models", "warm_up"),
     *("check_image", "extract_upload", "download"),
 )
 TOYS = {

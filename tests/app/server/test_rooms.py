@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from headlight.lessons.hand_in_file import HandIn
 from headlight_app.room.panel import room_cookie
 from headlight_app.room.rooms import Rooms
 from headlight_app.server.middleware import VisitorMiddleware
@@ -19,6 +20,7 @@ from tests.app.asking import unpack
 
 VIEW = {"page": "course", "query": "chapter=attention&screen=look-up"}
 LOOK_UP = "course/attention/look-up"
+FILE = HandIn(lesson="sharp-and-soft", version=1, seed=1, model="", name="", answers=()).encode().decode()
 Enter = Callable[[str], TestClient]
 
 
@@ -55,12 +57,13 @@ def test_a_link_leads_a_student_to_the_view_and_tells_the_page_of_the_room(enter
         led = anna.get(f"/room/{typed}", follow_redirects=False)
         assert led.headers["location"] == "../course?chapter=attention&screen=look-up"
         assert led.headers["set-cookie"] == f"{room_cookie()}={code}; Path=/; SameSite=lax"
-    assert ask(anna, "visit", code=code, place=LOOK_UP) == {"role": "student", "number": 1, "is_shown": False}
-    assert ask(teacher, "visit", code=code) == {"role": "teacher", "number": 0, "is_shown": False}
+    told = ask(anna, "visit", code=code, place=LOOK_UP)
+    assert (told["role"], told["number"], told["is_shown"], told["view"]) == ("student", 1, False, None)
+    assert ask(teacher, "visit", code=code)["role"] == "teacher"
     ask(anna, "answer", code=code, place=LOOK_UP, answer="entry 2")
     panel = ask(teacher, "panel", code=code)
     assert panel["places"] == [{"name": LOOK_UP, "count": 1}]
-    assert panel["questions"] == [{"place": LOOK_UP, "answers": [{"name": "entry 2", "count": 1}]}]
+    assert panel["questions"] == [{"place": LOOK_UP, "answers": [{"name": "entry 2", "count": 1, "variant": ""}]}]
 
 
 def test_behind_a_proxy_the_link_is_as_the_browser_knows_the_server(enter: Enter) -> None:
@@ -130,6 +133,7 @@ def test_what_is_no_question_of_a_room_gets_a_sentence(enter: Enter) -> None:
         {"place": LOOK_UP, "answer": "a" * 201},
         {"place": LOOK_UP, "answer": 3},
         {"place": LOOK_UP},
+        {"place": LOOK_UP, "answer": "a", "variant": "Rude Words"},
     )
     anna = enter("10.0.0.2")
     ask(anna, "visit", code=code)
@@ -138,5 +142,9 @@ def test_what_is_no_question_of_a_room_gets_a_sentence(enter: Enter) -> None:
         if fields["place"] != LOOK_UP:
             assert [*ask(anna, "visit", code=code, place=fields["place"])] == ["error"]
     assert ask(teacher, "panel", code=code)["questions"] == []
+    for place in (LOOK_UP, "lesson/sharp-and-soft/0", "lesson/no-such-lesson", "course"):
+        assert [*ask(anna, "hand_in", code=code, place=place, file=FILE)] == ["error"]
+    assert "error" in ask(anna, "hand_in", code=code, place="lesson/sharp-and-soft", file=FILE.replace('"seed"', '"s"'))
+    assert ask(anna, "hand_in", code=code, place="lesson/sharp-and-soft", file=FILE) == {}
     for place in ("", "compare", "course/attention", LOOK_UP, "lesson/sharp-and-soft", "lesson/sharp-and-soft/0"):
         assert "error" not in ask(anna, "visit", code=code, place=place)

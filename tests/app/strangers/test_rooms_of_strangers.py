@@ -3,6 +3,7 @@
 import pytest
 from starlette.routing import Route
 
+from headlight.lessons.hand_in_file import HandIn
 from headlight_app.room.rooms import MAX_PER_ADDRESS, Rooms
 from headlight_app.server.rooms import room_routes
 from tests.app.strangers.conftest import Newcomer, has_ipv6
@@ -29,7 +30,9 @@ NO_PLACES += (
     f"{PLACE}/",
     f"{PLACE}//x",
 )
-TEACHERS = {"panel", "end"}  # requests of the teacher alone
+TEACHERS = {"panel", "end", "hand_ins"}  # requests of the teacher alone
+FILE = HandIn(lesson="sharp-and-soft", version=1, seed=1, model="", name="entry 2", answers=()).encode().decode()
+FIELDS = {"answer": {"place": PLACE, "answer": "x"}, "hand_in": {"place": LESSON, "file": FILE.replace("entry 2", "x")}}
 
 
 def of_rooms() -> set[str]:
@@ -55,23 +58,22 @@ def test_students_and_strangers_learn_no_answers_and_end_nothing_whatever_they_s
     for each in (student, other):
         assert ask(each, "visit", code)["role"] == "student"
     ask(other, "answer", code, place=PLACE, answer="entry 2")
+    ask(other, "hand_in", code, place=LESSON, file=FILE)
     forged = f"{teacher.cookie.partition('=')[0]}={teacher.cookie.partition('=')[2][:-1]}"
     beside, nobody = newcomer(teacher.address), newcomer.nobody(teacher.address)
     for asker in (student, beside, nobody, Stranger(teacher.server, teacher.address, forged)):
         for route in of_rooms():
-            fields = {"place": LESSON, "answer": "x"} if route == "answer" else {}
-            told = ask(asker, route, code, **fields)
+            told = ask(asker, route, code, **(FIELDS[route] | {"place": LESSON} if route in FIELDS else {}))
             assert "entry 2" not in str(told) and "questions" not in told
             assert "error" in told or (route not in TEACHERS and asker.cookie in (student.cookie, beside.cookie))
-        for sent in ({"show": 1}, {"admit": True}, {"free": 1}):
+        for sent in ({"show": 1}, {"admit": True}, {"free": 1}, {"bring": VIEW}, {"nicknames": True}):
             assert [*ask(asker, "panel", code, **sent)] == ["error"]
     panel = ask(teacher, "panel", code)
     assert (panel["members"], panel["shown"], panel["networks"]) == (3, None, [])
     assert ask(teacher, "end", code) == {}
     for asker in (teacher, student, beside):
         for route in of_rooms():
-            fields = {"place": PLACE, "answer": "x"} if route == "answer" else {}
-            assert [*ask(asker, route, code, **fields)] == ["error"], "the room has ended"
+            assert [*ask(asker, route, code, **FIELDS.get(route, {}))] == ["error"], "the room has ended"
 
 
 def test_each_student_answers_once_under_one_name_of_a_place(newcomer: Newcomer) -> None:
@@ -87,7 +89,7 @@ def test_each_student_answers_once_under_one_name_of_a_place(newcomer: Newcomer)
     ask(student, "leave", code)
     ask(student, "visit", code)
     ask(student, "answer", code, place=f"{LESSON}/2", answer="third")
-    answered = [{"place": f"{LESSON}/2", "answers": [{"name": "first", "count": 1}]}]
+    answered = [{"place": f"{LESSON}/2", "answers": [{"name": "first", "count": 1, "variant": ""}]}]
     assert ask(teacher, "panel", code)["questions"] == answered
 
 

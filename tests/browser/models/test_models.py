@@ -106,8 +106,7 @@ def test_a_zipped_checkpoint_shows_its_heads(visitor: Visitor, files: Zip) -> No
     visitor.settle()
     expect(page.get_by_test_id("head-1-2")).to_be_visible()
     page.keyboard.press("p")
-    page.get_by_role("button", name="Variants").click()
-    page.get_by_role("button", name="Invite the room").click()
+    page.get_by_test_id("room-button").click()
     told = "Only your browser can open tiny (your upload): others see another model in its place."
     expect(page.get_by_test_id("room-note")).to_contain_text(told)
     page.get_by_test_id("room-open").click()

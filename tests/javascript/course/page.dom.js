@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
+import { describeScreen } from "../../../app/headlight_app/course/frontend/room_places.ts";
 import { open, settle, until, wordsOf } from "../opened.js";
 
 /** @import { Opened } from "../opened.js" */
@@ -200,4 +201,12 @@ test("the contents lead to another chapter, and a missing one to the first", asy
   });
   await until(() => /no chapter 'nothing'/.test(missing.text("course-problem")));
   await until(() => missing.text("chapter-title"));
+});
+
+test("to a room a goal is a question without marks, since it is reached on the learner's own screen", async () => {
+  await course("attention", "design");
+  const goal = await describeScreen("api", ["attention", "design"], "", ["check"]);
+  assert.deepEqual([goal?.kind, goal?.given, goal?.is_right, goal?.mistake], ["design", "check", null, ""]);
+  const choice = await describeScreen("api", ["attention", "look-up"], "", ["entry 2"]);
+  assert.deepEqual([choice?.given, choice?.is_right], ["entry 2", false]);
 });

@@ -41,6 +41,8 @@ const CHOICE = {
   course_inputs: "",
   lesson: "",
   notes: "",
+  lesson_step: "",
+  lesson_work: "",
   presenter: "",
   embedded: "",
 };

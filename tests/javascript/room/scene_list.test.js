@@ -33,7 +33,7 @@ function listOf(...names) {
 /** @param {{ scenes: { name: string }[] }} list */
 const namesOf = ({ scenes }) => scenes.map(({ name }) => name).join("");
 
-test("a scene is a name, a page and a query, without presenter mode", () => {
+test("a scene is a name, a page and a query, without presenter mode and the work of a student", () => {
   const scene = sceneAt(new URL("http://host/class/compare?text=The+cat&presenter=1&layer=2"), PAGES);
   assert.deepEqual(scene, { name: "Compare: The cat", page: "compare", query: "text=The+cat&layer=2" });
   assert.ok(scene);
@@ -42,6 +42,7 @@ test("a scene is a name, a page and a query, without presenter mode", () => {
   assert.equal(sceneAt(new URL("http://room:8501/compare?layer=1"), PAGES, " Two sides ")?.name, "Two sides");
   assert.equal(sceneAt(new URL("http://room:8501/elsewhere"), PAGES), null);
   assert.equal(sceneAt(new URL("http://host/class/"), PAGES)?.page, "explore");
+  assert.equal(sceneAt(new URL("http://host/class/?text=a&lesson_work=%7B%7D"), PAGES)?.query, "text=a");
 });
 
 test("scenes are moved, renamed and removed, and the shown one stays the same", () => {

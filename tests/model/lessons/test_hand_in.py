@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from headlight.checkpoints import save
 from headlight.cli.main import main
 from headlight.lessons.asks import question_of
-from headlight.lessons.hand_in import CHANGED, Grade, HandIn, cell, collect, grade_of, hand_in
+from headlight.lessons.hand_in import CHANGED, Grade, cell, collect, grade_of, hand_in
+from headlight.lessons.hand_in_file import HandIn
 from headlight.lessons.lesson_file import lessons
 from headlight.lessons.place import Place
 from headlight.questions.marking import GIVE_UP, HINT

@@ -146,7 +146,7 @@ export interface ChapterRequest extends Request {
   chapter?: string;
 }
 
-/** A screen's question, and the outcome of the tries so far; `given` is the last try. */
+/** A screen's question, and the outcome of the tries so far; `given` is the last try, `mistake` its known mistake. */
 export interface AskedQuestion {
   place: number;
   kind: "choice" | "design" | "draw" | "flip" | "number" | "order" | "point";
@@ -158,6 +158,7 @@ export interface AskedQuestion {
   hints: string[];
   more_hints: boolean;
   given: string;
+  mistake: string;
   said: string;
   is_settled: boolean;
   is_right: boolean;

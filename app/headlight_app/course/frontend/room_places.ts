@@ -4,6 +4,7 @@ import { remembered } from "../../ui/frontend/dom/memory.ts";
 import { askRoute } from "../../ui/frontend/server.ts";
 import type { ContentsEntry } from "./contract.ts";
 import { ChangedInputs } from "./inputs.ts";
+import { isGoal } from "./question.ts";
 import { screenRequest } from "./screen.ts";
 
 const contents = remembered((_page: Document) => ({ asked: null as Promise<ContentsEntry[]> | null }));
@@ -20,12 +21,17 @@ export async function titleScreen(api: string, [chapter, screen]: string[]): Pro
   return within < 0 ? "" : `${place + 1}.${within + 1} ${all[place].screens[within].title}`;
 }
 
-/** The question of a screen in its initial state; null if it has none. */
-export async function describeScreen(api: string, [chapter, screen]: string[]) {
+/**
+ * The first question of a screen in its initial state, after tries; null if it has none. A goal has no mark: the answer
+ * is how a student has changed the screen, which the room does not know.
+ */
+export async function describeScreen(api: string, [chapter, screen]: string[], _variant: string, tries: string[]) {
   const { meta } = await askRoute(api, "course_chapter", { chapter });
   const row = meta.screens.find(({ name }) => name === screen);
   if (!row) return null;
-  const asked = { chapter, ...screenRequest(row, new ChangedInputs().all(row)), asks: true };
+  const asked = { chapter, ...screenRequest(row, new ChangedInputs().all(row)), asks: true, tries };
   const answer = row.is_long ? askRoute(api, "course_run", asked) : askRoute(api, "course_screen", asked);
-  return (await answer).meta.question;
+  const { answered, question } = (await answer).meta;
+  const first = answered[0] ?? question;
+  return first && isGoal(first) ? { ...first, is_right: null, mistake: "" } : first;
 }

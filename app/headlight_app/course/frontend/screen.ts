@@ -80,9 +80,17 @@ export class ScreenView {
   }
 
   #try(answer: string) {
-    if (answer !== HINT) reportAnswer(placeOf(this.#place.request.chapter, this.row.name), answer);
+    if (answer !== HINT) reportAnswer(placeOf(this.#place.request.chapter, this.row.name), answer, this.#variant);
     this.#tries = [...this.#tries, answer];
     this.#ask();
+  }
+
+  /** What was asked: the screen as it opens, or a changed one; a goal is reached by changing it. */
+  get #variant() {
+    const question = this.#answer?.question;
+    const inputs = this.#place.inputs();
+    const isChanged = this.row.controls.some((control) => inputs[control.name] !== control.default);
+    return isChanged && !(question && isGoal(question)) ? "other" : "";
   }
 
   #change(patch: Inputs) {

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 from functools import lru_cache, partial
+from io import BytesIO
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import msgspec
 from cachetools import LRUCache
@@ -13,7 +15,7 @@ from cachetools import LRUCache
 from headlight.course.requirements import REQUIREMENTS
 from headlight.errors import InputError
 from headlight.lessons.asks import question_of
-from headlight.lessons.hand_in import hand_in
+from headlight.lessons.hand_in import first_with_seed, grade_of, hand_in, head_of_grades, line_of_grade
 from headlight.lessons.lesson import Lesson
 from headlight.lessons.lesson_file import lessons
 from headlight.lessons.place import Place
@@ -24,6 +26,7 @@ from headlight_app.course.contract import AskedQuestion
 from headlight_app.inference.context import current_request
 from headlight_app.inference.open_models import model_title, open_checkpoint, open_model
 from headlight_app.lesson.contract import (
+    CollectRequest,
     HandInRequest,
     LessonRow,
     LessonsAnswer,
@@ -136,3 +139,19 @@ def answer_hand_in(request: HandInRequest) -> Reply[FileAnswer]:
     whose = re.sub(r"[^\w-]+", "-", made.name).strip("-")[:40]
     name = "-".join(filter(None, (lesson.name, whose)))
     return Reply(FileAnswer(name=f"{name}.json", type="application/json"), made.encode())
+
+
+def answer_collect(request: CollectRequest) -> Reply[FileAnswer]:
+    """The table of grades, or an archive of the hand-ins as they came. Faults of a file are said in its row."""
+    if request.format == "zip":
+        archive = BytesIO()
+        with ZipFile(archive, "w", ZIP_DEFLATED) as files:
+            for each in request.files:
+                files.writestr(each.name, each.file)
+        return Reply(FileAnswer(name="hand-ins.zip", type="application/zip"), archive.getvalue())
+    first_with = first_with_seed((each.name, each.file.encode()) for each in request.files)
+    portion = request.files[request.start : request.start + request.count]
+    grades = (grade_of(each.name, each.file.encode(), open_checkpoint, first_with) for each in portion)
+    head = head_of_grades() if request.has_head else ""
+    table = "".join((head, *map(line_of_grade, grades)))
+    return Reply(FileAnswer(name="grades.csv", type="text/csv"), table.encode())

@@ -74,10 +74,26 @@ export interface HandInRequest extends OfLessonRequest {
   answers: string[][];
 }
 
+/** A hand-in file that a class gave to its teacher, and the name under which the table of grades lists it. */
+export interface NamedHandIn {
+  name: string;
+  file: string;
+}
+
+/** The grades of hand-ins as a table, recomputed as by `headlight lesson collect`, or their files in one. */
+export interface CollectRequest extends Request {
+  files: NamedHandIn[];
+  format: "csv" | "zip";
+  start?: number;
+  count?: number;
+  has_head?: boolean;
+}
+
 /** The request and the answer of each route. */
 export interface LessonRoutes {
   lessons: { request: LessonsRequest; answer: LessonsAnswer };
   lesson_step: { request: StepRequest; answer: StepAnswer };
   lesson_notes: { request: NotesRequest; answer: NotesAnswer };
   lesson_hand_in: { request: HandInRequest; answer: FileAnswer };
+  lesson_collect: { request: CollectRequest; answer: FileAnswer };
 }

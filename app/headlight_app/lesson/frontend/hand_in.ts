@@ -5,9 +5,18 @@ import type { Work } from "./work.ts";
 
 const PROOF =
   "The file contains your answers, but no marks: your teacher computes those. Its digest reveals only accidental changes.";
+const HANDED = "The room keeps it until your teacher ends it. If you hand in again, the new one counts.";
 
-/** @param save returns an error sentence, or "" */
-export function createHandIn(work: Work, save: (name: string) => Promise<string>, restart: () => void) {
+/**
+ * @param save returns an error sentence, or ""
+ * @param give the same for the teacher's room; null outside of one
+ */
+export function createHandIn(
+  work: Work,
+  save: (name: string) => Promise<string>,
+  give: ((name: string) => Promise<string>) | null,
+  restart: () => void,
+) {
   const { settled, right, asked } = work.settledCount;
   const told = `${settled} of ${asked} questions are settled, ${right} of them correctly.`;
   const name = createElement("input", "", [], {
@@ -17,15 +26,24 @@ export function createHandIn(work: Work, save: (name: string) => Promise<string>
     autocomplete: "name",
   });
   const problem = createElement("p", "problem", "", { role: "alert", hidden: true });
-  const button = createElement("button", "act primary", "Save it as a file", { type: "submit", testid: "hand-in" });
-  const form = createElement("form", "options", [createElement("label", "", ["Your name ", name]), button], {
-    onsubmit: async (event) => {
+  const said = createElement("p", "", "", { role: "status", testid: "handed-in" });
+  const first = createElement("button", "act primary", give ? "Hand in" : "Save it as a file", {
+    type: "submit",
+    testid: "hand-in",
+  });
+  const act = async (made: typeof save, sentence: string) => {
+    problem.textContent = await made(name.value);
+    problem.hidden = !problem.textContent;
+    said.textContent = problem.textContent ? "" : sentence;
+  };
+  const other = give ? [createButton("act", "Save it as a file", "save-hand-in", () => void act(save, ""))] : [];
+  const form = createElement("form", "options", [createElement("label", "", ["Your name ", name]), first, ...other], {
+    onsubmit: (event) => {
       event.preventDefault();
-      problem.textContent = await save(name.value);
-      problem.hidden = !problem.textContent;
+      void act(give ?? save, give ? HANDED : "");
     },
   });
   const again = createButton("plain", "Restart with another text or other numbers", "restart", restart);
-  const parts = [createElement("h3", "", "Hand in"), createElement("p", "", told), form, problem];
+  const parts = [createElement("h3", "", "Hand in"), createElement("p", "", told), form, said, problem];
   return createElement("section", "hand-in panel", [...parts, createElement("p", "quiet", PROOF), again]);
 }

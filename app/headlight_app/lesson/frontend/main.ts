@@ -1,10 +1,10 @@
 // Lessons: the list, a lesson step by step with a hand-in at its end, or a teacher's notes.
 
 import { HINT } from "../../course/frontend/question.ts";
-import { reportAnswer, reportPlace } from "../../room/frontend/answers.ts";
+import { JOINED_EVENT, offerFields, reportAnswer, reportPlace, roomHandIn } from "../../room/frontend/answers.ts";
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.ts";
 import { saveBlob } from "../../ui/frontend/dom/clipboard.ts";
-import { createButton, createElement, updateChildren } from "../../ui/frontend/dom/dom.ts";
+import { createButton, createElement, listenTo, updateChildren } from "../../ui/frontend/dom/dom.ts";
 import { find, findAll, findByTestId } from "../../ui/frontend/dom/elements.ts";
 import { listenToLeaving } from "../../ui/frontend/leaving.ts";
 import { togglePresenter } from "../../ui/frontend/presenter.ts";
@@ -14,13 +14,16 @@ import { createLessonList } from "./lesson_list.ts";
 import { createNotes } from "./notes.ts";
 import { StepView } from "./step.ts";
 import type { LessonChoice, LessonData, LessonRow } from "./types.ts";
-import { Work } from "./work.ts";
+import { shownWork, Work } from "./work.ts";
+
+const OF_ANOTHER = "Work of another browser; nothing here is kept.";
 
 class LessonPage {
   #elements;
   #data;
   #reporter;
   #endLeaving;
+  #endListening;
   #choice: LessonChoice;
   #lessons: LessonRow[] = [];
   #work: Work | null = null;
@@ -32,6 +35,7 @@ class LessonPage {
     this.#choice = data.state;
     this.#reporter = new Reporter(() => ({ ...this.#choice }));
     this.#endLeaving = listenToLeaving(place, this.#reporter);
+    this.#endListening = listenTo(document, { [JOINED_EVENT]: () => this.#drawWays() });
   }
 
   update(data: LessonData, tell: (name: string, value: unknown) => void) {
@@ -47,6 +51,8 @@ class LessonPage {
   end() {
     this.#step?.end();
     this.#endLeaving();
+    this.#endListening();
+    offerFields();
     this.#reporter.cancel();
   }
 
@@ -70,7 +76,7 @@ class LessonPage {
 
   #draw(lesson: LessonRow | undefined) {
     this.#step?.end();
-    this.#step = null;
+    this.#step = this.#work = null;
     const { root, back, title, about, body } = this.#elements;
     root.dataset.lesson = lesson?.name ?? "";
     root.classList.remove("begun");
@@ -80,13 +86,22 @@ class LessonPage {
     back.replaceChildren(lesson ? createButton("plain", "← All lessons", "all-lessons", () => this.#go("")) : "");
     if (!lesson) {
       reportPlace("");
+      offerFields();
       const workOn = (row: LessonRow) => new Work(localStorage, row);
       body.replaceChildren(createLessonList(this.#lessons, workOn, (name) => this.#go(name)));
     } else if (this.#choice.notes === "1") this.#drawNotes(lesson);
-    else this.#drawLesson(lesson, new Work(localStorage, lesson));
+    else {
+      const { lesson_step: step, lesson_work: shown } = this.#choice;
+      const work = shown ? shownWork(shown, lesson) : new Work(localStorage, lesson);
+      if (step) work.go(Number(step) - 1);
+      this.#drawLesson(lesson, work);
+    }
   }
 
+  /** The notes, which stay with the teacher: others who are led to this view see the lesson. */
   #drawNotes(lesson: LessonRow) {
+    reportPlace(`lesson/${lesson.name}`);
+    offerFields({ lesson: lesson.name, notes: "", lesson_step: "", lesson_work: "" });
     this.#elements.about.textContent = `Notes for the teacher. ${lesson.about}`;
     const { api, device } = this.#data;
     this.#elements.body.replaceChildren(createNotes(api, lesson, { model: "", device }));
@@ -99,6 +114,8 @@ class LessonPage {
     const step = work.step;
     const { model, seed } = work;
     reportPlace(placeOf(lesson, step));
+    const here = { lesson: lesson.name, lesson_step: String(step + 1), lesson_work: "" };
+    offerFields(here, () => ({ lesson_work: work.encoded }));
     this.#step = new StepView({
       api,
       pages,
@@ -109,7 +126,7 @@ class LessonPage {
       takeBack: () => work.takeBack(step),
       settle: (isRight) => {
         work.settle(step, isRight);
-        this.#drawWays(lesson, work);
+        this.#drawWays();
       },
     });
     const heading = createElement("h2", "", `${step + 1}. ${lesson.steps[step]}`, {
@@ -119,12 +136,15 @@ class LessonPage {
     this.#elements.root.classList.toggle("begun", step > 0); // the introduction has been read
     const steps = createElement("nav", "", [], { ariaLabel: "Steps", testid: "steps" });
     const head = createElement("div", "step-head", [heading, this.#createBar(lesson, work), steps]);
-    this.#elements.body.replaceChildren(head, this.#step.element);
-    this.#drawWays(lesson, work);
+    const notice = createElement("p", "quiet", OF_ANOTHER, { role: "note", testid: "of-another", hidden: work.isOwn });
+    this.#elements.body.replaceChildren(head, notice, this.#step.element);
+    this.#drawWays();
   }
 
   #commit(lesson: LessonRow, work: Work, step: number, answer: string) {
-    if (answer !== HINT) reportAnswer(placeOf(lesson, step), answer);
+    const isAsMade = !lesson.chooses_model || work.model === lesson.model;
+    if (answer !== HINT && work.isOwn)
+      reportAnswer(placeOf(lesson, step), answer, isAsMade ? String(work.seed) : "other");
     work.answer(step, answer);
   }
 
@@ -152,17 +172,23 @@ class LessonPage {
     return bar;
   }
 
-  #drawWays(lesson: LessonRow, work: Work) {
+  /** The way to each step and, at the end, to hand in. */
+  #drawWays() {
+    const lesson = this.#lessons.find(({ name }) => name === this.#choice.lesson);
+    const work = this.#work;
+    if (!lesson || !work) return;
     const { step } = work;
     const dots = lesson.steps.map((title, at) =>
       createDot(title, at, at === step, work.stateOf(at), () => this.#turn(at)),
     );
     updateChildren(findByTestId(this.#elements.body, "steps"), createElement("ol", "dots", dots));
     const isLast = step === lesson.steps.length - 1;
+    if (isLast && !work.isOwn) return;
     const onward = isLast
       ? createHandIn(
           work,
-          (name) => this.#save(name),
+          (name) => this.#hand(name, async (file) => saveBlob(file.name, file)),
+          this.#give(lesson),
           () => this.#restart(lesson, work),
         )
       : createButton(
@@ -178,6 +204,8 @@ class LessonPage {
     const lesson = this.#lessons.find(({ name }) => name === this.#choice.lesson);
     if (!lesson || !this.#work) return;
     this.#work.go(step);
+    this.#choice = { ...this.#choice, lesson_step: String(step + 1) };
+    this.#reporter.changed();
     this.#drawLesson(lesson, this.#work);
     this.#elements.root.scrollIntoView();
     findByTestId(this.#elements.body, "step-title").focus({ preventScroll: true });
@@ -185,18 +213,27 @@ class LessonPage {
 
   #restart(lesson: LessonRow, work: Work) {
     work.restart();
+    this.#choice = { ...this.#choice, lesson_step: "", lesson_work: "" };
+    this.#reporter.changed();
     this.#drawLesson(lesson, work);
     findByTestId(this.#elements.body, "step-title").focus();
   }
 
-  /** Saves the hand-in file; returns an error sentence, or "". */
-  async #save(name: string) {
+  /** Hands in to the room of this browser; null outside of one. */
+  #give({ name: lesson }: LessonRow) {
+    const handIn = roomHandIn();
+    return handIn
+      ? (name: string) => this.#hand(name, async (file) => handIn(`lesson/${lesson}`, await file.text()))
+      : null;
+  }
+
+  /** Makes the hand-in file and passes it on; returns an error sentence, or "". */
+  async #hand(name: string, pass: (file: File) => Promise<unknown>) {
     if (!this.#work) return "";
     const { seed, model, answers } = this.#work;
     const asked = { lesson: this.#choice.lesson, seed, model, device: this.#data.device, name, answers };
     try {
-      const file = await fetchFile(this.#data.api, "lesson_hand_in", asked);
-      saveBlob(file.name, file);
+      await pass(await fetchFile(this.#data.api, "lesson_hand_in", asked));
       return "";
     } catch (error) {
       return failureText(error);
@@ -204,7 +241,7 @@ class LessonPage {
   }
 
   #go(lesson: string) {
-    this.#choice = { ...this.#choice, lesson };
+    this.#choice = { ...this.#choice, lesson, lesson_step: "", lesson_work: "" };
     this.#reporter.changed();
     this.#open();
     this.#elements.title.tabIndex = -1;

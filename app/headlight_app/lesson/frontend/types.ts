@@ -5,10 +5,12 @@ import type { CourseModel } from "../../course/frontend/types.ts";
 export type * from "./contract.ts";
 export type { CourseModel };
 
-/** The state in a link: a lesson, and whether its teacher's notes are shown. */
+/** The state in a link: a lesson, its open step, whether its notes are shown, and the work of another browser. */
 export interface LessonChoice {
   lesson: string;
   notes: string;
+  lesson_step: string;
+  lesson_work: string;
 }
 
 /** The data from Streamlit. */

@@ -22,12 +22,19 @@ export class Work {
   #storage;
   #lesson;
   #kept: Kept;
+  #isOwn;
 
-  constructor(storage: Pick<Storage, "getItem" | "setItem">, lesson: LessonRow) {
+  constructor(storage: Pick<Storage, "getItem" | "setItem">, lesson: LessonRow, isOwn: boolean = true) {
     this.#storage = storage;
     this.#lesson = lesson;
+    this.#isOwn = isOwn;
     this.#kept = read(storage, lesson) ?? begin(lesson);
     this.#keep({}); // stores the seed before the first answer
+  }
+
+  /** Whether this browser keeps it. */
+  get isOwn() {
+    return this.#isOwn;
   }
 
   get seed() {
@@ -39,7 +46,12 @@ export class Work {
   }
 
   get step() {
-    return Math.min(this.#kept.step, this.#lesson.steps.length - 1);
+    return Math.max(0, Math.min(this.#kept.step, this.#lesson.steps.length - 1));
+  }
+
+  /** All of it, as `shownWork` reads it in another browser. */
+  get encoded() {
+    return JSON.stringify(this.#kept);
   }
 
   /** The answers of each step, as handed in. */
@@ -100,6 +112,11 @@ export class Work {
   }
 }
 
+/** The work of another browser, which this one does not keep. */
+export function shownWork(encoded: string, lesson: LessonRow) {
+  return new Work({ getItem: () => encoded, setItem: () => {} }, lesson, false);
+}
+
 function begin({ version, model, chooses_model: chooses }: LessonRow): Kept {
   const seed = crypto.getRandomValues(new Uint32Array(1))[0] % LARGEST_SEED;
   return { version, seed, model: chooses ? model : "", step: 0, tries: [], settled: [], right: [] };
@@ -110,7 +127,7 @@ function read(storage: Pick<Storage, "getItem">, lesson: LessonRow): Kept | null
   try {
     const kept = JSON.parse(storage.getItem(KEY + lesson.name) ?? "null");
     const isFit = kept.version === lesson.version && [kept.seed, kept.step].every(Number.isInteger);
-    const lists = [kept.tries, kept.settled, kept.right];
+    const lists = [kept.tries, ...kept.tries.filter(Boolean), kept.settled, kept.right];
     return isFit && typeof kept.model === "string" && lists.every(Array.isArray) ? kept : null;
   } catch {
     return null; // or the browser denies access to its storage

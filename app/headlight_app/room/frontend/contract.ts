@@ -14,10 +14,28 @@ export interface Count {
   count: number;
 }
 
+/** The number of students with an answer to one variant of a question. */
+export interface AnswerCount extends Count {
+  variant: string;
+}
+
 /** The first answers to the question at a place, the most frequent first. */
 export interface QuestionCounts {
   place: string;
-  answers: Count[];
+  answers: AnswerCount[];
+}
+
+/** A student who has given a nickname. */
+export interface Nicknamed {
+  number: number;
+  name: string;
+}
+
+/** A student's hand-in file of a lesson, as their browser sent it. */
+export interface HandedIn {
+  place: string;
+  number: number;
+  file: string;
 }
 
 /** The student whose view the teacher has requested, and the view once it has arrived. */
@@ -30,6 +48,7 @@ export interface ShownMember {
 export interface NetworkSeats {
   first: number;
   members: number;
+  hand_ins: number;
 }
 
 /** The state of a room, for its teacher only. */
@@ -45,6 +64,9 @@ export interface RoomPanelAnswer {
   networks: NetworkSeats[];
   places: Count[];
   questions: QuestionCounts[];
+  hand_ins: Count[];
+  wants_nicknames: boolean;
+  nicknames: Nicknamed[];
   shown: ShownMember | null;
 }
 
@@ -53,12 +75,15 @@ export interface RoomVisitAnswer {
   role: "student" | "teacher" | "waiting";
   number: number;
   is_shown: boolean;
+  brought: number;
+  view: View | null;
+  wants_nickname: boolean;
 }
 
 /** An empty answer: the request succeeded. */
 export type RoomDone = object;
 
-/** Opens a room whose link leads to a view; it replaces the teacher's previous room. */
+/** Opens a room whose link leads to a view. */
 export interface RoomOpenRequest extends Request {
   view: Partial<View>;
 }
@@ -69,6 +94,8 @@ export interface RoomPanelRequest extends Request {
   show?: number | null;
   admit?: boolean;
   free?: number;
+  bring?: View | null;
+  nicknames?: boolean | null;
 }
 
 /** Ends the teacher's own room. */
@@ -81,6 +108,8 @@ export interface RoomVisitRequest extends Request {
   code: string;
   place?: string;
   view?: View | null;
+  brought?: number;
+  nickname?: string;
 }
 
 /** A student's answer to the question at a place. Only the first answer counts. */
@@ -88,6 +117,24 @@ export interface RoomAnswerRequest extends Request {
   code: string;
   place: string;
   answer: string;
+  variant?: string;
+}
+
+/** A student's hand-in file of the lesson at a place; it replaces an earlier one. */
+export interface RoomHandInRequest extends Request {
+  code: string;
+  place: string;
+  file: string;
+}
+
+/** All hand-ins of a room, for its teacher only. */
+export interface RoomHandInsAnswer {
+  files: HandedIn[];
+}
+
+/** The hand-ins of the teacher's own room. */
+export interface RoomHandInsRequest extends Request {
+  code: string;
 }
 
 /** The name and text of a file of scenes; both empty if the server has none for this browser. */
@@ -111,6 +158,8 @@ export interface RoomRoutes {
   room_end: { request: RoomEndRequest; answer: RoomDone };
   room_visit: { request: RoomVisitRequest; answer: RoomVisitAnswer };
   room_answer: { request: RoomAnswerRequest; answer: RoomDone };
+  room_hand_in: { request: RoomHandInRequest; answer: RoomDone };
+  room_hand_ins: { request: RoomHandInsRequest; answer: RoomHandInsAnswer };
   offered_scenes: { request: OfferedScenesRequest; answer: OfferedScenesAnswer };
   room_leave: { request: RoomLeaveRequest; answer: RoomDone };
 }

@@ -1,21 +1,28 @@
 // The teacher's sheet: the link for the class, then its answers and places, and one student's view.
 
-import { createElement, updateChildren } from "../../ui/frontend/dom/dom.ts";
+import { createElement, setAvailable, updateChildren } from "../../ui/frontend/dom/dom.ts";
 import { findAll, findByTestId, listenToSheet } from "../../ui/frontend/dom/elements.ts";
 import { linkNotes } from "../../ui/frontend/export/link_notes.ts";
 import { askRoute, failureText } from "../../ui/frontend/server.ts";
+import { SHOWN } from "./answers.ts";
 import type { RoomPanelAnswer, RoomPanelRequest, View } from "./contract.ts";
 import type { Bar } from "./counts.ts";
-import { countBars, isTyped } from "./counts.ts";
-import type { Describers } from "./places.ts";
-import { Places } from "./places.ts";
-import { sceneAddress } from "./scene_list.ts";
-import type { Invitation, RoomData } from "./types.ts";
+import { countBars, isAlike, isTyped } from "./counts.ts";
+import type { Described, Describers, Judged } from "./places.ts";
+import { OTHER, Places } from "./places.ts";
+import { saveHandIns, saveResults } from "./results.ts";
+import { SCENES_EVENT, sceneAddress } from "./scene_list.ts";
+import { actOnSecondClick, countHandIns } from "./sure.ts";
+import { TIME_IS_UP, Timer } from "./timer.ts";
+import type { RoomData } from "./types.ts";
 
-type Told = { view: () => View; opened: (code: string) => void; ended: () => void }; // callbacks of the room
+/** Callbacks of the room; `widened` gets the width of the buttons in the header. */
+type Told = { view: () => View; opened: (code: string) => void; ended: () => void; widened: (width: string) => void };
 
 const PAUSE = 2000; // milliseconds between two requests
-const SURE = 4000; // milliseconds in which a second click ends the room
+const SAID = 8000; // milliseconds for which a sentence is shown
+const BROUGHT = "Students come here within some seconds.";
+const MOST_RESULTS = 40; // questions that the server counts
 
 export class RoomPanel {
   #data;
@@ -28,6 +35,14 @@ export class RoomPanel {
   /** The place of the question that the teacher has chosen; "" follows the latest. */
   #chosen = "";
   #showsTyped = false;
+  /** The place of the question whose answers are marked right and wrong. */
+  #marked = "";
+  #left = "";
+  /** How often questions were drawn: an earlier drawing, which has waited for answers, gives way. */
+  #drawings = 0;
+  #silence: ReturnType<typeof setTimeout> | undefined;
+  #countdown = new Timer((left) => this.#tellTime(left));
+  #tell: (name: string, value: unknown) => void = () => {};
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(place: HTMLElement, data: RoomData, describers: Describers, told: Told) {
@@ -39,17 +54,22 @@ export class RoomPanel {
     this.#listen();
   }
 
-  update(data: RoomData) {
+  update(data: RoomData, tell: (name: string, value: unknown) => void) {
     this.#data = data;
+    this.#tell = tell;
     if (data.invitation && data.invitation.number !== this.#invited) {
-      this.#invited = data.invitation.number;
-      this.#invite(data.invitation);
+      const { number, address, site, picture } = data.invitation;
+      this.#invited = number;
+      if (!this.#code) this.#drawWayIn("Invite the room", this.#told.view(), address, site, picture);
     }
+    this.#drawButton();
     this.#draw(); // presenter mode has less space
   }
 
   end() {
     clearTimeout(this.#timer);
+    clearTimeout(this.#silence);
+    this.#countdown.stop();
   }
 
   /** Show the panel of this teacher's room. */
@@ -59,11 +79,15 @@ export class RoomPanel {
   }
 
   #listen() {
-    const { sheet, button, open, end, admit, typed, before, after, form, number, unshow, join, code } = this.#elements;
-    button.onclick = () => sheet.showModal();
+    const { sheet, open, end, admit, typed, mark, before, after, form, number, unshow, join, code } = this.#elements;
+    this.#listenToTools();
     listenToSheet(sheet);
     open.onclick = () => this.#try(() => this.#open());
-    end.onclick = () => this.#try(() => this.#end());
+    actOnSecondClick(
+      end,
+      () => `End it and forget all answers${countHandIns(this.#handIns, " and ")}?`,
+      () => this.#try(() => this.#end()),
+    );
     admit.onclick = () => this.#try(() => this.#ask({ admit: true }));
     unshow.onclick = () => this.#try(() => this.#ask({ show: 0 }));
     form.onsubmit = (event) => {
@@ -78,25 +102,85 @@ export class RoomPanel {
       this.#showsTyped = !this.#showsTyped;
       this.#draw();
     };
+    mark.onclick = () => {
+      this.#marked = this.#marked ? "" : (this.#seen?.questions[this.#shownQuestion()]?.place ?? "");
+      this.#draw();
+    };
     before.onclick = () => this.#turn(1);
     after.onclick = () => this.#turn(-1);
   }
 
-  /** Open the sheet with the link to the current view or, in a room, to the room. */
-  #invite({ address, site, picture }: Invitation) {
-    if (!this.#code) this.#drawWayIn("Invite the room", this.#told.view(), address, site, picture);
-    if (!this.#elements.sheet.open) this.#elements.sheet.showModal();
+  #listenToTools() {
+    const { sheet, button, bring, here, scenes, grades, files, results, time, minutes, nicknames } = this.#elements;
+    button.onclick = () => {
+      sheet.showModal();
+      this.#askForInvitation();
+    };
+    for (const each of [bring, here])
+      each.onclick = () => this.#try(() => this.#ask({ bring: this.#told.view() }), BROUGHT);
+    scenes.onclick = () => {
+      sheet.close();
+      document.dispatchEvent(new CustomEvent(SCENES_EVENT));
+    };
+    for (const [button, format] of [[grades, "csv"] as const, [files, "zip"] as const])
+      button.onclick = () => this.#compute(button, () => saveHandIns(this.#data.api, this.#code, format));
+    results.onclick = () => this.#compute(results, () => this.#saveResults());
+    nicknames.onchange = () => this.#try(() => this.#ask({ nicknames: nicknames.checked }));
+    time.onsubmit = (event) => {
+      event.preventDefault();
+      if (this.#countdown.runs) this.#countdown.stop();
+      else this.#countdown.start(Number(minutes.value));
+    };
   }
 
-  async #try(act: () => Promise<void>) {
-    const { problem } = this.#elements;
+  #tellTime(left: string) {
+    this.#left = left;
+    setText(this.#elements.left, left);
+    setText(this.#elements.timer, left ? "Stop" : "Start");
+    if (left === TIME_IS_UP) this.#say(left);
+    this.#drawButton();
+  }
+
+  /** Streamlit knows the address for others; asks again, because it may drop a run for a newer one. */
+  #askForInvitation() {
+    const number = Date.now();
+    if (this.#code || !this.#elements.sheet.open) return;
+    this.#tell("settled", { invite: number });
+    setTimeout(() => this.#invited < number && this.#askForInvitation(), PAUSE);
+  }
+
+  /** @param act may return a sentence, which is said in place of `done` */
+  async #try(act: () => Promise<unknown>, done: string = "") {
+    const { problem, sheet } = this.#elements;
     problem.hidden = true;
+    this.#say("");
     try {
-      await act();
+      const said = await act();
+      this.#say(typeof said === "string" && said ? said : done);
     } catch (error) {
       problem.textContent = failureText(error);
       problem.hidden = false;
+      if (!sheet.open) sheet.showModal();
     }
+  }
+
+  /** The same for a button whose file takes a while. */
+  async #compute(button: HTMLButtonElement, act: () => Promise<unknown>) {
+    if (button.ariaDisabled === "true") return;
+    const before = button.textContent;
+    setAvailable(button, false);
+    button.textContent = "Computing…";
+    await this.#try(act);
+    setAvailable(button, true);
+    button.textContent = before;
+  }
+
+  /** Say a sentence for a while, in the sheet and beside the buttons in the header. */
+  #say(sentence: string) {
+    const { done, told } = this.#elements;
+    clearTimeout(this.#silence);
+    for (const each of [done, told]) setText(each, sentence);
+    if (sentence) this.#silence = setTimeout(() => this.#say(""), SAID);
   }
 
   async #open() {
@@ -106,42 +190,41 @@ export class RoomPanel {
     await this.#show(meta);
     this.#elements.end.focus();
     this.#wait();
+    return countHandIns(this.#handIns, "This is your room from before: end it to open another. It holds ");
   }
 
   async #end() {
-    const { end } = this.#elements;
-    if (end.dataset.sure !== "1") {
-      end.dataset.sure = "1";
-      end.textContent = "End it and forget all answers?";
-      setTimeout(() => this.#calm(), SURE);
-      return;
-    }
     await askRoute(this.#data.api, "room_end", { code: this.#code });
     this.#gone();
   }
 
-  #calm() {
-    delete this.#elements.end.dataset.sure;
-    this.#elements.end.textContent = "End the room";
+  async #saveResults() {
+    const questions = this.#seen?.questions ?? [];
+    await saveResults(this.#code, this.#places, questions);
+    return questions.length < MOST_RESULTS ? "" : `The file has the ${MOST_RESULTS} questions with the most answers.`;
+  }
+
+  get #handIns() {
+    return this.#seen?.hand_ins.reduce((sum, { count }) => sum + count, 0) ?? 0;
   }
 
   #gone() {
-    const { sheet, seen, start, button } = this.#elements;
+    const { sheet, seen, start, bring } = this.#elements;
     sheet.close();
     clearTimeout(this.#timer);
-    this.#code = this.#chosen = "";
+    this.#countdown.stop();
+    this.#code = this.#chosen = this.#marked = "";
     this.#seen = null;
     this.#showsTyped = false;
-    this.#calm();
     this.#told.ended();
-    seen.hidden = button.hidden = true;
-    markRoom(false, "0px");
+    seen.hidden = bring.hidden = true;
     start.hidden = false;
+    this.#drawButton();
   }
 
   async #ask(decision: Partial<RoomPanelRequest>) {
     const { meta } = await askRoute(this.#data.api, "room_panel", { code: this.#code, ...decision });
-    await this.#show(meta);
+    void this.#show(meta); // its drawing waits for answers, which the next request need not
   }
 
   async #look() {
@@ -175,26 +258,53 @@ export class RoomPanel {
     const titles = await Promise.all(seen.questions.map(({ place }) => this.#places.title(place).catch(() => "")));
     if (seen.code !== this.#code) return; // the room has ended
     this.#seen = { ...seen, questions: seen.questions.filter((_, at) => titles[at]) };
-    await this.#draw();
+    this.#draw();
   }
 
-  async #draw() {
+  #draw() {
     const seen = this.#seen;
     if (!seen) return;
-    const { seen: panel, start, button, numbers, admit } = this.#elements;
+    const { seen: panel, start, bring, numbers, admit } = this.#elements;
     this.#drawWayIn(`Room ${seen.code}`, seen.view, seen.link, seen.link, seen.picture);
     start.hidden = true;
-    panel.hidden = button.hidden = false;
-    const { presenter } = this.#data;
-    setText(button, presenter ? `${seen.code} · ${seen.present}` : `Room ${seen.code} · ${seen.present} here`);
-    button.title = `Room ${seen.code}: ${seen.present} here`;
-    markRoom(!presenter, presenter ? "100px" : "0px");
+    panel.hidden = bring.hidden = false;
+    this.#drawButton();
     setText(numbers, `${seen.present} here of ${seen.members} who joined · open for ${duration(seen.seconds_left)}`);
     admit.hidden = !seen.refused;
     setText(admit, `${seen.refused} more from one network: admit them`);
     this.#drawNetworks(seen);
     this.#drawShown(seen);
-    await Promise.all([this.#drawQuestion(seen), this.#drawPlaces(seen)]);
+    this.#drawHandIns();
+    this.#drawNicknames(seen);
+    void this.#drawQuestion(seen);
+    void this.#drawPlaces(seen);
+  }
+
+  /** The button in the header, which always opens the sheet. */
+  #drawButton() {
+    const { bar, button, label, clock } = this.#elements;
+    bar.classList.toggle("edge", !this.#data.presenter);
+    const seen = this.#seen;
+    setText(label, seen ? `${seen.code} · ${seen.present}` : "Class");
+    setText(clock, seen && this.#left ? ` · ${this.#left}` : "");
+    button.title = seen ? `Room ${seen.code}: ${seen.present} here` : "A room for a class, and the list of scenes";
+    this.#told.widened(seen ? (this.#left ? "285px" : "235px") : "75px");
+  }
+
+  #drawHandIns() {
+    const { handed, grades, files } = this.#elements;
+    handed.hidden = grades.hidden = files.hidden = !this.#handIns;
+    setText(handed, `${countHandIns(this.#handIns)}:`);
+  }
+
+  #drawNicknames({ wants_nicknames: wants, nicknames: given }: RoomPanelAnswer) {
+    const { nicknames, names } = this.#elements;
+    nicknames.checked = wants;
+    names.hidden = !given.length;
+    updateChildren(
+      findByTestId(names, "room-name-list"),
+      ...given.map(({ number, name }) => createElement("li", "", [createElement("b", "", number), ` ${name}`])),
+    );
   }
 
   #drawWayIn(title: string, { query }: View, address: string, shown: string, svg: string) {
@@ -212,12 +322,16 @@ export class RoomPanel {
   /** A button for each network with many students; drawn anew only if it changed. */
   #drawNetworks({ networks: all }: RoomPanelAnswer) {
     const { networks } = this.#elements;
-    const texts = all.map(({ first, members }) => `Network of student ${first}: remove its ${members} students`);
-    if (texts.join() === [...networks.children].map(({ textContent }) => textContent).join()) return;
-    const buttons = texts.map((text) => createElement("button", "act", text));
-    for (const [at, button] of buttons.entries()) {
-      button.onclick = () => this.#try(() => this.#ask({ free: all[at].first }));
-    }
+    const key = JSON.stringify(all);
+    if (networks.dataset.shown === key) return;
+    networks.dataset.shown = key;
+    const buttons = all.map(({ first, members, hand_ins: handIns }) => {
+      const button = createElement("button", "act", `Network of student ${first}: remove its ${members} students`);
+      const question = `Remove ${members} students, and forget their answers${countHandIns(handIns, " and ")}?`;
+      const free = () => this.#try(() => this.#ask({ free: first }));
+      actOnSecondClick(button, () => question, free);
+      return button;
+    });
     networks.replaceChildren(...buttons);
   }
 
@@ -233,23 +347,43 @@ export class RoomPanel {
 
   /** Draw the chosen question, or else the next place that has a question. */
   async #drawQuestion(seen: RoomPanelAnswer) {
-    const { question, answers, answered, typed, before, after } = this.#elements;
-    for (const { place, answers: counts } of seen.questions.slice(this.#shownQuestion())) {
-      const asked = await this.#places.question(place).catch(() => null);
+    const { question, answered, before, after } = this.#elements;
+    const drawing = ++this.#drawings;
+    for (const counts of seen.questions.slice(this.#shownQuestion())) {
+      const judged = await this.#places.judge(counts, this.#marked === counts.place);
+      const known = judged.find(({ question: one }) => one)?.question;
+      const asked = known ?? (await this.#places.question(counts.place).catch(() => null));
       if (!asked) continue;
-      if (seen !== this.#seen) return;
-      const total = counts.reduce((sum, { count }) => sum + count, 0);
-      setText(question, asked.text);
-      setText(answered, `${await this.#places.title(place)} · ${total} first ${total === 1 ? "answer" : "answers"}`);
-      updateChildren(answers, ...countBars(asked, counts, this.#showsTyped).map((bar) => createBar(bar, total)));
-      typed.hidden = !isTyped(asked);
-      setText(typed, this.#showsTyped ? "Hide typed answers" : "Show typed answers");
+      const title = await this.#places.title(counts.place).catch(() => "");
+      if (drawing !== this.#drawings || !this.#seen) return;
+      const total = counts.answers.reduce((sum, { count }) => sum + count, 0);
+      setText(
+        question,
+        isAlike(judged) ? asked.text : `Each with other numbers or another text, such as: ${asked.text}`,
+      );
+      setText(answered, `${title} · ${total} first ${total === 1 ? "answer" : "answers"}`);
+      await this.#drawAnswers(counts.place, judged, asked, total);
       break;
     }
     const at = this.#shownQuestion();
     before.hidden = after.hidden = seen.questions.length < 2;
     before.disabled = at + 1 >= seen.questions.length;
     after.disabled = at === 0;
+  }
+
+  async #drawAnswers(place: string, judged: Judged[], asked: Described, total: number) {
+    const { answers, typed, mark, right } = this.#elements;
+    const isMarked = this.#marked === place;
+    const bars = countBars(judged, this.#showsTyped, isMarked);
+    updateChildren(answers, ...bars.map((bar) => createBar(bar, total)));
+    typed.hidden = !isTyped(asked) || !isAlike(judged);
+    setText(typed, this.#showsTyped ? "Hide typed answers" : "Show typed answers");
+    mark.hidden = asked.is_right === null;
+    setText(mark, isMarked ? "Hide right and wrong" : "Mark right and wrong");
+    const { variant } = judged[0];
+    const isTold = isMarked && isAlike(judged) && variant !== OTHER;
+    const told = isTold ? await this.#places.question(place, variant, [SHOWN]).catch(() => null) : null;
+    setText(right, told?.said ?? "");
   }
 
   async #drawPlaces(seen: RoomPanelAnswer) {
@@ -269,16 +403,16 @@ export class RoomPanel {
   }
 }
 
-/** Reserve space for the room: a line above the page, or a width in the header. */
-export function markRoom(isAbove: boolean, width: string) {
-  document.documentElement.classList.toggle("headlight-in-room", isAbove);
-  document.documentElement.style.setProperty("--room-width", width);
-}
-
-function createBar({ label, count }: Bar, total: number) {
+function createBar({ label, count, isRight, mistake }: Bar, total: number) {
   const bar = createElement("span", "share");
   bar.style.setProperty("--share", `${(100 * count) / Math.max(1, total)}%`);
-  return createElement("li", "", [createElement("span", "label", label), bar, createElement("b", "", count)]);
+  const sign = isRight === null ? "" : isRight ? "✓ " : "✗ ";
+  const words = createElement("span", "label", [
+    createElement("span", "sign", sign, { ariaLabel: isRight === null ? "" : isRight ? "right: " : "wrong: " }),
+    label,
+    ...(mistake ? [createElement("small", "", mistake)] : []),
+  ]);
+  return createElement("li", "", [words, bar, createElement("b", "", count)]);
 }
 
 /** Set a text only if it changed, so that screen readers do not repeat it. */
@@ -294,11 +428,19 @@ function duration(seconds: number) {
 function findElements(place: HTMLElement) {
   const words = findAll(place, ["title", "address", "note", "start", "problem", "seen"], undefined, "room-");
   const seen = findAll(place, ["numbers", "question", "answered", "answers", "places", "networks"], undefined, "room-");
-  const choices = findAll(place, ["button", "open", "before", "after", "typed"], HTMLButtonElement, "room-");
-  const ends = findAll(place, ["unshow", "admit", "end"], HTMLButtonElement, "room-");
-  const inputs = findAll(place, ["code", "number"], HTMLInputElement, "room-");
+  const more = findAll(
+    place,
+    ["right", "handed", "left", "done", "names", "bar", "told", "label", "clock"],
+    undefined,
+    "room-",
+  );
+  const choices = findAll(place, ["button", "open", "before", "after", "typed", "mark"], HTMLButtonElement, "room-");
+  const ends = findAll(place, ["unshow", "admit", "end", "bring", "here"], HTMLButtonElement, "room-");
+  const files = findAll(place, ["scenes", "grades", "files", "results", "timer"], HTMLButtonElement, "room-");
+  const inputs = findAll(place, ["code", "number", "minutes", "nicknames"], HTMLInputElement, "room-");
   return {
-    ...{ ...words, ...seen, ...choices, ...ends, ...inputs },
+    ...{ ...words, ...seen, ...more, ...choices, ...ends, ...files, ...inputs },
+    time: findByTestId(place, "room-time-form", HTMLFormElement),
     sheet: findByTestId(place, "room-sheet", HTMLDialogElement),
     picture: findByTestId(place, "room-picture", HTMLImageElement),
     join: findByTestId(place, "room-join-form", HTMLFormElement),

@@ -12,7 +12,9 @@ export const MAX_QUERY = 20_000; // characters of a query
 export const MAX_FILE = 4 << 20; // bytes
 const MAX_NAME = 120;
 const SHORT_TEXT = 48; // characters of a text in a name
-const NOT_OF_A_SCENE = ["presenter", "embedded"]; // belong to the window, not to the scene
+const NOT_OF_A_SCENE = ["presenter", "embedded", "lesson_work"]; // belong to the window or to a student
+
+export const SCENES_EVENT = "headlight-scenes-wanted"; // opens the sheet with the list
 
 export const NO_SCENES: SceneList = { scenes: [], at: -1 };
 
@@ -64,6 +66,12 @@ export function sceneAddress({ page, query }: Scene, pages: PageRow[], presenter
   const search = new URLSearchParams(query);
   if (presenter) search.set("presenter", "1");
   return search.size ? `${path}?${search}` : path;
+}
+
+/** Go to an address of this server like Back and Forward do: Streamlit reads the URL. */
+export function goTo(address: string) {
+  history.pushState(history.state, "", address);
+  window.dispatchEvent(new PopStateEvent("popstate", { state: history.state }));
 }
 
 /** The scenes of a file, or the state of one view. Throws an error sentence for anything else. */

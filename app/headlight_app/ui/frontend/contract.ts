@@ -95,6 +95,8 @@ export interface State extends HeadChoice {
   course_inputs: string;
   lesson: string;
   notes: string;
+  lesson_step: string;
+  lesson_work: string;
   presenter: string;
   embedded: string;
 }

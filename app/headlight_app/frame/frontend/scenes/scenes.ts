@@ -5,12 +5,14 @@ import {
   addScenes,
   checkedScene,
   defaultName,
+  goTo,
   MAX_FILE,
   moveScene,
   neighbour,
   readFile,
   removeScene,
   renameScene,
+  SCENES_EVENT,
   sceneAddress,
   sceneAt,
   writeFile,
@@ -58,7 +60,7 @@ class Scenes {
     this.#listen();
     this.#offer().catch(() => {}); // the sheet requests it again, and shows the error
     this.#endings = [
-      listenTo(document, { keydown: this.#pressed }),
+      listenTo(document, { keydown: this.#pressed, [SCENES_EVENT]: () => this.#open() }),
       listenToStore(() => {
         this.#list = loadScenes(this.#data.pages);
         this.#draw();
@@ -201,15 +203,13 @@ class Scenes {
     this.#elements.told.replaceChildren(line);
   }
 
-  /** Go to a scene like Back and Forward do: Streamlit reads the URL. */
   #show(place: number) {
     const { pages, presenter } = this.#data;
     const address = sceneAddress(this.#list.scenes[place], pages, presenter);
     this.#edit({ ...this.#list, at: place });
     this.#elements.sheet.close();
     if (presenter) this.#tell(`${place + 1} / ${this.#list.scenes.length}  ${this.#list.scenes[place].name}`);
-    history.pushState(history.state, "", address);
-    window.dispatchEvent(new PopStateEvent("popstate", { state: history.state }));
+    goTo(address);
   }
 
   #pressed = (event: KeyboardEvent) => {
@@ -227,8 +227,7 @@ class Scenes {
     const { presenter } = this.#data;
     const isShow = presenter && scenes.length > 0;
     const isBar = isShow || (presenter && !offered.hidden);
-    button.hidden = presenter && !isBar;
-    button.classList.toggle("in-sidebar", !presenter);
+    button.hidden = !isBar;
     button.textContent = isShow ? `${at < 0 ? "–" : at + 1} / ${scenes.length}` : "Scenes";
     button.title = isShow && at >= 0 ? scenes[at].name : "Views to go through in class";
     back.hidden = next.hidden = !isShow;

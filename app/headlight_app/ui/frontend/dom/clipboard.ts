@@ -31,3 +31,8 @@ export function saveBlob(name: string, blob: Blob) {
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
+
+/** A text as a cell of a table with commas. */
+export function csvCell(text: string) {
+  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+}

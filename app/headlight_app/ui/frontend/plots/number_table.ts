@@ -1,7 +1,7 @@
 // A table of all numbers of the plot, to read, to copy, and to save.
 
 import { NEGATIVE_COLOUR } from "../charts/colours.ts";
-import { copyText, saveFile } from "../dom/clipboard.ts";
+import { copyText, csvCell, saveFile } from "../dom/clipboard.ts";
 import { closest, createElement, createHeading, inlineText, updateChildren, visibleText } from "../dom/dom.ts";
 import { remembered } from "../dom/memory.ts";
 import { formatPlaces, raised } from "../dom/numbers.ts";
@@ -161,10 +161,6 @@ function matrixAsText(matrix: HeadMatrix, cell: (text: string) => string, betwee
   const { labels } = matrix.columns;
   const rows = matrix.rows.labels.map((name, row) => [name, ...labels.map((_, column) => number(row, column))]);
   return [["", ...labels], ...rows].map((row) => row.map(cell).join(between)).join(end);
-}
-
-function csvCell(text: string) {
-  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
 /** For pasting into a spreadsheet, in which tabs and line breaks separate cells. */
