@@ -155,9 +155,10 @@ class ContentsEntry(Struct, frozen=True, kw_only=True):
 
 
 class ChapterAnswer(Answer, frozen=True, kw_only=True):
-    """The contents of the course, and the screens of one chapter."""
+    """The contents of the course, questions with the screens that answer them, and the screens of one chapter."""
 
     contents: tuple[ContentsEntry, ...]
+    entries: dict[str, str]
     chapter: str
     screens: tuple[ScreenRow, ...]
 

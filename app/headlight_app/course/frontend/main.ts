@@ -160,7 +160,7 @@ class CoursePage {
   }
 
   /** The start page. */
-  #drawStart({ contents }: ChapterAnswer) {
+  #drawStart({ contents, entries }: ChapterAnswer) {
     const { root, number, title, summary, screens, turns } = this.#elements;
     number.textContent = `${contents.length} chapters`;
     title.textContent = "How transformers work";
@@ -171,7 +171,7 @@ class CoursePage {
       this.#elements.showAtOnce.checked = this.#progress.showsAtOnce;
       if (this.#chapter) this.#drawStart(this.#chapter);
     };
-    screens.replaceChildren(createStart(contents, this.#progress, open, redraw, `${this.#data.pages}lesson`));
+    screens.replaceChildren(createStart(contents, entries, this.#progress, open, redraw));
     turns.replaceChildren();
     this.#drawContents();
     root.dataset.chapter = "";
@@ -228,6 +228,7 @@ class CoursePage {
         this.#drawContents();
       },
       createNext: () => this.#createNext(`${chapter}/${row.name}`),
+      formulasLast: corePath(this.#chapter?.contents ?? []).some(({ path }) => path === `${chapter}/${row.name}`),
     });
   }
 
@@ -239,10 +240,14 @@ class CoursePage {
       this.#go(chapter, screen);
     };
     if (corePath(contents).at(-1)?.path === path)
-      return createButton("act next", "That was the core path. To the map →", "next-screen", () => finish("", ""));
+      return createButton("act primary next", "That was the core path. To the map →", "next-screen", () =>
+        finish("", ""),
+      );
     const next = nextStation(contents, path);
     if (!next) return null;
-    return createButton("act next", `Next: ${next.title} →`, "next-screen", () => finish(next.chapter, next.name));
+    return createButton("act primary next", `Next: ${next.title} →`, "next-screen", () =>
+      finish(next.chapter, next.name),
+    );
   }
 
   /** Goes to a chapter, or to one of its screens, optionally with inputs encoded as in the address. */

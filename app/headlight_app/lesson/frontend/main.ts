@@ -1,5 +1,6 @@
 // Lessons: the list, a lesson step by step with a hand-in at its end, or a teacher's notes.
 
+import { createEntries } from "../../course/frontend/entries.ts";
 import { HINT } from "../../course/frontend/question.ts";
 import { reportAnswer, reportPlace } from "../../room/frontend/answers.ts";
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.ts";
@@ -81,7 +82,13 @@ class LessonPage {
     if (!lesson) {
       reportPlace("");
       const workOn = (row: LessonRow) => new Work(localStorage, row);
-      body.replaceChildren(createLessonList(this.#lessons, workOn, (name) => this.#go(name)));
+      const entries = this.#lessons.map(({ question, name }): [string, string] => [question, name]);
+      const asked = entries.filter(([question]) => question);
+      const questions = createEntries(asked, (name) => this.#go(name));
+      body.replaceChildren(
+        questions,
+        createLessonList(this.#lessons, workOn, (name) => this.#go(name)),
+      );
     } else if (this.#choice.notes === "1") this.#drawNotes(lesson);
     else this.#drawLesson(lesson, new Work(localStorage, lesson));
   }
